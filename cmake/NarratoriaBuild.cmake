@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+# How everything of ours is compiled: one interface target, narratoria_build, that our targets link
+# and that is never installed. What must stay plain (the supervisor, the bad tools of the tests) does
+# not link it; so nothing goes through CMAKE_CXX_FLAGS.
+
+include(GNUInstallDirs)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug or RelWithDebInfo" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+# A build folder may be moved or mounted elsewhere and its programs still find the library.
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+
+find_program(NARRATORIA_CCACHE ccache)
+mark_as_advanced(NARRATORIA_CCACHE)
+if(NARRATORIA_CCACHE)
+    foreach(language C CXX)
+        if(NOT CMAKE_${language}_COMPILER_LAUNCHER)
+            set(CMAKE_${language}_COMPILER_LAUNCHER "${NARRATORIA_CCACHE}")
+        endif()
+    endforeach()
+endif()
+
+set(narratoria_warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+if(NARRATORIA_WERROR)
+    list(APPEND narratoria_warnings -Werror)
+endif()
+
+add_library(narratoria_build INTERFACE)
+target_compile_options(narratoria_build INTERFACE
+    "$<$<COMPILE_LANGUAGE:C,CXX>:${narratoria_warnings}>")
+# What is shipped says nothing about the folder it was built in.
+target_compile_options(narratoria_build INTERFACE
+    "$<$<CONFIG:Release>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>")
+target_link_options(narratoria_build INTERFACE
+    -Wl,--as-needed -Wl,-z,relro -Wl,-z,now)
+
+if(NARRATORIA_SANITIZE)
+    # -O1 -g1: the suite must stay quick enough to be run, and a report needs no more than lines.
+    target_compile_options(narratoria_build INTERFACE
+        "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${NARRATORIA_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer;-O1;-g1>")
+    target_link_options(narratoria_build INTERFACE -fsanitize=${NARRATORIA_SANITIZE})
+endif()
+
+if(NARRATORIA_FUZZ)
+    if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+        message(FATAL_ERROR "NARRATORIA_FUZZ needs clang, and this is ${CMAKE_CXX_COMPILER_ID}: "
+            "use `cmake --preset fuzz`, or set CMAKE_CXX_COMPILER to a clang++.")
+    endif()
+    target_compile_options(narratoria_build INTERFACE
+        "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=fuzzer-no-link>")
+endif()
+
+if(NARRATORIA_LTO)
+    include(CheckIPOSupported)
+    check_ipo_supported(LANGUAGES C CXX)
+    set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
+endif()
+
+# narratoria_sources(<variable> <folder> <pattern>…): the files below a folder, kept up to date when
+# one is added or removed.
+function(narratoria_sources variable folder)
+    set(globs)
+    foreach(pattern IN LISTS ARGN)
+        list(APPEND globs "${folder}/${pattern}")
+    endforeach()
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS ${globs})
+    set(${variable} ${found} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of this folder are tests too: each must find the fault it is there for."""
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).parent))
+import absolute_paths  # noqa: E402
+import include_arrows  # noqa: E402
+
+
+class Tree(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.tree = Path(folder.name)
+
+    def write(self, name, text):
+        file = self.tree / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+
+class IncludeArrows(Tree):
+    def setUp(self):
+        super().setUp()
+        self.write("runtime/base/json.hpp", "#pragma once\n")
+        self.write("runtime/event/decoder.hpp", '#pragma once\n#include "base/json.hpp"\n')
+        self.write("sdk/include/narratoria/tool.hpp", "#include <string>\n")
+
+    def found(self):
+        return list(include_arrows.faults(self.tree))
+
+    def test_a_good_tree_has_none(self):
+        self.write("tests/unit/event/decoder_test.cpp", '#include "event/decoder.hpp"\n')
+        self.assertEqual(self.found(), [])
+
+    def test_an_arrow_upwards(self):
+        self.write("runtime/base/json.cpp", '#include "event/decoder.hpp"\n')
+        self.assertEqual(len(self.found()), 1)
+        self.assertIn("runtime/base/json.cpp:1", self.found()[0])
+
+    def test_an_arrow_upwards_by_a_relative_path(self):
+        self.write("runtime/base/json.cpp", '#include "../event/decoder.hpp"\n')
+        self.assertEqual(len(self.found()), 1)
+
+    def test_the_outside_looks_in(self):
+        for name in ("sdk/command/run.cpp", "examples/hosts/embed.cpp", "tests/hostile/a_test.cpp"):
+            self.write(name, '#include "event/decoder.hpp"\n')
+        self.write("plugins/console/main.cpp", "#include <runtime/base/json.hpp>\n")
+        self.assertEqual(len(self.found()), 4)
+
+    def test_a_header_of_its_own_with_the_same_name(self):
+        self.write("sdk/command/base/json.hpp", "")
+        self.write("sdk/command/run.cpp", '#include "base/json.hpp"\n')
+        self.assertEqual(self.found(), [])
+
+    def test_a_folder_that_is_not_in_the_design(self):
+        self.write("runtime/utility/a.cpp", '#include "base/json.hpp"\n')
+        self.assertEqual(len(self.found()), 1)
+
+    def test_the_contract_includes_nothing_of_ours(self):
+        self.write("abi/include/narratoria/engine.h", '#include "narratoria/tool.hpp"\n')
+        self.assertEqual(len(self.found()), 1)
+
+
+class AbsolutePaths(Tree):
+    def found(self):
+        return list(absolute_paths.faults(self.tree))
+
+    def test_ordinary_paths(self):
+        self.write("a.md", "#!/usr/bin/env python3, /tmp/torch.png, /etc/passwd, /home/user/story, "
+                           "https://example.org/home/page/x, /tools/0/input, build/home/x/y\n")
+        self.assertEqual(self.found(), [])
+
+    def test_somebody_s_folder(self):
+        # Put together here, so that this file is no fault itself.
+        self.write("a.md", "see /" + "home/anna/narratoria/README.md\n")
+        self.write("b.c", 'open("/' + 'builds/1234/x.c");\n')
+        self.assertEqual(len(self.found()), 2)
+
+    def test_this_checkout(self):
+        self.write("a.md", f"see {self.tree.resolve()}/b\n")
+        self.assertEqual(len(self.found()), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

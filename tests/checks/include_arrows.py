@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""include_arrows.py [TREE]: who may include what.
+
+Nothing outside runtime/ includes a header of runtime/; that is the test of the ABI. (The tests that
+look inside on purpose, tests/unit, tests/fuzz and tests/bench, link the runtime's objects and may.)
+Inside runtime/ a folder includes itself and the folders below it, never one above. abi/ includes
+the C standard library, sdk/ includes abi/ beside it.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+# Upper to lower. An arrow may only point to the right.
+ORDER = [
+    "api", "session", "plan", "script", "tool", "plugin",
+    "event", "state", "asset", "process", "base",
+]
+INSIDERS = ("tests/unit/", "tests/fuzz/", "tests/bench/")
+SOURCES = {".h", ".hpp", ".c", ".cpp", ".inl"}
+FOLDERS = ["abi", "sdk", "runtime", "plugins", "bindings", "examples", "tests"]
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def runtime_header(tree, file, name, quoted):
+    """The header of runtime/ that an include reaches, as a path below runtime/, or None."""
+    runtime = tree / "runtime"
+    candidates = [runtime / name, tree / name]
+    if quoted:
+        candidates.insert(0, file.parent / name)
+    for candidate in candidates:
+        resolved = candidate.resolve()
+        if resolved.is_file():
+            # The header beside the includer wins, as it does for the compiler.
+            return resolved.relative_to(runtime) if resolved.is_relative_to(runtime) else None
+    return None
+
+
+def faults(tree):
+    tree = tree.resolve()
+    for folder in FOLDERS:
+        for file in sorted((tree / folder).rglob("*")):
+            if file.suffix not in SOURCES or not file.is_file():
+                continue
+            place = file.relative_to(tree).as_posix()
+            text = file.read_text(encoding="utf-8", errors="replace")
+            for number, line in enumerate(text.splitlines(), 1):
+                match = INCLUDE.match(line)
+                if not match:
+                    continue
+                quoted, name = match[1] == '"', match[2]
+                where = f"{place}:{number}"
+                if folder == "abi" and quoted and not (tree / "abi/include" / name).is_file():
+                    yield f"{where}: {name}: abi/ includes itself and the C standard library only"
+                target = runtime_header(tree, file, name, quoted)
+                if target is None:
+                    continue
+                if folder != "runtime":
+                    if not place.startswith(INSIDERS):
+                        yield (f"{where}: {name} is a header of the runtime; outside runtime/ "
+                               f"everything goes through abi/ and sdk/")
+                    continue
+                source = file.relative_to(tree / "runtime").parts[0]
+                aim = target.parts[0]
+                for part in (source, aim):
+                    if part not in ORDER:
+                        yield f"{where}: runtime/{part} is no folder of the design: {', '.join(ORDER)}"
+                        break
+                else:
+                    if source != "session" and ORDER.index(source) > ORDER.index(aim):
+                        yield (f"{where}: {source}/ includes {name}; arrows run downwards: "
+                               f"{' > '.join(ORDER)}")
+
+
+def main():
+    tree = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[2]
+    found = list(faults(tree))
+    for fault in found:
+        print(fault, file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
