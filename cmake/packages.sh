@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Sourced by ./play and ./test: makes sure that what the build needs is there. What is missing is
+# found out by trying to use it, not by asking the package database, so a compiler or a library from
+# elsewhere counts; only what is missing is installed, and each package is named before it is.
+
+probe_command() { command -v "$1" >/dev/null 2>&1; }
+
+probe_header() {
+    printf '#if !__has_include(<%s>)\n#error missing\n#endif\n' "$1" |
+        c++ -std=c++20 -x c++ -E - >/dev/null 2>&1
+}
+
+probe_cmake() {
+    local version
+    version=$(cmake --version 2>/dev/null | sed -n '1s/.* \([0-9][0-9.]*\).*/\1/p')
+    [ -n "$version" ] && [ "$(printf '%s\n3.25\n' "$version" | sort -V | head -n 1)" = 3.25 ]
+}
+
+# A static program must be linkable too: the supervisor is one.
+probe_compiler() {
+    command -v cc >/dev/null 2>&1 &&
+        echo 'int main() { return 0; }' | c++ -std=c++20 -static -x c++ - -o /dev/null 2>/dev/null
+}
+
+# The first Python that has the modules the tests are written with. An interpreter of the user's own
+# (pyenv, a virtual environment) is taken when it has them; else the system's.
+test_python() {
+    local candidate
+    for candidate in python3 /usr/bin/python3; do
+        if "$candidate" -c 'import tomllib, pytest, jsonschema; jsonschema.Draft202012Validator' \
+            >/dev/null 2>&1; then
+            command -v "$candidate"
+            return 0
+        fi
+    done
+    return 1
+}
+
+probe_fuzzer_library() {
+    local folder
+    folder=$(clang-14 --print-resource-dir 2>/dev/null) &&
+        compgen -G "$folder/lib/*/libclang_rt.fuzzer*.a" >/dev/null
+}
+
+# The order matters: what probes with the compiler comes after it.
+packages_to_play() {
+    cat <<'LIST'
+cmake               probe_cmake
+ninja-build         probe_command ninja
+g++                 probe_compiler
+pkg-config          probe_command pkg-config
+libuv1-dev          probe_header uv.h
+rapidjson-dev       probe_header rapidjson/schema.h
+libfmt-dev          probe_header fmt/format.h
+libtomlplusplus-dev probe_header toml++/toml.h
+libcli11-dev        probe_header CLI/CLI.hpp
+python3             probe_command python3
+LIST
+}
+
+packages_to_test() {
+    packages_to_play
+    cat <<'LIST'
+libgtest-dev        probe_header gtest/gtest.h
+libgmock-dev        probe_header gmock/gmock.h
+binutils            probe_command readelf
+python3-pytest      test_python
+python3-jsonschema  test_python
+LIST
+}
+
+packages_to_test_fully() {
+    packages_to_test
+    cat <<'LIST'
+libbenchmark-dev    probe_header benchmark/benchmark.h
+clang-14            probe_command clang-14
+clang-format-14     probe_command clang-format-14
+libclang-rt-14-dev  probe_fuzzer_library
+LIST
+}
+
+missing_of() {
+    local package probe
+    while read -r package probe; do
+        $probe >/dev/null 2>&1 </dev/null || printf '%s\n' "$package"
+    done < <("$1")
+}
+
+# install_missing LIST-FUNCTION: returns when everything of the list is there; otherwise says what to
+# do and ends the script.
+install_missing() {
+    local list=$1 missing as_root=()
+    mapfile -t missing < <(missing_of "$list")
+    if [ ${#missing[@]} -eq 0 ]; then
+        echo "Everything that is needed is installed."
+        return 0
+    fi
+    if ! probe_command apt-get; then
+        printf '%s\n' "This needs ${missing[*]} (Debian's names), and there is no apt-get here:" \
+            "install them with your system's package tool and run it again." >&2
+        exit 1
+    fi
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! probe_command sudo; then
+            printf '%s\n' "This needs ${missing[*]}, and installing takes root or sudo. As root:" \
+                "    apt-get update && apt-get install ${missing[*]}" >&2
+            exit 1
+        fi
+        as_root=(sudo)
+    fi
+    printf 'Installing with apt-get:\n'
+    printf '    %s\n' "${missing[@]}"
+    # An update that fails may still leave lists that are good enough.
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null ||
+        echo "apt-get update failed; trying with the lists that are there." >&2
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -q --no-install-recommends "${missing[@]}" </dev/null || {
+        printf '%s\n' "apt-get could not install ${missing[*]}: its message is above." \
+            "Debian 12 and Ubuntu 24.04 have all of them (Ubuntu: in “universe”)." >&2
+        exit 1
+    }
+    hash -r
+    mapfile -t missing < <(missing_of "$list")
+    if [ ${#missing[@]} -ne 0 ]; then
+        printf '%s\n' "Installed, but still not usable: ${missing[*]}." \
+            "Is this an older system than Debian 12 or Ubuntu 24.04?" >&2
+        exit 1
+    fi
+}

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every pytest of this project gets: a time of its own, after which it fails with a trace."""
+
+import signal
+
+import pytest
+
+LIMIT_SECONDS = 60
+
+
+class TooSlow(Exception):
+    pass
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item):
+    def ring(_signal, _frame):
+        raise TooSlow(f"{item.nodeid} took more than {LIMIT_SECONDS} seconds")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(LIMIT_SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)

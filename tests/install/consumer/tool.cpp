@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <narratoria/tool.hpp>
+
+namespace tool = narratoria::tool;
+
+int main() {
+    return tool::run([](const tool::Invocation&, tool::Events& events) {
+        events.log(tool::Level::info, "a tool of a stranger");
+        events.done(true, "Done.");
+    });
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# consumers.sh BUILD-FOLDER CC CXX: installs, moves what was installed to another place, and there
+# builds and runs a stranger's project, once with find_package and once with pkg-config.
+set -eu
+source_folder=$(cd "$(dirname "$0")" && pwd)
+build=$1 cc=$2 cxx=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prompt="I light the torch and examine the door"
+
+say() { printf '%s\n' "— $*"; }
+
+say "install into an empty prefix, then move it"
+cmake --install "$build" --prefix "$work/first" >"$work/install.log" ||
+    { cat "$work/install.log" >&2; exit 1; }
+mv "$work/first" "$work/prefix"
+prefix=$work/prefix
+if grep -rlI --include='*.cmake' --include='*.pc' -e "$build" -e "$work/first" "$prefix"; then
+    echo "these installed files name the build folder or the first prefix" >&2
+    exit 1
+fi
+story=$prefix/share/narratoria/stories/torch
+
+say "the installed command plays the installed story"
+"$prefix/bin/narratoria" play --story "$story" "$prompt" </dev/null
+
+say "find_package(Narratoria)"
+cmake -G Ninja -S "$source_folder/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" >"$work/configure.log" ||
+    { cat "$work/configure.log" >&2; exit 1; }
+cmake --build "$work/build"
+"$work/build/host_c" "$story" "$prompt"
+"$work/build/host_cpp" "$story" "$prompt"
+echo '{"requestId":"r","tool":"tool","operation":"run","input":{}}' | "$work/build/tool"
+
+say "pkg-config narratoria"
+pc=$(find "$prefix" -name narratoria.pc)
+export PKG_CONFIG_PATH=${pc%/*}
+read -ra flags < <(pkg-config --cflags --libs narratoria)
+library=$(pkg-config --variable=libdir narratoria)
+"$cc" -std=c11 -Wall -Wextra -Werror "$source_folder/consumer/host.c" -o "$work/host_c" "${flags[@]}"
+"$cxx" -std=c++20 -Wall -Wextra -Werror "$source_folder/consumer/host.cpp" -o "$work/host_cpp" \
+    "${flags[@]}"
+LD_LIBRARY_PATH=$library "$work/host_c" "$story" "$prompt"
+LD_LIBRARY_PATH=$library "$work/host_cpp" "$story" "$prompt"
+
+say "the installed schemas and headers are there"
+ls "$prefix"/share/narratoria/schemas/*.json "$prefix"/include/narratoria/engine.{h,hpp} >/dev/null

@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds and runs the suites, one after the other, and adds up what they say.
+
+Run by ./test, which installs what this needs. Nothing is passed over in silence: a build that
+fails, a test program that crashes, a suite that reports nothing each count as a failure; a test
+that skips itself is listed with its reason.
+"""
+
+import argparse
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as XML
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[1]
+JOBS = len(os.sched_getaffinity(0))
+# What only a sanitizer's own runtime reads; the tools of a plan get a clean environment anyway.
+SANITIZERS = {
+    "ASAN_OPTIONS": "strict_string_checks=1:detect_stack_use_after_return=1:check_initialization_order=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+    "TSAN_OPTIONS": "second_deadlock_stack=1",
+}
+FORMATTED = ("sdk", "runtime", "plugins", "examples", "tests")
+
+
+class Report:
+    def __init__(self):
+        self.passed = 0
+        self.failures = []
+        self.skipped = []
+
+    def passes(self, count=1):
+        self.passed += count
+
+    def fails(self, name, text=""):
+        self.failures.append(name)
+        print(f"\nFAILED  {name}", flush=True)
+        lines = text.strip().splitlines()
+        shown = lines[-60:]
+        if len(lines) > len(shown):
+            print(f"    … {len(lines) - len(shown)} lines before")
+        for line in shown:
+            print(f"    {line}")
+        sys.stdout.flush()
+
+    def skips(self, name, reason):
+        self.skipped.append((name, reason))
+
+
+def run(command, environment=None, limit=None):
+    """A command's exit status and its output (both streams). On time-out its children end too."""
+    with tempfile.TemporaryFile() as output:
+        child = subprocess.Popen(
+            [str(part) for part in command], cwd=TREE, stdin=subprocess.DEVNULL, stdout=output,
+            stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})},
+            start_new_session=True)
+        note = ""
+        try:
+            child.wait(limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, 9)
+            child.wait()
+            note = f"\nended after {limit} seconds"
+        except BaseException:
+            os.killpg(child.pid, 15)
+            raise
+        output.seek(0)
+        return child.returncode, output.read().decode(errors="replace") + note
+
+
+class Stage:
+    """Prints its name and, at its end, how long it took."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __enter__(self):
+        self.begin = time.monotonic()
+        print(f"— {self.name}", flush=True)
+
+    def __exit__(self, *_):
+        print(f"  {self.name}: {time.monotonic() - self.begin:.0f} s", flush=True)
+
+
+def build(report, preset, *definitions):
+    with Stage(f"{preset}: build"):
+        status, text = run(["cmake", "--preset", preset, *definitions])
+        if status == 0:
+            status, text = run(["cmake", "--build", "--preset", preset, "-j", JOBS, "--", "-k", "0"])
+        if status != 0:
+            report.fails(f"{preset}: build (its tests are not run)", text)
+            return False
+    return True
+
+
+def read_cases(report, suite, file, status, text):
+    """Adds the cases of a JUnit file. Returns how many it held."""
+    try:
+        cases = list(XML.parse(file).iter("testcase"))
+    except (OSError, XML.ParseError) as error:
+        report.fails(f"{suite}: no report ({error}); exit status {status}", text)
+        return 0
+    failed = 0
+    for case in cases:
+        name = case.get("name", "?")
+        if case.get("classname") not in (None, "", name):
+            name = f"{case.get('classname')}::{name}"
+        name = f"{suite}: {name}"
+        output = "\n".join(part.text or "" for part in case.findall("system-out"))
+        problem = next((part for kind in ("failure", "error") for part in case.findall(kind)), None)
+        skip = case.find("skipped")
+        if problem is not None or case.get("status") == "fail":
+            failed += 1
+            detail = "" if problem is None else "\n".join(
+                part for part in (problem.get("message"), problem.text) if part)
+            report.fails(name, f"{output}\n{detail}")
+        elif skip is not None:
+            message = skip.get("message") or ""
+            # ctest reports a test whose program is missing as skipped. It is not.
+            by_itself = case.get("status") is None or "SKIP_" in message
+            if by_itself:
+                report.skips(name, reason_of(output) or message)
+            else:
+                failed += 1
+                report.fails(name, f"{message}\n{output}")
+        else:
+            report.passes()
+    if status != 0 and failed == 0:
+        report.fails(f"{suite}: exit status {status}, though no case failed", text)
+    return len(cases)
+
+
+def reason_of(output):
+    """What GTEST_SKIP said: the line behind "…: Skipped"."""
+    lines = output.splitlines()
+    for number, line in enumerate(lines[:-1]):
+        if line.endswith(": Skipped"):
+            return lines[number + 1].strip()
+    return ""
+
+
+def fixed_addresses():
+    """The sanitizers of these compilers need less address randomness than new kernels give."""
+    prefix = ["setarch", platform.machine(), "-R"]
+    usable = shutil.which("setarch") and run([*prefix, "true"])[0] == 0
+    return prefix if usable else []
+
+
+def ctest(report, preset, *selection, prefix=()):
+    with Stage(f"{preset}: tests"), tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "ctest.xml"
+        status, text = run(
+            [*prefix, "ctest", "--test-dir", f"build/{preset}", "-j", JOBS, "--timeout", 60,
+             "--no-tests=error", "--output-on-failure", "--output-junit", file, *selection],
+            SANITIZERS)
+        read_cases(report, preset, file, status, text)
+
+
+def pytest(report, preset, prefix=()):
+    if not any((TREE / "tests").rglob("test_*.py")):
+        return
+    with Stage(f"{preset}: the command, by pytest"), tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "pytest.xml"
+        status, text = run(
+            [*prefix, sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider",
+             "--junit-xml", file, "tests"],
+            {**SANITIZERS, "NARRATORIA_BUILD_DIR": str(TREE / "build" / preset),
+             "NARRATORIA_SOURCE_DIR": str(TREE)},
+            limit=900)
+        read_cases(report, f"{preset}, pytest", file, status, text)
+
+
+def layout(report):
+    with Stage("layout of the sources (clang-format 14)"):
+        files = sorted(
+            file for folder in FORMATTED for file in (TREE / folder).rglob("*")
+            if file.suffix in (".c", ".cpp", ".h", ".hpp"))
+        status, text = run(["clang-format-14", "--dry-run", "--Werror", *files])
+        if status == 0:
+            report.passes()
+        else:
+            wrong = sorted({line.split(":")[0] for line in text.splitlines() if ": error:" in line})
+            report.fails("layout: clang-format-14 -i these files",
+                         "\n".join(wrong) or text)
+
+
+def fuzz(report, seconds):
+    targets = sorted((TREE / "tests/fuzz").glob("*_fuzzer.cpp"))
+    if not targets or not build(report, "fuzz"):
+        return
+    for target in targets:
+        name = target.stem.removesuffix("_fuzzer")
+        program = TREE / "build/fuzz/tests/fuzz" / target.stem
+        seeds = TREE / "tests/fuzz/seeds" / name
+        dictionary = TREE / "tests/fuzz" / f"{name}.dict"
+        with Stage(f"fuzz {name}: {seconds} s"), tempfile.TemporaryDirectory() as corpus:
+            found = TREE / "build/fuzz/findings" / name
+            found.mkdir(parents=True, exist_ok=True)
+            status, text = run(
+                [*fixed_addresses(), program, corpus, seeds, f"-max_total_time={seconds}",
+                 "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1",
+                 f"-artifact_prefix={found}/",
+                 *([f"-dict={dictionary}"] if dictionary.exists() else [])],
+                SANITIZERS, limit=seconds * 4 + 120)
+            if status == 0:
+                report.passes()
+            else:
+                report.fails(f"fuzz {name}: what it found is in {found.relative_to(TREE)}", text)
+
+
+def quick(report):
+    if not build(report, "release", "-DNARRATORIA_TESTS=ON"):
+        return
+    ctest(report, "release", "-LE", "^full$")
+    pytest(report, "release")
+
+
+def full(report):
+    layout(report)
+    if (TREE / "build/release/bin/narratoria").exists():
+        ctest(report, "release", "-L", "^full$")
+    # The checks of the tree and its headers were made once, in release.
+    once = ("-LE", "^(check|full)$")
+    if build(report, "clang", "-DNARRATORIA_TESTS=ON"):
+        ctest(report, "clang", *once)
+        pytest(report, "clang")
+    for preset in ("asan", "tsan"):
+        if build(report, preset, "-DNARRATORIA_TESTS=ON"):
+            ctest(report, preset, *once, prefix=fixed_addresses())
+            pytest(report, preset, prefix=fixed_addresses())
+    fuzz(report, seconds=30)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true")
+    options = parser.parse_args()
+
+    report = Report()
+    begin = time.monotonic()
+    try:
+        quick(report)
+        if options.full:
+            full(report)
+    except KeyboardInterrupt:
+        report.fails("interrupted")
+
+    print()
+    for name, reason in report.skipped:
+        print(f"skipped  {name}: {reason}")
+    for name in report.failures:
+        print(f"FAILED   {name}")
+    print(f"{time.monotonic() - begin:.0f} s")
+    print(f"{report.passed} passed, {len(report.failures)} failed")
+    return 1 if report.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
