@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON Schemas of abi/schemas, the corpus of tests/conformance/schemas, and `narratoria validate` agree.
+"""The JSON Schemas, the corpus of documents and `narratoria validate` agree.
 
-The folder a corpus file lies in says what is expected; see the README there. The comparison with the command needs
-NARRATORIA_BUILD_DIR (for example build/release); without it those tests are reported as skipped.
+The folder that a file of tests/conformance/schemas lies in says what is expected; see the README
+there. The comparison with the command needs NARRATORIA_BUILD_DIR (for example build/release);
+without it those tests are reported as skipped.
 """
 
 import json
@@ -19,8 +20,11 @@ SCHEMAS = SOURCE / "abi" / "schemas"
 CORPUS = SOURCE / "tests" / "conformance" / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-# By the document's name, which is the file's name before its version and also the name of its corpus.
-SCHEMA_FILES = {re.match(r"[a-z]+(-[a-z]+)*", path.name)[0]: path for path in sorted(SCHEMAS.glob("*.schema.json"))}
+# By the document's name: the file's name before its version, and the name of its corpus.
+SCHEMA_FILES = {
+    re.match(r"[a-z]+(-[a-z]+)*", path.name)[0]: path
+    for path in sorted(SCHEMAS.glob("*.schema.json"))
+}
 
 
 def load(path):
@@ -35,7 +39,7 @@ def make_validator(schema):
     try:
         from referencing import Registry, Resource
     except ImportError:
-        # jsonschema before 4.18, as distributions ship it. urllib does not join "#/..." to a URN, so this does.
+        # jsonschema before 4.18, as distributions ship it: urllib does not join "#/..." to a URN.
         def join(base, reference):
             return base.partition("#")[0] + reference if reference.startswith("#") else reference
 
@@ -50,13 +54,15 @@ VALIDATORS = {name: make_validator(DOCUMENTS[path]) for name, path in SCHEMA_FIL
 
 def corpus(verdict, *names):
     """The corpus files of a verdict, for all schemas or those that are named."""
-    files = (path for pattern in ("*.json", "*.ndjson") for path in CORPUS.glob(f"*/{verdict}/{pattern}"))
+    files = (
+        path for pattern in ("*.json", "*.ndjson") for path in CORPUS.glob(f"*/{verdict}/{pattern}")
+    )
     chosen = sorted(path for path in files if not names or path.parts[-3] in names)
     return pytest.mark.parametrize("path", chosen, ids=lambda path: "/".join(path.parts[-3:]))
 
 
 def values_of(path):
-    """The JSON values in a corpus file; raises ValueError (UnicodeDecodeError included) when it is no JSON text."""
+    """The JSON values in a file; ValueError, of UTF-8 or of JSON, when it holds anything else."""
     text = path.read_bytes().decode("utf-8")
     if path.parts[-3] != "event":
         return [json.loads(text)]
@@ -68,12 +74,15 @@ def values_of(path):
 
 def faults_of(path):
     validator = VALIDATORS[path.parts[-3]]
-    return [f"{'/'.join(map(str, fault.absolute_path))}: {fault.message}"
-            for value in values_of(path) for fault in validator.iter_errors(value)]
+    return [
+        f"{'/'.join(map(str, fault.absolute_path))}: {fault.message}"
+        for value in values_of(path)
+        for fault in validator.iter_errors(value)
+    ]
 
 
 def objects_in(schema):
-    """Every subschema that describes an object's properties, with its place, for checks of style."""
+    """The properties of every object that a schema describes, each with their place."""
     stack = [("", schema)]
     while stack:
         place, node = stack.pop()
@@ -81,7 +90,11 @@ def objects_in(schema):
             if isinstance(node.get("properties"), dict):
                 yield place, node["properties"]
             # What stands in a condition restates properties in order to test them.
-            stack += [(f"{place}/{key}", child) for key, child in node.items() if key not in ("if", "then")]
+            stack += [
+                (f"{place}/{key}", child)
+                for key, child in node.items()
+                if key not in ("if", "then")
+            ]
         elif isinstance(node, list):
             stack += [(f"{place}/{index}", child) for index, child in enumerate(node)]
 
@@ -94,15 +107,20 @@ def test_schema_is_well_formed(path):
     name, version = re.fullmatch(r"([a-z-]+?)(?:-(\d+))?\.schema\.json", path.name).groups()
     assert schema["$id"] == f"urn:narratoria:schema:{name}:{version or 0}"
     assert schema["title"]
-    assert re.search(r"spec 00[034] (§\d|\w+|\")", schema["description"]), "cite the paragraph it comes from"
+    assert re.search(
+        r"spec 00[034] (§\d|\w+|\")", schema["description"]
+    ), "cite the paragraph it comes from"
 
 
 @pytest.mark.parametrize("path", SCHEMA_FILES.values(), ids=lambda path: path.name)
 def test_every_property_is_described(path):
-    bare = [f"{place}/properties/{name}"
-            for place, properties in objects_in(DOCUMENTS[path])
-            for name, property_schema in properties.items()
-            if isinstance(property_schema, dict) and not {"description", "$ref", "const", "enum", "not"} & set(property_schema)]
+    bare = [
+        f"{place}/properties/{name}"
+        for place, properties in objects_in(DOCUMENTS[path])
+        for name, property_schema in properties.items()
+        if isinstance(property_schema, dict)
+        and not {"description", "$ref", "const", "enum", "not"} & set(property_schema)
+    ]
     assert not bare, "these need a description"
 
 
@@ -114,8 +132,12 @@ def test_every_schema_has_a_corpus():
 
 
 def test_every_file_of_the_corpus_is_looked_at():
-    looked_at = {path for verdict in ("valid", "invalid", "rules")
-                 for pattern in ("*.json", "*.ndjson") for path in CORPUS.glob(f"*/{verdict}/{pattern}")}
+    looked_at = {
+        path
+        for verdict in ("valid", "invalid", "rules")
+        for pattern in ("*.json", "*.ndjson")
+        for path in CORPUS.glob(f"*/{verdict}/{pattern}")
+    }
     there = {path for path in CORPUS.rglob("*") if path.is_file() and path.parent != CORPUS}
     assert there == looked_at
 
@@ -151,8 +173,13 @@ def command():
 
 
 def validate(command, path):
-    return subprocess.run([command, "validate", path.parts[-3], path], stdin=subprocess.DEVNULL,
-                          capture_output=True, timeout=30, check=False)
+    return subprocess.run(
+        [command, "validate", path.parts[-3], path],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
 
 
 # covers: 003-13.7-plan-schema, 003-13.7-result-schema, 003-13.7-event-schema
