@@ -340,10 +340,10 @@ def table(requirements):
         "",
         "What the specifications demand, and the tests that show it. Each row quotes its sentence;",
         "*shown* says how, where the sentence alone does not tell, and *settled* how this project",
-        "reads it, where it is open or two specifications disagree. The level is the sentence's",
-        "key word; RULE is a sentence that binds without one. In brackets stands whom it binds: what",
+        "reads it, where it is open or two specifications disagree. The level is the key word of the",
+        "sentence; RULE is a sentence that binds without one. In brackets stands whom it binds: what",
         "binds a tool or a narrator is shown by what the runtime does when it is broken. Spec 003",
-        "§2 to §8 repeat spec 000's, word for word, and have no rows of their own.",
+        "§2 to §8 repeat those of spec 000 word for word and have no rows of their own.",
         "",
         f"{', '.join(counts)}.",
     ]
