@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/*
+ * The engine for C++20 hosts: header-only, over the C contract in narratoria/narratoria.h.
+ *
+ *     narratoria::Engine engine;
+ *     narratoria::Session session(engine, {.story = "examples/stories/torch"});
+ *     session.attach([](narratoria::Event event) { std::cout << event.body() << '\n'; });
+ *     session.prompt("I light the torch", [](narratoria::Turn turn) {
+ *         std::cout << turn.narrative() << '\n';
+ *     });
+ *     engine.run_until_idle();
+ *
+ * Threads      An Engine and its Sessions belong to the thread that made the Engine. From other
+ *              threads: Engine::post, Engine::adopt_thread, Session::cancel, NarratorReply, Result,
+ *              Text, validate. No thread is started: callbacks are made inside driving calls.
+ * Ownership    Engine, Session and Text own; Result shares; Event and Turn are views that die when
+ *              your callback returns. Destroying an Engine ends its Sessions; Session objects that
+ *              are left are over, and harmless.
+ * Exceptions   A call that fails throws Error. An exception that leaves a callback of yours is
+ *              caught before it reaches C, and thrown from the driving call that made the
+ *              callback: run_until_idle stops there, and driving again goes on. When several
+ *              throw, the first is kept. A callback outside a driving call (prompt, attach,
+ *              patch_state and others tell sinks at once) is thrown from the next one.
+ * Cost         A sink is one call through a function pointer; a noexcept sink has no guard at all.
+ *
+ * The other headers: session.hpp, event.hpp, result.hpp, narrator.hpp, status.hpp, text.hpp, and
+ * validate.hpp, which is included on its own.
+ */
+
+#include "narratoria/core.hpp"
+#include "narratoria/engine.h"
+#include "narratoria/event.hpp"
+#include "narratoria/narrator.hpp"
+#include "narratoria/result.hpp"
+#include "narratoria/session.hpp"
+#include "narratoria/status.hpp"
+#include "narratoria/text.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace narratoria {
+
+// 0 is the default, NAR_NONE or UINT64_MAX no limit. The fields are nar_limits' own.
+struct Limits : nar_limits {
+    Limits() noexcept : nar_limits{} { size = sizeof(nar_limits); }
+};
+
+// Everything is copied by the constructor of Engine; empty and 0 are the defaults.
+struct EngineOptions {
+    std::uint32_t jobs = 0;      // tools at once; the cores in the affinity mask
+    std::string_view root = {};  // the tools' working folder; the process's, taken now
+    std::vector<std::string_view> environment = {};  // "NAME=value", added to what tools get
+    std::vector<std::string_view> allow_paths = {};  // tools must lie under one of these; anywhere
+    std::optional<Times> times = {};
+    std::optional<Limits> limits = {};
+    // What the engine has to say that belongs to no session. `level` is NAR_LOG_….
+    std::function<void(std::uint32_t level, std::string_view message)> log = {};
+    std::string_view supervisor = {};  // path of narratoria-supervisor; the embedded one
+};
+
+// Movable, not copyable. The destructor belongs on the engine thread, outside callbacks; elsewhere
+// it cannot keep its promise and leaves the engine alive for ever rather than corrupt it.
+class Engine {
+public:
+    explicit Engine(const EngineOptions& options = {}) : core_(std::make_shared<detail::Core>()) {
+        std::vector<nar_str> environment;
+        environment.reserve(options.environment.size());
+        for (const std::string_view one : options.environment) {
+            environment.push_back(detail::to_c(one));
+        }
+        std::vector<nar_str> allow_paths;
+        allow_paths.reserve(options.allow_paths.size());
+        for (const std::string_view one : options.allow_paths) {
+            allow_paths.push_back(detail::to_c(one));
+        }
+        core_->log = options.log;
+
+        nar_engine_options description{};
+        description.size = sizeof description;
+        description.jobs = options.jobs;
+        description.root = detail::to_c(options.root);
+        description.environment = environment.data();
+        description.environment_count = environment.size();
+        description.allow_paths = allow_paths.data();
+        description.allow_path_count = allow_paths.size();
+        description.times = options.times ? &*options.times : nullptr;
+        description.limits = options.limits ? &*options.limits : nullptr;
+        description.user = core_.get();
+        if (core_->log) {
+            description.log = [](void* user, std::uint32_t level, nar_str message) noexcept {
+                auto& core = *static_cast<detail::Core*>(user);
+                detail::guard(core, [&] { core.log(level, detail::to_view(message)); });
+            };
+        }
+        description.supervisor = detail::to_c(options.supervisor);
+        detail::Check check;
+        check(nar_engine_create(&description, &core_->engine, check.details()));
+    }
+
+    Engine(Engine&& other) noexcept : core_(std::move(other.core_)) {}
+    Engine& operator=(Engine&& other) noexcept {
+        std::swap(core_, other.core_);
+        return *this;
+    }
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    ~Engine() {
+        if (!core_ || core_->engine == nullptr) return;
+        if (end(nullptr) != NAR_OK) {
+            // Callbacks may still come to the core: it stays, with the engine.
+            static_cast<void>(new (std::nothrow) std::shared_ptr<detail::Core>(core_));
+        }
+    }
+
+    // What the destructor does, but throws when it cannot: NAR_WRONG_THREAD, NAR_REENTRANT. Sessions
+    // are over afterwards; every other call throws NAR_GONE. A second call does nothing.
+    void destroy() {
+        if (raw() == nullptr) return;
+        detail::Check check;
+        check(end(check.details()));
+    }
+
+    // Drives until no turn, plan or ending tool is left, or a callback has thrown.
+    void run_until_idle() {
+        do {
+            run_once();
+        } while (is_busy());
+    }
+
+    // Waits for something to happen and handles it; returns at once when the engine is idle.
+    void run_once() {
+        detail::Check check;
+        check(nar_engine_run_once(handle(), check.details()));
+        core_->rethrow();
+    }
+
+    // Handles what is there, without waiting, for about `budget` at most; 0: one round.
+    void run_for(std::chrono::microseconds budget) {
+        detail::Check check;
+        const auto count = budget.count() > 0 ? static_cast<std::uint64_t>(budget.count()) : 0u;
+        check(nar_engine_run_for(handle(), count, check.details()));
+        core_->rethrow();
+    }
+
+    // A turn or plan runs, or a tool is still being ended.
+    bool is_busy() const { return nar_engine_is_busy(handle()) != 0; }
+
+    // Readable when there is something to do; poll it, never read it.
+    int descriptor() const { return nar_engine_descriptor(handle()); }
+
+    // How long a poll() may wait: nothing means without end. Ask again before each.
+    std::optional<std::chrono::milliseconds> timeout() const {
+        const std::int32_t milliseconds = nar_engine_timeout(handle());
+        if (milliseconds < 0) return std::nullopt;
+        return std::chrono::milliseconds(milliseconds);
+    }
+
+    // Moves the engine to the calling thread; no other thread may be inside it.
+    void adopt_thread() {
+        detail::Check check;
+        check(nar_engine_adopt_thread(handle(), check.details()));
+    }
+
+    // Runs `function()` on the engine thread in the next driving call. Any thread. It is freed
+    // without having run when the engine is destroyed first.
+    template <class Function>
+    void post(Function&& function) {
+        nar_engine* engine = handle();
+        auto parcel = detail::pack(*core_, std::forward<Function>(function));
+        using Carried = typename decltype(parcel)::element_type;
+        detail::Check check;
+        check(nar_engine_post(
+            engine,
+            [](void* user) noexcept {
+                const std::unique_ptr<Carried> carried(static_cast<Carried*>(user));
+                detail::guard(*carried->core, [&] { carried->function(); });
+            },
+            [](void* user) noexcept { delete static_cast<Carried*>(user); }, parcel.get(),
+            check.details()));
+        static_cast<void>(parcel.release());
+    }
+
+    // For calls of the C contract; NULL after destroy.
+    nar_engine* raw() const noexcept { return core_ ? core_->engine : nullptr; }
+
+private:
+    friend class Session;
+
+    nar_engine* handle() const {
+        nar_engine* engine = raw();
+        if (engine == nullptr) {
+            throw Error(NAR_GONE, "ENGINE_GONE",
+                        "this engine is over: it was destroyed, or moved from", "");
+        }
+        return engine;
+    }
+
+    nar_status end(nar_error* error) noexcept {
+        // First nobody else may begin to answer, then the engine ends; the other way round a
+        // narrator's thread could answer an engine that is half gone.
+        nar_engine* engine = nullptr;
+        {
+            const std::lock_guard lock(core_->ending);
+            engine = std::exchange(core_->engine, nullptr);
+        }
+        const nar_status status = nar_engine_destroy(engine, error);
+        if (status != NAR_OK) {
+            const std::lock_guard lock(core_->ending);
+            core_->engine = engine;
+        }
+        return status;
+    }
+
+    std::shared_ptr<detail::Core> core_;
+};
+
+inline Session::Session(Engine& engine, const SessionOptions& options) : core_(engine.core_) {
+    struct Asked {
+        std::shared_ptr<detail::Core> core;
+        Narrator narrator;
+    };
+    nar_session_options description{};
+    description.size = sizeof description;
+    description.id = detail::to_c(options.id);
+    description.story = detail::to_c(options.story);
+    description.state = detail::to_c(options.state);
+    description.times = options.times ? &*options.times : nullptr;
+
+    std::unique_ptr<Asked> asked;
+    nar_narrator narrator{};
+    if (options.narrator) {
+        asked.reset(new Asked{core_, *options.narrator});
+        narrator.size = sizeof narrator;
+        narrator.id = detail::to_c(asked->narrator.id);
+        narrator.user = asked.get();
+        narrator.generate = [](void* user, std::uint64_t token, nar_str request) noexcept {
+            auto& made = *static_cast<Asked*>(user);
+            const NarratorReply reply(made.core, token);
+            detail::guard(*made.core, [&] {
+                try {
+                    made.narrator.generate(detail::to_view(request), reply);
+                } catch (const std::exception& error) {
+                    reply.fail(error.what());
+                    throw;
+                }
+            });
+        };
+        narrator.cancel = [](void* user, std::uint64_t token) noexcept {
+            auto& made = *static_cast<Asked*>(user);
+            if (made.narrator.cancel) {
+                detail::guard(*made.core, [&] { made.narrator.cancel(token); });
+            }
+        };
+        narrator.released = [](void* user) noexcept { delete static_cast<Asked*>(user); };
+        description.narrator = &narrator;
+    }
+    detail::Check check;
+    check(nar_session_create(engine.handle(), &description, &session_, check.details()));
+    static_cast<void>(asked.release());
+}
+
+}  // namespace narratoria

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a plan came to (spec 003 §13.5, abi/schemas/result-1.schema.json).
+
+#include "narratoria/result.h"
+#include "narratoria/status.hpp"
+#include "narratoria/text.hpp"
+
+#include <cstdint>
+#include <exception>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace narratoria {
+
+// A share in one result: copying shares it, the last copy frees it. Any thread may hold and read
+// it. It outlives its session and its engine. A default-made one is empty: only `operator bool`,
+// assignment and destruction make sense.
+class Result {
+public:
+    enum class Events { kIncluded, kLeftOut };
+
+    Result() = default;
+    // Shares a result that someone else holds; `result` may be NULL.
+    explicit Result(nar_result* result) noexcept
+        : result_(result != nullptr ? nar_result_retain(result) : nullptr) {}
+    Result(const Result& other) noexcept : Result(other.result_) {}
+    Result(Result&& other) noexcept : result_(std::exchange(other.result_, nullptr)) {}
+    Result& operator=(Result other) noexcept {
+        std::swap(result_, other.result_);
+        return *this;
+    }
+    ~Result() { nar_result_release(result_); }
+
+    explicit operator bool() const noexcept { return result_ != nullptr; }
+
+    // No required tool failed.
+    bool success() const noexcept { return nar_result_success(result_) != 0; }
+    // The plan was cancelled.
+    bool cancelled() const noexcept { return nar_result_cancelled(result_) != 0; }
+
+    // The whole of it as one text. A long one is better written: write, write_to.
+    Text json(Events events = Events::kIncluded) const {
+        detail::Check check;
+        nar_text* text = nullptr;
+        check(nar_result_json(result_, flags(events), &text, check.details()));
+        return Text(text);
+    }
+
+    // Hands the JSON to `write(std::string_view)`, piece by piece, never whole in memory.
+    // What `write` throws stops the writing and is thrown from here.
+    template <class Write>
+    void write(Write&& write, Events events = Events::kIncluded) const {
+        struct Call {
+            std::remove_reference_t<Write>* write;
+            std::exception_ptr thrown;
+        } call{&write, nullptr};
+        detail::Check check;
+        const nar_status status = nar_result_write(
+            result_, flags(events),
+            [](void* user, nar_str piece) noexcept -> nar_status {
+                auto& made = *static_cast<Call*>(user);
+                try {
+                    (*made.write)(detail::to_view(piece));
+                    return NAR_OK;
+                } catch (...) {
+                    made.thrown = std::current_exception();
+                    return NAR_IO;
+                }
+            },
+            &call, check.details());
+        if (call.thrown) std::rethrow_exception(call.thrown);
+        check(status);
+    }
+
+    // Writes the JSON into an open descriptor.
+    void write_to(int descriptor, Events events = Events::kIncluded) const {
+        detail::Check check;
+        check(nar_result_write_to(result_, flags(events), descriptor, check.details()));
+    }
+
+    // Still shared by this object; nar_result_retain it to keep it longer.
+    nar_result* raw() const noexcept { return result_; }
+
+private:
+    static std::uint32_t flags(Events events) noexcept {
+        return events == Events::kLeftOut ? std::uint32_t{NAR_RESULT_WITHOUT_EVENTS} : 0u;
+    }
+
+    nar_result* result_ = nullptr;
+};
+
+}  // namespace narratoria

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How the wrapper fails: every call of the C contract that does not answer NAR_OK becomes an Error.
+// The other way round, an exception of yours never crosses into C; see "Exceptions" in engine.hpp.
+
+#include "narratoria/status.h"
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace narratoria {
+
+// A call that failed. what() is the message for people: what happened, where, what to do.
+class Error : public std::runtime_error {
+public:
+    Error(nar_status status, std::string code, const std::string& message, std::string details)
+        : std::runtime_error(message),
+          status_(status),
+          code_(std::move(code)),
+          details_(std::move(details)) {}
+
+    // One of NAR_STATUS_LIST, for example NAR_BUSY.
+    nar_status status() const noexcept { return status_; }
+    // For programs, for example "PLAN_CYCLE"; never translated.
+    const std::string& code() const noexcept { return code_; }
+    // For people; the same text as what().
+    std::string_view message() const noexcept { return what(); }
+    // JSON, or empty. With NAR_INVALID_DOCUMENT an array of faults (narratoria/validate.h).
+    const std::string& details() const noexcept { return details_; }
+
+private:
+    nar_status status_;
+    std::string code_;
+    std::string details_;
+};
+
+namespace detail {
+
+inline nar_str to_c(std::string_view text) noexcept { return nar_str{text.data(), text.size()}; }
+
+inline std::string_view to_view(nar_str text) noexcept {
+    return text.size == 0 ? std::string_view{}
+                          : std::string_view{text.data, static_cast<std::size_t>(text.size)};
+}
+
+// Collects the details of one or more calls and throws for the one that fails.
+class Check {
+public:
+    Check() = default;
+    Check(const Check&) = delete;
+    Check& operator=(const Check&) = delete;
+    ~Check() { nar_error_clear(&error_); }
+
+    nar_error* details() noexcept { return &error_; }
+
+    void operator()(nar_status status) {
+        if (status != NAR_OK) fail(status);
+    }
+
+private:
+    [[noreturn]] void fail(nar_status status) const {
+        // A library that ran out of memory may have had none left for the sentence.
+        const std::string_view told = to_view(error_.message);
+        throw Error(status, std::string(to_view(error_.code)),
+                    told.empty() ? std::string(nar_status_text(status)) : std::string(told),
+                    std::string(to_view(error_.details)));
+    }
+
+    nar_error error_ = NAR_ERROR_INIT;
+};
+
+}  // namespace detail
+}  // namespace narratoria

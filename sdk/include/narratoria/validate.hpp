@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Checks documents against their schema and the rules that no schema can say. Any thread.
+
+#include "narratoria/status.hpp"
+#include "narratoria/text.hpp"
+#include "narratoria/validate.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace narratoria {
+
+enum class Document : std::uint32_t {
+    kEvents = NAR_DOCUMENT_EVENTS,  // a tool's output, NDJSON
+    kPlan = NAR_DOCUMENT_PLAN,
+    kResult = NAR_DOCUMENT_RESULT,
+    kStory = NAR_DOCUMENT_STORY,  // the text is the path of the story's folder
+};
+
+// Every fault, in the order of the text, as a JSON array; "[]" when there is none.
+// Throws when the check itself could not be made, for example when a story's folder is not there.
+inline Text validate(Document document, std::string_view text) {
+    detail::Check check;
+    nar_text* faults = nullptr;
+    check(nar_validate(static_cast<std::uint32_t>(document), detail::to_c(text), &faults,
+                       check.details()));
+    return Text(faults);
+}
+
+}  // namespace narratoria
