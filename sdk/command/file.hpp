@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Files that the command reads and writes. A path is bytes, not text: it is shown printable, and
+// used as it was given.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace narratoria::command {
+
+// Owns a descriptor.
+class Descriptor {
+public:
+    Descriptor() = default;
+    explicit Descriptor(int descriptor) noexcept : descriptor_(descriptor) {}
+    Descriptor(Descriptor&& other) noexcept : descriptor_(other.release()) {}
+    Descriptor& operator=(Descriptor&& other) noexcept;
+    ~Descriptor() { reset(); }
+
+    int get() const noexcept { return descriptor_; }
+    explicit operator bool() const noexcept { return descriptor_ >= 0; }
+    int release() noexcept;
+    void reset() noexcept;
+
+private:
+    int descriptor_ = -1;
+};
+
+// Descriptors 0 to 2 that are closed get an opened end that refuses (reading for an output, writing
+// for the input), so that no file of ours takes their number and a use of them fails as it should.
+void hold_standard_streams();
+
+// Throws Refused when standard output is closed or cannot be written, before anything was run for it.
+void require_standard_output(std::string_view instead);
+
+// Writes all of it, also to a descriptor that does not block. False: errno says why.
+bool write_all(int descriptor, std::string_view text);
+
+// The whole of a file, or of standard input for "-". Throws Refused; `what` names the document.
+std::string read_document(const std::string& path, std::string_view what);
+
+// As above; nothing when there is no such file.
+std::optional<std::string> read_document_if_there(const std::string& path, std::string_view what);
+
+// The folder that relative tool paths of a plan in `path` belong to, absolute. Standard input and
+// pipes have none: the working folder.
+std::string folder_of_document(const std::string& path);
+
+// Absolute, without following anything. Throws Refused when the working folder is gone.
+std::string absolute_path(const std::string& path);
+
+// A file that is replaced as a whole or not at all: what is written goes to a nameless file in the
+// same folder, which takes the name in commit(). Until then, and when the process dies, the old
+// file stands as it was. A symbolic link is followed, and the mode kept. What is no regular file (a
+// pipe, a device) is written to directly.
+class Replacement {
+public:
+    enum class Durability {
+        kForReaders,  // whoever opens the file sees the old or the new one
+        kForPower,    // also after a power cut
+    };
+
+    // Throws Refused when the file cannot be replaced: this is found out before anything runs.
+    Replacement(const std::string& path, std::string_view what, Durability durability);
+    Replacement(Replacement&&) = delete;
+    ~Replacement();
+
+    int descriptor() const noexcept { return file_.get(); }
+    const std::string& shown() const noexcept { return shown_; }
+
+    // The same for two paths that name the same file.
+    const std::string& identity() const noexcept { return identity_; }
+
+    // Throws Failed; the old file then stands as it was.
+    void commit();
+
+private:
+    void open_nameless();
+    std::string fresh_name() const;
+
+    std::string shown_;
+    std::string what_;
+    Durability durability_;
+    std::string identity_;
+    std::string base_;
+    std::string visible_name_;  // of the new file, where the file system has no nameless ones
+    Descriptor folder_;
+    Descriptor file_;
+    bool direct_ = false;
+};
+
+// Removes, from a signal handler, the files that Replacement could not make nameless.
+void forget_replacements_in_signal() noexcept;
+
+// A file of lines that grows while the plan runs. What it held before is dropped by start(), not
+// before: a refused plan leaves it as it was.
+class LineFile {
+public:
+    // Throws Refused.
+    LineFile(const std::string& path, std::string_view what);
+    LineFile(LineFile&&) = delete;
+    ~LineFile();
+
+    const std::string& identity() const noexcept { return identity_; }
+    void start();
+    void append(std::string_view line) {
+        buffer_.append(line);
+        buffer_ += '\n';
+        if (started_ && buffer_.size() >= kBatch) flush();
+    }
+    // Writes what is collected. The first failure is told on standard error and ends the writing.
+    void flush();
+    bool failed() const noexcept { return failed_; }
+
+private:
+    static constexpr std::size_t kBatch = 256 * 1024;
+
+    std::string path_;
+    std::string what_;
+    std::string identity_;
+    Descriptor file_;
+    std::string buffer_;
+    bool created_ = false;
+    bool started_ = false;
+    bool failed_ = false;
+};
+
+}  // namespace narratoria::command

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The TOOL of `tool run` and `tool check`: a path to a program.
+
+#include <string>
+
+namespace narratoria::command {
+
+struct ToolFile {
+    std::string path;  // absolute
+    std::string name;  // its file name: the toolId of a one-tool plan
+};
+
+// Throws Refused when there is no such file, or it is none that can be run. A bare name is a file
+// in the working folder, never a search in PATH.
+ToolFile find_tool(const std::string& given);
+
+// The value of --input: JSON, @FILE, or - for standard input; "{}" when it was not given. Throws
+// Refused unless it is one JSON object.
+std::string read_tool_input(const std::string& given);
+
+// A random UUID (version 4).
+std::string fresh_uuid();
+
+}  // namespace narratoria::command
