@@ -26,6 +26,8 @@ SANITIZERS = {
     "UBSAN_OPTIONS": "print_stacktrace=1",
     "TSAN_OPTIONS": "second_deadlock_stack=1",
 }
+# When everything fails, the first failures say why; the others are named, and then counted.
+DETAILED, NAMED = 25, 100
 FORMATTED = ("sdk", "runtime", "plugins", "examples", "tests")
 
 
@@ -40,6 +42,8 @@ class Report:
 
     def fails(self, name, text=""):
         self.failures.append(name)
+        if len(self.failures) > DETAILED:
+            return
         print(f"\nFAILED  {name}", flush=True)
         lines = text.strip().splitlines()
         shown = lines[-60:]
@@ -120,6 +124,8 @@ def read_cases(report, suite, file, status, text):
             detail = "" if problem is None else "\n".join(
                 part for part in (problem.get("message"), problem.text) if part)
             report.fails(name, f"{output}\n{detail}")
+        elif case.get("status") == "disabled":
+            report.skips(name, "disabled in the source")
         elif skip is not None:
             message = skip.get("message") or ""
             # ctest reports a test whose program is missing as skipped. It is not.
@@ -254,8 +260,10 @@ def main():
     print()
     for name, reason in report.skipped:
         print(f"skipped  {name}: {reason}")
-    for name in report.failures:
+    for name in report.failures[:NAMED]:
         print(f"FAILED   {name}")
+    if len(report.failures) > NAMED:
+        print(f"FAILED   … and {len(report.failures) - NAMED} more")
     print(f"{time.monotonic() - begin:.0f} s")
     print(f"{report.passed} passed, {len(report.failures)} failed")
     return 1 if report.failures else 0
