@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/clock.hpp"
+
+#include <cstdio>
+#include <ctime>
+
+namespace narratoria::clock {
+
+int64_t wall_us() {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return int64_t{now.tv_sec} * 1000000 + now.tv_nsec / 1000;
+}
+
+int64_t steady_ms() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+}
+
+std::string to_iso8601(int64_t wall_us) {
+    const time_t seconds = wall_us / 1000000;
+    tm parts{};
+    gmtime_r(&seconds, &parts);
+    char text[64];
+    std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", parts.tm_year + 1900,
+                  parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                  static_cast<int>(wall_us % 1000000));
+    return text;
+}
+
+namespace {
+
+// Takes exactly `count` digits and their value, or nothing.
+bool digits(std::string_view& text, size_t count, int low, int high, int* out = nullptr) {
+    if (text.size() < count) return false;
+    int value = 0;
+    for (size_t i = 0; i < count; ++i) {
+        if (text[i] < '0' || text[i] > '9') return false;
+        value = value * 10 + (text[i] - '0');
+    }
+    if (value < low || value > high) return false;
+    text.remove_prefix(count);
+    if (out) *out = value;
+    return true;
+}
+
+bool take(std::string_view& text, char c) {
+    if (text.empty() || text.front() != c) return false;
+    text.remove_prefix(1);
+    return true;
+}
+
+int days_in(int year, int month) {
+    static const int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    return kDays[month - 1] + (month == 2 && leap);
+}
+
+}  // namespace
+
+bool is_iso8601(std::string_view text) {
+    int year = 0, month = 0, day = 0;
+    if (!digits(text, 4, 0, 9999, &year)) return false;
+    // The extended form has its separators everywhere, the basic one nowhere.
+    const bool extended = take(text, '-');
+    if (!digits(text, 2, 1, 12, &month)) return false;
+    if (extended && !take(text, '-')) return false;
+    if (!digits(text, 2, 1, 31, &day) || day > days_in(year, month)) return false;
+    if (!take(text, 'T') && !take(text, 't') && !take(text, ' ')) return false;
+    if (!digits(text, 2, 0, 24)) return false;
+    if (extended && !take(text, ':')) return false;
+    if (!digits(text, 2, 0, 59)) return false;
+    const bool has_seconds = extended ? take(text, ':') : !text.empty() && text[0] >= '0' &&
+                                                              text[0] <= '9';
+    if (has_seconds && !digits(text, 2, 0, 60)) return false;
+    if (has_seconds && (take(text, '.') || take(text, ','))) {
+        if (!digits(text, 1, 0, 9)) return false;
+        while (digits(text, 1, 0, 9)) {
+        }
+    }
+    if (text.empty() || take(text, 'Z') || take(text, 'z')) return text.empty();
+    if (!take(text, '+') && !take(text, '-')) return false;
+    if (!digits(text, 2, 0, 23)) return false;
+    if (text.empty()) return true;
+    const bool colon = take(text, ':');
+    (void)colon;
+    return digits(text, 2, 0, 59) && text.empty();
+}
+
+}  // namespace narratoria::clock

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/descriptor.hpp"
+
+#include <fcntl.h>
+
+#include <cerrno>
+
+namespace narratoria {
+
+int keep_clear_of_standard_streams(Descriptor& descriptor) {
+    if (descriptor.get() > 2) return 0;
+    Descriptor moved(::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 3));
+    if (!moved) return errno;
+    descriptor = std::move(moved);
+    return 0;
+}
+
+int make_pipe(Pipe& pipe) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return errno;
+    pipe.read = Descriptor(ends[0]);
+    pipe.write = Descriptor(ends[1]);
+    if (const int error = keep_clear_of_standard_streams(pipe.read)) return error;
+    return keep_clear_of_standard_streams(pipe.write);
+}
+
+}  // namespace narratoria

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <unistd.h>
+
+#include <utility>
+
+namespace narratoria {
+
+// A file descriptor that closes itself.
+class Descriptor {
+public:
+    Descriptor() = default;
+    explicit Descriptor(int number) : number_(number) {}
+    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    Descriptor& operator=(Descriptor&& other) noexcept {
+        std::swap(number_, other.number_);
+        return *this;
+    }
+    ~Descriptor() { close(); }
+
+    int get() const { return number_; }
+    explicit operator bool() const { return number_ >= 0; }
+    void close() {
+        if (number_ >= 0) ::close(number_);
+        number_ = -1;
+    }
+
+private:
+    int number_ = -1;
+};
+
+// The two ends of a pipe. Never 0, 1 or 2: a host that closed its standard streams may yet write
+// to them.
+struct Pipe {
+    Descriptor read;
+    Descriptor write;
+};
+
+// 0, or errno. The ends are closed on exec.
+int make_pipe(Pipe& pipe);
+
+// Moves a descriptor above the standard streams; 0 or errno.
+int keep_clear_of_standard_streams(Descriptor& descriptor);
+
+}  // namespace narratoria

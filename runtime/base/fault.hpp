@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace narratoria {
+
+// A rule that a document breaks, and where.
+struct Fault {
+    std::string rule;     // for programs, for example "plan-tool-id-unique"
+    std::string pointer;  // JSON Pointer to the value, or to where it should be
+    size_t byte = 0;      // in the document (of an event: in its line), from 0
+    std::string message;  // for people: what is wrong and what to do
+    std::string file;     // relative to the story, where a document is several files; else empty
+};
+
+using Faults = std::vector<Fault>;
+
+// [{"file","line","column","byte","pointer","rule","message"}], the form of nar_validate. `text` is
+// what the bytes count in; `file` stands only where a fault has one.
+void append_faults(std::string& out, const Faults& faults, std::string_view text);
+
+// One line a fault: "line 3, column 5: /tools/0/toolId: message [rule]".
+std::string describe_faults(const Faults& faults, std::string_view text);
+
+}  // namespace narratoria

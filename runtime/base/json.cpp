@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/json.hpp"
+
+#include <cassert>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#define RAPIDJSON_ASSERT(x) assert(x)
+#include <rapidjson/error/en.h>
+#include <rapidjson/reader.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "base/utf8.hpp"
+
+namespace narratoria::json {
+namespace {
+
+// How far a string goes without anything that ends it or must be decoded: the first quote,
+// backslash or control character. `high` collects whether there were bytes over 0x7F.
+const char* skip_plain(const char* at, bool& high) {
+#if defined(__SSE2__)
+    const __m128i quote = _mm_set1_epi8('"');
+    const __m128i backslash = _mm_set1_epi8('\\');
+    const __m128i last_control = _mm_set1_epi8(0x1F);
+    for (;; at += 16) {
+        // Reading past the text is what kPadding is for.
+        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+        const __m128i control = _mm_cmpeq_epi8(_mm_max_epu8(bytes, last_control), last_control);
+        const __m128i stop = _mm_or_si128(
+            _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)), control);
+        const auto stops = static_cast<unsigned>(_mm_movemask_epi8(stop));
+        const auto highs = static_cast<unsigned>(_mm_movemask_epi8(bytes));
+        if (stops != 0) {
+            const auto length = static_cast<unsigned>(__builtin_ctz(stops));
+            high |= (highs & ((1u << length) - 1u)) != 0;
+            return at + length;
+        }
+        high |= highs != 0;
+    }
+#else
+    for (;; ++at) {
+        const auto byte = static_cast<unsigned char>(*at);
+        if (byte < 0x20 || byte == '"' || byte == '\\') return at;
+        high |= byte >= 0x80;
+    }
+#endif
+}
+
+// The stream under RapidJSON's reader. The reader is told that it parses in situ, which makes it
+// ask the stream to take the strings; the stream leaves the text as it is, skips the plain part of
+// a string in one go, and decodes only strings with escapes, into the arena.
+class TextStream {
+public:
+    using Ch = char;
+
+    TextStream(const char* text, char* arena) : begin_(text), at_(text), arena_(arena) {}
+
+    Ch Peek() const { return *at_; }
+    Ch Take() { return *at_++; }
+    size_t Tell() const { return static_cast<size_t>(at_ - begin_); }
+    void Flush() {}
+
+    Ch* PutBegin() {
+        string_begin_ = at_;
+        decoded_ = nullptr;
+        bool high = false;
+        at_ = skip_plain(at_, high);
+        if (high) check_utf8(string_begin_, at_);
+        return nullptr;
+    }
+
+    void Put(Ch c) {
+        // The reader terminates each string with a zero; only then was a bare quote taken last.
+        if (c == '\0' && at_[-1] == '"') {
+            string_end_ = at_ - 1;
+            return;
+        }
+        if (decoded_ == nullptr) begin_decoding();
+        *arena_++ = c;
+        // A byte that stands in the text as it is: take the plain run behind it along. A byte of
+        // a \u escape over 0x7F never equals the hexadecimal digit in front of it.
+        if (c == at_[-1]) {
+            const char* run = at_;
+            bool high = false;
+            at_ = skip_plain(at_, high);
+            if (high) check_utf8(run, at_);
+            const auto length = static_cast<size_t>(at_ - run);
+            std::memcpy(arena_, run, length);
+            arena_ += length;
+        }
+    }
+
+    size_t PutEnd(Ch*) {
+        if (decoded_ == nullptr) return 1;
+        // RapidJSON lets a lone \uDC00 pass; encoded, it is no UTF-8.
+        const std::string_view content = string();
+        if (!utf8::is_valid(content) && fault_ == nullptr) {
+            fault_ = string_begin_;
+            fault_is_surrogate_ = true;
+        }
+        return 1;
+    }
+
+    // The content of the string that ended last.
+    std::string_view string() const {
+        if (decoded_ != nullptr) return {decoded_, static_cast<size_t>(arena_ - decoded_)};
+        return {string_begin_, static_cast<size_t>(string_end_ - string_begin_)};
+    }
+    bool string_was_escaped() const { return decoded_ != nullptr; }
+
+    const char* position() const { return at_; }
+    bool has_fault() const { return fault_ != nullptr; }
+    size_t fault_byte() const { return static_cast<size_t>(fault_ - begin_); }
+    bool fault_is_surrogate() const { return fault_is_surrogate_; }
+
+private:
+    void begin_decoding() {
+        decoded_ = arena_;
+        // The plain part in front of the first escape ended at the backslash.
+        const char* escape = string_begin_;
+        while (*escape != '\\') ++escape;
+        const auto length = static_cast<size_t>(escape - string_begin_);
+        std::memcpy(arena_, string_begin_, length);
+        arena_ += length;
+    }
+
+    void check_utf8(const char* from, const char* to) {
+        const std::string_view run(from, static_cast<size_t>(to - from));
+        const size_t valid = utf8::valid_prefix(run);
+        if (valid == run.size() || fault_ != nullptr) return;
+        fault_ = from + valid;
+        fault_is_surrogate_ = utf8::is_surrogate(run.substr(valid));
+    }
+
+    const char* begin_;
+    const char* at_;
+    char* arena_;
+    const char* string_begin_ = nullptr;
+    const char* string_end_ = nullptr;
+    const char* decoded_ = nullptr;
+    const char* fault_ = nullptr;
+    bool fault_is_surrogate_ = false;
+};
+
+}  // namespace
+
+class Builder {
+public:
+    Builder(Tape& tape, TextStream& stream) : tape_(tape), stream_(stream) {}
+
+    bool Null() { return scalar(Type::Null, 4); }
+    bool Bool(bool value) { return value ? scalar(Type::True, 4) : scalar(Type::False, 5); }
+    bool Int(int) { return number(); }
+    bool Uint(unsigned) { return number(); }
+    bool Int64(int64_t) { return number(); }
+    bool Uint64(uint64_t) { return number(); }
+    bool Double(double) { return number(); }
+    bool RawNumber(const char*, rapidjson::SizeType, bool) { return number(); }
+    bool Key(const char*, rapidjson::SizeType, bool) { return string(); }
+    bool String(const char*, rapidjson::SizeType, bool) { return string(); }
+    bool StartObject() { return open(Type::Object); }
+    bool StartArray() { return open(Type::Array); }
+    bool EndObject(rapidjson::SizeType) { return close(Type::Object); }
+    bool EndArray(rapidjson::SizeType) { return close(Type::Array); }
+
+    bool too_deep() const { return depth_ > kMaximumDepth; }
+
+private:
+    Node& append() {
+        if (tape_.count_ == tape_.capacity_) tape_.grow();
+        return tape_.nodes_[tape_.count_++];
+    }
+
+    bool scalar(Type type, uint32_t length) {
+        append() = {stream_.position() - length, length, type, 0, 0};
+        return true;
+    }
+
+    bool number() {
+        // The reader tells the value, not where it stood: its text ends here and is found
+        // backwards. What stands in front of it is never part of a number.
+        const char* end = stream_.position();
+        const char* begin = end - 1;
+        while (begin > tape_.text_.data() && belongs_to_number(begin[-1])) --begin;
+        append() = {begin, static_cast<uint32_t>(end - begin), Type::Number, 0, 0};
+        return true;
+    }
+
+    static bool belongs_to_number(char c) {
+        return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+    }
+
+    bool string() {
+        if (stream_.has_fault()) return false;
+        const std::string_view content = stream_.string();
+        append() = {content.data(), static_cast<uint32_t>(content.size()), Type::String,
+                    stream_.string_was_escaped(), 0};
+        return true;
+    }
+
+    bool open(Type type) {
+        if (++depth_ > kMaximumDepth) return false;
+        open_[depth_ - 1] = tape_.count_;
+        append() = {stream_.position() - 1, 0, type, 0, 0};
+        return true;
+    }
+
+    bool close(Type type) {
+        tape_.nodes_[open_[--depth_]].size = tape_.count_;
+        append() = {stream_.position(), 0, type, 0, 0};
+        return true;
+    }
+
+    Tape& tape_;
+    TextStream& stream_;
+    uint32_t depth_ = 0;
+    uint32_t open_[kMaximumDepth + 1];
+};
+
+const char* type_name(Type type) {
+    switch (type) {
+        case Type::Null: return "null";
+        case Type::False:
+        case Type::True: return "boolean";
+        case Type::Number: return "number";
+        case Type::String: return "string";
+        case Type::Array: return "array";
+        case Type::Object: return "object";
+    }
+    return "unknown";
+}
+
+const char* rule_of(ParseError::Kind kind) {
+    switch (kind) {
+        case ParseError::Kind::Syntax: return "json-syntax";
+        case ParseError::Kind::Empty: return "json-empty";
+        case ParseError::Kind::TrailingContent: return "json-one-value";
+        case ParseError::Kind::ByteOrderMark: return "json-no-bom";
+        case ParseError::Kind::InvalidUtf8: return "json-utf8";
+        case ParseError::Kind::LoneSurrogate: return "json-no-lone-surrogate";
+        case ParseError::Kind::TooDeep: return "json-depth";
+        case ParseError::Kind::NumberTooBig: return "json-number-range";
+        case ParseError::Kind::TooLarge: return "json-size";
+    }
+    return "json";
+}
+
+Tape::~Tape() { std::free(nodes_); }
+
+void Tape::grow() {
+    const uint32_t capacity = capacity_ == 0 ? 64 : capacity_ * 2;
+    void* grown = std::realloc(nodes_, size_t{capacity} * sizeof(Node));
+    if (grown == nullptr) throw std::bad_alloc();
+    nodes_ = static_cast<Node*>(grown);
+    capacity_ = capacity;
+}
+
+void Tape::shrink() {
+    constexpr uint32_t kKeptNodes = 4096;
+    if (capacity_ > kKeptNodes) {
+        std::free(nodes_);
+        nodes_ = nullptr;
+        count_ = capacity_ = 0;
+    }
+    if (arena_capacity_ > kKeptNodes * sizeof(Node)) {
+        arena_.reset();
+        arena_capacity_ = 0;
+    }
+}
+
+namespace {
+
+ParseError describe(std::string_view text, const rapidjson::ParseResult& result) {
+    ParseError error;
+    error.byte = result.Offset();
+    const std::string_view rest = text.substr(std::min(error.byte, text.size()));
+    switch (result.Code()) {
+        case rapidjson::kParseErrorDocumentEmpty:
+            error.kind = ParseError::Kind::Empty;
+            error.message = "there is no JSON value";
+            break;
+        case rapidjson::kParseErrorDocumentRootNotSingular:
+            error.kind = ParseError::Kind::TrailingContent;
+            error.message = "something follows the JSON value; there must be one value and no more";
+            break;
+        case rapidjson::kParseErrorNumberTooBig:
+            error.kind = ParseError::Kind::NumberTooBig;
+            error.message = "the number is outside the range of a double";
+            break;
+        case rapidjson::kParseErrorStringUnicodeSurrogateInvalid:
+            error.kind = ParseError::Kind::LoneSurrogate;
+            error.message = "a \\u escape is half of a surrogate pair";
+            break;
+        default:
+            error.message = rapidjson::GetParseError_En(result.Code());
+            if (!error.message.empty() && error.message.back() == '.') error.message.pop_back();
+    }
+    if (error.kind == ParseError::Kind::Syntax) {
+        if (rest.empty()) {
+            error.message = "the text ends in the middle of a value";
+        } else if (rest[0] == '\0') {
+            error.message = "a NUL byte stands in the text";
+        } else if (static_cast<unsigned char>(rest[0]) < 0x20 && rest[0] != '\n' &&
+                   rest[0] != '\r' && rest[0] != '\t') {
+            error.message = "a control character stands in the text; inside a string write it as \\u00XX";
+        } else if (static_cast<unsigned char>(rest[0]) < 0x20 &&
+                   result.Code() == rapidjson::kParseErrorStringEscapeInvalid) {
+            error.message = "a line break or tab stands inside a string; write it as \\n, \\r or \\t";
+        } else if (static_cast<unsigned char>(rest[0]) >= 0x80 &&
+                   utf8::valid_prefix(rest.substr(0, 4)) == 0) {
+            error.kind = ParseError::Kind::InvalidUtf8;
+            error.message = "the bytes are not UTF-8";
+        }
+    }
+    return error;
+}
+
+}  // namespace
+
+bool Tape::parse(std::string_view text, ParseError& error) {
+    text_ = text;
+    count_ = 0;
+    if (text.size() > (uint64_t{1} << 31)) {
+        error = {ParseError::Kind::TooLarge, 0, "the document is larger than 2 GiB"};
+        return false;
+    }
+    if (text.substr(0, 3) == "\xEF\xBB\xBF") {
+        error = {ParseError::Kind::ByteOrderMark, 0,
+                 "the text begins with a byte order mark; UTF-8 needs none, leave it out"};
+        return false;
+    }
+    if (arena_capacity_ < text.size() + kPadding) {
+        arena_capacity_ = text.size() + text.size() / 2 + 256;
+        arena_.reset(new char[arena_capacity_]);
+    }
+
+    TextStream stream(text.data(), arena_.get());
+    Builder builder(*this, stream);
+    rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>> reader;
+    rapidjson::ParseResult result = reader.Parse<rapidjson::kParseInsituFlag>(stream, builder);
+
+    if (!result.IsError()) {
+        // The reader takes a zero for the end of the text.
+        if (stream.Tell() == text.size()) return true;
+        error = describe(text, rapidjson::ParseResult(
+                                   rapidjson::kParseErrorDocumentRootNotSingular, stream.Tell()));
+        return false;
+    }
+    if (builder.too_deep()) {
+        error = {ParseError::Kind::TooDeep, result.Offset(),
+                 "the value is nested deeper than 512 levels"};
+    } else if (stream.has_fault()) {
+        error = {stream.fault_is_surrogate() ? ParseError::Kind::LoneSurrogate
+                                             : ParseError::Kind::InvalidUtf8,
+                 stream.fault_byte(),
+                 stream.fault_is_surrogate() ? "the string holds half of a surrogate pair"
+                                             : "the bytes are not UTF-8"};
+    } else {
+        error = describe(text, result);
+    }
+    count_ = 0;
+    return false;
+}
+
+Value Value::find(std::string_view key) const {
+    Value found;
+    for (const Member member : members()) {
+        if (member.key == key) found = member.value;
+    }
+    return found;
+}
+
+std::string_view Value::raw() const {
+    const Node& n = node();
+    switch (n.type) {
+        case Type::Object:
+        case Type::Array:
+            return {n.begin, static_cast<size_t>(tape_->nodes()[n.size].begin - n.begin)};
+        case Type::String: {
+            if (!n.escaped) return {n.begin - 1, n.size + 2};
+            // A decoded string lost its place in the text; it is found between its neighbours.
+            const std::string_view text = tape_->source();
+            size_t at = 0;
+            if (index_ > 0) {
+                uint32_t before = index_ - 1;
+                const Node& previous = tape_->nodes()[before];
+                if (previous.type == Type::String && !previous.escaped) {
+                    at = static_cast<size_t>(previous.begin + previous.size + 1 - text.data());
+                } else if (previous.type == Type::String) {
+                    const std::string_view earlier = Value(tape_, before).raw();
+                    at = static_cast<size_t>(earlier.data() + earlier.size() - text.data());
+                } else if (previous.type >= Type::Array && previous.size != 0) {
+                    at = static_cast<size_t>(previous.begin + 1 - text.data());
+                } else if (previous.type >= Type::Array) {
+                    at = static_cast<size_t>(previous.begin - text.data());
+                } else {
+                    at = static_cast<size_t>(previous.begin + previous.size - text.data());
+                }
+            }
+            const size_t open = text.find('"', at);
+            size_t close = open + 1;
+            while (text[close] != '"') close += text[close] == '\\' ? 2 : 1;
+            return text.substr(open, close - open + 1);
+        }
+        default: return {n.begin, n.size};
+    }
+}
+
+std::optional<int64_t> Value::integer() const {
+    if (!is_number()) return std::nullopt;
+    const std::string_view digits = text();
+    int64_t value = 0;
+    const auto [end, failure] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (failure == std::errc() && end == digits.data() + digits.size()) return value;
+    const std::optional<double> real = number();
+    if (!real || *real != std::floor(*real) || std::abs(*real) > 9007199254740992.0) {
+        return std::nullopt;
+    }
+    return static_cast<int64_t>(*real);
+}
+
+std::optional<double> Value::number() const {
+    if (!is_number()) return std::nullopt;
+    const std::string_view digits = text();
+    double value = 0;
+    const auto [end, failure] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (end != digits.data() + digits.size()) return std::nullopt;
+    // Too small for a double is zero, as everywhere.
+    if (failure == std::errc::result_out_of_range) return 0.0;
+    return value;
+}
+
+bool Document::parse(std::string text, ParseError& error) {
+    text_ = std::move(text);
+    const size_t size = text_.size();
+    text_.append(kPadding, '\0');
+    const bool ok = tape_.parse(std::string_view(text_.data(), size), error);
+    text_.resize(size);  // the padding stays behind it: resizing down keeps the bytes
+    return ok;
+}
+
+namespace {
+
+void append_escape(std::string& out, unsigned char c) {
+    static const char* const kHex = "0123456789abcdef";
+    switch (c) {
+        case '"': out += "\\\""; return;
+        case '\\': out += "\\\\"; return;
+        case '\n': out += "\\n"; return;
+        case '\r': out += "\\r"; return;
+        case '\t': out += "\\t"; return;
+        case '\b': out += "\\b"; return;
+        case '\f': out += "\\f"; return;
+        default:
+            out += "\\u00";
+            out += kHex[c >> 4];
+            out += kHex[c & 15];
+    }
+}
+
+}  // namespace
+
+void append_string(std::string& out, std::string_view text) {
+    if (!utf8::is_valid(text)) {
+        append_string(out, utf8::repaired(text));
+        return;
+    }
+    out += '"';
+    size_t plain = 0;
+    for (size_t i = 0; i < text.size(); ++i) {
+        const auto c = static_cast<unsigned char>(text[i]);
+        if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7F) continue;
+        out.append(text.substr(plain, i - plain));
+        append_escape(out, c);
+        plain = i + 1;
+    }
+    out.append(text.substr(plain));
+    out += '"';
+}
+
+void append_number(std::string& out, int64_t value) {
+    char digits[24];
+    const auto [end, failure] = std::to_chars(digits, digits + sizeof digits, value);
+    (void)failure;
+    out.append(digits, end);
+}
+
+void append_compact(std::string& out, std::string_view json) {
+    bool in_string = false;
+    for (size_t i = 0; i < json.size(); ++i) {
+        const char c = json[i];
+        if (in_string) {
+            out += c;
+            if (c == '\\' && i + 1 < json.size()) out += json[++i];
+            else if (c == '"') in_string = false;
+        } else if (c != ' ' && c != '\n' && c != '\r' && c != '\t') {
+            out += c;
+            in_string = c == '"';
+        }
+    }
+}
+
+ObjectWriter& ObjectWriter::key(std::string_view name) {
+    if (!first_) out_ += ',';
+    first_ = false;
+    append_string(out_, name);
+    out_ += ':';
+    return *this;
+}
+
+ObjectWriter& ObjectWriter::string(std::string_view name, std::string_view value) {
+    key(name);
+    append_string(out_, value);
+    return *this;
+}
+
+ObjectWriter& ObjectWriter::number(std::string_view name, int64_t value) {
+    key(name);
+    append_number(out_, value);
+    return *this;
+}
+
+ObjectWriter& ObjectWriter::boolean(std::string_view name, bool value) {
+    key(name);
+    out_ += value ? "true" : "false";
+    return *this;
+}
+
+ObjectWriter& ObjectWriter::raw(std::string_view name, std::string_view json) {
+    key(name);
+    out_.append(json);
+    return *this;
+}
+
+void append_pointer(std::string& pointer, std::string_view segment) {
+    pointer += '/';
+    for (const char c : segment) {
+        if (c == '~') pointer += "~0";
+        else if (c == '/') pointer += "~1";
+        else pointer += c;
+    }
+}
+
+void append_pointer(std::string& pointer, size_t index) {
+    pointer += '/';
+    pointer += std::to_string(index);
+}
+
+Position position_of(std::string_view text, size_t byte) {
+    Position position{1, 1};
+    const std::string_view before = text.substr(0, std::min(byte, text.size()));
+    for (const char c : before) {
+        if (c == '\n') {
+            ++position.line;
+            position.column = 1;
+        } else if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) {
+            ++position.column;
+        }
+    }
+    return position;
+}
+
+}  // namespace narratoria::json

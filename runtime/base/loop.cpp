@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/loop.hpp"
+
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "base/json.hpp"
+
+namespace narratoria {
+namespace {
+
+void check(int status, const char* what) {
+    if (status < 0) {
+        throw std::runtime_error(std::string("the event loop could not ") + what + ": " +
+                                 uv_strerror(status));
+    }
+}
+
+}  // namespace
+
+Loop::Loop() : buffer_(new char[kRead + json::kPadding]()) {
+    check(uv_loop_init(&loop_), "be made");
+    wake_.data = this;
+    idle_.data = this;
+    const int status = uv_async_init(&loop_, &wake_, [](uv_async_t* handle) {
+        auto* self = static_cast<Loop*>(handle->data);
+        self->guard([self] {
+            if (self->on_wake_) self->on_wake_();
+        });
+    });
+    if (status < 0) {
+        uv_loop_close(&loop_);
+        check(status, "be made");
+    }
+    uv_unref(reinterpret_cast<uv_handle_t*>(&wake_));
+    uv_idle_init(&loop_, &idle_);
+}
+
+Loop::~Loop() {
+    deferred_.clear();
+    uv_close(reinterpret_cast<uv_handle_t*>(&wake_), nullptr);
+    uv_close(reinterpret_cast<uv_handle_t*>(&idle_), nullptr);
+    // Whoever had timers and watches has stopped them; this runs their closing.
+    while (uv_run(&loop_, UV_RUN_DEFAULT) != 0) {
+    }
+    uv_loop_close(&loop_);
+}
+
+void Loop::rethrow() {
+    if (!thrown_) return;
+    std::exception_ptr thrown;
+    std::swap(thrown, thrown_);
+    std::rethrow_exception(thrown);
+}
+
+void Loop::run_once() {
+    deadline_ns_ = 0;
+    uv_run(&loop_, UV_RUN_ONCE);
+    rethrow();
+}
+
+void Loop::run_for(uint64_t microseconds) {
+    deadline_ns_ = microseconds == 0 ? 0 : uv_hrtime() + microseconds * 1000;
+    uint64_t before;
+    do {
+        before = handled_;
+        uv_run(&loop_, UV_RUN_NOWAIT);
+    } while (deadline_ns_ != 0 && handled_ != before && !thrown_ && !time_is_up());
+    deadline_ns_ = 0;
+    rethrow();
+}
+
+bool Loop::time_is_up() const { return deadline_ns_ != 0 && uv_hrtime() >= deadline_ns_; }
+
+void Loop::defer(std::function<void()> task) {
+    deferred_.push_back(std::move(task));
+    if (uv_is_active(reinterpret_cast<uv_handle_t*>(&idle_))) return;
+    // An active idle handle keeps the loop from waiting.
+    uv_idle_start(&idle_, [](uv_idle_t* handle) {
+        static_cast<Loop*>(handle->data)->run_deferred();
+    });
+}
+
+void Loop::run_deferred() {
+    // Tasks that are deferred meanwhile wait for the next round, so that reading gets its turn.
+    for (size_t left = deferred_.size(); left > 0 && !time_is_up(); --left) {
+        std::function<void()> task = std::move(deferred_.front());
+        deferred_.pop_front();
+        guard(task);
+    }
+    if (deferred_.empty()) uv_idle_stop(&idle_);
+}
+
+void Loop::wake() noexcept { uv_async_send(&wake_); }
+
+int Loop::timeout() {
+    uv_update_time(&loop_);
+    return uv_backend_timeout(&loop_);
+}
+
+struct Timer::Handle {
+    uv_timer_t timer;
+    Loop* loop;
+    Timer* owner;
+    std::function<void()> on_time;
+};
+
+void Timer::start(uint64_t milliseconds, std::function<void()> on_time) {
+    stop();
+    handle_ = new Handle{{}, &loop_, this, std::move(on_time)};
+    uv_timer_init(loop_.uv(), &handle_->timer);
+    handle_->timer.data = handle_;
+    // The loop's clock stands still while callbacks run; a time counts from now.
+    uv_update_time(loop_.uv());
+    uv_timer_start(
+        &handle_->timer,
+        [](uv_timer_t* timer) {
+            auto* handle = static_cast<Handle*>(timer->data);
+            const std::function<void()> callback = std::move(handle->on_time);
+            Loop* loop = handle->loop;
+            handle->owner->stop();
+            loop->guard(callback);
+        },
+        milliseconds, 0);
+}
+
+void Timer::stop() {
+    if (handle_ == nullptr) return;
+    uv_close(reinterpret_cast<uv_handle_t*>(&handle_->timer),
+             [](uv_handle_t* closed) { delete static_cast<Handle*>(closed->data); });
+    handle_ = nullptr;
+}
+
+struct Watch::Handle {
+    uv_poll_t poll;
+    Loop* loop;
+    std::function<void()> on_readable;
+};
+
+void Watch::start(int descriptor, std::function<void()> on_readable) {
+    stop();
+    auto handle = std::make_unique<Handle>(Handle{{}, &loop_, std::move(on_readable)});
+    check(uv_poll_init(loop_.uv(), &handle->poll, descriptor), "watch a descriptor");
+    handle_ = handle.release();
+    handle_->poll.data = handle_;
+    uv_poll_start(&handle_->poll, UV_READABLE | UV_DISCONNECT,
+                  [](uv_poll_t* poll, int, int) {
+                      auto* ready = static_cast<Handle*>(poll->data);
+                      // The handle outlives its own callback: closing it only marks it.
+                      ready->loop->guard(ready->on_readable);
+                  });
+}
+
+void Watch::stop() {
+    if (handle_ == nullptr) return;
+    uv_close(reinterpret_cast<uv_handle_t*>(&handle_->poll),
+             [](uv_handle_t* closed) { delete static_cast<Handle*>(closed->data); });
+    handle_ = nullptr;
+}
+
+}  // namespace narratoria

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The event loop of an engine, over libuv. Only what never uses libuv's thread pool is here.
+
+#include <uv.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace narratoria {
+
+class Loop {
+public:
+    Loop();
+    ~Loop();
+    Loop(const Loop&) = delete;
+    Loop& operator=(const Loop&) = delete;
+
+    // Each drives the loop and rethrows what a callback threw.
+    void run_once();                       // waits for something to happen
+    void run_for(uint64_t microseconds);   // without waiting; 0: one round
+
+    // Whether the budget of the driving call is used up: callbacks that could go on then stop, and
+    // make sure that they are called again.
+    bool time_is_up() const;
+    bool has_budget() const { return deadline_ns_ != 0; }
+
+    // Runs `task` in a driving call, soon; between two tasks the budget is looked at.
+    void defer(std::function<void()> task);
+
+    // Wakes the loop from any thread, also from a signal handler; `on_wake` then runs in it.
+    void wake() noexcept;
+    void set_on_wake(std::function<void()> on_wake) { on_wake_ = std::move(on_wake); }
+
+    int descriptor() const { return uv_backend_fd(&loop_); }
+    int timeout();  // milliseconds, -1: none
+
+    // One buffer for all reading: what is read is handled before the next read. kPadding bytes
+    // may be read behind it.
+    char* buffer() { return buffer_.get(); }
+    size_t buffer_size() const { return has_budget() ? kBudgetRead : kRead; }
+
+    uv_loop_t* uv() { return &loop_; }
+
+    // Keeps what a callback threw until the driving call returns.
+    template <typename Function>
+    void guard(Function&& function) noexcept {
+        ++handled_;
+        try {
+            function();
+        } catch (...) {
+            if (!thrown_) thrown_ = std::current_exception();
+        }
+    }
+
+private:
+    static constexpr size_t kRead = 256 * 1024;
+    static constexpr size_t kBudgetRead = 32 * 1024;
+
+    void run_deferred();
+    void rethrow();
+
+    uv_loop_t loop_;
+    uv_async_t wake_;
+    uv_idle_t idle_;
+    std::function<void()> on_wake_;
+    std::deque<std::function<void()>> deferred_;
+    std::unique_ptr<char[]> buffer_;
+    std::exception_ptr thrown_;
+    uint64_t deadline_ns_ = 0;
+    uint64_t handled_ = 0;
+};
+
+// Calls back once, after a time. Stopped and forgotten when destroyed, also from its own callback.
+class Timer {
+public:
+    explicit Timer(Loop& loop) : loop_(loop) {}
+    ~Timer() { stop(); }
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+
+    void start(uint64_t milliseconds, std::function<void()> on_time);
+    void stop();
+    bool running() const { return handle_ != nullptr; }
+
+private:
+    struct Handle;
+    Loop& loop_;
+    Handle* handle_ = nullptr;
+};
+
+// Calls back whenever a descriptor is readable or was closed on the other side. The descriptor
+// must stay open until the watch has stopped.
+class Watch {
+public:
+    explicit Watch(Loop& loop) : loop_(loop) {}
+    ~Watch() { stop(); }
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+
+    void start(int descriptor, std::function<void()> on_readable);
+    void stop();
+    bool running() const { return handle_ != nullptr; }
+
+private:
+    struct Handle;
+    Loop& loop_;
+    Handle* handle_ = nullptr;
+};
+
+}  // namespace narratoria

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/utf8.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+namespace narratoria::utf8 {
+namespace {
+
+// The length of the sequence that starts at `at`, 0 when it is not valid.
+size_t sequence_length(const unsigned char* at, size_t left) {
+    const unsigned lead = at[0];
+    auto continues = [&](size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
+        return i < left && at[i] >= low && at[i] <= high;
+    };
+    if (lead < 0x80) return 1;
+    if (lead >= 0xC2 && lead <= 0xDF) return continues(1) ? 2 : 0;
+    if (lead >= 0xE0 && lead <= 0xEF) {
+        const unsigned low = lead == 0xE0 ? 0xA0 : 0x80;
+        const unsigned high = lead == 0xED ? 0x9F : 0xBF;
+        return continues(1, low, high) && continues(2) ? 3 : 0;
+    }
+    if (lead >= 0xF0 && lead <= 0xF4) {
+        const unsigned low = lead == 0xF0 ? 0x90 : 0x80;
+        const unsigned high = lead == 0xF4 ? 0x8F : 0xBF;
+        return continues(1, low, high) && continues(2) && continues(3) ? 4 : 0;
+    }
+    return 0;
+}
+
+}  // namespace
+
+size_t valid_prefix(std::string_view text) {
+    const auto* data = reinterpret_cast<const unsigned char*>(text.data());
+    size_t i = 0;
+    while (i < text.size()) {
+        while (i + 8 <= text.size()) {
+            uint64_t word;
+            std::memcpy(&word, data + i, 8);
+            if (word & 0x8080808080808080u) break;
+            i += 8;
+        }
+        if (i == text.size()) break;
+        const size_t length = sequence_length(data + i, text.size() - i);
+        if (length == 0) return i;
+        i += length;
+    }
+    return i;
+}
+
+std::string repaired(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    while (!text.empty()) {
+        const size_t valid = valid_prefix(text);
+        out.append(text.substr(0, valid));
+        text.remove_prefix(valid);
+        if (text.empty()) break;
+        out += "\xEF\xBF\xBD";
+        text.remove_prefix(1);
+    }
+    return out;
+}
+
+bool is_surrogate(std::string_view text) {
+    return text.size() >= 2 && static_cast<unsigned char>(text[0]) == 0xED &&
+           static_cast<unsigned char>(text[1]) >= 0xA0;
+}
+
+}  // namespace narratoria::utf8

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "base/utf8.hpp"
+#include "event/event.hpp"
+
+namespace narratoria::event {
+namespace {
+
+struct FieldName {
+    std::string_view name;
+    Field field;
+};
+
+constexpr FieldName kFieldNames[] = {
+    {"version", Field::Version},     {"type", Field::Type},
+    {"requestId", Field::RequestId}, {"timestamp", Field::Timestamp},
+    {"level", Field::Level},         {"message", Field::Message},
+    {"fields", Field::Fields},       {"patch", Field::Patch},
+    {"assetId", Field::AssetId},     {"kind", Field::Kind},
+    {"mediaType", Field::MediaType}, {"path", Field::Path},
+    {"metadata", Field::Metadata},   {"event", Field::Event},
+    {"payload", Field::Payload},     {"errorCode", Field::ErrorCode},
+    {"errorMessage", Field::ErrorMessage}, {"details", Field::Details},
+    {"ok", Field::Ok},               {"summary", Field::Summary},
+    {"result", Field::Result},
+};
+
+std::string_view name_of(Field field) { return kFieldNames[static_cast<size_t>(field)].name; }
+
+// A first byte and a length tell the known names apart but for a few.
+Field field_of(std::string_view key) {
+    auto is = [&](Field field) { return key == name_of(field) ? field : Field::Count; };
+    switch (key.size()) {
+        case 2: return is(Field::Ok);
+        case 4:
+            if (key[0] == 't') return is(Field::Type);
+            return key[0] == 'k' ? is(Field::Kind) : is(Field::Path);
+        case 5:
+            if (key[0] == 'p') return is(Field::Patch);
+            return key[0] == 'l' ? is(Field::Level) : is(Field::Event);
+        case 6: return key[0] == 'f' ? is(Field::Fields) : is(Field::Result);
+        case 7:
+            switch (key[0]) {
+                case 'v': return is(Field::Version);
+                case 'm': return is(Field::Message);
+                case 'a': return is(Field::AssetId);
+                case 'p': return is(Field::Payload);
+                case 'd': return is(Field::Details);
+                default: return is(Field::Summary);
+            }
+        case 8: return is(Field::Metadata);
+        case 9:
+            if (key[0] == 'r') return is(Field::RequestId);
+            if (key[0] == 't') return is(Field::Timestamp);
+            return key[0] == 'm' ? is(Field::MediaType) : is(Field::ErrorCode);
+        case 12: return is(Field::ErrorMessage);
+        default: return Field::Count;
+    }
+}
+
+enum class Wanted : uint8_t { Text, TextNotEmpty, Object, Boolean, Level, Version };
+
+struct Rule {
+    Field field;
+    Wanted wanted;
+    bool required;
+};
+
+constexpr Rule kEnvelope[] = {
+    {Field::Version, Wanted::Version, true},
+    {Field::RequestId, Wanted::Text, false},
+    {Field::Timestamp, Wanted::Text, false},
+};
+constexpr Rule kLog[] = {
+    {Field::Level, Wanted::Level, true},
+    {Field::Message, Wanted::TextNotEmpty, true},
+    {Field::Fields, Wanted::Object, false},
+};
+constexpr Rule kStatePatch[] = {{Field::Patch, Wanted::Object, true}};
+constexpr Rule kAsset[] = {
+    {Field::AssetId, Wanted::TextNotEmpty, true},   {Field::Kind, Wanted::TextNotEmpty, true},
+    {Field::MediaType, Wanted::TextNotEmpty, true}, {Field::Path, Wanted::TextNotEmpty, true},
+    {Field::Metadata, Wanted::Object, false},
+};
+constexpr Rule kUiEvent[] = {
+    {Field::Event, Wanted::TextNotEmpty, true},
+    {Field::Payload, Wanted::Object, false},
+};
+constexpr Rule kError[] = {
+    {Field::ErrorCode, Wanted::TextNotEmpty, true},
+    {Field::ErrorMessage, Wanted::TextNotEmpty, true},
+    {Field::Details, Wanted::Object, false},
+};
+constexpr Rule kDone[] = {
+    {Field::Ok, Wanted::Boolean, true},
+    {Field::Summary, Wanted::Text, false},
+};
+
+struct Rules {
+    std::string_view type;
+    const Rule* begin;
+    const Rule* end;
+};
+
+// In the order of Type.
+constexpr Rules kTypes[] = {
+    {"log", std::begin(kLog), std::end(kLog)},
+    {"state_patch", std::begin(kStatePatch), std::end(kStatePatch)},
+    {"asset", std::begin(kAsset), std::end(kAsset)},
+    {"ui_event", std::begin(kUiEvent), std::end(kUiEvent)},
+    {"error", std::begin(kError), std::end(kError)},
+    {"done", std::begin(kDone), std::end(kDone)},
+};
+
+bool is_level(std::string_view text) {
+    return text == "debug" || text == "info" || text == "warn" || text == "error";
+}
+
+bool satisfies(json::Value value, Wanted wanted) {
+    switch (wanted) {
+        case Wanted::Text: return value.is_string();
+        case Wanted::TextNotEmpty: return value.is_string() && !value.text().empty();
+        case Wanted::Object: return value.is_object();
+        case Wanted::Boolean: return value.is_boolean();
+        case Wanted::Level: return value.is_string() && is_level(value.text());
+        case Wanted::Version: return value.is_string() && value.text() == "0";
+    }
+    return false;
+}
+
+// What is wrong with a value that does not satisfy a rule: the rule's name and a sentence.
+void describe(Fault& fault, const std::string& name, json::Value value, Wanted wanted) {
+    auto wrong_type = [&](const char* type) {
+        fault.rule = "event-field-type";
+        fault.message = name + " must be " + type + ", not " + json::type_name(value.type());
+    };
+    const std::string shown = value.is_string() ? excerpt(value.text(), 0) : std::string();
+    switch (wanted) {
+        case Wanted::Object: return wrong_type("an object");
+        case Wanted::Boolean: return wrong_type("true or false");
+        case Wanted::Text: return wrong_type("a string");
+        case Wanted::TextNotEmpty:
+            if (!value.is_string()) return wrong_type("a string");
+            fault.rule = "event-field-empty";
+            fault.message = name + " must not be empty";
+            return;
+        case Wanted::Level:
+            if (!value.is_string()) return wrong_type("a string");
+            fault.rule = "event-level";
+            fault.message = name + " must be \"debug\", \"info\", \"warn\" or \"error\", not \"" +
+                            shown + "\"";
+            return;
+        case Wanted::Version:
+            if (!value.is_string()) return wrong_type("the string \"0\"");
+            fault.rule = "event-version";
+            fault.message = name + " must be \"0\", not \"" + shown + "\"";
+            return;
+    }
+}
+
+}  // namespace
+
+const char* type_name(Type type) { return kTypes[static_cast<size_t>(type) - 1].type.data(); }
+
+// The one place where the rules of an event are checked: without a list it stops at the first
+// fault and says nothing, with a list it finds all of them.
+bool Decoder::check(Event& event, Faults* faults) {
+    const json::Value root = tape_.root();
+    const char* const start = tape_.source().data();
+    auto byte_of = [&](json::Value value) {
+        return static_cast<size_t>(value.raw().data() - start);
+    };
+    if (!root.is_object()) {
+        if (faults) {
+            faults->push_back({"event-object", "", byte_of(root),
+                               std::string("a line must be a JSON object, not ") +
+                                   json::type_name(root.type()),
+                               ""});
+        }
+        return false;
+    }
+    event.tape = &tape_;
+    event.line = root.raw();
+    std::fill(std::begin(event.fields), std::end(event.fields), 0u);
+    for (const json::Member member : root.members()) {
+        const Field field = field_of(member.key);
+        if (field != Field::Count) event.fields[static_cast<size_t>(field)] = member.value.index();
+    }
+
+    bool valid = true;
+    auto missing = [&](Field field) {
+        valid = false;
+        if (!faults) return;
+        const std::string name(name_of(field));
+        faults->push_back({"event-field-missing", "/" + name, byte_of(root),
+                           "\"" + name + "\" is missing", ""});
+    };
+    auto apply = [&](const Rule* rule, const Rule* end) {
+        for (; rule != end && (valid || faults); ++rule) {
+            const json::Value value = event.field(rule->field);
+            if (!value) {
+                if (rule->required) missing(rule->field);
+                continue;
+            }
+            if (satisfies(value, rule->wanted)) continue;
+            valid = false;
+            if (!faults) return;
+            const std::string name(name_of(rule->field));
+            Fault fault;
+            fault.pointer = "/" + name;
+            fault.byte = byte_of(value);
+            describe(fault, "\"" + name + "\"", value, rule->wanted);
+            faults->push_back(std::move(fault));
+        }
+    };
+
+    apply(std::begin(kEnvelope), std::end(kEnvelope));
+    if (!valid && !faults) return false;
+
+    const json::Value type = event.field(Field::Type);
+    if (!type) {
+        missing(Field::Type);
+        return false;
+    }
+    if (!type.is_string()) {
+        if (faults) {
+            faults->push_back({"event-field-type", "/type", byte_of(type),
+                               std::string("\"type\" must be a string, not ") +
+                                   json::type_name(type.type()),
+                               ""});
+        }
+        return false;
+    }
+    for (size_t i = 0; i < std::size(kTypes); ++i) {
+        if (type.text() != kTypes[i].type) continue;
+        event.type = static_cast<Type>(i + 1);
+        apply(kTypes[i].begin, kTypes[i].end);
+        return valid;
+    }
+    if (faults) {
+        faults->push_back({"event-type", "/type", byte_of(type),
+                           "\"" + excerpt(type.text(), 0) +
+                               "\" is no event type; there are log, state_patch, asset, ui_event, "
+                               "error and done",
+                           ""});
+    }
+    return false;
+}
+
+bool Decoder::decode(std::string_view line, Event& event) {
+    json::ParseError error;
+    if (tape_.parse(line, error)) {
+        if (check(event, nullptr)) return true;
+        Faults found;
+        check(event, &found);
+        fault_ = found.front();
+        return false;
+    }
+    fault_ = {json::rule_of(error.kind), "", error.byte, error.message, ""};
+    return false;
+}
+
+Faults Decoder::faults(std::string_view line) {
+    json::ParseError error;
+    if (!tape_.parse(line, error)) {
+        return {{json::rule_of(error.kind), "", error.byte, error.message, ""}};
+    }
+    Event event;
+    Faults found;
+    check(event, &found);
+    return found;
+}
+
+std::string excerpt(std::string_view line, size_t byte) {
+    constexpr size_t kBefore = 30, kAfter = 50;
+    byte = std::min(byte, line.size());
+    size_t from = byte > kBefore ? byte - kBefore : 0;
+    size_t to = std::min(line.size(), byte + kAfter);
+    // Not through the middle of a character.
+    while (from > 0 && from < byte && (static_cast<unsigned char>(line[from]) & 0xC0) == 0x80) ++from;
+    while (to > byte && to < line.size() && (static_cast<unsigned char>(line[to]) & 0xC0) == 0x80) --to;
+    std::string text = from > 0 ? "…" : "";
+    for (const char c : utf8::repaired(line.substr(from, to - from))) {
+        const auto code = static_cast<unsigned char>(c);
+        if (code >= 0x20 && code != 0x7F) {
+            text += c;
+        } else {
+            static const char* const kHex = "0123456789ABCDEF";
+            text += "\\x";
+            text += kHex[code >> 4];
+            text += kHex[code & 15];
+        }
+    }
+    if (to < line.size()) text += "…";
+    return text;
+}
+
+}  // namespace narratoria::event

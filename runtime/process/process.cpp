@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/process.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "process/supervisor/protocol.h"
+
+extern "C" {
+// The program itself, put into the library by the build.
+extern const char narratoria_supervisor_image[];
+extern const char narratoria_supervisor_image_end[];
+}
+
+namespace narratoria::process {
+namespace {
+
+constexpr int kLargePipe = 1024 * 1024;
+constexpr size_t kKeptIdle = 8;
+constexpr int kPatienceMs = 6000;  // more than a supervisor's own with what cannot be killed
+
+bool is_shortage(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
+
+std::string first_line_of(const std::string& path) {
+    Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    char line[128];
+    const ssize_t got = file ? ::read(file.get(), line, sizeof line) : -1;
+    if (got <= 2 || line[0] != '#' || line[1] != '!') return {};
+    const std::string_view text(line + 2, static_cast<size_t>(got) - 2);
+    return std::string(text.substr(0, text.find('\n')));
+}
+
+std::string describe_start_failure(uint32_t stage, int error, const std::string& path,
+                                   const std::string& folder) {
+    const std::string reason = ::strerrordesc_np(error) ? ::strerrordesc_np(error) : "unknown";
+    switch (stage) {
+        case SUPERVISOR_STAGE_FOLDER:
+            return "its working folder \"" + folder + "\" cannot be entered: " + reason;
+        case SUPERVISOR_STAGE_LIMITS: return "its limits cannot be set: " + reason;
+        case SUPERVISOR_STAGE_EXECUTE: break;
+        default: return "no process can be made: " + reason;
+    }
+    struct stat status{};
+    const bool exists = ::stat(path.c_str(), &status) == 0;
+    std::string text = "\"" + path + "\" ";
+    if (exists && S_ISDIR(status.st_mode)) return text + "is a folder, not a program";
+    switch (error) {
+        case ENOENT:
+            if (!exists) return text + "is not there";
+            if (const std::string interpreter = first_line_of(path); !interpreter.empty()) {
+                return text + "names an interpreter that is not there: #!" + interpreter;
+            }
+            return text + "needs a program loader that is not there";
+        case EACCES:
+            return text + "may not be executed; is its executable bit set (chmod +x)?";
+        case ENOEXEC:
+            return text + "is no program; a script needs a first line like #!/bin/sh";
+        default: return text + "cannot be started: " + reason;
+    }
+}
+
+// Puts the input into a pipe that nobody reads yet. False when it does not fit.
+bool fill_pipe(Pipe& pipe, std::string_view input) {
+    if (input.empty()) return true;
+    ::fcntl(pipe.write.get(), F_SETFL, O_NONBLOCK);
+    // We hold the reading end ourselves, so this never raises SIGPIPE.
+    return ::write(pipe.write.get(), input.data(), input.size()) ==
+           static_cast<ssize_t>(input.size());
+}
+
+// A file in memory that holds the input; empty with errno set on failure.
+Descriptor input_file(std::string_view input) {
+    Descriptor file(::memfd_create("narratoria-input", MFD_CLOEXEC));
+    while (file && !input.empty()) {
+        const ssize_t written = ::write(file.get(), input.data(), input.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return {};
+        input.remove_prefix(static_cast<size_t>(written));
+    }
+    if (file) ::lseek(file.get(), 0, SEEK_SET);
+    return file;
+}
+
+}  // namespace
+
+// One supervisor process, seen from here.
+class Supervisor {
+public:
+    Supervisor(Pool& pool, Descriptor socket, int pid)
+        : pool_(pool), socket_(std::move(socket)), pid_(pid), watch_(pool.loop_) {
+        watch_.start(socket_.get(), [this] { on_readable(); });
+    }
+
+    // 0 or errno.
+    int send(std::string_view packet, const int* descriptors, size_t count) {
+        union {
+            cmsghdr header;
+            char bytes[CMSG_SPACE(4 * sizeof(int))];
+        } control{};
+        iovec part{const_cast<char*>(packet.data()), packet.size()};
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        if (count > 0) {
+            message.msg_control = control.bytes;
+            message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+            cmsghdr* header = CMSG_FIRSTHDR(&message);
+            header->cmsg_level = SOL_SOCKET;
+            header->cmsg_type = SCM_RIGHTS;
+            header->cmsg_len = CMSG_LEN(count * sizeof(int));
+            std::memcpy(CMSG_DATA(header), descriptors, count * sizeof(int));
+        }
+        for (;;) {
+            if (::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return 0;
+            if (errno != EINTR) return errno;
+        }
+    }
+
+    void request(uint32_t kind, uint32_t grace_ms) {
+        supervisor_request request{};
+        request.kind = kind;
+        request.grace_ms = grace_ms;
+        send({reinterpret_cast<const char*>(&request), sizeof request}, nullptr, 0);
+    }
+
+    int pid() const { return pid_; }
+    Process* process = nullptr;  // none when idle, or when the process was destroyed
+    bool busy = false;
+
+private:
+    void on_readable() {
+        supervisor_ended ended{};
+        const ssize_t got = ::recv(socket_.get(), &ended, sizeof ended, MSG_DONTWAIT);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+        Pool& pool = pool_;
+        Process* owner = process;
+        process = nullptr;
+        if (busy) {
+            busy = false;
+            --pool.busy_;
+        }
+        Exit exit;
+        if (got == static_cast<ssize_t>(sizeof ended)) {
+            exit.started = ended.start_error == 0;
+            exit.wait_status = ended.wait_status;
+            exit.user_us = ended.user_us;
+            exit.system_us = ended.system_us;
+            exit.resident_kb = ended.resident_kb;
+            if (!exit.started && owner != nullptr) {
+                exit.start_failure = describe_start_failure(ended.start_stage, ended.start_error,
+                                                            owner->path_, owner->folder_);
+            }
+            if (ended.left_behind) pool.discard(this);
+            else pool.give_back(this);
+        } else {
+            exit.supervisor_lost = true;
+            pool.discard(this);
+        }
+        // `this` may be gone.
+        if (owner != nullptr) owner->on_ended(std::move(exit));
+    }
+
+    Pool& pool_;
+    Descriptor socket_;
+    int pid_;
+    Watch watch_;
+};
+
+// ---- Process
+
+Process::Process(Pool& pool, Listener& listener)
+    : pool_(pool),
+      listener_(&listener),
+      output_watch_(pool.loop()),
+      diagnostics_watch_(pool.loop()),
+      drain_(pool.loop()) {}
+
+Process::~Process() {
+    if (destroyed_ != nullptr) *destroyed_ = true;
+    if (supervisor_ != nullptr && !ended_) {
+        supervisor_->process = nullptr;
+        supervisor_->request(SUPERVISOR_TERMINATE, pool_.grace_ms_);
+    }
+}
+
+void Process::terminate(uint32_t grace_ms) {
+    if (ended_) return;
+    supervisor_->request(grace_ms == 0 ? SUPERVISOR_KILL : SUPERVISOR_TERMINATE, grace_ms);
+}
+
+void Process::stop_reading() {
+    output_watch_.stop();
+    output_.close();
+}
+
+void Process::read_output() {
+    do {
+        if (!output_) break;
+        char* buffer = pool_.loop().buffer();
+        const ssize_t got = ::read(output_.get(), buffer, pool_.loop().buffer_size());
+        if (got < 0) {
+            if (errno == EINTR) continue;
+            if (errno == EAGAIN && !ended_) return;
+            break;
+        }
+        if (got == 0) {
+            stop_reading();
+            break;
+        }
+        if (!large_pipe_ && got >= 32 * 1024) {
+            // A busy tool gets a larger pipe: fewer turns for both sides.
+            large_pipe_ = true;
+            ::fcntl(output_.get(), F_SETPIPE_SZ, kLargePipe);
+        }
+        bool destroyed = false;
+        destroyed_ = &destroyed;
+        listener_->on_output(buffer, static_cast<size_t>(got));
+        if (destroyed) return;
+        destroyed_ = nullptr;
+        if (!ended_) return;
+        if (pool_.loop().time_is_up()) {
+            drain_.start(0, [this] { finish_when_drained(); });
+            return;
+        }
+    } while (true);
+    if (ended_) {
+        stop_reading();
+        finish();
+    }
+}
+
+void Process::read_diagnostics() {
+    if (!diagnostics_) return;
+    char* buffer = pool_.loop().buffer();
+    const ssize_t got = ::read(diagnostics_.get(), buffer, pool_.loop().buffer_size());
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got <= 0) {
+        diagnostics_watch_.stop();
+        diagnostics_.close();
+        return;
+    }
+    bool destroyed = false;
+    destroyed_ = &destroyed;
+    listener_->on_diagnostics({buffer, static_cast<size_t>(got)});
+    if (!destroyed) destroyed_ = nullptr;
+}
+
+void Process::on_ended(Exit exit) {
+    ended_ = true;
+    supervisor_ = nullptr;
+    exit_ = std::move(exit);
+    finish_when_drained();
+}
+
+// All who could write are gone, so what is in the pipes now is all there will be.
+void Process::finish_when_drained() {
+    if (output_) {
+        read_output();
+        return;
+    }
+    finish();
+}
+
+void Process::finish() {
+    bool destroyed = false;
+    while (diagnostics_) {
+        char* buffer = pool_.loop().buffer();
+        const ssize_t got = ::read(diagnostics_.get(), buffer, pool_.loop().buffer_size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) {
+            diagnostics_watch_.stop();
+            diagnostics_.close();
+            break;
+        }
+        destroyed_ = &destroyed;
+        listener_->on_diagnostics({buffer, static_cast<size_t>(got)});
+        if (destroyed) return;
+        destroyed_ = nullptr;
+    }
+    listener_->on_exit(exit_);
+    // `this` may be gone.
+}
+
+// ---- Pool
+
+Pool::Pool(Loop& loop, std::string supervisor_path)
+    : loop_(loop), supervisor_path_(std::move(supervisor_path)) {}
+
+Pool::~Pool() {
+    for (const auto& supervisor : all_) leaving_.push_back(supervisor->pid());
+    all_.clear();  // closes the sockets: they kill what runs and go
+    reap_leaving(true);
+}
+
+// The descriptor of the program to execute, or -1.
+int Pool::program(StartFailure& failure) {
+    if (program_) return program_.get();
+    Descriptor file;
+    if (!supervisor_path_.empty()) {
+        file = Descriptor(::open(supervisor_path_.c_str(), O_RDONLY | O_CLOEXEC));
+    } else {
+        file = Descriptor(::memfd_create("narratoria-supervisor", MFD_CLOEXEC));
+        std::string_view image(narratoria_supervisor_image,
+                               static_cast<size_t>(narratoria_supervisor_image_end -
+                                                   narratoria_supervisor_image));
+        while (file && !image.empty()) {
+            const ssize_t written = ::write(file.get(), image.data(), image.size());
+            if (written < 0 && errno == EINTR) continue;
+            if (written <= 0) {
+                file.close();
+                break;
+            }
+            image.remove_prefix(static_cast<size_t>(written));
+        }
+    }
+    // Well above the number at which the supervisor finds its socket.
+    if (file) program_ = Descriptor(::fcntl(file.get(), F_DUPFD_CLOEXEC, 16));
+    if (!program_) {
+        failure.out_of_descriptors = is_shortage(errno);
+        failure.message = "the supervisor program cannot be opened: " + std::string(strerror(errno));
+        return -1;
+    }
+    return program_.get();
+}
+
+Supervisor* Pool::take(StartFailure& failure) {
+    if (!idle_.empty()) {
+        Supervisor* supervisor = idle_.back();
+        idle_.pop_back();
+        return supervisor;
+    }
+    reap_leaving(false);
+    const int file = program(failure);
+    if (file < 0) return nullptr;
+
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+        failure.out_of_descriptors = is_shortage(errno);
+        failure.message = "no socket for a supervisor: " + std::string(strerror(errno));
+        return nullptr;
+    }
+    Descriptor ours(ends[0]), theirs(ends[1]);
+    if (keep_clear_of_standard_streams(ours) != 0 || keep_clear_of_standard_streams(theirs) != 0) {
+        failure.out_of_descriptors = true;
+        failure.message = "no descriptor is free";
+        return nullptr;
+    }
+    const int send_buffer = 2 * static_cast<int>(SUPERVISOR_REQUEST_BYTES);
+    ::setsockopt(ours.get(), SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
+
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, theirs.get(), SUPERVISOR_SOCKET);
+    const std::string host = std::to_string(::getpid());
+    char name[] = "narratoria-supervisor";
+    char* const arguments[] = {name, const_cast<char*>(host.c_str()), nullptr};
+    char* const environment[] = {nullptr};
+    const std::string path = "/proc/self/fd/" + std::to_string(file);
+    pid_t pid = -1;
+    const int error =
+        ::posix_spawn(&pid, path.c_str(), &actions, nullptr, arguments, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) {
+        failure.message = "the supervisor cannot be started: " + std::string(strerror(error)) +
+                          (supervisor_path_.empty()
+                               ? "; where programs in memory are forbidden, name the installed "
+                                 "narratoria-supervisor in the engine's options"
+                               : " (" + supervisor_path_ + ")");
+        return nullptr;
+    }
+    all_.push_back(std::make_unique<Supervisor>(*this, std::move(ours), pid));
+    return all_.back().get();
+}
+
+void Pool::give_back(Supervisor* supervisor) {
+    if (idle_.size() >= kKeptIdle && busy_ < idle_.size()) {
+        discard(supervisor);
+    } else {
+        idle_.push_back(supervisor);
+    }
+}
+
+void Pool::discard(Supervisor* supervisor) {
+    leaving_.push_back(supervisor->pid());
+    std::erase(idle_, supervisor);
+    std::erase_if(all_, [&](const auto& each) { return each.get() == supervisor; });
+    reap_leaving(false);
+}
+
+void Pool::reap_leaving(bool wait) {
+    std::erase_if(leaving_, [&](int pid) {
+        if (wait) {
+            Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+            pollfd ended{process.get(), POLLIN, 0};
+            while (process && ::poll(&ended, 1, kPatienceMs) < 0 && errno == EINTR) {
+            }
+        }
+        // Whoever else waits for all children of this process may have been faster.
+        return ::waitpid(pid, nullptr, WNOHANG) != 0;
+    });
+}
+
+std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
+                                     StartFailure& failure) {
+    supervisor_request request{};
+    request.kind = SUPERVISOR_START;
+    request.argument_count = static_cast<uint32_t>(command.arguments.size());
+    request.environment_count =
+        command.environment ? static_cast<uint32_t>(command.environment->size()) : 0;
+    request.memory_bytes = command.limits.memory_bytes;
+    request.file_bytes = command.limits.file_bytes;
+    request.cpu_seconds = command.limits.cpu_seconds;
+    request.open_files = command.limits.open_files;
+
+    std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
+    bool has_zero = false;
+    auto append = [&](const std::string& text) {
+        has_zero |= text.find('\0') != std::string::npos;
+        packet.append(text.c_str(), text.size() + 1);
+    };
+    append(command.path);
+    append(command.folder);
+    for (const std::string& argument : command.arguments) append(argument);
+    if (command.environment) {
+        for (const std::string& variable : *command.environment) append(variable);
+    }
+    if (has_zero) {
+        failure.message = "a path, an argument or a variable holds a NUL character";
+        return nullptr;
+    }
+    if (packet.size() > SUPERVISOR_REQUEST_BYTES) {
+        failure.message = "its arguments and environment are larger than 192 KiB together";
+        return nullptr;
+    }
+
+    auto shortage = [&](int error) {
+        failure.out_of_descriptors = is_shortage(error);
+        failure.message = "its pipes cannot be made: " + std::string(strerror(error));
+        return nullptr;
+    };
+    Pipe output, diagnostics, input;
+    if (const int error = make_pipe(output)) return shortage(error);
+    if (const int error = make_pipe(diagnostics)) return shortage(error);
+    if (const int error = make_pipe(input)) return shortage(error);
+    int descriptors[4] = {input.read.get(), output.write.get(), diagnostics.write.get(), -1};
+    size_t descriptor_count = 3;
+    Descriptor file;
+    if (!fill_pipe(input, command.input)) {
+        file = input_file(command.input);
+        if (!file) return shortage(errno);
+        request.input_is_file = 1;
+        std::memcpy(packet.data(), &request, sizeof request);
+        descriptors[3] = file.get();
+        descriptor_count = 4;
+    }
+    ::fcntl(output.read.get(), F_SETFL, O_NONBLOCK);
+    ::fcntl(diagnostics.read.get(), F_SETFL, O_NONBLOCK);
+
+    Supervisor* supervisor = nullptr;
+    for (;;) {
+        supervisor = take(failure);
+        if (supervisor == nullptr) return nullptr;
+        const int error = supervisor->send(packet, descriptors, descriptor_count);
+        if (error == 0) break;
+        discard(supervisor);
+        // An idle supervisor that somebody killed: the next one will do.
+        if (error == EPIPE || error == ECONNRESET) continue;
+        failure.out_of_descriptors = is_shortage(error) || error == ETOOMANYREFS;
+        failure.message = "its supervisor cannot be asked: " + std::string(strerror(error));
+        return nullptr;
+    }
+
+    std::unique_ptr<Process> process(new Process(*this, listener));
+    process->path_ = command.path;
+    process->folder_ = command.folder;
+    process->supervisor_ = supervisor;
+    supervisor->process = process.get();
+    supervisor->busy = true;
+    ++busy_;
+    Process* self = process.get();
+    process->output_ = std::move(output.read);
+    process->diagnostics_ = std::move(diagnostics.read);
+    process->output_watch_.start(process->output_.get(), [self] { self->read_output(); });
+    process->diagnostics_watch_.start(process->diagnostics_.get(),
+                                      [self] { self->read_diagnostics(); });
+    return process;
+}
+
+}  // namespace narratoria::process

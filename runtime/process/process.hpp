@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Running programs as processes: their pipes, their limits, their end. Each runs under a
+// supervisor of its own (supervisor/supervisor.c says why), taken from a pool.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/descriptor.hpp"
+#include "base/loop.hpp"
+
+namespace narratoria::process {
+
+struct Limits {
+    // UINT64_MAX: no limit of ours.
+    uint64_t memory_bytes = UINT64_MAX;
+    uint64_t file_bytes = UINT64_MAX;
+    uint64_t cpu_seconds = UINT64_MAX;
+    uint64_t open_files = UINT64_MAX;
+};
+
+struct Command {
+    std::string path;  // absolute
+    std::string folder;
+    std::vector<std::string> arguments;                // the first one is the program's own name
+    const std::vector<std::string>* environment = nullptr;  // NAME=value
+    std::string_view input;                            // written to its standard input, then closed
+    Limits limits;
+};
+
+// How a process came to its end.
+struct Exit {
+    bool started = false;
+    std::string start_failure;  // for people, when it was not started
+    bool supervisor_lost = false;
+    int wait_status = 0;  // as wait(2) tells it
+    uint64_t user_us = 0;
+    uint64_t system_us = 0;
+    uint64_t resident_kb = 0;
+};
+
+// Whoever runs a process. Each call is made from the loop; the process may be destroyed in any.
+class Listener {
+public:
+    virtual ~Listener() = default;
+    // What it wrote to standard output. The bytes may be changed; json::kPadding more may be read.
+    virtual void on_output(char* data, size_t size) = 0;
+    virtual void on_diagnostics(std::string_view data) = 0;
+    // Nothing of it is left: neither descendants nor anything to read. The last call.
+    virtual void on_exit(const Exit& exit) = 0;
+};
+
+class Supervisor;
+class Pool;
+
+class Process {
+public:
+    ~Process();  // what still runs gets SIGTERM and the pool's grace time, behind the scenes
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+
+    // SIGTERM to it and all its descendants, after the grace SIGKILL; 0: SIGKILL at once.
+    void terminate(uint32_t grace_ms);
+
+    // No more output is wanted; it is thrown away unread.
+    void stop_reading();
+
+private:
+    friend class Pool;
+    friend class Supervisor;
+    Process(Pool& pool, Listener& listener);
+
+    void read_output();
+    void read_diagnostics();
+    void on_ended(Exit exit);
+    void finish_when_drained();
+    void finish();
+
+    Pool& pool_;
+    Listener* listener_;
+    Supervisor* supervisor_ = nullptr;
+    Descriptor output_;
+    Descriptor diagnostics_;
+    Watch output_watch_;
+    Watch diagnostics_watch_;
+    Timer drain_;
+    std::string path_;
+    std::string folder_;
+    Exit exit_;
+    bool ended_ = false;
+    bool large_pipe_ = false;
+    bool* destroyed_ = nullptr;  // set while calling the listener
+};
+
+struct StartFailure {
+    bool out_of_descriptors = false;  // another try may succeed when something has ended
+    std::string message;
+};
+
+// The supervisors of an engine: started when needed, kept for the next invocation.
+class Pool {
+public:
+    // `supervisor_path`: the program to use; empty: the one inside the library.
+    Pool(Loop& loop, std::string supervisor_path);
+    ~Pool();  // kills what runs, at once
+
+    // Nothing when it could not be started, and why.
+    std::unique_ptr<Process> start(const Command& command, Listener& listener,
+                                   StartFailure& failure);
+
+    void set_grace(uint32_t milliseconds) { grace_ms_ = milliseconds; }
+
+    // Invocations whose end has not been seen, also of processes already destroyed.
+    size_t busy() const { return busy_; }
+
+    Loop& loop() { return loop_; }
+
+private:
+    friend class Process;
+    friend class Supervisor;
+
+    Supervisor* take(StartFailure& failure);
+    void give_back(Supervisor* supervisor);
+    void discard(Supervisor* supervisor);
+    int program(StartFailure& failure);
+    void reap_leaving(bool wait);
+
+    Loop& loop_;
+    std::string supervisor_path_;
+    Descriptor program_;
+    std::vector<std::unique_ptr<Supervisor>> all_;
+    std::vector<Supervisor*> idle_;
+    std::vector<int> leaving_;  // pids to reap
+    uint32_t grace_ms_ = 2000;
+    size_t busy_ = 0;
+};
+
+}  // namespace narratoria::process

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NARRATORIA_SUPERVISOR_PROTOCOL_H
+#define NARRATORIA_SUPERVISOR_PROTOCOL_H
+/*
+ * What the library and a supervisor say to each other, one message a packet, over a
+ * SOCK_SEQPACKET pair. Both come from one build, so the layout needs no version.
+ *
+ *   library → supervisor   start (with descriptors 0, 1, 2, and 3 when the input is a file),
+ *                          terminate, kill
+ *   supervisor → library   ended, once for each start, when nothing of the invocation is left
+ *
+ * The end of the socket or the library's process means: kill everything and go.
+ */
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The descriptor at which a supervisor finds its socket. */
+#define SUPERVISOR_SOCKET 3
+
+/* A request with its texts must fit in one packet. */
+#define SUPERVISOR_REQUEST_BYTES (192u * 1024u)
+
+enum supervisor_request_kind {
+    SUPERVISOR_START = 1,
+    SUPERVISOR_TERMINATE = 2, /* SIGTERM to all, after grace_ms SIGKILL */
+    SUPERVISOR_KILL = 3
+};
+
+#define SUPERVISOR_NO_LIMIT UINT64_MAX
+
+struct supervisor_request {
+    uint32_t kind;
+    uint32_t grace_ms;
+    uint32_t argument_count;    /* texts behind the struct, each ended by a zero: */
+    uint32_t environment_count; /* path, folder, the arguments, the environment   */
+    uint32_t input_is_file;     /* 1: pump descriptor 3 into the pipe whose end is 0's other side */
+    uint32_t reserved;
+    uint64_t memory_bytes;
+    uint64_t file_bytes;
+    uint64_t cpu_seconds;
+    uint64_t open_files;
+};
+
+/* The step at which a start failed. */
+enum supervisor_stage {
+    SUPERVISOR_STAGE_NONE = 0,
+    SUPERVISOR_STAGE_REQUEST = 1,
+    SUPERVISOR_STAGE_CLONE = 2,
+    SUPERVISOR_STAGE_LIMITS = 3,
+    SUPERVISOR_STAGE_FOLDER = 4,
+    SUPERVISOR_STAGE_EXECUTE = 5
+};
+
+struct supervisor_ended {
+    int32_t start_error; /* errno, 0 when the program was started */
+    uint32_t start_stage;
+    int32_t wait_status; /* as wait(2) tells it */
+    uint32_t left_behind; /* 1: something did not die of SIGKILL; the supervisor is of no more use */
+    uint64_t user_us;
+    uint64_t system_us;
+    uint64_t resident_kb; /* the largest resident size */
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: Apache-2.0
+// narratoria-supervisor: starts one tool at a time for the library, and sees to it that nothing of
+// an invocation outlives it.
+//
+// It exists because the host may be large: forking gigabytes is slow, and a process that a tool
+// leaves behind must find a parent that knows whose it was. So the library starts this small
+// program once per slot, asks it over a socket, and every orphan of the tool becomes its child
+// (PR_SET_CHILD_SUBREAPER). When the library's process ends, however it ends, so does everything.
+
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "protocol.h"
+#include "system_call.h"
+
+enum { MAXIMUM_TEXTS = 8192, CHILD_STACK = 64 * 1024, UNKILLABLE_MS = 5000, KILL_ROUND_MS = 20 };
+
+// The order matters: from TERMINATING on the invocation only moves towards its end.
+enum phase { IDLE, RUNNING, TERMINATING, KILLING };
+
+static struct {
+    enum phase phase;
+    pid_t main;          // the tool itself; 0 when it was reaped
+    int64_t deadline_ms; // TERMINATING: of the grace; KILLING: of our patience
+    int input_file;      // what is pumped into input_pipe, -1 when there is nothing (left)
+    int input_pipe;
+    struct supervisor_ended ended;
+} invocation = {.input_file = -1, .input_pipe = -1};
+
+static union {
+    struct supervisor_request request;
+    char bytes[SUPERVISOR_REQUEST_BYTES];
+} packet;
+static char *texts[MAXIMUM_TEXTS + 2];
+static char child_stack[CHILD_STACK] __attribute__((aligned(64)));
+
+struct start {
+    const char *path;
+    const char *folder;
+    char **arguments;
+    char **environment;
+    int descriptors[3];
+    // Written by the child, which shares this memory until it runs the program.
+    volatile int error;
+    volatile uint32_t stage;
+};
+static struct start start;
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+// ---- the child, between clone and exec: no library call, nothing shared is written but `start`
+
+static long set_limit(int resource, uint64_t value) {
+    if (value == SUPERVISOR_NO_LIMIT) return 0;
+    struct rlimit limit = {.rlim_cur = value, .rlim_max = value};
+    if (resource == RLIMIT_CPU) limit.rlim_max = value + 1;  // SIGXCPU first, which names itself
+    long failed = system_call(SYS_prlimit64, 0, resource, (long)&limit, 0);
+    if (failed == -EPERM) {
+        // Over our own hard limit: the hard limit it is.
+        struct rlimit own;
+        failed = system_call(SYS_prlimit64, 0, resource, 0, (long)&own);
+        if (failed == 0) {
+            own.rlim_cur = own.rlim_max;
+            failed = system_call(SYS_prlimit64, 0, resource, (long)&own, 0);
+        }
+    }
+    return failed;
+}
+
+static void fail(uint32_t stage, long error) {
+    start.stage = stage;
+    start.error = (int)-error;
+    system_call(SYS_exit_group, 127, 0, 0, 0);
+}
+
+static int run_child(void *unused) {
+    (void)unused;
+    system_call(SYS_setsid, 0, 0, 0, 0);
+    // Should this supervisor be killed, the tool is not left alone.
+    system_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
+    for (int i = 0; i < 3; ++i) system_call(SYS_dup3, start.descriptors[i], i, 0, 0);
+    const struct supervisor_request *request = &packet.request;
+    long failed = 0;
+    if ((failed = set_limit(RLIMIT_AS, request->memory_bytes)) != 0 ||
+        (failed = set_limit(RLIMIT_FSIZE, request->file_bytes)) != 0 ||
+        (failed = set_limit(RLIMIT_CPU, request->cpu_seconds)) != 0 ||
+        (failed = set_limit(RLIMIT_NOFILE, request->open_files)) != 0) {
+        fail(SUPERVISOR_STAGE_LIMITS, failed);
+    }
+    failed = system_call(SYS_chdir, (long)start.folder, 0, 0, 0);
+    if (failed != 0) fail(SUPERVISOR_STAGE_FOLDER, failed);
+    const uint64_t no_signals = 0;
+    system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&no_signals, 0, sizeof no_signals);
+    failed = system_call(SYS_execve, (long)start.path, (long)start.arguments,
+                         (long)start.environment, 0);
+    fail(SUPERVISOR_STAGE_EXECUTE, failed);
+    return 0;
+}
+
+// ---- the descendants
+
+// Sends a signal to everything that descends from this process, and says how many that were. All
+// of /proc is read: the children of children have no list of their own that every kernel offers.
+static int signal_descendants(int signal_number) {
+    enum { MOST = 32768 };
+    static struct {
+        pid_t pid, parent;
+        int ours;
+    } processes[MOST];
+    int count = 0;
+
+    DIR *proc = opendir("/proc");
+    if (proc == NULL) {
+        if (invocation.main != 0) kill(-invocation.main, signal_number);
+        return -1;
+    }
+    for (struct dirent *entry; count < MOST && (entry = readdir(proc)) != NULL;) {
+        const long pid = strtol(entry->d_name, NULL, 10);
+        if (pid <= 0) continue;
+        char path[64] = "/proc/";
+        strncat(path, entry->d_name, 20);
+        strcat(path, "/stat");
+        const int file = open(path, O_RDONLY | O_CLOEXEC);
+        if (file < 0) continue;
+        char line[512];
+        const ssize_t got = read(file, line, sizeof line - 1);
+        close(file);
+        if (got <= 0) continue;
+        line[got] = '\0';
+        // pid (name) state parent …: the name may hold anything, also parentheses.
+        const char *behind_name = strrchr(line, ')');
+        if (behind_name == NULL || behind_name[1] == '\0' || behind_name[2] == 'Z') continue;
+        processes[count].pid = (pid_t)pid;
+        processes[count].parent = (pid_t)strtol(behind_name + 4, NULL, 10);
+        processes[count].ours = 0;
+        ++count;
+    }
+    closedir(proc);
+
+    const pid_t self = getpid();
+    int found = 0;
+    for (int grew = 1; grew;) {
+        grew = 0;
+        for (int i = 0; i < count; ++i) {
+            if (processes[i].ours) continue;
+            int ours = processes[i].parent == self;
+            for (int j = 0; !ours && j < count; ++j) {
+                ours = processes[j].ours && processes[j].pid == processes[i].parent;
+            }
+            if (!ours) continue;
+            processes[i].ours = 1;
+            grew = 1;
+            ++found;
+        }
+    }
+    // Its own group goes at once, so that it cannot fork faster than it is found.
+    if (invocation.main != 0) kill(-invocation.main, signal_number);
+    for (int i = 0; i < count; ++i) {
+        if (processes[i].ours) kill(processes[i].pid, signal_number);
+    }
+    return found;
+}
+
+static void close_input(void) {
+    if (invocation.input_file >= 0) close(invocation.input_file);
+    if (invocation.input_pipe >= 0) close(invocation.input_pipe);
+    invocation.input_file = invocation.input_pipe = -1;
+}
+
+static void begin_killing(void) {
+    close_input();
+    if (invocation.phase != KILLING) invocation.deadline_ms = now_ms() + UNKILLABLE_MS;
+    invocation.phase = KILLING;
+    signal_descendants(SIGKILL);
+}
+
+static void report_end(void) {
+    close_input();
+    invocation.phase = IDLE;
+    if (start.error != 0) {
+        invocation.ended.start_error = start.error;
+        invocation.ended.start_stage = start.stage;
+    }
+    send(SUPERVISOR_SOCKET, &invocation.ended, sizeof invocation.ended, MSG_NOSIGNAL);
+}
+
+// Reaps whatever has ended. True when there is no child left.
+static int reap(void) {
+    for (;;) {
+        int status;
+        struct rusage usage;
+        const pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+        if (pid < 0) return 1;
+        if (pid == 0) return 0;
+        if (pid != invocation.main) continue;
+        invocation.main = 0;
+        invocation.ended.wait_status = status;
+        invocation.ended.user_us =
+            (uint64_t)usage.ru_utime.tv_sec * 1000000u + (uint64_t)usage.ru_utime.tv_usec;
+        invocation.ended.system_us =
+            (uint64_t)usage.ru_stime.tv_sec * 1000000u + (uint64_t)usage.ru_stime.tv_usec;
+        invocation.ended.resident_kb = (uint64_t)usage.ru_maxrss;
+    }
+}
+
+static void on_children(void) {
+    if (invocation.phase == IDLE) return;
+    const int none_left = reap();
+    if (none_left) {
+        report_end();
+    } else if (invocation.main == 0 && invocation.phase == RUNNING) {
+        // The tool is done; what it left behind is not asked.
+        begin_killing();
+    }
+}
+
+// ---- the requests
+
+static void fail_start(uint32_t stage, int error, const int *descriptors, int count) {
+    for (int i = 0; i < count; ++i) close(descriptors[i]);
+    start.error = error;
+    start.stage = stage;
+    report_end();
+}
+
+static void begin(size_t size, int *descriptors, int descriptor_count) {
+    const struct supervisor_request *request = &packet.request;
+    memset(&invocation.ended, 0, sizeof invocation.ended);
+    start.error = 0;
+    start.stage = SUPERVISOR_STAGE_NONE;
+
+    const int wanted = request->input_is_file ? 4 : 3;
+    const uint64_t text_count =
+        2 + (uint64_t)request->argument_count + request->environment_count;
+    if (descriptor_count != wanted || text_count > MAXIMUM_TEXTS) {
+        fail_start(SUPERVISOR_STAGE_REQUEST, EINVAL, descriptors, descriptor_count);
+        return;
+    }
+    char *text = packet.bytes + sizeof *request;
+    char *end = packet.bytes + size;
+    uint32_t taken = 0;
+    // The arguments and the environment each end with a NULL, hence the two places more.
+    for (uint64_t i = 0; i < text_count; ++i) {
+        char *zero = memchr(text, 0, (size_t)(end - text));
+        if (zero == NULL) {
+            fail_start(SUPERVISOR_STAGE_REQUEST, EINVAL, descriptors, descriptor_count);
+            return;
+        }
+        if (i == 0) start.path = text;
+        else if (i == 1) start.folder = text;
+        else texts[taken++] = text;
+        if (i + 1 == 2u + request->argument_count) texts[taken++] = NULL;
+        text = zero + 1;
+    }
+    texts[taken] = NULL;
+    start.arguments = texts;
+    start.environment = texts + request->argument_count + 1;
+    memcpy(start.descriptors, descriptors, sizeof start.descriptors);
+
+    if (request->input_is_file) {
+        // The tool's input is a pipe, as always; the file is what we fill it from.
+        int pipe_ends[2];
+        if (pipe2(pipe_ends, O_CLOEXEC) != 0) {
+            fail_start(SUPERVISOR_STAGE_REQUEST, errno, descriptors, descriptor_count);
+            return;
+        }
+        fcntl(pipe_ends[1], F_SETFL, O_NONBLOCK);
+        close(descriptors[0]);
+        descriptors[0] = pipe_ends[0];
+        start.descriptors[0] = pipe_ends[0];
+        invocation.input_file = descriptors[3];
+        invocation.input_pipe = pipe_ends[1];
+    }
+
+    // The memory is shared and the child has a stack of its own, so nothing is copied and nobody
+    // waits. Only one child at a time is between clone and exec: the next start comes after ended.
+    const int child = clone(run_child, child_stack + sizeof child_stack, CLONE_VM | SIGCHLD, NULL);
+    const int error = errno;
+    for (int i = 0; i < 3; ++i) close(descriptors[i]);
+    if (child < 0) {
+        fail_start(SUPERVISOR_STAGE_CLONE, error, NULL, 0);
+        return;
+    }
+    invocation.main = child;
+    invocation.phase = RUNNING;
+}
+
+// Takes one packet. False when the other side is gone.
+static int on_request(void) {
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(4 * sizeof(int))];
+    } control;
+    struct iovec part = {.iov_base = packet.bytes, .iov_len = sizeof packet.bytes};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    // A start comes only when nothing runs, so the packet of the one before is no longer needed;
+    // terminate and kill are short and leave its texts alone, which the child may still be reading.
+    struct supervisor_request small;
+    if (invocation.phase != IDLE) {
+        part.iov_base = &small;
+        part.iov_len = sizeof small;
+    }
+    const ssize_t size = recvmsg(SUPERVISOR_SOCKET, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    if (size < 0) return errno == EAGAIN || errno == EINTR;
+    if ((size_t)size < sizeof(struct supervisor_request)) return 0;
+
+    int descriptors[4];
+    int count = 0;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c != NULL; c = CMSG_NXTHDR(&message, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+        count = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        memcpy(descriptors, CMSG_DATA(c), (size_t)count * sizeof(int));
+    }
+    if (invocation.phase == IDLE) {
+        if (packet.request.kind == SUPERVISOR_START) begin((size_t)size, descriptors, count);
+        return 1;
+    }
+    if (small.kind == SUPERVISOR_KILL) {
+        begin_killing();
+    } else if (small.kind == SUPERVISOR_TERMINATE && invocation.phase == RUNNING) {
+        if (small.grace_ms == 0) {
+            begin_killing();
+            return 1;
+        }
+        invocation.phase = TERMINATING;
+        invocation.deadline_ms = now_ms() + small.grace_ms;
+        signal_descendants(SIGTERM);
+    }
+    return 1;
+}
+
+static void pump_input(void) {
+    const ssize_t moved = splice(invocation.input_file, NULL, invocation.input_pipe, NULL,
+                                 1024 * 1024, SPLICE_F_NONBLOCK);
+    if (moved == 0 || (moved < 0 && errno != EAGAIN && errno != EINTR)) close_input();
+}
+
+// ---- the life
+
+static void become_quiet(void) {
+    // No terminal, no descriptor and no signal of the host reaches the tools through us.
+    setsid();
+    for (int i = 1; i < NSIG; ++i) signal(i, SIG_DFL);
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    const int nothing = open("/dev/null", O_RDWR);
+    for (int i = 0; i < 3; ++i) {
+        if (nothing >= 0 && nothing != i) dup2(nothing, i);
+    }
+    if (nothing > 3) close(nothing);
+    if (syscall(SYS_close_range, SUPERVISOR_SOCKET + 1, ~0u, 0) != 0) {
+        const long most = sysconf(_SC_OPEN_MAX);
+        for (int i = SUPERVISOR_SOCKET + 1; i < most; ++i) close(i);
+    }
+    fcntl(SUPERVISOR_SOCKET, F_SETFD, FD_CLOEXEC);
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    prctl(PR_SET_NAME, "narratoria-sup", 0, 0, 0);
+}
+
+static void leave(void) {
+    if (invocation.phase != IDLE) {
+        begin_killing();
+        for (const int64_t patience = now_ms() + UNKILLABLE_MS; !reap() && now_ms() < patience;) {
+            struct timespec round = {.tv_nsec = 1000000};
+            nanosleep(&round, NULL);
+            signal_descendants(SIGKILL);
+        }
+    }
+    _exit(0);
+}
+
+int main(int count, char **arguments) {
+    become_quiet();
+    if (count < 2) _exit(2);
+    const pid_t host = (pid_t)strtol(arguments[1], NULL, 10);
+    // The socket alone would not tell: a forked child of the host may hold it open.
+    const int host_process = (int)syscall(SYS_pidfd_open, host, 0);
+    if (getppid() != host) _exit(0);
+
+    sigset_t children;
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    const int child_signals = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (child_signals < 0) _exit(3);
+
+    for (;;) {
+        struct pollfd polled[4] = {
+            {.fd = SUPERVISOR_SOCKET, .events = POLLIN},
+            {.fd = child_signals, .events = POLLIN},
+            {.fd = host_process, .events = POLLIN},
+            {.fd = invocation.input_pipe, .events = POLLOUT},
+        };
+        int timeout = -1;
+        if (invocation.phase == TERMINATING) {
+            const int64_t left = invocation.deadline_ms - now_ms();
+            timeout = left > 0 ? (int)left : 0;
+        } else if (invocation.phase == KILLING) {
+            timeout = KILL_ROUND_MS;
+        }
+        const int ready = poll(polled, 4, timeout);
+        if (ready < 0 && errno != EINTR) leave();
+
+        if (polled[1].revents != 0) {
+            struct signalfd_siginfo information;
+            while (read(child_signals, &information, sizeof information) > 0) {
+            }
+            on_children();
+        }
+        if (polled[3].revents != 0 && invocation.input_pipe >= 0) pump_input();
+        if (polled[0].revents & POLLIN) {
+            if (!on_request()) leave();
+        } else if (polled[0].revents != 0) {
+            leave();
+        }
+        if (polled[2].revents != 0) leave();
+
+        if (invocation.phase == TERMINATING && now_ms() >= invocation.deadline_ms) {
+            begin_killing();
+        } else if (invocation.phase == KILLING && ready == 0) {
+            // Something forked between being found and dying: look again.
+            if (now_ms() >= invocation.deadline_ms) {
+                invocation.ended.left_behind = 1;
+                report_end();
+                _exit(0);
+            }
+            signal_descendants(SIGKILL);
+            on_children();
+        }
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state/object.hpp"
+
+namespace narratoria::state {
+
+Object::~Object() {
+    for (uint32_t i = 0; i < count; ++i) {
+        if (entries[i].kind() == Kind::Removed) continue;
+        entries[i].key.release();
+        release_value(entries[i]);
+    }
+    std::free(entries);
+    std::free(index);
+}
+
+void Object::release_value(Entry& entry) {
+    if (entry.kind() == Kind::Object) {
+        delete entry.child.object;
+        entry.value.length = 0;
+    } else {
+        entry.value.release();
+    }
+    entry.set_kind(Kind::Plain);
+}
+
+uint32_t Object::find(std::string_view key, uint32_t hash) const {
+    if (index == nullptr) {
+        for (uint32_t i = 0; i < count; ++i) {
+            const Entry& entry = entries[i];
+            if (entry.hash == hash && entry.kind() != Kind::Removed && entry.key.equals(key)) {
+                return i;
+            }
+        }
+        return kNone;
+    }
+    for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
+        const uint32_t value = index[slot];
+        if (value == 0) return kNone;
+        if (value == kGap) continue;
+        const Entry& entry = entries[value - 1];
+        if (entry.hash == hash && entry.key.equals(key)) return value - 1;
+    }
+}
+
+Entry& Object::append(std::string_view key, uint32_t hash) {
+    if (count == capacity) grow();
+    Entry& entry = entries[count];
+    entry.key.set(key);
+    entry.hash = hash;
+    entry.writer = 0;
+    entry.value.length = 0;
+    entry.set_kind(Kind::Plain);
+    ++live;
+    ++count;
+    if (index != nullptr) {
+        uint32_t slot = hash & mask;
+        while (index[slot] != 0 && index[slot] != kGap) slot = (slot + 1) & mask;
+        index[slot] = count;
+    }
+    return entry;
+}
+
+void Object::remove(uint32_t position) {
+    Entry& entry = entries[position];
+    if (index != nullptr) {
+        uint32_t slot = entry.hash & mask;
+        while (index[slot] != position + 1) slot = (slot + 1) & mask;
+        index[slot] = kGap;
+    }
+    entry.key.release();
+    release_value(entry);
+    entry.set_kind(Kind::Removed);
+    --live;
+}
+
+// Closes the gaps, and doubles when at least half of it is in use.
+void Object::grow() {
+    if (live < count) {
+        uint32_t to = 0;
+        for (uint32_t from = 0; from < count; ++from) {
+            if (entries[from].kind() == Kind::Removed) continue;
+            if (to != from) std::memcpy(&entries[to], &entries[from], sizeof(Entry));
+            ++to;
+        }
+        count = to;
+    }
+    if (capacity == 0 || live >= capacity / 2) {
+        const uint32_t larger = capacity == 0 ? 4 : capacity * 2;
+        // Large blocks grow by remapping their pages: nothing is copied.
+        void* grown = std::realloc(entries, size_t{larger} * sizeof(Entry));
+        if (grown == nullptr) throw std::bad_alloc();
+        entries = static_cast<Entry*>(grown);
+        capacity = larger;
+    }
+    if (capacity >= kIndexFrom) rebuild_index(capacity * 2);
+}
+
+void Object::rebuild_index(uint32_t slots) {
+    auto* fresh = static_cast<uint32_t*>(std::calloc(slots, sizeof(uint32_t)));
+    if (fresh == nullptr) throw std::bad_alloc();
+    std::free(index);
+    index = fresh;
+    mask = slots - 1;
+    for (uint32_t i = 0; i < count; ++i) {
+        uint32_t slot = entries[i].hash & mask;
+        while (index[slot] != 0) slot = (slot + 1) & mask;
+        index[slot] = i + 1;
+    }
+}
+
+}  // namespace narratoria::state
