@@ -438,12 +438,14 @@ std::optional<double> Value::number() const {
     return value;
 }
 
-bool Document::parse(std::string text, ParseError& error) {
-    text_ = std::move(text);
-    const size_t size = text_.size();
+bool Document::parse(std::string_view text, ParseError& error) {
+    // Reserved at once, so that a large text is not moved for its padding.
+    text_.clear();
+    text_.reserve(text.size() + kPadding);
+    text_.append(text);
     text_.append(kPadding, '\0');
-    const bool ok = tape_.parse(std::string_view(text_.data(), size), error);
-    text_.resize(size);  // the padding stays behind it: resizing down keeps the bytes
+    const bool ok = tape_.parse(std::string_view(text_.data(), text.size()), error);
+    text_.resize(text.size());  // the padding stays in place behind it
     return ok;
 }
 

@@ -217,7 +217,8 @@ public:
     Document(const Document&) = delete;
     Document& operator=(const Document&) = delete;
 
-    bool parse(std::string text, ParseError& error);
+    // Copies the text.
+    bool parse(std::string_view text, ParseError& error);
     Value root() const { return tape_.root(); }
     const std::string& text() const { return text_; }
 

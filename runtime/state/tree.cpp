@@ -67,7 +67,7 @@ bool read_within(std::string_view text, std::string_view pointer, std::string& o
                  bool& malformed) {
     json::Document document;
     json::ParseError error;
-    if (!document.parse(std::string(text), error)) return false;
+    if (!document.parse(text, error)) return false;
     json::Value value = document.root();
     std::string segment;
     while (!pointer.empty()) {

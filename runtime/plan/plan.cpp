@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/plan.hpp"
+
+#include <algorithm>
+
+#include "base/hash.hpp"
+
+namespace narratoria::plan {
+namespace {
+
+constexpr int64_t kMaximumRetries = 10;
+// A double holds every whole number up to here.
+constexpr int64_t kMaximumInteger = int64_t{1} << 53;
+
+// Positions of texts, by their content. Built once, of known size.
+class Index {
+public:
+    explicit Index(size_t count) : seed_(hash_seed()) {
+        size_t slots = 16;
+        while (slots < count * 2) slots *= 2;
+        slots_.assign(slots, 0);
+    }
+
+    // The position that was added first for this text; `position` itself when it is new.
+    uint32_t add(std::string_view text, uint32_t position, const std::vector<Tool>& tools) {
+        size_t slot = hash_text(text, seed_) & (slots_.size() - 1);
+        for (; slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1)) {
+            if (tools[slots_[slot] - 1].tool_id == text) return slots_[slot] - 1;
+        }
+        slots_[slot] = position + 1;
+        return position;
+    }
+
+    std::optional<uint32_t> find(std::string_view text, const std::vector<Tool>& tools) const {
+        size_t slot = hash_text(text, seed_) & (slots_.size() - 1);
+        for (; slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1)) {
+            if (tools[slots_[slot] - 1].tool_id == text) return slots_[slot] - 1;
+        }
+        return std::nullopt;
+    }
+
+private:
+    uint64_t seed_;
+    std::vector<uint32_t> slots_;
+};
+
+std::string quoted(std::string_view text) {
+    std::string out;
+    json::append_string(out, text.substr(0, 80));
+    return out;
+}
+
+bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+
+// The path from the root of a tape to the node at `wanted`.
+bool find_pointer(json::Value value, uint32_t wanted, std::string& pointer) {
+    if (value.index() == wanted) return true;
+    const size_t length = pointer.size();
+    if (value.is_object()) {
+        for (const json::Member member : value.members()) {
+            const uint32_t next = value.tape().next(member.value.index());
+            if (wanted < member.value.index() || wanted >= next) continue;
+            json::append_pointer(pointer, member.key);
+            if (find_pointer(member.value, wanted, pointer)) return true;
+            pointer.resize(length);
+        }
+    } else if (value.is_array()) {
+        size_t position = 0;
+        for (const json::Value element : value.elements()) {
+            const uint32_t next = value.tape().next(element.index());
+            if (wanted >= element.index() && wanted < next) {
+                json::append_pointer(pointer, position);
+                return find_pointer(element, wanted, pointer);
+            }
+            ++position;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+std::string_view skill_of(std::string_view tool_path) {
+    const size_t slash = tool_path.rfind('/');
+    std::string_view name = slash == std::string_view::npos ? tool_path : tool_path.substr(slash + 1);
+    const size_t dot = name.rfind('.');
+    if (dot != std::string_view::npos && dot > 0) name = name.substr(0, dot);
+    return name;
+}
+
+std::string Plan::pointer_of(json::Value value) const {
+    std::string pointer;
+    find_pointer(document_.root(), value.index(), pointer);
+    return pointer;
+}
+
+void Plan::fault(Faults& faults, json::Value at, const char* rule, std::string message) const {
+    const auto byte = static_cast<size_t>(at.raw().data() - document_.text().data());
+    faults.push_back({rule, pointer_of(at), byte, std::move(message), ""});
+}
+
+void Plan::fault_missing(Faults& faults, json::Value object, const char* key) const {
+    const auto byte = static_cast<size_t>(object.raw().data() - document_.text().data());
+    std::string pointer = pointer_of(object);
+    json::append_pointer(pointer, std::string_view(key));
+    faults.push_back({"plan-field-missing", std::move(pointer), byte,
+                      std::string("\"") + key + "\" is missing", ""});
+}
+
+bool Plan::parse(std::string_view text, Faults& faults) {
+    const size_t before = faults.size();
+    json::ParseError error;
+    if (!document_.parse(text, error)) {
+        faults.push_back({json::rule_of(error.kind), "", error.byte, error.message, ""});
+        return false;
+    }
+    read_root(document_.root(), faults);
+    entries_ = {};
+    dependency_lists_ = {};
+    return faults.size() == before;
+}
+
+void Plan::read_root(json::Value root, Faults& faults) {
+    if (!root.is_object()) {
+        fault(faults, root, "plan-object",
+              std::string("a plan must be a JSON object, not ") + json::type_name(root.type()));
+        return;
+    }
+    bool has_request_id = false;
+    // Of duplicate keys the last one counts.
+    auto last = [&](std::string_view key) { return root.find(key); };
+    if (const json::Value value = last("requestId")) {
+        has_request_id = true;
+        if (!value.is_string()) {
+            fault(faults, value, "plan-field-type", "\"requestId\" must be a string");
+        } else if (value.text().empty()) {
+            fault(faults, value, "plan-field-empty", "\"requestId\" must not be empty");
+        } else {
+            request_id = value.text();
+        }
+    }
+    if (!has_request_id) fault_missing(faults, root, "requestId");
+    if (const json::Value value = last("narrative")) {
+        if (value.is_string()) narrative = value.text();
+        else fault(faults, value, "plan-field-type", "\"narrative\" must be a string");
+    }
+    if (const json::Value value = last("parallel")) {
+        if (value.is_boolean()) parallel = value.boolean();
+        else fault(faults, value, "plan-field-type", "\"parallel\" must be true or false");
+    }
+    if (const json::Value value = last("disabledSkills")) {
+        if (!value.is_array()) {
+            fault(faults, value, "plan-field-type",
+                  "\"disabledSkills\" must be an array of strings");
+        } else {
+            for (const json::Value skill : value.elements()) {
+                if (skill.is_string()) disabled_skills.push_back(skill.text());
+                else fault(faults, skill, "plan-field-type", "a disabled skill must be a string");
+            }
+        }
+    }
+    if (const json::Value value = last("metadata")) read_metadata(value, faults);
+
+    const json::Value tool_list = last("tools");
+    if (!tool_list) {
+        fault_missing(faults, root, "tools");
+        return;
+    }
+    if (!tool_list.is_array()) {
+        fault(faults, tool_list, "plan-field-type",
+              "\"tools\" must be an array; a plan that only tells something has []");
+        return;
+    }
+    size_t count = 0;
+    for ([[maybe_unused]] const json::Value entry : tool_list.elements()) ++count;
+    tools.reserve(count);
+    entries_.reserve(count);
+    dependency_lists_.reserve(count);
+    for (const json::Value entry : tool_list.elements()) {
+        tools.emplace_back();
+        entries_.push_back(entry);
+        dependency_lists_.emplace_back();
+        read_tool(entry, tools.back(), faults);
+    }
+    link(faults);
+    check_disabled(faults);
+}
+
+void Plan::read_metadata(json::Value value, Faults& faults) {
+    if (!value.is_object()) {
+        fault(faults, value, "plan-field-type", "\"metadata\" must be an object");
+        return;
+    }
+    if (const json::Value attempt = value.find("generationAttempt")) {
+        const std::optional<int64_t> number = attempt.integer();
+        if (!number) {
+            fault(faults, attempt, "plan-field-type", "\"generationAttempt\" must be a whole number");
+        } else if (*number < 1 || *number >= kMaximumInteger) {
+            fault(faults, attempt, "plan-range", "\"generationAttempt\" must be 1 or more");
+        } else {
+            generation_attempt = *number;
+            has_generation_attempt = true;
+        }
+    }
+    if (const json::Value parent = value.find("parentPlanId")) {
+        if (parent.is_string()) parent_plan_id = parent.text();
+        else if (!parent.is_null()) {
+            fault(faults, parent, "plan-field-type", "\"parentPlanId\" must be a string or null");
+        }
+    }
+}
+
+void Plan::read_tool(json::Value value, Tool& tool, Faults& faults) {
+    if (!value.is_object()) {
+        fault(faults, value, "plan-field-type",
+              std::string("a tool must be an object, not ") + json::type_name(value.type()));
+        return;
+    }
+    json::Value id, path, dependencies_list, required, async, retry, input, environment, timeout;
+    for (const json::Member member : value.members()) {
+        if (member.key == "toolId") id = member.value;
+        else if (member.key == "toolPath") path = member.value;
+        else if (member.key == "input") input = member.value;
+        else if (member.key == "dependencies") dependencies_list = member.value;
+        else if (member.key == "required") required = member.value;
+        else if (member.key == "async") async = member.value;
+        else if (member.key == "retryPolicy") retry = member.value;
+        else if (member.key == "environment") environment = member.value;
+        else if (member.key == "timeoutMs") timeout = member.value;
+    }
+    auto text = [&](json::Value field, const char* key, std::string_view& out) {
+        if (!field) {
+            fault_missing(faults, value, key);
+        } else if (!field.is_string()) {
+            fault(faults, field, "plan-field-type",
+                  std::string("\"") + key + "\" must be a string, not " +
+                      json::type_name(field.type()));
+        } else if (field.text().empty()) {
+            fault(faults, field, "plan-field-empty",
+                  std::string("\"") + key + "\" must not be empty");
+        } else {
+            out = field.text();
+        }
+    };
+    text(id, "toolId", tool.tool_id);
+    text(path, "toolPath", tool.tool_path);
+    if (has_nul(tool.tool_path)) {
+        fault(faults, path, "plan-tool-path", "\"toolPath\" holds a NUL character");
+    }
+    auto boolean = [&](json::Value field, const char* key, bool& out) {
+        if (!field) return;
+        if (field.is_boolean()) out = field.boolean();
+        else fault(faults, field, "plan-field-type",
+                   std::string("\"") + key + "\" must be true or false");
+    };
+    boolean(required, "required", tool.required);
+    boolean(async, "async", tool.async);
+    if (input) {
+        if (input.is_object()) tool.input = input;
+        else fault(faults, input, "plan-field-type", "\"input\" must be an object");
+    }
+    if (retry) read_retry_policy(retry, tool, faults);
+    if (timeout) {
+        const std::optional<int64_t> number = timeout.integer();
+        if (!number) {
+            fault(faults, timeout, "plan-field-type", "\"timeoutMs\" must be a whole number");
+        } else if (*number < 0 || *number >= kMaximumInteger) {
+            fault(faults, timeout, "plan-range", "\"timeoutMs\" must be 0 (no limit) or more");
+        } else {
+            tool.try_ms = static_cast<uint32_t>(std::min<int64_t>(*number, UINT32_MAX - 1));
+        }
+    }
+    if (environment) {
+        if (!environment.is_object()) {
+            fault(faults, environment, "plan-field-type",
+                  "\"environment\" must be an object of strings");
+        } else {
+            tool.environment = environment;
+            for (const json::Member variable : environment.members()) {
+                if (!variable.value.is_string()) {
+                    fault(faults, variable.value, "plan-field-type",
+                          "an environment variable must be a string");
+                } else if (has_nul(variable.value.text())) {
+                    fault(faults, variable.value, "plan-environment",
+                          "an environment variable holds a NUL character");
+                }
+                if (variable.key.empty() || variable.key.find('=') != std::string_view::npos ||
+                    has_nul(variable.key)) {
+                    fault(faults, variable.value, "plan-environment",
+                          "the name of an environment variable is empty or holds \"=\" or NUL");
+                }
+            }
+        }
+    }
+    if (dependencies_list) {
+        if (!dependencies_list.is_array()) {
+            fault(faults, dependencies_list, "plan-field-type",
+                  "\"dependencies\" must be an array of toolIds");
+        } else {
+            dependency_lists_.back() = dependencies_list;
+        }
+    }
+}
+
+void Plan::read_retry_policy(json::Value value, Tool& tool, Faults& faults) {
+    if (!value.is_object()) {
+        fault(faults, value, "plan-field-type", "\"retryPolicy\" must be an object");
+        return;
+    }
+    auto integer = [&](const char* key, int64_t highest, const char* range, uint32_t& out) {
+        const json::Value field = value.find(key);
+        if (!field) return;
+        const std::optional<int64_t> number = field.integer();
+        if (!number) {
+            fault(faults, field, "plan-field-type",
+                  std::string("\"") + key + "\" must be a whole number");
+        } else if (*number < 0 || *number > highest) {
+            fault(faults, field, "plan-range", std::string("\"") + key + "\" must be " + range);
+        } else {
+            out = static_cast<uint32_t>(std::min<int64_t>(*number, UINT32_MAX));
+        }
+    };
+    integer("maxRetries", kMaximumRetries, "from 0 to 10", tool.max_retries);
+    integer("backoffMs", kMaximumInteger - 1, "0 or more milliseconds", tool.backoff_ms);
+}
+
+// Resolves the names of dependencies to positions, both ways.
+void Plan::link(Faults& faults) {
+    const auto count = static_cast<uint32_t>(tools.size());
+    Index index(count);
+    for (uint32_t i = 0; i < count; ++i) {
+        if (tools[i].tool_id.empty()) continue;
+        const uint32_t first = index.add(tools[i].tool_id, i, tools);
+        if (first != i) {
+            fault(faults, entries_[i].find("toolId"), "plan-tool-id-unique",
+                  "the toolId " + quoted(tools[i].tool_id) + " is already that of /tools/" +
+                      std::to_string(first));
+        }
+    }
+
+    dependencies.starts_.assign(count + 1, 0);
+    dependents.starts_.assign(count + 1, 0);
+    std::vector<uint32_t> seen(count, UINT32_MAX);
+    for (uint32_t i = 0; i < count; ++i) {
+        dependencies.starts_[i] = static_cast<uint32_t>(dependencies.edges_.size());
+        if (!dependency_lists_[i]) continue;
+        for (const json::Value name : dependency_lists_[i].elements()) {
+            if (!name.is_string()) {
+                fault(faults, name, "plan-field-type", "a dependency must be a toolId, a string");
+                continue;
+            }
+            const std::optional<uint32_t> found = index.find(name.text(), tools);
+            if (!found) {
+                fault(faults, name, "plan-dependency-known",
+                      "no tool of this plan has the toolId " + quoted(name.text()));
+                continue;
+            }
+            if (seen[*found] == i) continue;
+            seen[*found] = i;
+            dependencies.edges_.push_back(*found);
+            ++dependents.starts_[*found + 1];
+        }
+    }
+    dependencies.starts_[count] = static_cast<uint32_t>(dependencies.edges_.size());
+    for (uint32_t i = 0; i < count; ++i) dependents.starts_[i + 1] += dependents.starts_[i];
+    dependents.edges_.resize(dependencies.edges_.size());
+    std::vector<uint32_t> fill(dependents.starts_.begin(), dependents.starts_.end() - 1);
+    for (uint32_t i = 0; i < count; ++i) {
+        for (const uint32_t dependency : dependencies.of(i)) dependents.edges_[fill[dependency]++] = i;
+    }
+    find_cycles(faults);
+}
+
+// Kahn's algorithm: what cannot be ordered stands in a cycle or behind one.
+void Plan::find_cycles(Faults& faults) {
+    const auto count = static_cast<uint32_t>(tools.size());
+    std::vector<uint32_t> waiting(count);
+    std::vector<uint32_t> ready;
+    ready.reserve(count);
+    for (uint32_t i = 0; i < count; ++i) {
+        waiting[i] = static_cast<uint32_t>(dependencies.of(i).size());
+        if (waiting[i] == 0) ready.push_back(i);
+    }
+    for (size_t next = 0; next < ready.size(); ++next) {
+        for (const uint32_t dependent : dependents.of(ready[next])) {
+            if (--waiting[dependent] == 0) ready.push_back(dependent);
+        }
+    }
+    if (ready.size() == count) return;
+
+    // Each walk along dependencies that wait themselves ends in a cycle: a new one, or one told.
+    std::vector<uint32_t> walk(count, 0);
+    uint32_t walks = 0;
+    for (uint32_t start = 0; start < count; ++start) {
+        if (waiting[start] == 0 || walk[start] != 0) continue;
+        ++walks;
+        uint32_t at = start;
+        while (walk[at] == 0) {
+            walk[at] = walks;
+            for (const uint32_t dependency : dependencies.of(at)) {
+                if (waiting[dependency] != 0) {
+                    at = dependency;
+                    break;
+                }
+            }
+        }
+        if (walk[at] != walks) continue;
+        std::string spelled(tools[at].tool_id);
+        uint32_t length = 0;
+        for (uint32_t each = at;;) {
+            for (const uint32_t dependency : dependencies.of(each)) {
+                if (waiting[dependency] != 0) {
+                    each = dependency;
+                    break;
+                }
+            }
+            if (++length <= 50 || each == at) {
+                spelled += " → ";
+                spelled += tools[each].tool_id;
+            } else if (length == 51) {
+                spelled += " → …";
+            }
+            if (each == at) break;
+        }
+        fault(faults, dependency_lists_[at], "plan-cycle",
+              "the tools depend on each other in a circle: " + spelled);
+    }
+}
+
+void Plan::check_disabled(Faults& faults) {
+    if (disabled_skills.empty()) return;
+    for (size_t i = 0; i < tools.size(); ++i) {
+        const std::string_view skill = skill_of(tools[i].tool_path);
+        if (skill.empty()) continue;
+        if (std::find(disabled_skills.begin(), disabled_skills.end(), skill) ==
+            disabled_skills.end()) {
+            continue;
+        }
+        fault(faults, entries_[i].find("toolPath"), "plan-skill-disabled",
+              "the skill " + quoted(skill) + " is disabled; choose another tool");
+    }
+}
+
+}  // namespace narratoria::plan
