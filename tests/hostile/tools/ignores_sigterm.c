@@ -35,8 +35,13 @@ int main(void) {
     memset(&action, 0, sizeof action);
     action.sa_handler = on_term;
     (void)sigaction(SIGTERM, &action, NULL);
-    /* Connected only now: who sees the connection may count on the handler. */
+    /* Held back until the handler knows whom to tell: who sees the connection may count on the "T". */
+    sigset_t term;
+    (void)sigemptyset(&term);
+    (void)sigaddset(&term, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &term, NULL);
     witness = bad_connect("tool");
+    (void)sigprocmask(SIG_UNBLOCK, &term, NULL);
     bad_log("SIGTERM will not end this");
     if (bad_flag("done", false)) {
         bad_done(true);
