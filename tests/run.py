@@ -92,11 +92,12 @@ class Stage:
         print(f"  {self.name}: {time.monotonic() - self.begin:.0f} s", flush=True)
 
 
-def build(report, preset, *definitions):
+def build(report, preset, *definitions, target="all"):
     with Stage(f"{preset}: build"):
         status, text = run(["cmake", "--preset", preset, *definitions])
         if status == 0:
-            status, text = run(["cmake", "--build", "--preset", preset, "-j", JOBS, "--", "-k", "0"])
+            status, text = run(["cmake", "--build", "--preset", preset, "--target", target, "-j", JOBS,
+                                "--", "-k", "0"])
         if status != 0:
             report.fails(f"{preset}: build (its tests are not run)", text)
             return False
@@ -198,7 +199,7 @@ def layout(report):
 
 def fuzz(report, seconds):
     targets = sorted((TREE / "tests/fuzz").glob("*_fuzzer.cpp"))
-    if not targets or not build(report, "fuzz"):
+    if not targets or not build(report, "fuzz", target="narratoria_fuzzers"):
         return
     for target in targets:
         name = target.stem.removesuffix("_fuzzer")
