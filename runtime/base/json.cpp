@@ -52,6 +52,12 @@ const char* skip_plain(const char* at, bool& high) {
 #endif
 }
 
+// In front of each string that the arena holds stands its place in the text, so that its own bytes
+// are found without a search. A string with an escape decodes to at least one byte less than it
+// was, and quotes and a separator stand around it: the arena never needs more than the text's size
+// and one byte.
+constexpr size_t kPlaceSize = sizeof(uint32_t);
+
 // The stream under RapidJSON's reader. The reader is told that it parses in situ, which makes it
 // ask the stream to take the strings; the stream leaves the text as it is, skips the plain part of
 // a string in one go, and decodes only strings with escapes, into the arena.
@@ -84,12 +90,13 @@ public:
         if (decoded_ == nullptr) begin_decoding();
         *arena_++ = c;
         // A byte that stands in the text as it is: take the plain run behind it along. A byte of
-        // a \u escape over 0x7F never equals the hexadecimal digit in front of it.
+        // a \u escape over 0x7F never equals the hexadecimal digit in front of it. The byte may
+        // be the first of a character, so it is checked together with its run.
         if (c == at_[-1]) {
             const char* run = at_;
-            bool high = false;
+            bool high = static_cast<unsigned char>(c) >= 0x80;
             at_ = skip_plain(at_, high);
-            if (high) check_utf8(run, at_);
+            if (high) check_utf8(run - 1, at_);
             const auto length = static_cast<size_t>(at_ - run);
             std::memcpy(arena_, run, length);
             arena_ += length;
@@ -99,10 +106,10 @@ public:
     size_t PutEnd(Ch*) {
         if (decoded_ == nullptr) return 1;
         // RapidJSON lets a lone \uDC00 pass; encoded, it is no UTF-8.
-        const std::string_view content = string();
-        if (!utf8::is_valid(content) && fault_ == nullptr) {
-            fault_ = string_begin_;
+        if (fault_ == nullptr && !utf8::is_valid(string())) {
+            fault_ = find_low_surrogate();
             fault_is_surrogate_ = true;
+            fault_is_escape_ = true;
         }
         return 1;
     }
@@ -118,9 +125,13 @@ public:
     bool has_fault() const { return fault_ != nullptr; }
     size_t fault_byte() const { return static_cast<size_t>(fault_ - begin_); }
     bool fault_is_surrogate() const { return fault_is_surrogate_; }
+    bool fault_is_escape() const { return fault_is_escape_; }
 
 private:
     void begin_decoding() {
+        const auto place = static_cast<uint32_t>(string_begin_ - begin_);
+        std::memcpy(arena_, &place, kPlaceSize);
+        arena_ += kPlaceSize;
         decoded_ = arena_;
         // The plain part in front of the first escape ended at the backslash.
         const char* escape = string_begin_;
@@ -130,10 +141,25 @@ private:
         arena_ += length;
     }
 
+    // The first \uDC00…\uDFFF without its other half. The string ended well, and RapidJSON saw to
+    // it that each high half is followed by a low one.
+    const char* find_low_surrogate() const {
+        auto is_escape = [](const char* at, std::string_view thirds) {
+            return at[0] == '\\' && at[1] == 'u' && (at[2] == 'd' || at[2] == 'D') &&
+                   thirds.find(at[3]) != std::string_view::npos;
+        };
+        for (const char* at = string_begin_; at < at_; at += *at == '\\' ? 2 : 1) {
+            if (is_escape(at, "89abAB")) at += 10;  // and two more: the pair
+            else if (is_escape(at, "cdefCDEF")) return at;
+        }
+        return string_begin_;
+    }
+
     void check_utf8(const char* from, const char* to) {
+        if (fault_ != nullptr) return;
         const std::string_view run(from, static_cast<size_t>(to - from));
         const size_t valid = utf8::valid_prefix(run);
-        if (valid == run.size() || fault_ != nullptr) return;
+        if (valid == run.size()) return;
         fault_ = from + valid;
         fault_is_surrogate_ = utf8::is_surrogate(run.substr(valid));
     }
@@ -146,6 +172,7 @@ private:
     const char* decoded_ = nullptr;
     const char* fault_ = nullptr;
     bool fault_is_surrogate_ = false;
+    bool fault_is_escape_ = false;
 };
 
 }  // namespace
@@ -160,7 +187,13 @@ public:
     bool Uint(unsigned) { return number(); }
     bool Int64(int64_t) { return number(); }
     bool Uint64(uint64_t) { return number(); }
-    bool Double(double) { return number(); }
+    bool Double(double value) {
+        // RapidJSON lets some numbers pass that have become infinite, and computes so near the end
+        // of the range that it may be off by a bit.
+        constexpr double kNearTheEnd = 1.79e308;
+        if (value > kNearTheEnd || value < -kNearTheEnd) return number() && is_finite_for_sure();
+        return number();
+    }
     bool RawNumber(const char*, rapidjson::SizeType, bool) { return number(); }
     bool Key(const char*, rapidjson::SizeType, bool) { return string(); }
     bool String(const char*, rapidjson::SizeType, bool) { return string(); }
@@ -170,6 +203,7 @@ public:
     bool EndArray(rapidjson::SizeType) { return close(Type::Array); }
 
     bool too_deep() const { return depth_ > kMaximumDepth; }
+    bool number_too_big() const { return number_too_big_; }
 
 private:
     Node& append() {
@@ -190,6 +224,15 @@ private:
         while (begin > tape_.text_.data() && belongs_to_number(begin[-1])) --begin;
         append() = {begin, static_cast<uint32_t>(end - begin), Type::Number, 0, 0};
         return true;
+    }
+
+    bool is_finite_for_sure() {
+        double exact = 0;
+        const Node& node = tape_.nodes_[tape_.count_ - 1];
+        const auto [end, failure] = std::from_chars(node.begin, node.begin + node.size, exact);
+        (void)end;
+        number_too_big_ = failure == std::errc::result_out_of_range;
+        return !number_too_big_;
     }
 
     static bool belongs_to_number(char c) {
@@ -219,6 +262,7 @@ private:
 
     Tape& tape_;
     TextStream& stream_;
+    bool number_too_big_ = false;
     uint32_t depth_ = 0;
     uint32_t open_[kMaximumDepth + 1];
 };
@@ -276,12 +320,15 @@ void Tape::shrink() {
 
 namespace {
 
+constexpr const char* kHalfASurrogatePair = "a \\u escape is half of a surrogate pair";
+
 ParseError describe(std::string_view text, const rapidjson::ParseResult& result) {
     ParseError error;
     error.byte = result.Offset();
     const std::string_view rest = text.substr(std::min(error.byte, text.size()));
     switch (result.Code()) {
         case rapidjson::kParseErrorDocumentEmpty:
+            if (!rest.empty()) break;  // the reader took a NUL for the end
             error.kind = ParseError::Kind::Empty;
             error.message = "there is no JSON value";
             break;
@@ -295,14 +342,15 @@ ParseError describe(std::string_view text, const rapidjson::ParseResult& result)
             break;
         case rapidjson::kParseErrorStringUnicodeSurrogateInvalid:
             error.kind = ParseError::Kind::LoneSurrogate;
-            error.message = "a \\u escape is half of a surrogate pair";
+            error.message = kHalfASurrogatePair;
             break;
         default:
             error.message = rapidjson::GetParseError_En(result.Code());
             if (!error.message.empty() && error.message.back() == '.') error.message.pop_back();
     }
     if (error.kind == ParseError::Kind::Syntax) {
-        if (rest.empty()) {
+        if (rest.empty() || rest == "\\") {
+            error.byte = text.size();
             error.message = "the text ends in the middle of a value";
         } else if (rest[0] == '\0') {
             error.message = "a NUL byte stands in the text";
@@ -335,7 +383,7 @@ bool Tape::parse(std::string_view text, ParseError& error) {
                  "the text begins with a byte order mark; UTF-8 needs none, leave it out"};
         return false;
     }
-    if (arena_capacity_ < text.size() + kPadding) {
+    if (arena_capacity_ < text.size() + 1 + kPadding) {
         arena_capacity_ = text.size() + text.size() / 2 + 256;
         arena_.reset(new char[arena_capacity_]);
     }
@@ -350,17 +398,22 @@ bool Tape::parse(std::string_view text, ParseError& error) {
         if (stream.Tell() == text.size()) return true;
         error = describe(text, rapidjson::ParseResult(
                                    rapidjson::kParseErrorDocumentRootNotSingular, stream.Tell()));
+        count_ = 0;
         return false;
     }
     if (builder.too_deep()) {
-        error = {ParseError::Kind::TooDeep, result.Offset(),
+        error = {ParseError::Kind::TooDeep, result.Offset() - 1,  // it was just taken
                  "the value is nested deeper than 512 levels"};
     } else if (stream.has_fault()) {
         error = {stream.fault_is_surrogate() ? ParseError::Kind::LoneSurrogate
                                              : ParseError::Kind::InvalidUtf8,
                  stream.fault_byte(),
-                 stream.fault_is_surrogate() ? "the string holds half of a surrogate pair"
-                                             : "the bytes are not UTF-8"};
+                 stream.fault_is_escape()      ? kHalfASurrogatePair
+                 : stream.fault_is_surrogate() ? "the string holds half of a surrogate pair"
+                                               : "the bytes are not UTF-8"};
+    } else if (builder.number_too_big()) {
+        error = describe(text, rapidjson::ParseResult(rapidjson::kParseErrorNumberTooBig,
+                                                      result.Offset()));
     } else {
         error = describe(text, result);
     }
@@ -384,27 +437,11 @@ std::string_view Value::raw() const {
             return {n.begin, static_cast<size_t>(tape_->nodes()[n.size].begin - n.begin)};
         case Type::String: {
             if (!n.escaped) return {n.begin - 1, n.size + 2};
-            // A decoded string lost its place in the text; it is found between its neighbours.
             const std::string_view text = tape_->source();
-            size_t at = 0;
-            if (index_ > 0) {
-                uint32_t before = index_ - 1;
-                const Node& previous = tape_->nodes()[before];
-                if (previous.type == Type::String && !previous.escaped) {
-                    at = static_cast<size_t>(previous.begin + previous.size + 1 - text.data());
-                } else if (previous.type == Type::String) {
-                    const std::string_view earlier = Value(tape_, before).raw();
-                    at = static_cast<size_t>(earlier.data() + earlier.size() - text.data());
-                } else if (previous.type >= Type::Array && previous.size != 0) {
-                    at = static_cast<size_t>(previous.begin + 1 - text.data());
-                } else if (previous.type >= Type::Array) {
-                    at = static_cast<size_t>(previous.begin - text.data());
-                } else {
-                    at = static_cast<size_t>(previous.begin + previous.size - text.data());
-                }
-            }
-            const size_t open = text.find('"', at);
-            size_t close = open + 1;
+            uint32_t place = 0;
+            std::memcpy(&place, n.begin - kPlaceSize, kPlaceSize);
+            const size_t open = place - 1;
+            size_t close = place;
             while (text[close] != '"') close += text[close] == '\\' ? 2 : 1;
             return text.substr(open, close - open + 1);
         }
