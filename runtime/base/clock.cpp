@@ -19,13 +19,15 @@ int64_t steady_ms() {
 }
 
 std::string to_iso8601(int64_t wall_us) {
-    const time_t seconds = wall_us / 1000000;
+    // Rounded down, also before the epoch.
+    const int64_t microseconds = (wall_us % 1000000 + 1000000) % 1000000;
+    const time_t seconds = (wall_us - microseconds) / 1000000;
     tm parts{};
     gmtime_r(&seconds, &parts);
     char text[64];
     std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", parts.tm_year + 1900,
                   parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
-                  static_cast<int>(wall_us % 1000000));
+                  static_cast<int>(microseconds));
     return text;
 }
 
@@ -68,15 +70,19 @@ bool is_iso8601(std::string_view text) {
     if (extended && !take(text, '-')) return false;
     if (!digits(text, 2, 1, 31, &day) || day > days_in(year, month)) return false;
     if (!take(text, 'T') && !take(text, 't') && !take(text, ' ')) return false;
-    if (!digits(text, 2, 0, 24)) return false;
+    // Hour 24 is the midnight at the end of a day and nothing behind it.
+    int hour = 0;
+    if (!digits(text, 2, 0, 24, &hour)) return false;
+    const bool midnight = hour == 24;
     if (extended && !take(text, ':')) return false;
-    if (!digits(text, 2, 0, 59)) return false;
+    if (!digits(text, 2, 0, midnight ? 0 : 59)) return false;
     const bool has_seconds = extended ? take(text, ':') : !text.empty() && text[0] >= '0' &&
                                                               text[0] <= '9';
-    if (has_seconds && !digits(text, 2, 0, 60)) return false;
+    if (has_seconds && !digits(text, 2, 0, midnight ? 0 : 60)) return false;
     if (has_seconds && (take(text, '.') || take(text, ','))) {
-        if (!digits(text, 1, 0, 9)) return false;
-        while (digits(text, 1, 0, 9)) {
+        const int highest = midnight ? 0 : 9;
+        if (!digits(text, 1, 0, highest)) return false;
+        while (digits(text, 1, 0, highest)) {
         }
     }
     if (text.empty() || take(text, 'Z') || take(text, 'z')) return text.empty();

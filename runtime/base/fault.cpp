@@ -1,20 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/fault.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 #include "base/json.hpp"
 
 namespace narratoria {
+namespace {
+
+// The place of each fault, in one pass over the text however many there are.
+std::vector<json::Position> positions_of(const Faults& faults, std::string_view text) {
+    std::vector<size_t> order(faults.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(),
+              [&](size_t a, size_t b) { return faults[a].byte < faults[b].byte; });
+    std::vector<json::Position> positions(faults.size());
+    json::Position at{1, 1};
+    size_t byte = 0;
+    for (const size_t i : order) {
+        if (faults[i].line != 0) {
+            positions[i] = {faults[i].line, faults[i].column};
+            continue;
+        }
+        const size_t wanted = std::min(faults[i].byte, text.size());
+        const json::Position onward = json::position_of(text.substr(byte), wanted - byte);
+        at = {at.line + onward.line - 1,
+              onward.line == 1 ? at.column + onward.column - 1 : onward.column};
+        byte = wanted;
+        positions[i] = at;
+    }
+    return positions;
+}
+
+}  // namespace
 
 void append_faults(std::string& out, const Faults& faults, std::string_view text) {
+    const std::vector<json::Position> positions = positions_of(faults, text);
     out += '[';
     for (size_t i = 0; i < faults.size(); ++i) {
         const Fault& fault = faults[i];
-        const json::Position position = json::position_of(text, fault.byte);
         if (i > 0) out += ',';
         json::ObjectWriter writer(out);
         if (!fault.file.empty()) writer.string("file", fault.file);
-        writer.number("line", static_cast<int64_t>(position.line));
-        writer.number("column", static_cast<int64_t>(position.column));
+        writer.number("line", static_cast<int64_t>(positions[i].line));
+        writer.number("column", static_cast<int64_t>(positions[i].column));
         writer.number("byte", static_cast<int64_t>(fault.byte));
         writer.string("pointer", fault.pointer);
         writer.string("rule", fault.rule);
@@ -25,13 +55,14 @@ void append_faults(std::string& out, const Faults& faults, std::string_view text
 }
 
 std::string describe_faults(const Faults& faults, std::string_view text) {
+    const std::vector<json::Position> positions = positions_of(faults, text);
     std::string out;
-    for (const Fault& fault : faults) {
-        const json::Position position = json::position_of(text, fault.byte);
+    for (size_t i = 0; i < faults.size(); ++i) {
+        const Fault& fault = faults[i];
         if (!out.empty()) out += '\n';
         if (!fault.file.empty()) out += fault.file + ": ";
-        out += "line " + std::to_string(position.line) + ", column " +
-               std::to_string(position.column) + ": ";
+        out += "line " + std::to_string(positions[i].line) + ", column " +
+               std::to_string(positions[i].column) + ": ";
         if (!fault.pointer.empty()) out += fault.pointer + ": ";
         out += fault.message + " [" + fault.rule + "]";
     }

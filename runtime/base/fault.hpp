@@ -14,12 +14,16 @@ struct Fault {
     size_t byte = 0;      // in the document (of an event: in its line), from 0
     std::string message;  // for people: what is wrong and what to do
     std::string file;     // relative to the story, where a document is several files; else empty
+    // Where the byte is for a person, from 1; 0: it is counted in the document's text. Set where a
+    // fault has a file, whose text the reader of the fault does not hold.
+    size_t line = 0;
+    size_t column = 0;
 };
 
 using Faults = std::vector<Fault>;
 
 // [{"file","line","column","byte","pointer","rule","message"}], the form of nar_validate. `text` is
-// what the bytes count in; `file` stands only where a fault has one.
+// what the bytes count in; `file` stands only where a fault has one. Takes one pass over the text.
 void append_faults(std::string& out, const Faults& faults, std::string_view text);
 
 // One line a fault: "line 3, column 5: /tools/0/toolId: message [rule]".

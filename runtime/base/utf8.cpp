@@ -64,7 +64,8 @@ std::string repaired(std::string_view text) {
 
 bool is_surrogate(std::string_view text) {
     return text.size() >= 2 && static_cast<unsigned char>(text[0]) == 0xED &&
-           static_cast<unsigned char>(text[1]) >= 0xA0;
+           static_cast<unsigned char>(text[1]) >= 0xA0 &&
+           static_cast<unsigned char>(text[1]) <= 0xBF;
 }
 
 }  // namespace narratoria::utf8
