@@ -33,12 +33,11 @@ public:
         while (at < end) {
             auto* newline = static_cast<char*>(std::memchr(at, '\n', static_cast<size_t>(end - at)));
             const auto length = static_cast<size_t>((newline ? newline : end) - at);
-            if (partial_.size() + length > limit_) {
-                // A line may be exactly at the limit with \r before \n behind it.
-                const bool only_return = newline != nullptr &&
-                                         partial_.size() + length == limit_ + 1 && length > 0 &&
-                                         newline[-1] == '\r';
-                if (!only_return) {
+            const size_t whole = partial_.size() + length;
+            if (whole > limit_) {
+                // The \r of a \r\n is no part of the line, and its \n may come with the next read.
+                const char last = length > 0 ? at[length - 1] : partial_.back();
+                if (whole != limit_ + 1 || last != '\r') {
                     over_limit_ = true;
                     ++number_;
                     return false;
@@ -48,18 +47,17 @@ public:
                 partial_.append(at, length);
                 return true;
             }
-            const size_t whole = partial_.size() + length;
-            bool go_on;
+            const uint64_t start = offset_;
+            offset_ += whole + 1;
+            // Whoever takes the line may destroy this framer, and then says false.
             if (partial_.empty()) {
                 *newline = '\0';
-                go_on = give(at, length, take);
+                if (!give(at, length, start, take)) return false;
             } else {
                 partial_.append(at, length);
-                go_on = give_partial(take);
+                if (!give_partial(start, take)) return false;
             }
-            offset_ += whole + 1;
             at = newline + 1;
-            if (!go_on) return false;
         }
         return true;
     }
@@ -67,7 +65,7 @@ public:
     // The stream has ended: a last line without an end of its own is a line.
     template <typename Take>
     bool finish(Take&& take) {
-        return partial_.empty() || give_partial(take);
+        return partial_.empty() || give_partial(offset_, take);
     }
 
     bool over_limit() const { return over_limit_; }
@@ -77,25 +75,25 @@ public:
 
 private:
     template <typename Take>
-    bool give(char* text, size_t length, Take&& take) {
+    bool give(char* text, size_t length, uint64_t start, Take&& take) {
         ++number_;
         if (length > 0 && text[length - 1] == '\r') text[--length] = '\0';
-        return take(Line{{text, length}, number_, offset_});
+        return take(Line{{text, length}, number_, start});
     }
 
     template <typename Take>
-    bool give_partial(Take&& take) {
+    bool give_partial(uint64_t start, Take&& take) {
         std::string line;
         line.swap(partial_);
         const size_t length = line.size();
         line.append(json::kPadding, '\0');
-        const bool go_on = give(line.data(), length, take);
+        if (!give(line.data(), length, start, take)) return false;
         // Most lines are short: their memory is used again, a rare long one's is given back.
         if (line.capacity() <= 64 * 1024) {
             line.clear();
             partial_.swap(line);
         }
-        return go_on;
+        return true;
     }
 
     uint64_t limit_;
