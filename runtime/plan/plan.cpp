@@ -90,6 +90,20 @@ std::string_view skill_of(std::string_view tool_path) {
 
 std::string Plan::pointer_of(json::Value value) const {
     std::string pointer;
+    // A plan with very many tools may have very many faults: the tool is not searched for from the
+    // start each time.
+    const auto behind = std::upper_bound(
+        entries_.begin(), entries_.end(), value.index(),
+        [](uint32_t index, const json::Value& entry) { return index < entry.index(); });
+    if (behind != entries_.begin()) {
+        const json::Value entry = *(behind - 1);
+        if (value.index() < entry.tape().next(entry.index())) {
+            pointer = "/tools";
+            json::append_pointer(pointer, static_cast<size_t>(behind - 1 - entries_.begin()));
+            find_pointer(entry, value.index(), pointer);
+            return pointer;
+        }
+    }
     find_pointer(document_.root(), value.index(), pointer);
     return pointer;
 }
@@ -344,15 +358,25 @@ void Plan::link(Faults& faults) {
     for (uint32_t i = 0; i < count; ++i) {
         dependencies.starts_[i] = static_cast<uint32_t>(dependencies.edges_.size());
         if (!dependency_lists_[i]) continue;
+        size_t position = 0;
         for (const json::Value name : dependency_lists_[i].elements()) {
+            auto name_fault = [&](const char* rule, std::string message) {
+                std::string pointer = "/tools";
+                json::append_pointer(pointer, size_t{i});
+                json::append_pointer(pointer, std::string_view("dependencies"));
+                json::append_pointer(pointer, position - 1);
+                const auto byte = static_cast<size_t>(name.raw().data() - document_.text().data());
+                faults.push_back({rule, std::move(pointer), byte, std::move(message), ""});
+            };
+            ++position;
             if (!name.is_string()) {
-                fault(faults, name, "plan-field-type", "a dependency must be a toolId, a string");
+                name_fault("plan-field-type", "a dependency must be a toolId, a string");
                 continue;
             }
             const std::optional<uint32_t> found = index.find(name.text(), tools);
             if (!found) {
-                fault(faults, name, "plan-dependency-known",
-                      "no tool of this plan has the toolId " + quoted(name.text()));
+                name_fault("plan-dependency-known",
+                           "no tool of this plan has the toolId " + quoted(name.text()));
                 continue;
             }
             if (seen[*found] == i) continue;

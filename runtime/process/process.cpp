@@ -191,12 +191,13 @@ Process::~Process() {
     if (destroyed_ != nullptr) *destroyed_ = true;
     if (supervisor_ != nullptr && !ended_) {
         supervisor_->process = nullptr;
-        supervisor_->request(SUPERVISOR_TERMINATE, pool_.grace_ms_);
+        if (!terminating_) supervisor_->request(SUPERVISOR_KILL, 0);
     }
 }
 
 void Process::terminate(uint32_t grace_ms) {
     if (ended_) return;
+    terminating_ = true;
     supervisor_->request(grace_ms == 0 ? SUPERVISOR_KILL : SUPERVISOR_TERMINATE, grace_ms);
 }
 

@@ -58,7 +58,7 @@ class Pool;
 
 class Process {
 public:
-    ~Process();  // what still runs gets SIGTERM and the pool's grace time, behind the scenes
+    ~Process();  // what still runs is killed at once, or goes on ending as terminate() said
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
 
@@ -92,6 +92,7 @@ private:
     Exit exit_;
     bool ended_ = false;
     bool large_pipe_ = false;
+    bool terminating_ = false;
     bool* destroyed_ = nullptr;  // set while calling the listener
 };
 
@@ -110,8 +111,6 @@ public:
     // Nothing when it could not be started, and why.
     std::unique_ptr<Process> start(const Command& command, Listener& listener,
                                    StartFailure& failure);
-
-    void set_grace(uint32_t milliseconds) { grace_ms_ = milliseconds; }
 
     // Invocations whose end has not been seen, also of processes already destroyed.
     size_t busy() const { return busy_; }
@@ -134,7 +133,6 @@ private:
     std::vector<std::unique_ptr<Supervisor>> all_;
     std::vector<Supervisor*> idle_;
     std::vector<int> leaving_;  // pids to reap
-    uint32_t grace_ms_ = 2000;
     size_t busy_ = 0;
 };
 

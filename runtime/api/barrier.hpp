@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What every function of the C ABI begins with: who may call, and that nothing is thrown out.
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "narratoria/narratoria.h"
+#include "plan/result.hpp"
+#include "session/engine.hpp"
+#include "session/session.hpp"
+
+struct nar_text {
+    std::string text;
+};
+
+struct nar_engine {
+    explicit nar_engine(narratoria::session::EngineSettings settings)
+        : engine(std::move(settings)) {}
+    narratoria::session::Engine engine;
+};
+
+struct nar_result {
+    explicit nar_result(std::shared_ptr<const narratoria::plan::Result> its_result)
+        : result(std::move(its_result)) {}
+    std::atomic<uint32_t> references{1};
+    std::shared_ptr<const narratoria::plan::Result> result;
+};
+
+namespace narratoria::api {
+
+// A session is its own handle; the C name is never defined.
+inline session::Session* unwrap(nar_session* handle) {
+    return reinterpret_cast<session::Session*>(handle);
+}
+inline const session::Session* unwrap(const nar_session* handle) {
+    return reinterpret_cast<const session::Session*>(handle);
+}
+inline nar_session* wrap(session::Session* session) {
+    return reinterpret_cast<nar_session*>(session);
+}
+
+inline std::string_view view(nar_str text) {
+    return text.data == nullptr ? std::string_view()
+                                : std::string_view(text.data, static_cast<size_t>(text.size));
+}
+inline nar_str view(std::string_view text) { return {text.data(), text.size()}; }
+inline std::string copy(nar_str text) { return std::string(view(text)); }
+
+// Fills a caller's error and answers its status.
+nar_status fail(nar_error* error, nar_status status, std::string_view code,
+                std::string_view message, std::string_view details = {});
+void clear(nar_error* error);
+
+// Reads a struct that may grow: no field beyond its size is looked at, the others are zero.
+// False when it has no size.
+template <typename Struct>
+bool read_struct(const Struct* given, Struct& out) {
+    std::memset(static_cast<void*>(&out), 0, sizeof out);
+    if (given == nullptr) return true;
+    uint32_t size = 0;
+    std::memcpy(&size, given, sizeof size);
+    if (size < sizeof size) return false;
+    std::memcpy(static_cast<void*>(&out), given, std::min<size_t>(size, sizeof out));
+    return true;
+}
+
+// Runs `body`, which answers a status; what it throws becomes one.
+template <typename Body>
+nar_status guarded(nar_error* error, Body&& body) noexcept {
+    const int saved = errno;
+    nar_status status = NAR_INTERNAL;
+    try {
+        clear(error);
+        status = body();
+    } catch (const std::bad_alloc&) {
+        status = NAR_OUT_OF_MEMORY;
+        if (error != nullptr) error->status = status;
+    } catch (const std::exception& failure) {
+        try {
+            status = fail(error, NAR_INTERNAL, "INTERNAL", failure.what());
+        } catch (...) {
+        }
+    } catch (...) {
+    }
+    errno = saved;
+    return status;
+}
+
+enum class Inside : uint8_t { Refused, Allowed };
+
+// The same for calls that belong on the engine thread.
+template <typename Body>
+nar_status on_engine(session::Engine* engine, nar_error* error, Inside callbacks,
+                     Body&& body) noexcept {
+    return guarded(error, [&]() -> nar_status {
+        if (engine == nullptr) {
+            return fail(error, NAR_INVALID_ARGUMENT, "NULL_HANDLE", "the handle is NULL");
+        }
+        if (engine->forked()) {
+            return fail(error, NAR_FORKED, "FORKED",
+                        "the engine was made before a fork; make one of its own in the child");
+        }
+        if (!engine->on_its_thread()) {
+            return fail(error, NAR_WRONG_THREAD, "WRONG_THREAD",
+                        "the call belongs on the engine thread; nar_engine_adopt_thread moves the "
+                        "engine, nar_engine_post brings a call to it");
+        }
+        if (callbacks == Inside::Refused && engine->in_callback()) {
+            return fail(error, NAR_REENTRANT, "REENTRANT",
+                        "the call is not allowed inside a callback; nar_engine_post it instead");
+        }
+        return body();
+    });
+}
+
+template <typename Body>
+nar_status on_session(nar_session* handle, nar_error* error, Body&& body) noexcept {
+    session::Session* session = unwrap(handle);
+    return on_engine(session ? &session->engine() : nullptr, error, Inside::Allowed,
+                     [&] { return body(*session); });
+}
+
+inline nar_status refuse_argument(nar_error* error, std::string_view message) {
+    return fail(error, NAR_INVALID_ARGUMENT, "INVALID_ARGUMENT", message);
+}
+
+}  // namespace narratoria::api

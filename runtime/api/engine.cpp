@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include "api/barrier.hpp"
+#include "api/options.hpp"
+
+using namespace narratoria;
+using namespace narratoria::api;
+
+namespace {
+
+constexpr uint32_t kMostJobs = 4096;
+
+// The absolute path of a folder, or an error.
+nar_status read_root(nar_str given, std::string& root, nar_error* error) {
+    std::string path = copy(given);
+    if (path.empty()) path = ".";
+    char* real = ::realpath(path.c_str(), nullptr);
+    if (real == nullptr) {
+        return fail(error, NAR_IO, "ROOT",
+                    "the engine's root \"" + path + "\" cannot be entered: " + strerror(errno));
+    }
+    root = real;
+    std::free(real);
+    return NAR_OK;
+}
+
+}  // namespace
+
+extern "C" {
+
+nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engine,
+                             nar_error* error) {
+    return guarded(error, [&]() -> nar_status {
+        if (engine == nullptr) return refuse_argument(error, "there is no place for the engine");
+        *engine = nullptr;
+        nar_engine_options options;
+        if (!read_struct(given, options)) {
+            return refuse_argument(error, "the options' size is not set; it is sizeof the struct");
+        }
+        session::EngineSettings settings;
+        if (options.jobs > kMostJobs) {
+            return refuse_argument(error, "jobs must be at most 4096");
+        }
+        settings.jobs = options.jobs;
+        if (const nar_status status = read_root(options.root, settings.root, error)) return status;
+        std::vector<std::string> more;
+        for (uint64_t i = 0; i < options.environment_count; ++i) {
+            more.push_back(copy(options.environment[i]));
+            const size_t equals = more.back().find('=');
+            if (equals == std::string::npos || equals == 0 ||
+                more.back().find('\0') != std::string::npos) {
+                return refuse_argument(error, "an environment variable must be NAME=value, not \"" +
+                                                  more.back() + "\"");
+            }
+        }
+        settings.environment = session::tool_environment(more);
+        for (uint64_t i = 0; i < options.allow_path_count; ++i) {
+            settings.allow_paths.push_back(copy(options.allow_paths[i]));
+        }
+        if (!read_times(options.times, settings.times) ||
+            !read_limits(options.limits, settings.limits)) {
+            return refuse_argument(error, "the size of times or limits is not set");
+        }
+        settings.supervisor = copy(options.supervisor);
+        if (options.log) {
+            settings.log = [log = options.log, user = options.user](uint32_t level,
+                                                                    std::string_view message) {
+                log(user, level, view(message));
+            };
+        }
+        *engine = new nar_engine(std::move(settings));
+        return NAR_OK;
+    });
+}
+
+nar_status nar_engine_destroy(nar_engine* engine, nar_error* error) {
+    if (engine == nullptr) {
+        clear(error);
+        return NAR_OK;
+    }
+    return on_engine(&engine->engine, error, Inside::Refused, [&] {
+        delete engine;
+        return NAR_OK;
+    });
+}
+
+nar_status nar_engine_run_until_idle(nar_engine* engine, nar_error* error) {
+    return on_engine(engine ? &engine->engine : nullptr, error, Inside::Refused, [&] {
+        engine->engine.run_until_idle();
+        return NAR_OK;
+    });
+}
+
+nar_status nar_engine_run_once(nar_engine* engine, nar_error* error) {
+    return on_engine(engine ? &engine->engine : nullptr, error, Inside::Refused, [&] {
+        engine->engine.run_once();
+        return NAR_OK;
+    });
+}
+
+nar_status nar_engine_run_for(nar_engine* engine, uint64_t budget_us, nar_error* error) {
+    return on_engine(engine ? &engine->engine : nullptr, error, Inside::Refused, [&] {
+        engine->engine.run_for(budget_us);
+        return NAR_OK;
+    });
+}
+
+uint32_t nar_engine_is_busy(const nar_engine* engine) {
+    return engine != nullptr && engine->engine.busy() ? 1 : 0;
+}
+
+int32_t nar_engine_descriptor(const nar_engine* engine) {
+    return engine == nullptr ? -1 : const_cast<nar_engine*>(engine)->engine.loop().descriptor();
+}
+
+int32_t nar_engine_timeout(nar_engine* engine) {
+    return engine == nullptr ? -1 : engine->engine.loop().timeout();
+}
+
+nar_status nar_engine_adopt_thread(nar_engine* engine, nar_error* error) {
+    return guarded(error, [&]() -> nar_status {
+        if (engine == nullptr) return refuse_argument(error, "the engine is NULL");
+        if (engine->engine.forked()) {
+            return fail(error, NAR_FORKED, "FORKED", "the engine was made before a fork");
+        }
+        engine->engine.adopt_thread();
+        return NAR_OK;
+    });
+}
+
+nar_status nar_engine_post(nar_engine* engine, void (*function)(void* user),
+                           void (*drop)(void* user), void* user, nar_error* error) {
+    return guarded(error, [&]() -> nar_status {
+        if (engine == nullptr || function == nullptr) {
+            return refuse_argument(error, "the engine and the function must not be NULL");
+        }
+        if (engine->engine.forked()) {
+            return fail(error, NAR_FORKED, "FORKED", "the engine was made before a fork");
+        }
+        engine->engine.post(function, drop, user);
+        return NAR_OK;
+    });
+}
+
+}  // extern "C"

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Times and limits as the C ABI tells them: 0 is the default that stands before, NAR_NONE is none.
+
+#include "api/barrier.hpp"
+
+namespace narratoria::api {
+
+// Lays what is given over `times`; false when the struct has no size.
+inline bool read_times(const nar_times* given, session::Times& times) {
+    nar_times read;
+    if (!read_struct(given, read)) return false;
+    auto lay = [](uint32_t value, uint32_t& out) {
+        if (value != 0) out = value == NAR_NONE ? 0 : value;
+    };
+    lay(read.try_ms, times.try_ms);
+    lay(read.plan_ms, times.plan_ms);
+    lay(read.narrator_ms, times.narrator_ms);
+    lay(read.prompt_ms, times.prompt_ms);
+    lay(read.grace_ms, times.grace_ms);
+    return true;
+}
+
+inline bool read_limits(const nar_limits* given, session::Limits& limits) {
+    nar_limits read;
+    if (!read_struct(given, read)) return false;
+    auto lay = [](uint64_t value, uint64_t none, uint64_t& out) {
+        if (value != 0) out = value == none ? UINT64_MAX : value;
+    };
+    lay(read.open_files, NAR_NONE, limits.process.open_files);
+    lay(read.memory_bytes, UINT64_MAX, limits.process.memory_bytes);
+    lay(read.file_bytes, UINT64_MAX, limits.process.file_bytes);
+    lay(read.cpu_seconds, NAR_NONE, limits.process.cpu_seconds);
+    lay(read.line_bytes, UINT64_MAX, limits.line_bytes);
+    if (read.history_patches != 0) limits.history_patches = read.history_patches;
+    return true;
+}
+
+}  // namespace narratoria::api

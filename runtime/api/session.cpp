@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include "api/barrier.hpp"
+#include "api/options.hpp"
+#include "base/clock.hpp"
+#include "base/utf8.hpp"
+#include "base/uuid.hpp"
+
+using namespace narratoria;
+using namespace narratoria::api;
+
+namespace {
+
+nar_status invalid_document(nar_error* error, std::string_view code, const Faults& faults,
+                            std::string_view text, const char* what) {
+    std::string details;
+    append_faults(details, faults, text);
+    return fail(error, NAR_INVALID_DOCUMENT, code,
+                std::string(what) + ":\n" + describe_faults(faults, text), details);
+}
+
+// The state to start from: a JSON object, or nothing.
+nar_status read_state(nar_str given, state::Tree& tree, nar_error* error) {
+    const std::string_view text = view(given);
+    if (text.empty()) return NAR_OK;
+    json::Document document;
+    json::ParseError failure;
+    Faults faults;
+    if (!document.parse(text, failure)) {
+        faults.push_back({json::rule_of(failure.kind), "", failure.byte, failure.message, ""});
+    } else if (!document.root().is_object()) {
+        faults.push_back({"state-object", "", 0,
+                          std::string("the state must be a JSON object, not ") +
+                              json::type_name(document.root().type()),
+                          ""});
+    }
+    if (!faults.empty()) {
+        return invalid_document(error, "STATE", faults, text, "the state is not valid");
+    }
+    tree.assign(document.root());
+    return NAR_OK;
+}
+
+// Lays the story's times and limits over the engine's.
+void take_story(const session::Story& story, session::Times& times, session::Limits& limits) {
+    auto lay = [](const auto& given, auto& out) {
+        if (given) out = static_cast<std::remove_reference_t<decltype(out)>>(*given);
+    };
+    auto lay_limit = [](const auto& given, uint64_t& out) {
+        if (given && *given != 0) out = static_cast<uint64_t>(*given);
+    };
+    lay(story.times.try_ms, times.try_ms);
+    lay(story.times.plan_ms, times.plan_ms);
+    lay(story.times.narrator_ms, times.narrator_ms);
+    lay(story.times.prompt_ms, times.prompt_ms);
+    lay(story.times.grace_ms, times.grace_ms);
+    lay_limit(story.limits.memory_bytes, limits.process.memory_bytes);
+    lay_limit(story.limits.file_bytes, limits.process.file_bytes);
+    lay_limit(story.limits.cpu_seconds, limits.process.cpu_seconds);
+    lay_limit(story.limits.open_files, limits.process.open_files);
+    lay_limit(story.limits.line_bytes, limits.line_bytes);
+    if (story.limits.history_patches) {
+        limits.history_patches = static_cast<uint32_t>(*story.limits.history_patches);
+    }
+}
+
+template <typename Fill>
+nar_status give_text(nar_text** place, nar_error* error, Fill&& fill) {
+    if (place == nullptr) return refuse_argument(error, "there is no place for the text");
+    auto text = std::make_unique<nar_text>();
+    const nar_status status = fill(text->text);
+    if (status == NAR_OK) *place = text.release();
+    return status;
+}
+
+nar_status answer(nar_engine* engine, uint64_t token, bool is_plan, nar_str text,
+                  nar_error* error) {
+    if (engine == nullptr) return refuse_argument(error, "the engine is NULL");
+    if (engine->engine.forked()) {
+        return fail(error, NAR_FORKED, "FORKED", "the engine was made before a fork");
+    }
+    switch (engine->engine.answer(token, is_plan, copy(text))) {
+        case session::Engine::Taken::Yes: return NAR_OK;
+        case session::Engine::Taken::Stale:
+            return fail(error, NAR_STALE, "STALE", "this request was answered already");
+        case session::Engine::Taken::Gone: break;
+    }
+    return fail(error, NAR_GONE, "GONE",
+                "this request was cancelled, came to its time limit, or never was");
+}
+
+}  // namespace
+
+extern "C" {
+
+nar_status nar_session_create(nar_engine* engine, const nar_session_options* given,
+                              nar_session** session, nar_error* error) {
+    return on_engine(
+        engine ? &engine->engine : nullptr, error, Inside::Allowed, [&]() -> nar_status {
+            if (session == nullptr) return refuse_argument(error, "there is no place for the session");
+            *session = nullptr;
+            nar_session_options options;
+            if (!read_struct(given, options)) {
+                return refuse_argument(error, "the options' size is not set; it is sizeof the struct");
+            }
+            session::SessionSettings settings;
+            settings.times = engine->engine.settings().times;
+            settings.limits = engine->engine.settings().limits;
+            settings.id = copy(options.id);
+            if (settings.id.empty()) settings.id = make_uuid();
+            if (!utf8::is_valid(settings.id)) return refuse_argument(error, "the id is not UTF-8");
+
+            const std::string folder = copy(options.story);
+            if (!folder.empty()) {
+                Faults faults;
+                char* real = ::realpath(folder.c_str(), nullptr);
+                const std::string absolute = real ? real : folder;
+                std::free(real);
+                settings.story = session::load_story(absolute, faults);
+                if (!faults.empty() || !settings.story) {
+                    return invalid_document(error, "STORY", faults, "",
+                                            ("the story \"" + folder + "\" is not valid").c_str());
+                }
+                take_story(*settings.story, settings.times, settings.limits);
+            }
+            if (!read_times(options.times, settings.times)) {
+                return refuse_argument(error, "the size of times is not set");
+            }
+            if (options.narrator != nullptr) {
+                nar_narrator narrator;
+                if (!read_struct(options.narrator, narrator) || narrator.generate == nullptr) {
+                    return refuse_argument(error, "the narrator needs its size and generate");
+                }
+                settings.narrator_id = copy(narrator.id);
+                settings.narrator = narrator;
+            }
+            auto made = std::make_unique<session::Session>(engine->engine, std::move(settings));
+            if (const nar_status status = read_state(options.state, made->state().tree, error)) {
+                return status;
+            }
+            *session = wrap(engine->engine.add(std::move(made)));
+            return NAR_OK;
+        });
+}
+
+nar_status nar_session_destroy(nar_session* session, nar_error* error) {
+    if (session == nullptr) {
+        clear(error);
+        return NAR_OK;
+    }
+    return on_session(session, error, [&](session::Session& its) {
+        its.engine().remove(&its);
+        return NAR_OK;
+    });
+}
+
+nar_status nar_session_prompt(nar_session* session, nar_str text, const nar_turn_handler* handler,
+                              nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) -> nar_status {
+        nar_turn_handler read;
+        if (!read_struct(handler, read)) return refuse_argument(error, "the handler's size is not set");
+        const std::string words = copy(text);
+        if (words.empty()) return refuse_argument(error, "a prompt must not be empty");
+        if (!utf8::is_valid(words)) return refuse_argument(error, "the prompt is not UTF-8");
+        if (!its.has_narrator()) {
+            return fail(error, NAR_INVALID_ARGUMENT, "NO_NARRATOR",
+                        "this session has no narrator; give it a story or a narrator of your own");
+        }
+        session::TurnHandler on_turn;
+        if (read.ended) {
+            on_turn = [read](const session::TurnEnd& end) {
+                nar_turn turn{};
+                turn.size = sizeof turn;
+                turn.outcome = static_cast<uint32_t>(end.outcome);
+                turn.generations = end.generations;
+                turn.narrative = view(end.narrative);
+                turn.choices = view(end.choices);
+                turn.result = end.result ? new nar_result(end.result) : nullptr;
+                read.ended(read.user, &turn);
+                nar_result_release(turn.result);
+            };
+        }
+        if (its.prompt(words, std::move(on_turn))) return NAR_OK;
+        return fail(error, NAR_BUSY, "BUSY",
+                    "a turn runs and one more prompt waits already; wait until a turn has ended");
+    });
+}
+
+nar_status nar_session_execute(nar_session* session, nar_str plan, nar_str folder,
+                               const nar_execution_handler* handler, nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) -> nar_status {
+        nar_execution_handler read;
+        if (!read_struct(handler, read)) return refuse_argument(error, "the handler's size is not set");
+        std::string where = copy(folder);
+        if (!where.empty() && where.front() != '/') where = its.engine().settings().root + "/" + where;
+        session::ExecutionHandler on_ended;
+        if (read.ended) {
+            on_ended = [read](std::shared_ptr<const plan::Result> result) {
+                auto* handle = new nar_result(std::move(result));
+                read.ended(read.user, handle);
+                nar_result_release(handle);
+            };
+        }
+        Faults faults;
+        if (its.execute(view(plan), std::move(where), std::move(on_ended), faults)) return NAR_OK;
+        return invalid_document(error, "PLAN", faults, view(plan), "the plan was refused");
+    });
+}
+
+nar_status nar_session_cancel(nar_session* session) {
+    if (session == nullptr) return NAR_INVALID_ARGUMENT;
+    if (unwrap(session)->engine().forked()) return NAR_FORKED;
+    unwrap(session)->request_cancel();
+    return NAR_OK;
+}
+
+nar_status nar_session_read_state(nar_session* session, nar_str pointer, nar_text** json,
+                                  nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) {
+        return give_text(json, error, [&](std::string& text) -> nar_status {
+            bool malformed = false;
+            if (its.state().tree.read(view(pointer), text, malformed)) return NAR_OK;
+            if (malformed) {
+                return refuse_argument(error, "\"" + copy(pointer) +
+                                                  "\" is no JSON Pointer; it is empty or begins with "
+                                                  "/, and ~ is written ~0");
+            }
+            return fail(error, NAR_NOT_FOUND, "STATE_PATH",
+                        "the state has nothing at \"" + copy(pointer) + "\"");
+        });
+    });
+}
+
+nar_status nar_session_patch_state(nar_session* session, nar_str patch, nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) -> nar_status {
+        json::Document document;
+        json::ParseError failure;
+        Faults faults;
+        if (!document.parse(view(patch), failure)) {
+            faults.push_back({json::rule_of(failure.kind), "", failure.byte, failure.message, ""});
+        } else if (!document.root().is_object()) {
+            faults.push_back({"patch-object", "", 0, "a patch must be a JSON object", ""});
+        }
+        if (!faults.empty()) {
+            return invalid_document(error, "PATCH", faults, view(patch), "the patch is not valid");
+        }
+        its.state().tree.merge(document.root());
+        its.state().history.add(0, clock::wall_us(), "", "", 0, document.root().raw());
+        return NAR_OK;
+    });
+}
+
+nar_status nar_session_read_history(nar_session* session, nar_text** json, nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) {
+        return give_text(json, error, [&](std::string& text) {
+            its.state().history.append_json(text);
+            return NAR_OK;
+        });
+    });
+}
+
+nar_status nar_session_read_assets(nar_session* session, nar_text** json, nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) {
+        return give_text(json, error, [&](std::string& text) {
+            its.assets().append_json(text);
+            return NAR_OK;
+        });
+    });
+}
+
+nar_str nar_session_id(const nar_session* session) {
+    return session == nullptr ? nar_str{"", 0} : view(std::string_view(unwrap(session)->id()));
+}
+
+nar_status nar_narrator_reply(nar_engine* engine, uint64_t token, nar_str plan, nar_error* error) {
+    return guarded(error, [&] { return answer(engine, token, true, plan, error); });
+}
+
+nar_status nar_narrator_fail(nar_engine* engine, uint64_t token, nar_str message,
+                             nar_error* error) {
+    return guarded(error, [&] { return answer(engine, token, false, message, error); });
+}
+
+}  // extern "C"

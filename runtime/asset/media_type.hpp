@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string_view>
+
+namespace narratoria::asset {
+
+// Whether a text is a MIME type: type/subtype of RFC 6838 names, and parameters as in RFC 2045.
+bool is_media_type(std::string_view text);
+
+}  // namespace narratoria::asset

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "asset/registry.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "asset/media_type.hpp"
+#include "base/descriptor.hpp"
+#include "base/json.hpp"
+
+namespace narratoria::asset {
+namespace {
+
+// Why a file cannot be read, or nothing.
+std::string unreadable(const std::string& path) {
+    if (path.find('\0') != std::string::npos) return "its path holds a NUL character";
+    struct stat status{};
+    if (::stat(path.c_str(), &status) != 0) {
+        return "\"" + path + "\" cannot be found: " + std::strerror(errno);
+    }
+    if (!S_ISREG(status.st_mode)) return "\"" + path + "\" is not a regular file";
+    // Not before it is known to be regular: opening a pipe would wait.
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!file) return "\"" + path + "\" cannot be read: " + std::strerror(errno);
+    return {};
+}
+
+}  // namespace
+
+std::optional<Refusal> Registry::add(Asset asset) {
+    if (!is_media_type(asset.media_type)) {
+        std::string shown;
+        json::append_string(shown, asset.media_type.substr(0, 80));
+        return Refusal{"ASSET_INVALID",
+                       "mediaType " + shown + " is no MIME type; it should be like image/png"};
+    }
+    if (asset.path.front() != '/') asset.path = root_ + "/" + asset.path;
+    std::string key = std::to_string(asset.execution) + '\0' + asset.tool_id + '\0' + asset.asset_id;
+    const auto found = by_key_.find(key);
+    if (found != by_key_.end() && assets_[found->second].attempt == asset.attempt) {
+        return Refusal{"ASSET_DUPLICATE",
+                       "the assetId was used before in this attempt; each asset needs its own"};
+    }
+    std::string reason = unreadable(asset.path);
+    if (!reason.empty()) return Refusal{"ASSET_UNREADABLE", std::move(reason)};
+
+    if (found != by_key_.end()) {
+        assets_[found->second] = std::move(asset);
+    } else {
+        by_key_.emplace(std::move(key), assets_.size());
+        assets_.push_back(std::move(asset));
+    }
+    return std::nullopt;
+}
+
+void Registry::append_json(std::string& out) const {
+    out += '[';
+    for (size_t i = 0; i < assets_.size(); ++i) {
+        const Asset& asset = assets_[i];
+        if (i > 0) out += ',';
+        json::ObjectWriter writer(out);
+        writer.string("planId", asset.plan_id);
+        writer.string("toolId", asset.tool_id);
+        writer.number("attempt", asset.attempt);
+        writer.number("seq", static_cast<int64_t>(asset.seq));
+        writer.string("assetId", asset.asset_id);
+        writer.string("kind", asset.kind);
+        writer.string("mediaType", asset.media_type);
+        writer.string("path", asset.path);
+        writer.raw("metadata", asset.metadata.empty() ? "{}" : asset.metadata);
+        writer.end();
+    }
+    out += ']';
+}
+
+}  // namespace narratoria::asset

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "event/stream.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/clock.hpp"
+
+namespace narratoria::event {
+namespace {
+
+constexpr const char* kKindNames[] = {
+    nullptr,           "tool_event",    "prompt",        "narrative",  "plan_started",
+    "plan_ended",      "tool_pending",  "tool_started",  "tool_ended", "attempt_started",
+    "attempt_ended",   "asset_refused", "state_conflict", "warning",
+};
+
+nar_str view(std::string_view text) { return {text.data(), text.size()}; }
+std::string_view view(nar_str text) { return {text.data, static_cast<size_t>(text.size)}; }
+
+}  // namespace
+
+const char* kind_name(uint32_t kind) {
+    return kind < std::size(kKindNames) ? kKindNames[kind] : nullptr;
+}
+
+Stream::~Stream() {
+    for (const Sink& sink : sinks_) {
+        if (sink.kinds != 0 && sink.callbacks.detached) {
+            sink.callbacks.detached(sink.callbacks.user);
+        }
+    }
+}
+
+uint64_t Stream::attach(const nar_event_sink& sink) {
+    const uint32_t kinds = sink.kinds != 0 ? sink.kinds : ~0u;
+    sinks_.push_back({++last_sink_, kinds, sink});
+    wanted_ |= kinds;
+    return last_sink_;
+}
+
+bool Stream::detach(uint64_t id) {
+    const auto found = std::find_if(sinks_.begin(), sinks_.end(), [&](const Sink& sink) {
+        return sink.id == id && sink.kinds != 0;
+    });
+    if (found == sinks_.end()) return false;
+    const nar_event_sink callbacks = found->callbacks;
+    found->kinds = 0;
+    has_gaps_ = true;
+    if (sending_ == 0) sweep();
+    if (callbacks.detached) callbacks.detached(callbacks.user);
+    return true;
+}
+
+void Stream::sweep() {
+    std::erase_if(sinks_, [](const Sink& sink) { return sink.kinds == 0; });
+    wanted_ = 0;
+    for (const Sink& sink : sinks_) wanted_ |= sink.kinds;
+    has_gaps_ = false;
+}
+
+void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subject,
+                  std::string_view body) {
+    const auto kind_number = static_cast<uint32_t>(kind);
+    const nar_event event{sizeof(nar_event),      kind_number,           type,
+                          subject.attempt,        number,                time_us_,
+                          view(session_id_),      view(subject.plan_id), view(subject.tool_id),
+                          view(body)};
+    ++sending_;
+    ++callback_depth_;
+    // A sink may attach another one, which gets the next event, or take one off.
+    const size_t count = sinks_.size();
+    for (size_t i = 0; i < count; ++i) {
+        const Sink& sink = sinks_[i];
+        if ((sink.kinds & (1u << kind_number)) == 0) continue;
+        try {
+            sink.callbacks.event(sink.callbacks.user, &event);
+        } catch (...) {
+            // A sink that throws breaks the contract; it gets nothing more.
+            sinks_[i].kinds = 0;
+            has_gaps_ = true;
+        }
+    }
+    --callback_depth_;
+    if (--sending_ == 0 && has_gaps_) sweep();
+}
+
+uint64_t Stream::publish(Kind kind, const Subject& subject, std::string_view body) {
+    const uint64_t number = take_number();
+    time_us_ = clock::wall_us();
+    if (!sinks_.empty()) send(number, kind, 0, subject, body);
+    return number;
+}
+
+void Stream::warn(const Subject& subject, std::string_view code, std::string_view message) {
+    std::string body;
+    json::ObjectWriter(body).string("code", code).string("message", message).end();
+    publish(Kind::Warning, subject, body);
+}
+
+void append_record(std::string& out, const nar_event& event) {
+    json::ObjectWriter record(out);
+    record.number("seq", static_cast<int64_t>(event.seq));
+    record.string("time", clock::to_iso8601(event.time_us));
+    record.string("sessionId", view(event.session_id));
+    auto text_or_null = [&](std::string_view key, nar_str text) {
+        if (text.size == 0) record.raw(key, "null");
+        else record.string(key, view(text));
+    };
+    text_or_null("planId", event.plan_id);
+    text_or_null("toolId", event.tool_id);
+    if (event.attempt == 0) record.raw("attempt", "null");
+    else record.number("attempt", event.attempt);
+    const char* name = kind_name(event.kind);
+    record.string("kind", name ? name : "unknown");
+    record.raw("event", view(event.body));
+    record.end();
+}
+
+}  // namespace narratoria::event

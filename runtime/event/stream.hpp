@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The event stream of a session: numbers what happens and hands it to the sinks.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "event/event.hpp"
+#include "narratoria/event.h"
+
+namespace narratoria::event {
+
+enum class Kind : uint32_t {
+    ToolEvent = NAR_KIND_TOOL_EVENT,
+    Prompt = NAR_KIND_PROMPT,
+    Narrative = NAR_KIND_NARRATIVE,
+    PlanStarted = NAR_KIND_PLAN_STARTED,
+    PlanEnded = NAR_KIND_PLAN_ENDED,
+    ToolPending = NAR_KIND_TOOL_PENDING,
+    ToolStarted = NAR_KIND_TOOL_STARTED,
+    ToolEnded = NAR_KIND_TOOL_ENDED,
+    AttemptStarted = NAR_KIND_ATTEMPT_STARTED,
+    AttemptEnded = NAR_KIND_ATTEMPT_ENDED,
+    AssetRefused = NAR_KIND_ASSET_REFUSED,
+    StateConflict = NAR_KIND_STATE_CONFLICT,
+    Warning = NAR_KIND_WARNING,
+};
+
+// The name in JSON, or nullptr for a number that is no kind.
+const char* kind_name(uint32_t kind);
+
+// What an event is about; empty and 0 where that does not apply.
+struct Subject {
+    std::string_view plan_id;
+    std::string_view tool_id;
+    uint32_t attempt = 0;
+};
+
+class Stream {
+public:
+    // `callback_depth` counts the callbacks the engine is inside of.
+    Stream(std::string session_id, uint32_t& callback_depth)
+        : session_id_(std::move(session_id)), callback_depth_(callback_depth) {}
+    ~Stream();
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+
+    uint64_t attach(const nar_event_sink& sink);
+    bool detach(uint64_t id);
+
+    // Gives the next number to a tool's event; publish_tool_event hands it out.
+    uint64_t take_number() { return ++last_; }
+    void publish_tool_event(uint64_t number, const Subject& subject, const Event& event) {
+        if (!sinks_.empty()) {
+            send(number, Kind::ToolEvent, static_cast<uint32_t>(event.type), subject, event.line);
+        }
+    }
+
+    // One of the runtime's own; `body` is a JSON object. Returns its number.
+    uint64_t publish(Kind kind, const Subject& subject, std::string_view body);
+    void warn(const Subject& subject, std::string_view code, std::string_view message);
+
+    // The clock is read once for what is read at once.
+    void set_time(int64_t wall_us) { time_us_ = wall_us; }
+    int64_t time_us() const { return time_us_; }
+
+    const std::string& session_id() const { return session_id_; }
+    bool wanted(Kind kind) const { return (wanted_ & (1u << static_cast<uint32_t>(kind))) != 0; }
+
+private:
+    struct Sink {
+        uint64_t id;
+        uint32_t kinds;  // 0: taken off while events were being handed out
+        nar_event_sink callbacks;
+    };
+    void send(uint64_t number, Kind kind, uint32_t type, const Subject& subject,
+              std::string_view body);
+    void sweep();
+
+    std::string session_id_;
+    uint32_t& callback_depth_;
+    std::vector<Sink> sinks_;
+    uint32_t wanted_ = 0;
+    uint64_t last_ = 0;
+    uint64_t last_sink_ = 0;
+    uint32_t sending_ = 0;
+    bool has_gaps_ = false;
+    int64_t time_us_ = 0;
+};
+
+// The record as one line of JSON (abi/schemas/event-record-1.schema.json).
+void append_record(std::string& out, const nar_event& event);
+
+}  // namespace narratoria::event

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/event_log.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+namespace narratoria::plan {
+namespace {
+
+Descriptor unlinked_file() {
+    const char* folder = std::getenv("TMPDIR");
+    if (folder == nullptr || *folder == '\0') folder = "/tmp";
+    Descriptor file(::open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    if (file) return file;
+    // File systems without O_TMPFILE.
+    std::string name = std::string(folder) + "/narratoria-events-XXXXXX";
+    file = Descriptor(::mkostemp(name.data(), O_CLOEXEC));
+    if (file) ::unlink(name.c_str());
+    return file;
+}
+
+}  // namespace
+
+bool EventSpool::append(std::string_view bytes, uint64_t& offset) {
+    if (refused_) return false;
+    if (!file_) file_ = unlinked_file();
+    offset = file_size_;
+    while (file_ && !bytes.empty()) {
+        const ssize_t written =
+            ::pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(file_size_));
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) break;
+        bytes.remove_prefix(static_cast<size_t>(written));
+        file_size_ += static_cast<uint64_t>(written);
+    }
+    if (bytes.empty()) return true;
+    refused_ = true;
+    file_size_ = offset;
+    return false;
+}
+
+void EventLog::add(std::string_view event) {
+    if (count_++ > 0) tail_ += ',';
+    tail_ += event;
+    spool_->in_memory_ += event.size() + 1;
+    if (tail_.size() < kChunk) return;
+    if (spool_->over_limit()) {
+        spill();
+    } else {
+        chunks_.push_back(std::move(tail_));
+        tail_.clear();
+    }
+}
+
+// Moves all that is in memory into the file, in order.
+void EventLog::spill() {
+    chunks_.push_back(std::move(tail_));
+    tail_.clear();
+    size_t moved = 0;
+    for (; moved < chunks_.size(); ++moved) {
+        std::string& chunk = chunks_[moved];
+        uint64_t offset = 0;
+        if (!spool_->append(chunk, offset)) break;
+        if (!extents_.empty() && extents_.back().offset + extents_.back().size == offset) {
+            extents_.back().size += chunk.size();
+        } else {
+            extents_.push_back({offset, chunk.size()});
+        }
+        spool_->in_memory_ -= std::min<uint64_t>(spool_->in_memory_, chunk.size());
+    }
+    if (moved == chunks_.size() && moved > 0) {
+        // The memory of the last one serves the next events.
+        tail_.swap(chunks_.back());
+        tail_.clear();
+    }
+    chunks_.erase(chunks_.begin(), chunks_.begin() + static_cast<ptrdiff_t>(moved));
+}
+
+bool EventLog::write(Output& output) const {
+    for (const Extent& extent : extents_) {
+        if (!output.write_file(spool_->file_.get(), extent.offset, extent.size)) return false;
+    }
+    for (const std::string& chunk : chunks_) {
+        if (!output.write(chunk)) return false;
+    }
+    return output.write(tail_);
+}
+
+}  // namespace narratoria::plan

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/result.hpp"
+
+#include "base/clock.hpp"
+#include "base/json.hpp"
+
+namespace narratoria::plan {
+
+const char* state_name(State state) {
+    switch (state) {
+        case State::Completed: return "completed";
+        case State::Failed: return "failed";
+        case State::Skipped: return "skipped";
+        case State::Timeout: return "timeout";
+    }
+    return "failed";
+}
+
+void append_strings(std::string& out, const std::vector<std::string>& texts) {
+    out += '[';
+    for (size_t i = 0; i < texts.size(); ++i) {
+        if (i > 0) out += ',';
+        json::append_string(out, texts[i]);
+    }
+    out += ']';
+}
+
+namespace {
+
+void append_attempt(std::string& out, const AttemptRecord& record, bool with_events) {
+    json::ObjectWriter attempt(out);
+    attempt.number("attempt", record.attempt);
+    attempt.string("state", state_name(record.state));
+    if (!record.code.empty()) attempt.string("code", record.code);
+    if (!record.error.empty()) attempt.string("error", record.error);
+    if (record.signal != 0) attempt.number("signal", record.signal);
+    else if (record.exit_status >= 0) attempt.number("exitStatus", record.exit_status);
+    attempt.string("startedAt", clock::to_iso8601(record.started_us));
+    attempt.number("executionTime", record.execution_ms);
+    attempt.key("events");
+    json::ObjectWriter(out)
+        .number("first", static_cast<int64_t>(with_events ? record.first_event : 0))
+        .number("count", static_cast<int64_t>(with_events ? record.event_count : 0))
+        .end();
+    if (record.lines_after_done > 0) {
+        attempt.number("linesAfterDone", static_cast<int64_t>(record.lines_after_done));
+    }
+    attempt.key("resources");
+    json::ObjectWriter(out)
+        .number("userMicroseconds", static_cast<int64_t>(record.user_us))
+        .number("systemMicroseconds", static_cast<int64_t>(record.system_us))
+        .number("maximumResidentKiB", static_cast<int64_t>(record.resident_kb))
+        .end();
+    attempt.end();
+}
+
+}  // namespace
+
+bool Result::write(Output& output, bool with_events) const {
+    std::string out;
+    json::ObjectWriter result(out);
+    result.string("planId", plan_id);
+    result.boolean("success", success);
+    result.string("narrative", narrative);
+    result.number("executionTime", execution_ms);
+    result.key("toolResults");
+    out += '[';
+    bool first = true;
+    for (const ToolResult& tool : tools) {
+        if (!first) out += ',';
+        first = false;
+        json::ObjectWriter writer(out);
+        writer.string("toolId", tool.tool_id);
+        writer.boolean("ok", tool.ok());
+        writer.string("state", state_name(tool.state));
+        writer.raw("output", tool.output);
+        writer.number("executionTime", tool.execution_ms);
+        writer.number("retryCount", tool.retry_count());
+        if (!tool.ok()) {
+            writer.string("error", tool.error);
+            writer.string("errorCode", tool.error_code);
+        }
+        writer.key("events");
+        out += '[';
+        if (with_events && tool.events.count() > 0) {
+            if (!output.write(out)) return false;
+            out.clear();
+            if (!tool.events.write(output)) return false;
+        }
+        out += ']';
+        writer.key("attempts");
+        out += '[';
+        for (size_t i = 0; i < tool.attempts.size(); ++i) {
+            if (i > 0) out += ',';
+            append_attempt(out, tool.attempts[i], with_events);
+        }
+        out += ']';
+        if (!tool.result.empty()) writer.raw("result", tool.result);
+        if (!tool.diagnostics.empty()) writer.string("stderr", tool.diagnostics);
+        writer.end();
+        if (out.size() >= 256 * 1024) {
+            if (!output.write(out)) return false;
+            out.clear();
+        }
+    }
+    out += ']';
+    result.key("failedTools");
+    append_strings(out, failed_tools);
+    result.number("generationAttempt", generation_attempt);
+    result.boolean("canReplan", can_replan);
+    result.key("disabledSkills");
+    append_strings(out, disabled_skills);
+    result.end();
+    return output.write(out);
+}
+
+}  // namespace narratoria::plan

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The execution result (spec 003 §13.5): what became of a plan, tool by tool.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/event_log.hpp"
+
+namespace narratoria::plan {
+
+enum class State : uint8_t { Completed, Failed, Skipped, Timeout };
+const char* state_name(State state);
+
+struct AttemptRecord {
+    uint32_t attempt = 1;
+    State state = State::Completed;
+    std::string code;   // empty when it completed
+    std::string error;  // for people
+    int exit_status = -1;
+    int signal = 0;
+    int64_t started_us = 0;
+    int64_t execution_ms = 0;
+    uint64_t first_event = 0;
+    uint64_t event_count = 0;
+    uint64_t lines_after_done = 0;
+    uint64_t user_us = 0;
+    uint64_t system_us = 0;
+    uint64_t resident_kb = 0;
+};
+
+struct ToolResult {
+    explicit ToolResult(std::shared_ptr<EventSpool> spool) : events(std::move(spool)) {}
+
+    std::string tool_id;
+    State state = State::Skipped;
+    std::string output = "{}";
+    std::string result;  // done.result as JSON, or empty
+    std::string error;
+    std::string error_code;
+    std::string diagnostics;  // the tail of standard error, valid UTF-8
+    int64_t execution_ms = 0;
+    EventLog events;
+    std::vector<AttemptRecord> attempts;
+
+    bool ok() const { return state == State::Completed; }
+    uint32_t retry_count() const {
+        return attempts.empty() ? 0 : static_cast<uint32_t>(attempts.size()) - 1;
+    }
+};
+
+struct Result {
+    std::string plan_id;
+    std::string narrative;
+    bool success = false;
+    bool cancelled = false;
+    bool can_replan = false;
+    bool timed_out = false;
+    int64_t execution_ms = 0;
+    int64_t generation_attempt = 1;
+    std::vector<std::string> failed_tools;
+    std::vector<std::string> disabled_skills;
+    std::vector<ToolResult> tools;
+
+    // False when the output refused.
+    bool write(Output& output, bool with_events) const;
+    uint64_t event_bytes() const { return spool ? spool->total() : 0; }
+
+    std::shared_ptr<EventSpool> spool;
+};
+
+void append_strings(std::string& out, const std::vector<std::string>& texts);
+
+}  // namespace narratoria::plan

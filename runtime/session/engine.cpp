@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/engine.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "session/session.hpp"
+
+extern char** environ;
+
+namespace narratoria::session {
+namespace {
+
+// Counts the forks that this process descends from.
+std::atomic<uint64_t> fork_generation{0};
+
+uint64_t current_generation() {
+    static const int registered =
+        pthread_atfork(nullptr, nullptr, [] { fork_generation.fetch_add(1); });
+    (void)registered;
+    return fork_generation.load(std::memory_order_relaxed);
+}
+
+uint32_t cores() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) == 0) {
+        return static_cast<uint32_t>(std::max(1, CPU_COUNT(&set)));
+    }
+    return static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+bool is_handed_on(std::string_view variable) {
+    const std::string_view name = variable.substr(0, variable.find('='));
+    static constexpr std::string_view kNames[] = {"PATH", "HOME", "USER",   "LANG",
+                                                  "TZ",   "TMPDIR", "VIRTUAL_ENV"};
+    return name.substr(0, 3) == "LC_" ||
+           std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+}  // namespace
+
+void set_variable(std::vector<std::string>& environment, const std::string& variable) {
+    const std::string start = variable.substr(0, variable.find('=') + 1);
+    for (std::string& each : environment) {
+        if (each.compare(0, start.size(), start) == 0) {
+            each = variable;
+            return;
+        }
+    }
+    environment.push_back(variable);
+}
+
+std::vector<std::string> tool_environment(const std::vector<std::string>& more) {
+    std::vector<std::string> environment;
+    for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+        if (is_handed_on(*variable)) environment.emplace_back(*variable);
+    }
+    for (const std::string& variable : more) set_variable(environment, variable);
+    return environment;
+}
+
+Engine::Engine(EngineSettings settings)
+    : settings_(std::move(settings)),
+      thread_(pthread_self()),
+      generation_(current_generation()),
+      pool_(loop_, settings_.supervisor),
+      slots_(settings_.jobs != 0 ? settings_.jobs : cores()) {
+    loop_.set_on_wake([this] { on_wake(); });
+}
+
+Engine::~Engine() {
+    // In the child of a fork nothing here is ours to end; the processes belong to the parent.
+    sessions_.clear();
+    removed_.clear();
+    std::vector<Posted> dropped;
+    {
+        const std::lock_guard lock(mutex_);
+        dropped.swap(posted_);
+    }
+    for (const Posted& each : dropped) {
+        if (each.drop) each.drop(each.user);
+    }
+}
+
+bool Engine::forked() const { return generation_ != current_generation(); }
+
+bool Engine::busy() const {
+    if (pool_.busy() > 0 || !removed_.empty()) return true;
+    for (const auto& session : sessions_) {
+        if (session->busy()) return true;
+    }
+    const std::lock_guard lock(mutex_);
+    return !posted_.empty() || !answers_.empty();
+}
+
+template <typename Drive>
+void Engine::drive(Drive&& step) {
+    step();
+    removed_.clear();
+}
+
+void Engine::run_once() {
+    if (busy()) drive([this] { loop_.run_once(); });
+}
+
+void Engine::run_until_idle() {
+    while (busy()) run_once();
+}
+
+void Engine::run_for(uint64_t microseconds) {
+    drive([&] { loop_.run_for(microseconds); });
+}
+
+void Engine::post(void (*function)(void*), void (*drop)(void*), void* user) {
+    {
+        const std::lock_guard lock(mutex_);
+        posted_.push_back({function, drop, user});
+    }
+    wake();
+}
+
+uint64_t Engine::open_token(Session* session) {
+    const std::lock_guard lock(mutex_);
+    tokens_.emplace(++last_token_, Token{session, false});
+    return last_token_;
+}
+
+void Engine::close_token(uint64_t token) {
+    const std::lock_guard lock(mutex_);
+    tokens_.erase(token);
+}
+
+Engine::Taken Engine::answer(uint64_t token, bool is_plan, std::string text) {
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = tokens_.find(token);
+        if (found == tokens_.end()) return Taken::Gone;
+        if (found->second.answered) return Taken::Stale;
+        found->second.answered = true;
+        answers_.push_back({token, is_plan, std::move(text)});
+    }
+    wake();
+    return Taken::Yes;
+}
+
+void Engine::on_wake() {
+    std::vector<Posted> posted;
+    std::vector<Answer> answers;
+    {
+        const std::lock_guard lock(mutex_);
+        posted.swap(posted_);
+        answers.swap(answers_);
+    }
+    for (size_t i = 0; i < posted.size(); ++i) {
+        ++callback_depth_;
+        posted[i].function(posted[i].user);
+        --callback_depth_;
+    }
+    for (Answer& answer : answers) {
+        Session* session = nullptr;
+        {
+            const std::lock_guard lock(mutex_);
+            const auto found = tokens_.find(answer.token);
+            if (found != tokens_.end()) session = found->second.session;
+        }
+        // Closed in the meantime: cancelled, or too late.
+        if (session) session->on_answer(answer.token, answer.is_plan, std::move(answer.text));
+    }
+    // By position: a cancelled turn's handler may make sessions, or destroy them.
+    for (size_t i = 0; i < sessions_.size(); ++i) sessions_[i]->take_cancel();
+}
+
+Session* Engine::add(std::unique_ptr<Session> session) {
+    sessions_.push_back(std::move(session));
+    return sessions_.back().get();
+}
+
+void Engine::remove(Session* session) {
+    const auto found = std::find_if(sessions_.begin(), sessions_.end(),
+                                    [&](const auto& each) { return each.get() == session; });
+    if (found == sessions_.end()) return;
+    std::unique_ptr<Session> owned = std::move(*found);
+    sessions_.erase(found);
+    if (!in_callback()) return;  // destroyed here
+    removed_.push_back(std::move(owned));
+    wake();
+}
+
+void Engine::log(uint32_t level, std::string_view message) {
+    if (!settings_.log) return;
+    ++callback_depth_;
+    settings_.log(level, message);
+    --callback_depth_;
+}
+
+}  // namespace narratoria::session

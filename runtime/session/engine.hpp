@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the sessions of one engine share: the loop, the supervisors, the job slots, and the way in
+// from other threads.
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/loop.hpp"
+#include "plan/job_slots.hpp"
+#include "process/process.hpp"
+
+namespace narratoria::session {
+
+class Session;
+
+// Milliseconds; 0: none.
+struct Times {
+    uint32_t try_ms = 30000;
+    uint32_t plan_ms = 60000;
+    uint32_t narrator_ms = 5000;
+    uint32_t prompt_ms = 300000;
+    uint32_t grace_ms = 2000;
+};
+
+struct Limits {
+    process::Limits process;
+    uint64_t line_bytes = 8u * 1024 * 1024;
+    uint32_t history_patches = 10000;
+};
+
+struct EngineSettings {
+    uint32_t jobs = 0;  // 0: the cores of the affinity mask
+    std::string root;   // absolute
+    std::vector<std::string> environment;  // NAME=value, what tools get
+    std::vector<std::string> allow_paths;
+    Times times;
+    Limits limits;
+    std::string supervisor;
+    std::function<void(uint32_t level, std::string_view message)> log;
+};
+
+// The tools' environment: a few variables of the host's, with `more` over them.
+std::vector<std::string> tool_environment(const std::vector<std::string>& more);
+void set_variable(std::vector<std::string>& environment, const std::string& variable);
+
+class Engine {
+public:
+    explicit Engine(EngineSettings settings);
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    void run_until_idle();
+    void run_once();
+    void run_for(uint64_t microseconds);
+    bool busy() const;
+
+    bool on_its_thread() const { return pthread_equal(thread_.load(), pthread_self()) != 0; }
+    void adopt_thread() { thread_.store(pthread_self()); }
+    // After a fork the child has our memory but none of our processes.
+    bool forked() const;
+    bool in_callback() const { return callback_depth_ != 0; }
+    uint32_t& callback_depth() { return callback_depth_; }
+
+    // From any thread.
+    void post(void (*function)(void*), void (*drop)(void*), void* user);
+    void wake() noexcept { loop_.wake(); }
+
+    // Answers that narrators owe. A token is good for one answer.
+    enum class Taken : uint8_t { Yes, Gone, Stale };
+    uint64_t open_token(Session* session);
+    void close_token(uint64_t token);
+    Taken answer(uint64_t token, bool is_plan, std::string text);  // from any thread
+
+    Session* add(std::unique_ptr<Session> session);
+    // At once, or when the callback that is running has returned.
+    void remove(Session* session);
+
+    const EngineSettings& settings() const { return settings_; }
+    Loop& loop() { return loop_; }
+    process::Pool& pool() { return pool_; }
+    plan::JobSlots& slots() { return slots_; }
+    void log(uint32_t level, std::string_view message);
+
+private:
+    struct Posted {
+        void (*function)(void*);
+        void (*drop)(void*);
+        void* user;
+    };
+    struct Answer {
+        uint64_t token;
+        bool is_plan;
+        std::string text;
+    };
+    struct Token {
+        Session* session;
+        bool answered;
+    };
+
+    void on_wake();
+    template <typename Drive>
+    void drive(Drive&& step);
+
+    EngineSettings settings_;
+    std::atomic<pthread_t> thread_;
+    uint64_t generation_;
+    uint32_t callback_depth_ = 0;
+    Loop loop_;
+    process::Pool pool_;
+    plan::JobSlots slots_;
+    std::vector<std::unique_ptr<Session>> sessions_;
+    std::vector<std::unique_ptr<Session>> removed_;  // wait for a callback to return
+
+    mutable std::mutex mutex_;  // over what other threads touch
+    std::vector<Posted> posted_;
+    std::vector<Answer> answers_;
+    std::unordered_map<uint64_t, Token> tokens_;
+    uint64_t last_token_ = 0;
+};
+
+}  // namespace narratoria::session

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/session.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "narratoria/engine.h"
+
+namespace narratoria::session {
+namespace {
+
+constexpr uint32_t kMostGenerations = 5;
+constexpr uint32_t kMostExecutionsOfOnePlan = 3;
+// Events of a result that a narrator is shown; a larger result is shown without them.
+constexpr uint64_t kShownEvents = 1024 * 1024;
+
+class TextOutput : public plan::Output {
+public:
+    explicit TextOutput(std::string& text) : text_(text) {}
+    bool write(std::string_view piece) override {
+        text_.append(piece);
+        return true;
+    }
+    bool write_file(int file, uint64_t offset, uint64_t size) override {
+        const size_t start = text_.size();
+        text_.resize(start + size);
+        for (uint64_t done = 0; done < size;) {
+            const ssize_t got = ::pread(file, text_.data() + start + done, size - done,
+                                        static_cast<off_t>(offset + done));
+            if (got < 0 && errno == EINTR) continue;
+            if (got <= 0) return false;
+            done += static_cast<uint64_t>(got);
+        }
+        return true;
+    }
+
+private:
+    std::string& text_;
+};
+
+std::string fault_list(const char* rule, const std::string& message) {
+    std::string out;
+    append_faults(out, {{rule, "", 0, message, ""}}, "");
+    return out;
+}
+
+}  // namespace
+
+Session::Session(Engine& engine, SessionSettings settings)
+    : engine_(engine),
+      settings_(std::move(settings)),
+      stream_(settings_.id, engine.callback_depth()),
+      state_(settings_.limits.history_patches),
+      assets_(engine.settings().root),
+      resolver_(settings_.story ? settings_.story->folder + "/tools" : std::string()),
+      runner_(engine.pool(), {engine.settings().root, settings_.limits.process,
+                              settings_.limits.line_bytes, settings_.times.grace_ms}),
+      environment_(engine.settings().environment) {
+    if (!engine.settings().allow_paths.empty()) {
+        resolver_.restrict_to(engine.settings().allow_paths);
+    }
+    if (settings_.story) {
+        if (settings_.story->allow_paths) resolver_.restrict_to(*settings_.story->allow_paths);
+        for (const std::string& variable : settings_.story->environment) {
+            set_variable(environment_, variable);
+        }
+    }
+    if (settings_.narrator) {
+        narrator_ = *settings_.narrator;
+    } else if (settings_.story) {
+        // The story's own narrator goes the way of every other one.
+        template_narrator_ = std::make_unique<TemplateNarrator>(settings_.story->prompts);
+        narrator_.user = this;
+        narrator_.generate = [](void* user, uint64_t token, nar_str request) {
+            auto* self = static_cast<Session*>(user);
+            json::Document document;
+            json::ParseError error;
+            if (document.parse({request.data, static_cast<size_t>(request.size)}, error)) {
+                self->engine_.answer(token, true,
+                                     self->template_narrator_->answer(document.root()));
+            } else {
+                self->engine_.answer(token, false, error.message);
+            }
+        };
+    }
+}
+
+Session::~Session() {
+    destroying_ = true;
+    runner_.set_grace(0);
+    request_cancel();
+    take_cancel();
+    *alive_ = false;
+    if (settings_.narrator && narrator_.released) {
+        call_out([&] { narrator_.released(narrator_.user); });
+    }
+}
+
+// Calls something of the host's: it may come back in, but not drive the loop.
+template <typename Call>
+void Session::call_out(Call&& call) {
+    ++engine_.callback_depth();
+    try {
+        call();
+    } catch (...) {
+        engine_.log(NAR_LOG_ERROR, "a callback of the host threw an exception, which was dropped");
+    }
+    --engine_.callback_depth();
+}
+
+std::string Session::plan_folder() const {
+    return settings_.story ? settings_.story->folder : engine_.settings().root;
+}
+
+bool Session::prompt(std::string text, TurnHandler handler) {
+    const size_t prompts =
+        static_cast<size_t>(std::count_if(jobs_.begin(), jobs_.end(),
+                                          [](const Job& job) { return job.is_prompt; })) +
+        (running_ && current_.is_prompt);
+    if (prompts >= 2) return false;
+    Job job;
+    job.number = ++submitted_numbers_;
+    job.is_prompt = true;
+    job.text = std::move(text);
+    job.submitted_us = clock::wall_us();
+    job.on_turn = std::move(handler);
+    jobs_.push_back(std::move(job));
+    submitted_.store(submitted_numbers_);
+    begin_soon();
+    return true;
+}
+
+bool Session::execute(std::string_view text, std::string folder, ExecutionHandler handler,
+                      Faults& faults) {
+    auto plan = std::make_unique<plan::Plan>();
+    if (folder.empty()) folder = plan_folder();
+    plan->parse(text, faults);
+    if (faults.empty()) add_path_faults(*plan, folder, faults);
+    if (!faults.empty()) return false;
+    Job job;
+    job.number = ++submitted_numbers_;
+    job.plan = std::move(plan);
+    job.folder = std::move(folder);
+    job.on_execution = std::move(handler);
+    jobs_.push_back(std::move(job));
+    submitted_.store(submitted_numbers_);
+    begin_soon();
+    return true;
+}
+
+void Session::add_path_faults(const plan::Plan& plan, const std::string& folder,
+                              Faults& faults) const {
+    if (!resolver_.restricts()) return;
+    for (size_t i = 0; i < plan.tools.size(); ++i) {
+        const tool::Resolution resolution = resolver_.resolve(plan.tools[i].tool_path, folder);
+        if (!resolution.forbidden) continue;
+        const std::string_view path = plan.tools[i].tool_path;
+        const auto byte = path.data() >= plan.text().data() &&
+                                  path.data() < plan.text().data() + plan.text().size()
+                              ? static_cast<size_t>(path.data() - plan.text().data())
+                              : 0;
+        faults.push_back({"plan-path-allowed", "/tools/" + std::to_string(i) + "/toolPath", byte,
+                          resolution.error, ""});
+    }
+}
+
+void Session::begin_soon() {
+    if (running_ || begin_requested_ || destroying_) return;
+    begin_requested_ = true;
+    engine_.loop().defer([this, alive = alive_] {
+        if (!*alive) return;
+        begin_requested_ = false;
+        begin_next();
+    });
+}
+
+void Session::begin_next() {
+    if (running_ || jobs_.empty()) return;
+    running_ = true;
+    current_ = std::move(jobs_.front());
+    jobs_.pop_front();
+    if (!current_.is_prompt) {
+        const int64_t attempt = current_.plan->generation_attempt;
+        begin_execution(std::move(current_.plan), current_.folder, attempt);
+        return;
+    }
+    turn_ = std::make_unique<Turn>(engine_.loop());
+    std::string body;
+    json::ObjectWriter(body)
+        .string("text", current_.text)
+        .string("timestamp", clock::to_iso8601(current_.submitted_us))
+        .end();
+    stream_.publish(event::Kind::Prompt, {}, body);
+    if (settings_.times.prompt_ms > 0) {
+        turn_->prompt_timer.start(settings_.times.prompt_ms,
+                                  [this] { cancel_running(plan::Stop::PromptTimeout); });
+    }
+    generate();
+}
+
+void Session::begin_execution(std::unique_ptr<plan::Plan> plan, std::string folder,
+                              int64_t generation_attempt) {
+    plan::Settings settings;
+    settings.folder = std::move(folder);
+    settings.number = ++executions_;
+    settings.try_ms = settings_.times.try_ms;
+    settings.plan_ms = settings_.times.plan_ms;
+    settings.generation_attempt = generation_attempt;
+    if (turn_) {
+        settings.parent_plan_id = turn_->parent_plan_id;
+        settings.disabled_skills = turn_->disabled_skills;
+    } else if (plan->parent_plan_id) {
+        settings.parent_plan_id = *plan->parent_plan_id;
+    }
+    for (const std::string_view skill : plan->disabled_skills) {
+        if (std::find(settings.disabled_skills.begin(), settings.disabled_skills.end(), skill) ==
+            settings.disabled_skills.end()) {
+            settings.disabled_skills.emplace_back(skill);
+        }
+    }
+    settings.on_ui_event = [this](std::string_view name, json::Value payload) {
+        on_ui_event(name, payload);
+    };
+    execution_ = std::make_unique<plan::Execution>(
+        plan::Surroundings{engine_.loop(), engine_.slots(), runner_, resolver_, stream_, state_,
+                           assets_, environment_},
+        std::move(plan), std::move(settings),
+        [this](std::shared_ptr<plan::Result> result) { on_execution_ended(std::move(result)); });
+    execution_->start();
+}
+
+void Session::on_ui_event(std::string_view event, json::Value payload) {
+    if (!turn_ || event != "narrative_choice" || !payload) return;
+    const json::Value choices = payload.find("choices");
+    if (!choices || !choices.is_array()) return;
+    for (const json::Value choice : choices.elements()) {
+        if (!choice.is_string() || choice.text().empty()) return;
+    }
+    turn_->choices.clear();
+    json::append_compact(turn_->choices, choices.raw());
+}
+
+void Session::on_execution_ended(std::shared_ptr<plan::Result> result) {
+    execution_.reset();
+    if (!turn_) {
+        const ExecutionHandler handler = std::move(current_.on_execution);
+        end_job();
+        if (handler) call_out([&] { handler(std::move(result)); });
+        return;
+    }
+    turn_->result = result;
+    if (result->cancelled) return end_turn(TurnOutcome::Cancelled);
+    if (prompt_time_is_up_) return end_turn(TurnOutcome::Timeout);
+    turn_->narrative = result->narrative;
+    if (result->success) return end_turn(TurnOutcome::Completed);
+    turn_->parent_plan_id = result->plan_id;
+    turn_->disabled_skills = result->disabled_skills;
+    turn_->faults = "[]";
+    turn_->choices = "[]";
+    generate();
+}
+
+// ---- a prompt's way
+
+void Session::generate() {
+    if (turn_->generation == kMostGenerations) {
+        static const std::vector<std::string> kNoTemplates;
+        const std::string text = fallback_narrative(
+            settings_.story ? settings_.story->fallback_templates : kNoTemplates, current_.text,
+            fallbacks_++);
+        turn_->narrative = text;
+        std::string body;
+        json::ObjectWriter(body).string("text", text).string("source", "fallback").end();
+        stream_.publish(event::Kind::Narrative, {}, body);
+        end_turn(TurnOutcome::Fallback);
+        return;
+    }
+    ++turn_->generation;
+    turn_->token = engine_.open_token(this);
+    turn_->tokens.push_back(turn_->token);
+    if (settings_.times.narrator_ms > 0) {
+        turn_->narrator_timer.start(settings_.times.narrator_ms, [this] {
+            close_question();
+            refuse_generation(fault_list(
+                "narrator-time", "the narrator did not answer within " +
+                                     std::to_string(settings_.times.narrator_ms) + " ms"));
+        });
+    }
+    const std::string request = narrator_request();
+    const uint64_t token = turn_->token;
+    call_out([&] { narrator_.generate(narrator_.user, token, {request.data(), request.size()}); });
+}
+
+// The answer to the open question is no longer wanted.
+void Session::close_question() {
+    if (turn_->token == 0) return;
+    turn_->narrator_timer.stop();
+    const uint64_t token = std::exchange(turn_->token, 0);
+    engine_.close_token(token);
+    if (narrator_.cancel) call_out([&] { narrator_.cancel(narrator_.user, token); });
+}
+
+void Session::on_answer(uint64_t token, bool is_plan, std::string text) {
+    if (!turn_ || turn_->token != token) return;
+    turn_->narrator_timer.stop();
+    turn_->token = 0;  // the engine keeps it as answered until the turn ends
+    if (is_plan) {
+        take_plan(text);
+    } else {
+        refuse_generation(fault_list("narrator-failed", "the narrator gave no plan: " + text));
+    }
+}
+
+void Session::refuse_generation(std::string faults) {
+    turn_->faults = std::move(faults);
+    generate();
+}
+
+void Session::take_plan(std::string_view text) {
+    auto plan = std::make_unique<plan::Plan>();
+    Faults faults;
+    plan->parse(text, faults);
+    const std::string folder = plan_folder();
+    if (faults.empty()) {
+        for (size_t i = 0; i < plan->tools.size(); ++i) {
+            const std::string_view skill = plan::skill_of(plan->tools[i].tool_path);
+            if (std::find(turn_->disabled_skills.begin(), turn_->disabled_skills.end(), skill) ==
+                turn_->disabled_skills.end()) {
+                continue;
+            }
+            faults.push_back({"plan-skill-disabled", "/tools/" + std::to_string(i) + "/toolPath",
+                              0,
+                              "the skill \"" + std::string(skill) +
+                                  "\" failed in this prompt and is disabled; choose another tool",
+                              ""});
+        }
+        add_path_faults(*plan, folder, faults);
+    }
+    if (faults.empty()) {
+        uint32_t& count = turn_->executions[std::string(plan->request_id)];
+        if (count == kMostExecutionsOfOnePlan) {
+            faults.push_back({"plan-execution-limit", "/requestId", 0,
+                              "a plan with this requestId was executed three times already in this "
+                              "prompt; make a new plan",
+                              ""});
+        } else {
+            ++count;
+        }
+    }
+    if (!faults.empty()) {
+        std::string list;
+        append_faults(list, faults, text);
+        stream_.warn({plan->request_id, {}, 0}, "PLAN_REFUSED",
+                     "the narrator's plan was refused: " + describe_faults(faults, text));
+        refuse_generation(std::move(list));
+        return;
+    }
+    const event::Subject subject{plan->request_id, {}, 0};
+    if (plan->has_generation_attempt && plan->generation_attempt != turn_->generation) {
+        stream_.warn(subject, "GENERATION_ATTEMPT",
+                     "the plan says that it is generation " +
+                         std::to_string(plan->generation_attempt) + "; it is " +
+                         std::to_string(turn_->generation));
+    }
+    if (plan->parent_plan_id && *plan->parent_plan_id != turn_->parent_plan_id) {
+        stream_.warn(subject, "PARENT_PLAN",
+                     "the plan's parentPlanId is not that of the plan before it");
+    }
+    begin_execution(std::move(plan), folder, turn_->generation);
+}
+
+std::string Session::narrator_request() const {
+    std::string out;
+    json::ObjectWriter request(out);
+    request.string("schema", "narrator-request/1");
+    request.string("sessionId", id());
+    request.key("prompt");
+    json::ObjectWriter(out)
+        .string("text", current_.text)
+        .string("timestamp", clock::to_iso8601(current_.submitted_us))
+        .string("sessionId", id())
+        .end();
+    request.number("generationAttempt", turn_->generation);
+    if (turn_->parent_plan_id.empty()) request.raw("parentPlanId", "null");
+    else request.string("parentPlanId", turn_->parent_plan_id);
+    request.key("disabledSkills");
+    plan::append_strings(out, turn_->disabled_skills);
+    request.key("previousResult");
+    if (turn_->result) {
+        TextOutput output(out);
+        turn_->result->write(output, turn_->result->event_bytes() <= kShownEvents);
+    } else {
+        out += "null";
+    }
+    request.raw("planFaults", turn_->faults);
+    request.key("state");
+    state_.tree.append_json(out);
+    request.key("tools");
+    out += '[';
+    if (settings_.story) {
+        std::vector<std::string> names;
+        std::error_code failure;
+        std::filesystem::directory_iterator each(settings_.story->folder + "/tools", failure), end;
+        while (!failure && each != end) {
+            std::error_code ignored;
+            const auto permissions = each->status(ignored).permissions();
+            if (each->is_regular_file(ignored) &&
+                (permissions & std::filesystem::perms::owner_exec) != std::filesystem::perms::none) {
+                names.push_back(each->path().filename().string());
+            }
+            each.increment(failure);
+        }
+        std::sort(names.begin(), names.end());
+        for (size_t i = 0; i < names.size(); ++i) {
+            if (i > 0) out += ',';
+            json::ObjectWriter(out).string("name", names[i]).end();
+        }
+    }
+    out += ']';
+    request.end();
+    return out;
+}
+
+void Session::end_turn(TurnOutcome outcome) {
+    const std::unique_ptr<Turn> turn = std::move(turn_);
+    for (const uint64_t token : turn->tokens) engine_.close_token(token);
+    prompt_time_is_up_ = false;
+    const TurnHandler handler = std::move(current_.on_turn);
+    end_job();
+    if (!handler) return;
+    call_out([&] {
+        handler({outcome, turn->generation, turn->narrative, turn->choices, turn->result});
+    });
+}
+
+// What ran has come to its end; the next one begins when this call has returned.
+void Session::end_job() {
+    ended_ = current_.number;
+    running_ = false;
+    if (!jobs_.empty()) begin_soon();
+}
+
+// ---- cancelling
+
+void Session::request_cancel() noexcept {
+    // Only what was submitted by now: a prompt that comes right behind is not meant.
+    cancel_up_to_.store(submitted_.load());
+    engine_.wake();
+}
+
+void Session::cancel_running(plan::Stop reason) {
+    if (reason == plan::Stop::PromptTimeout) prompt_time_is_up_ = true;
+    if (execution_) {
+        execution_->stop(reason);
+        return;
+    }
+    if (!turn_) return;
+    close_question();
+    end_turn(reason == plan::Stop::Cancelled ? TurnOutcome::Cancelled : TurnOutcome::Timeout);
+}
+
+void Session::take_cancel() {
+    if (!has_cancel()) return;
+    const uint64_t up_to = cancel_up_to_.load();
+    if (running_ && current_.number <= up_to) cancel_running(plan::Stop::Cancelled);
+    while (!running_ && !jobs_.empty() && jobs_.front().number <= up_to) {
+        running_ = true;
+        current_ = std::move(jobs_.front());
+        jobs_.pop_front();
+        if (current_.is_prompt) {
+            turn_ = std::make_unique<Turn>(engine_.loop());
+        } else {
+            const int64_t attempt = current_.plan->generation_attempt;
+            begin_execution(std::move(current_.plan), current_.folder, attempt);
+        }
+        cancel_running(plan::Stop::Cancelled);
+    }
+}
+
+}  // namespace narratoria::session

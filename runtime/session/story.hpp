@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A story: a folder with story.toml and, for the template narrator, prompts.json.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fault.hpp"
+#include "session/prompt_pattern.hpp"
+
+namespace narratoria::session {
+
+// What the template narrator says: a plan, or words alone. Names in braces are still in it.
+struct Answer {
+    enum class Kind : uint8_t { Plan, Narrative };
+    Kind kind = Kind::Narrative;
+    std::string text;  // Plan: JSON, perhaps without requestId; Narrative: a template
+};
+
+struct PromptEntry {
+    std::vector<PromptPattern> patterns;
+    std::vector<Answer> answers;  // in order of preference
+};
+
+// prompts.json; empty when the story has none.
+struct Prompts {
+    std::vector<PromptEntry> entries;
+    std::optional<Answer> unmatched;
+};
+
+struct Story {
+    // Milliseconds, 0: none. Nothing: the story does not say.
+    struct Times {
+        std::optional<uint32_t> try_ms;
+        std::optional<uint32_t> plan_ms;
+        std::optional<uint32_t> narrator_ms;
+        std::optional<uint32_t> prompt_ms;
+        std::optional<uint32_t> grace_ms;
+    };
+    // 0: no limit of the story's own. Nothing: the story does not say.
+    struct Limits {
+        std::optional<uint64_t> memory_bytes;
+        std::optional<uint64_t> cpu_seconds;
+        std::optional<uint64_t> file_bytes;
+        std::optional<uint64_t> open_files;
+        std::optional<uint64_t> line_bytes;
+        std::optional<uint64_t> history_patches;
+    };
+
+    std::string folder;  // absolute
+    std::string title;
+    std::string narrator = "template";
+    Times times;
+    Limits limits;
+    // Absolute; nothing: tools are not restricted, an empty list: none may run.
+    std::optional<std::vector<std::string>> allow_paths;
+    std::vector<std::string> environment;         // NAME=value
+    std::vector<std::string> fallback_templates;  // with {prompt}
+    std::map<std::string, std::string> plugins;   // settings by plugin id, a JSON object each
+    Prompts prompts;
+};
+
+// Reads and checks a story; nothing, and every fault, when it breaks a rule. The faults carry their
+// file, line and column.
+std::optional<Story> load_story(const std::string& folder, Faults& faults);
+
+// What is told when no plan came to a good end (spec 003 §13.6): the templates take turns by
+// `count`. Without templates there is one of our own.
+std::string fallback_narrative(const std::vector<std::string>& templates, std::string_view prompt,
+                               uint64_t count);
+
+}  // namespace narratoria::session

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state/history.hpp"
+
+#include "base/clock.hpp"
+#include "base/json.hpp"
+
+namespace narratoria::state {
+
+void History::drop_oldest() {
+    Patch& oldest = ring_[first_];
+    bytes_ -= oldest.text.size();
+    if (oldest.text.capacity() > 4096) std::string().swap(oldest.text);
+    first_ = (first_ + 1) % ring_.size();
+    --count_;
+    ++dropped_;
+}
+
+void History::add(uint64_t seq, int64_t time_us, std::string_view plan_id,
+                  std::string_view tool_id, uint32_t attempt, std::string_view text) {
+    if (limit_ == 0 || text.size() > kMostBytes) {
+        ++dropped_;
+        return;
+    }
+    while (count_ > 0 && (count_ == limit_ || bytes_ + text.size() > kMostBytes)) drop_oldest();
+    if (count_ == ring_.size()) {
+        // Full and below the limit: the ring has not wrapped around an empty place, so unrolling
+        // it keeps the order.
+        std::vector<Patch> larger;
+        larger.reserve(ring_.empty() ? 16 : ring_.size() * 2);
+        for (size_t i = 0; i < count_; ++i) {
+            larger.push_back(std::move(ring_[(first_ + i) % ring_.size()]));
+        }
+        larger.resize(larger.capacity());
+        ring_.swap(larger);
+        first_ = 0;
+    }
+    Patch& patch = ring_[(first_ + count_) % ring_.size()];
+    patch.seq = seq;
+    patch.time_us = time_us;
+    patch.attempt = attempt;
+    patch.plan_id.assign(plan_id);
+    patch.tool_id.assign(tool_id);
+    patch.text.assign(text);
+    bytes_ += text.size();
+    ++count_;
+}
+
+void History::append_json(std::string& out) const {
+    json::ObjectWriter history(out);
+    history.number("limit", limit_);
+    history.number("dropped", static_cast<int64_t>(dropped_));
+    history.key("patches");
+    out += '[';
+    for (size_t i = 0; i < count_; ++i) {
+        const Patch& patch = ring_[(first_ + i) % ring_.size()];
+        if (i > 0) out += ',';
+        json::ObjectWriter writer(out);
+        writer.number("seq", static_cast<int64_t>(patch.seq));
+        writer.string("time", clock::to_iso8601(patch.time_us));
+        writer.string("planId", patch.plan_id);
+        writer.string("toolId", patch.tool_id);
+        writer.number("attempt", patch.attempt);
+        writer.raw("patch", patch.text);
+        writer.end();
+    }
+    out += ']';
+    history.end();
+}
+
+}  // namespace narratoria::state

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Which patches made the state what it is, who made them and when (spec 004 SessionState).
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace narratoria::state {
+
+struct Patch {
+    uint64_t seq = 0;  // in the session's event stream; 0: the host's own
+    int64_t time_us = 0;
+    uint32_t attempt = 0;
+    std::string plan_id;
+    std::string tool_id;
+    std::string text;
+};
+
+// The latest patches; how many were let go is told.
+class History {
+public:
+    explicit History(uint32_t limit) : limit_(limit) {}
+
+    void add(uint64_t seq, int64_t time_us, std::string_view plan_id, std::string_view tool_id,
+             uint32_t attempt, std::string_view text);
+
+    // {"limit", "dropped", "patches": [...]}, oldest first.
+    void append_json(std::string& out) const;
+
+    uint64_t dropped() const { return dropped_; }
+    size_t size() const { return count_; }
+
+private:
+    // However few patches are kept, they must not hold more than this.
+    static constexpr uint64_t kMostBytes = 64u * 1024 * 1024;
+
+    void drop_oldest();
+
+    uint32_t limit_;
+    // A ring whose texts keep their memory from one patch to the next.
+    std::vector<Patch> ring_;
+    size_t first_ = 0;
+    size_t count_ = 0;
+    uint64_t bytes_ = 0;
+    uint64_t dropped_ = 0;
+};
+
+}  // namespace narratoria::state

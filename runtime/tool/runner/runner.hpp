@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A tool is a name, a schema and a runner; running it yields a stream of events that ends in
+// `done`. A runner that speaks another protocol translates at its own edge: whoever sits behind it
+// knows events and nothing else.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "event/event.hpp"
+
+namespace narratoria::tool {
+
+// One try of a tool, as a runner needs it. Alive during start.
+struct Invocation {
+    std::string_view program;  // what the tool's path was resolved to
+    std::string_view request;  // the document of spec 000 §6, on one line
+    const std::vector<std::string>* environment = nullptr;  // NAME=value
+};
+
+// How an attempt ended.
+struct Outcome {
+    bool ok = false;
+    std::string code;   // MISSING_DONE, EXIT_STATUS …; empty when it is ok
+    std::string error;  // for people; empty when it is ok
+    std::string warning_code;  // something that stands beside a done that counts
+    std::string warning;
+    std::string result;  // done.result as JSON, or empty
+    std::string diagnostics;
+    int exit_status = -1;
+    int signal = 0;
+    uint64_t lines_after_done = 0;
+    uint64_t user_us = 0;
+    uint64_t system_us = 0;
+    uint64_t resident_kb = 0;
+};
+
+// Whoever waits for an attempt. The attempt may be destroyed in either call.
+class AttemptListener {
+public:
+    virtual ~AttemptListener() = default;
+    // What is read at once is told at once: the clock need not be read for each event.
+    virtual void on_batch() = 0;
+    virtual void on_event(const event::Event& event) = 0;
+    virtual void on_ended(Outcome outcome) = 0;
+};
+
+// A running attempt. Destroying it ends the tool behind the scenes, with the grace time.
+class Attempt {
+public:
+    virtual ~Attempt() = default;
+    // Asks for the end; on_ended follows, within the grace time.
+    virtual void terminate() = 0;
+};
+
+struct StartFailure {
+    bool shortage = false;  // of descriptors or memory: another try may succeed later
+    std::string message;
+};
+
+class Runner {
+public:
+    virtual ~Runner() = default;
+    virtual std::unique_ptr<Attempt> start(const Invocation& invocation, AttemptListener& listener,
+                                           StartFailure& failure) = 0;
+};
+
+}  // namespace narratoria::tool
