@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "outcome.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
@@ -25,6 +26,23 @@ bool reader_is_gone(int descriptor) {
 }  // namespace
 
 bool write_result_to_standard_output(const Result& result) {
+    // A pipe that somebody has set not to block is waited for, piece by piece.
+    if ((fcntl(STDOUT_FILENO, F_GETFL) & O_NONBLOCK) != 0) {
+        struct Stopped {
+            int error;
+        };
+        try {
+            result.write([](std::string_view piece) {
+                if (!write_all(STDOUT_FILENO, piece)) throw Stopped{errno};
+            });
+            if (!write_all(STDOUT_FILENO, "\n")) throw Stopped{errno};
+            return true;
+        } catch (const Stopped& stopped) {
+            if (stopped.error == EPIPE) return false;
+            throw Failed(fmt::format("the result could not be written to standard output: {}",
+                                     reason(stopped.error)));
+        }
+    }
     try {
         result.write_to(STDOUT_FILENO);
     } catch (const Error& error) {
@@ -51,7 +69,7 @@ std::vector<std::string> diagnostics_lines(std::string_view diagnostics, std::si
         if (++count == at_most || begin == 0) break;
     }
     if (begin > 0) {
-        lines.emplace_back("  | … (the result has more)");
+        lines.emplace_back("  | …");
         ++begin;
     }
     while (begin <= diagnostics.size()) {

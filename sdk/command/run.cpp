@@ -2,8 +2,6 @@
 // narratoria run: one plan, without a narrator.
 
 #include <fmt/format.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <memory>
 #include <optional>
@@ -96,16 +94,16 @@ struct Outputs {
 
 std::string starting_state(const RunOptions& options) {
     if (!options.state) return {};
-    return read_document_if_there(*options.state, "state").value_or(std::string());
+    const std::optional<std::string> state = read_document_if_there(*options.state, "state");
+    if (state && state->empty()) {
+        throw Refused(fmt::format(
+            "the state file {} is empty; write {{}} into it to begin with nothing, or remove it",
+            shown_path(*options.state)));
+    }
+    return state.value_or(std::string());
 }
 
 Session session_with_state(Engine& engine, const RunOptions& options, const std::string& state) {
-    if (options.state && state.empty() && access(options.state->c_str(), F_OK) == 0) {
-        throw Refused(
-            fmt::format("the state file {} is empty; write {{}} into it to begin with "
-                        "nothing, or remove it",
-                        shown_path(*options.state)));
-    }
     try {
         return Session(engine, {.state = state});
     } catch (const Error& error) {

@@ -63,6 +63,40 @@ struct SessionOptions {
     std::optional<Times> times = {};
 };
 
+namespace detail {
+
+// A sink on the far side of C's `void* user`. It may take itself off while it runs, so it goes when
+// the last of its calls has returned, not before.
+template <class Sink>
+class CarriedSink {
+public:
+    template <class Given>
+    CarriedSink(Core& core, Given&& sink) : core_(core), sink_(std::forward<Given>(sink)) {}
+
+    static void event(void* user, const nar_event* event) noexcept {
+        auto* self = static_cast<CarriedSink*>(user);
+        ++self->running_;
+        guard(self->core_, [&]() noexcept(std::is_nothrow_invocable_v<Sink&, Event>) {
+            self->sink_(Event(*event));
+        });
+        if (--self->running_ == 0 && self->detached_) delete self;
+    }
+
+    static void detached(void* user) noexcept {
+        auto* self = static_cast<CarriedSink*>(user);
+        self->detached_ = true;
+        if (self->running_ == 0) delete self;
+    }
+
+private:
+    Core& core_;
+    Sink sink_;
+    std::uint32_t running_ = 0;
+    bool detached_ = false;
+};
+
+}  // namespace detail
+
 // Movable, not copyable. The destructor ends the session: its tools are ended at once, without
 // grace. A session that outlives its engine is over: calls throw NAR_GONE.
 // All calls belong on the engine thread and are allowed inside callbacks, cancel on any thread.
@@ -144,26 +178,19 @@ public:
     // nothing more will come. Pass std::ref(sink) to keep it yourself.
     template <class Sink>
     std::uint64_t attach(Sink&& sink, std::uint32_t kinds = kAllKinds) {
+        using Carried = detail::CarriedSink<std::decay_t<Sink>>;
         nar_session* session = handle();
-        auto parcel = detail::pack(*core_, std::forward<Sink>(sink));
-        using Carried = typename decltype(parcel)::element_type;
+        auto carried = std::make_unique<Carried>(*core_, std::forward<Sink>(sink));
         nar_event_sink description{};
         description.size = sizeof description;
         description.kinds = kinds;
-        description.user = parcel.get();
-        description.event = [](void* user, const nar_event* event) noexcept {
-            auto& carried = *static_cast<Carried*>(user);
-            detail::guard(
-                *carried.core,
-                [&]() noexcept(std::is_nothrow_invocable_v<decltype((carried.function)), Event>) {
-                    carried.function(Event(*event));
-                });
-        };
-        description.detached = [](void* user) noexcept { delete static_cast<Carried*>(user); };
+        description.user = carried.get();
+        description.event = Carried::event;
+        description.detached = Carried::detached;
         detail::Check check;
         std::uint64_t number = 0;
         check(nar_session_attach_sink(session, &description, &number, check.details()));
-        static_cast<void>(parcel.release());
+        static_cast<void>(carried.release());
         return number;
     }
 
