@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "event/document.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace narratoria;
+using namespace std::string_literals;
+
+struct Found {
+    std::string rule;
+    std::string pointer;
+    size_t byte;
+
+    bool operator==(const Found& other) const {
+        return rule == other.rule && pointer == other.pointer && byte == other.byte;
+    }
+    friend void PrintTo(const Found& found, std::ostream* out) {
+        *out << found.rule << " " << found.pointer << " @" << found.byte;
+    }
+};
+
+std::vector<Found> check(std::string_view text) {
+    std::vector<Found> all;
+    for (const Fault& fault : event::check_document(text)) {
+        EXPECT_FALSE(fault.message.empty());
+        all.push_back({fault.rule, fault.pointer, fault.byte});
+    }
+    return all;
+}
+
+const std::string kGood = R"({"version":"0","type":"done","ok":true})";
+
+// What the corpus of documents decides, the schema and this check decide alike.
+// covers: 003-13.7-event-schema
+TEST(EventDocument, IsJudgedAsTheCorpusSays) {
+    const std::filesystem::path corpus = NARRATORIA_SOURCE_DIR "/tests/conformance/schemas/event";
+    size_t files = 0;
+    for (const char* verdict : {"valid", "invalid", "rules"}) {
+        for (const auto& entry : std::filesystem::directory_iterator(corpus / verdict)) {
+            std::ifstream file(entry.path(), std::ios::binary);
+            const std::string text((std::istreambuf_iterator<char>(file)), {});
+            EXPECT_EQ(check(text).empty(), verdict == "valid"s) << entry.path();
+            ++files;
+        }
+    }
+    EXPECT_GT(files, 150u);
+}
+
+TEST(EventDocument, IsOneEventOverManyLinesOrOneALine) {
+    EXPECT_TRUE(check(kGood).empty());
+    EXPECT_TRUE(check("\n\n{\n\"version\": \"0\",\n\"type\": \"done\",\n\"ok\": true\n}\n").empty());
+    EXPECT_TRUE(check(kGood + "\n" + kGood + "\r\n\n  \t\r\n" + kGood).empty());
+}
+
+TEST(EventDocument, WithoutAnEventIsAFault) {
+    for (const std::string& text : {""s, "\n"s, " \t\r\n\n"s}) {
+        EXPECT_EQ(check(text), (std::vector<Found>{{"event-none", "", 0}}));
+    }
+}
+
+TEST(EventDocument, FaultsCountTheirBytesInTheDocument) {
+    const std::string text = kGood + "\n\nLighting torch...\n" + kGood + "\n" +
+                             R"({"version":"1","type":"log"})" + "\r\n[]\n";
+    const size_t third = kGood.size() + 2;
+    const size_t fifth = third + 18 + kGood.size() + 1;
+    EXPECT_EQ(check(text), (std::vector<Found>{{"json-syntax", "", third},
+                                               {"event-field-missing", "/level", fifth},
+                                               {"event-field-missing", "/message", fifth},
+                                               {"event-version", "/version", fifth + 11},
+                                               {"event-object", "", fifth + 30}}));
+}
+
+TEST(EventDocument, OfOneEventKeepsItsOwnPlaces) {
+    EXPECT_EQ(check("{\n  \"version\": \"0\",\n  \"type\": \"log\",\n  \"level\": 1,\n"
+                    "  \"message\": \"m\"\n}\n"),
+              (std::vector<Found>{{"event-field-type", "/level", 48}}));
+}
+
+TEST(EventDocument, NamesThePlaceWhereOneEventOverManyLinesBreaks) {
+    EXPECT_EQ(check("{\n  \"version\": \"0\",\n  \"type\" \"log\"\n}\n"),
+              (std::vector<Found>{{"json-syntax", "", 29}}));
+    EXPECT_EQ(check("{\n  \"version\": \"0\",\n"), (std::vector<Found>{{"json-syntax", "", 20}}));
+}
+
+TEST(EventDocument, NamesEachLineThatIsHalfAnEvent) {
+    EXPECT_EQ(check("{\"version\":\"0\",\n" + kGood + "\n{\"type\":\n"),
+              (std::vector<Found>{{"json-syntax", "", 15},
+                                  {"json-syntax", "", 16 + kGood.size() + 1 + 8}}));
+    EXPECT_EQ(check("one\ntwo\n"),
+              (std::vector<Found>{{"json-syntax", "", 0}, {"json-syntax", "", 5}}))
+        << "\"t\" begins like true";
+}
+
+// covers: 000-4.3-media-type, 004-asset-media-type
+TEST(EventDocument, ChecksMediaTypes) {
+    auto asset = [](const std::string& media_type, const std::string& rest = "") {
+        return R"({"version":"0","type":"asset","assetId":"a","kind":"k","path":"p",)"
+               R"("mediaType":")" +
+               media_type + "\"" + rest + "}";
+    };
+    for (const char* good : {"image/png", "IMAGE/PNG", "text/plain; charset=utf-8",
+                             "application/vnd.narratoria.scene+json", "x/y;a=\\\"b c\\\""}) {
+        EXPECT_TRUE(check(asset(good)).empty()) << good;
+    }
+    for (const char* bad : {"png", "image/", "/png", "image/png/x", "image png", "image/*",
+                            "image/png;", "image/png;a", "imäge/png", "image\\u0000/png"}) {
+        EXPECT_EQ(check(asset(bad)),
+                  (std::vector<Found>{{"event-media-type", "/mediaType", asset("").size() - 3}}))
+            << bad;
+    }
+    // Together with another fault of the event, and in the order of the text.
+    EXPECT_EQ(check(asset("png", R"(,"metadata":[])")),
+              (std::vector<Found>{{"event-media-type", "/mediaType", 78},
+                                  {"event-field-type", "/metadata", 95}}));
+    // An empty one is one fault, not two; a field of another type's event is none.
+    EXPECT_EQ(check(asset("")).size(), 1u);
+    EXPECT_TRUE(check(R"({"version":"0","type":"done","ok":true,"mediaType":"png"})").empty());
+}
+
+TEST(EventDocument, IsJudgedEventByEvent) {
+    const std::string asset =
+        R"({"version":"0","type":"asset","assetId":"a","kind":"k","path":"p","mediaType":"a/b"})";
+    EXPECT_TRUE(check(kGood + "\n" + asset + "\n" + asset + "\n" + kGood).empty())
+        << "what concerns the invocation as a whole is another check";
+}
+
+TEST(EventDocument, ListsAHundredThousandFaultsInOrder) {
+    std::string text;
+    for (int i = 0; i < 100000; ++i) text += i % 2 == 0 ? "{}\n" : kGood + "\n";
+    const Faults faults = event::check_document(text);
+    EXPECT_EQ(faults.size(), 100000u) << "two for each broken line";
+    EXPECT_TRUE(std::is_sorted(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) {
+        return a.byte < b.byte;
+    }));
+}
+
+}  // namespace
