@@ -35,6 +35,15 @@ std::vector<json::Position> positions_of(const Faults& faults, std::string_view 
 
 }  // namespace
 
+void place_faults(Faults& faults, size_t first, std::string_view text) {
+    const Faults placed(faults.begin() + static_cast<std::ptrdiff_t>(first), faults.end());
+    const std::vector<json::Position> positions = positions_of(placed, text);
+    for (size_t i = 0; i < positions.size(); ++i) {
+        faults[first + i].line = positions[i].line;
+        faults[first + i].column = positions[i].column;
+    }
+}
+
 void append_faults(std::string& out, const Faults& faults, std::string_view text) {
     const std::vector<json::Position> positions = positions_of(faults, text);
     out += '[';

@@ -22,6 +22,9 @@ struct Fault {
 
 using Faults = std::vector<Fault>;
 
+// Sets line and column of the faults from `first` on, whose bytes count in `text`.
+void place_faults(Faults& faults, size_t first, std::string_view text);
+
 // [{"file","line","column","byte","pointer","rule","message"}], the form of nar_validate. `text` is
 // what the bytes count in; `file` stands only where a fault has one. Takes one pass over the text.
 void append_faults(std::string& out, const Faults& faults, std::string_view text);

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/fault.hpp"
@@ -48,7 +48,7 @@ struct Story {
         std::optional<uint64_t> file_bytes;
         std::optional<uint64_t> open_files;
         std::optional<uint64_t> line_bytes;
-        std::optional<uint64_t> history_patches;
+        std::optional<uint32_t> history_patches;
     };
 
     std::string folder;  // absolute
@@ -56,21 +56,22 @@ struct Story {
     std::string narrator = "template";
     Times times;
     Limits limits;
-    // Absolute; nothing: tools are not restricted, an empty list: none may run.
-    std::optional<std::vector<std::string>> allow_paths;
-    std::vector<std::string> environment;         // NAME=value
-    std::vector<std::string> fallback_templates;  // with {prompt}
-    std::map<std::string, std::string> plugins;   // settings by plugin id, a JSON object each
+    // Absolute; empty: tools are not restricted. A story that lists none allows none: then this is
+    // a single root that nothing can lie below.
+    std::vector<std::string> allow_paths;
+    std::vector<std::pair<std::string, std::string>> environment;
+    // What is told when no plan came to a good end (spec 003 §13.6); for expand_template, with
+    // {prompt}.
+    std::vector<std::string> fallback_templates;
+    std::map<std::string, std::string> plugins;  // settings by plugin id, a JSON object each
     Prompts prompts;
 };
+
+// The rule of the one fault that is there when the folder itself is not, or is none.
+inline constexpr const char* kStoryFolderRule = "story-folder";
 
 // Reads and checks a story; nothing, and every fault, when it breaks a rule. The faults carry their
 // file, line and column.
 std::optional<Story> load_story(const std::string& folder, Faults& faults);
-
-// What is told when no plan came to a good end (spec 003 §13.6): the templates take turns by
-// `count`. Without templates there is one of our own.
-std::string fallback_narrative(const std::vector<std::string>& templates, std::string_view prompt,
-                               uint64_t count);
 
 }  // namespace narratoria::session

@@ -4,8 +4,6 @@
 // without a model (spec 003 §14.1 "Narrator AI Stub").
 
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/json.hpp"
 #include "session/story.hpp"
@@ -14,7 +12,7 @@ namespace narratoria::session {
 
 class TemplateNarrator {
 public:
-    explicit TemplateNarrator(Prompts prompts) : prompts_(std::move(prompts)) {}
+    explicit TemplateNarrator(const Story& story) : prompts_(story.prompts) {}
 
     // Plan JSON for a document of schema narrator-request/1. Never a plan with a skill that the
     // request disables (spec 003 §13.6).

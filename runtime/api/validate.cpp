@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "narratoria/validate.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "api/barrier.hpp"
+#include "event/document.hpp"
+#include "plan/plan.hpp"
+#include "plan/result_rules.hpp"
+#include "session/story.hpp"
+
+using namespace narratoria;
+using namespace narratoria::api;
+
+namespace {
+
+Faults check_plan(std::string_view text) {
+    Faults faults;
+    plan::Plan plan;
+    plan.parse(text, faults);
+    return faults;
+}
+
+Faults check_result(std::string_view text) {
+    json::Document document;
+    json::ParseError error;
+    if (!document.parse(text, error)) {
+        return {{json::rule_of(error.kind), "", error.byte, error.message, ""}};
+    }
+    return plan::check_result(document.root());
+}
+
+}  // namespace
+
+extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** faults,
+                                   nar_error* error) {
+    return guarded(error, [&]() -> nar_status {
+        if (faults == nullptr) return refuse_argument(error, "there is no place for the faults");
+        *faults = nullptr;
+        const std::string_view content = view(text);
+        Faults found;
+        switch (document) {
+            case NAR_DOCUMENT_EVENTS: found = event::check_document(content); break;
+            case NAR_DOCUMENT_PLAN: found = check_plan(content); break;
+            case NAR_DOCUMENT_RESULT: found = check_result(content); break;
+            case NAR_DOCUMENT_STORY:
+                session::load_story(std::string(content), found);
+                // Without the folder there is nothing that could be checked.
+                if (!found.empty() && found.front().rule == session::kStoryFolderRule) {
+                    return fail(error, NAR_NOT_FOUND, "STORY_FOLDER", found.front().message);
+                }
+                break;
+            default:
+                return refuse_argument(
+                    error, "there is no such kind of document; see NAR_DOCUMENT_… in validate.h");
+        }
+        // A story's faults come file by file, each in its order already.
+        if (document != NAR_DOCUMENT_STORY) {
+            std::stable_sort(found.begin(), found.end(),
+                             [](const Fault& a, const Fault& b) { return a.byte < b.byte; });
+        }
+        auto listed = std::make_unique<nar_text>();
+        append_faults(listed->text, found, content);
+        *faults = listed.release();
+        return NAR_OK;
+    });
+}
