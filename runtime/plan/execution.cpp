@@ -373,10 +373,11 @@ void Execution::take_patch(uint32_t tool, uint64_t number, const event::Event& e
     Running& running = *items_[tool].running;
     const state::Writer writer = items_[tool].writer;
     const json::Value patch = event.field(event::Field::Patch);
+    patch_.prepare(patch);
     // Alone from start to now, nothing of another's can be in the way.
     const bool overlaps = running.overlap.oldest != writer || with_.state.last_writer != writer;
-    with_.state.tree.merge(patch, writer, overlaps ? &running.overlap : nullptr);
-    running.output.merge(patch);
+    with_.state.tree.merge(patch_, writer, overlaps ? &running.overlap : nullptr);
+    running.output.merge(patch_);
     with_.state.history.add(number, with_.stream.time_us(), plan_->request_id,
                             plan_->tools[tool].tool_id, running.record.attempt, patch.raw());
 }

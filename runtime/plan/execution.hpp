@@ -130,6 +130,7 @@ private:
     size_t first_open_ = 0;  // all writers before it have ended
     std::unordered_set<std::string> conflicts_;
     std::vector<std::string> pending_conflicts_;
+    state::Patch patch_;  // its memory serves every patch
 };
 
 }  // namespace narratoria::plan

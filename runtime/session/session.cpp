@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "narratoria/engine.h"
+#include "session/text_template.hpp"
 
 namespace narratoria::session {
 namespace {
@@ -18,6 +19,9 @@ constexpr uint32_t kMostGenerations = 5;
 constexpr uint32_t kMostExecutionsOfOnePlan = 3;
 // Events of a result that a narrator is shown; a larger result is shown without them.
 constexpr uint64_t kShownEvents = 1024 * 1024;
+
+constexpr const char* kFallback =
+    "Nothing comes of it, and the moment passes. What do you do instead?";
 
 class TextOutput : public plan::Output {
 public:
@@ -65,16 +69,18 @@ Session::Session(Engine& engine, SessionSettings settings)
         resolver_.restrict_to(engine.settings().allow_paths);
     }
     if (settings_.story) {
-        if (settings_.story->allow_paths) resolver_.restrict_to(*settings_.story->allow_paths);
-        for (const std::string& variable : settings_.story->environment) {
-            set_variable(environment_, variable);
+        if (!settings_.story->allow_paths.empty()) {
+            resolver_.restrict_to(settings_.story->allow_paths);
+        }
+        for (const auto& [name, value] : settings_.story->environment) {
+            set_variable(environment_, name + "=" + value);
         }
     }
     if (settings_.narrator) {
         narrator_ = *settings_.narrator;
     } else if (settings_.story) {
         // The story's own narrator goes the way of every other one.
-        template_narrator_ = std::make_unique<TemplateNarrator>(settings_.story->prompts);
+        template_narrator_ = std::make_unique<TemplateNarrator>(*settings_.story);
         narrator_.user = this;
         narrator_.generate = [](void* user, uint64_t token, nar_str request) {
             auto* self = static_cast<Session*>(user);
@@ -269,10 +275,12 @@ void Session::on_execution_ended(std::shared_ptr<plan::Result> result) {
 
 void Session::generate() {
     if (turn_->generation == kMostGenerations) {
-        static const std::vector<std::string> kNoTemplates;
-        const std::string text = fallback_narrative(
-            settings_.story ? settings_.story->fallback_templates : kNoTemplates, current_.text,
-            fallbacks_++);
+        std::string text = kFallback;
+        if (settings_.story && !settings_.story->fallback_templates.empty()) {
+            const auto& templates = settings_.story->fallback_templates;
+            text = expand_template(templates[fallbacks_++ % templates.size()],
+                                   {{"prompt", current_.text}});
+        }
         turn_->narrative = text;
         std::string body;
         json::ObjectWriter(body).string("text", text).string("source", "fallback").end();

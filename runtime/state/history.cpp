@@ -7,10 +7,10 @@
 namespace narratoria::state {
 
 void History::drop_oldest() {
-    Patch& oldest = ring_[first_];
+    HistoryEntry& oldest = ring_[first_];
     bytes_ -= oldest.text.size();
     if (oldest.text.capacity() > 4096) std::string().swap(oldest.text);
-    first_ = (first_ + 1) % ring_.size();
+    first_ = wrapped(first_ + 1);
     --count_;
     ++dropped_;
 }
@@ -25,7 +25,7 @@ void History::add(uint64_t seq, int64_t time_us, std::string_view plan_id,
     if (count_ == ring_.size()) {
         // Full and below the limit: the ring has not wrapped around an empty place, so unrolling
         // it keeps the order.
-        std::vector<Patch> larger;
+        std::vector<HistoryEntry> larger;
         larger.reserve(ring_.empty() ? 16 : ring_.size() * 2);
         for (size_t i = 0; i < count_; ++i) {
             larger.push_back(std::move(ring_[(first_ + i) % ring_.size()]));
@@ -34,12 +34,16 @@ void History::add(uint64_t seq, int64_t time_us, std::string_view plan_id,
         ring_.swap(larger);
         first_ = 0;
     }
-    Patch& patch = ring_[(first_ + count_) % ring_.size()];
+    HistoryEntry& patch = ring_[wrapped(first_ + count_)];
     patch.seq = seq;
     patch.time_us = time_us;
     patch.attempt = attempt;
-    patch.plan_id.assign(plan_id);
-    patch.tool_id.assign(tool_id);
+    if (!latest_origin_ || latest_origin_->tool_id != tool_id ||
+        latest_origin_->plan_id != plan_id) {
+        latest_origin_ = std::make_shared<HistoryOrigin>(
+            HistoryOrigin{std::string(plan_id), std::string(tool_id)});
+    }
+    if (patch.origin != latest_origin_) patch.origin = latest_origin_;
     patch.text.assign(text);
     bytes_ += text.size();
     ++count_;
@@ -52,13 +56,13 @@ void History::append_json(std::string& out) const {
     history.key("patches");
     out += '[';
     for (size_t i = 0; i < count_; ++i) {
-        const Patch& patch = ring_[(first_ + i) % ring_.size()];
+        const HistoryEntry& patch = ring_[(first_ + i) % ring_.size()];
         if (i > 0) out += ',';
         json::ObjectWriter writer(out);
         writer.number("seq", static_cast<int64_t>(patch.seq));
         writer.string("time", clock::to_iso8601(patch.time_us));
-        writer.string("planId", patch.plan_id);
-        writer.string("toolId", patch.tool_id);
+        writer.string("planId", patch.origin->plan_id);
+        writer.string("toolId", patch.origin->tool_id);
         writer.number("attempt", patch.attempt);
         writer.raw("patch", patch.text);
         writer.end();

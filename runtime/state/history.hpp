@@ -3,18 +3,24 @@
 // Which patches made the state what it is, who made them and when (spec 004 SessionState).
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace narratoria::state {
 
-struct Patch {
+// Who made a patch; the patches of a tool share one.
+struct HistoryOrigin {
+    std::string plan_id;
+    std::string tool_id;
+};
+
+struct HistoryEntry {
     uint64_t seq = 0;  // in the session's event stream; 0: the host's own
     int64_t time_us = 0;
     uint32_t attempt = 0;
-    std::string plan_id;
-    std::string tool_id;
+    std::shared_ptr<const HistoryOrigin> origin;
     std::string text;
 };
 
@@ -37,12 +43,16 @@ private:
     static constexpr uint64_t kMostBytes = 64u * 1024 * 1024;
 
     void drop_oldest();
+    size_t wrapped(size_t place) const {
+        return place >= ring_.size() ? place - ring_.size() : place;
+    }
 
     uint32_t limit_;
     // A ring whose texts keep their memory from one patch to the next.
-    std::vector<Patch> ring_;
+    std::vector<HistoryEntry> ring_;
     size_t first_ = 0;
     size_t count_ = 0;
+    std::shared_ptr<const HistoryOrigin> latest_origin_;
     uint64_t bytes_ = 0;
     uint64_t dropped_ = 0;
 };

@@ -45,14 +45,16 @@ struct Text {
             length = kOnHeap;
         }
     }
-    // Takes another content; a heap block of the right size is used again.
+    // Takes another content, also from a tape; a heap block of the right size is used again.
     void replace(std::string_view text) {
-        if (length == kOnHeap && text.size() == heap.size) {
+        if (length != kOnHeap) {
+            set(text);
+        } else if (text.size() == heap.size) {
             std::memcpy(heap.data, text.data(), text.size());
-            return;
+        } else {
+            release();
+            set(text);
         }
-        release();
-        set(text);
     }
     std::string_view view() const {
         if (length == kOnHeap) return {heap.data, heap.size};
@@ -128,6 +130,11 @@ struct Object {
     // The position of a key from a tape, or kNone.
     uint32_t find(std::string_view key, uint32_t hash) const;
     uint32_t slot_of(uint32_t hash) const { return hash & mask; }
+    // Whether the key is the one at a position, which may be none.
+    bool find_at(uint32_t position, std::string_view key, uint32_t hash) const {
+        return position < count && entries[position].hash == hash &&
+               entries[position].kind() != Kind::Removed && entries[position].key.equals(key);
+    }
 
     // Appends an entry whose value the caller sets; the key must not be there.
     Entry& append(std::string_view key, uint32_t hash);

@@ -13,7 +13,7 @@ namespace {
 // The bytes of a value as the tree keeps them: a string without its quotes, the rest as it is.
 std::string_view kept_text(json::Value value) {
     const json::Node& node = value.tape().nodes()[value.index()];
-    if (node.type == json::Type::String && !node.escaped) return {node.begin, node.size};
+    if (node.type <= json::Type::String && !node.escaped) return {node.begin, node.size};
     const std::string_view raw = value.raw();
     return value.is_string() ? raw.substr(1, raw.size() - 2) : raw;
 }
@@ -101,13 +101,69 @@ bool read_within(std::string_view text, std::string_view pointer, std::string& o
 
 }  // namespace
 
-// A member of the patch object that is being merged.
-struct Tree::Member {
-    uint32_t key;  // its node on the tape
-    uint32_t hash;
-    uint32_t position;  // in the target, or Object::kNone
-    bool superseded;    // a later member has the same key
-};
+Patch::Patch() : seed_(hash_seed()) {}
+
+void Patch::prepare(json::Value value) {
+    tape_ = &value.tape();
+    members_.clear();
+    first_ = add_members(value, count_);
+}
+
+// The members of one object stand side by side; those of its objects come behind them.
+uint32_t Patch::add_members(json::Value object, uint32_t& count) {
+    const json::Node* nodes = tape_->nodes();
+    const auto first = static_cast<uint32_t>(members_.size());
+    const uint32_t end = nodes[object.index()].size;
+    bool has_objects = false;
+    for (uint32_t at = object.index() + 1; at < end; at = tape_->next(at + 1)) {
+        const std::string_view key(nodes[at].begin, nodes[at].size);
+        members_.push_back({at, static_cast<uint32_t>(hash_text(key, seed_)), 0, 0, false});
+        has_objects |= nodes[at + 1].type == json::Type::Object;
+    }
+    count = static_cast<uint32_t>(members_.size()) - first;
+    settle_duplicates(first, count);
+    for (uint32_t i = first; has_objects && i < first + count; ++i) {
+        const uint32_t child = members_[i].key + 1;
+        if (nodes[child].type != json::Type::Object || members_[i].superseded) continue;
+        uint32_t child_count = 0;
+        const uint32_t child_first = add_members({tape_, child}, child_count);
+        members_[i].first = child_first;
+        members_[i].count = child_count;
+    }
+    return first;
+}
+
+void Patch::settle_duplicates(uint32_t first, uint32_t count) {
+    const json::Node* nodes = tape_->nodes();
+    auto same_key = [&](const Member& a, const Member& b) {
+        return a.hash == b.hash && std::string_view(nodes[a.key].begin, nodes[a.key].size) ==
+                                       std::string_view(nodes[b.key].begin, nodes[b.key].size);
+    };
+    Member* const members = members_.data() + first;
+    if (count <= 16) {
+        for (uint32_t i = 1; i < count; ++i) {
+            for (uint32_t j = 0; j < i; ++j) {
+                if (same_key(members[i], members[j])) members[j].superseded = true;
+            }
+        }
+        return;
+    }
+    size_t slots = 64;
+    while (slots < size_t{count} * 2) slots *= 2;
+    slots_.assign(slots, 0);
+    for (uint32_t i = 0; i < count; ++i) {
+        size_t slot = members[i].hash & (slots - 1);
+        while (slots_[slot] != 0) {
+            Member& earlier = members[slots_[slot] - 1];
+            if (same_key(earlier, members[i])) {
+                earlier.superseded = true;
+                break;
+            }
+            slot = (slot + 1) & (slots - 1);
+        }
+        slots_[slot] = i + 1;
+    }
+}
 
 Tree::Tree() : root_(new Object), seed_(hash_seed()) {}
 Tree::~Tree() { delete root_; }
@@ -129,65 +185,28 @@ void Tree::clear() {
 
 size_t Tree::size() const { return root_->live; }
 
-void Tree::merge(json::Value patch, Writer writer, const Overlap* overlap) {
+void Tree::merge(const Patch& patch, Writer writer, const Overlap* overlap) {
     overlap_ = overlap;
     oldest_ = overlap != nullptr ? overlap->oldest : UINT32_MAX;
     writer_ = writer;
     path_.clear();
-    members_.clear();
-    merge_members(root_, patch);
+    if (oldest_ != UINT32_MAX) merge_members<true>(root_, patch, patch.first_, patch.count_);
+    else merge_members<false>(root_, patch, patch.first_, patch.count_);
 }
 
-Object* Tree::merge_members(Object* target, json::Value patch) {
-    const json::Node* nodes = patch.tape().nodes();
-    const size_t first = members_.size();
-    const uint32_t end = nodes[patch.index()].size;
+template <bool kWatched>
+void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uint32_t count) {
+    const json::Node* nodes = patch.tape_->nodes();
+    const Patch::Member* const members = patch.members_.data() + first;
 
-    // Hash every key first, and fetch the slots of a large index while the others are hashed.
-    for (uint32_t at = patch.index() + 1; at < end; at = patch.tape().next(at + 1)) {
-        const std::string_view key(nodes[at].begin, nodes[at].size);
-        const auto hash = static_cast<uint32_t>(hash_text(key, seed_));
-        if (target->index != nullptr) __builtin_prefetch(&target->index[target->slot_of(hash)]);
-        members_.push_back({at, hash, Object::kNone, false});
-    }
-    const size_t last = members_.size();
-    const size_t count = last - first;
-
-    auto same_key = [&](const Member& a, const Member& b) {
-        return a.hash == b.hash && nodes[a.key].size == nodes[b.key].size &&
-               std::string_view(nodes[a.key].begin, nodes[a.key].size) ==
-                   std::string_view(nodes[b.key].begin, nodes[b.key].size);
-    };
-    if (count <= 16) {
-        for (size_t i = first; i < last; ++i) {
-            for (size_t j = i + 1; j < last; ++j) {
-                if (same_key(members_[i], members_[j])) {
-                    members_[i].superseded = true;
-                    break;
-                }
-            }
-        }
-    } else {
-        size_t slots = 64;
-        while (slots < count * 2) slots *= 2;
-        duplicates_.assign(slots, 0);
-        for (size_t i = first; i < last; ++i) {
-            size_t slot = members_[i].hash & (slots - 1);
-            while (duplicates_[slot] != 0) {
-                Member& earlier = members_[first + duplicates_[slot] - 1];
-                if (same_key(earlier, members_[i])) {
-                    earlier.superseded = true;
-                    break;
-                }
-                slot = (slot + 1) & (slots - 1);
-            }
-            duplicates_[slot] = static_cast<uint32_t>(i - first + 1);
-        }
-    }
-
+    // The entries of a large object lie anywhere in memory: ask for all of them before the first
+    // is needed.
     if (target->index != nullptr && count > 1) {
-        for (size_t i = first; i < last; ++i) {
-            const uint32_t value = target->index[target->slot_of(members_[i].hash)];
+        for (uint32_t i = 0; i < count; ++i) {
+            __builtin_prefetch(&target->index[target->slot_of(members[i].hash)]);
+        }
+        for (uint32_t i = 0; i < count; ++i) {
+            const uint32_t value = target->index[target->slot_of(members[i].hash)];
             if (value != 0 && value != Object::kGap) {
                 const char* entry = reinterpret_cast<const char*>(&target->entries[value - 1]);
                 __builtin_prefetch(entry, 1);
@@ -196,76 +215,81 @@ Object* Tree::merge_members(Object* target, json::Value patch) {
         }
     }
 
-    for (size_t i = first; i < last; ++i) {
-        const Member member = members_[i];
+    // Tools write the same keys in the same order again and again: the next entry is tried first.
+    uint32_t expected = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        const Patch::Member& member = members[i];
         if (member.superseded) continue;
         const json::Node& key_node = nodes[member.key];
         const std::string_view key(key_node.begin, key_node.size);
-        const json::Value value(&patch.tape(), member.key + 1);
-        uint32_t position = target->find(key, member.hash);
-
-        if (value.is_null()) {
-            if (position != Object::kNone) {
-                Entry& entry = target->entries[position];
-                if (oldest_ != UINT32_MAX) {
-                    if (const Object* child = child_of(entry)) {
-                        path_.push_back(key);
-                        report_below(*child);
-                        path_.pop_back();
-                    } else {
-                        report(key, entry.writer);
-                    }
-                    removals_[path_to(key)] = writer_;
-                }
-                target->remove(position);
-            }
+        const json::Type type = nodes[member.key + 1].type;
+        uint32_t position = expected;
+        if (!target->find_at(position, key, member.hash)) {
+            position = target->find(key, member.hash);
+        }
+        if (type == json::Type::Null) {
+            if (position != Object::kNone) remove(target, position, key);
             continue;
         }
-
+        if constexpr (kWatched) {
+            report_overwritten(target, position, key, type == json::Type::Object);
+        }
         if (position == Object::kNone) {
-            if (!removals_.empty() && oldest_ != UINT32_MAX) {
-                const auto removal = removals_.find(path_to(key));
-                if (removal != removals_.end()) {
-                    report(key, removal->second);
-                    removals_.erase(removal);
-                }
-            }
             target->append(key, member.hash);
             position = target->count - 1;
-        } else if (oldest_ != UINT32_MAX) {
-            const Entry& entry = target->entries[position];
-            if (const Object* child = child_of(entry)) {
-                if (!value.is_object()) {
-                    path_.push_back(key);
-                    report_below(*child);
-                    path_.pop_back();
-                }
-            } else {
-                report(key, entry.writer);
-            }
         }
+        expected = position + 1;
 
         Entry& entry = target->entries[position];
         entry.writer = writer_;
-        if (value.is_object()) {
-            Object* child = child_of(entry);
-            if (child == nullptr) {
-                Object::release_value(entry);
-                child = new Object;
-                entry.child.object = child;
-                entry.set_kind(Kind::Object);
-            }
-            path_.push_back(key);
-            merge_members(child, value);
-            path_.pop_back();
-        } else {
+        if (type != json::Type::Object) {
             if (entry.kind() == Kind::Object) Object::release_value(entry);
-            entry.value.replace(kept_text(value));
-            entry.set_kind(value.is_string() ? Kind::String : Kind::Plain);
+            entry.value.replace(kept_text({patch.tape_, member.key + 1}));
+            entry.set_kind(type == json::Type::String ? Kind::String : Kind::Plain);
+            continue;
         }
+        Object* child = child_of(entry);
+        if (child == nullptr) {
+            Object::release_value(entry);
+            child = new Object;
+            entry.child.object = child;
+            entry.set_kind(Kind::Object);
+        }
+        path_.push_back(key);
+        merge_members<kWatched>(child, patch, member.first, member.count);
+        path_.pop_back();
     }
-    members_.resize(first);
-    return target;
+}
+
+void Tree::remove(Object* target, uint32_t position, std::string_view key) {
+    if (oldest_ != UINT32_MAX) {
+        report_overwritten(target, position, key, false);
+        removals_[path_to(key)] = writer_;
+    }
+    target->remove(position);
+}
+
+// Tells whose values a write, or a removal, overwrites. Objects are merged into: what is below
+// them is told where it is written.
+void Tree::report_overwritten(const Object* target, uint32_t position, std::string_view key,
+                              bool by_object) {
+    if (position == Object::kNone) {
+        if (removals_.empty()) return;
+        const auto removal = removals_.find(path_to(key));
+        if (removal == removals_.end()) return;
+        report(key, removal->second);
+        removals_.erase(removal);
+        return;
+    }
+    const Entry& entry = target->entries[position];
+    const Object* child = child_of(entry);
+    if (child == nullptr) {
+        report(key, entry.writer);
+    } else if (!by_object) {
+        path_.push_back(key);
+        report_below(*child);
+        path_.pop_back();
+    }
 }
 
 namespace {

@@ -31,6 +31,34 @@ struct Overlap {
 
 struct Object;
 
+// A patch, made ready to be merged into any number of trees: its keys hashed, its duplicate keys
+// settled (the last one counts). Points into its tape; its memory is kept from one to the next.
+class Patch {
+public:
+    Patch();
+    // `value` is an object.
+    void prepare(json::Value value);
+
+private:
+    friend class Tree;
+    struct Member {
+        uint32_t key;    // its node on the tape; the value is the next one
+        uint32_t hash;
+        uint32_t first;  // of an object's own members, when the value is one
+        uint32_t count;
+        bool superseded; // a later member has the same key
+    };
+    uint32_t add_members(json::Value object, uint32_t& count);
+    void settle_duplicates(uint32_t first, uint32_t count);
+
+    const json::Tape* tape_ = nullptr;
+    uint32_t first_ = 0;
+    uint32_t count_ = 0;
+    uint64_t seed_;
+    std::vector<Member> members_;
+    std::vector<uint32_t> slots_;
+};
+
 class Tree {
 public:
     Tree();
@@ -38,8 +66,12 @@ public:
     Tree(Tree&& other) noexcept;
     Tree& operator=(Tree&& other) noexcept;
 
-    // Merges a patch, which is an object. Among duplicate keys of one object the last one counts.
-    void merge(json::Value patch, Writer writer = 0, const Overlap* overlap = nullptr);
+    void merge(const Patch& patch, Writer writer = 0, const Overlap* overlap = nullptr);
+    void merge(json::Value patch) {
+        Patch prepared;
+        prepared.prepare(patch);
+        merge(prepared);
+    }
 
     // Takes a document as it stands, nulls included, in place of everything there is.
     void assign(json::Value document);
@@ -60,8 +92,12 @@ public:
     void forget_removals() { removals_.clear(); }
 
 private:
-    struct Member;
-    Object* merge_members(Object* target, json::Value patch);
+    // kWatched: others may have written the same paths.
+    template <bool kWatched>
+    void merge_members(Object* target, const Patch& patch, uint32_t first, uint32_t count);
+    void remove(Object* target, uint32_t position, std::string_view key);
+    void report_overwritten(const Object* target, uint32_t position, std::string_view key,
+                            bool by_object);
     void report(std::string_view key, Writer earlier);
     void report_below(const Object& object);
     std::string path_to(std::string_view key) const;
@@ -69,9 +105,7 @@ private:
     Object* root_;
     uint64_t seed_;
 
-    // While merging: scratch that keeps its memory, and what the caller asked for.
-    std::vector<Member> members_;
-    std::vector<uint32_t> duplicates_;
+    // While merging: where it is, and what the caller asked for.
     std::vector<std::string_view> path_;
     const Overlap* overlap_ = nullptr;
     Writer oldest_ = UINT32_MAX;
