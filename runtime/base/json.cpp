@@ -121,6 +121,14 @@ public:
     }
     bool string_was_escaped() const { return decoded_ != nullptr; }
 
+    void skip_white_space() {
+        // Between the tokens of a line there mostly is none.
+        while (static_cast<unsigned char>(*at_) <= ' ' &&
+               (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) {
+            ++at_;
+        }
+    }
+
     const char* position() const { return at_; }
     bool has_fault() const { return fault_ != nullptr; }
     size_t fault_byte() const { return static_cast<size_t>(fault_ - begin_); }
@@ -174,6 +182,9 @@ private:
     bool fault_is_surrogate_ = false;
     bool fault_is_escape_ = false;
 };
+
+// Found by the reader in place of its own, which compares each byte with four others.
+inline void SkipWhitespace(TextStream& stream) { stream.skip_white_space(); }
 
 }  // namespace
 
