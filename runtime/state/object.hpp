@@ -20,12 +20,13 @@ struct Text {
     static constexpr size_t kInline = 14;
     static constexpr uint8_t kOnHeap = 0xFF;
 
+    struct __attribute__((packed)) Heap {
+        char* data;
+        uint32_t size;
+    };
     union {
         char bytes[kInline];
-        struct __attribute__((packed)) {
-            char* data;
-            uint32_t size;
-        } heap;
+        Heap heap;
     };
     uint8_t length;  // kOnHeap, or the bytes in place
     uint8_t tag;
@@ -94,13 +95,14 @@ struct Object;
 
 struct Entry {
     Text key;  // decoded
+    struct Child {
+        Object* object;
+        uint8_t unused[7];
+        uint8_t kind_byte;
+    };
     union {
         Text value;  // its tag is the Kind
-        struct {
-            Object* object;
-            uint8_t unused[7];
-            uint8_t kind_byte;
-        } child;
+        Child child;
     };
     uint32_t hash;
     uint32_t writer;
