@@ -67,10 +67,10 @@ public:
     Tree& operator=(Tree&& other) noexcept;
 
     void merge(const Patch& patch, Writer writer = 0, const Overlap* overlap = nullptr);
-    void merge(json::Value patch) {
+    void merge(json::Value patch, Writer writer = 0, const Overlap* overlap = nullptr) {
         Patch prepared;
         prepared.prepare(patch);
-        merge(prepared);
+        merge(prepared, writer, overlap);
     }
 
     // Takes a document as it stands, nulls included, in place of everything there is.
