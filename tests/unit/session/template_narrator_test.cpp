@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/template_narrator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "plan/plan.hpp"
+
+namespace {
+
+using namespace narratoria;
+using namespace std::string_literals;
+using session::TemplateNarrator;
+
+// The story that these prompts make, loaded as every story is.
+session::Story story_with(std::string_view prompts) {
+    std::string folder = testing::TempDir() + "narrator-XXXXXX";
+    if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    std::ofstream(folder + "/story.toml") << "title = \"T\"\n";
+    std::ofstream(folder + "/prompts.json", std::ios::binary) << prompts;
+    Faults faults;
+    std::optional<session::Story> story = session::load_story(folder, faults);
+    std::filesystem::remove_all(folder);
+    if (!story) throw std::runtime_error(describe_faults(faults, ""));
+    return *story;
+}
+
+struct Asked {
+    std::string prompt;
+    std::vector<std::string> disabled = {};
+    int attempt = 1;
+    std::string parent = "null";  // JSON
+};
+
+std::string request_for(const Asked& asked) {
+    std::string out;
+    json::ObjectWriter request(out);
+    request.string("schema", "narrator-request/1").string("sessionId", "s");
+    request.key("prompt");
+    json::ObjectWriter(out)
+        .string("text", asked.prompt)
+        .string("timestamp", "2026-01-24T18:30:00Z")
+        .string("sessionId", "s")
+        .end();
+    request.number("generationAttempt", asked.attempt).raw("parentPlanId", asked.parent);
+    std::string disabled = "[";
+    for (const std::string& skill : asked.disabled) {
+        if (disabled.size() > 1) disabled += ',';
+        json::append_string(disabled, skill);
+    }
+    request.raw("disabledSkills", disabled + "]").raw("previousResult", "null");
+    request.raw("planFaults", "[]").raw("state", "{}").raw("tools", "[]");
+    request.end();
+    return out;
+}
+
+// The plan of an answer; what it hands out lives as long as it does.
+class Answered {
+public:
+    Answered(const TemplateNarrator& narrator, const Asked& asked) {
+        json::Document request;
+        json::ParseError error;
+        EXPECT_TRUE(request.parse(request_for(asked), error)) << error.message;
+        text_ = narrator.answer(request.root());
+        EXPECT_TRUE(document_.parse(text_, error)) << text_ << error.message;
+        Faults faults;
+        EXPECT_TRUE(plan_.parse(text_, faults)) << describe_faults(faults, text_);
+    }
+    const std::string& text() const { return text_; }
+    json::Value root() const { return document_.root(); }
+    const plan::Plan& plan() const { return plan_; }
+    std::string narrative() const { return std::string(plan_.narrative); }
+
+private:
+    std::string text_;
+    json::Document document_;
+    plan::Plan plan_;
+};
+
+// A narrator with one pattern whose answer shows the captures.
+std::string matched(const std::string& pattern, const std::string& shown,
+                    const std::string& prompt) {
+    std::string prompts = R"({"prompts":[{"patterns":[)";
+    json::append_string(prompts, pattern);
+    prompts += R"(],"answers":[{"narrative":)";
+    json::append_string(prompts, shown);
+    prompts += R"(}]}],"unmatched":{"narrative":"unmatched"}})";
+    return Answered(TemplateNarrator(story_with(prompts)), {prompt}).narrative();
+}
+
+const char* const kTorch = R"({
+  "prompts": [
+    {"patterns": ["light the torch"], "answers": [
+      {"plan": {"narrative": "You reach for it.", "note": "{prompt}", "tools": [
+        {"toolId": "light", "toolPath": "tools/torch-lighter.py", "input": {"n": 1.50}},
+        {"toolId": "look", "toolPath": "/opt/door-examiner", "dependencies": ["light"]}]}},
+      {"plan": {"tools": [{"toolId": "look", "toolPath": "tools/door-examiner"}],
+                "disabledSkills": ["torch-lighter", "old"], "requestId": "fixed",
+                "metadata": {"generationAttempt": 9, "parentPlanId": "x", "author": "{prompt}"}}},
+      {"narrative": "It is beyond reach."}]}
+  ]
+})";
+
+// covers: 003-14.1-narrator-stub, 003-13.6-returns-plan
+TEST(TemplateNarrator, AnswersAPromptWithThePlanOfItsPattern) {
+    const TemplateNarrator narrator(story_with(kTorch));
+    const Answered answer(narrator, {"Light the torch!"});
+    ASSERT_EQ(answer.plan().tools.size(), 2u);
+    EXPECT_EQ(answer.plan().tools[0].tool_id, "light");
+    EXPECT_EQ(answer.plan().tools[0].input.raw(), R"({"n":1.50})") << "numbers stay as written";
+    EXPECT_EQ(answer.narrative(), "You reach for it.");
+    EXPECT_EQ(answer.root().find("note").text(), "Light the torch!") << "other fields are kept";
+}
+
+TEST(TemplateNarrator, MakesARequestIdEachTimeUnlessThePlanHasOne) {
+    const TemplateNarrator narrator(story_with(kTorch));
+    std::set<std::string> ids;
+    for (int i = 0; i < 10; ++i) {
+        ids.emplace(Answered(narrator, {"light the torch"}).plan().request_id);
+        ids.emplace(Answered(narrator, {"something else"}).plan().request_id);
+    }
+    EXPECT_EQ(ids.size(), 20u);
+    EXPECT_EQ(Answered(narrator, {"light the torch", {"torch-lighter"}}).plan().request_id,
+              "fixed");
+}
+
+// covers: 003-13.6-consults-disabled
+TEST(TemplateNarrator, ChoosesTheFirstAnswerWithoutADisabledSkill) {
+    const TemplateNarrator narrator(story_with(kTorch));
+    EXPECT_EQ(Answered(narrator, {"light the torch", {"other"}}).plan().tools.size(), 2u);
+    EXPECT_EQ(Answered(narrator, {"light the torch", {"torch-lighter"}}).plan().tools.size(), 1u);
+    const Answered words(narrator, {"light the torch", {"torch-lighter", "door-examiner"}});
+    EXPECT_TRUE(words.plan().tools.empty());
+    EXPECT_EQ(words.narrative(), "It is beyond reach.");
+}
+
+// covers: 003-13.6-tracks-attempt, 003-13.6-parent-plan
+TEST(TemplateNarrator, WritesDownAttemptParentAndDisabledSkills) {
+    const TemplateNarrator narrator(story_with(kTorch));
+    const Answered first(narrator, {"light the torch"});
+    EXPECT_EQ(first.root().find("metadata").raw(),
+              R"({"generationAttempt":1,"parentPlanId":null})");
+    EXPECT_EQ(first.root().find("disabledSkills").raw(), "[]");
+
+    const Answered second(narrator, {"light the torch", {"x", "torch-lighter"}, 2, R"("p\"1")"});
+    EXPECT_EQ(second.root().find("metadata").raw(),
+              R"({"author":"light the torch","generationAttempt":2,"parentPlanId":"p\"1"})");
+    EXPECT_EQ(second.root().find("disabledSkills").raw(), R"(["torch-lighter","old","x"])")
+        << "the plan's own and the request's, each once";
+
+    const Answered words(narrator, {"sing", {"x"}, 3, R"("p")"});
+    EXPECT_EQ(words.root().find("metadata").raw(),
+              R"({"generationAttempt":3,"parentPlanId":"p"})");
+    EXPECT_EQ(words.root().find("disabledSkills").raw(), R"(["x"])");
+    EXPECT_EQ(words.root().find("tools").raw(), "[]");
+}
+
+TEST(TemplateNarrator, JudgesTheSkillOfAPathThatThePromptMadeWhole) {
+    const TemplateNarrator narrator(story_with(
+        R"({"prompts":[{"patterns":["use {tool}"],"answers":[
+            {"plan":{"tools":[{"toolId":"t","toolPath":"tools/{tool}.sh"}]}},
+            {"narrative":"Not the {tool}."}]}]})"));
+    EXPECT_EQ(Answered(narrator, {"use lever"}).plan().tools[0].tool_path, "tools/lever.sh");
+    EXPECT_EQ(Answered(narrator, {"use lever", {"lever"}}).narrative(), "Not the lever.");
+}
+
+TEST(TemplateNarrator, AnswersWhatNothingMatches) {
+    const std::string prompts = R"({"prompts":[{"patterns":["a"],"answers":[{"plan":{"tools":
+        [{"toolId":"t","toolPath":"t"}]}}]}])";
+    const TemplateNarrator with(
+        story_with(prompts + R"(,"unmatched":{"narrative":"Nothing: {prompt}"}})"));
+    EXPECT_EQ(Answered(with, {" Dance?! "}).narrative(), "Nothing:  Dance?! ")
+        << "{prompt} is what was written";
+    EXPECT_EQ(Answered(with, {"a", {"t"}}).narrative(), "Nothing: a") << "no answer is left";
+
+    const TemplateNarrator without(story_with(prompts + "}"));
+    EXPECT_FALSE(Answered(without, {"Dance"}).narrative().empty());
+    EXPECT_TRUE(Answered(without, {"Dance"}).plan().tools.empty());
+
+    const TemplateNarrator plan(story_with(
+        R"({"prompts":[],"unmatched":{"plan":{"tools":[{"toolId":"t","toolPath":"t"}]}}})"));
+    EXPECT_EQ(Answered(plan, {"x"}).plan().tools.size(), 1u);
+    EXPECT_TRUE(Answered(plan, {"x", {"t"}}).plan().tools.empty());
+
+    const TemplateNarrator empty{session::Story()};
+    EXPECT_NE(Answered(empty, {"x"}).narrative().find("prompts.json"), std::string::npos);
+}
+
+TEST(TemplateNarrator, UsesTheFirstEntryThatMatches) {
+    const TemplateNarrator narrator(story_with(
+        R"({"prompts":[{"patterns":["x","take {a}"],"answers":[{"narrative":"1"}]},
+                       {"patterns":["take it","y"],"answers":[{"narrative":"2"}]}]})"));
+    EXPECT_EQ(Answered(narrator, {"take it"}).narrative(), "1");
+    EXPECT_EQ(Answered(narrator, {"y"}).narrative(), "2");
+}
+
+TEST(TemplateNarrator, PutsTextIntoStringsAsItIs) {
+    const TemplateNarrator narrator(story_with(
+        R"({"prompts":[{"patterns":["say {words}"],"answers":[{"plan":{"tools":[{"toolId":"t",
+            "toolPath":"t","input":{"{words}":["{words}","{{words}}","{prompt}/{words}"]}}]}}]}]})"));
+    const std::string said = "\"quoted\" \\ {prompt} {words} }} \n\t\x01 é🔥 \\u0041";
+    const Answered answer(narrator, {"say " + said});
+    const json::Value input = answer.plan().tools[0].input;
+    const json::Value list = input.find("{words}");
+    ASSERT_TRUE(list) << "keys are not replaced";
+    std::vector<std::string> strings;
+    for (const json::Value element : list.elements()) strings.emplace_back(element.text());
+    EXPECT_EQ(strings, (std::vector<std::string>{said, "{words}", "say " + said + "/" + said}));
+}
+
+TEST(TemplateNarrator, StandsARequestThatIsNone) {
+    const TemplateNarrator narrator(story_with(kTorch));
+    for (const char* text : {"null", "[]", "{}", R"({"prompt":1,"disabledSkills":{}})",
+                             R"({"prompt":{},"disabledSkills":[1],"generationAttempt":"x"})"}) {
+        json::Document request;
+        json::ParseError error;
+        ASSERT_TRUE(request.parse(text, error));
+        Faults faults;
+        plan::Plan plan;
+        EXPECT_TRUE(plan.parse(narrator.answer(request.root()), faults)) << text;
+    }
+}
+
+TEST(PromptPattern, MatchesTheWholePromptWhateverItsCaseSpacesAndEnd) {
+    for (const char* prompt :
+         {"light the torch", "LIGHT The Torch", "  light \t the\n\ntorch  ", "light the torch.",
+          "Light the torch?!?...", "Light the torch ! ?", "\n light the torch \r\n"}) {
+        EXPECT_EQ(matched(" Light  the\ttorch! ", "yes", prompt), "yes") << prompt;
+    }
+    for (const char* prompt : {"light the torches", "i light the torch", "light thetorch", "light",
+                               "light the, torch", ".light the torch", "lıght the torch"}) {
+        EXPECT_EQ(matched("light the torch", "yes", prompt), "unmatched") << prompt;
+    }
+    EXPECT_EQ(matched("über", "yes", "ÜBER"), "unmatched") << "only ASCII letters fold";
+    EXPECT_EQ(matched("what? now", "yes", "What?  Now?"), "yes");
+    EXPECT_EQ(matched("say {{x}} now", "yes", "say {x} now"), "yes");
+    EXPECT_EQ(matched("x", "yes", "..."), "unmatched");
+}
+
+TEST(PromptPattern, CapturesAsLittleAsItCan) {
+    struct Case {
+        std::string pattern, shown, prompt, expected;
+    };
+    const Case cases[] = {
+        {"light {thing}", "[{thing}]", "light the torch", "[the torch]"},
+        {"light {thing} please", "[{thing}]", "Light The Torch, please!", "[The Torch,]"},
+        {"{a} and {b}", "[{a}][{b}]", "x and y and z", "[x][y and z]"},
+        {"{a} and {b} and {c}", "[{a}][{b}][{c}]", "1 and 2 and 3 and 4", "[1][2][3 and 4]"},
+        {"{a} on {b} now", "[{a}][{b}]", "put x on y on z now", "[put x][y on z]"},
+        {"{a}", "[{a}]", "  Any  Thing ?! ", "[Any  Thing]"},
+        {"go {where}!", "[{where}]", "go North!!!", "[North]"},
+        {"{a}{b}", "[{a}][{b}]", "🔥é!", "[🔥][é]"},
+        {"{a}{b}c", "[{a}][{b}]", "éxyc", "[é][xy]"},
+        {"say {x} twice", "[{x}]", "SAY  Twice twice", "[Twice]"},
+        {"{x} x {y}", "[{x}][{y}]", "x x x x x", "[x][x x x]"},
+        {"a{x}a{y}a", "[{x}][{y}]", "aaaaa", "[a][a]"},
+        {"take {what} from {where}", "[{what}][{where}]", "take the KEY\nfrom  the Door",
+         "[the KEY][the Door]"},
+        {"{x}", "{{{x}}}", "a", "{a}"},
+    };
+    for (const Case& each : cases) {
+        EXPECT_EQ(matched(each.pattern, each.shown, each.prompt), each.expected)
+            << each.pattern << " / " << each.prompt;
+    }
+}
+
+TEST(PromptPattern, CapturesAtLeastOneCharacter) {
+    for (const auto& [pattern, prompt] : std::vector<std::pair<std::string, std::string>>{
+             {"light {x}", "light"},
+             {"light {x}", "light  !"},
+             {"{a} and {b}", "and b"},
+             {"{a} and {b}", "a and"},
+             {"{a} and {b}", "a and."},
+             {"a{x}a", "aa"},
+             {"{a}{b}", "x"},
+             {"{a}{b}", "é"},
+             {"{x}", ""},
+             {"{x}", " ?! "},
+             {"a{x}bb", "abb"}}) {
+        EXPECT_EQ(matched(pattern, "yes", prompt), "unmatched") << pattern << " / " << prompt;
+    }
+}
+
+// Every way of matching a pattern like this against a prompt like that would take years.
+TEST(PromptPattern, TakesNoLongerThanPromptTimesPattern) {
+    std::string pattern = "{a0}";
+    for (int i = 1; i < 60; ++i) pattern += "aa{a" + std::to_string(i) + "}";
+    const auto before = std::chrono::steady_clock::now();
+    EXPECT_EQ(matched(pattern + "b", "yes", std::string(1000000, 'a')), "unmatched");
+    EXPECT_EQ(matched(pattern + "b", "yes", std::string(1000000, 'a') + "b"), "yes");
+    const std::string almost = std::string(200, 'a') + "b";
+    EXPECT_EQ(matched("x{p}" + almost + "{q}", "yes", "x" + std::string(1000000, 'a')),
+              "unmatched");
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - before;
+    EXPECT_LT(taken.count(), 30.0);
+}
+
+TEST(PromptPattern, TakesAPromptOfAMegabyte) {
+    const std::string long_one(size_t{1} << 20, 'x');
+    EXPECT_EQ(matched("say {x}", "{x}", "say " + long_one), long_one);
+    EXPECT_EQ(matched("say {x}", "{x}", "say" + std::string(size_t{1} << 20, ' ') + "hi"), "hi");
+}
+
+}  // namespace
