@@ -80,7 +80,7 @@ std::vector<std::string> diagnostics_lines(std::string_view diagnostics, std::si
     return lines;
 }
 
-std::vector<std::string> lines_about_failure(const Result& result) {
+std::vector<std::string> lines_about_failure(const Result& result, bool told_already) {
     const json::Document document = json::read(result.json(Result::Events::kLeftOut));
     std::vector<std::string> lines;
     const json::Value* tools = json::member(document, "toolResults");
@@ -88,18 +88,22 @@ std::vector<std::string> lines_about_failure(const Result& result) {
     for (const json::Value& tool : tools->GetArray()) {
         const std::string_view state = json::text(tool, "state");
         if (state != "failed" && state != "timeout") continue;
-        std::string line = fmt::format("tool {} {}", printable(json::text(tool, "toolId")),
-                                       state == "timeout" ? "timed out" : "failed");
-        if (const std::uint64_t retries = json::count(tool, "retryCount"); retries > 0) {
-            line += fmt::format(" after {}", counted(retries + 1, "attempt"));
+        const std::string name = printable(json::text(tool, "toolId"));
+        std::vector<std::string> said =
+            diagnostics_lines(json::text(tool, "stderr"), kDiagnosticsLines);
+        if (!told_already) {
+            std::string line =
+                fmt::format("tool {} {}", name, state == "timeout" ? "timed out" : "failed");
+            if (const std::uint64_t retries = json::count(tool, "retryCount"); retries > 0) {
+                line += fmt::format(" after {}", counted(retries + 1, "attempt"));
+            }
+            const std::string_view code = json::text(tool, "errorCode");
+            if (!code.empty()) line += fmt::format(": {}", printable(code));
+            lines.push_back(fmt::format("{}: {}", line, printable(json::text(tool, "error"))));
+        } else if (!said.empty()) {
+            lines.push_back(fmt::format("{} wrote to its standard error:", name));
         }
-        const std::string_view code = json::text(tool, "errorCode");
-        if (!code.empty()) line += fmt::format(": {}", printable(code));
-        line += fmt::format(": {}", printable(json::text(tool, "error")));
-        lines.push_back(std::move(line));
-        for (std::string& said : diagnostics_lines(json::text(tool, "stderr"), kDiagnosticsLines)) {
-            lines.push_back(std::move(said));
-        }
+        lines.insert(lines.end(), said.begin(), said.end());
     }
     return lines;
 }

@@ -232,7 +232,7 @@ int run(const RunOptions& options) {
     });
 
     if (!result.success() && interruption::received() == 0) {
-        complain_lines(lines_about_failure(result));
+        complain_lines(lines_about_failure(result, !asked.quiet));
         complain("the plan failed; the result says what each tool did");
     }
     if (interruption::received() != 0) return kExitSignal + interruption::received();

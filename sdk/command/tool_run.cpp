@@ -123,7 +123,7 @@ int tool_run(const ToolRunOptions& options) {
         return kExitFailure;
     }
     if (result.success()) return kExitSuccess;
-    complain_lines(lines_about_failure(result));
+    complain_lines(lines_about_failure(result, false));
     complain("the tool failed");
     return kExitFailure;
 }

@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the command as people and scripts do: as a process, with pipes or on a terminal.
+
+Nothing here sleeps: a test waits for an event, an end of file or an exit, with a deadline.
+"""
+
+import errno
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("NARRATORIA_BUILD_DIR", SOURCE / "build" / "release")).resolve()
+NARRATORIA = BUILD / "bin" / "narratoria"
+TORCH = SOURCE / "examples" / "stories" / "torch"
+DEADLINE = 30
+
+# What differs between the terminals and locales of those who run the tests.
+UNSET = ("NO_COLOR", "TERM", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LANGUAGE", "COLUMNS", "LINES")
+
+
+def environment(**changes):
+    env = {name: value for name, value in os.environ.items() if name not in UNSET}
+    env.update(changes)
+    return env
+
+
+def default_signals():
+    """As a person's shell starts a command: nothing ignored, nothing blocked."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGTSTP):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def log(message, level="info", **fields):
+    return event("log", level=level, message=message, **({"fields": fields} if fields else {}))
+
+
+def done(ok=True, **more):
+    return event("done", ok=ok, **more)
+
+
+def patch(**changes):
+    return event("state_patch", patch=changes)
+
+
+def event(kind, /, **members):
+    return json.dumps({"version": "0", "type": kind, **members}, ensure_ascii=False)
+
+
+class Finished:
+    def __init__(self, status, out, err):
+        self.status = status
+        self.out = out
+        self.err = err
+
+    @property
+    def result(self):
+        return json.loads(self.out)
+
+    @property
+    def lines(self):
+        return self.out.splitlines()
+
+    def __repr__(self):
+        return f"exit {self.status}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+class Command:
+    def __init__(self, folder):
+        self.folder = folder
+        self.running = []
+
+    # ---------------------------------------------------------------- things to run
+
+    def tool(self, name, *output, before="", after="", exit_status=0):
+        """A shell tool that reads its input, prints these lines and exits."""
+        lines = "".join(f"{line}\n" for line in output)
+        return self.script(
+            name,
+            f"#!/bin/sh\ncat >/dev/null\n{before}\ncat <<'EVENTS'\n{lines}EVENTS\n{after}\n"
+            f"exit {exit_status}\n",
+        )
+
+    def waiting_tool(self, name="wait", on_term="exit 0"):
+        """A tool that says it is ready and then waits for its end."""
+        return self.script(
+            name,
+            "#!/bin/sh\n"
+            f"trap '{on_term}' TERM\n"
+            f"echo '{log('ready')}'\n"
+            "while :; do sleep 60 & wait $!; done\n",
+        )
+
+    def script(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755)
+        return path
+
+    def file(self, name, content):
+        path = self.folder / name
+        if isinstance(content, (dict, list)):
+            content = json.dumps(content)
+        if isinstance(content, str):
+            content = content.encode()
+        path.write_bytes(content)
+        return path
+
+    def plan(self, *tools, name="plan.json", **members):
+        """A plan of tools, which are paths, or dicts with what is special about them."""
+        described = []
+        for tool in tools:
+            one = dict(tool) if isinstance(tool, dict) else {"toolPath": str(tool)}
+            one["toolPath"] = str(one["toolPath"])
+            one.setdefault("toolId", Path(one["toolPath"]).name)
+            one.setdefault("input", {})
+            one.setdefault("retryPolicy", {"maxRetries": 0, "backoffMs": 1})
+            described.append(one)
+        return self.file(name, {"requestId": "plan-1", "tools": described, **members})
+
+    def story(self, prompts, tools=(), toml='title = "A test"\n', name="story"):
+        folder = self.folder / name
+        (folder / "tools").mkdir(parents=True, exist_ok=True)
+        (folder / "story.toml").write_text(toml)
+        document = {
+            "prompts": [{"patterns": [words], "answers": answers} for words, answers in prompts.items()],
+            "unmatched": {"narrative": "Nothing happens when you try: {prompt}"},
+        }
+        (folder / "prompts.json").write_text(json.dumps(document))
+        for tool, text in dict(tools).items():
+            self.script(f"{name}/tools/{tool}", text)
+        return folder
+
+    # ---------------------------------------------------------------- running
+
+    def __call__(self, *arguments, stdin=b"", env=None, cwd=None, **options):
+        """Runs to the end."""
+        if isinstance(stdin, str):
+            stdin = stdin.encode()
+        done = subprocess.run(
+            [NARRATORIA, *arguments],
+            input=stdin if not isinstance(stdin, int) else None,
+            stdin=stdin if isinstance(stdin, int) else None,
+            stdout=options.pop("stdout", subprocess.PIPE),
+            stderr=options.pop("stderr", subprocess.PIPE),
+            env=env or environment(),
+            cwd=cwd or self.folder,
+            timeout=DEADLINE,
+            preexec_fn=default_signals,
+            **options,
+        )
+        return Finished(
+            done.returncode,
+            (done.stdout or b"").decode("utf-8"),
+            (done.stderr or b"").decode("utf-8"),
+        )
+
+    def start(self, *arguments, **options):
+        """Starts it with its event stream at hand: see Running."""
+        running = Running(self, arguments, **options)
+        self.running.append(running)
+        return running
+
+    def on_terminal(self, *arguments, **options):
+        """Starts it on a terminal of its own: see Terminal."""
+        terminal = Terminal(self, arguments, **options)
+        self.running.append(terminal)
+        return terminal
+
+    def end(self):
+        for running in self.running:
+            running.end()
+
+
+class Running:
+    """`narratoria run` in the background; its events come through a pipe, one by one."""
+
+    def __init__(self, command, arguments, env=None):
+        reader, writer = os.pipe()
+        self.process = subprocess.Popen(
+            [NARRATORIA, *arguments, "--events", f"/dev/fd/{writer}"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=env or environment(),
+            cwd=command.folder,
+            pass_fds=(writer,),
+            preexec_fn=default_signals,
+        )
+        os.close(writer)
+        self.reader = reader
+        self.buffer = b""
+        self.records = []
+
+    def wait_for(self, wanted, deadline=DEADLINE):
+        """The first record that `wanted` accepts, of those to come."""
+        limit = time.monotonic() + deadline
+        while True:
+            while b"\n" in self.buffer:
+                line, self.buffer = self.buffer.split(b"\n", 1)
+                record = json.loads(line)
+                self.records.append(record)
+                if wanted(record):
+                    return record
+            ready, _, _ = select.select([self.reader], [], [], max(0, limit - time.monotonic()))
+            assert ready, f"not in time; until now: {self.records}"
+            piece = os.read(self.reader, 65536)
+            assert piece, f"the stream ended; until now: {self.records}\n{self.finish()}"
+            self.buffer += piece
+
+    def wait_for_log(self, message="ready"):
+        return self.wait_for(
+            lambda record: record["kind"] == "tool_event" and record["event"].get("message") == message
+        )
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def finish(self):
+        out, err = self.process.communicate(timeout=DEADLINE)
+        return Finished(self.process.returncode, out.decode(), err.decode())
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+        os.close(self.reader)
+
+
+class Terminal:
+    """The command on a terminal of its own: what it prints, as bytes and as a screen."""
+
+    def __init__(self, command, arguments, env=None, columns=80, rows=24, stdout=None,
+                 is_controlling=True):
+        ours, theirs = pty.openpty()
+        self.descriptor = ours
+        self.resize(columns, rows)
+        self.seen = b""
+        self.read_to = 0
+
+        def lead():
+            if is_controlling:
+                os.setsid()
+                fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
+            else:
+                os.setpgid(0, 0)
+            default_signals()
+
+        self.process = subprocess.Popen(
+            [NARRATORIA, *arguments],
+            stdin=theirs,
+            stdout=theirs if stdout is None else stdout,
+            stderr=theirs,
+            env=env or environment(TERM="xterm-256color"),
+            cwd=command.folder,
+            preexec_fn=lead,
+            pass_fds=(theirs,),
+        )
+        os.close(theirs)
+
+    def resize(self, columns, rows=24):
+        fcntl.ioctl(self.descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def type(self, text):
+        os.write(self.descriptor, text.encode())
+
+    def read_until(self, pattern, deadline=DEADLINE):
+        """Everything up to the first place that matches, of what is to come."""
+        limit = time.monotonic() + deadline
+        expression = re.compile(pattern.encode())
+        start = self.read_to
+        while True:
+            found = expression.search(self.seen, start)
+            if found:
+                self.read_to = found.end()
+                return self.seen[start : found.end()].decode("utf-8", "replace")
+            assert self._read(limit - time.monotonic()), (
+                f"{pattern!r} did not come; seen: {self.seen[start:]!r}"
+            )
+
+    def _read(self, seconds):
+        ready, _, _ = select.select([self.descriptor], [], [], max(0, seconds))
+        if not ready:
+            return False
+        try:
+            piece = os.read(self.descriptor, 65536)
+        except OSError as error:
+            if error.errno != errno.EIO:  # the other side is closed
+                raise
+            piece = b""
+        self.seen += piece
+        return bool(piece)
+
+    def finish(self):
+        limit = time.monotonic() + DEADLINE
+        while self._read(limit - time.monotonic()):
+            pass
+        status = self.process.wait(timeout=DEADLINE)
+        return Finished(status, self.seen.decode("utf-8", "replace"), "")
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.descriptor)
+
+
+def screen(text, columns=80):
+    """What a terminal shows in the end: the lines that are left after all cursor movements.
+
+    Knows what the live display uses (up, erase below, erase line, colours, cursor on and off); it
+    fails on anything else, so that nothing unexpected slips by.
+    """
+    lines = [""]
+    row = 0
+    column = 0
+    at = 0
+    while at < len(text):
+        escape = re.compile(r"\x1b\[([?0-9;]*)([A-Za-z])").match(text, at)
+        if escape:
+            argument, action = escape.groups()
+            if action == "A":
+                row = max(0, row - int(argument or 1))
+            elif action == "J":
+                lines[row] = lines[row][:column]
+                del lines[row + 1 :]
+            elif action == "K":
+                lines[row] = lines[row][:column]
+            else:
+                assert action in "m" or argument == "?25", f"an unexpected escape: {escape[0]!r}"
+            at = escape.end()
+            continue
+        one = text[at]
+        at += 1
+        if one == "\r":
+            column = 0
+        elif one == "\n":
+            row += 1
+            if row == len(lines):
+                lines.append("")
+        else:
+            assert one >= " ", f"an unexpected control character: {one!r}"
+            if column >= columns:
+                row, column = row + 1, 0
+                if row == len(lines):
+                    lines.append("")
+            lines[row] = lines[row][:column].ljust(column) + one + lines[row][column + 1 :]
+            column += 1
+    return [line.rstrip() for line in lines]

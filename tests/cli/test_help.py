@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Help, version, misuse, and how quickly the command starts."""
+
+import pytest
+
+from harness import environment
+
+COMMANDS = [
+    [], ["play"], ["run"], ["tool"], ["tool", "run"], ["tool", "check"], ["validate"],
+    ["validate", "event"], ["validate", "plan"], ["validate", "result"], ["validate", "story"],
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_command_has_help_with_an_example(command, words):
+    for flag in ("--help", "-h"):
+        ran = command(*words, flag)
+        assert ran.status == 0, ran
+        assert ran.err == ""
+        assert "Example:\n  " in ran.out
+        assert "narratoria " + " ".join(words) in ran.out
+
+
+def test_help_has_no_escapes_and_needs_no_home(command):
+    ran = command("run", "--help", env=environment(TERM="xterm", HOME="/no/such"))
+    assert "\x1b" not in ran.out
+
+
+def test_version_names_the_library(command):
+    ran = command("--version")
+    assert ran.status == 0, ran
+    assert ran.out.startswith("narratoria 0.")
+
+
+@pytest.mark.parametrize("words", [[], ["sing"], ["tool"], ["tool", "sing"]], ids=" ".join)
+def test_misuse_exits_with_2_and_points_at_the_help(command, words):
+    ran = command(*words)
+    assert ran.status == 2, ran
+    assert ran.out == ""
+    assert "--help" in ran.err

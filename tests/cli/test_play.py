@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""narratoria play: a session in the terminal."""
+
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from harness import NARRATORIA, TORCH, done, environment, event, log, screen
+
+PROMPT_SIGN = r"›\x1b\[0m "
+NARRATIVE = "You reach for the torch on the wall."
+
+
+def said(*lines):
+    """A shell tool that writes these lines."""
+    text = "".join(f"{line}\n" for line in lines)
+    return f"#!/bin/sh\ncat >/dev/null\ncat <<'EVENTS'\n{text}EVENTS\n"
+
+
+def plan(*tools, **members):
+    return {"plan": {"tools": [
+        {"toolId": tool, "toolPath": f"tools/{tool}", "retryPolicy": {"maxRetries": 0, "backoffMs": 1}}
+        for tool in tools], **members}}
+
+
+# ---------------------------------------------------------------- with prompts
+
+
+# covers: 003-14.1-player-input, 003-14.2-torch-lighter, 003-14.1-tool-invocation
+def test_lighting_the_torch_tells_the_story_and_shows_the_picture(command):
+    ran = command("play", "--story", TORCH, "I light the torch")
+    assert ran.status == 0, ran
+    assert NARRATIVE in ran.out
+    assert "✓ Torch lit. (light1, " in ran.out
+    path = re.search(r"◆ (/\S+\.png) \(image", ran.out)[1]
+    with open(path, "rb") as picture:
+        assert picture.read(8) == b"\x89PNG\r\n\x1a\n"
+
+
+# covers: 003-14.2-two-tools, 003-14.2-door-examiner, 000-4.4-choice-display, 003-14.1-ui-events
+def test_examining_the_door_lists_the_choices(command):
+    ran = command("play", "--story", TORCH, "I light the torch and examine the door")
+    assert ran.status == 0, ran
+    assert ran.out.index(NARRATIVE) < ran.out.index("Torch lit.") < ran.out.index("Door examined.")
+    assert "    1. Open\n    2. Leave\n" in ran.out
+
+
+# covers: 003-14.3-replan, 003-13.6-returns-plan
+def test_a_prompt_that_fails_is_planned_anew_and_succeeds(command):
+    ran = command("play", "--story", TORCH, "I pull the lever")
+    assert ran.status == 0, ran
+    first = ran.out.index("You close both hands around the lever and pull.")
+    failed = ran.out.index("! LEVER_STUCK: The lever is rusted fast.")
+    second = ran.out.index("The lever is rusted fast. You examine the mysterious door instead.")
+    assert first < failed < second < ran.out.index("✓ Door examined.")
+
+
+# covers: 003-13.6-fallback
+def test_a_prompt_for_which_five_plans_fail_ends_in_the_fallback_and_exits_with_1(command):
+    tools = [f"broken{number}" for number in range(6)]
+    story = command.story(
+        {"go": [plan(tool) for tool in tools], "rest": [{"narrative": "You rest."}]},
+        {tool: said(done(ok=False, summary="No.")) for tool in tools},
+        'title = "T"\n[fallback]\ntemplates = ["Nothing comes of {prompt}."]\n')
+    ran = command("play", "--story", story, "go", "rest")
+    assert ran.status == 1, ran
+    assert "Nothing comes of go." in ran.out
+    assert "broken4" in ran.out and "broken5" not in ran.out
+    assert "You rest." in ran.out
+
+
+def test_several_prompts_are_one_session(command):
+    story = command.story(
+        {"one": [plan("count")], "two": [plan("count")]},
+        {"count": said(event("state_patch", patch={"n": 1}), done(summary="Counted."))})
+    ran = command("play", "--story", story, "one", "two", "something else")
+    assert ran.status == 0, ran
+    assert ran.out.count("✓ Counted.") == 2
+    assert "Nothing happens when you try: something else" in ran.out
+
+
+# covers: 000-4.4-choice-next-prompt
+def test_a_number_among_the_prompts_selects_the_choice(command):
+    ran = command("play", "--story", TORCH, "I examine the door", "1")
+    assert ran.status == 0, ran
+    assert "The runes flare and the door swings inward." in ran.out
+
+
+# covers: 000-4.4-placeholder, 000-8-unknown-ui-event
+def test_an_unsupported_ui_event_is_a_placeholder_with_name_and_payload(command):
+    story = command.story(
+        {"go": [plan("quake")]},
+        {"quake": said(event("ui_event", event="shake_screen", payload={"strength": 3}), done())})
+    ran = command("play", "--story", story, "go")
+    assert '□ shake_screen {"strength":3} (this terminal cannot show it)' in ran.out
+
+
+# covers: 000-4.4-choice-payload
+def test_choices_that_are_no_list_of_texts_are_a_placeholder(command):
+    story = command.story(
+        {"go": [plan("ask")]},
+        {"ask": said(event("ui_event", event="narrative_choice", payload={"choices": [1]}), done())})
+    ran = command("play", "--story", story, "go")
+    assert '□ narrative_choice {"choices":[1]}' in ran.out
+    assert "1. " not in ran.out
+
+
+# covers: 000-4.3-placeholder, 000-8-unknown-media-type
+def test_an_asset_of_an_unknown_kind_is_shown_with_its_details(command):
+    file = command.file("model.xyz", "x")
+    story = command.story(
+        {"go": [plan("make")]},
+        {"make": said(event("asset", assetId="m1", kind="hologram", mediaType="model/x-unheard-of",
+                            path=str(file)), done())})
+    ran = command("play", "--story", story, "go")
+    assert f"◆ {file} (hologram m1, model/x-unheard-of)" in ran.out
+
+
+def test_an_asset_that_was_refused_is_not_shown_as_one(command):
+    story = command.story(
+        {"go": [plan("make")]},
+        {"make": said(event("asset", assetId="m1", kind="image", mediaType="image/png",
+                            path="/no/such/file"), done())})
+    ran = command("play", "--story", story, "go")
+    assert "◆" not in ran.out
+    assert "! m1 was not taken: " in ran.out
+
+
+def test_text_of_the_story_cannot_move_the_cursor(command):
+    story = command.story({"go": [{"narrative": "One\u001b[2J\nTwo"}]})
+    ran = command("play", "--story", story, "go")
+    assert "  One\\x1B[2J\n  Two\n" in ran.out
+
+
+def test_long_narrative_is_wrapped_between_words(command):
+    story = command.story({"go": [{"narrative": "word " * 100}]})
+    lines = [line for line in command("play", "--story", story, "go").out.splitlines() if "word" in line]
+    assert len(lines) > 4
+    assert all(len(line) <= 76 and not line.endswith(" ") for line in lines)
+
+
+# ---------------------------------------------------------------- line by line
+
+
+def test_prompts_are_read_line_by_line_until_the_end(command):
+    ran = command("play", "--story", TORCH, stdin="I light the torch\n\n  \nopen")
+    assert ran.status == 0, ran
+    assert NARRATIVE in ran.out and "The runes flare" in ran.out
+    assert "›" not in ran.out
+
+
+# covers: 000-4.4-narrative-choice
+def test_a_choice_is_selected_by_its_number(command):
+    ran = command("play", "--story", TORCH, stdin="examine the door\n2\n")
+    assert "You turn your back on the door." in ran.out
+
+
+def test_a_number_without_choices_is_a_prompt(command):
+    story = command.story({"7": [{"narrative": "Seven it is."}]})
+    assert "Seven it is." in command("play", "--story", story, stdin="7\n").out
+
+
+def test_closed_standard_input_is_the_end(command):
+    ran = subprocess.run(
+        ["/bin/sh", "-c", '"$0" play --story "$1" <&-', NARRATORIA, TORCH],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), timeout=30)
+    assert ran.returncode == 0, ran
+    assert ran.stderr == b""
+
+
+def test_a_prompt_that_is_no_utf_8_is_told_and_the_game_goes_on(command):
+    ran = command("play", "--story", TORCH, stdin=b"\xff\xfe\nopen\n")
+    assert ran.status == 0, ran
+    assert "The runes flare" in ran.out
+
+
+# ---------------------------------------------------------------- the story
+
+
+def test_the_story_of_the_working_folder_is_the_default(command):
+    story = command.story({"go": [{"narrative": "Gone."}]})
+    assert "Gone." in command("play", "go", cwd=story).out
+
+
+def test_the_title_stands_above_the_first_turn(command):
+    ran = command("play", "--story", TORCH, "open")
+    assert ran.out.startswith("  The Torch and the Door\n  ──────────────────────\n\n  The runes flare")
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["go"], "no story.toml in the working folder"),
+        (["--story", "missing", "go"], "missing"),
+        (["--story", "story/story.toml", "go"], "name the story's folder"),
+        (["--story", "story", ""], "a prompt is empty"),
+        (["--story", "story", "--narrator", "oracle", "go"], '"oracle"; there is: template'),
+    ],
+)
+def test_misuse_is_refused_with_what_to_do(command, arguments, said):
+    command.story({"go": [{"narrative": "Gone."}]})
+    ran = command("play", *arguments)
+    assert ran.status == 2, ran
+    assert ran.out == ""
+    assert said in ran.err
+
+
+def test_a_story_with_faults_is_refused_with_file_and_line(command):
+    command.story({"go": [{"narrative": "Gone."}]}, toml='title = "T"\n[times]\ntry_mss = 3\n')
+    ran = command("play", "--story", "story", "go")
+    assert ran.status == 2, ran
+    assert re.search(r"story\.toml:3(:\d+)?: .*try_mss", ran.err), ran
+    assert ran.out == ""
+
+
+def test_the_template_narrator_may_be_named(command):
+    story = command.story({"go": [{"narrative": "Gone."}]})
+    assert command("play", "--story", story, "--narrator", "template", "go").status == 0
+
+
+# ---------------------------------------------------------------- on a terminal
+
+
+def test_on_a_terminal_the_player_is_asked_and_ctrl_d_ends_the_game(command):
+    terminal = command.on_terminal("play", "--story", TORCH)
+    terminal.read_until(PROMPT_SIGN)
+    terminal.type("examine the door\n")
+    terminal.read_until("Leave")
+    terminal.read_until(PROMPT_SIGN)
+    terminal.type("3\n")
+    terminal.read_until("There are the choices 1 to 2")
+    terminal.read_until(PROMPT_SIGN)
+    terminal.type("1\n")
+    terminal.read_until("The runes flare")
+    terminal.read_until(PROMPT_SIGN)
+    terminal.type("\x04")
+    assert terminal.finish().status == 0
+
+
+# covers: 003-13.3-narrative
+def test_the_narrative_is_shown_before_the_tools_have_ended(command):
+    story = command.story(
+        {"go": [plan("slow", narrative="You wait for something.")]},
+        {"slow": f"#!/bin/sh\ncat >/dev/null\necho '{log('listening', progress=0.25)}'\n"
+                 f"read line < go\necho '{done(summary='It came.')}'\n"})
+    os.mkfifo(command.folder / "go")
+    terminal = command.on_terminal("play", "--story", story, "go")
+    terminal.read_until("You wait for something.")
+    assert " 25%" in terminal.read_until("listening")
+    with open(command.folder / "go", "w") as pipe:
+        pipe.write("on\n")
+    ran = terminal.finish()
+    assert ran.status == 0, ran
+    shown = [line for line in screen(ran.out) if line]
+    assert [line.strip() for line in shown][-2:] == [
+        "You wait for something.", shown[-1].strip()]
+    assert "✓ It came. (slow, " in shown[-1]
+
+
+def test_ctrl_c_takes_back_a_turn_and_leaves_at_the_prompt(command):
+    story = command.story(
+        {"wait": [plan("wait")], "go": [{"narrative": "Gone."}]},
+        {"wait": f"#!/bin/sh\ntrap 'exit 0' TERM\necho '{log('ready')}'\n"
+                 "while :; do sleep 60 & wait $!; done\n"})
+    terminal = command.on_terminal("play", "--story", story)
+    terminal.read_until(PROMPT_SIGN)
+    terminal.type("wait\n")
+    terminal.read_until("ready")
+    terminal.type("\x03")
+    terminal.read_until("the turn was cancelled")
+    terminal.read_until(PROMPT_SIGN)
+    terminal.type("go\n")
+    terminal.read_until("Gone.")
+    terminal.read_until(PROMPT_SIGN)
+    terminal.type("\x03")
+    assert terminal.finish().status == 130
+
+
+def test_ctrl_c_with_given_prompts_ends_the_command_with_130(command):
+    story = command.story(
+        {"wait": [plan("wait")], "go": [{"narrative": "Gone."}]},
+        {"wait": "#!/bin/sh\ntrap 'exit 0' TERM\necho here > \"$PWD/there\"\n"
+                 "while :; do sleep 60 & wait $!; done\n"})
+    os.mkfifo(command.folder / "there")
+    process = subprocess.Popen(
+        [NARRATORIA, "play", "--story", story, "wait", "go"], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, env=environment(), cwd=command.folder)
+    with open(command.folder / "there") as there:
+        there.read()
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"Gone." not in out

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The live display of narratoria run, on a terminal."""
+
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from harness import done, environment, log, screen
+
+SPINNER = "[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]"
+
+
+def gated(command, *steps, name="light"):
+    """A tool that writes one step and waits for a line through its pipe."""
+    body = "".join(f"printf '%s\\n' '{step}'\nread line <&3\n" for step in steps)
+    os.mkfifo(command.folder / f"go-{name}")
+    return command.script(
+        name,
+        f"#!/bin/sh\ncat >/dev/null\nexec 3<>go-{name}\n{body}echo '{done(summary='Torch lit.')}'\n")
+
+
+def go(command, name="light"):
+    with open(command.folder / f"go-{name}", "w") as pipe:
+        pipe.write("on\n")
+
+
+# covers: 000-4.1-log-is-shown, 004-status-live
+def test_a_running_tool_has_a_line_with_its_last_log_and_a_bar(command):
+    plan = command.plan(gated(command, log("half way", progress=0.5)))
+    terminal = command.on_terminal("run", plan, stdout=subprocess.DEVNULL)
+    shown = terminal.read_until("half way")
+    assert re.search(SPINNER, shown)
+    assert "light" in shown and " 50%" in shown and "██████" in shown
+    go(command)
+    ran = terminal.finish()
+    assert ran.status == 0, ran
+
+
+def test_a_finished_tool_leaves_one_line_and_the_terminal_is_as_before(command):
+    plan = command.plan(gated(command, log("half way")))
+    terminal = command.on_terminal("run", plan, stdout=subprocess.DEVNULL)
+    terminal.read_until("half way")
+    go(command)
+    ran = terminal.finish()
+    left = [line for line in screen(ran.out) if line]
+    assert len(left) == 1, left
+    assert re.fullmatch(r"✓ light in [0-9.]+ s: Torch lit\.", left[0])
+    # The cursor was hidden while lines were redrawn, and shown again.
+    assert ran.out.rindex("\x1b[?25h") > ran.out.rindex("\x1b[?25l")
+
+
+def test_a_log_message_is_cut_to_the_width_of_the_terminal(command):
+    plan = command.plan(gated(command, log("漢字" * 100)))
+    terminal = command.on_terminal("run", plan, stdout=subprocess.DEVNULL, columns=60)
+    terminal.read_until("…")
+    go(command)
+    ran = terminal.finish()
+    lines = [line for line in re.split(r"[\r\n]+", ran.out) if "漢" in line]
+    assert lines
+    for line in lines:
+        plain = re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "", line)
+        wide = sum(2 if one in "漢字" else 1 for one in plain)
+        assert wide < 60, plain
+
+
+def test_a_resized_window_is_respected_at_the_next_drawing(command):
+    plan = command.plan(gated(command, log("x" * 200)))
+    terminal = command.on_terminal("run", plan, stdout=subprocess.DEVNULL, columns=100)
+    terminal.read_until("x{50}…")
+    terminal.resize(40)
+    # The old line now takes three rows: the next drawing goes up as many.
+    drawn = terminal.read_until(r"(?s)\x1b\[3A\x1b\[J.*?…")
+    plain = re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "", drawn[drawn.rindex("\x1b[J") :])
+    assert len(plain.strip()) < 40
+    go(command)
+    assert terminal.finish().status == 0
+
+
+def test_control_characters_do_not_reach_the_live_display(command):
+    plan = command.plan(gated(command, log("evil \x1b[2J \r\n bell \x07")))
+    terminal = command.on_terminal("run", plan, stdout=subprocess.DEVNULL, columns=120)
+    assert r"evil \x1B[2J \r\n bell \x07" in terminal.read_until(r"bell \\x07")
+    go(command)
+    ran = terminal.finish()
+    assert "\x1b[2J" not in ran.out and "\x07" not in ran.out
+
+
+def test_more_tools_than_rows_are_counted(command):
+    tools = [gated(command, log("here"), name=f"tool{number}") for number in range(8)]
+    plan = command.plan(*[{"toolPath": tool, "async": True} for tool in tools], parallel=True)
+    terminal = command.on_terminal(
+        "run", plan, "--jobs", "8", stdout=subprocess.DEVNULL, rows=6)
+    terminal.read_until("… and 5 more")
+    for tool in tools:
+        go(command, tool.name)
+    ran = terminal.finish()
+    assert ran.status == 0, ran
+    assert sum(line.startswith("✓ tool") for line in screen(ran.out)) == 8
+
+
+def test_no_color_keeps_the_live_display_and_leaves_out_the_colours(command):
+    plan = command.plan(gated(command, log("half way", progress=0.5)))
+    terminal = command.on_terminal(
+        "run", plan, stdout=subprocess.DEVNULL,
+        env=environment(TERM="xterm-256color", NO_COLOR="1"))
+    terminal.read_until("half way")
+    go(command)
+    ran = terminal.finish()
+    assert not re.search(r"\x1b\[[0-9;]*m", ran.out)
+    assert "\x1b[" in ran.out
+
+
+def test_colours_are_there_without_no_color(command):
+    terminal = command.on_terminal(
+        "run", command.plan(command.tool("light", done())), stdout=subprocess.DEVNULL,
+        env=environment(TERM="xterm-256color", NO_COLOR=""))
+    assert "\x1b[32m✓\x1b[0m" in terminal.finish().out
+
+
+@pytest.mark.parametrize("variables", [{"TERM": "dumb"}, {}], ids=["dumb", "no TERM"])
+def test_a_terminal_that_knows_no_cursor_gets_plain_lines(command, variables):
+    plan = command.plan(command.tool("light", done()))
+    terminal = command.on_terminal(
+        "run", plan, stdout=subprocess.DEVNULL, env=environment(**variables))
+    ran = terminal.finish()
+    assert "\x1b" not in ran.out
+    assert ran.out.startswith("started light (")
+
+
+def test_the_result_on_the_terminal_comes_after_the_display(command):
+    plan = command.plan(gated(command, log("half way")))
+    terminal = command.on_terminal("run", plan)
+    terminal.read_until("half way")
+    go(command)
+    ran = terminal.finish()
+    text = "\n".join(screen(ran.out, columns=100_000))
+    assert text.index("✓ light") < text.index('{"planId"')
+
+
+def test_ctrl_c_typed_on_the_terminal_cancels_and_restores_it(command):
+    terminal = command.on_terminal(
+        "run", command.plan(command.waiting_tool()), stdout=subprocess.DEVNULL)
+    terminal.read_until("ready")
+    terminal.type("\x03")
+    ran = terminal.finish()
+    assert ran.status == 130, ran
+    assert ran.out.rindex("\x1b[?25h") > ran.out.rindex("\x1b[?25l")
+
+
+def test_a_second_ctrl_c_restores_the_cursor_too(command):
+    plan = command.plan(command.waiting_tool(on_term=":"))
+    terminal = command.on_terminal("run", plan, "--grace-ms", "0", stdout=subprocess.DEVNULL)
+    terminal.read_until("ready")
+    terminal.type("\x03")
+    terminal.read_until("failed")
+    terminal.type("\x03")
+    ran = terminal.finish()
+    assert ran.status == 130, ran
+    assert ran.out.rindex("\x1b[?25h") > ran.out.rindex("\x1b[?25l")
+
+
+def test_a_stopped_command_shows_the_cursor_and_draws_again_when_it_goes_on(command):
+    plan = command.plan(command.waiting_tool())
+    # With the terminal as its own it would lead an orphaned process group, which is never stopped.
+    terminal = command.on_terminal("run", plan, stdout=subprocess.DEVNULL, is_controlling=False)
+    terminal.read_until("ready")
+    terminal.signal(signal.SIGTSTP)
+    terminal.read_until(r"\x1b\[\?25h")
+    _, status = os.waitpid(terminal.process.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status)
+    terminal.signal(signal.SIGCONT)
+    terminal.read_until("ready")
+    terminal.signal(signal.SIGINT)
+    assert terminal.finish().status == 130
+
+
+def test_it_is_drawn_at_most_20_times_a_second(command):
+    """A thousand logs at once are a few drawings, not a thousand."""
+    logs = "".join(f"{log(f'line {number}')}\n" for number in range(1000))
+    tool = command.script(
+        "chatty", f"#!/bin/sh\ncat >/dev/null\ncat <<'EVENTS'\n{logs}EVENTS\necho '{done()}'\n")
+    terminal = command.on_terminal("run", command.plan(tool), stdout=subprocess.DEVNULL)
+    ran = terminal.finish()
+    seconds = float(re.search(r"✓ chatty in ([0-9.]+) s", "\n".join(screen(
+        re.sub(r"\x1b\[[0-9;]*m", "", ran.out))))[1])
+    assert ran.out.count("\x1b[J") <= seconds * 20 + 3

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""narratoria run: exit status, what goes where, and what is refused."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from harness import NARRATORIA, TORCH, default_signals, done, environment, event, log, patch
+
+
+# covers: 003-13.5-result, 003-13.5-plan-id
+def test_a_plan_that_succeeds_exits_with_0_and_prints_its_result_on_standard_output(command):
+    tool = command.tool("light", patch(torch={"lit": True}), done(summary="Torch lit."))
+    ran = command("run", command.plan(tool))
+    assert ran.status == 0, ran
+    assert ran.result["planId"] == "plan-1"
+    assert ran.result["success"] is True
+    assert ran.result["toolResults"][0]["output"] == {"torch": {"lit": True}}
+    assert ran.out.endswith("}\n") and ran.out.count("\n") == 1
+
+
+def test_a_plan_that_fails_exits_with_1_and_prints_its_result_all_the_same(command):
+    ran = command("run", command.plan(command.tool("break", done(ok=False, summary="It broke."))))
+    assert ran.status == 1, ran
+    assert ran.result["success"] is False
+    assert ran.result["failedTools"] == ["break"]
+    assert "break" in ran.err and "failed" in ran.err
+
+
+def test_what_a_failed_tool_wrote_to_standard_error_is_shown(command):
+    tool = command.tool("break", done(ok=False), before="echo 'no such door' >&2")
+    assert "  | no such door\n" in command("run", command.plan(tool)).err
+
+
+# covers: 003-13.4.6-optional-logged
+def test_a_failed_tool_that_is_not_required_is_told_and_the_plan_succeeds(command):
+    tool = command.tool("maybe", done(ok=False, summary="Not today."))
+    ran = command("run", command.plan({"toolPath": tool, "required": False}))
+    assert ran.status == 0, ran
+    assert "failed maybe" in ran.err
+
+
+def test_a_narrative_only_plan_succeeds(command):
+    ran = command("run", command.plan(narrative="Nothing moves."))
+    assert ran.status == 0, ran
+    assert ran.result["narrative"] == "Nothing moves."
+
+
+# covers: 003-14.3-sample-plan
+def test_the_sample_plan_of_the_specification_runs_with_the_example_tools(command):
+    ran = command("run", TORCH / "sample-plan.json", "--quiet")
+    assert ran.status == 0, ran
+    assert [tool["state"] for tool in ran.result["toolResults"]] == ["completed", "completed"]
+    assert ran.err == ""
+
+
+def test_tool_paths_are_relative_to_the_folder_of_the_plan_file(command):
+    (command.folder / "deep").mkdir()
+    command.tool("deep/light", done())
+    command.file("deep/plan.json", {"requestId": "p", "tools": [{"toolId": "a", "toolPath": "light"}]})
+    assert command("run", "deep/plan.json").status == 0
+    assert command("run", "plan.json", cwd=command.folder / "deep").status == 0
+
+
+def test_a_plan_from_standard_input_resolves_in_the_working_folder(command):
+    command.tool("light", done())
+    plan = json.dumps({"requestId": "p", "tools": [{"toolId": "a", "toolPath": "light"}]})
+    ran = command("run", "-", stdin=plan)
+    assert ran.status == 0, ran
+    assert ran.result["success"] is True
+
+
+def test_a_plan_through_a_named_pipe_is_read_like_standard_input(command):
+    command.tool("light", done())
+    reader, writer = os.pipe()
+    os.write(writer, json.dumps({"requestId": "p", "tools": [{"toolId": "a", "toolPath": "light"}]}).encode())
+    os.close(writer)
+    ran = command("run", f"/dev/fd/{reader}", pass_fds=(reader,))
+    os.close(reader)
+    assert ran.status == 0, ran
+
+
+def test_progress_goes_to_standard_error_in_plain_lines(command):
+    tool = command.tool("light", log("look out", level="warn"), done(summary="Torch lit."))
+    ran = command("run", command.plan(tool), env=environment(TERM="xterm-256color"))
+    assert "\x1b" not in ran.err and "\r" not in ran.err
+    started, warned, completed = ran.err.splitlines()
+    assert started.startswith("started light (")
+    assert warned == "light: warning: look out"
+    assert completed.startswith("completed light in ") and completed.endswith(": Torch lit.")
+
+
+# covers: 000-4.5-surface, 003-13.4.7-error
+def test_errors_that_a_tool_reports_are_shown_with_their_tool(command):
+    tool = command.tool(
+        "light", event("error", errorCode="WET", errorMessage="The torch is wet."), done(ok=False))
+    ran = command("run", command.plan(tool))
+    assert "light: error: WET: The torch is wet.\n" in ran.err
+
+
+def test_retries_are_shown_with_the_reason(command):
+    tool = command.tool("light", exit_status=3)
+    plan = command.plan({"toolPath": tool, "retryPolicy": {"maxRetries": 1, "backoffMs": 1}})
+    ran = command("run", plan)
+    assert "again light: attempt 2, after: " in ran.err
+    assert ran.result["toolResults"][0]["retryCount"] == 1
+
+
+def test_quiet_leaves_nothing_but_errors(command):
+    good = command.plan(command.tool("light", log("hot", level="warn"), done()), name="good.json")
+    assert command("run", good, "--quiet").err == ""
+    bad = command.plan(command.tool("break", done(ok=False)), name="bad.json")
+    ran = command("run", bad, "--quiet")
+    assert "tool break failed" in ran.err
+    assert "started" not in ran.err
+
+
+def test_control_characters_of_a_tool_cannot_reach_the_terminal(command):
+    tool = command.tool("evil", log("\x1b[2J\x07 owned \u202e", level="warn"), done())
+    ran = command("run", command.plan(tool))
+    assert r"evil: warning: \x1B[2J\x07 owned \u{202E}" in ran.err
+
+
+# ---------------------------------------------------------------- refused
+
+
+def faults_of(ran):
+    assert ran.status == 2, ran
+    assert ran.out == ""
+    return ran.err.splitlines()[:-1]
+
+
+def test_every_fault_of_a_plan_is_listed_with_file_line_column_and_pointer(command):
+    plan = command.file(
+        "plan.json",
+        '{"requestId": "",\n "tools": [\n  {"toolId": "a", "toolPath": ""},\n'
+        '  {"toolId": "a", "toolPath": "x", "dependencies": ["b"]}\n ]}\n',
+    )
+    ran = command("run", "plan.json")
+    lines = faults_of(ran)
+    assert len(lines) == 4, ran
+    for line, start in zip(
+        lines, ["plan.json:1:", "plan.json:3:", "plan.json:4:", "plan.json:4:"]
+    ):
+        assert line.startswith(start), ran
+        assert line.endswith("]")
+    for pointer in ("/requestId", "/tools/0/toolPath", "/tools/1/toolId", "/tools/1/dependencies/0"):
+        assert any(f": {pointer}: " in line for line in lines), ran
+    assert "nothing was run" in ran.err
+    assert plan.exists()
+
+
+# covers: 003-13.4.1-detect-cycles
+def test_a_cycle_is_spelled_out_before_anything_runs(command):
+    tool = command.tool("touch", done(), before='touch "$PWD/it-ran"')
+    plan = command.plan(
+        {"toolId": "a", "toolPath": tool, "dependencies": ["b"]},
+        {"toolId": "b", "toolPath": tool, "dependencies": ["a"]},
+    )
+    lines = faults_of(command("run", plan))
+    assert any("a → b → a" in line for line in lines), lines
+    assert not (command.folder / "it-ran").exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b"null", b"\xff", b'{"requestId":"p","tools":[]} trailing', b"[" * 100_000,
+     b'{"requestId":"\\ud800","tools":[]}', b'\xef\xbb\xbf{"requestId":"p","tools":[]}'],
+    ids=["empty", "half", "array", "null", "no UTF-8", "trailing", "deep", "surrogate", "BOM"],
+)
+def test_a_plan_that_is_no_document_is_refused_with_its_place(command, content):
+    command.file("plan.json", content)
+    lines = faults_of(command("run", "plan.json"))
+    assert len(lines) == 1
+    assert lines[0].startswith("plan.json:1:"), lines
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        ([], "PLAN is required"),
+        (["missing.json"], "missing.json"),
+        (["."], "folder"),
+        (["plan.json", "--jobs", "0"], "--jobs"),
+        (["plan.json", "--jobs", "4097"], "--jobs"),
+        (["plan.json", "--jobs", "two"], "--jobs"),
+        (["plan.json", "--no-such-option"], "--no-such-option"),
+        (["plan.json", "another.json"], "another.json"),
+        (["plan.json", "--events", "-"], "standard output"),
+        (["plan.json", "--trace", "-"], "standard output"),
+        (["plan.json", "--state", "-"], "--state"),
+        (["plan.json", "--state", "same", "--result", "./same"], "same"),
+    ],
+)
+def test_misuse_is_refused_with_what_to_do(command, arguments, said):
+    command.plan(command.tool("light", done(), before='touch "$PWD/it-ran"'))
+    ran = command("run", *arguments)
+    assert ran.status == 2, ran
+    assert ran.out == ""
+    assert ran.err.startswith("narratoria run: ") and said in ran.err
+    assert not (command.folder / "it-ran").exists()
+
+
+def test_jobs_bounds_the_tools_at_once(command):
+    # Each waits until the other is there: with one slot they would wait for ever.
+    script = (
+        "#!/bin/sh\ncat >/dev/null\nmkdir \"here-$$\"\n"
+        "while [ \"$(ls -d here-* | wc -l)\" -lt 2 ]; do sleep 0.01; done\n"
+        f"echo '{done()}'\n"
+    )
+    one, two = command.script("one", script), command.script("two", script)
+    plan = command.plan(
+        {"toolPath": one, "async": True}, {"toolPath": two, "async": True}, parallel=True)
+    assert command("run", plan, "--jobs", "2").status == 0
+
+
+def test_a_time_given_on_the_command_line_ends_a_tool(command):
+    plan = command.plan(command.waiting_tool())
+    ran = command("run", plan, "--try-ms", "100")
+    assert ran.status == 1, ran
+    assert ran.result["toolResults"][0]["state"] == "timeout"
+    ran = command("run", plan, "--plan-ms", "100")
+    assert ran.result["toolResults"][0]["state"] == "timeout"
+
+
+# ---------------------------------------------------------------- the streams of the process
+
+
+def test_diagnostics_are_utf_8_in_every_locale(command):
+    command.file("plän.json", "[")
+    for locale in ("C", "POSIX", "en_US.ISO-8859-1", "no_SUCH"):
+        ran = command("run", "plän.json", env=environment(LANG=locale, LC_ALL=locale))
+        assert ran.err.startswith("plän.json:1:"), ran
+
+
+def test_file_names_are_bytes(command):
+    command.tool("light", done())
+    folder = os.fsencode(command.folder)
+    command.plan(command.folder / "light")
+    odd = b"st\xffte \n\x1b[31m.json"
+    ran = command("run", "plan.json", "--state", odd, "--result", b"r\xfe.json")
+    assert ran.status == 0, ran
+    assert json.loads(open(folder + b"/" + odd, "rb").read()) == {}
+    assert json.loads(open(folder + b"/r\xfe.json", "rb").read())["success"] is True
+    open(folder + b"/" + odd, "wb").write(b"[]")
+    ran = command("run", "plan.json", "--state", odd)
+    assert ran.status == 2, ran
+    assert r"st\xFFte \n\x1B[31m.json:1:1: " in ran.err
+
+
+def test_closed_standard_output_is_noticed_before_anything_runs(command):
+    plan = command.plan(command.tool("touch", done(), before='touch "$PWD/it-ran"'))
+    ran = subprocess.run(
+        ["/bin/sh", "-c", '"$0" run "$1" >&-', NARRATORIA, plan],
+        stderr=subprocess.PIPE, cwd=command.folder, env=environment(), timeout=30)
+    assert ran.returncode == 2, ran
+    assert b"standard output is closed" in ran.stderr
+    assert not (command.folder / "it-ran").exists()
+
+
+def test_closed_standard_output_is_fine_with_a_result_file(command):
+    plan = command.plan(command.tool("light", done()))
+    ran = subprocess.run(
+        ["/bin/sh", "-c", '"$0" run "$1" --result result.json >&- 2>&- <&-', NARRATORIA, plan],
+        cwd=command.folder, env=environment(), timeout=30)
+    assert ran.returncode == 0
+    assert json.loads((command.folder / "result.json").read_text())["success"] is True
+
+
+def test_closed_standard_input_is_no_plan(command):
+    ran = subprocess.run(
+        ["/bin/sh", "-c", '"$0" run - <&-', NARRATORIA],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=command.folder, env=environment(), timeout=30)
+    assert ran.returncode == 2
+    assert b"standard input is closed" in ran.stderr
+
+
+def test_a_reader_that_goes_away_ends_the_command_quietly(command):
+    # More than a pipe holds, so that the writing cannot be over before the reader is gone.
+    tool = command.tool("light", *[log("x" * 1000) for _ in range(200)], done())
+    plan = command.plan(tool)
+    process = subprocess.Popen(
+        [NARRATORIA, "run", plan, "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        cwd=command.folder, env=environment(), preexec_fn=default_signals)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=30) == 1
+
+
+def test_a_large_result_streams_to_a_slow_pipe_whole(command):
+    # Over the 8 MiB above which events are kept in a file.
+    tool = command.script(
+        "much",
+        "#!/bin/sh\ncat >/dev/null\nhead -c 12000000 /dev/zero | tr '\\0' 'x' | fold -w 60000 |"
+        " sed 's/.*/{\"version\":\"0\",\"type\":\"log\",\"level\":\"info\",\"message\":\"&\"}/'\n"
+        f"echo; echo '{done()}'\n")
+    ran = command("run", command.plan(tool), "--quiet")
+    assert ran.status == 0, ran.err
+    assert len(ran.result["toolResults"][0]["events"]) == 201

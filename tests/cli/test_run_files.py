@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""narratoria run: the files it reads and writes. Nothing half done, nothing lost."""
+
+import errno
+import json
+import os
+import stat
+
+import pytest
+
+from harness import Running, done, environment, log, patch
+
+
+def entries(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def lit(command, name="light"):
+    return command.tool(name, patch(torch={"lit": True}), done())
+
+
+# ---------------------------------------------------------------- --state
+
+
+# covers: 003-13.4.7-state, 004-state-tree
+def test_the_state_is_read_at_the_start_and_replaced_at_the_end(command):
+    state = command.file("game.json", {"torch": {"oil": 3}, "gold": 7})
+    assert command("run", command.plan(lit(command)), "--state", state).status == 0
+    assert json.loads(state.read_text()) == {"torch": {"oil": 3, "lit": True}, "gold": 7}
+
+
+def test_a_missing_state_file_is_an_empty_state_and_is_made(command):
+    assert command("run", command.plan(lit(command)), "--state", "new.json").status == 0
+    assert json.loads((command.folder / "new.json").read_text()) == {"torch": {"lit": True}}
+
+
+def test_the_state_is_replaced_after_a_failure_too(command):
+    tool = command.tool("half", patch(step=1), done(ok=False))
+    assert command("run", command.plan(tool), "--state", "game.json").status == 1
+    assert json.loads((command.folder / "game.json").read_text()) == {"step": 1}
+
+
+def test_a_refused_plan_leaves_the_state_untouched(command):
+    state = command.file("game.json", {"gold": 7})
+    before = state.stat()
+    command.file("plan.json", "{}")
+    assert command("run", "plan.json", "--state", state).status == 2
+    assert state.stat() == before or state.stat().st_ino == before.st_ino
+    assert state.stat().st_mtime_ns == before.st_mtime_ns
+    assert entries(command.folder) == ["game.json", "plan.json"]
+
+
+def test_a_refused_plan_makes_no_files(command):
+    command.file("plan.json", "{}")
+    arguments = ("--state", "s", "--result", "r", "--events", "e", "--trace", "t")
+    assert command("run", "plan.json", *arguments).status == 2
+    assert entries(command.folder) == ["plan.json"]
+
+
+@pytest.mark.parametrize(
+    "content, place",
+    [(b"", ""), (b"[]", ":1:1"), (b'{"a": 1,\n "b": }', ":2:"), (b'{"a": "\xff"}', ":1:")],
+    ids=["empty", "array", "broken", "no UTF-8"],
+)
+def test_a_broken_state_file_is_refused_and_kept(command, content, place):
+    state = command.file("game.json", content)
+    ran = command("run", command.plan(lit(command)), "--state", "game.json")
+    assert ran.status == 2, ran
+    assert ran.out == ""
+    assert "game.json" + place in ran.err
+    assert state.read_bytes() == content
+
+
+def test_the_state_keeps_its_mode(command):
+    state = command.file("game.json", {})
+    for mode in (0o600, 0o640, 0o664):
+        state.chmod(mode)
+        assert command("run", command.plan(lit(command)), "--state", state).status == 0
+        assert stat.S_IMODE(state.stat().st_mode) == mode
+
+
+def test_a_new_state_obeys_the_umask(command):
+    old = os.umask(0o027)
+    try:
+        assert command("run", command.plan(lit(command)), "--state", "new.json").status == 0
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((command.folder / "new.json").stat().st_mode) == 0o640
+
+
+def test_a_symbolic_link_to_the_state_is_followed(command):
+    (command.folder / "saves").mkdir()
+    state = command.file("saves/real.json", {"gold": 7})
+    link = command.folder / "game.json"
+    link.symlink_to("saves/real.json")
+    assert command("run", command.plan(lit(command)), "--state", link).status == 0
+    assert link.is_symlink()
+    assert json.loads(state.read_text())["gold"] == 7
+    assert entries(command.folder / "saves") == ["real.json"]
+
+
+def test_a_symbolic_link_to_no_state_yet_makes_its_target(command):
+    (command.folder / "saves").mkdir()
+    link = command.folder / "game.json"
+    link.symlink_to("saves/real.json")
+    assert command("run", command.plan(lit(command)), "--state", link).status == 0
+    assert link.is_symlink()
+    assert (command.folder / "saves" / "real.json").is_file()
+
+
+def test_symbolic_links_in_a_circle_are_refused(command):
+    (command.folder / "a").symlink_to("b")
+    (command.folder / "b").symlink_to("a")
+    ran = command("run", command.plan(lit(command)), "--state", "a")
+    assert ran.status == 2, ran
+    assert ran.out == ""
+
+
+def test_nobody_ever_sees_half_a_state(command):
+    """A reader that opened the file before the end keeps the whole old one."""
+    state = command.file("game.json", {"gold": 7})
+    with state.open() as reader:
+        inode = os.fstat(reader.fileno()).st_ino
+        assert command("run", command.plan(lit(command)), "--state", state).status == 0
+        assert json.load(reader) == {"gold": 7}
+    assert state.stat().st_ino != inode
+
+
+def test_the_old_state_stands_while_the_plan_runs_and_when_the_command_is_killed(command):
+    state = command.file("game.json", {"gold": 7})
+    running = command.start("run", command.plan(command.waiting_tool()), "--state", state,
+                            "--result", "result.json", "--trace", "trace.json")
+    running.wait_for_log()
+    assert json.loads(state.read_text()) == {"gold": 7}
+    running.process.kill()
+    running.process.communicate()
+    assert json.loads(state.read_text()) == {"gold": 7}
+    assert entries(command.folder) == ["game.json", "plan.json", "wait"]
+
+
+def test_a_state_that_is_no_file_is_refused(command):
+    for path in ("/dev/null", "."):
+        ran = command("run", command.plan(lit(command)), "--state", path)
+        assert ran.status == 2, ran
+        assert ran.out == ""
+
+
+# ---------------------------------------------------------------- --result
+
+
+def test_result_goes_to_its_file_and_standard_output_stays_empty(command):
+    ran = command("run", command.plan(lit(command)), "--result", "result.json")
+    assert ran.status == 0, ran
+    assert ran.out == ""
+    text = (command.folder / "result.json").read_text()
+    assert json.loads(text)["success"] is True
+    assert text.endswith("}\n")
+
+
+def test_result_on_standard_output_and_in_a_file_say_the_same(command):
+    plan = command.plan(lit(command))
+    on_output = command("run", plan, "--result", "-").result
+    command("run", plan, "--result", "result.json")
+    in_file = json.loads((command.folder / "result.json").read_text())
+    assert list(on_output) == list(in_file)
+    assert on_output["toolResults"][0]["events"] == in_file["toolResults"][0]["events"]
+
+
+def test_the_old_result_stands_until_the_new_one_is_whole(command):
+    result = command.file("result.json", "old")
+    running = command.start("run", command.plan(command.waiting_tool()), "--result", result)
+    running.wait_for_log()
+    assert result.read_text() == "old"
+    assert entries(command.folder) == ["plan.json", "result.json", "wait"]
+
+
+def test_result_may_go_to_a_device(command):
+    assert command("run", command.plan(lit(command)), "--result", "/dev/null").status == 0
+
+
+def test_a_full_device_is_told_and_fails(command):
+    state = command.file("game.json", {"gold": 7})
+    ran = command("run", command.plan(lit(command)), "--result", "/dev/full", "--state", state)
+    assert ran.status == 1, ran
+    assert os.strerror(errno.ENOSPC) in ran.err
+    # What could be kept was kept.
+    assert json.loads(state.read_text())["torch"] == {"lit": True}
+
+
+# ---------------------------------------------------------------- found out before anything runs
+
+
+@pytest.mark.parametrize("option", ["--state", "--result", "--events", "--trace"])
+@pytest.mark.parametrize(
+    "path", ["missing/file.json", "plan.json/file.json", ".", "/proc/file.json"],
+    ids=["no folder", "a file as folder", "a folder", "takes no files"],
+)
+def test_what_cannot_be_written_is_refused_before_anything_runs(command, option, path):
+    plan = command.plan(command.tool("touch", done(), before='touch "$PWD/it-ran"'))
+    ran = command("run", plan, option, path)
+    assert ran.status == 2, ran
+    assert ran.out == ""
+    assert path in ran.err
+    assert entries(command.folder) == ["plan.json", "touch"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for the superuser")
+@pytest.mark.parametrize("option", ["--state", "--result", "--events", "--trace"])
+def test_a_read_only_file_or_folder_is_refused(command, option):
+    plan = command.plan(lit(command))
+    file = command.file("fixed", "{}")
+    file.chmod(0o444)
+    assert command("run", plan, option, "fixed").status == 2
+    folder = command.folder / "locked"
+    folder.mkdir(mode=0o555)
+    assert command("run", plan, option, "locked/new").status == 2
+
+
+# ---------------------------------------------------------------- --events
+
+
+def records(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+# covers: 003-13.4.7-collect, 003-13.4.7-log
+def test_events_are_records_without_gaps(command):
+    one = command.tool("one", log("first"), patch(a=1), done())
+    two = command.tool("two", log("second"), done())
+    plan = command.plan({"toolPath": one, "async": True}, {"toolPath": two, "async": True}, parallel=True)
+    assert command("run", plan, "--events", "events.ndjson").status == 0
+    found = records(command.folder / "events.ndjson")
+    assert [record["seq"] for record in found] == list(range(1, len(found) + 1))
+    assert {"plan_started", "tool_started", "tool_event", "tool_ended", "plan_ended"} <= {
+        record["kind"] for record in found
+    }
+    assert len({record["sessionId"] for record in found}) == 1
+
+
+# covers: 000-3-additional-fields
+def test_events_of_tools_are_verbatim(command):
+    odd = '{ "type":"log","version" : "0", "message":"\\u0041", "level":"info","more":[1e2, 1.0] }'
+    tool = command.tool("odd", odd, done())
+    assert command("run", command.plan(tool), "--events", "events.ndjson").status == 0
+    assert f'"event":{odd}' in (command.folder / "events.ndjson").read_text()
+
+
+# covers: 000-5.4-streaming
+def test_events_come_while_the_tool_runs(command):
+    running = command.start("run", command.plan(command.waiting_tool()))
+    assert running.wait_for_log()["kind"] == "tool_event"
+    assert running.process.poll() is None
+
+
+def test_the_events_of_an_earlier_run_are_replaced(command):
+    events = command.file("events.ndjson", "old\n")
+    plan = command.plan(lit(command))
+    assert command("run", plan, "--events", events).status == 0
+    first = records(events)
+    assert command("run", plan, "--events", events).status == 0
+    assert [record["seq"] for record in records(events)] == [record["seq"] for record in first]
+
+
+def test_a_refused_plan_leaves_the_events_of_an_earlier_run(command):
+    events = command.file("events.ndjson", "old\n")
+    command.file("plan.json", "{}")
+    assert command("run", "plan.json", "--events", events).status == 2
+    assert events.read_text() == "old\n"
+
+
+def test_events_that_can_no_longer_be_written_do_not_stop_the_plan(command):
+    ran = command("run", command.plan(lit(command)), "--events", "/dev/full", "--state", "game.json")
+    assert ran.status == 1, ran
+    assert ran.result["success"] is True
+    assert ran.err.count("the plan goes on without") == 1
+    assert json.loads((command.folder / "game.json").read_text()) == {"torch": {"lit": True}}
+
+
+# ---------------------------------------------------------------- --trace
+
+
+def trace_of(command, plan, status=0):
+    assert command("run", plan, "--trace", "trace.json").status == status
+    document = json.loads((command.folder / "trace.json").read_text())
+    return document["traceEvents"]
+
+
+def slices(events, category):
+    return [one for one in events if one["ph"] == "X" and one["cat"] == category]
+
+
+# covers: 003-13.4.8-trace
+def test_the_trace_has_a_slice_for_the_plan_and_one_for_each_attempt(command):
+    plan = command.plan(command.tool("one", log("hello"), done()), command.tool("two", done()))
+    events = trace_of(command, plan)
+    (outer,) = slices(events, "plan")
+    attempts = slices(events, "attempt")
+    assert [one["name"] for one in attempts] == ["one", "two"]
+    for one in attempts:
+        assert outer["ts"] <= one["ts"]
+        assert one["ts"] + one["dur"] <= outer["ts"] + outer["dur"]
+    # One after the other they share a track, and do not overlap on it.
+    assert len({one["tid"] for one in attempts}) == 1
+    assert attempts[0]["ts"] + attempts[0]["dur"] <= attempts[1]["ts"]
+
+
+def test_tools_at_once_have_tracks_of_their_own(command):
+    script = (
+        "#!/bin/sh\ncat >/dev/null\nmkdir \"here-$$\"\n"
+        "while [ \"$(ls -d here-* | wc -l)\" -lt 2 ]; do sleep 0.01; done\n"
+        f"echo '{done()}'\n"
+    )
+    one, two = command.script("one", script), command.script("two", script)
+    plan = command.plan({"toolPath": one, "async": True}, {"toolPath": two, "async": True}, parallel=True)
+    assert command("run", plan, "--jobs", "2", "--trace", "trace.json").status == 0
+    events = json.loads((command.folder / "trace.json").read_text())["traceEvents"]
+    assert len({one["tid"] for one in slices(events, "attempt")}) == 2
+    named = {one["tid"] for one in events if one["ph"] == "M" and one["name"] == "thread_name"}
+    assert {one["tid"] for one in events} <= named
+
+
+def test_retries_and_logs_show_in_the_trace(command):
+    tool = command.tool("light", log("strike"), done(ok=False))
+    plan = command.plan({"toolPath": tool, "retryPolicy": {"maxRetries": 1, "backoffMs": 1}})
+    events = trace_of(command, plan, status=1)
+    attempts = slices(events, "attempt")
+    assert [one["args"]["attempt"] for one in attempts] == [1, 2]
+    assert [one["args"]["ended"]["state"] for one in attempts] == ["failed", "failed"]
+    instants = [one for one in events if one["ph"] == "i"]
+    assert [one["name"] for one in instants] == ["strike", "strike"]
+    for instant, slice_ in zip(instants, attempts):
+        assert instant["tid"] == slice_["tid"]
+        assert slice_["ts"] <= instant["ts"] <= slice_["ts"] + slice_["dur"]
+
+
+def test_a_trace_is_whole_after_a_cancel(command):
+    running = command.start("run", command.plan(command.waiting_tool()), "--trace", "trace.json")
+    running.wait_for_log()
+    running.signal(2)
+    assert running.finish().status == 130
+    events = json.loads((command.folder / "trace.json").read_text())["traceEvents"]
+    assert len(slices(events, "plan")) == 1
+    assert len(slices(events, "attempt")) == 1

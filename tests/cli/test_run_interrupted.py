@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""narratoria run: Ctrl-C and its kin, at any moment."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from harness import NARRATORIA, done, environment, log, patch
+
+
+def test_ctrl_c_cancels_writes_what_there_is_and_exits_with_130(command):
+    tool = command.script(
+        "wait",
+        f"#!/bin/sh\ntrap 'exit 0' TERM\necho '{patch(step=1)}'\necho '{log('ready')}'\n"
+        "while :; do sleep 60 & wait $!; done\n")
+    never = command.tool("never", done(), before='touch "$PWD/it-ran"')
+    running = command.start("run", command.plan(tool, never), "--state", "game.json")
+    running.wait_for_log()
+    running.signal(signal.SIGINT)
+    ran = running.finish()
+    assert ran.status == 130, ran
+    states = {tool["toolId"]: tool["state"] for tool in ran.result["toolResults"]}
+    assert states == {"wait": "failed", "never": "skipped"}
+    assert ran.result["toolResults"][0]["errorCode"] == "CANCELLED"
+    assert ran.result["canReplan"] is False
+    assert json.loads((command.folder / "game.json").read_text()) == {"step": 1}
+    assert not (command.folder / "it-ran").exists()
+
+
+@pytest.mark.parametrize(
+    "number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
+    ids=["SIGINT", "SIGTERM", "SIGHUP"])
+def test_the_exit_status_names_the_signal(command, number, status):
+    running = command.start("run", command.plan(command.waiting_tool()))
+    running.wait_for_log()
+    running.signal(number)
+    ran = running.finish()
+    assert ran.status == status, ran
+    assert ran.result["success"] is False
+
+
+def test_the_tool_gets_its_grace_and_the_command_waits_for_it(command):
+    tool = command.script(
+        "wait",
+        "#!/bin/sh\ntrap 'touch \"$PWD/tidied-up\"; exit 0' TERM\n"
+        f"echo '{log('ready')}'\nwhile :; do sleep 60 & wait $!; done\n")
+    running = command.start("run", command.plan(tool))
+    running.wait_for_log()
+    running.signal(signal.SIGINT)
+    assert running.finish().status == 130
+    assert (command.folder / "tidied-up").exists()
+
+
+def test_a_second_ctrl_c_leaves_at_once(command):
+    tool = command.waiting_tool(on_term=":")  # it does not go when it is asked to
+    state = command.file("game.json", {"gold": 7})
+    running = command.start("run", command.plan(tool), "--state", state, "--grace-ms", "0")
+    running.wait_for_log()
+    running.signal(signal.SIGINT)
+    running.wait_for(lambda record: record["kind"] == "plan_ended")
+    running.signal(signal.SIGINT)
+    ran = running.finish()
+    assert ran.status == 130, ran
+    assert ran.out == ""
+    assert json.loads(state.read_text()) == {"gold": 7}
+
+
+def test_ctrl_c_during_the_wait_before_a_retry(command):
+    tool = command.tool("light", done(ok=False))
+    plan = command.plan({"toolPath": tool, "retryPolicy": {"maxRetries": 3, "backoffMs": 20000}})
+    running = command.start("run", plan)
+    running.wait_for(lambda record: record["kind"] == "attempt_ended")
+    running.signal(signal.SIGINT)
+    ran = running.finish()
+    assert ran.status == 130, ran
+    assert ran.result["toolResults"][0]["retryCount"] == 0
+
+
+def until_it_catches(process, number):
+    """Waits until the process has a handler for the signal, as /proc tells."""
+    while process.poll() is None:
+        with open(f"/proc/{process.pid}/status") as status:
+            caught = int(next(line for line in status if line.startswith("SigCgt")).split()[1], 16)
+        if caught & (1 << (number - 1)):
+            return
+    raise AssertionError("it ended before it caught the signal")
+
+
+def test_ctrl_c_before_the_plan_was_read_leaves(command):
+    reader, writer = os.pipe()
+    process = subprocess.Popen(
+        [NARRATORIA, "run", "-"], stdin=reader, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=environment(), cwd=command.folder)
+    os.close(reader)
+    os.write(writer, b"{")
+    until_it_catches(process, signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    os.close(writer)
+    assert process.returncode == 130
+    assert out == b""
+
+
+def test_an_ignored_interrupt_stays_ignored(command):
+    """As in a shell's background job or under nohup."""
+    tool = command.script(
+        "wait", f"#!/bin/sh\necho '{log('ready')}'\nread line < go\necho '{done()}'\n")
+    os.mkfifo(command.folder / "go")
+    plan = command.plan(tool)
+    reader, writer = os.pipe()
+    process = subprocess.Popen(
+        [NARRATORIA, "run", plan, "--events", f"/dev/fd/{writer}"], stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), cwd=command.folder,
+        pass_fds=(writer,), preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    os.close(writer)
+    with os.fdopen(reader) as stream:
+        for line in stream:
+            if '"ready"' in line:
+                break
+        process.send_signal(signal.SIGINT)
+        with open(command.folder / "go", "w") as go:
+            go.write("on\n")
+        stream.read()
+    process.communicate(timeout=30)
+    assert process.returncode == 0

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0
+"""narratoria tool check: each rule, kept and broken."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from harness import NARRATORIA, TORCH, default_signals, done, environment, event, log
+
+RULES = [f"T{number}" for number in range(1, 20)]
+
+
+def check(command, tool, *arguments):
+    ran = command("tool", "check", tool, "--json", *arguments)
+    document = json.loads(ran.out)
+    assert document["ok"] == (ran.status == 0), ran
+    assert [rule["rule"] for rule in document["rules"]] == RULES
+    return {rule["rule"]: rule for rule in document["rules"]}
+
+
+def failed(rules):
+    return {name for name, rule in rules.items() if rule["verdict"] == "failed"}
+
+
+def good(*lines):
+    return "".join(f"echo '{line}'\n" for line in [*lines, done()])
+
+
+def shell(command, body, name="tool"):
+    return command.script(name, "#!/bin/sh\n" + body)
+
+
+def findings(rules, rule):
+    return [finding["message"] for finding in rules[rule]["findings"]]
+
+
+# ---------------------------------------------------------------- good citizens
+
+
+@pytest.mark.parametrize(
+    "tool, given",
+    [("torch-lighter", '{"action": "light_torch"}'), ("door-examiner", '{"target": "mysterious_door"}'),
+     ("rusty-lever", "{}")])
+def test_the_example_tools_are_good_citizens(command, tool, given):
+    rules = check(command, TORCH / "tools" / tool, "--input", given)
+    assert failed(rules) == set()
+
+
+def test_a_good_tool_exits_with_0_and_every_rule_is_printed(command):
+    ran = command("tool", "check", command.tool("light", log("hot"), done()))
+    assert ran.status == 0, ran
+    for rule in RULES:
+        assert f"  {rule:<4} " in ran.out
+    assert "failed" not in ran.out.replace(", 0 failed,", "")
+    assert "\x1b" not in ran.out
+    assert ran.err == ""
+
+
+def test_a_finding_names_run_line_byte_pointer_and_what_to_do(command):
+    ran = command("tool", "check", command.tool("loud", log("a"), log("b", level="shout"), done()))
+    assert ran.status == 1, ran
+    byte = len(log("a")) + 1 + log("b", level="shout").index('"shout"')
+    assert "failed          T5 " in ran.out
+    assert f"line 2, byte {byte}, /level: " in ran.out
+    assert "→ use one of the four levels" in ran.out
+
+
+# ---------------------------------------------------------------- rule by rule
+
+
+def test_t1_a_tool_that_does_not_start(command):
+    rules = check(command, command.script("broken", "#!/no/such/interpreter\n"))
+    assert failed(rules) == {"T1"}
+    assert {rule["verdict"] for name, rule in rules.items() if name != "T1"} == {"not_applicable"}
+
+
+def test_t2_an_exit_status(command):
+    rules = check(command, shell(command, good() + "exit 3\n"))
+    assert "T2" in failed(rules)
+    assert findings(rules, "T2") == ["it ended with exit status 3"]
+
+
+def test_t2_a_signal(command):
+    rules = check(command, shell(command, good() + "kill -SEGV $$\n"))
+    assert "signal 11" in findings(rules, "T2")[0]
+
+
+def test_t2_a_tool_that_never_ends(command):
+    rules = check(command, shell(command, "exec sleep 60\n"), "--time-limit", "0.2")
+    assert {"T2", "T6"} <= failed(rules)
+    assert rules["T18"]["verdict"] == "passed"
+
+
+# covers: 000-2.2-ndjson, 000-2.3-whole-object
+def test_t3_text_among_the_events(command):
+    rules = check(command, shell(command, "echo 'Hello!'\n" + good()))
+    assert "T3" in failed(rules)
+    assert rules["T3"]["findings"][0]["line"] == 1
+
+
+# covers: 000-2.3-utf8, 000-2.3-newline
+@pytest.mark.parametrize(
+    "output",
+    ["printf '\\377\\n'", "printf '[]\\n'", "printf '\\n'", f"printf '%s\\r\\n' '{log('x')}'",
+     "printf '\\357\\273\\277'"],
+    ids=["no UTF-8", "array", "empty line", "carriage return", "byte order mark"])
+def test_t3_lines_that_are_none(command, output):
+    assert "T3" in failed(check(command, shell(command, output + "\n" + good())))
+
+
+def test_t3_a_last_line_without_a_newline(command):
+    rules = check(command, shell(command, f"printf '%s' '{done()}'\n"))
+    assert failed(rules) == {"T3"}
+
+
+# covers: 000-8-tool-version, 000-8-tool-types, 004-log-message
+@pytest.mark.parametrize(
+    "line, pointer",
+    [(event("log", level="info"), "/message"), (event("log", level="info", message=""), "/message"),
+     ('{"version":"1","type":"log","level":"info","message":"x"}', "/version"),
+     ('{"type":"log","level":"info","message":"x"}', "/version"),
+     (event("telepathy"), "/type"), (event("state_patch", patch=[1]), "/patch")])
+def test_t4_events_that_are_invalid(command, line, pointer):
+    rules = check(command, shell(command, good(line)))
+    assert "T4" in failed(rules)
+    assert rules["T4"]["findings"][0]["pointer"] == pointer
+
+
+# covers: 004-log-level
+def test_t5_levels_and_progress(command):
+    rules = check(command, shell(command, good(log("x", level="shout"))))
+    assert {"T5"} <= failed(rules) and "T4" not in failed(rules)
+    for progress in (1.5, -1, "half"):
+        rules = check(command, shell(command, good(log("x", progress=progress))))
+        assert failed(rules) == {"T5"}
+        assert rules["T5"]["findings"][0]["pointer"] == "/fields/progress"
+    assert failed(check(command, shell(command, good(log("x", progress=1))))) == set()
+
+
+# covers: 000-4.6-exactly-one-done, 004-done-exactly-one
+def test_t6_no_done_and_two(command):
+    assert "T6" in failed(check(command, shell(command, f"echo '{log('x')}'\n")))
+    rules = check(command, shell(command, good() + good()))
+    assert {"T6", "T7"} <= failed(rules)
+
+
+# covers: 000-4.6-nothing-after-done
+def test_t7_events_after_done(command):
+    rules = check(command, shell(command, good() + f"echo '{log('late')}'\n"))
+    assert "T7" in failed(rules)
+    assert rules["T7"]["findings"][0]["line"] == 2
+
+
+def test_t8_lingering_after_done(command):
+    rules = check(command, shell(command, good() + "exec sleep 60\n"))
+    assert failed(rules) == {"T8"}
+
+
+# covers: 000-4.5-done-follows
+def test_t9_an_error_and_then_success(command):
+    error = event("error", errorCode="E", errorMessage="m")
+    assert failed(check(command, shell(command, good(error)))) == {"T9"}
+    body = f"echo '{error}'\necho '{done(ok=False)}'\n"
+    assert check(command, shell(command, body))["T9"]["verdict"] == "passed"
+
+
+# covers: 000-3-timestamp
+@pytest.mark.parametrize("stamp, verdict", [
+    ("2026-01-24T18:30:00Z", "passed"), ("2026-01-24T18:30:00.123+02:00", "passed"),
+    ("20260124T183000Z", "passed"), ("2026-01-24T18:30", "passed"),
+    ("yesterday", "failed"), ("2026-13-01T00:00:00Z", "failed"), ("2026-01-24 18:30:00", "failed"),
+    ("1769279400", "failed"), ("2026-01-24T18:30:00z ", "failed")])
+def test_t10_timestamps(command, stamp, verdict):
+    line = event("log", level="info", message="x", timestamp=stamp)
+    assert check(command, shell(command, good(line)))["T10"]["verdict"] == verdict
+
+
+# covers: 000-3-request-id
+def test_t11_a_request_id_of_its_own(command):
+    line = event("log", level="info", message="x", requestId="mine")
+    assert failed(check(command, shell(command, good(line)))) == {"T11"}
+
+
+def test_t11_the_request_id_of_the_invocation(command):
+    body = """read -r line || line='"requestId":""'
+id=${line#*'"requestId":"'}
+id=${id%%'"'*}
+printf '{"version":"0","type":"log","level":"info","message":"x","requestId":"%s"}\\n' "$id"
+"""
+    assert check(command, shell(command, body + good()))["T11"]["verdict"] == "passed"
+
+
+# covers: 000-7-asset-paths, 000-4.3-path-readable, 000-4.3-file-first
+def test_t12_assets_that_are_not_there(command):
+    picture = command.file("p.png", b"\x89PNG\r\n\x1a\n")
+
+    def asset(path):
+        return event("asset", assetId="a", kind="image", mediaType="image/png", path=str(path))
+
+    assert failed(check(command, shell(command, good(asset(picture))))) == set()
+    for path in ("/no/such/file", "p.png", command.folder):
+        rules = check(command, shell(command, good(asset(path))))
+        assert failed(rules) == {"T12"}
+        assert rules["T12"]["findings"][0]["pointer"] == "/path"
+
+
+# covers: 000-4.3-media-type, 004-asset-media-type
+@pytest.mark.parametrize(
+    "media_type, content, verdict",
+    [("image/png", b"\x89PNG\r\n\x1a\n....", "passed"), ("image/png", b"\xff\xd8\xff", "failed"),
+     ("image/png", b"", "failed"), ("IMAGE/PNG", b"\x89PNG\r\n\x1a\n", "passed"),
+     ("image/svg+xml", b"<svg/>", "passed"), ("audio/ogg; codecs=\"opus\"", b"OggS", "passed"),
+     ("picture", b"x", "failed"), ("image/", b"x", "failed"), ("image/png; charset", b"\x89PNG\r\n\x1a\n", "failed"),
+     ("application/x-anything", b"x", "passed")])
+def test_t13_media_types(command, media_type, content, verdict):
+    file = command.file("asset", content)
+    line = event("asset", assetId="a", kind="image", mediaType=media_type, path=str(file))
+    assert check(command, shell(command, good(line)))["T13"]["verdict"] == verdict
+
+
+# covers: 000-4.3-asset-id-unique, 004-asset-id-unique
+def test_t14_an_asset_id_twice(command):
+    file = command.file("a.txt", "x")
+    line = event("asset", assetId="a", kind="text", mediaType="text/plain", path=str(file))
+    assert failed(check(command, shell(command, good(line, line)))) == {"T14"}
+
+
+@pytest.mark.parametrize(
+    "payload, verdict",
+    [({"choices": ["Open", "Leave"]}, "passed"), ({"choices": []}, "failed"), ({}, "failed"),
+     ({"choices": ["Open", 2]}, "failed"), ({"choices": "Open"}, "failed")])
+def test_t15_choices(command, payload, verdict):
+    line = event("ui_event", event="narrative_choice", payload=payload)
+    assert check(command, shell(command, good(line)))["T15"]["verdict"] == verdict
+
+
+def test_t16_a_tool_that_breaks_without_input(command):
+    body = "input=$(cat)\n[ -n \"$input\" ] || exit 1\n" + good()
+    rules = check(command, shell(command, body))
+    assert failed(rules) == {"T16"}
+    assert rules["T16"]["findings"][0]["run"] == "without input"
+
+
+# covers: 000-8-tool-tolerates, 000-6-input-ignored
+def test_t17_a_tool_that_does_not_tolerate_new_fields(command):
+    body = f"case $(cat) in *LaterVersion*) echo '{done(ok=False)}';; *) echo '{done()}';; esac\n"
+    rules = check(command, shell(command, body))
+    assert failed(rules) == {"T17"}
+
+
+def test_a_tool_that_never_reads_its_input_is_fine(command):
+    assert failed(check(command, shell(command, "exec <&-\n" + good()))) == set()
+
+
+def test_t18_a_long_running_tool_that_ignores_sigterm(command):
+    body = "trap '' TERM\nread line <&3\n" + good()
+    os.mkfifo(command.folder / "never")
+    tool = command.script("stubborn", "#!/bin/sh\nexec 3<>never\n" + body)
+    rules = check(command, tool, "--time-limit", "0.2")
+    assert {"T2", "T18"} <= failed(rules)
+
+
+def test_t18_is_tried_on_a_tool_that_takes_long(command):
+    rules = check(command, shell(command, "sleep 0.7\n" + good()))
+    assert rules["T18"]["verdict"] == "passed"
+
+
+def test_t19_a_process_that_stays_behind(command):
+    rules = check(command, shell(command, "sleep 60 >/dev/null 2>&1 &\n" + good()))
+    assert failed(rules) == {"T19"}
+    assert findings(rules, "T19")[0].startswith("sleep (process ")
+    process = int(findings(rules, "T19")[0].split("process ")[1].split(")")[0])
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+def test_t19_a_daemon_that_holds_standard_output(command):
+    body = good() + "setsid sh -c 'setsid sleep 60 &' &\nwait\n"
+    assert "T19" in failed(check(command, shell(command, body)))
+
+
+# ---------------------------------------------------------------- around it
+
+
+def test_a_tool_that_reports_failure_is_a_good_citizen_with_a_hint(command):
+    ran = command("tool", "check", command.tool("sorry", done(ok=False)))
+    assert ran.status == 0, ran
+    assert "--input" in ran.out
+
+
+def test_diagnostics_are_shown_with_findings(command):
+    ran = command("tool", "check", command.tool("break", done(), before="echo 'because' >&2", exit_status=3))
+    assert "  | because" in ran.out
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [([], "TOOL is required"), (["missing"], "there is no tool"), (["plain"], "chmod +x"),
+     (["light", "--input", "["], "--input:1:"), (["light", "--time-limit", "0"], "--time-limit")])
+def test_misuse_exits_with_2(command, arguments, said):
+    command.tool("light", done())
+    command.file("plain", "#!/bin/sh\n")
+    ran = command("tool", "check", *arguments)
+    assert ran.status == 2, ran
+    assert ran.out == "" and said in ran.err
+
+
+def test_ctrl_c_ends_the_check_and_the_tool(command):
+    os.mkfifo(command.folder / "there")
+    tool = command.script("wait", "#!/bin/sh\necho $$ > there\nexec sleep 60\n")
+    process = subprocess.Popen(
+        [NARRATORIA, "tool", "check", tool], stdout=subprocess.PIPE, env=environment(),
+        cwd=command.folder, preexec_fn=default_signals)
+    with open(command.folder / "there") as there:
+        number = int(there.read())
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(number, 0)

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""narratoria tool run: one tool, its events as they are."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from harness import NARRATORIA, TORCH, default_signals, done, environment, event, log
+
+ECHO = "#!/bin/sh\ncat > \"$PWD/invocation.json\"\necho '{}'\n".format(done())
+
+
+def invocation(command):
+    return json.loads((command.folder / "invocation.json").read_text())
+
+
+# covers: 000-9-minimal-tool
+def test_the_minimal_tool_of_the_specification_completes(command):
+    lines = [
+        '{"version":"0","type":"log","level":"info","message":"Starting"}',
+        '{"version":"0","type":"state_patch","patch":{"flags":{"torchLit":true}}}',
+        '{"version":"0","type":"done","ok":true,"summary":"Torch lit."}',
+    ]
+    ran = command("tool", "run", command.tool("minimal", *lines))
+    assert ran.status == 0, ran
+    assert ran.lines == lines
+    assert ran.err == ""
+
+
+def test_events_are_printed_byte_for_byte(command):
+    odd = '{  "type" : "log", "version":"0","level":"info","message":"\\u00e9 é","x": 1.50 }'
+    ran = command("tool", "run", command.tool("odd", odd, done()))
+    assert ran.lines[0] == odd
+
+
+# covers: 000-6-input, 003-13.3-input
+def test_the_input_reaches_the_tool(command):
+    tool = command.script("echo", ECHO)
+    assert command("tool", "run", tool, "--input", '{"target": "door"}').status == 0
+    assert invocation(command)["input"] == {"target": "door"}
+    assert invocation(command)["tool"] and invocation(command)["requestId"]
+
+
+def test_the_input_may_be_a_file_or_standard_input(command):
+    tool = command.script("echo", ECHO)
+    command.file("in.json", '{"from": "file"}\n')
+    assert command("tool", "run", tool, "--input", "@in.json").status == 0
+    assert invocation(command)["input"] == {"from": "file"}
+    assert command("tool", "run", tool, "--input", "-", stdin='{"from":\n "stdin"}').status == 0
+    assert invocation(command)["input"] == {"from": "stdin"}
+
+
+def test_without_input_it_is_an_empty_object(command):
+    command("tool", "run", command.script("echo", ECHO))
+    assert invocation(command)["input"] == {}
+
+
+def test_a_bare_name_is_a_file_in_the_working_folder(command):
+    command.tool("light", done())
+    assert command("tool", "run", "light").status == 0
+    assert command("tool", "run", "./light").status == 0
+    ran = command("tool", "run", "sh")
+    assert ran.status == 2, ran
+    assert "PATH is not searched" in ran.err
+
+
+def test_a_name_with_a_colon_or_quotes_is_still_a_file(command):
+    for name in ("scheme:rest", 'quo"te', "späce d"):
+        command.tool(name, done())
+        assert command("tool", "run", name).status == 0
+
+
+def test_a_failed_tool_exits_with_1_and_its_diagnostics_are_shown(command):
+    tool = command.tool(
+        "break", event("error", errorCode="E", errorMessage="m"), done(ok=False, summary="no"),
+        before="echo 'Traceback: \x1b[2J here' >&2")
+    ran = command("tool", "run", tool)
+    assert ran.status == 1, ran
+    assert len(ran.lines) == 2
+    assert "  | Traceback: \\x1B[2J here\n" in ran.err
+    assert ran.err.endswith("the tool failed\n")
+
+
+def test_it_is_tried_once(command):
+    tool = command.tool("break", done(ok=False), before='echo tried >> "$PWD/tries"')
+    command("tool", "run", tool)
+    assert (command.folder / "tries").read_text() == "tried\n"
+
+
+# covers: 000-5.2-unknown-type
+def test_a_broken_line_is_explained(command):
+    tool = command.tool("odd", log("before"), event("telepathy"), log("after"), done())
+    ran = command("tool", "run", tool)
+    assert ran.status == 1, ran
+    assert ran.lines == [log("before")]
+    assert "line 2" in ran.err and "/type" in ran.err and "telepathy" in ran.err
+
+
+def test_a_refused_asset_is_a_warning(command):
+    tool = command.tool(
+        "make", event("asset", assetId="a", kind="image", mediaType="image/png", path="/no/such"), done())
+    ran = command("tool", "run", tool)
+    assert ran.status == 0, ran
+    assert "warning: ASSET_UNREADABLE" in ran.err
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        ([], "TOOL is required"),
+        (["missing"], "there is no tool at missing"),
+        (["."], "is a folder"),
+        (["plain"], "chmod +x plain"),
+        (["light", "--input", "{"], "--input:1:2"),
+        (["light", "--input", "[]"], "--input:1:1"),
+        (["light", "--input", '{"a": 1,\n"b" 2}'], "--input:2:5"),
+        (["light", "--input", "@missing.json"], "missing.json"),
+        (["light", "--input", "{} {}"], "--input:1:"),
+    ],
+)
+def test_misuse_is_refused_with_what_to_do(command, arguments, said):
+    command.tool("light", done(), before='touch "$PWD/it-ran"')
+    command.file("plain", "#!/bin/sh\n")
+    ran = command("tool", "run", *arguments)
+    assert ran.status == 2, ran
+    assert ran.out == ""
+    assert said in ran.err
+    assert not (command.folder / "it-ran").exists()
+
+
+def test_a_broken_interpreter_is_a_failure_with_its_reason(command):
+    ran = command("tool", "run", command.script("broken", "#!/no/such/interpreter\n"))
+    assert ran.status == 1, ran
+    assert "SPAWN_FAILED" in ran.err
+
+
+# covers: 000-5.4-streaming
+def test_events_come_as_they_are_written(command):
+    tool = command.script(
+        "slow", f"#!/bin/sh\necho '{log('one')}'\nread line < go\necho '{done()}'\n")
+    os.mkfifo(command.folder / "go")
+    process = subprocess.Popen(
+        [NARRATORIA, "tool", "run", tool], stdout=subprocess.PIPE, env=environment(), cwd=command.folder)
+    assert process.stdout.readline().decode() == log("one") + "\n"
+    with open(command.folder / "go", "w") as go:
+        go.write("on\n")
+    assert process.stdout.read().decode() == done() + "\n"
+    process.stdout.close()
+    assert process.wait(timeout=30) == 0
+
+
+def test_ctrl_c_ends_the_tool_and_exits_with_130(command):
+    process = subprocess.Popen(
+        [NARRATORIA, "tool", "run", command.waiting_tool()], stdout=subprocess.PIPE,
+        env=environment(), cwd=command.folder, preexec_fn=default_signals)
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+
+
+def test_a_reader_that_goes_away_ends_the_tool_quietly(command):
+    tool = command.script("endless", f"#!/bin/sh\nexec yes '{log('again')}'\n")
+    process = subprocess.Popen(
+        [NARRATORIA, "tool", "run", tool], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=environment(), cwd=command.folder, preexec_fn=default_signals)
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=30) == 1
+
+
+def test_the_example_tools_run(command):
+    ran = command(
+        "tool", "run", TORCH / "tools" / "door-examiner", "--input", '{"target": "mysterious_door"}')
+    assert ran.status == 0, ran
+    assert [json.loads(line)["type"] for line in ran.lines] == ["log", "state_patch", "ui_event", "done"]

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""narratoria validate: every fault, with its place."""
+
+import json
+
+import pytest
+
+from harness import TORCH, done, log
+
+PLAN = '{"requestId": "p", "tools": []}\n'
+# Two faults, on lines 2 and 4.
+BROKEN = '{"requestId": "p",\n "parallel": 1,\n "tools": [\n  {"toolId": "", "toolPath": "x"}]}\n'
+
+
+def test_a_document_without_faults_exits_with_0(command):
+    ran = command("validate", "plan", command.file("plan.json", PLAN))
+    assert ran.status == 0, ran
+    assert ran.err == ""
+
+
+def test_every_fault_is_a_line_with_file_line_column_pointer_and_rule(command):
+    command.file("plan.json", BROKEN)
+    ran = command("validate", "plan", "plan.json")
+    assert ran.status == 1, ran
+    first, second = ran.lines
+    assert first.startswith("plan.json:2:14: /parallel: ") and first.endswith("]")
+    assert second.startswith("plan.json:4:14: /tools/0/toolId: ") and second.endswith("]")
+
+
+def test_several_files_are_checked_and_named(command):
+    command.file("good.json", PLAN)
+    command.file("bad.json", BROKEN)
+    ran = command("validate", "plan", "good.json", "bad.json")
+    assert ran.status == 1, ran
+    assert [line.split(":")[0] for line in ran.lines] == ["good.json", "bad.json", "bad.json"]
+
+
+def test_standard_input_is_a_file_too(command):
+    ran = command("validate", "plan", "-", stdin=BROKEN)
+    assert ran.status == 1, ran
+    assert ran.lines[0].startswith("standard input:2:14: ")
+
+
+# covers: 003-13.7-event-schema
+def test_what_a_tool_printed_is_checked_line_by_line(command):
+    text = "\n".join([log("fine"), "no JSON", log("loud", level="shout"), done()]) + "\n"
+    ran = command("validate", "event", command.file("out.ndjson", text))
+    assert ran.status == 1, ran
+    assert [line.split("out.ndjson:")[1].split(":")[0] for line in ran.lines] == ["2", "3"]
+    assert ": /level: " in ran.lines[1]
+
+
+# covers: 003-13.7-result-schema
+def test_what_run_prints_is_a_valid_result(command):
+    plan = command.plan(command.tool("light", log("hot"), done()), command.tool("break", exit_status=3))
+    result = command("run", plan, "--quiet").out
+    ran = command("validate", "result", "-", stdin=result)
+    assert ran.status == 0, ran
+
+
+# covers: 003-13.7-plan-schema
+def test_the_sample_plans_are_valid(command):
+    ran = command("validate", "plan", TORCH / "sample-plan.json", TORCH / "replan-plan.json")
+    assert ran.status == 0, ran
+
+
+def test_a_story_is_a_folder(command):
+    assert command("validate", "story", TORCH).status == 0
+    story = command.story({"go": [{"narrative": "{nobody}"}]}, toml='title = "T"\nunheard = 1\n')
+    ran = command("validate", "story", story)
+    assert ran.status == 1, ran
+    assert any("story.toml:2" in line and "unheard" in line for line in ran.lines), ran
+    assert any("prompts.json:1" in line and "nobody" in line for line in ran.lines), ran
+
+
+def test_json_is_for_programs(command):
+    command.file("plan.json", BROKEN)
+    ran = command("validate", "plan", "plan.json", "--json")
+    assert ran.status == 1, ran
+    document = json.loads(ran.out)
+    assert document["ok"] is False
+    (file,) = document["files"]
+    assert file["file"] == "plan.json"
+    assert [(fault["line"], fault["pointer"]) for fault in file["faults"]] == [
+        (2, "/parallel"), (4, "/tools/0/toolId")]
+    assert {"column", "byte", "rule", "message"} <= set(file["faults"][0])
+
+
+@pytest.mark.parametrize("arguments", [["plan", "missing.json"], ["plan", "."], ["story", "missing"],
+                                       ["story", "-"]])
+def test_what_cannot_be_read_exits_with_2(command, arguments):
+    ran = command("validate", *arguments)
+    assert ran.status == 2, ran
+    assert ran.out == ""
+    assert ran.err.startswith("narratoria validate " + arguments[0] + ": ")
+
+
+def test_what_can_be_read_is_checked_all_the_same(command):
+    command.file("bad.json", BROKEN)
+    ran = command("validate", "plan", "missing.json", "bad.json", "--json")
+    assert ran.status == 2, ran
+    first, second = json.loads(ran.out)["files"]
+    assert "error" in first and first["faults"] == []
+    assert len(second["faults"]) == 2
+
+
+@pytest.mark.parametrize("arguments", [[], ["poem", "x"], ["plan"]])
+def test_misuse_exits_with_2(command, arguments):
+    ran = command("validate", *arguments)
+    assert ran.status == 2, ran
+    assert ran.out == ""
+    assert "--help" in ran.err
