@@ -33,7 +33,6 @@ Loop::Loop() : buffer_(new char[kRead + json::kPadding]()) {
         uv_loop_close(&loop_);
         check(status, "be made");
     }
-    uv_unref(reinterpret_cast<uv_handle_t*>(&wake_));
     uv_idle_init(&loop_, &idle_);
 }
 

@@ -99,7 +99,11 @@ bool Engine::busy() const {
 template <typename Drive>
 void Engine::drive(Drive&& step) {
     step();
-    removed_.clear();
+    // Their handlers may remove further sessions.
+    while (!removed_.empty()) {
+        const std::vector<std::unique_ptr<Session>> gone = std::move(removed_);
+        removed_.clear();
+    }
 }
 
 void Engine::run_once() {
@@ -169,8 +173,13 @@ void Engine::on_wake() {
         // Closed in the meantime: cancelled, or too late.
         if (session) session->on_answer(answer.token, answer.is_plan, std::move(answer.text));
     }
-    // By position: a cancelled turn's handler may make sessions, or destroy them.
-    for (size_t i = 0; i < sessions_.size(); ++i) sessions_[i]->take_cancel();
+    // From the start each time: a cancelled turn's handler may make sessions, or destroy them.
+    for (;;) {
+        const auto cancelled = std::find_if(sessions_.begin(), sessions_.end(),
+                                            [](const auto& each) { return each->has_cancel(); });
+        if (cancelled == sessions_.end()) break;
+        (*cancelled)->take_cancel();
+    }
 }
 
 Session* Engine::add(std::unique_ptr<Session> session) {

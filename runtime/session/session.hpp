@@ -66,6 +66,7 @@ public:
                  Faults& faults);
 
     void request_cancel() noexcept;  // from any thread or signal handler
+    bool has_cancel() const { return cancel_up_to_.load() > ended_; }
     void take_cancel();
     void on_answer(uint64_t token, bool is_plan, std::string text);
 
@@ -106,7 +107,6 @@ private:
         Timer prompt_timer;
     };
 
-    bool has_cancel() const { return cancel_up_to_.load() > ended_; }
     void begin_soon();
     void begin_next();
     void begin_execution(std::unique_ptr<plan::Plan> plan, std::string folder,

@@ -12,6 +12,8 @@
 namespace narratoria::tool {
 namespace {
 
+// What a longer line made the decoder take is given back.
+constexpr size_t kLargeLine = 64 * 1024;
 constexpr size_t kDiagnosticsTail = 64 * 1024;
 
 // The last bytes of what was written.
@@ -127,7 +129,9 @@ private:
                           std::string(event.text(event::Field::ErrorMessage));
         }
         listener_.on_event(event);
-        return !destroyed;
+        if (destroyed) return false;
+        if (line.text.size() > kLargeLine) decoder_.shrink();
+        return true;
     }
 
     void on_linger() {
