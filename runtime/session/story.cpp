@@ -94,7 +94,7 @@ std::optional<size_t> find_too_deep(std::string_view text) {
     std::vector<uint32_t> outer;  // dots in front of each bracket that is open
     uint32_t dots = 0;
     auto starts_with = [&](size_t at, std::string_view what) {
-        return text.substr(at, what.size()) == what;
+        return at < text.size() && text.substr(at, what.size()) == what;
     };
     for (size_t at = 0; at < text.size(); ++at) {
         const char c = text[at];

@@ -288,6 +288,8 @@ TEST(Story, NestedWithoutEndIsRefusedBeforeItIsRead) {
     EXPECT_EQ(faults_of(kTitle + dots + " = \n"), List{"story.toml:2:258  story-depth"});
     EXPECT_EQ(faults_of(headers), List{"story.toml:2:257  story-depth"});
     EXPECT_EQ(faults_of(kTitle + "a = [[[\"\"\"\"\"\"\"\",{" + dots + "=1}]]]\n").size(), 1u);
+    // A string of three quotes that the text leaves open.
+    EXPECT_EQ(faults_of("title = \"\"\"").size(), 1u);
     std::string mixed = kTitle + "x = ";
     for (int i = 0; i < 200; ++i) mixed += "[{a.b.c=\n";
     EXPECT_EQ(faults_of(mixed).size(), 1u);
