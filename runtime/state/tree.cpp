@@ -45,14 +45,21 @@ void append_object(std::string& out, const Object& object) {
     out += '}';
 }
 
-// The next segment of a pointer, decoded; moves `pointer` behind it. False when it is malformed.
-bool take_segment(std::string_view& pointer, std::string& segment) {
-    if (pointer.front() != '/') return false;
+// RFC 6901: nothing, or segments that each begin with /, and in them ~ only as ~0 and ~1.
+bool is_pointer(std::string_view text) {
+    if (!text.empty() && text.front() != '/') return false;
+    for (size_t at = text.find('~'); at != std::string_view::npos; at = text.find('~', at + 1)) {
+        if (at + 1 == text.size() || (text[at + 1] != '0' && text[at + 1] != '1')) return false;
+    }
+    return true;
+}
+
+// The next segment of a pointer, decoded; moves `pointer` behind it.
+void take_segment(std::string_view& pointer, std::string& segment) {
     pointer.remove_prefix(1);
     segment.clear();
     while (!pointer.empty() && pointer.front() != '/') {
         if (pointer.front() == '~') {
-            if (pointer.size() < 2 || (pointer[1] != '0' && pointer[1] != '1')) return false;
             segment += pointer[1] == '0' ? '~' : '/';
             pointer.remove_prefix(2);
         } else {
@@ -60,21 +67,16 @@ bool take_segment(std::string_view& pointer, std::string& segment) {
             pointer.remove_prefix(1);
         }
     }
-    return true;
 }
 
-bool read_within(std::string_view text, std::string_view pointer, std::string& out,
-                 bool& malformed) {
+bool read_within(std::string_view text, std::string_view pointer, std::string& out) {
     json::Document document;
     json::ParseError error;
     if (!document.parse(text, error)) return false;
     json::Value value = document.root();
     std::string segment;
     while (!pointer.empty()) {
-        if (!take_segment(pointer, segment)) {
-            malformed = true;
-            return false;
-        }
+        take_segment(pointer, segment);
         json::Value next;
         if (value.is_object()) {
             next = value.find(segment);
@@ -169,10 +171,13 @@ Tree::Tree() : root_(new Object), seed_(hash_seed()) {}
 Tree::~Tree() { delete root_; }
 
 Tree::Tree(Tree&& other) noexcept
-    : root_(std::exchange(other.root_, nullptr)), seed_(other.seed_) {}
+    : root_(std::exchange(other.root_, nullptr)),
+      seed_(other.seed_),
+      removals_(std::move(other.removals_)) {}
 
 Tree& Tree::operator=(Tree&& other) noexcept {
     std::swap(root_, other.root_);
+    std::swap(removals_, other.removals_);
     return *this;
 }
 
@@ -250,8 +255,8 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
         }
         Object* child = child_of(entry);
         if (child == nullptr) {
-            Object::release_value(entry);
             child = new Object;
+            Object::release_value(entry);
             entry.child.object = child;
             entry.set_kind(Kind::Object);
         }
@@ -282,14 +287,7 @@ void Tree::report_overwritten(const Object* target, uint32_t position, std::stri
         return;
     }
     const Entry& entry = target->entries[position];
-    const Object* child = child_of(entry);
-    if (child == nullptr) {
-        report(key, entry.writer);
-    } else if (!by_object) {
-        path_.push_back(key);
-        report_below(*child);
-        path_.pop_back();
-    }
+    if (child_of(entry) == nullptr || !by_object) report_entry(entry, key);
 }
 
 namespace {
@@ -335,43 +333,45 @@ void Tree::report(std::string_view key, Writer earlier) {
     overlap_->written_before(path_to(key), earlier);
 }
 
-// Everything below an object is overwritten at once.
-void Tree::report_below(const Object& object) {
-    for (uint32_t i = 0; i < object.count; ++i) {
-        const Entry& entry = object.entries[i];
-        if (entry.kind() == Kind::Removed) continue;
-        if (const Object* child = child_of(entry)) {
-            path_.push_back(entry.key.view());
-            report_below(*child);
-            path_.pop_back();
-        } else {
-            report(entry.key.view(), entry.writer);
+// Everything in an object is overwritten at once; an empty one is a value like any other.
+void Tree::report_entry(const Entry& entry, std::string_view key) {
+    const Object* object = child_of(entry);
+    if (object == nullptr || object->live == 0) {
+        report(key, entry.writer);
+    } else {
+        path_.push_back(key);
+        for (uint32_t i = 0; i < object->count; ++i) {
+            const Entry& below = object->entries[i];
+            if (below.kind() != Kind::Removed) report_entry(below, below.key.view());
         }
+        path_.pop_back();
+    }
+    if (object != nullptr && !removals_.empty()) report_removals_below(key);
+}
+
+void Tree::report_removals_below(std::string_view key) {
+    const std::string below = path_to(key) + '/';
+    auto removal = removals_.lower_bound(below);
+    while (removal != removals_.end() && removal->first.compare(0, below.size(), below) == 0) {
+        if (removal->second >= oldest_ && removal->second != writer_) {
+            overlap_->written_before(removal->first, removal->second);
+        }
+        removal = removals_.erase(removal);
     }
 }
 
 bool Tree::read(std::string_view pointer, std::string& out, bool& malformed) const {
-    malformed = false;
+    // A wrong pointer is wrong wherever it leads.
+    malformed = !is_pointer(pointer);
+    if (malformed) return false;
     const Object* object = root_;
     std::string segment;
     while (!pointer.empty()) {
-        if (!take_segment(pointer, segment)) {
-            malformed = true;
-            return false;
-        }
+        take_segment(pointer, segment);
         const auto hash = static_cast<uint32_t>(hash_text(segment, seed_));
         segment.reserve(segment.size() + json::kPadding);
         const uint32_t position = object->find(segment, hash);
-        if (position == Object::kNone) {
-            // The rest is still looked at: a wrong pointer is wrong wherever it leads.
-            while (!pointer.empty()) {
-                if (!take_segment(pointer, segment)) {
-                    malformed = true;
-                    break;
-                }
-            }
-            return false;
-        }
+        if (position == Object::kNone) return false;
         const Entry& entry = object->entries[position];
         if (const Object* child = child_of(entry)) {
             object = child;
@@ -382,9 +382,9 @@ bool Tree::read(std::string_view pointer, std::string& out, bool& malformed) con
             quoted += '"';
             quoted += entry.value.view();
             quoted += '"';
-            return read_within(quoted, pointer, out, malformed);
+            return read_within(quoted, pointer, out);
         }
-        return read_within(entry.value.view(), pointer, out, malformed);
+        return read_within(entry.value.view(), pointer, out);
     }
     append_object(out, *object);
     return true;

@@ -8,9 +8,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/json.hpp"
@@ -29,6 +29,7 @@ struct Overlap {
     std::function<void(std::string_view path, Writer earlier)> written_before;
 };
 
+struct Entry;
 struct Object;
 
 // A patch, made ready to be merged into any number of trees: its keys hashed, its duplicate keys
@@ -99,7 +100,8 @@ private:
     void report_overwritten(const Object* target, uint32_t position, std::string_view key,
                             bool by_object);
     void report(std::string_view key, Writer earlier);
-    void report_below(const Object& object);
+    void report_entry(const Entry& entry, std::string_view key);
+    void report_removals_below(std::string_view key);
     std::string path_to(std::string_view key) const;
 
     Object* root_;
@@ -110,8 +112,9 @@ private:
     const Overlap* overlap_ = nullptr;
     Writer oldest_ = UINT32_MAX;
     Writer writer_ = 0;
-    // A removed entry cannot remember who removed it.
-    std::unordered_map<std::string, Writer> removals_;
+    // A removed entry cannot remember who removed it. By path, in order: what lies below a path is
+    // one range.
+    std::map<std::string, Writer, std::less<>> removals_;
 };
 
 }  // namespace narratoria::state

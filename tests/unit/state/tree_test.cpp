@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state/tree.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.hpp"
+
+namespace {
+
+using namespace narratoria;
+using state::Overlap;
+using state::Tree;
+using state::Writer;
+
+std::unique_ptr<json::Document> parse(std::string_view text) {
+    auto document = std::make_unique<json::Document>();
+    json::ParseError error;
+    if (!document->parse(text, error)) {
+        ADD_FAILURE() << text.substr(0, 200) << ": " << error.message;
+        document->parse("{}", error);
+    }
+    return document;
+}
+
+std::string text_of(const Tree& tree) {
+    std::string out;
+    tree.append_json(out);
+    return out;
+}
+
+void merge(Tree& tree, std::string_view patch, Writer writer = 0, const Overlap* overlap = nullptr) {
+    tree.merge(parse(patch)->root(), writer, overlap);
+}
+
+Tree tree_of(std::string_view text) {
+    Tree tree;
+    tree.assign(parse(text)->root());
+    return tree;
+}
+
+std::string merged(std::string_view target, std::string_view patch) {
+    Tree tree = tree_of(target);
+    merge(tree, patch);
+    return text_of(tree);
+}
+
+// ---------------------------------------------------------------- merging
+
+// RFC 7396, appendix A: the cases whose target and patch are objects.
+// covers: 000-4.2-merge-deep, 000-4.2-merge-objects, 000-4.2-merge-arrays, 000-4.2-merge-null
+TEST(Merge, DoesWhatTheAppendixOfRfc7396Shows) {
+    struct Case {
+        std::string_view original, patch, result;
+    };
+    const Case cases[] = {
+        {R"({"a":"b"})", R"({"a":"c"})", R"({"a":"c"})"},
+        {R"({"a":"b"})", R"({"b":"c"})", R"({"a":"b","b":"c"})"},
+        {R"({"a":"b"})", R"({"a":null})", R"({})"},
+        {R"({"a":"b","b":"c"})", R"({"a":null})", R"({"b":"c"})"},
+        {R"({"a":["b"]})", R"({"a":"c"})", R"({"a":"c"})"},
+        {R"({"a":"c"})", R"({"a":["b"]})", R"({"a":["b"]})"},
+        {R"({"a":{"b":"c"}})", R"({"a":{"b":"d","c":null}})", R"({"a":{"b":"d"}})"},
+        {R"({"a":[{"b":"c"}]})", R"({"a":[1]})", R"({"a":[1]})"},
+        {R"({"e":null})", R"({"a":1})", R"({"e":null,"a":1})"},
+        {R"({})", R"({"a":{"bb":{"ccc":null}}})", R"({"a":{"bb":{}}})"},
+    };
+    for (const Case& each : cases) {
+        EXPECT_EQ(merged(each.original, each.patch), each.result) << each.patch;
+    }
+}
+
+// covers: 000-4.2-merge-example
+TEST(Merge, DoesWhatTheSpecificationShows) {
+    EXPECT_EQ(merged(R"({"a":{"b":1,"c":2}})", R"({"a":{"c":3,"d":4}})"),
+              R"({"a":{"b":1,"c":3,"d":4}})");
+}
+
+// covers: 000-4.2-only-changes
+TEST(Merge, LeavesEveryOtherKeyAsItWas) {
+    EXPECT_EQ(merged(R"({"a":{"b":[1,{"x":null}],"c":{"d":1.50}},"e":null,"f":"\u00e9"})",
+                     R"({"a":{"c":{"n":true}}})"),
+              R"({"a":{"b":[1,{"x":null}],"c":{"d":1.50,"n":true}},"e":null,"f":"\u00e9"})");
+    EXPECT_EQ(merged(R"({"a":1})", "{}"), R"({"a":1})");
+}
+
+// covers: 000-4.2-merge-arrays
+TEST(Merge, TakesArraysAsTheyAreNullsIncluded) {
+    EXPECT_EQ(merged(R"({"a":[1,2,3]})", R"({"a":[null,{"b":null},[ ]]})"),
+              R"({"a":[null,{"b":null},[ ]]})");
+    EXPECT_EQ(merged(R"({"a":{"b":1}})", R"({"a":[]})"), R"({"a":[]})");
+    EXPECT_EQ(merged(R"({"a":[{"b":1}]})", R"({"a":{"b":null,"c":1}})"), R"({"a":{"c":1}})");
+}
+
+// covers: 000-4.2-merge-null
+TEST(Merge, RemovesByNullWhateverIsThere) {
+    EXPECT_EQ(merged(R"({"a":{"b":{"c":1}},"d":[1]})", R"({"a":{"b":null},"d":null})"),
+              R"({"a":{}})");
+    EXPECT_EQ(merged(R"({"a":1})", R"({"b":null,"c":{"d":null}})"), R"({"a":1,"c":{}})");
+    EXPECT_EQ(merged(R"({"a":null})", R"({"a":null})"), "{}");
+}
+
+TEST(Merge, KeepsNumbersAndStringsAsTheyWereWritten) {
+    const std::string_view text =
+        R"({"a":1.50,"b":-0,"c":1e5,"d":123456789012345678901234567890,"e":"\u0041\/\n",)"
+        R"("f":"a string of more than fourteen bytes","g":"","h":"é🔥"})";
+    EXPECT_EQ(merged("{}", text), text);
+    EXPECT_EQ(merged(text, text), text);
+}
+
+TEST(Merge, KnowsAKeyByItsCharactersHoweverItIsWritten) {
+    EXPECT_EQ(merged(R"({"A":1,"é":2})", R"({"\u0041":3,"\u00e9":4})"), R"({"A":3,"é":4})");
+    EXPECT_EQ(merged(R"({"a\nb":1})", R"({"a\u000ab":2})"), R"({"a\nb":2})");
+    EXPECT_EQ(merged(R"({"":1})", R"({"":{"":2}})"), R"({"":{"":2}})");
+    EXPECT_EQ(merged(R"({"\u0000":1,"\u0000\u0000":2})", R"({"\u0000":null})"),
+              R"({"\u0000\u0000":2})");
+}
+
+TEST(Merge, TellsKeysApartAroundTheLengthThatIsKeptInPlace) {
+    std::string patch = "{";
+    std::string key;
+    for (int length = 0; length <= 40; ++length) {
+        patch += (length == 0 ? "\"" : ",\"") + key + "\":" + std::to_string(length);
+        key += 'k';
+    }
+    patch += "}";
+    EXPECT_EQ(merged("{}", patch), patch);
+    EXPECT_EQ(merged(patch, patch), patch);
+    Tree tree = tree_of(patch);
+    std::string value;
+    bool malformed = false;
+    EXPECT_TRUE(tree.read("/" + std::string(14, 'k'), value, malformed));
+    EXPECT_EQ(value, "14");
+}
+
+TEST(Merge, CountsTheLastOfDuplicateKeys) {
+    EXPECT_EQ(merged("{}", R"({"a":1,"b":2,"a":3})"), R"({"b":2,"a":3})");
+    EXPECT_EQ(merged(R"({"a":{"x":1}})", R"({"a":{"y":1},"a":{"z":1}})"), R"({"a":{"x":1,"z":1}})")
+        << "the earlier one is as if it were not there";
+    EXPECT_EQ(merged(R"({"a":1})", R"({"a":null,"a":2})"), R"({"a":2})");
+    EXPECT_EQ(merged(R"({"a":1})", R"({"a":2,"a":null})"), "{}");
+    EXPECT_EQ(merged("{}", R"({"o":{"a":1,"\u0061":2}})"), R"({"o":{"a":2}})");
+    std::string many = "{";
+    for (int i = 0; i < 50; ++i) many += "\"a\":" + std::to_string(i) + ",\"b\":0,";
+    EXPECT_EQ(merged("{}", many + "\"c\":1}"), R"({"a":49,"b":0,"c":1})");
+}
+
+TEST(Merge, KeepsTheOrderOfInsertion) {
+    Tree tree;
+    merge(tree, R"({"z":1,"a":2,"m":3})");
+    merge(tree, R"({"m":4,"b":5,"z":6})");
+    EXPECT_EQ(text_of(tree), R"({"z":6,"a":2,"m":4,"b":5})");
+    merge(tree, R"({"z":null})");
+    merge(tree, R"({"z":7})");
+    EXPECT_EQ(text_of(tree), R"({"a":2,"m":4,"b":5,"z":7})") << "what comes again comes last";
+}
+
+TEST(Merge, ChangesTheTypeOfAValue) {
+    Tree tree;
+    for (const char* value : {"1", "\"x\"", "{\"b\":{\"c\":1}}", "[1]", "{\"d\":2}", "true", "{}",
+                              "\"a string of more than fourteen bytes\"", "false"}) {
+        const std::string patch = std::string("{\"a\":") + value + "}";
+        if (value[0] == '{') merge(tree, R"({"a":null})");
+        merge(tree, patch);
+        EXPECT_EQ(text_of(tree), patch);
+    }
+}
+
+TEST(Merge, StandsAStringWithAnEscapeInEveryPlace) {
+    std::string patch = "{";
+    for (int i = 0; i < 200000; ++i) {
+        patch += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\\n\":\"\\n\"";
+    }
+    patch += "}";
+    EXPECT_EQ(merged("{}", patch), patch);
+}
+
+TEST(Merge, GoesAsDeepAsADocumentMay) {
+    std::string deep = "1";
+    for (int i = 0; i < 511; ++i) deep = "{\"a\":" + deep + ",\"b\":[]}";
+    EXPECT_EQ(merged("{}", deep), deep);
+    EXPECT_EQ(merged(deep, deep), deep);
+    std::string remove = "null";
+    for (int i = 0; i < 511; ++i) remove = "{\"a\":" + remove + "}";
+    Tree tree = tree_of(deep);
+    merge(tree, remove);
+    EXPECT_EQ(text_of(tree).find('1'), std::string::npos);
+}
+
+TEST(Merge, HoldsAHundredThousandKeysAndForgetsThem) {
+    constexpr int kKeys = 100000;
+    Tree tree;
+    auto key = [](int i) { return "key number " + std::to_string(i); };
+    for (int from = 0; from < kKeys; from += 1000) {
+        std::string patch = "{";
+        for (int i = from; i < from + 1000; ++i) {
+            patch += (i == from ? "\"" : ",\"") + key(i) + "\":" + std::to_string(i);
+        }
+        merge(tree, patch + "}");
+    }
+    EXPECT_EQ(tree.size(), size_t{kKeys});
+    for (int i = 0; i < kKeys; i += 2) merge(tree, "{\"" + key(i) + "\":null}");
+    EXPECT_EQ(tree.size(), size_t{kKeys / 2});
+    for (int i = 0; i < kKeys; ++i) {
+        std::string value;
+        bool malformed = false;
+        ASSERT_EQ(tree.read("/" + key(i), value, malformed), i % 2 == 1) << i;
+        if (i % 2 == 1) {
+            ASSERT_EQ(value, std::to_string(i));
+        }
+    }
+    // Removed keys make room: adding as many again and again does not grow the index without end.
+    for (int round = 0; round < 50000; ++round) {
+        merge(tree, "{\"" + key(round * 2) + "\":1,\"" + key(round * 2 - 2) + "\":null}");
+    }
+    EXPECT_EQ(tree.size(), size_t{kKeys / 2 + 1});
+}
+
+// ---------------------------------------------------------------- against a reference
+
+// A merge in its simplest form: RFC 7396 over maps, values as their text.
+struct Reference {
+    bool is_object = false;
+    std::string text;
+    std::map<std::string, Reference> members;
+
+    static Reference of(json::Value value) {
+        Reference reference;
+        reference.is_object = value.is_object();
+        if (!reference.is_object) {
+            reference.text = value.raw();
+            return reference;
+        }
+        for (const json::Member member : value.members()) {
+            reference.members[std::string(member.key)] = of(member.value);
+        }
+        return reference;
+    }
+
+    void merge(const Reference& patch) {
+        if (!patch.is_object) {
+            *this = patch;
+            return;
+        }
+        if (!is_object) {
+            *this = Reference();
+            is_object = true;
+        }
+        for (const auto& [key, value] : patch.members) {
+            if (!value.is_object && value.text == "null") members.erase(key);
+            else members[key].merge(value);
+        }
+    }
+
+    std::string canonical() const {
+        if (!is_object) return text;
+        std::string out = "{";
+        for (const auto& [key, value] : members) {
+            json::append_string(out, key);
+            out += ":" + value.canonical() + ",";
+        }
+        return out + "}";
+    }
+};
+
+class Documents {
+public:
+    explicit Documents(uint32_t seed) : random_(seed) {}
+
+    std::string object(int depth) {
+        std::string out = "{";
+        const size_t count = below(8) == 0 ? below(40) : below(6);
+        for (size_t i = 0; i < count; ++i) {
+            if (i > 0) out += ',';
+            out += key() + ":" + value(depth);
+        }
+        return out + "}";
+    }
+
+private:
+    size_t below(size_t end) { return static_cast<size_t>(random_() % end); }
+
+    std::string key() {
+        static const std::vector<std::string> kKeys = {
+            R"("")",        R"("a")",          R"("b")",           R"("c")",
+            R"("\u0061")",  R"("a\n")",        R"("é")",           R"("\u00e9")",
+            R"("\u0000")",  R"("fourteen bytes")", R"("fifteen bytes..")",
+            R"("a key that is much longer than what fits in place")"};
+        if (below(3) == 0) return "\"k" + std::to_string(below(30)) + "\"";
+        return kKeys[below(kKeys.size())];
+    }
+
+    std::string value(int depth) {
+        static const std::vector<std::string> kValues = {
+            "null",    "null",  "true",   "false",   "0",     "-1.50e3",
+            R"("")",   R"("x")", R"("\n")", R"("\ud83d\udd25")", R"("fourteen bytes")",
+            R"("a string that is much longer than what fits in place")",
+            "[]",      "[ ]",   R"([null,{"a":null},"\t"])"};
+        if (depth > 0 && below(2) == 0) return object(depth - 1);
+        return kValues[below(kValues.size())];
+    }
+
+    std::mt19937 random_;
+};
+
+// covers: 000-4.2-merge-deep
+TEST(Merge, DoesWhatTheReferenceDoes) {
+    for (uint32_t seed = 0; seed < 400; ++seed) {
+        Documents documents(seed);
+        const std::string start = documents.object(4);
+        Tree tree = tree_of(start);
+        Reference reference = Reference::of(parse(start)->root());
+        for (int round = 0; round < 12; ++round) {
+            const std::string patch = documents.object(round % 5);
+            merge(tree, patch);
+            reference.merge(Reference::of(parse(patch)->root()));
+            const std::string written = text_of(tree);
+            ASSERT_EQ(Reference::of(parse(written)->root()).canonical(), reference.canonical())
+                << "seed " << seed << ", patch " << patch;
+        }
+    }
+}
+
+// Asking for overlaps changes nothing of what is merged.
+TEST(Merge, DoesTheSameWhileToolsOverlap) {
+    for (uint32_t seed = 0; seed < 200; ++seed) {
+        Documents documents(seed);
+        Tree quiet, asked;
+        Overlap overlap;
+        overlap.oldest = 0;
+        size_t reports = 0;
+        overlap.written_before = [&](std::string_view, Writer) { ++reports; };
+        for (Writer writer = 1; writer < 12; ++writer) {
+            const std::string patch = documents.object(3);
+            merge(quiet, patch, writer);
+            merge(asked, patch, writer, &overlap);
+            ASSERT_EQ(text_of(asked), text_of(quiet)) << "seed " << seed;
+        }
+    }
+}
+
+// ---------------------------------------------------------------- the whole
+
+TEST(Assign, TakesADocumentAsItStands) {
+    Tree tree = tree_of(R"({"x":1})");
+    tree.assign(parse(R"({"a":null,"b":{"c":null,"d":[null]},"b2":"\n","a2":1,"a2":{"y":2}})")->root());
+    EXPECT_EQ(text_of(tree), R"({"a":null,"b":{"c":null,"d":[null]},"b2":"\n","a2":{"y":2}})");
+    EXPECT_EQ(tree.size(), 4u);
+    tree.assign(parse(" { } ")->root());
+    EXPECT_EQ(text_of(tree), "{}");
+    EXPECT_TRUE(tree.empty());
+}
+
+TEST(Assign, TakesEveryDocument) {
+    for (uint32_t seed = 0; seed < 200; ++seed) {
+        const std::string text = Documents(seed).object(5);
+        const Tree tree = tree_of(text);
+        ASSERT_EQ(Reference::of(parse(text_of(tree))->root()).canonical(),
+                  Reference::of(parse(text)->root()).canonical());
+    }
+}
+
+TEST(Tree, IsEmptyAtFirstAndAfterClearing) {
+    Tree tree;
+    EXPECT_EQ(text_of(tree), "{}");
+    merge(tree, R"({"a":{"b":1}})");
+    tree.clear();
+    EXPECT_EQ(text_of(tree), "{}");
+    merge(tree, R"({"a":2})");
+    EXPECT_EQ(text_of(tree), R"({"a":2})");
+}
+
+TEST(Tree, IsMovedWithAllItHolds) {
+    Tree first = tree_of(R"({"a":1})");
+    Tree second(std::move(first));
+    EXPECT_EQ(text_of(second), R"({"a":1})");
+    Tree third = tree_of(R"({"b":2})");
+    third = std::move(second);
+    EXPECT_EQ(text_of(third), R"({"a":1})");
+}
+
+// ---------------------------------------------------------------- reading
+
+struct Read {
+    bool found;
+    bool malformed;
+    std::string value;
+    bool operator==(const Read& other) const {
+        return found == other.found && malformed == other.malformed && value == other.value;
+    }
+    friend void PrintTo(const Read& read, std::ostream* out) {
+        *out << (read.found ? "found " : read.malformed ? "malformed " : "missing ") << read.value;
+    }
+};
+
+Read read(const Tree& tree, std::string_view pointer) {
+    Read result{};
+    result.found = tree.read(pointer, result.value, result.malformed);
+    return result;
+}
+
+TEST(Read, FollowsAJsonPointer) {
+    const Tree tree = tree_of(
+        R"({"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,)"
+        R"("m~n":8,"o":{"p":{"q":[[1,{"r":"\u00e9"}]]},"":{"":9}},"s":"text","~1":10,"0":11})");
+    const std::pair<std::string_view, std::string_view> cases[] = {
+        {"/foo", R"(["bar","baz"])"}, {"/foo/0", R"("bar")"}, {"/foo/1", R"("baz")"},
+        {"/", "0"}, {"/a~1b", "1"}, {"/c%d", "2"}, {"/e^f", "3"}, {"/g|h", "4"}, {"/i\\j", "5"},
+        {"/k\"l", "6"}, {"/ ", "7"}, {"/m~0n", "8"}, {"/~01", "10"}, {"/0", "11"},
+        {"/o/p/q/0/0", "1"}, {"/o/p/q/0/1/r", R"("\u00e9")"}, {"/o//", "9"},
+        {"/o/p", R"({"q":[[1,{"r":"\u00e9"}]]})"}, {"/s", R"("text")"}};
+    for (const auto& [pointer, value] : cases) {
+        EXPECT_EQ(read(tree, pointer), (Read{true, false, std::string(value)})) << pointer;
+    }
+    EXPECT_EQ(read(tree, "").value, text_of(tree));
+}
+
+TEST(Read, TellsWhatIsMissingFromWhatIsMalformed) {
+    const Tree tree = tree_of(R"({"a":{"b":[1,2]},"s":"text","n":1,"z":null})");
+    for (const char* missing :
+         {"/x", "/a/x", "/a/b/2", "/a/b/-", "/a/b/01", "/a/b/1.0", "/a/b/", "/a/b/+1", "/a/b/-1",
+          "/a/b/99999999999999999999", "/a/b/0/x", "/s/0", "/n/x", "/a/", "/x/y/z", "/z/x", "/"}) {
+        EXPECT_EQ(read(tree, missing), (Read{false, false, ""})) << missing;
+    }
+    EXPECT_EQ(read(tree, "/z"), (Read{true, false, "null"}));
+    // Wherever it leads, and whatever comes before the fault.
+    for (const char* malformed : {"a", "a/b", "/~", "/~2", "/a~", "/x/~", "/a/b/~", "/a/b/9/~2",
+                                  "/s/x/~", "/n/~x", "/a/b/0/x/~3"}) {
+        EXPECT_EQ(read(tree, malformed), (Read{false, true, ""})) << malformed;
+    }
+}
+
+// ---------------------------------------------------------------- overlaps
+
+class Overlaps {
+public:
+    explicit Overlaps(Writer oldest = 1) {
+        overlap_.oldest = oldest;
+        overlap_.written_before = [this](std::string_view path, Writer earlier) {
+            if (!reports_.empty()) reports_ += ' ';
+            reports_ += std::string(path) + "<-" + std::to_string(earlier);
+        };
+    }
+
+    // What a writer's patch overwrites.
+    std::string merge(Tree& tree, std::string_view patch, Writer writer) {
+        reports_.clear();
+        ::merge(tree, patch, writer, &overlap_);
+        return reports_;
+    }
+
+private:
+    Overlap overlap_;
+    std::string reports_;
+};
+
+TEST(OverlapReport, NamesThePathAndTheEarlierWriter) {
+    Tree tree;
+    Overlaps overlaps;
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":{"b":1,"c":2}})", 1), "");
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":{"d":3}})", 2), "") << "beside each other";
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":{"c":4}})", 2), "/a/c<-1");
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":{"c":5,"b":6}})", 1), "/a/c<-2") << "its own is none";
+    EXPECT_EQ(overlaps.merge(tree, R"({"x/y":{"~":1}})", 1), "");
+    EXPECT_EQ(overlaps.merge(tree, R"({"x/y":{"~":2}})", 2), "/x~1y/~0<-1");
+}
+
+TEST(OverlapReport, IsNotMadeForWritersThatEndedBefore) {
+    Tree tree;
+    Overlaps overlaps(3);
+    merge(tree, R"({"a":1,"b":{"c":1}})", 2);
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":2,"b":3})", 4), "");
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":3})", 3), "/a<-4");
+}
+
+TEST(OverlapReport, NamesEverythingBelowAnObjectThatGoes) {
+    Tree tree;
+    Overlaps overlaps;
+    overlaps.merge(tree, R"({"a":{"b":{"c":1,"d":[]},"e":2}})", 1);
+    overlaps.merge(tree, R"({"a":{"f":3}})", 2);
+    Tree copy = tree_of(text_of(tree));
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":7})", 3), "/a/b/c<-1 /a/b/d<-1 /a/e<-1 /a/f<-2");
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":null})", 1), "/a<-3");
+
+    Tree removed;
+    overlaps.merge(removed, R"({"a":{"b":{"c":1}}})", 1);
+    EXPECT_EQ(overlaps.merge(removed, R"({"a":null})", 2), "/a/b/c<-1");
+}
+
+TEST(OverlapReport, KnowsAnObjectThatIsEmpty) {
+    Tree tree;
+    Overlaps overlaps;
+    overlaps.merge(tree, R"({"a":{},"b":{"c":{}}})", 1);
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":1,"b":2})", 2), "/a<-1 /b/c<-1");
+}
+
+TEST(OverlapReport, OfAValueThatBecomesAnObject) {
+    Tree tree;
+    Overlaps overlaps;
+    overlaps.merge(tree, R"({"a":1})", 1);
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":{"b":2}})", 2), "/a<-1");
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":{"b":3}})", 1), "/a/b<-2");
+}
+
+TEST(OverlapReport, RemembersWhoRemoved) {
+    Tree tree;
+    Overlaps overlaps;
+    overlaps.merge(tree, R"({"a":1,"b":{"c":1,"d":1}})", 1);
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":null})", 2), "/a<-1");
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":2})", 1), "/a<-2") << "it was taken away meanwhile";
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":3})", 1), "") << "and told once";
+
+    EXPECT_EQ(overlaps.merge(tree, R"({"b":{"c":null}})", 2), "/b/c<-1");
+    EXPECT_EQ(overlaps.merge(tree, R"({"b":7})", 3), "/b/d<-1 /b/c<-2")
+        << "a value in place of the object is written over the removal too";
+
+    EXPECT_EQ(overlaps.merge(tree, R"({"b":null})", 2), "/b<-3");
+    tree.forget_removals();
+    EXPECT_EQ(overlaps.merge(tree, R"({"b":1})", 3), "");
+}
+
+TEST(OverlapReport, NeedsSomebodyWhoAsks) {
+    Tree tree;
+    merge(tree, R"({"a":1,"b":2})", 1);
+    merge(tree, R"({"a":2,"b":null})", 2);
+    Overlaps overlaps;
+    EXPECT_EQ(overlaps.merge(tree, R"({"b":1})", 3), "") << "the removal was nobody's concern";
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":3})", 3), "/a<-2") << "who wrote is always known";
+}
+
+}  // namespace
