@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pattern, a newline, what the player wrote. A match is what trying every length of every capture,
+// shortest first, finds; captures are the player's own bytes.
+
+#include <string>
+#include <vector>
+
+#include "base/utf8.hpp"
+#include "require.hpp"
+#include "session/prompt_pattern.hpp"
+#include "session/text_template.hpp"
+
+using namespace narratoria;
+
+namespace {
+
+// The pattern as the text shows it: literals, and captures between them.
+struct Reference {
+    std::vector<std::string> literals;  // one more than there are captures
+    std::string_view text;
+    std::vector<std::vector<bool>> failed;  // [capture][begin]
+
+    size_t characters_end(size_t at) const {
+        do {
+            ++at;
+        } while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80);
+        return at;
+    }
+
+    bool match(size_t capture, size_t begin, std::vector<std::pair<size_t, size_t>>& found) {
+        if (capture + 1 == literals.size()) return begin == text.size();
+        if (failed[capture][begin]) return false;
+        const std::string& literal = literals[capture + 1];
+        for (size_t end = begin; end < text.size();) {
+            end = characters_end(end);
+            if (text.substr(end, literal.size()) != literal) continue;
+            found.push_back({begin, end});
+            if (match(capture + 1, end + literal.size(), found)) return true;
+            found.pop_back();
+        }
+        failed[capture][begin] = true;
+        return false;
+    }
+};
+
+// A literal as patterns and prompts are compared: the reader's own way, told once more.
+std::string simplified(std::string_view text, bool first, bool last) {
+    const auto is_space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
+    while (first && !text.empty() && is_space(text.front())) text.remove_prefix(1);
+    while (
+        last && !text.empty() &&
+        (is_space(text.back()) || std::string_view(".!?").find(text.back()) != std::string::npos)) {
+        text.remove_suffix(1);
+    }
+    std::string out;
+    for (const char c : text) {
+        if (is_space(c)) {
+            if (out.empty() || out.back() != ' ') out += ' ';
+        } else {
+            out += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    const std::string_view input(reinterpret_cast<const char*>(data), size);
+    const size_t newline = input.find('\n');
+    if (newline == std::string_view::npos || !utf8::is_valid(input)) return 0;
+    const std::string text(input.substr(0, newline));
+    const std::string words(input.substr(newline + 1));
+
+    session::TemplateProblem problem;
+    const auto parts = session::parse_template(text, problem);
+    if (parts) {
+        std::string written;  // the template once more
+        for (size_t i = 0; i < parts->size(); ++i) {
+            const session::TemplatePart& part = (*parts)[i];
+            REQUIRE(!part.text.empty());
+            REQUIRE(part.is_name || i == 0 || (*parts)[i - 1].is_name);
+            if (part.is_name) {
+                written += '{' + part.text + '}';
+                continue;
+            }
+            for (const char c : part.text) written.append(c == '{' || c == '}' ? 2 : 1, c);
+        }
+        REQUIRE(written == text);
+        session::Bindings bindings;
+        std::string expected;
+        for (const session::TemplatePart& part : *parts) {
+            if (part.is_name) bindings.push_back({part.text, words});
+            expected += part.is_name ? words : part.text;
+        }
+        REQUIRE(session::expand_template(text, bindings) == expected);
+    } else {
+        REQUIRE(problem.byte < text.size() && !problem.message.empty());
+        REQUIRE(session::expand_template(text, {}) == text);
+    }
+
+    problem = {};
+    const auto pattern = session::PromptPattern::compile(text, problem);
+    if (!pattern) {
+        REQUIRE(problem.byte <= text.size() && !problem.message.empty());
+        return 0;
+    }
+    REQUIRE(parts);
+    const session::NormalizedPrompt prompt(words);
+    REQUIRE(prompt.text() == simplified(words, true, true));
+    session::Bindings captures;
+    const bool matched = pattern->match(prompt, captures);
+
+    if (prompt.text().size() > 400 || pattern->names().size() > 16) return 0;
+    Reference reference;
+    reference.text = prompt.text();
+    reference.literals.emplace_back();
+    for (size_t i = 0; i < parts->size(); ++i) {
+        const session::TemplatePart& part = (*parts)[i];
+        if (part.is_name) reference.literals.emplace_back();
+        else reference.literals.back() = simplified(part.text, i == 0, i + 1 == parts->size());
+    }
+    reference.failed.assign(reference.literals.size(),
+                            std::vector<bool>(prompt.text().size() + 1, false));
+    std::vector<std::pair<size_t, size_t>> found;
+    const std::string& before = reference.literals.front();
+    const bool expected = prompt.text().substr(0, before.size()) == before &&
+                          reference.match(0, before.size(), found);
+    REQUIRE(matched == expected);
+    if (!matched) return 0;
+    REQUIRE(captures.size() == found.size());
+    for (size_t i = 0; i < found.size(); ++i) {
+        REQUIRE(captures[i].name == pattern->names()[i]);
+        REQUIRE(captures[i].value == prompt.original(found[i].first, found[i].second));
+        REQUIRE(captures[i].value.data() >= words.data() &&
+                captures[i].value.data() + captures[i].value.size() <= words.data() + words.size());
+        REQUIRE(utf8::is_valid(captures[i].value));
+    }
+    return 0;
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// A story's two files: story.toml, a line "----", prompts.json (left out: the story has none). A
+// story that loads answers any prompt with a JSON object; one that does not says what is wrong with
+// which file.
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "base/utf8.hpp"
+#include "plan/plan.hpp"
+#include "require.hpp"
+#include "session/story.hpp"
+#include "session/template_narrator.hpp"
+
+using namespace narratoria;
+
+namespace {
+
+// In memory where the system has it: millions of small files must not wear out a disk.
+class Folder {
+public:
+    Folder() {
+        const bool shared_memory = ::access("/dev/shm", W_OK) == 0;
+        std::string name =
+            std::string(shared_memory ? "/dev/shm" : "/tmp") + "/narratoria-story-XXXXXX";
+        REQUIRE(::mkdtemp(name.data()) != nullptr);
+        path_ = name;
+    }
+    ~Folder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    const std::string& path() const { return path_; }
+
+    void write(const char* name, std::string_view text) const {
+        std::ofstream file(path_ + "/" + name, std::ios::binary | std::ios::trunc);
+        file.write(text.data(), static_cast<std::streamsize>(text.size()));
+        REQUIRE(file.flush());
+    }
+    void remove(const char* name) const { ::unlink((path_ + "/" + name).c_str()); }
+
+private:
+    std::string path_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    static const Folder folder;
+    const std::string_view input(reinterpret_cast<const char*>(data), size);
+    constexpr std::string_view kBetween = "\n----\n";
+    const size_t between = input.find(kBetween);
+    folder.write("story.toml", input.substr(0, between));
+    if (between == std::string_view::npos) folder.remove("prompts.json");
+    else folder.write("prompts.json", input.substr(between + kBetween.size()));
+
+    Faults faults;
+    const std::optional<session::Story> story = session::load_story(folder.path(), faults);
+    REQUIRE(story.has_value() == faults.empty());
+    if (!story) {
+        for (const Fault& fault : faults) {
+            REQUIRE(!fault.rule.empty() && !fault.message.empty());
+            REQUIRE(utf8::is_valid(fault.message) && utf8::is_valid(fault.pointer));
+            REQUIRE(fault.file == "story.toml" || fault.file == "prompts.json");
+            REQUIRE(fault.line > 0 && fault.column > 0);
+        }
+        std::string told;
+        append_faults(told, faults, {});
+        json::Document document;
+        json::ParseError error;
+        REQUIRE(document.parse(told, error));
+        return 0;
+    }
+
+    const session::TemplateNarrator narrator(*story);
+    for (const char* const words : {"I light the torch", "open \\\"door\\\" {x}", "a b c d e"}) {
+        json::Document request;
+        json::ParseError error;
+        REQUIRE(request.parse(std::string(R"({"prompt":{"text":")") + words +
+                                  R"("},"generationAttempt":2,"parentPlanId":"p",)"
+                                  R"("disabledSkills":["torch-lighter"]})",
+                              error));
+        const std::string answer = narrator.answer(request.root());
+        json::Document document;
+        REQUIRE(document.parse(answer, error));
+        REQUIRE(document.root().is_object());
+        // Captures may make it a plan with faults; reading it is safe, and a disabled skill is never
+        // in one that has none.
+        plan::Plan plan;
+        Faults plan_faults;
+        if (!plan.parse(answer, plan_faults)) continue;
+        for (const plan::Tool& tool : plan.tools) {
+            REQUIRE(plan::skill_of(tool.tool_path) != "torch-lighter");
+        }
+    }
+    return 0;
+}
