@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spec 003 §13.6 and §14, and the player's prompt of spec 004: from a prompt to a plan and, when it
+// fails, to the next one. With a narrator of the host's, and with the template narrator of a story.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "conformance/narrators.hpp"
+
+#include "narratoria/validate.hpp"
+
+namespace {
+
+using namespace narratoria;
+using namespace narratoria::test;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string plan_named(std::string_view request_id, const std::vector<std::string>& tools,
+                       std::string_view members = {}) {
+    std::string plan = plan_of(tools, members);
+    const std::string own = R"("requestId":"plan-1")";
+    return plan.replace(plan.find(own), own.size(), R"("requestId":)" + json_text(request_id));
+}
+
+// Tool paths of a narrator's plan begin in the engine's root: the stage's folder.
+struct NarratorStage : Stage {
+    explicit NarratorStage(ScriptedNarrator& scripted)
+        : Stage({}, {.narrator = scripted.narrator()}) {
+        folder.says("works", {kDone});
+        folder.says("fails", {kFailed});
+        folder.says("fails-too", {kFailed});
+    }
+};
+
+// A story with two tools, one of which fails.
+std::string story_in(const Folder& folder) {
+    folder.write("story/story.toml", "title = \"A cave\"\n[narrator]\nname = \"template\"\n"
+                                     "[fallback]\ntemplates = [\"The cave is silent: {prompt}\"]\n");
+    folder.write("story/prompts.json", R"({"prompts": [
+        {"patterns": ["light the {what}"],
+         "answers": [
+           {"plan": {"narrative": "You try the {what}.",
+                     "tools": [{"toolId": "light", "toolPath": "fails", "input": {"what": "{what}"},
+                                "retryPolicy": {"maxRetries": 0}}]}},
+           {"plan": {"narrative": "You feel your way instead.",
+                     "tools": [{"toolId": "feel", "toolPath": "works"}]}}]},
+        {"patterns": ["sing"], "answers": [{"narrative": "You sing."}]}],
+      "unmatched": {"narrative": "Nothing comes of it."}})");
+    folder.says("story/tools/works", {patch(R"({"felt":true})"), kDone});
+    folder.says("story/tools/fails", {kFailed});
+    return folder / "story";
+}
+
+// ---- what a narrator is asked, spec 004 PlayerPrompt
+
+// covers: 004-prompt-session-id, 004-prompt-timestamp, 004-prompt-generates-plan
+TEST(PlayerPrompt, ANarratorIsAskedOnceWithTheWordsTheTimeAndTheSession) {
+    ScriptedNarrator scripted({tells("You listen.")});
+    Stage stage({}, {.id = "game-7", .state = R"({"room":"hall"})", .narrator = scripted.narrator()});
+    const Ended ended = turn(stage, "Ich höre \"zu\"\n");
+    EXPECT_EQ(ended.outcome, Outcome::kCompleted);
+    EXPECT_EQ(ended.generations, 1u);
+    EXPECT_EQ(ended.narrative, "You listen.");
+    ASSERT_EQ(scripted.requests.size(), 1u) << "one plan for a prompt that succeeds";
+    const Json request = scripted.requests[0];
+    EXPECT_EQ(request["schema"].string(), "narrator-request/1");
+    EXPECT_EQ(request["sessionId"].string(), "game-7");
+    EXPECT_EQ(request["prompt"]["text"].string(), "Ich höre \"zu\"\n");
+    EXPECT_EQ(request["prompt"]["sessionId"].string(), "game-7");
+    EXPECT_THAT(request["prompt"]["timestamp"].string(),
+                ::testing::MatchesRegex("20..-..-..T..:..:...*Z"));
+    EXPECT_EQ(request["generationAttempt"].integer(), 1);
+    EXPECT_TRUE(request["parentPlanId"].is_null());
+    EXPECT_TRUE(request["previousResult"].is_null());
+    EXPECT_EQ(request["disabledSkills"].size(), 0u);
+    EXPECT_EQ(request["planFaults"].size(), 0u);
+    EXPECT_EQ(request["state"], Json(R"({"room":"hall"})"));
+    EXPECT_EQ(stage.recorder.one(Kind::kPrompt).body["text"].string(), "Ich höre \"zu\"\n");
+}
+
+// covers: 004-prompt-text
+TEST(PlayerPrompt, AnEmptyOneIsRefusedAndNoNarratorIsAsked) {
+    ScriptedNarrator scripted({tells("never")});
+    NarratorStage stage(scripted);
+    try {
+        stage.session.prompt("");
+        FAIL() << "it was taken";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), NAR_INVALID_ARGUMENT);
+        EXPECT_THAT(std::string(error.message()), HasSubstr("empty"));
+    }
+    stage.engine.run_until_idle();
+    EXPECT_THAT(scripted.requests, IsEmpty());
+    EXPECT_THAT(stage.recorder.records, IsEmpty());
+}
+
+// ---- answers that are no plan, §13.3 and §13.4 rule 1
+
+// covers: 003-13.3-plan-document, 003-13.6-returns-plan
+TEST(NarratorLoop, AnAnswerThatIsNoPlanUsesUpAGenerationAndItsFaultsGoWithTheNext) {
+    ScriptedNarrator scripted({"Once upon a time", R"({"requestId":"r","tools":[{"toolId":"a"}]})",
+                               tells("At last.")});
+    NarratorStage stage(scripted);
+    const Ended ended = turn(stage, "go");
+    EXPECT_EQ(ended.outcome, Outcome::kCompleted);
+    EXPECT_EQ(ended.generations, 3u);
+    EXPECT_EQ(ended.narrative, "At last.");
+    ASSERT_EQ(scripted.requests.size(), 3u);
+    EXPECT_EQ(scripted.requests[1]["planFaults"].size(), 1u);
+    EXPECT_THAT(places(scripted.requests[2]["planFaults"]),
+                ElementsAre("/tools/0/toolPath plan-field-missing"));
+    EXPECT_EQ(scripted.requests[2]["generationAttempt"].integer(), 3);
+    EXPECT_TRUE(scripted.requests[2]["parentPlanId"].is_null()) << "no plan ran before";
+    std::vector<std::string> codes;
+    for (const Record& record : stage.recorder.of(Kind::kWarning)) {
+        codes.push_back(record.body["code"].string());
+    }
+    EXPECT_THAT(codes, ElementsAre("PLAN_REFUSED", "PLAN_REFUSED"));
+}
+
+// covers: 003-13.4.1-reject-and-ask
+TEST(NarratorLoop, APlanWithACycleIsRejectedAndANewOneAskedFor) {
+    ScriptedNarrator scripted({plan_named("circle", {entry("a", "works", R"("dependencies":["b"])"),
+                                                     entry("b", "works", R"("dependencies":["a"])")}),
+                               plan_named("line", {entry("a", "works")})});
+    NarratorStage stage(scripted);
+    const Ended ended = turn(stage, "go");
+    EXPECT_EQ(ended.outcome, Outcome::kCompleted);
+    ASSERT_EQ(scripted.requests.size(), 2u);
+    const Json fault = scripted.requests[1]["planFaults"][0];
+    EXPECT_EQ(fault["rule"].string(), "plan-cycle");
+    EXPECT_THAT(fault["message"].string(), HasSubstr("a → b → a"));
+    EXPECT_EQ(stage.recorder.one(Kind::kPlanStarted).plan_id, "line") << "nothing of the first ran";
+}
+
+// ---- replanning, §13.6
+
+// covers: 003-13.6-parent-plan, 003-13.6-tracks-attempt, 003-13.3-generation-attempt,
+// 003-13.3-parent-plan-id, 003-13.5-generation-attempt
+TEST(NarratorLoop, TheRuntimeSetsGenerationAttemptAndParentPlanItself) {
+    ScriptedNarrator scripted({plan_named("one", {entry("a", "fails")}),
+                               plan_named("two", {entry("b", "works")})});
+    NarratorStage stage(scripted);
+    const Ended ended = turn(stage, "go");
+    EXPECT_EQ(ended.outcome, Outcome::kCompleted);
+    EXPECT_EQ(ended.generations, 2u);
+    const Json request = scripted.requests[1];
+    EXPECT_EQ(request["generationAttempt"].integer(), 2);
+    EXPECT_EQ(request["parentPlanId"].string(), "one");
+    EXPECT_EQ(request["previousResult"]["planId"].string(), "one");
+    EXPECT_TRUE(request["previousResult"]["canReplan"].boolean());
+    EXPECT_EQ(tool_of(request["previousResult"], "a")["state"].string(), "failed");
+    const auto started = stage.recorder.of(Kind::kPlanStarted);
+    EXPECT_EQ(started[0].body["generationAttempt"].integer(), 1);
+    EXPECT_TRUE(started[0].body["parentPlanId"].is_null());
+    EXPECT_EQ(started[1].body["generationAttempt"].integer(), 2);
+    EXPECT_EQ(started[1].body["parentPlanId"].string(), "one");
+    EXPECT_EQ((*ended.result)["generationAttempt"].integer(), 2);
+    EXPECT_THAT(stage.recorder.of(Kind::kWarning), IsEmpty());
+}
+
+// covers: 003-13.6-tracks-attempt, 003-13.6-parent-plan
+TEST(NarratorLoop, OtherMetadataGivesAWarningAndDoesNotCount) {
+    ScriptedNarrator scripted(
+        {plan_named("one", {}, R"("metadata":{"generationAttempt":4,"parentPlanId":"another"})")});
+    NarratorStage stage(scripted);
+    const Ended ended = turn(stage, "go");
+    EXPECT_EQ(ended.outcome, Outcome::kCompleted);
+    EXPECT_EQ((*ended.result)["generationAttempt"].integer(), 1);
+    EXPECT_TRUE(stage.recorder.one(Kind::kPlanStarted).body["parentPlanId"].is_null());
+    std::vector<std::string> codes;
+    for (const Record& record : stage.recorder.of(Kind::kWarning)) {
+        codes.push_back(record.body["code"].string());
+    }
+    EXPECT_THAT(codes, ElementsAre("GENERATION_ATTEMPT", "PARENT_PLAN"));
+}
+
+// covers: 003-13.6-consults-disabled, 003-13.3-disabled-skills
+TEST(NarratorLoop, APlanThatSelectsAFailedSkillIsRefused) {
+    ScriptedNarrator scripted({plan_named("one", {entry("a", "fails")}),
+                               plan_named("two", {entry("ok", "works"), entry("again", "./fails")}),
+                               plan_named("three", {entry("b", "works")})});
+    NarratorStage stage(scripted);
+    const Ended ended = turn(stage, "go");
+    EXPECT_EQ(ended.outcome, Outcome::kCompleted);
+    ASSERT_EQ(scripted.requests.size(), 3u);
+    EXPECT_THAT(scripted.requests[1]["disabledSkills"].strings(), ElementsAre("fails"));
+    EXPECT_THAT(places(scripted.requests[2]["planFaults"]),
+                ElementsAre("/tools/1/toolPath plan-skill-disabled"));
+    EXPECT_THAT(scripted.requests[2]["disabledSkills"].strings(), ElementsAre("fails"));
+    EXPECT_EQ(scripted.requests[2]["parentPlanId"].string(), "one") << "the refused plan never ran";
+    EXPECT_THAT(stage.recorder.of(Kind::kPlanStarted), ::testing::SizeIs(2));
+}
+
+// covers: 003-13.6-five-generations, 003-13.6-fallback, 004-prompt-generates-plan
+TEST(NarratorLoop, ANarratorIsNeverAskedASixthTime) {
+    int number = 0;
+    ScriptedNarrator scripted([&](const Json&) {
+        const std::string skill = "missing-" + std::to_string(++number);
+        return plan_named("plan " + std::to_string(number), {entry("a", skill)});
+    });
+    NarratorStage stage(scripted);
+    const Ended ended = turn(stage, "go");
+    EXPECT_EQ(ended.outcome, Outcome::kFallback);
+    EXPECT_EQ(ended.generations, 5u);
+    EXPECT_EQ(scripted.requests.size(), 5u);
+    EXPECT_EQ((*ended.result)["generationAttempt"].integer(), 5);
+    EXPECT_FALSE((*ended.result)["canReplan"].boolean());
+    EXPECT_THAT((*ended.result)["disabledSkills"].strings(),
+                ElementsAre("missing-1", "missing-2", "missing-3", "missing-4", "missing-5"));
+    EXPECT_NE(ended.narrative, "");
+    const Record told = stage.recorder.one(Kind::kNarrative);
+    EXPECT_EQ(told.body["source"].string(), "fallback");
+    EXPECT_EQ(told.body["text"].string(), ended.narrative);
+
+    // The session goes on, and what failed is disabled for the rest of that prompt only.
+    scripted.requests.clear();
+    const Ended next = turn(stage, "again");
+    EXPECT_EQ(next.generations, 5u);
+    EXPECT_EQ(scripted.requests[0]["disabledSkills"].size(), 0u);
+    EXPECT_EQ(scripted.requests[0]["generationAttempt"].integer(), 1);
+    EXPECT_TRUE(scripted.requests[0]["previousResult"].is_null());
+}
+
+// covers: 003-13.4.6-execution-limit
+TEST(NarratorLoop, OnePlanIsExecutedThreeTimesInAPromptAtMost) {
+    // The skill differs each time, so that nothing but the requestId is the same.
+    int number = 0;
+    ScriptedNarrator scripted([&](const Json&) {
+        return plan_named("the same", {entry("a", "missing-" + std::to_string(++number))});
+    });
+    NarratorStage stage(scripted);
+    const Ended ended = turn(stage, "go");
+    EXPECT_EQ(ended.outcome, Outcome::kFallback);
+    EXPECT_THAT(stage.recorder.of(Kind::kPlanStarted), ::testing::SizeIs(3));
+    ASSERT_EQ(scripted.requests.size(), 5u);
+    EXPECT_THAT(places(scripted.requests[4]["planFaults"]),
+                ElementsAre("/requestId plan-execution-limit"));
+
+    // The host's own plans are not counted.
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_TRUE(stage.run(plan_named("the same", {entry("a", "works")}))["success"].boolean());
+    }
+}
+
+// ---- §14: the template narrator, and others in its place
+
+// covers: 003-14.1-narrator-stub, 003-13.6-returns-plan, 003-13.3-plan-document
+TEST(TemplateNarrator, TurnsPromptsIntoPlansByTheStorysPatterns) {
+    Folder folder;
+    const std::string story = story_in(folder);
+    Stage stage({}, {.story = story});
+    EXPECT_EQ(turn(stage, "Sing!").narrative, "You sing.");
+    EXPECT_EQ(turn(stage, "fly to the moon").narrative, "Nothing comes of it.");
+    stage.recorder.records.clear();
+    const Ended ended = turn(stage, "Light the lamp");
+    EXPECT_EQ(ended.outcome, Outcome::kCompleted);
+    const auto started = stage.recorder.of(Kind::kPlanStarted);
+    ASSERT_EQ(started.size(), 2u);
+    EXPECT_EQ(started[0].body["plan"]["tools"][0]["input"]["what"].string(), "lamp");
+    EXPECT_NE(started[0].plan_id, started[1].plan_id);
+    for (const Record& record : started) {
+        EXPECT_EQ(validate(Document::kPlan, record.body["plan"].text()).view(), "[]");
+    }
+}
+
+// covers: 003-13.6-consults-disabled, 003-13.3-disabled-skills, 003-14.3-replan
+TEST(TemplateNarrator, TakesAnotherAnswerWhenASkillHasFailed) {
+    Folder folder;
+    const std::string story = story_in(folder);
+    Stage stage({}, {.story = story});
+    const Ended ended = turn(stage, "light the torch");
+    EXPECT_EQ(ended.outcome, Outcome::kCompleted);
+    EXPECT_EQ(ended.generations, 2u);
+    EXPECT_EQ(ended.narrative, "You feel your way instead.");
+    EXPECT_EQ(stage.state(), Json(R"({"felt":true})"));
+    const auto started = stage.recorder.of(Kind::kPlanStarted);
+    ASSERT_EQ(started.size(), 2u);
+    EXPECT_EQ(started[1].body["parentPlanId"].string(), started[0].plan_id);
+    EXPECT_THAT((*ended.result)["disabledSkills"].strings(), ElementsAre("fails"));
+    EXPECT_EQ(turn(stage, "light the torch").generations, 2u) << "the next prompt tries it again";
+}
+
+// covers: 003-14.1-replaceable-narrator
+TEST(TemplateNarrator, IsReplacedByAHostsNarratorOverTheSameStory) {
+    Folder folder;
+    const std::string story = story_in(folder);
+    // The same plan as the story's own, from elsewhere.
+    ScriptedNarrator scripted({plan_named("hosts", {entry("feel", "works")})});
+    Stage stage({}, {.story = story, .narrator = scripted.narrator()});
+    const Ended ended = turn(stage, "light the torch");
+    EXPECT_EQ(ended.outcome, Outcome::kCompleted);
+    EXPECT_EQ((*ended.result)["planId"].string(), "hosts");
+    EXPECT_EQ(stage.state(), Json(R"({"felt":true})"));
+    ASSERT_EQ(scripted.requests.size(), 1u);
+    std::vector<std::string> names;
+    for (const Json& tool : scripted.requests[0]["tools"].elements()) {
+        names.push_back(tool["name"].string());
+    }
+    EXPECT_THAT(names, ElementsAre("fails", "works")) << "it is told the story's tools";
+}
+
+// covers: 003-13.6-fallback
+TEST(TemplateNarrator, TheFallbackIsTheStorysTemplate) {
+    Folder folder;
+    const std::string story = story_in(folder);
+    ScriptedNarrator scripted({"no plan"});
+    Stage stage({}, {.story = story, .narrator = scripted.narrator()});
+    const Ended ended = turn(stage, "light the torch");
+    EXPECT_EQ(ended.outcome, Outcome::kFallback);
+    EXPECT_EQ(ended.narrative, "The cave is silent: light the torch");
+    EXPECT_FALSE(ended.result) << "no plan ran";
+}
+
+// covers: 000-4.4-choice-next-prompt, 000-4.4-narrative-choice
+TEST(NarratorLoop, TheChoicesShownLastComeWithTheTurnAndTheirTextIsAPrompt) {
+    ScriptedNarrator scripted(
+        [](const Json& request) { return request["prompt"]["text"].string() == "Open"
+                                             ? tells("It opens.")
+                                             : plan_named("door", {entry("a", "asks")}); });
+    NarratorStage stage(scripted);
+    stage.folder.says(
+        "asks", {event("ui_event", R"("event":"narrative_choice","payload":{"choices":["Knock"]})"),
+                 event("ui_event", R"("event":"narrative_choice","payload":{"choices":["Open", "Leave"]})"),
+                 event("ui_event", R"("event":"narrative_choice","payload":{"choices":"none"})"), kDone});
+    const Ended ended = turn(stage, "examine the door");
+    EXPECT_THAT(ended.choices.strings(), ElementsAre("Open", "Leave"));
+    const Ended next = turn(stage, ended.choices[0].string());
+    EXPECT_EQ(next.narrative, "It opens.");
+    EXPECT_EQ(next.choices.size(), 0u) << "an old choice is not offered again";
+}
+
+}  // namespace
