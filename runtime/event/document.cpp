@@ -27,11 +27,10 @@ Faults check_event(Decoder& decoder, std::string_view text) {
     if (const json::Value value = is_asset ? event.field(Field::MediaType) : json::Value();
         value && value.is_string() && !value.text().empty() &&
         !asset::is_media_type(value.text())) {
-        faults.push_back({"event-media-type", "/mediaType",
-                          static_cast<size_t>(value.raw().data() - text.data()),
-                          "\"" + excerpt(value.text(), 0) +
-                              "\" is no MIME type; write it like image/png",
-                          ""});
+        faults.push_back(
+            {"event-media-type", "/mediaType",
+             static_cast<size_t>(value.raw().data() - text.data()),
+             "\"" + excerpt(value.text(), 0) + "\" is no MIME type; write it like image/png", ""});
     }
     std::stable_sort(faults.begin(), faults.end(),
                      [](const Fault& a, const Fault& b) { return a.byte < b.byte; });

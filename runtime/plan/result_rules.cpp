@@ -35,9 +35,8 @@ bool is_timestamp(std::string_view text) {
     constexpr std::string_view kShape = "dddd-dd-ddTdd:dd:dd";
     auto has_shape = [](std::string_view given, std::string_view shape) {
         return given.size() == shape.size() &&
-               std::equal(given.begin(), given.end(), shape.begin(), [](char c, char s) {
-                   return s == 'd' ? c >= '0' && c <= '9' : c == s;
-               });
+               std::equal(given.begin(), given.end(), shape.begin(),
+                          [](char c, char s) { return s == 'd' ? c >= '0' && c <= '9' : c == s; });
     };
     if (!clock::is_iso8601(text) || !has_shape(text.substr(0, kShape.size()), kShape)) return false;
     std::string_view rest = text.substr(kShape.size());
@@ -82,8 +81,8 @@ private:
 
     void fault(json::Value at, std::string pointer, const char* rule, std::string message) {
         faults_.push_back({rule, std::move(pointer),
-                           static_cast<size_t>(at.raw().data() - text_.data()),
-                           std::move(message), ""});
+                           static_cast<size_t>(at.raw().data() - text_.data()), std::move(message),
+                           ""});
     }
 
     void wrong_type(json::Value value, const std::string& pointer, const std::string& what,
@@ -116,13 +115,15 @@ private:
             case Text::ErrorCode:
                 if (is_error_code(value.text())) return;
                 return fault(value, pointer, "result-error-code",
-                             what + " must be a code like EXIT_STATUS: capital letters, digits "
-                             "and _");
+                             what +
+                                 " must be a code like EXIT_STATUS: capital letters, digits "
+                                 "and _");
             case Text::Timestamp:
                 if (is_timestamp(value.text())) return;
                 return fault(value, pointer, "result-time",
-                             what + " must be an ISO-8601 date and time with its offset, like "
-                             "2026-01-24T18:30:00.250Z");
+                             what +
+                                 " must be an ISO-8601 date and time with its offset, like "
+                                 "2026-01-24T18:30:00.250Z");
         }
     }
 
@@ -204,7 +205,8 @@ private:
     void read_tools(json::Value root) {
         const json::Value list = required(root, "", "toolResults");
         if (!list) return;
-        if (!list.is_array()) return wrong_type(list, "/toolResults", "\"toolResults\"", "an array");
+        if (!list.is_array())
+            return wrong_type(list, "/toolResults", "\"toolResults\"", "an array");
         lists_tools_ = true;
         // A result may have been asked for without events: then no range can be compared with them.
         for (const json::Value tool : list.elements()) {
@@ -298,8 +300,9 @@ private:
             if (type && *type != "log" && *type != "state_patch" && *type != "asset" &&
                 *type != "ui_event" && *type != "error" && *type != "done") {
                 fault(event.find("type"), place + "/type", "event-type",
-                      quoted(*type) + " is no event type; there are log, state_patch, asset, "
-                      "ui_event, error and done");
+                      quoted(*type) +
+                          " is no event type; there are log, state_patch, asset, "
+                          "ui_event, error and done");
             }
         }
         return position;
@@ -349,8 +352,7 @@ private:
                          std::optional<std::string_view> state) {
         if (state && (*state == "completed") != ok) {
             fault(tool.find("state"), pointer + "/state", "result-state",
-                  ok ? "a tool that is \"ok\" is completed"
-                     : "a tool that completed is \"ok\"");
+                  ok ? "a tool that is \"ok\" is completed" : "a tool that completed is \"ok\"");
         }
         if (!ok) {
             required(tool, pointer, "error");
@@ -386,25 +388,23 @@ private:
         const json::Value list = required(root, "", "failedTools");
         if (!list) return;
         std::unordered_set<std::string_view> named;
-        const bool is_list =
-            strings(list, "/failedTools", Text::NotEmpty,
-                    [&](json::Value name, const std::string& pointer) {
-                        if (!named.insert(name.text()).second) {
-                            return fault(name, pointer, "result-failed-tools",
-                                         quoted(name.text()) + " is named twice");
-                        }
-                        if (!lists_tools_ || name.text().empty()) return;
-                        const auto found = failed_by_id_.find(name.text());
-                        if (found == failed_by_id_.end()) {
-                            fault(name, pointer, "result-failed-tools",
-                                  "no tool of \"toolResults\" has the toolId " +
-                                      quoted(name.text()));
-                        } else if (!found->second) {
-                            fault(name, pointer, "result-failed-tools",
-                                  "the tool " + quoted(name.text()) +
-                                      " neither failed nor timed out");
-                        }
-                    });
+        const bool is_list = strings(
+            list, "/failedTools", Text::NotEmpty,
+            [&](json::Value name, const std::string& pointer) {
+                if (!named.insert(name.text()).second) {
+                    return fault(name, pointer, "result-failed-tools",
+                                 quoted(name.text()) + " is named twice");
+                }
+                if (!lists_tools_ || name.text().empty()) return;
+                const auto found = failed_by_id_.find(name.text());
+                if (found == failed_by_id_.end()) {
+                    fault(name, pointer, "result-failed-tools",
+                          "no tool of \"toolResults\" has the toolId " + quoted(name.text()));
+                } else if (!found->second) {
+                    fault(name, pointer, "result-failed-tools",
+                          "the tool " + quoted(name.text()) + " neither failed nor timed out");
+                }
+            });
         if (!is_list) return;
         for (const std::string_view id : failed_ids_) {
             if (named.count(id) != 0) continue;

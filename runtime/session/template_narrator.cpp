@@ -172,7 +172,8 @@ std::string TemplateNarrator::answer(json::Value document) const {
     if (entry != prompts_.entries.end()) {
         bindings.push_back({"prompt", request.prompt});
         for (const Answer& answer : entry->answers) {
-            if (std::optional<std::string> plan = plan_from(answer, bindings, request)) return *plan;
+            if (std::optional<std::string> plan = plan_from(answer, bindings, request))
+                return *plan;
         }
     }
     if (prompts_.unmatched) {
@@ -181,9 +182,8 @@ std::string TemplateNarrator::answer(json::Value document) const {
             return *plan;
         }
     }
-    return narrative_plan(prompts_.entries.empty() && !prompts_.unmatched ? kNoPrompts
-                                                                           : kNothingMatches,
-                          request);
+    return narrative_plan(
+        prompts_.entries.empty() && !prompts_.unmatched ? kNoPrompts : kNothingMatches, request);
 }
 
 }  // namespace narratoria::session

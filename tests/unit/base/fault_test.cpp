@@ -16,11 +16,10 @@ TEST(Fault, IsListedWithLineAndColumnOfItsByte) {
                            {"rule-b", "", 0, "\"quoted\"", ""}};
     std::string out = "x";
     append_faults(out, faults, "ab\né\nz");
-    EXPECT_EQ(out,
-              R"(x[{"line":3,"column":1,"byte":6,"pointer":"/tools/0","rule":"rule-a",)"
-              R"("message":"é is wrong"},)"
-              R"({"line":1,"column":1,"byte":0,"pointer":"","rule":"rule-b",)"
-              R"("message":"\"quoted\""}])");
+    EXPECT_EQ(out, R"(x[{"line":3,"column":1,"byte":6,"pointer":"/tools/0","rule":"rule-a",)"
+                   R"("message":"é is wrong"},)"
+                   R"({"line":1,"column":1,"byte":0,"pointer":"","rule":"rule-b",)"
+                   R"("message":"\"quoted\""}])");
     out.clear();
     append_faults(out, {}, "");
     EXPECT_EQ(out, "[]");

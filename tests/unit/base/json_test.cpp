@@ -48,9 +48,7 @@ private:
     std::string_view text_;
 };
 
-std::string nested(size_t levels) {
-    return std::string(levels, '[') + std::string(levels, ']');
-}
+std::string nested(size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); }
 
 // The value written again, from the tape alone: strings decoded and encoded anew.
 void rewrite(std::string& out, Value value) {
@@ -106,8 +104,8 @@ TEST(JsonTape, TellsEachTypeAndItsBytes) {
         {R"({ "a" : {} })", Type::Object},
     };
     for (const Case& each : cases) {
-        for (const std::string& text : {std::string(each.text), "\n \t" + std::string(each.text) +
-                                                                    "\r\n "}) {
+        for (const std::string& text :
+             {std::string(each.text), "\n \t" + std::string(each.text) + "\r\n "}) {
             Document document;
             ParseError error;
             ASSERT_TRUE(document.parse(text, error)) << text << ": " << error.message;
@@ -169,7 +167,8 @@ TEST(JsonTape, DecodesEveryEscape) {
         EXPECT_EQ(document.root().text(), each.content) << each.text;
         EXPECT_EQ(document.root().raw(), each.text);
         // The same as a key and as a member.
-        const std::string object = "{" + std::string(each.text) + ":" + std::string(each.text) + "}";
+        const std::string object =
+            "{" + std::string(each.text) + ":" + std::string(each.text) + "}";
         ASSERT_TRUE(document.parse(object, error)) << object << ": " << error.message;
         const Value member = document.root().find(each.content);
         ASSERT_TRUE(member) << object;
@@ -217,8 +216,8 @@ TEST(JsonTape, FindsTheBytesOfAMillionStringsWithEscapes) {
 
 TEST(JsonTape, IsWrittenAgainAsItWas) {
     for (const std::string_view text :
-         {R"({"a":[1,2.50,-0,1e5,"x",{"b":[[],{}]}],"c":"é\n","d":true,"e":null})",
-          R"([[[[[]]]]])", R"("")", R"({"":{"":""}})"}) {
+         {R"({"a":[1,2.50,-0,1e5,"x",{"b":[[],{}]}],"c":"é\n","d":true,"e":null})", R"([[[[[]]]]])",
+          R"("")", R"({"":{"":""}})"}) {
         EXPECT_EQ(rewritten(text), text);
     }
 }
@@ -290,8 +289,8 @@ TEST(JsonNumber, IsAWholeNumberWhenItsValueIsOne) {
 TEST(JsonNumber, IsRefusedOutsideTheRangeOfADouble) {
     for (const std::string& text :
          {"1.7976931348623157e308"s, "-1.7976931348623157e308"s, "1.797693134862315807e308"s,
-          "17976931348623157e292"s, "0.00017976931348623157e312"s, "1e308"s,
-          std::string(308, '9'), "0e308"s}) {
+          "17976931348623157e292"s, "0.00017976931348623157e312"s, "1e308"s, std::string(308, '9'),
+          "0e308"s}) {
         Document document;
         ParseError error;
         ASSERT_TRUE(document.parse(text, error)) << text << ": " << error.message;
@@ -383,9 +382,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{R"({"a":1} x)", Kind::TrailingContent, 8, kMore},
         Refused{"1 2", Kind::TrailingContent, 2, kMore},
         Refused{"{}\0garbage"s, Kind::TrailingContent, 2, kMore},
-        Refused{"{}\0"s, Kind::TrailingContent, 2, kMore},
-        Refused{"\0{}"s, Kind::Syntax, 0, kNul}, Refused{" \0"s, Kind::Syntax, 1, kNul},
-        Refused{"[\0]"s, Kind::Syntax, 1, kNul}, Refused{"\"a\0b\""s, Kind::Syntax, 2, kNul},
+        Refused{"{}\0"s, Kind::TrailingContent, 2, kMore}, Refused{"\0{}"s, Kind::Syntax, 0, kNul},
+        Refused{" \0"s, Kind::Syntax, 1, kNul}, Refused{"[\0]"s, Kind::Syntax, 1, kNul},
+        Refused{"\"a\0b\""s, Kind::Syntax, 2, kNul},
         Refused{"\"a\x01\"", Kind::Syntax, 2, kControl},
         Refused{"\"a\x1F\"", Kind::Syntax, 2, kControl},
         Refused{"\"a\\nb\x1A\"", Kind::Syntax, 5, kControl},
@@ -428,11 +427,11 @@ TEST(JsonSyntax, IsRefusedWhereItBreaks) {
         size_t byte;
     };
     const Case cases[] = {
-        {"{'a':1}", 1},   {"{a:1}", 1},     {R"({"a":1,})", 7}, {"[1,]", 3},  {R"({"a" 1})", 5},
-        {"[1 2]", 3},     {"[01]", 2},      {"[+1]", 1},        {"[.5]", 1},  {"[1.]", 3},
-        {"[1e]", 3},      {"[1e+]", 4},     {"[--1]", 2},       {"[NaN]", 1}, {"[Infinity]", 1},
-        {"[nul]", 4},     {"[True]", 1},    {R"("\x41")", 1},   {R"("\u12g4")", 1},
-        {"// a\n{}", 0},  {"{} /* */", 3},  {"}", 0},           {"{]", 1},    {",", 0},
+        {"{'a':1}", 1},  {"{a:1}", 1},  {R"({"a":1,})", 7}, {"[1,]", 3},        {R"({"a" 1})", 5},
+        {"[1 2]", 3},    {"[01]", 2},   {"[+1]", 1},        {"[.5]", 1},        {"[1.]", 3},
+        {"[1e]", 3},     {"[1e+]", 4},  {"[--1]", 2},       {"[NaN]", 1},       {"[Infinity]", 1},
+        {"[nul]", 4},    {"[True]", 1}, {R"("\x41")", 1},   {R"("\u12g4")", 1}, {"// a\n{}", 0},
+        {"{} /* */", 3}, {"}", 0},      {"{]", 1},          {",", 0},
     };
     for (const Case& each : cases) {
         Document document;
@@ -445,14 +444,14 @@ TEST(JsonSyntax, IsRefusedWhereItBreaks) {
 
 TEST(JsonRules, HaveANameOfTheirOwnEach) {
     std::vector<std::string> names;
-    for (const Kind kind : {Kind::Syntax, Kind::Empty, Kind::TrailingContent, Kind::ByteOrderMark,
-                            Kind::InvalidUtf8, Kind::LoneSurrogate, Kind::TooDeep,
-                            Kind::NumberTooBig, Kind::TooLarge}) {
+    for (const Kind kind :
+         {Kind::Syntax, Kind::Empty, Kind::TrailingContent, Kind::ByteOrderMark, Kind::InvalidUtf8,
+          Kind::LoneSurrogate, Kind::TooDeep, Kind::NumberTooBig, Kind::TooLarge}) {
         names.emplace_back(rule_of(kind));
     }
-    EXPECT_EQ(names, (std::vector<std::string>{
-                         "json-syntax", "json-empty", "json-one-value", "json-no-bom", "json-utf8",
-                         "json-no-lone-surrogate", "json-depth", "json-number-range", "json-size"}));
+    EXPECT_EQ(names, (std::vector<std::string>{"json-syntax", "json-empty", "json-one-value",
+                                               "json-no-bom", "json-utf8", "json-no-lone-surrogate",
+                                               "json-depth", "json-number-range", "json-size"}));
 }
 
 // The bytes behind the padding are never touched: of texts of every length, so that the end falls
@@ -531,7 +530,8 @@ TEST(JsonWriting, ObjectsOfEveryKindOfMember) {
     writer.raw("r", "[1]").key("k");
     out += "null";
     writer.end();
-    EXPECT_EQ(out, R"(x{"a\"":"b\n","n":-9223372036854775808,"t":true,"f":false,"r":[1],"k":null})");
+    EXPECT_EQ(out,
+              R"(x{"a\"":"b\n","n":-9223372036854775808,"t":true,"f":false,"r":[1],"k":null})");
     out.clear();
     ObjectWriter(out).end();
     EXPECT_EQ(out, "{}");
@@ -556,7 +556,7 @@ TEST(JsonPosition, CountsLinesAndCharactersFromOne) {
     struct Case {
         size_t byte, line, column;
     };
-    const Case cases[] = {{0, 1, 1}, {2, 1, 3}, {3, 2, 1}, {5, 2, 2},  {8, 2, 3},
+    const Case cases[] = {{0, 1, 1}, {2, 1, 3},  {3, 2, 1},  {5, 2, 2},  {8, 2, 3},
                           {9, 2, 4}, {10, 3, 1}, {11, 4, 1}, {12, 4, 2}, {999, 4, 2}};
     for (const Case& each : cases) {
         const Position position = position_of(text, each.byte);

@@ -19,7 +19,8 @@ TEST(Uuid, IsOfVersion4InLowerCase) {
             if (hyphen) {
                 ASSERT_EQ(uuid[at], '-') << uuid;
             } else {
-                ASSERT_NE(std::string("0123456789abcdef").find(uuid[at]), std::string::npos) << uuid;
+                ASSERT_NE(std::string("0123456789abcdef").find(uuid[at]), std::string::npos)
+                    << uuid;
             }
         }
         ASSERT_EQ(uuid[14], '4') << uuid;

@@ -228,8 +228,9 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{R"({"version":"0","type":"Done","ok":true})", "event-type", "/type", 22,
                "\"Done\" is no event type; there are log, state_patch, asset, ui_event, error and "
                "done"},
-        Broken{R"({"version":"0","type":"","ok":true})", "event-type", "/type", 22,
-               "\"\" is no event type; there are log, state_patch, asset, ui_event, error and done"},
+        Broken{
+            R"({"version":"0","type":"","ok":true})", "event-type", "/type", 22,
+            "\"\" is no event type; there are log, state_patch, asset, ui_event, error and done"},
         Broken{R"({"version":"0","type":"done","ok":true,"requestId":1})", "event-field-type",
                "/requestId", 51, "\"requestId\" must be a string, not number"},
         Broken{R"({"version":"0","type":"done","ok":true,"timestamp":null})", "event-field-type",
@@ -267,8 +268,8 @@ std::vector<Broken> broken_fields() {
         each_type_but("string", type, good, field, "a string");
         all.push_back(broken(type, good, field, "\"\"", "event-field-empty",
                              "\"" + field + "\" must not be empty"));
-        all.push_back(broken(type, good, field, "", "event-field-missing",
-                             "\"" + field + "\" is missing"));
+        all.push_back(
+            broken(type, good, field, "", "event-field-missing", "\"" + field + "\" is missing"));
     };
     auto object = [&](const std::string& type, const std::string& good, const std::string& field) {
         each_type_but("object", type, good, field, "an object");
@@ -279,16 +280,15 @@ std::vector<Broken> broken_fields() {
     all.push_back(broken("log", R"("message":"m",)", "level", "", "event-field-missing",
                          "\"level\" is missing"));
     for (const std::string& level : {"warning"s, "INFO"s, ""s}) {
-        all.push_back(
-            broken("log", R"("message":"m",)", "level", "\"" + level + "\"", "event-level",
-                   "\"level\" must be \"debug\", \"info\", \"warn\" or \"error\", not \"" + level +
-                       "\""));
+        all.push_back(broken(
+            "log", R"("message":"m",)", "level", "\"" + level + "\"", "event-level",
+            "\"level\" must be \"debug\", \"info\", \"warn\" or \"error\", not \"" + level + "\""));
     }
     object("log", R"("level":"info","message":"m",)", "fields");
 
     object("state_patch", "", "patch");
-    all.push_back(broken("state_patch", "", "patch", "", "event-field-missing",
-                         "\"patch\" is missing"));
+    all.push_back(
+        broken("state_patch", "", "patch", "", "event-field-missing", "\"patch\" is missing"));
 
     text("asset", R"("kind":"k","mediaType":"a/b","path":"p",)", "assetId");
     text("asset", R"("assetId":"a","mediaType":"a/b","path":"p",)", "kind");
@@ -313,24 +313,26 @@ INSTANTIATE_TEST_SUITE_P(Fields, BrokenLine, testing::ValuesIn(broken_fields()))
 
 // covers: 000-4.4-payload, 004-log-fields, 004-done-summary
 TEST(Decoder, TakesOptionalFieldsOfAnyContentOfTheirType) {
-    for (const char* line :
-         {R"({"version":"0","type":"log","level":"debug","message":"m","fields":{"a":[{}]}})",
-          R"({"version":"0","type":"log","level":"error","message":" "})",
-          R"({"version":"0","type":"ui_event","event":"unknown","payload":{}})",
-          R"({"version":"0","type":"ui_event","event":"narrative_choice","payload":{"x":1}})",
-          R"({"version":"0","type":"done","ok":false,"summary":""})",
-          R"({"version":"0","type":"done","ok":true,"result":null})",
-          R"({"version":"0","type":"done","ok":true,"requestId":"","timestamp":"yesterday"})",
-          R"({"version":"0","type":"asset","assetId":"a","kind":"k","mediaType":"none","path":"p"})"}) {
+    for (
+        const char* line :
+        {R"({"version":"0","type":"log","level":"debug","message":"m","fields":{"a":[{}]}})",
+         R"({"version":"0","type":"log","level":"error","message":" "})",
+         R"({"version":"0","type":"ui_event","event":"unknown","payload":{}})",
+         R"({"version":"0","type":"ui_event","event":"narrative_choice","payload":{"x":1}})",
+         R"({"version":"0","type":"done","ok":false,"summary":""})",
+         R"({"version":"0","type":"done","ok":true,"result":null})",
+         R"({"version":"0","type":"done","ok":true,"requestId":"","timestamp":"yesterday"})",
+         R"({"version":"0","type":"asset","assetId":"a","kind":"k","mediaType":"none","path":"p"})"}) {
         EXPECT_TRUE(rules_of(line).empty()) << line;
     }
 }
 
 TEST(Decoder, ListsEveryFaultOfALine) {
-    EXPECT_EQ(rules_of(R"({"version":1,"type":"asset","requestId":[],"kind":"","path":null})"),
-              (std::vector<std::string>{"/version event-field-type", "/requestId event-field-type",
-                                        "/assetId event-field-missing", "/kind event-field-empty",
-                                        "/mediaType event-field-missing", "/path event-field-type"}));
+    EXPECT_EQ(
+        rules_of(R"({"version":1,"type":"asset","requestId":[],"kind":"","path":null})"),
+        (std::vector<std::string>{"/version event-field-type", "/requestId event-field-type",
+                                  "/assetId event-field-missing", "/kind event-field-empty",
+                                  "/mediaType event-field-missing", "/path event-field-type"}));
     EXPECT_EQ(rules_of("{}"), (std::vector<std::string>{"/version event-field-missing",
                                                         "/type event-field-missing"}));
 }
@@ -341,8 +343,8 @@ TEST(Decoder, AnswersFastAndListsTheSameFirstFault) {
     Event event;
     ASSERT_FALSE(decoder.decode(padded.text(), event));
     EXPECT_EQ(decoder.fault().pointer, "/level");
-    EXPECT_EQ(rules_of(padded.text()), (std::vector<std::string>{"/level event-field-type",
-                                                                 "/message event-field-type"}));
+    EXPECT_EQ(rules_of(padded.text()),
+              (std::vector<std::string>{"/level event-field-type", "/message event-field-type"}));
 }
 
 TEST(Excerpt, ShowsWhatStandsAroundAByte) {

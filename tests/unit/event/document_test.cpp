@@ -57,7 +57,8 @@ TEST(EventDocument, IsJudgedAsTheCorpusSays) {
 
 TEST(EventDocument, IsOneEventOverManyLinesOrOneALine) {
     EXPECT_TRUE(check(kGood).empty());
-    EXPECT_TRUE(check("\n\n{\n\"version\": \"0\",\n\"type\": \"done\",\n\"ok\": true\n}\n").empty());
+    EXPECT_TRUE(
+        check("\n\n{\n\"version\": \"0\",\n\"type\": \"done\",\n\"ok\": true\n}\n").empty());
     EXPECT_TRUE(check(kGood + "\n" + kGood + "\r\n\n  \t\r\n" + kGood).empty());
 }
 
@@ -138,9 +139,8 @@ TEST(EventDocument, ListsAHundredThousandFaultsInOrder) {
     for (int i = 0; i < 100000; ++i) text += i % 2 == 0 ? "{}\n" : kGood + "\n";
     const Faults faults = event::check_document(text);
     EXPECT_EQ(faults.size(), 100000u) << "two for each broken line";
-    EXPECT_TRUE(std::is_sorted(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) {
-        return a.byte < b.byte;
-    }));
+    EXPECT_TRUE(std::is_sorted(faults.begin(), faults.end(),
+                               [](const Fault& a, const Fault& b) { return a.byte < b.byte; }));
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ std::vector<std::string> check(std::string_view text) {
 }
 
 std::string tool(const std::string& id, const std::string& rest) {
-    return R"({"toolId":")" + id + R"(","output":{},"executionTime":0,"retryCount":0,)" + rest + "}";
+    return R"({"toolId":")" + id + R"(","output":{},"executionTime":0,"retryCount":0,)" + rest +
+           "}";
 }
 
 std::string result(const std::string& tools, const std::string& failed,
@@ -66,35 +67,34 @@ TEST(ResultRules, JudgeAsTheCorpusSays) {
 }
 
 TEST(ResultRules, ListEveryFault) {
-    EXPECT_EQ(check("{}"),
-              (List{"/planId result-missing", "/success result-missing",
-                    "/narrative result-missing", "/executionTime result-missing",
-                    "/generationAttempt result-missing", "/canReplan result-missing",
-                    "/toolResults result-missing", "/failedTools result-missing"}));
+    EXPECT_EQ(check("{}"), (List{"/planId result-missing", "/success result-missing",
+                                 "/narrative result-missing", "/executionTime result-missing",
+                                 "/generationAttempt result-missing", "/canReplan result-missing",
+                                 "/toolResults result-missing", "/failedTools result-missing"}));
     EXPECT_EQ(check("[]"), List{" result-type"});
-    EXPECT_EQ(check(R"({"planId":"","success":1,"narrative":null,"executionTime":-1,)"
-                    R"("generationAttempt":1.5,"canReplan":[],"toolResults":{},)"
-                    R"("failedTools":[1,"",""],"disabledSkills":[true]})"),
-              (List{"/planId result-empty", "/success result-type", "/narrative result-type",
-                    "/executionTime result-range", "/generationAttempt result-type",
-                    "/canReplan result-type", "/toolResults result-type",
-                    "/failedTools/0 result-type", "/failedTools/1 result-empty",
-                    "/failedTools/2 result-empty", "/failedTools/2 result-failed-tools",
-                    "/disabledSkills/0 result-type"}));
+    EXPECT_EQ(
+        check(R"({"planId":"","success":1,"narrative":null,"executionTime":-1,)"
+              R"("generationAttempt":1.5,"canReplan":[],"toolResults":{},)"
+              R"("failedTools":[1,"",""],"disabledSkills":[true]})"),
+        (List{"/planId result-empty", "/success result-type", "/narrative result-type",
+              "/executionTime result-range", "/generationAttempt result-type",
+              "/canReplan result-type", "/toolResults result-type", "/failedTools/0 result-type",
+              "/failedTools/1 result-empty", "/failedTools/2 result-empty",
+              "/failedTools/2 result-failed-tools", "/disabledSkills/0 result-type"}));
 }
 
 TEST(ResultRules, PointIntoTools) {
     EXPECT_EQ(check(result(tool("a", kCompleted) + ",1," + tool("", R"("ok":true)"), "[]")),
               (List{"/toolResults/1 result-type", "/toolResults/2/state result-missing",
                     "/toolResults/2/events result-missing", "/toolResults/2/toolId result-empty"}));
-    EXPECT_EQ(check(result(tool("a", R"("ok":true,"state":"completed","events":[7,{"version":0},)"
-                                     R"({"version":"1","type":"x"}])"),
-                           "[]", "true")),
-              (List{"/toolResults/0/events/0 result-type",
-                    "/toolResults/0/events/1/type result-missing",
-                    "/toolResults/0/events/1/version result-type",
-                    "/toolResults/0/events/2/version event-version",
-                    "/toolResults/0/events/2/type event-type"}));
+    EXPECT_EQ(
+        check(result(tool("a", R"("ok":true,"state":"completed","events":[7,{"version":0},)"
+                               R"({"version":"1","type":"x"}])"),
+                     "[]", "true")),
+        (List{"/toolResults/0/events/0 result-type", "/toolResults/0/events/1/type result-missing",
+              "/toolResults/0/events/1/version result-type",
+              "/toolResults/0/events/2/version event-version",
+              "/toolResults/0/events/2/type event-type"}));
 }
 
 TEST(ResultRules, StateAndOkAndErrorAgree) {
@@ -108,20 +108,19 @@ TEST(ResultRules, StateAndOkAndErrorAgree) {
 
 TEST(ResultRules, ASkippedToolDidNothing) {
     EXPECT_TRUE(check(result(tool("a", kSkipped), "[]")).empty());
-    EXPECT_EQ(check(result(R"({"toolId":"a","output":{"x":1},"executionTime":5,"retryCount":1,)"
-                           R"("ok":false,"state":"skipped","error":"e","events":[)" +
-                               kDone + R"(],"attempts":[{}]})",
-                           "[]")),
-              (List{"/toolResults/0/output result-skipped",
-                    "/toolResults/0/executionTime result-skipped",
-                    "/toolResults/0/retryCount result-skipped",
-                    "/toolResults/0/events result-skipped",
-                    "/toolResults/0/attempts result-skipped",
-                    "/toolResults/0/attempts/0/attempt result-missing",
-                    "/toolResults/0/attempts/0/state result-missing",
-                    "/toolResults/0/attempts/0/startedAt result-missing",
-                    "/toolResults/0/attempts/0/executionTime result-missing",
-                    "/toolResults/0/attempts/0/events result-missing"}));
+    EXPECT_EQ(
+        check(result(R"({"toolId":"a","output":{"x":1},"executionTime":5,"retryCount":1,)"
+                     R"("ok":false,"state":"skipped","error":"e","events":[)" +
+                         kDone + R"(],"attempts":[{}]})",
+                     "[]")),
+        (List{"/toolResults/0/output result-skipped", "/toolResults/0/executionTime result-skipped",
+              "/toolResults/0/retryCount result-skipped", "/toolResults/0/events result-skipped",
+              "/toolResults/0/attempts result-skipped",
+              "/toolResults/0/attempts/0/attempt result-missing",
+              "/toolResults/0/attempts/0/state result-missing",
+              "/toolResults/0/attempts/0/startedAt result-missing",
+              "/toolResults/0/attempts/0/executionTime result-missing",
+              "/toolResults/0/attempts/0/events result-missing"}));
 }
 
 TEST(ResultRules, AMergedOutputHoldsNullsOnlyInsideArrays) {

@@ -96,7 +96,8 @@ using List = std::vector<std::string>;
 
 TEST(Story, HoldsEverythingThatIsWritten) {
     Folder folder;
-    folder.with("story.toml", R"(# a comment
+    folder
+        .with("story.toml", R"(# a comment
 title = "The Torch and the Door"
 [narrator]
 name = "template"
@@ -128,7 +129,8 @@ day = 2026-01-24
 stop = ["a", [1]]
 [plugins."org.example.llm".deep]
 er = {}
-)").with("prompts.json", R"({"prompts":[]})");
+)")
+        .with("prompts.json", R"({"prompts":[]})");
     Faults faults;
     const std::optional<Story> story = load_story(folder.path() + "/.", faults);
     ASSERT_TRUE(story) << describe_faults(faults, "");
@@ -179,8 +181,9 @@ TEST(Story, AllowsNoToolWhenItListsNone) {
 TEST(Story, TakesTheLargestThatFitsForWhatIsLarger) {
     Faults faults;
     const std::optional<Story> story =
-        load(kTitle + "[times]\ntry_ms = 9223372036854775807\n[limits]\nhistory_patches = "
-                      "9223372036854775807\nmemory_bytes = 9223372036854775807\n",
+        load(kTitle +
+                 "[times]\ntry_ms = 9223372036854775807\n[limits]\nhistory_patches = "
+                 "9223372036854775807\nmemory_bytes = 9223372036854775807\n",
              faults);
     ASSERT_TRUE(story);
     EXPECT_EQ(story->times.try_ms, UINT32_MAX);
@@ -189,14 +192,14 @@ TEST(Story, TakesTheLargestThatFitsForWhatIsLarger) {
 }
 
 TEST(Story, NamesLineColumnAndKeyOfEveryFault) {
-    EXPECT_EQ(faults_of("# no title\nauthor = \"me\"\n\n[times]\ntry = 1\n  plan_ms = \"1s\"\n"
-                        "prompt_ms = -1\n[tools]\nallow_paths = [\"\", 1]\n"),
-              (List{"story.toml:1:1 /title story-missing", "story.toml:2:1 /author story-key",
-                    "story.toml:5:1 /times/try story-key",
-                    "story.toml:6:13 /times/plan_ms story-type",
-                    "story.toml:7:13 /times/prompt_ms story-range",
-                    "story.toml:9:16 /tools/allow_paths/0 story-empty",
-                    "story.toml:9:20 /tools/allow_paths/1 story-type"}));
+    EXPECT_EQ(
+        faults_of("# no title\nauthor = \"me\"\n\n[times]\ntry = 1\n  plan_ms = \"1s\"\n"
+                  "prompt_ms = -1\n[tools]\nallow_paths = [\"\", 1]\n"),
+        (List{"story.toml:1:1 /title story-missing", "story.toml:2:1 /author story-key",
+              "story.toml:5:1 /times/try story-key", "story.toml:6:13 /times/plan_ms story-type",
+              "story.toml:7:13 /times/prompt_ms story-range",
+              "story.toml:9:16 /tools/allow_paths/0 story-empty",
+              "story.toml:9:20 /tools/allow_paths/1 story-type"}));
 }
 
 TEST(Story, CountsColumnsInCharactersAndBytesInBytes) {
@@ -250,8 +253,7 @@ TEST(Story, RefusesWhatItsSchemaRefuses) {
          "3:1 /tools/environment/ story-environment"},
         {kTitle + "[tools.environment]\n\"A=B\" = \"x\"\n",
          "3:1 /tools/environment/A=B story-environment"},
-        {kTitle + "[tools.environment]\nA = \"x\\u0000\"\n",
-         "3:5 /tools/environment/A story-nul"},
+        {kTitle + "[tools.environment]\nA = \"x\\u0000\"\n", "3:5 /tools/environment/A story-nul"},
         {kTitle + "[fallback]\ntemplate = 1\n", "3:1 /fallback/template story-key"},
         {kTitle + "[fallback]\ntemplates = \"x\"\n", "3:13 /fallback/templates story-type"},
         {kTitle + "[fallback]\ntemplates = [1]\n", "3:14 /fallback/templates/0 story-type"},
@@ -298,9 +300,10 @@ TEST(Story, NestedWithoutEndIsRefusedBeforeItIsRead) {
     for (int i = 0; i < 1000; ++i) weights += "0.5, {a.b = 1.5}, [],\n";
     weights += "]\n";
     EXPECT_EQ(faults_of(weights), List{});
-    EXPECT_EQ(faults_of(kTitle + "[fallback]\ntemplates = ['" + std::string(500, '.') + "', \"\"\"" +
-                        std::string(500, '[') + "\n\"\"\"] # " + std::string(500, '.') + "\n"),
-              List{});
+    EXPECT_EQ(
+        faults_of(kTitle + "[fallback]\ntemplates = ['" + std::string(500, '.') + "', \"\"\"" +
+                  std::string(500, '[') + "\n\"\"\"] # " + std::string(500, '.') + "\n"),
+        List{});
 }
 
 TEST(Story, MustBeAFolderWithAStoryFile) {
@@ -326,8 +329,7 @@ TEST(Story, ThatCannotBeReadSaysWhy) {
     ASSERT_EQ(mkfifo((folder.path() + "/prompts.json").c_str(), 0600), 0);
     Faults faults;
     EXPECT_FALSE(load_story(folder.path(), faults));
-    EXPECT_EQ(places(faults),
-              (List{"story.toml:1:1  story-file", "prompts.json:1:1  story-file"}))
+    EXPECT_EQ(places(faults), (List{"story.toml:1:1  story-file", "prompts.json:1:1  story-file"}))
         << "and a pipe nobody writes to is not waited for";
     Folder large;
     large.with("story.toml", kTitle + "#" + std::string(size_t{2} << 20, 'x'));
@@ -380,8 +382,7 @@ TEST(StoryPrompts, AreJudgedAsTheCorpusSays) {
 }
 
 TEST(StoryPrompts, ThatAreNoJsonSayWhere) {
-    EXPECT_EQ(faults_of_prompts("{\n  \"prompts\": [\n}"),
-              List{"prompts.json:3:1  json-syntax"});
+    EXPECT_EQ(faults_of_prompts("{\n  \"prompts\": [\n}"), List{"prompts.json:3:1  json-syntax"});
     EXPECT_EQ(faults_of_prompts(""), List{"prompts.json:1:1  json-empty"});
     EXPECT_EQ(faults_of_prompts("[]"), List{"prompts.json:1:1  prompts-type"});
 }
@@ -459,15 +460,19 @@ TEST(StoryPrompts, SayWhatToDo) {
     };
     EXPECT_EQ(pattern("light {thing"),
               "in the pattern \"light {thing\": a { that no } closes; write {{ for a brace");
-    EXPECT_EQ(pattern("light }"), "in the pattern \"light }\": a } without a { in front of it; "
-                                  "write }} for a brace");
-    EXPECT_EQ(pattern("{}"), "in the pattern \"{}\": {} has no name; write {thing}, or {{}} for "
-                             "the braces");
-    EXPECT_EQ(pattern("{1}"), "in the pattern \"{1}\": what stands between { and } must be a name "
-                              "of letters, digits and _ that begins with no digit; write {{ and "
-                              "}} for braces");
-    EXPECT_EQ(pattern(" ?! "), "in the pattern \" ?! \": a pattern needs more than white space and "
-                               ". ! ?");
+    EXPECT_EQ(pattern("light }"),
+              "in the pattern \"light }\": a } without a { in front of it; "
+              "write }} for a brace");
+    EXPECT_EQ(pattern("{}"),
+              "in the pattern \"{}\": {} has no name; write {thing}, or {{}} for "
+              "the braces");
+    EXPECT_EQ(pattern("{1}"),
+              "in the pattern \"{1}\": what stands between { and } must be a name "
+              "of letters, digits and _ that begins with no digit; write {{ and "
+              "}} for braces");
+    EXPECT_EQ(pattern(" ?! "),
+              "in the pattern \" ?! \": a pattern needs more than white space and "
+              ". ! ?");
     EXPECT_EQ(message_of_prompts(R"({"prompts":[{"patterns":["a {b} {c}","{c}"],"answers":)"
                                  R"([{"narrative":"{b} {c} {prompt}"}]}]})"),
               "{b} stands for nothing here: not every pattern of this entry captures it; there is "

@@ -157,8 +157,7 @@ TEST(TemplateNarrator, WritesDownAttemptParentAndDisabledSkills) {
         << "the plan's own and the request's, each once";
 
     const Answered words(narrator, {"sing", {"x"}, 3, R"("p")"});
-    EXPECT_EQ(words.root().find("metadata").raw(),
-              R"({"generationAttempt":3,"parentPlanId":"p"})");
+    EXPECT_EQ(words.root().find("metadata").raw(), R"({"generationAttempt":3,"parentPlanId":"p"})");
     EXPECT_EQ(words.root().find("disabledSkills").raw(), R"(["x"])");
     EXPECT_EQ(words.root().find("tools").raw(), "[]");
 }
@@ -273,18 +272,18 @@ TEST(PromptPattern, CapturesAsLittleAsItCan) {
 }
 
 TEST(PromptPattern, CapturesAtLeastOneCharacter) {
-    for (const auto& [pattern, prompt] : std::vector<std::pair<std::string, std::string>>{
-             {"light {x}", "light"},
-             {"light {x}", "light  !"},
-             {"{a} and {b}", "and b"},
-             {"{a} and {b}", "a and"},
-             {"{a} and {b}", "a and."},
-             {"a{x}a", "aa"},
-             {"{a}{b}", "x"},
-             {"{a}{b}", "é"},
-             {"{x}", ""},
-             {"{x}", " ?! "},
-             {"a{x}bb", "abb"}}) {
+    for (const auto& [pattern, prompt] :
+         std::vector<std::pair<std::string, std::string>>{{"light {x}", "light"},
+                                                          {"light {x}", "light  !"},
+                                                          {"{a} and {b}", "and b"},
+                                                          {"{a} and {b}", "a and"},
+                                                          {"{a} and {b}", "a and."},
+                                                          {"a{x}a", "aa"},
+                                                          {"{a}{b}", "x"},
+                                                          {"{a}{b}", "é"},
+                                                          {"{x}", ""},
+                                                          {"{x}", " ?! "},
+                                                          {"a{x}bb", "abb"}}) {
         EXPECT_EQ(matched(pattern, "yes", prompt), "unmatched") << pattern << " / " << prompt;
     }
 }
