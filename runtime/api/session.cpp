@@ -21,10 +21,9 @@ nar_status invalid_document(nar_error* error, std::string_view code, const Fault
 }
 
 // The state to start from: a JSON object, or nothing.
-nar_status read_state(nar_str given, state::Tree& tree, nar_error* error) {
+nar_status read_state(nar_str given, json::Document& document, nar_error* error) {
     const std::string_view text = view(given);
     if (text.empty()) return NAR_OK;
-    json::Document document;
     json::ParseError failure;
     Faults faults;
     if (!document.parse(text, failure)) {
@@ -38,7 +37,6 @@ nar_status read_state(nar_str given, state::Tree& tree, nar_error* error) {
     if (!faults.empty()) {
         return invalid_document(error, "STATE", faults, text, "the state is not valid");
     }
-    tree.assign(document.root());
     return NAR_OK;
 }
 
@@ -135,10 +133,12 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
                 settings.narrator_id = copy(narrator.id);
                 settings.narrator = narrator;
             }
+            // Before there is a session: a call that fails has taken nothing, and so releases no
+            // narrator.
+            json::Document state;
+            if (const nar_status status = read_state(options.state, state, error)) return status;
             auto made = std::make_unique<session::Session>(engine->engine, std::move(settings));
-            if (const nar_status status = read_state(options.state, made->state().tree, error)) {
-                return status;
-            }
+            if (options.state.size > 0) made->state().tree.assign(state.root());
             *session = wrap(engine->engine.add(std::move(made)));
             return NAR_OK;
         });
