@@ -2,6 +2,7 @@
 #include "plan/plan.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/hash.hpp"
 
@@ -113,6 +114,13 @@ void Plan::fault(Faults& faults, json::Value at, const char* rule, std::string m
     faults.push_back({rule, pointer_of(at), byte, std::move(message), ""});
 }
 
+void Plan::fault_below(Faults& faults, std::string pointer, std::string_view segment,
+                       json::Value at, const char* rule, std::string message) const {
+    json::append_pointer(pointer, segment);
+    const auto byte = static_cast<size_t>(at.raw().data() - document_.text().data());
+    faults.push_back({rule, std::move(pointer), byte, std::move(message), ""});
+}
+
 void Plan::fault_missing(Faults& faults, json::Value object, const char* key) const {
     const auto byte = static_cast<size_t>(object.raw().data() - document_.text().data());
     std::string pointer = pointer_of(object);
@@ -167,9 +175,15 @@ void Plan::read_root(json::Value root, Faults& faults) {
             fault(faults, value, "plan-field-type",
                   "\"disabledSkills\" must be an array of strings");
         } else {
+            size_t position = 0;
             for (const json::Value skill : value.elements()) {
-                if (skill.is_string()) disabled_skills.push_back(skill.text());
-                else fault(faults, skill, "plan-field-type", "a disabled skill must be a string");
+                if (skill.is_string()) {
+                    disabled_skills.push_back(skill.text());
+                } else {
+                    fault_below(faults, "/disabledSkills", std::to_string(position), skill,
+                                "plan-field-type", "a disabled skill must be a string");
+                }
+                ++position;
             }
         }
     }
@@ -290,18 +304,21 @@ void Plan::read_tool(json::Value value, Tool& tool, Faults& faults) {
                   "\"environment\" must be an object of strings");
         } else {
             tool.environment = environment;
+            const std::string pointer =
+                "/tools/" + std::to_string(entries_.size() - 1) + "/environment";
             for (const json::Member variable : environment.members()) {
                 if (!variable.value.is_string()) {
-                    fault(faults, variable.value, "plan-field-type",
-                          "an environment variable must be a string");
+                    fault_below(faults, pointer, variable.key, variable.value, "plan-field-type",
+                                "an environment variable must be a string");
                 } else if (has_nul(variable.value.text())) {
-                    fault(faults, variable.value, "plan-environment",
-                          "an environment variable holds a NUL character");
+                    fault_below(faults, pointer, variable.key, variable.value, "plan-environment",
+                                "an environment variable holds a NUL character");
                 }
                 if (variable.key.empty() || variable.key.find('=') != std::string_view::npos ||
                     has_nul(variable.key)) {
-                    fault(faults, variable.value, "plan-environment",
-                          "the name of an environment variable is empty or holds \"=\" or NUL");
+                    fault_below(
+                        faults, pointer, variable.key, variable.value, "plan-environment",
+                        "the name of an environment variable is empty or holds \"=\" or NUL");
                 }
             }
         }
@@ -453,13 +470,11 @@ void Plan::find_cycles(Faults& faults) {
 
 void Plan::check_disabled(Faults& faults) {
     if (disabled_skills.empty()) return;
+    const std::unordered_set<std::string_view> disabled(disabled_skills.begin(),
+                                                        disabled_skills.end());
     for (size_t i = 0; i < tools.size(); ++i) {
         const std::string_view skill = skill_of(tools[i].tool_path);
-        if (skill.empty()) continue;
-        if (std::find(disabled_skills.begin(), disabled_skills.end(), skill) ==
-            disabled_skills.end()) {
-            continue;
-        }
+        if (skill.empty() || !disabled.contains(skill)) continue;
         fault(faults, entries_[i].find("toolPath"), "plan-skill-disabled",
               "the skill " + quoted(skill) + " is disabled; choose another tool");
     }

@@ -78,6 +78,9 @@ private:
 
     std::string pointer_of(json::Value value) const;
     void fault(Faults& faults, json::Value at, const char* rule, std::string message) const;
+    // The same where the pointer is known: many faults of one list are not searched for one by one.
+    void fault_below(Faults& faults, std::string pointer, std::string_view segment, json::Value at,
+                     const char* rule, std::string message) const;
     void fault_missing(Faults& faults, json::Value object, const char* key) const;
 
     json::Document document_;

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace narratoria;
+using namespace std::string_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+struct Parsed {
+    bool ok;
+    std::unique_ptr<plan::Plan> plan = std::make_unique<plan::Plan>();
+    Faults faults;
+};
+
+Parsed parse(std::string_view text) {
+    Parsed parsed{};
+    parsed.ok = parsed.plan->parse(text, parsed.faults);
+    EXPECT_EQ(parsed.ok, parsed.faults.empty());
+    return parsed;
+}
+
+std::vector<uint32_t> row(const plan::Edges& edges, uint32_t tool) {
+    const auto range = edges.of(tool);
+    return {range.begin(), range.end()};
+}
+
+// "pointer rule" of each fault.
+std::vector<std::string> faults_of(std::string_view text) {
+    std::vector<std::string> all;
+    for (const Fault& fault : parse(text).faults) {
+        EXPECT_FALSE(fault.message.empty());
+        all.push_back(fault.pointer + " " + fault.rule);
+    }
+    return all;
+}
+
+std::string with_tool(std::string_view members) {
+    return R"({"requestId":"r","tools":[{"toolId":"a","toolPath":"p",)" + std::string(members) + "}]}";
+}
+
+std::string list_of(size_t count, const std::function<std::string(size_t)>& element) {
+    std::string text = "[";
+    for (size_t i = 0; i < count; ++i) text += (i > 0 ? "," : "") + element(i);
+    return text + "]";
+}
+
+double processor_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+// Ten times what a sanitizer needs, a tenth of what work that grows with the square would take. Of
+// the processor's time, so that a loaded machine does not count.
+void expect_quick(const std::function<void()>& work) {
+    const double start = processor_seconds();
+    work();
+    EXPECT_LT(processor_seconds() - start, 10.0);
+}
+
+// ---- what is taken
+
+TEST(Plan, ReadsEveryFieldAndItsDefault) {
+    const Parsed parsed = parse(R"({
+        "requestId": "r", "narrative": "Once", "parallel": true, "disabledSkills": ["x", "y"],
+        "metadata": {"generationAttempt": 2, "parentPlanId": "before", "more": 1}, "unknown": {},
+        "tools": [
+          {"toolId": "a", "toolPath": "tools/a.sh"},
+          {"toolId": "b", "toolPath": "b", "input": {"x": [1]}, "dependencies": ["a"],
+           "required": false, "async": true, "retryPolicy": {"maxRetries": 0, "backoffMs": 7},
+           "environment": {"NAME": "value"}, "timeoutMs": 1500}]})");
+    ASSERT_TRUE(parsed.ok);
+    const plan::Plan& plan = *parsed.plan;
+    EXPECT_EQ(plan.request_id, "r");
+    EXPECT_EQ(plan.narrative, "Once");
+    EXPECT_TRUE(plan.parallel);
+    EXPECT_THAT(plan.disabled_skills, ElementsAre("x", "y"));
+    EXPECT_TRUE(plan.has_generation_attempt);
+    EXPECT_EQ(plan.generation_attempt, 2);
+    EXPECT_EQ(plan.parent_plan_id, "before");
+
+    ASSERT_EQ(plan.tools.size(), 2u);
+    const plan::Tool& bare = plan.tools[0];
+    EXPECT_EQ(bare.tool_id, "a");
+    EXPECT_EQ(bare.tool_path, "tools/a.sh");
+    EXPECT_FALSE(bare.input);
+    EXPECT_FALSE(bare.environment);
+    EXPECT_FALSE(bare.try_ms);
+    EXPECT_EQ(bare.max_retries, 3u);
+    EXPECT_EQ(bare.backoff_ms, 100u);
+    EXPECT_TRUE(bare.required);
+    EXPECT_FALSE(bare.async);
+    const plan::Tool& full = plan.tools[1];
+    EXPECT_EQ(full.input.raw(), R"({"x": [1]})");
+    EXPECT_EQ(full.environment.find("NAME").text(), "value");
+    EXPECT_EQ(full.try_ms, 1500u);
+    EXPECT_EQ(full.max_retries, 0u);
+    EXPECT_EQ(full.backoff_ms, 7u);
+    EXPECT_FALSE(full.required);
+    EXPECT_TRUE(full.async);
+}
+
+TEST(Plan, MetadataMayBeLeftOutAndParentMayBeNull) {
+    const Parsed parsed = parse(R"({"requestId":"r","tools":[],"metadata":{"parentPlanId":null}})");
+    ASSERT_TRUE(parsed.ok);
+    EXPECT_FALSE(parsed.plan->has_generation_attempt);
+    EXPECT_EQ(parsed.plan->generation_attempt, 1);
+    EXPECT_FALSE(parsed.plan->parent_plan_id);
+    EXPECT_FALSE(parsed.plan->parallel);
+    EXPECT_THAT(parsed.plan->tools, IsEmpty());
+}
+
+TEST(Plan, TextsWithEscapesAreRead) {
+    const Parsed parsed = parse(
+        R"({"requestId":"\u0072\n","tools":[{"toolId":"\ud83d\udd25","toolPath":"a\/b"},)"
+        R"({"toolId":"b","toolPath":"p","dependencies":["🔥"]}]})");
+    ASSERT_TRUE(parsed.ok);
+    EXPECT_EQ(parsed.plan->request_id, "r\n");
+    EXPECT_EQ(parsed.plan->tools[0].tool_id, "🔥");
+    EXPECT_EQ(parsed.plan->tools[0].tool_path, "a/b");
+    EXPECT_THAT(row(parsed.plan->dependencies, 1), ElementsAre(0u));
+}
+
+TEST(Plan, OfDuplicateKeysTheLastOneCounts) {
+    const Parsed parsed = parse(R"({"requestId":1,"requestId":"r","tools":7,"tools":[)"
+                                R"({"toolId":"","toolId":"a","toolPath":"p","async":1,"async":true}]})");
+    ASSERT_TRUE(parsed.ok);
+    EXPECT_EQ(parsed.plan->request_id, "r");
+    EXPECT_TRUE(parsed.plan->tools[0].async);
+}
+
+TEST(Plan, DependenciesAreRowsBothWaysWithoutDoubles) {
+    const Parsed parsed = parse(
+        R"({"requestId":"r","tools":[{"toolId":"d","toolPath":"p","dependencies":["b","c","b","a"]},)"
+        R"({"toolId":"b","toolPath":"p","dependencies":["a"]},{"toolId":"c","toolPath":"p"},)"
+        R"({"toolId":"a","toolPath":"p"}]})");
+    ASSERT_TRUE(parsed.ok);
+    EXPECT_THAT(row(parsed.plan->dependencies, 0), ElementsAre(1u, 2u, 3u));
+    EXPECT_THAT(row(parsed.plan->dependencies, 1), ElementsAre(3u));
+    EXPECT_THAT(row(parsed.plan->dependencies, 2), IsEmpty());
+    EXPECT_THAT(row(parsed.plan->dependents, 3), ElementsAre(0u, 1u));
+    EXPECT_THAT(row(parsed.plan->dependents, 1), ElementsAre(0u));
+}
+
+TEST(Plan, WholeNumbersMayBeWrittenInAnyWayThatIsWhole) {
+    const Parsed parsed = parse(with_tool(
+        R"("retryPolicy":{"maxRetries":3.0,"backoffMs":1e3},"timeoutMs":0)"));
+    ASSERT_TRUE(parsed.ok);
+    EXPECT_EQ(parsed.plan->tools[0].max_retries, 3u);
+    EXPECT_EQ(parsed.plan->tools[0].backoff_ms, 1000u);
+    EXPECT_EQ(parsed.plan->tools[0].try_ms, 0u);
+}
+
+TEST(Plan, TheTextIsCopied) {
+    auto text = std::make_unique<std::string>(with_tool(R"("input":{"k":"v"})"));
+    const Parsed parsed = parse(*text);
+    *text = std::string(text->size(), '#');
+    text.reset();
+    EXPECT_EQ(parsed.plan->tools[0].tool_id, "a");
+    EXPECT_EQ(parsed.plan->tools[0].input.raw(), R"({"k":"v"})");
+}
+
+TEST(Plan, ASkillIsTheFileNameWithoutItsExtension) {
+    EXPECT_EQ(plan::skill_of("torch-lighter"), "torch-lighter");
+    EXPECT_EQ(plan::skill_of("tools/torch-lighter.py"), "torch-lighter");
+    EXPECT_EQ(plan::skill_of("/opt/story.v2/tools/torch"), "torch");
+    EXPECT_EQ(plan::skill_of("a.tar.gz"), "a.tar");
+    EXPECT_EQ(plan::skill_of("tools/.hidden"), ".hidden");
+    EXPECT_EQ(plan::skill_of("tools/"), "");
+}
+
+// ---- what is refused, and where
+
+// covers: 003-13.3-plan-document
+TEST(PlanFaults, EachNamesItsPlaceAndItsRule) {
+    const struct {
+        std::string text;
+        std::vector<std::string> faults;
+    } cases[] = {
+        {"", {" json-empty"}},
+        {"[]", {" plan-object"}},
+        {"null", {" plan-object"}},
+        {"{}", {"/requestId plan-field-missing", "/tools plan-field-missing"}},
+        {R"({"requestId":null,"tools":[]})", {"/requestId plan-field-type"}},
+        {R"({"requestId":"","tools":[]})", {"/requestId plan-field-empty"}},
+        {R"({"requestId":"r","tools":[],"narrative":null})", {"/narrative plan-field-type"}},
+        {R"({"requestId":"r","tools":[],"parallel":"true"})", {"/parallel plan-field-type"}},
+        {R"({"requestId":"r","tools":[],"disabledSkills":"x"})", {"/disabledSkills plan-field-type"}},
+        {R"({"requestId":"r","tools":[],"disabledSkills":["x",1,null]})",
+         {"/disabledSkills/1 plan-field-type", "/disabledSkills/2 plan-field-type"}},
+        {R"({"requestId":"r","tools":[],"metadata":[]})", {"/metadata plan-field-type"}},
+        {R"({"requestId":"r","tools":[],"metadata":{"generationAttempt":1.5}})",
+         {"/metadata/generationAttempt plan-field-type"}},
+        {R"({"requestId":"r","tools":[],"metadata":{"generationAttempt":0}})",
+         {"/metadata/generationAttempt plan-range"}},
+        {R"({"requestId":"r","tools":[],"metadata":{"parentPlanId":{}}})",
+         {"/metadata/parentPlanId plan-field-type"}},
+        {R"({"requestId":"r","tools":[null,[],"a"]})",
+         {"/tools/0 plan-field-type", "/tools/1 plan-field-type", "/tools/2 plan-field-type"}},
+        {with_tool(R"("required":1,"async":"no")"),
+         {"/tools/0/required plan-field-type", "/tools/0/async plan-field-type"}},
+        {with_tool(R"("input":"x")"), {"/tools/0/input plan-field-type"}},
+        {with_tool(R"("retryPolicy":3)"), {"/tools/0/retryPolicy plan-field-type"}},
+        {with_tool(R"("retryPolicy":{"maxRetries":11,"backoffMs":-1})"),
+         {"/tools/0/retryPolicy/maxRetries plan-range", "/tools/0/retryPolicy/backoffMs plan-range"}},
+        {with_tool(R"("retryPolicy":{"maxRetries":"3","backoffMs":0.5})"),
+         {"/tools/0/retryPolicy/maxRetries plan-field-type",
+          "/tools/0/retryPolicy/backoffMs plan-field-type"}},
+        {with_tool(R"("retryPolicy":{"backoffMs":1e300})"),
+         {"/tools/0/retryPolicy/backoffMs plan-field-type"}},
+        {with_tool(R"("timeoutMs":-1)"), {"/tools/0/timeoutMs plan-range"}},
+        {with_tool(R"("timeoutMs":true)"), {"/tools/0/timeoutMs plan-field-type"}},
+        {with_tool(R"("environment":[])"), {"/tools/0/environment plan-field-type"}},
+        {with_tool(R"("environment":{"A":1,"B":"x\u0000","C/~":null})"),
+         {"/tools/0/environment/A plan-field-type", "/tools/0/environment/B plan-environment",
+          "/tools/0/environment/C~1~0 plan-field-type"}},
+        {with_tool(R"("environment":{"":"x","A=B":"x"})"),
+         {"/tools/0/environment/ plan-environment", "/tools/0/environment/A=B plan-environment"}},
+        {R"({"requestId":"r","tools":[{"toolId":"a","toolPath":"p\u0000q"}]})",
+         {"/tools/0/toolPath plan-tool-path"}},
+        {with_tool(R"("dependencies":{"a":1})"), {"/tools/0/dependencies plan-field-type"}},
+        {with_tool(R"("dependencies":["b",null])"),
+         {"/tools/0/dependencies/0 plan-dependency-known",
+          "/tools/0/dependencies/1 plan-field-type"}},
+        {with_tool(R"("dependencies":["a"])"), {"/tools/0/dependencies plan-cycle"}},
+    };
+    for (const auto& each : cases) EXPECT_EQ(faults_of(each.text), each.faults) << each.text;
+}
+
+TEST(PlanFaults, AllAreListedNotTheFirstAlone) {
+    EXPECT_THAT(faults_of(R"({"parallel":0,"tools":[{"toolId":"a"},{"toolId":"a","toolPath":"p",)"
+                          R"("dependencies":["x"]}]})"),
+                ElementsAre("/requestId plan-field-missing", "/parallel plan-field-type",
+                            "/tools/0/toolPath plan-field-missing", "/tools/1/toolId plan-tool-id-unique",
+                            "/tools/1/dependencies/0 plan-dependency-known"));
+}
+
+TEST(PlanFaults, TheByteIsWhereTheValueBegins) {
+    const std::string text =
+        "{\"requestId\": \"r\",\n \"tools\": [ {\"toolId\": \"é\", \"toolPath\": 5,\n"
+        "  \"input\": [1]} ]}";
+    const Parsed parsed = parse(text);
+    ASSERT_EQ(parsed.faults.size(), 2u);
+    EXPECT_EQ(parsed.faults[0].byte, text.find('5'));
+    EXPECT_EQ(parsed.faults[1].byte, text.find("[1]"));
+    EXPECT_EQ(describe_faults(parsed.faults, text),
+              "line 2, column 41: /tools/0/toolPath: \"toolPath\" must be a string, not number "
+              "[plan-field-type]\n"
+              "line 3, column 12: /tools/0/input: \"input\" must be an object [plan-field-type]");
+}
+
+TEST(PlanFaults, WhatIsNoJsonIsPlacedToo) {
+    const std::string text = "{\"requestId\": \"r\",\n \"tools\": [}";
+    const Parsed parsed = parse(text);
+    ASSERT_EQ(parsed.faults.size(), 1u);
+    EXPECT_EQ(parsed.faults[0].byte, text.size() - 1);
+    EXPECT_EQ(parsed.faults[0].rule, "json-syntax");
+    EXPECT_THAT(faults_of("\xEF\xBB\xBF{}"), ElementsAre(" json-no-bom"));
+    EXPECT_THAT(faults_of("{\"requestId\":\"\xFF\"}"), ElementsAre(" json-utf8"));
+    EXPECT_THAT(faults_of(R"({"requestId":"\udc00"})"), ElementsAre(" json-no-lone-surrogate"));
+    EXPECT_THAT(faults_of(std::string(600, '[')), ElementsAre(" json-depth"));
+    EXPECT_THAT(faults_of("{}\0{}"s), ElementsAre(" json-one-value"));
+}
+
+TEST(PlanFaults, AToolIdUsedTwiceNamesTheFirst) {
+    const Parsed parsed = parse(R"({"requestId":"r","tools":[{"toolId":"x","toolPath":"p"},)"
+                                R"({"toolId":"a\"b","toolPath":"p"},{"toolId":"a\"b","toolPath":"p"},)"
+                                R"({"toolId":"a\"b","toolPath":"p"}]})");
+    ASSERT_EQ(parsed.faults.size(), 2u);
+    EXPECT_EQ(parsed.faults[0].pointer, "/tools/2/toolId");
+    EXPECT_EQ(parsed.faults[0].message, R"(the toolId "a\"b" is already that of /tools/1)");
+    EXPECT_EQ(parsed.faults[1].message, R"(the toolId "a\"b" is already that of /tools/1)");
+}
+
+// covers: 003-13.4.1-detect-cycles
+TEST(PlanFaults, CyclesAreSpelledOutEachOnce) {
+    const auto tools = [](const std::vector<std::pair<std::string, std::vector<std::string>>>& given) {
+        std::string text;
+        for (const auto& [id, dependencies] : given) {
+            std::string list;
+            for (const std::string& each : dependencies) list += (list.empty() ? "\"" : ",\"") + each + "\"";
+            text += (text.empty() ? "" : ",") + R"({"toolId":")"s + id + R"(","toolPath":"p","dependencies":[)" +
+                    list + "]}";
+        }
+        return R"({"requestId":"r","tools":[)" + text + "]}";
+    };
+    const auto messages = [&](const auto& given) {
+        std::vector<std::string> all;
+        for (const Fault& fault : parse(tools(given)).faults) {
+            EXPECT_EQ(fault.rule, "plan-cycle");
+            all.push_back(fault.message.substr(fault.message.find(": ") + 2));
+        }
+        return all;
+    };
+    using Given = std::vector<std::pair<std::string, std::vector<std::string>>>;
+    EXPECT_THAT(messages(Given{{"a", {"b"}}, {"b", {"a"}}}), ElementsAre("a → b → a"));
+    EXPECT_THAT(messages(Given{{"a", {"a"}}}), ElementsAre("a → a"));
+    // What leads into a cycle, or hangs on one, is not part of it.
+    EXPECT_THAT(messages(Given{{"in", {"b"}}, {"b", {"c", "free"}}, {"c", {"b"}}, {"free", {}}, {"x", {"in"}}}),
+                ElementsAre("b → c → b"));
+    EXPECT_THAT(messages(Given{{"a", {"b"}}, {"b", {"a"}}, {"c", {"d"}}, {"d", {"e"}}, {"e", {"c"}}}),
+                ElementsAre("a → b → a", "c → d → e → c"));
+    // A diamond is none.
+    EXPECT_THAT(messages(Given{{"a", {}}, {"b", {"a"}}, {"c", {"a"}}, {"d", {"b", "c"}}}), IsEmpty());
+}
+
+TEST(PlanFaults, AVeryLongCycleIsAbbreviated) {
+    const size_t count = 100000;
+    const std::string text = R"({"requestId":"r","tools":)" + list_of(count, [&](size_t i) {
+        return R"({"toolId":")" + std::to_string(i) + R"(","toolPath":"p","dependencies":[")" +
+               std::to_string((i + 1) % count) + "\"]}";
+    }) + "}";
+    expect_quick([&] {
+        const Parsed parsed = parse(text);
+        ASSERT_EQ(parsed.faults.size(), 1u);
+        EXPECT_THAT(parsed.faults[0].message, HasSubstr("0 → 1 → 2"));
+        EXPECT_THAT(parsed.faults[0].message, HasSubstr("→ … → 0"));
+        EXPECT_LT(parsed.faults[0].message.size(), 1000u);
+    });
+}
+
+TEST(PlanFaults, ADisabledSkillIsNamedAtItsToolPath) {
+    const Parsed parsed = parse(R"({"requestId":"r","disabledSkills":["lever","TORCH"],"tools":[)"
+                                R"({"toolId":"a","toolPath":"tools/lever.py"},)"
+                                R"({"toolId":"b","toolPath":"tools/torch"},)"
+                                R"({"toolId":"c","toolPath":"lever2"}]})");
+    ASSERT_EQ(parsed.faults.size(), 1u);
+    EXPECT_EQ(parsed.faults[0].pointer, "/tools/0/toolPath");
+    EXPECT_EQ(parsed.faults[0].rule, "plan-skill-disabled");
+    EXPECT_THAT(parsed.faults[0].message, HasSubstr("\"lever\""));
+}
+
+// ---- size
+
+TEST(PlanSize, AHundredThousandToolsWithAMillionDependenciesAreQuick) {
+    const size_t count = 100000;
+    std::string text = R"({"requestId":"r","tools":[)";
+    for (size_t i = 0; i < count; ++i) {
+        text += (i > 0 ? "," : "") + R"({"toolId":"tool-)"s + std::to_string(i) +
+                R"(","toolPath":"tools/any","dependencies":[)";
+        for (size_t k = 1; k <= 10 && k <= i; ++k) {
+            text += (k > 1 ? ",\"tool-" : "\"tool-") + std::to_string(i - k) + "\"";
+        }
+        text += "]}";
+    }
+    text += "]}";
+    expect_quick([&] {
+        const Parsed parsed = parse(text);
+        ASSERT_TRUE(parsed.ok);
+        EXPECT_EQ(parsed.plan->dependencies.of(count - 1).size(), 10u);
+        EXPECT_EQ(parsed.plan->dependents.of(0).size(), 10u);
+    });
+}
+
+TEST(PlanSize, ManyFaultsInOnePlaceAreQuick) {
+    const size_t count = 100000;
+    const auto number = [](size_t i) { return std::to_string(i); };
+    const auto dependency = [](size_t i) { return "\"no-" + std::to_string(i) + "\""; };
+    std::string environment;
+    for (size_t i = 0; i < count; ++i) environment += (i > 0 ? ",\"V" : "\"V") + std::to_string(i) + "\":1";
+    const std::string texts[] = {
+        R"({"requestId":"r","tools":[],"disabledSkills":)" + list_of(count, number) + "}",
+        R"({"requestId":"r","tools":)" + list_of(count, number) + "}",
+        with_tool(R"("dependencies":)" + list_of(count, dependency)),
+        with_tool(R"("dependencies":)" + list_of(count, number)),
+        with_tool(R"("environment":{)" + environment + "}"),
+    };
+    for (const std::string& text : texts) {
+        expect_quick([&] {
+            const Parsed parsed = parse(text);
+            ASSERT_EQ(parsed.faults.size(), count) << text.substr(0, 120);
+            EXPECT_THAT(parsed.faults.back().pointer, HasSubstr("99999"));
+        });
+    }
+}
+
+TEST(PlanSize, ManyToolsAndManyDisabledSkillsAreQuick) {
+    const size_t count = 100000;
+    const std::string text =
+        R"({"requestId":"r","disabledSkills":)" +
+        list_of(count, [](size_t i) { return "\"skill-" + std::to_string(i) + "\""; }) +
+        R"(,"tools":)" + list_of(count, [](size_t i) {
+            return R"({"toolId":")" + std::to_string(i) + R"(","toolPath":"tools/)" +
+                   (i % 2 == 0 ? "other-" : "skill-") + std::to_string(i) + "\"}";
+        }) + "}";
+    expect_quick([&] {
+        const Parsed parsed = parse(text);
+        EXPECT_EQ(parsed.faults.size(), count / 2);
+    });
+}
+
+TEST(PlanSize, ManyCyclesAreQuick) {
+    const size_t count = 100000;
+    const std::string text = R"({"requestId":"r","tools":)" + list_of(count, [](size_t i) {
+        return R"({"toolId":")" + std::to_string(i) + R"(","toolPath":"p","dependencies":[")" +
+               std::to_string(i ^ 1) + "\"]}";
+    }) + "}";
+    expect_quick([&] { EXPECT_EQ(parse(text).faults.size(), count / 2); });
+}
+
+}  // namespace
