@@ -10,6 +10,9 @@ namespace {
 
 constexpr uint64_t kLongestBackoffMs = 30000;
 constexpr uint64_t kShortagePauseMs = 20;
+// Then those that run already get their turn: a thousand starts in a row would leave what they
+// write unread for half a second.
+constexpr uint32_t kStartsInARow = 8;
 constexpr size_t kMostConflicts = 1000;
 constexpr int64_t kMostGenerations = 5;
 
@@ -168,13 +171,13 @@ bool Execution::may_start(uint32_t tool) const {
 }
 
 void Execution::start_what_may() {
-    if (starting_ || ended_) return;
+    if (starting_ || start_requested_ || ended_) return;
     starting_ = true;
     // A start that fails at once settles its tool, which may make others ready: the loop sees them.
-    for (;;) {
+    for (uint32_t starts = 0;; ++starts) {
         const bool is_retry = !retries_.empty();
         if (!is_retry && (ready_.empty() || !may_start(ready_.top()))) break;
-        if (with_.loop.time_is_up()) {
+        if (starts == kStartsInARow || with_.loop.time_is_up()) {
             request_start();
             break;
         }
