@@ -659,6 +659,8 @@ void Execution::finish() {
     result.execution_ms = clock::steady_ms() - started_ms_;
     result.success = !result.cancelled && !result.timed_out;
     result.disabled_skills = settings_.disabled_skills;
+    std::unordered_set<std::string> disabled(result.disabled_skills.begin(),
+                                             result.disabled_skills.end());
     for (uint32_t i = 0; i < items_.size(); ++i) {
         const ToolResult& tool = result.tools[i];
         if (plan_->tools[i].required && !tool.ok() && tool.state != State::Skipped) {
@@ -667,10 +669,7 @@ void Execution::finish() {
         if (tool.state != State::Failed && tool.state != State::Timeout) continue;
         result.failed_tools.push_back(tool.tool_id);
         const std::string skill(skill_of(plan_->tools[i].tool_path));
-        if (std::find(result.disabled_skills.begin(), result.disabled_skills.end(), skill) ==
-            result.disabled_skills.end()) {
-            result.disabled_skills.push_back(skill);
-        }
+        if (disabled.insert(skill).second) result.disabled_skills.push_back(skill);
     }
     result.can_replan = !result.success && !result.cancelled &&
                         settings_.generation_attempt < kMostGenerations;

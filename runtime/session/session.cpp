@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <unordered_set>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -46,6 +47,15 @@ public:
 private:
     std::string& text_;
 };
+
+// Where in a plan's document a text of it begins, its quotation mark included; 0 when it was written
+// with escapes and so stands elsewhere.
+size_t byte_in(const plan::Plan& plan, std::string_view text) {
+    const std::string& document = plan.text();
+    const bool inside = text.data() > document.data() &&
+                        text.data() < document.data() + document.size();
+    return inside ? static_cast<size_t>(text.data() - document.data()) - 1 : 0;
+}
 
 std::string fault_list(const char* rule, const std::string& message) {
     std::string out;
@@ -165,13 +175,8 @@ void Session::add_path_faults(const plan::Plan& plan, const std::string& folder,
     for (size_t i = 0; i < plan.tools.size(); ++i) {
         const tool::Resolution resolution = resolver_.resolve(plan.tools[i].tool_path, folder);
         if (!resolution.forbidden) continue;
-        const std::string_view path = plan.tools[i].tool_path;
-        const auto byte = path.data() >= plan.text().data() &&
-                                  path.data() < plan.text().data() + plan.text().size()
-                              ? static_cast<size_t>(path.data() - plan.text().data())
-                              : 0;
-        faults.push_back({"plan-path-allowed", "/tools/" + std::to_string(i) + "/toolPath", byte,
-                          resolution.error, ""});
+        faults.push_back({"plan-path-allowed", "/tools/" + std::to_string(i) + "/toolPath",
+                          byte_in(plan, plan.tools[i].tool_path), resolution.error, ""});
     }
 }
 
@@ -223,11 +228,10 @@ void Session::begin_execution(std::unique_ptr<plan::Plan> plan, std::string fold
     } else if (plan->parent_plan_id) {
         settings.parent_plan_id = *plan->parent_plan_id;
     }
+    std::unordered_set<std::string> disabled(settings.disabled_skills.begin(),
+                                             settings.disabled_skills.end());
     for (const std::string_view skill : plan->disabled_skills) {
-        if (std::find(settings.disabled_skills.begin(), settings.disabled_skills.end(), skill) ==
-            settings.disabled_skills.end()) {
-            settings.disabled_skills.emplace_back(skill);
-        }
+        if (disabled.emplace(skill).second) settings.disabled_skills.emplace_back(skill);
     }
     settings.on_ui_event = [this](std::string_view name, json::Value payload) {
         on_ui_event(name, payload);
@@ -335,14 +339,13 @@ void Session::take_plan(std::string_view text) {
     plan->parse(text, faults);
     const std::string folder = plan_folder();
     if (faults.empty()) {
+        const std::unordered_set<std::string_view> disabled(turn_->disabled_skills.begin(),
+                                                            turn_->disabled_skills.end());
         for (size_t i = 0; i < plan->tools.size(); ++i) {
             const std::string_view skill = plan::skill_of(plan->tools[i].tool_path);
-            if (std::find(turn_->disabled_skills.begin(), turn_->disabled_skills.end(), skill) ==
-                turn_->disabled_skills.end()) {
-                continue;
-            }
+            if (!disabled.contains(skill)) continue;
             faults.push_back({"plan-skill-disabled", "/tools/" + std::to_string(i) + "/toolPath",
-                              0,
+                              byte_in(*plan, plan->tools[i].tool_path),
                               "the skill \"" + std::string(skill) +
                                   "\" failed in this prompt and is disabled; choose another tool",
                               ""});

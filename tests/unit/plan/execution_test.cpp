@@ -1,0 +1,981 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/execution.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+#include "conformance/json.hpp"
+#include "fake_runner.hpp"
+
+namespace narratoria::plan {
+namespace {
+
+using namespace std::string_literals;
+using test::Json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+const std::string kDone = R"({"version":"0","type":"done","ok":true})";
+
+std::string patch(std::string_view object) {
+    return R"({"version":"0","type":"state_patch","patch":)" + std::string(object) + "}";
+}
+std::string log(std::string_view message) {
+    return R"({"version":"0","type":"log","level":"info","message":")" + std::string(message) + "\"}";
+}
+
+class TextOutput : public Output {
+public:
+    bool write(std::string_view piece) override {
+        text.append(piece);
+        return true;
+    }
+    bool write_file(int file, uint64_t offset, uint64_t size) override {
+        const size_t start = text.size();
+        text.resize(start + size);
+        return ::pread(file, text.data() + start, size, static_cast<off_t>(offset)) ==
+               static_cast<ssize_t>(size);
+    }
+    std::string text;
+};
+
+// One execution at a time, on a loop that turns only when the test says so.
+class ExecutionTest : public ::testing::Test {
+protected:
+    struct Record {
+        event::Kind kind;
+        std::string tool;
+        uint32_t attempt;
+        uint64_t seq;
+        std::string body;
+    };
+
+    ExecutionTest() {
+        nar_event_sink sink{};
+        sink.size = sizeof sink;
+        sink.user = this;
+        sink.event = [](void* user, const nar_event* event) {
+            auto& self = *static_cast<ExecutionTest*>(user);
+            self.records.push_back({static_cast<event::Kind>(event->kind), text(event->tool_id),
+                                    event->attempt, event->seq, text(event->body)});
+            if (self.on_record) self.on_record(self.records.back());
+        };
+        stream.attach(sink);
+    }
+
+    static std::string text(nar_str view) {
+        return {view.data, static_cast<size_t>(view.size)};
+    }
+
+    // "a", members: {"toolId":"a","toolPath":"/a",members}
+    static std::string tool(std::string_view id, std::string_view members = {}) {
+        return R"({"toolId":")" + std::string(id) + R"(","toolPath":"/)" + std::string(id) + "\"" +
+               (members.empty() ? "" : "," + std::string(members)) + "}";
+    }
+    static std::string plan(const std::vector<std::string>& tools, std::string_view members = {}) {
+        std::string all;
+        for (const std::string& each : tools) all += (all.empty() ? "" : ",") + each;
+        return R"({"requestId":"plan-1","tools":[)" + all + "]" +
+               (members.empty() ? "" : "," + std::string(members)) + "}";
+    }
+    static constexpr const char* kParallel = R"("parallel":true)";
+    static constexpr const char* kAsync = R"("async":true)";
+    static constexpr const char* kOnce = R"("retryPolicy":{"maxRetries":0})";
+
+    static Settings try_time(uint32_t milliseconds) {
+        Settings settings;
+        settings.try_ms = milliseconds;
+        return settings;
+    }
+    static Settings plan_time(uint32_t milliseconds) {
+        Settings settings;
+        settings.plan_ms = milliseconds;
+        return settings;
+    }
+
+    void begin(const std::string& document, Settings settings = {}) {
+        auto parsed = std::make_unique<Plan>();
+        Faults faults;
+        ASSERT_TRUE(parsed->parse(document, faults)) << describe_faults(faults, document);
+        result.reset();
+        execution = std::make_unique<Execution>(
+            Surroundings{loop, slots, runner, resolver, stream, state, assets, environment},
+            std::move(parsed), std::move(settings), [this](std::shared_ptr<Result> ended) {
+                EXPECT_FALSE(result) << "it ended twice";
+                result = std::move(ended);
+            });
+        execution->start();
+        turn();
+    }
+    // What is due now.
+    void turn() {
+        for (int i = 0; i < 12; ++i) loop.run_for(0);
+    }
+    // Until it is so, however loaded the machine.
+    template <typename Condition>
+    void wait_until(Condition condition) {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        while (!condition()) {
+            ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+            loop.run_once();
+        }
+    }
+    void end(std::string_view name, tool::Outcome outcome = succeeded()) {
+        runner.end(name, std::move(outcome));
+        turn();
+    }
+    // Every tool ends well as soon as it has begun.
+    void everything_succeeds() {
+        runner.on_start = [this](const std::string& name) {
+            loop.defer([this, name] { runner.end(name); });
+        };
+    }
+
+    const ToolResult& of(std::string_view id) const {
+        for (const ToolResult& each : result->tools) {
+            if (each.tool_id == id) return each;
+        }
+        throw std::out_of_range(std::string(id));
+    }
+    Json document() const {
+        TextOutput output;
+        EXPECT_TRUE(result->write(output, true));
+        return Json(output.text);
+    }
+    std::vector<std::string> kinds() const {
+        std::vector<std::string> all;
+        for (const Record& record : records) {
+            all.push_back(event::kind_name(static_cast<uint32_t>(record.kind)) +
+                          (record.tool.empty() ? "" : " " + record.tool));
+        }
+        return all;
+    }
+    std::vector<Record> of_kind(event::Kind kind) const {
+        std::vector<Record> all;
+        for (const Record& record : records) {
+            if (record.kind == kind) all.push_back(record);
+        }
+        return all;
+    }
+
+    Loop loop;
+    JobSlots slots{4};
+    FakeRunner runner;
+    tool::Resolver resolver{""};
+    uint32_t depth = 0;
+    event::Stream stream{"session-1", depth};
+    state::Store state{1000};
+    asset::Registry assets{"/"};
+    std::vector<std::string> environment{"PATH=/bin", "TORCH=unlit"};
+    std::shared_ptr<Result> result;
+    std::vector<Record> records;
+    std::function<void(const Record&)> on_record;
+    std::unique_ptr<Execution> execution;
+};
+
+// ---- order
+
+TEST_F(ExecutionTest, NothingIsStartedInsideTheCallThatBegins) {
+    auto parsed = std::make_unique<Plan>();
+    Faults faults;
+    ASSERT_TRUE(parsed->parse(plan({tool("a")}), faults));
+    Execution one(Surroundings{loop, slots, runner, resolver, stream, state, assets, environment},
+                  std::move(parsed), {}, [](const std::shared_ptr<Result>&) {});
+    one.start();
+    EXPECT_THAT(runner.starts, IsEmpty());
+    turn();
+    EXPECT_THAT(runner.started(), ElementsAre("a"));
+}
+
+TEST_F(ExecutionTest, APlanWithoutToolsEndsFromTheLoop) {
+    begin(plan({}, R"("narrative":"Silence.")"));
+    ASSERT_TRUE(result);
+    EXPECT_TRUE(result->success);
+    EXPECT_THAT(kinds(), ElementsAre("plan_started", "narrative", "plan_ended"));
+}
+
+TEST_F(ExecutionTest, SequentialToolsRunOneByOneTheFirstReadyInThePlansOrder) {
+    begin(plan({tool("c", R"("dependencies":["a"])"), tool("a"), tool("b", kAsync)}));
+    EXPECT_THAT(runner.running(), ElementsAre("a"));
+    end("a");
+    EXPECT_THAT(runner.running(), ElementsAre("c")) << "c became ready and stands before b";
+    end("c");
+    EXPECT_THAT(runner.running(), ElementsAre("b")) << "async counts in a parallel plan only";
+    end("b");
+    ASSERT_TRUE(result);
+    EXPECT_TRUE(result->success);
+    EXPECT_THAT(kinds(),
+                ElementsAre("plan_started", "tool_pending c", "tool_pending a", "tool_pending b",
+                            "tool_started a", "attempt_started a", "attempt_ended a", "tool_ended a",
+                            "tool_started c", "attempt_started c", "attempt_ended c", "tool_ended c",
+                            "tool_started b", "attempt_started b", "attempt_ended b", "tool_ended b",
+                            "plan_ended"));
+    for (size_t i = 0; i < records.size(); ++i) EXPECT_EQ(records[i].seq, i + 1);
+}
+
+TEST_F(ExecutionTest, AsyncToolsShareUpToTheJobLimit) {
+    begin(plan({tool("a", kAsync), tool("b", kAsync), tool("c", kAsync), tool("d", kAsync),
+                tool("e", kAsync), tool("f", kAsync)},
+               kParallel));
+    EXPECT_THAT(runner.running(), ElementsAre("a", "b", "c", "d"));
+    end("c");
+    EXPECT_THAT(runner.running(), ElementsAre("a", "b", "d", "e"));
+    end("a");
+    end("b");
+    EXPECT_THAT(runner.running(), ElementsAre("d", "e", "f"));
+    EXPECT_EQ(runner.most_at_once, 4u);
+    EXPECT_EQ(slots.used(), 3u);
+    end("d");
+    end("e");
+    end("f");
+    EXPECT_TRUE(result);
+    EXPECT_EQ(slots.used(), 0u);
+}
+
+TEST_F(ExecutionTest, ASynchronousToolRunsAloneAndNothingOvertakesIt) {
+    begin(plan({tool("a", kAsync), tool("b", kAsync), tool("alone"), tool("c", kAsync),
+                tool("d", kAsync)},
+               kParallel));
+    EXPECT_THAT(runner.running(), ElementsAre("a", "b")) << "c and d do not pass alone";
+    end("a");
+    EXPECT_THAT(runner.running(), ElementsAre("b"));
+    end("b");
+    EXPECT_THAT(runner.running(), ElementsAre("alone"));
+    end("alone");
+    EXPECT_THAT(runner.running(), ElementsAre("c", "d"));
+    end("c");
+    end("d");
+    EXPECT_TRUE(result->success);
+}
+
+TEST_F(ExecutionTest, ASynchronousToolStaysAloneWhileItBacksOff) {
+    begin(plan({tool("alone", R"("retryPolicy":{"maxRetries":1,"backoffMs":1})"), tool("a", kAsync)},
+               kParallel));
+    end("alone", failed());
+    EXPECT_THAT(runner.running(), ::testing::AnyOf(IsEmpty(), ElementsAre("alone")));
+    wait_until([&] { return runner.starts.size() == 2; });
+    EXPECT_THAT(runner.started(), ElementsAre("alone", "alone"));
+    end("alone");
+    EXPECT_THAT(runner.running(), ElementsAre("a"));
+    end("a");
+    EXPECT_TRUE(result->success);
+}
+
+TEST_F(ExecutionTest, ASlotIsFreeWhileAToolBacksOff) {
+    slots = JobSlots(1);
+    begin(plan({tool("a", R"("async":true,"retryPolicy":{"maxRetries":1,"backoffMs":20})"),
+                tool("b", kAsync)},
+               kParallel));
+    EXPECT_THAT(runner.running(), ElementsAre("a"));
+    end("a", failed());
+    EXPECT_THAT(runner.running(), ElementsAre("b"));
+    // Its time comes while there is no slot: it waits for one.
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(60);
+    while (std::chrono::steady_clock::now() < deadline) loop.run_for(1000);
+    EXPECT_THAT(runner.running(), ElementsAre("b"));
+    end("b");
+    EXPECT_THAT(runner.running(), ElementsAre("a"));
+    end("a");
+    EXPECT_TRUE(result->success);
+}
+
+TEST_F(ExecutionTest, ExecutionsThatShareSlotsTakeTurns) {
+    slots = JobSlots(1);
+    begin(plan({tool("a"), tool("b")}));
+    auto parsed = std::make_unique<Plan>();
+    Faults faults;
+    ASSERT_TRUE(parsed->parse(plan({tool("x"), tool("y")}), faults));
+    bool other_ended = false;
+    Execution other(Surroundings{loop, slots, runner, resolver, stream, state, assets, environment},
+                    std::move(parsed), {}, [&](const std::shared_ptr<Result>&) { other_ended = true; });
+    other.start();
+    turn();
+    std::vector<std::string> order;
+    while (!runner.running().empty()) {
+        order.push_back(runner.running().front());
+        end(order.back());
+    }
+    EXPECT_THAT(order, ElementsAre("a", "x", "b", "y"));
+    EXPECT_TRUE(result);
+    EXPECT_TRUE(other_ended);
+    EXPECT_EQ(slots.used(), 0u);
+}
+
+// covers: 003-13.4.2-order, 003-13.4.2-wait, 003-13.4.4-sequential
+TEST_F(ExecutionTest, AnyGraphRunsByItsRules) {
+    std::mt19937 numbers(20261121);
+    const auto random = [&] { return static_cast<uint32_t>(numbers()); };
+    for (int round = 0; round < 150; ++round) {
+        const uint32_t count = 1 + random() % 24;
+        const bool parallel = random() % 3 != 0;
+        const uint32_t jobs = 1 + random() % 5;
+        slots = JobSlots(jobs);
+        runner.starts.clear();
+        runner.most_at_once = 0;
+
+        // Dependencies point along a hidden order, so that there is no cycle.
+        std::vector<uint32_t> order(count);
+        for (uint32_t i = 0; i < count; ++i) order[i] = i;
+        std::shuffle(order.begin(), order.end(), numbers);
+        std::vector<std::vector<uint32_t>> dependencies(count);
+        std::vector<bool> async(count), required(count), fails(count);
+        std::vector<std::string> tools(count);
+        for (uint32_t place = 0; place < count; ++place) {
+            const uint32_t i = order[place];
+            for (uint32_t before = 0; before < place; ++before) {
+                if (random() % 6 == 0) dependencies[i].push_back(order[before]);
+            }
+            async[i] = random() % 4 != 0;
+            required[i] = random() % 2 == 0;
+            fails[i] = random() % 5 == 0;
+        }
+        for (uint32_t i = 0; i < count; ++i) {
+            std::string list;
+            for (const uint32_t each : dependencies[i]) {
+                list += (list.empty() ? "\"" : ",\"") + std::to_string(each) + "\"";
+            }
+            tools[i] = tool(std::to_string(i),
+                            R"("dependencies":[)" + list + R"(],"async":)" + (async[i] ? "true" : "false") +
+                                R"(,"required":)" + (required[i] ? "true" : "false") + "," + kOnce);
+        }
+
+        // The rules, said a second time and more simply.
+        std::vector<State> states(count, State::Skipped);
+        for (const uint32_t i : order) {
+            const bool lacks = std::any_of(dependencies[i].begin(), dependencies[i].end(), [&](uint32_t each) {
+                return states[each] == State::Skipped || (states[each] == State::Failed && required[each]);
+            });
+            if (!lacks) states[i] = fails[i] ? State::Failed : State::Completed;
+        }
+
+        std::vector<bool> over(count, false);
+        begin(plan(tools, parallel ? kParallel : R"("parallel":false)"));
+        while (!result) {
+            const std::vector<std::string> running = runner.running();
+            ASSERT_FALSE(running.empty()) << "it stands still";
+            for (const std::string& name : running) {
+                const auto i = static_cast<uint32_t>(std::stoul(name));
+                for (const uint32_t each : dependencies[i]) ASSERT_TRUE(over[each]) << name;
+                ASSERT_TRUE((parallel && async[i]) || running.size() == 1) << name << " runs alone";
+            }
+            const std::string name = running[random() % running.size()];
+            over[std::stoul(name)] = true;
+            end(name, fails[std::stoul(name)] ? failed() : succeeded());
+        }
+        bool success = true;
+        for (uint32_t i = 0; i < count; ++i) {
+            ASSERT_EQ(result->tools[i].state, states[i]) << "round " << round << ", tool " << i;
+            if (states[i] == State::Failed && required[i]) success = false;
+        }
+        EXPECT_EQ(result->success, success);
+        EXPECT_LE(runner.most_at_once, jobs);
+        EXPECT_EQ(slots.used(), 0u);
+
+        if (parallel) continue;
+        // Sequential: at each step the first ready tool in the plan's order.
+        std::vector<bool> settled(count, false);
+        for (const std::string& name : runner.started()) {
+            for (uint32_t i = 0; i < count; ++i) {
+                if (states[i] == State::Skipped || settled[i]) continue;
+                const bool ready = std::all_of(dependencies[i].begin(), dependencies[i].end(),
+                                               [&](uint32_t each) { return settled[each]; });
+                if (!ready) continue;
+                ASSERT_EQ(name, std::to_string(i)) << "round " << round;
+                settled[i] = true;
+                break;
+            }
+        }
+    }
+}
+
+TEST_F(ExecutionTest, AVeryLongChainNeedsNoStack) {
+    const size_t count = 30000;
+    std::vector<std::string> tools;
+    for (size_t i = 0; i < count; ++i) {
+        tools.push_back(tool(std::to_string(i),
+                             i == 0 ? std::string(kOnce)
+                                    : R"("dependencies":[")" + std::to_string(i - 1) + "\"]"));
+    }
+    records.clear();
+    runner.on_start = [this](const std::string& name) {
+        loop.defer([this, name] { runner.end(name, failed()); });
+    };
+    begin(plan(tools));
+    wait_until([&] { return result != nullptr; });
+    EXPECT_EQ(result->tools.back().state, State::Skipped);
+    EXPECT_EQ(of("1").error_code, "DEPENDENCY_FAILED");
+    EXPECT_EQ(of("29999").error_code, "DEPENDENCY_SKIPPED");
+    EXPECT_THAT(of("29999").error, HasSubstr("\"29998\""));
+    EXPECT_THAT(result->failed_tools, ElementsAre("0"));
+}
+
+TEST_F(ExecutionTest, ManyToolsThatCannotBeStartedEndWithoutARecursion) {
+    std::vector<std::string> tools;
+    for (size_t i = 0; i < 20000; ++i) {
+        tools.push_back(tool("t" + std::to_string(i), R"("required":false,"async":true,)"s + kOnce));
+        runner.refusals["t" + std::to_string(i)] = "no such file";
+    }
+    begin(plan(tools, kParallel));
+    wait_until([&] { return result != nullptr; });
+    EXPECT_EQ(result->failed_tools.size(), tools.size());
+    EXPECT_EQ(result->disabled_skills.size(), tools.size());
+    EXPECT_TRUE(result->success);
+    EXPECT_EQ(slots.used(), 0u);
+}
+
+// ---- retries
+
+TEST_F(ExecutionTest, RetriesEndWithTheFirstSuccess) {
+    begin(plan({tool("a", R"("retryPolicy":{"maxRetries":5,"backoffMs":0})")}));
+    end("a", failed("TOOL_FAILED", "wet"));
+    wait_until([&] { return runner.starts.size() == 2; });
+    runner.say("a", patch(R"({"lit":true})"));
+    end("a");
+    ASSERT_TRUE(result);
+    EXPECT_TRUE(result->success);
+    const ToolResult& a = of("a");
+    EXPECT_EQ(a.retry_count(), 1u);
+    ASSERT_EQ(a.attempts.size(), 2u);
+    EXPECT_EQ(a.attempts[0].state, State::Failed);
+    EXPECT_EQ(a.attempts[0].code, "TOOL_FAILED");
+    EXPECT_EQ(a.attempts[1].state, State::Completed);
+    EXPECT_EQ(a.attempts[1].first_event, 0u);
+    EXPECT_EQ(a.attempts[1].event_count, 1u);
+    EXPECT_EQ(a.error, "");
+    EXPECT_THAT(result->failed_tools, IsEmpty());
+}
+
+TEST_F(ExecutionTest, EachKindOfFailureIsTriedAgain) {
+    for (const char* code : {"TOOL_FAILED", "EXIT_STATUS", "SIGNALED", "PROTOCOL_ERROR", "MISSING_DONE",
+                             "CPU_LIMIT", "FILE_SIZE_LIMIT", "SUPERVISOR_LOST"}) {
+        runner.starts.clear();
+        begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}));
+        end("a", failed(code));
+        wait_until([&] { return runner.starts.size() == 2; });
+        end("a", failed(code));
+        ASSERT_TRUE(result) << code;
+        EXPECT_EQ(of("a").error_code, code);
+        EXPECT_EQ(of("a").retry_count(), 1u);
+    }
+}
+
+TEST_F(ExecutionTest, AStartThatFailsIsAnAttemptThatFailed) {
+    runner.refusals["a"] = "/a: no such file";
+    begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}));
+    wait_until([&] { return result != nullptr; });
+    EXPECT_EQ(of("a").error_code, "SPAWN_FAILED");
+    EXPECT_EQ(of("a").error, "/a: no such file");
+    EXPECT_EQ(of("a").attempts.size(), 2u);
+    EXPECT_EQ(of("a").attempts[0].exit_status, -1);
+}
+
+TEST_F(ExecutionTest, AFileThatAppearsBetweenTwoTriesIsStarted) {
+    runner.refusals["a"] = "not there yet";
+    begin(plan({tool("a", R"("retryPolicy":{"maxRetries":2,"backoffMs":30})")}));
+    EXPECT_EQ(of_kind(event::Kind::AttemptEnded).size(), 1u);
+    runner.refusals.clear();
+    wait_until([&] { return !runner.running().empty(); });
+    end("a");
+    EXPECT_TRUE(result->success);
+}
+
+// covers: 003-13.4.5-backoff
+TEST_F(ExecutionTest, BackoffDoublesUpToThirtySeconds) {
+    const struct {
+        uint64_t backoff;
+        uint32_t attempts_before;
+        int shortest, longest;
+    } cases[] = {{5000, 0, 4000, 5000},     {4294967296, 0, 29000, 30000}, {16000, 0, 15000, 16000},
+                 {29000, 0, 28000, 29000},  {30001, 0, 29000, 30000}};
+    for (const auto& each : cases) {
+        begin(plan({tool("a", R"("retryPolicy":{"backoffMs":)" + std::to_string(each.backoff) + "}")}));
+        end("a", failed());
+        EXPECT_THAT(runner.running(), IsEmpty());
+        EXPECT_LE(loop.timeout(), each.longest) << each.backoff;
+        EXPECT_GT(loop.timeout(), each.shortest) << each.backoff;
+        execution->stop(Stop::Cancelled);
+        turn();
+    }
+    // 1, 2, 4 … times: the sum tells.
+    begin(plan({tool("a", R"("retryPolicy":{"maxRetries":4,"backoffMs":10})")}));
+    const auto start = std::chrono::steady_clock::now();
+    for (int attempt = 1; attempt <= 5; ++attempt) {
+        wait_until([&] { return !runner.running().empty(); });
+        end("a", failed());
+    }
+    EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(150 - 4));
+    EXPECT_EQ(of("a").attempts.size(), 5u);
+}
+
+TEST_F(ExecutionTest, ARetryGoesBeforeWhatHasNotBegun) {
+    slots = JobSlots(1);
+    begin(plan({tool("a", R"("async":true,"retryPolicy":{"maxRetries":1,"backoffMs":1})"),
+                tool("b", kAsync), tool("c", kAsync)},
+               kParallel));
+    end("a", failed());
+    EXPECT_THAT(runner.running(), ElementsAre("b"));
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+    while (std::chrono::steady_clock::now() < deadline) loop.run_for(1000);
+    end("b");
+    EXPECT_THAT(runner.running(), ElementsAre("a"));
+    end("a");
+    end("c");
+    EXPECT_TRUE(result->success);
+}
+
+TEST_F(ExecutionTest, TheOutputAndResultAreThoseOfTheLastAttempt) {
+    begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})"),
+                tool("b", R"("dependencies":["a"])")}));
+    runner.say("a", patch(R"({"first":1,"both":{"x":1}})"));
+    tool::Outcome first = failed();
+    first.result = "\"first\"";
+    first.diagnostics = "oh no";
+    end("a", std::move(first));
+    wait_until([&] { return runner.starts.size() == 2; });
+    runner.say("a", patch(R"({"both":{"y":2,"z":null}})"));
+    tool::Outcome second = succeeded();
+    second.result = R"({"answer":42})";
+    end("a", std::move(second));
+    end("b");
+    const Json a = document()["toolResults"][0];
+    EXPECT_EQ(a["output"], Json(R"({"both":{"y":2}})"));
+    EXPECT_EQ(a["result"], Json(R"({"answer":42})"));
+    EXPECT_FALSE(a.has("stderr")) << "the last attempt wrote nothing";
+    EXPECT_EQ(a["events"].size(), 2u);
+    std::string all;
+    state.tree.append_json(all);
+    EXPECT_EQ(Json(all), Json(R"({"first":1,"both":{"x":1,"y":2}})"));
+}
+
+// ---- failures
+
+TEST_F(ExecutionTest, DependantsOfARequiredFailureAreSkippedWithTheNameTheyLack) {
+    begin(plan({tool("top", R"("dependencies":["left","right"])"), tool("left", R"("dependencies":["bad"])"),
+                tool("right", R"("dependencies":["good"])"), tool("bad", kOnce), tool("good")}));
+    end("bad", failed());
+    EXPECT_EQ(of_kind(event::Kind::ToolEnded).size(), 3u) << "told at once";
+    end("good");
+    end("right");
+    ASSERT_TRUE(result);
+    EXPECT_FALSE(result->success);
+    EXPECT_EQ(of("left").error_code, "DEPENDENCY_FAILED");
+    EXPECT_EQ(of("left").error, R"(skipped: the tool "bad", on which it depends, failed)");
+    EXPECT_EQ(of("top").error_code, "DEPENDENCY_SKIPPED");
+    EXPECT_EQ(of("top").error, R"(skipped: the tool "left", on which it depends, was skipped)");
+    EXPECT_EQ(of("right").state, State::Completed);
+    EXPECT_THAT(result->failed_tools, ElementsAre("bad"));
+    EXPECT_THAT(result->disabled_skills, ElementsAre("bad"));
+    EXPECT_TRUE(result->can_replan);
+}
+
+TEST_F(ExecutionTest, DependantsOfAnOptionalFailureGetNull) {
+    begin(plan({tool("a", R"("required":false,"retryPolicy":{"maxRetries":0})"), tool("b"),
+                tool("c", R"("dependencies":["b","a"],"input":{"operation":"look","x":[1, 2]})")}));
+    runner.say("a", patch(R"({"half":1})"));
+    end("a", failed());
+    runner.say("b", patch(R"({"whole":{"\"":1}})"));
+    tool::Outcome outcome = succeeded();
+    outcome.result = "[ 1 ]";
+    end("b", std::move(outcome));
+    const std::string request = runner.starts.back().request;
+    EXPECT_EQ(request.back(), '\n');
+    EXPECT_EQ(std::count(request.begin(), request.end(), '\n'), 1) << "one line";
+    EXPECT_EQ(Json(request), Json(R"({"requestId":"plan-1","tool":"c","operation":"look",)"
+                                  R"("input":{"operation":"look","x":[1,2]},)"
+                                  R"("dependencies":{"b":{"whole":{"\"":1}},"a":null},)"
+                                  R"("results":{"b":[1]}})"));
+    end("c");
+    EXPECT_TRUE(result->success);
+    EXPECT_THAT(result->failed_tools, ElementsAre("a"));
+    EXPECT_THAT(result->disabled_skills, ElementsAre("a"));
+    EXPECT_FALSE(result->can_replan);
+}
+
+TEST_F(ExecutionTest, TheOperationIsRunUnlessTheInputNamesOne) {
+    const struct {
+        const char* members;
+        const char* operation;
+    } cases[] = {{R"("input":{})", "run"},
+                 {R"("input":{"operation":5})", "run"},
+                 {R"("input":{"operation":null})", "run"},
+                 {R"("input":{"operation":"a","operation":"examine"})", "examine"},
+                 {R"("async":false)", "run"}};
+    for (const auto& each : cases) {
+        begin(plan({tool("a", each.members)}));
+        EXPECT_EQ(Json(runner.starts.back().request)["operation"].string(), each.operation) << each.members;
+        end("a");
+    }
+}
+
+TEST_F(ExecutionTest, InputOnSeveralLinesComesAsOne) {
+    begin(plan({tool("a", "\"input\": {\n  \"text\": \"two\\nlines  with  blanks\",\n\t\"n\": 1.50\n}")}));
+    EXPECT_THAT(runner.starts.back().request,
+                HasSubstr(R"("input":{"text":"two\nlines  with  blanks","n":1.50})"));
+    end("a");
+}
+
+TEST_F(ExecutionTest, AToolsOwnEnvironmentStandsOverTheOthers) {
+    begin(plan({tool("a", R"("environment":{"TORCH":"lit","NEW":"","TORC":"x"})"), tool("b")}));
+    EXPECT_THAT(runner.starts[0].environment,
+                UnorderedElementsAre("PATH=/bin", "TORCH=lit", "NEW=", "TORC=x"));
+    end("a");
+    EXPECT_THAT(runner.starts[1].environment, ElementsAre("PATH=/bin", "TORCH=unlit"));
+    end("b");
+}
+
+TEST_F(ExecutionTest, ASchemeNobodyKnowsIsAFailedAttempt) {
+    begin(R"({"requestId":"r","tools":[{"toolId":"a","toolPath":"http:x","retryPolicy":{"maxRetries":0}}]})");
+    ASSERT_TRUE(result);
+    EXPECT_EQ(of("a").error_code, "SPAWN_FAILED");
+    EXPECT_THAT(of("a").error, HasSubstr("http"));
+}
+
+// ---- times
+
+TEST_F(ExecutionTest, ATryThatTakesTooLongIsEndedAndTriedAgain) {
+    begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}), try_time(15));
+    wait_until([&] { return runner.terminated.size() == 1; });
+    EXPECT_FALSE(result) << "its end is waited for";
+    // It says that all is well, too late.
+    runner.say("a", kDone);
+    end("a", succeeded());
+    wait_until([&] { return runner.starts.size() == 2; });
+    wait_until([&] { return runner.terminated.size() == 2; });
+    tool::Outcome killed = failed("SIGNALED");
+    killed.exit_status = -1;
+    killed.signal = 15;
+    end("a", std::move(killed));
+    ASSERT_TRUE(result);
+    EXPECT_EQ(of("a").state, State::Timeout);
+    EXPECT_EQ(of("a").error_code, "TIMEOUT");
+    EXPECT_EQ(of("a").error, "the tool did not end within 15 ms");
+    EXPECT_EQ(of("a").attempts[0].state, State::Timeout);
+    EXPECT_EQ(of("a").attempts[1].signal, 15);
+    EXPECT_THAT(result->failed_tools, ElementsAre("a"));
+    EXPECT_THAT(result->disabled_skills, ElementsAre("a"));
+}
+
+TEST_F(ExecutionTest, AToolsOwnTimeStandsOverThePlansAndZeroIsNone) {
+    begin(plan({tool("a", R"("timeoutMs":5000)")}), try_time(60000));
+    EXPECT_LE(loop.timeout(), 5000);
+    EXPECT_GT(loop.timeout(), 4000);
+    end("a");
+    begin(plan({tool("a", R"("timeoutMs":0)")}), try_time(60000));
+    EXPECT_EQ(loop.timeout(), -1) << "no timer runs";
+    end("a");
+    begin(plan({tool("a")}));
+    EXPECT_EQ(loop.timeout(), -1);
+    end("a");
+    begin(plan({tool("a", R"("timeoutMs":9007199254740991)")}), try_time(1));
+    EXPECT_GT(loop.timeout(), 1000000);
+    end("a");
+}
+
+TEST_F(ExecutionTest, ATrysTimeIsOverWithItsDone) {
+    begin(plan({tool("a")}), try_time(10000));
+    EXPECT_GT(loop.timeout(), 0);
+    runner.say("a", kDone);
+    turn();
+    EXPECT_EQ(loop.timeout(), -1) << "lingering is the runner's to end";
+    end("a");
+    EXPECT_TRUE(result->success);
+}
+
+TEST_F(ExecutionTest, ThePlansTimeOutEndsWhatRunsAndSkipsTheRest) {
+    begin(plan({tool("a", kAsync), tool("b", R"("async":true,"retryPolicy":{"backoffMs":10000})"),
+                tool("c", R"("dependencies":["a"],"async":true)"), tool("d", kAsync)},
+               kParallel),
+          plan_time(30));
+    runner.say("a", patch(R"({"begun":1})"));
+    end("b", failed());
+    end("d");
+    wait_until([&] { return result != nullptr; });
+    EXPECT_FALSE(result->success);
+    EXPECT_TRUE(result->timed_out);
+    EXPECT_FALSE(result->cancelled);
+    EXPECT_TRUE(result->can_replan);
+    EXPECT_EQ(of("a").state, State::Timeout);
+    EXPECT_EQ(of("a").error_code, "PLAN_TIMEOUT");
+    EXPECT_EQ(of("a").output, R"({"begun":1})");
+    EXPECT_EQ(of("a").attempts.size(), 1u);
+    EXPECT_EQ(of("b").state, State::Timeout) << "between two tries it runs as well";
+    EXPECT_EQ(of("b").retry_count(), 0u);
+    EXPECT_EQ(of("c").state, State::Skipped);
+    EXPECT_EQ(of("c").error_code, "PLAN_TIMEOUT");
+    EXPECT_EQ(of("d").state, State::Completed);
+    EXPECT_THAT(result->failed_tools, ElementsAre("a", "b"));
+    EXPECT_THAT(runner.abandoned, ElementsAre("a"));
+    EXPECT_EQ(slots.used(), 0u);
+    turn();
+    EXPECT_EQ(runner.starts.size(), 3u) << "nothing begins behind the end";
+}
+
+// ---- cancelling
+
+// covers: 003-13.5-can-replan
+TEST_F(ExecutionTest, CancellingTakesEffectAtOnce) {
+    begin(plan({tool("a"), tool("b")}));
+    execution->stop(Stop::Cancelled);
+    ASSERT_TRUE(result) << "before the call returned";
+    EXPECT_TRUE(result->cancelled);
+    EXPECT_FALSE(result->success);
+    EXPECT_FALSE(result->can_replan);
+    EXPECT_EQ(of("a").state, State::Failed);
+    EXPECT_EQ(of("a").error_code, "CANCELLED");
+    EXPECT_EQ(of("b").state, State::Skipped);
+    EXPECT_EQ(of("b").error_code, "CANCELLED");
+    EXPECT_THAT(runner.abandoned, ElementsAre("a"));
+    const size_t told = records.size();
+    execution->stop(Stop::Cancelled);
+    turn();
+    EXPECT_EQ(records.size(), told) << "a second cancel says nothing";
+}
+
+TEST_F(ExecutionTest, ItMayBeCancelledAtAnyMoment) {
+    // Cancels when the n-th record is told, for every n there is, and looks that all holds together.
+    std::mt19937 random(7);
+    const std::string document =
+        plan({tool("a", kAsync), tool("b", R"("async":true,"retryPolicy":{"maxRetries":1,"backoffMs":0})"),
+              tool("c", R"("dependencies":["a"])"), tool("d", R"("async":true,"dependencies":["b"])"),
+              tool("e", R"("required":false,"dependencies":["c","d"])")},
+             kParallel);
+    for (size_t moment = 1;; ++moment) {
+        records.clear();
+        runner.starts.clear();
+        runner.abandoned.clear();
+        bool asked = false;
+        on_record = [&](const Record&) {
+            if (records.size() != moment) return;
+            asked = true;
+            // As a session does it: behind the callback.
+            loop.defer([&] { execution->stop(Stop::Cancelled); });
+        };
+        begin(document);
+        while (!result) {
+            if (const auto running = runner.running(); !running.empty()) {
+                const std::string& name = running[random() % running.size()];
+                if (random() % 2 == 0) runner.say(name, log("here"));
+                else end(name, random() % 3 == 0 ? failed() : succeeded());
+            }
+            turn();
+        }
+        turn();
+        on_record = nullptr;
+        ASSERT_EQ(result->tools.size(), 5u);
+        EXPECT_EQ(slots.used(), 0u);
+        EXPECT_THAT(runner.running(), IsEmpty());
+        size_t ended = 0;
+        for (const Record& record : records) {
+            if (record.kind == event::Kind::ToolEnded) ++ended;
+        }
+        EXPECT_EQ(ended, 5u) << "each tool is told to have ended, once";
+        EXPECT_EQ(of_kind(event::Kind::PlanEnded).size(), 1u);
+        EXPECT_EQ(of_kind(event::Kind::AttemptStarted).size(), of_kind(event::Kind::AttemptEnded).size());
+        EXPECT_EQ(records.back().kind, event::Kind::PlanEnded);
+        if (!asked) break;
+    }
+}
+
+TEST_F(ExecutionTest, DestroyingItGivesItsSlotsBackAndTellsNobody) {
+    begin(plan({tool("a", kAsync), tool("b", kAsync), tool("c", kAsync)}, kParallel));
+    const size_t told = records.size();
+    execution.reset();
+    EXPECT_EQ(slots.used(), 0u);
+    EXPECT_THAT(runner.abandoned, UnorderedElementsAre("a", "b", "c"));
+    turn();
+    EXPECT_FALSE(result);
+    EXPECT_EQ(records.size(), told);
+}
+
+// ---- shortage
+
+TEST_F(ExecutionTest, WithoutDescriptorsAStartWaitsAndIsNoAttempt) {
+    runner.shortages = 3;
+    begin(plan({tool("a"), tool("b")}));
+    EXPECT_THAT(of_kind(event::Kind::ToolStarted), IsEmpty());
+    EXPECT_EQ(slots.used(), 0u);
+    wait_until([&] { return !runner.running().empty(); });
+    EXPECT_THAT(runner.running(), ElementsAre("a"));
+    end("a");
+    end("b");
+    EXPECT_TRUE(result->success);
+    EXPECT_EQ(of("a").attempts.size(), 1u);
+}
+
+TEST_F(ExecutionTest, ARetryWithoutDescriptorsWaitsToo) {
+    begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}));
+    runner.shortages = 2;
+    end("a", failed());
+    wait_until([&] { return !runner.running().empty(); });
+    EXPECT_EQ(runner.shortages, 0u);
+    end("a");
+    EXPECT_TRUE(result->success);
+    EXPECT_EQ(of("a").retry_count(), 1u);
+}
+
+// ---- events, warnings, conflicts
+
+TEST_F(ExecutionTest, TheLinesOfInterleavedToolsAreKeptApartAndVerbatim) {
+    begin(plan({tool("a", kAsync), tool("b", kAsync)}, kParallel));
+    const std::string odd = R"({ "message":"\u00e9\/" , "level":"info","type":"log","version":"0","n":1.0})";
+    runner.say("a", log("a1"));
+    runner.say("b", odd);
+    runner.say("a", odd);
+    runner.say("b", log("b2"));
+    end("a");
+    end("b");
+    TextOutput output;
+    ASSERT_TRUE(result->write(output, true));
+    EXPECT_THAT(output.text, HasSubstr("\"events\":[" + log("a1") + "," + odd + "]"));
+    EXPECT_THAT(output.text, HasSubstr("\"events\":[" + odd + "," + log("b2") + "]"));
+    TextOutput without;
+    ASSERT_TRUE(result->write(without, false));
+    EXPECT_THAT(without.text, HasSubstr("\"events\":[]"));
+    EXPECT_EQ(Json(without.text)["toolResults"][0]["attempts"][0]["events"], Json(R"({"first":0,"count":0})"));
+}
+
+TEST_F(ExecutionTest, WarningsOfTheRunnerAreToldOnce) {
+    begin(plan({tool("a")}));
+    tool::Outcome outcome = succeeded();
+    outcome.warning_code = "LINGERED";
+    outcome.warning = "it went on";
+    outcome.lines_after_done = 3;
+    end("a", std::move(outcome));
+    const auto warnings = of_kind(event::Kind::Warning);
+    ASSERT_EQ(warnings.size(), 2u);
+    EXPECT_EQ(Json(warnings[0].body)["code"].string(), "LINGERED");
+    EXPECT_EQ(Json(warnings[1].body)["code"].string(), "AFTER_DONE");
+    EXPECT_THAT(Json(warnings[1].body)["message"].string(), HasSubstr("3 lines"));
+    EXPECT_EQ(document()["toolResults"][0]["attempts"][0]["linesAfterDone"].integer(), 3);
+}
+
+TEST_F(ExecutionTest, ForeignRequestIdsAreWarnedOfOnceAnAttempt) {
+    begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}));
+    const std::string foreign =
+        R"({"version":"0","type":"log","level":"info","message":"m","requestId":"x"})";
+    runner.say("a", R"({"version":"0","type":"log","level":"info","message":"m","requestId":"plan-1"})");
+    EXPECT_THAT(of_kind(event::Kind::Warning), IsEmpty());
+    runner.say("a", foreign);
+    runner.say("a", foreign);
+    EXPECT_EQ(of_kind(event::Kind::Warning).size(), 1u);
+    end("a", failed());
+    wait_until([&] { return runner.starts.size() == 2; });
+    runner.say("a", foreign);
+    EXPECT_EQ(of_kind(event::Kind::Warning).size(), 2u);
+    end("a");
+}
+
+TEST_F(ExecutionTest, TwoThatOverlapAndWriteTheSamePathAreNamedInTheOrderOfWriting) {
+    begin(plan({tool("a", kAsync), tool("b", kAsync)}, kParallel));
+    runner.say("b", patch(R"({"torch":{"lit":true,"fuel":1},"b":1})"));
+    runner.say("a", patch(R"({"torch":{"lit":false},"a":1})"));
+    const auto conflicts = of_kind(event::Kind::StateConflict);
+    ASSERT_EQ(conflicts.size(), 1u);
+    EXPECT_EQ(Json(conflicts[0].body), Json(R"({"path":"/torch/lit","tools":["b","a"]})"));
+    EXPECT_EQ(conflicts[0].tool, "a");
+    EXPECT_EQ(records[records.size() - 2].kind, event::Kind::ToolEvent) << "behind what caused it";
+    runner.say("b", patch(R"({"torch":{"lit":1}})"));
+    runner.say("a", patch(R"({"torch":{"lit":2}})"));
+    EXPECT_EQ(of_kind(event::Kind::StateConflict).size(), 1u) << "a pair and a path are told once";
+    runner.say("a", patch(R"({"torch":{"fuel":null}})"));
+    ASSERT_EQ(of_kind(event::Kind::StateConflict).size(), 2u);
+    EXPECT_EQ(Json(of_kind(event::Kind::StateConflict)[1].body)["path"].string(), "/torch/fuel");
+    end("a");
+    end("b");
+}
+
+TEST_F(ExecutionTest, OneAfterTheOtherIsNoConflict) {
+    begin(plan({tool("a"), tool("b")}));
+    runner.say("a", patch(R"({"torch":1})"));
+    end("a");
+    runner.say("b", patch(R"({"torch":2})"));
+    end("b");
+    EXPECT_THAT(of_kind(event::Kind::StateConflict), IsEmpty());
+
+    // One that began when the other had ended, while a third ran throughout.
+    records.clear();
+    begin(plan({tool("long", kAsync), tool("x", kAsync), tool("y", R"("async":true,"dependencies":["x"])")},
+               kParallel));
+    runner.say("x", patch(R"({"door":1})"));
+    end("x");
+    runner.say("y", patch(R"({"door":2})"));
+    EXPECT_THAT(of_kind(event::Kind::StateConflict), IsEmpty());
+    runner.say("long", patch(R"({"door":3})"));
+    EXPECT_EQ(of_kind(event::Kind::StateConflict).size(), 1u);
+    end("long");
+    end("y");
+}
+
+TEST_F(ExecutionTest, TwoAttemptsOfOneToolAreNoConflict) {
+    begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}));
+    runner.say("a", patch(R"({"torch":1})"));
+    end("a", failed());
+    wait_until([&] { return runner.starts.size() == 2; });
+    runner.say("a", patch(R"({"torch":2})"));
+    end("a");
+    EXPECT_THAT(of_kind(event::Kind::StateConflict), IsEmpty());
+}
+
+TEST_F(ExecutionTest, UiEventsAreHandedToTheSession) {
+    std::vector<std::string> seen;
+    Settings settings;
+    settings.on_ui_event = [&](std::string_view name, json::Value payload) {
+        seen.push_back(std::string(name) + (payload ? " " + std::string(payload.raw()) : ""));
+    };
+    begin(plan({tool("a")}), std::move(settings));
+    runner.say("a", R"({"version":"0","type":"ui_event","event":"shake"})");
+    runner.say("a", R"({"version":"0","type":"ui_event","event":"narrative_choice","payload":{"choices":[]}})");
+    end("a");
+    EXPECT_THAT(seen, ElementsAre("shake", R"(narrative_choice {"choices":[]})"));
+}
+
+// ---- the result
+
+TEST_F(ExecutionTest, DisabledSkillsAreThoseBeforeAndThoseThatFailed) {
+    Settings settings;
+    settings.disabled_skills = {"old", "b"};
+    settings.generation_attempt = 4;
+    settings.parent_plan_id = "before";
+    begin(plan({tool("a", R"("retryPolicy":{"maxRetries":0})"), tool("b", R"("retryPolicy":{"maxRetries":0})"), tool("c")}),
+          std::move(settings));
+    end("a", failed());
+    end("b", failed());
+    end("c");
+    EXPECT_THAT(result->disabled_skills, ElementsAre("old", "b", "a"));
+    EXPECT_EQ(result->generation_attempt, 4);
+    EXPECT_TRUE(result->can_replan);
+    const Json started(of_kind(event::Kind::PlanStarted)[0].body);
+    EXPECT_EQ(started["parentPlanId"].string(), "before");
+    EXPECT_EQ(started["generationAttempt"].integer(), 4);
+    const Json ended(records.back().body);
+    EXPECT_THAT(ended["failedTools"].strings(), ElementsAre("a", "b"));
+    EXPECT_TRUE(ended["canReplan"].boolean());
+}
+
+TEST_F(ExecutionTest, TheHistoryNamesToolAndAttempt) {
+    begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}));
+    runner.say("a", patch(R"({"n":1})"));
+    end("a", failed());
+    wait_until([&] { return runner.starts.size() == 2; });
+    runner.say("a", patch(R"({"n":2})"));
+    end("a");
+    std::string text;
+    state.history.append_json(text);
+    const Json patches = Json(text)["patches"];
+    ASSERT_EQ(patches.size(), 2u);
+    EXPECT_EQ(patches[1]["planId"].string(), "plan-1");
+    EXPECT_EQ(patches[1]["toolId"].string(), "a");
+    EXPECT_EQ(patches[1]["attempt"].integer(), 2);
+    EXPECT_EQ(patches[1]["patch"], Json(R"({"n":2})"));
+}
+
+}  // namespace
+}  // namespace narratoria::plan

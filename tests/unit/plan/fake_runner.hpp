@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A runner without processes: the test says what each tool writes and how it ends, and looks at what
+// was started. A tool is named by its program, which is where its path was resolved to: "/a" is "a".
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.hpp"
+#include "event/event.hpp"
+#include "tool/runner/runner.hpp"
+
+namespace narratoria::plan {
+
+inline tool::Outcome succeeded() {
+    tool::Outcome outcome;
+    outcome.ok = true;
+    outcome.exit_status = 0;
+    return outcome;
+}
+
+inline tool::Outcome failed(std::string code = "EXIT_STATUS", std::string error = "it failed") {
+    tool::Outcome outcome;
+    outcome.code = std::move(code);
+    outcome.error = std::move(error);
+    outcome.exit_status = 1;
+    return outcome;
+}
+
+class FakeRunner : public tool::Runner {
+public:
+    struct Start {
+        std::string tool;
+        std::string request;
+        std::vector<std::string> environment;
+    };
+
+    std::unique_ptr<tool::Attempt> start(const tool::Invocation& invocation,
+                                         tool::AttemptListener& listener,
+                                         tool::StartFailure& failure) override {
+        if (shortages > 0) {
+            --shortages;
+            failure = {true, "too many open files"};
+            return nullptr;
+        }
+        const std::string tool(invocation.program.substr(1));
+        if (const auto refusal = refusals.find(tool); refusal != refusals.end()) {
+            failure = {false, refusal->second};
+            return nullptr;
+        }
+        starts.push_back({tool, std::string(invocation.request), *invocation.environment});
+        auto attempt = std::make_unique<FakeAttempt>(*this, tool, listener);
+        running_.push_back(attempt.get());
+        most_at_once = std::max(most_at_once, running_.size());
+        if (on_start) on_start(tool);
+        return attempt;
+    }
+
+    // The tools that run, in the order of their starts.
+    std::vector<std::string> running() const {
+        std::vector<std::string> names;
+        for (const FakeAttempt* attempt : running_) names.push_back(attempt->tool);
+        return names;
+    }
+    std::vector<std::string> started() const {
+        std::vector<std::string> names;
+        for (const Start& start : starts) names.push_back(start.tool);
+        return names;
+    }
+
+    // A running tool writes a line.
+    void say(std::string_view tool, std::string_view line) {
+        std::string memory(line);
+        memory.append(json::kPadding, '\0');
+        event::Decoder decoder;
+        event::Event event;
+        if (!decoder.decode({memory.data(), line.size()}, event)) {
+            throw std::invalid_argument(decoder.fault().message + ": " + std::string(line));
+        }
+        FakeAttempt& attempt = find(tool);
+        attempt.listener.on_batch();
+        attempt.listener.on_event(event);
+    }
+    // A running tool ends.
+    void end(std::string_view tool, tool::Outcome outcome = succeeded()) {
+        FakeAttempt& attempt = find(tool);
+        std::erase(running_, &attempt);
+        attempt.gone = true;
+        attempt.listener.on_ended(std::move(outcome));
+    }
+
+    std::vector<Start> starts;
+    std::map<std::string, std::string> refusals;  // tools that cannot be started, and why
+    uint32_t shortages = 0;                       // so many starts find no descriptors
+    size_t most_at_once = 0;
+    std::vector<std::string> terminated;  // asked to end
+    std::vector<std::string> abandoned;   // destroyed while they ran
+    std::function<void(const std::string&)> on_start;
+
+private:
+    struct FakeAttempt : tool::Attempt {
+        FakeAttempt(FakeRunner& its_runner, std::string its_tool, tool::AttemptListener& its_listener)
+            : runner(its_runner), tool(std::move(its_tool)), listener(its_listener) {}
+        ~FakeAttempt() override {
+            if (gone) return;
+            runner.abandoned.push_back(tool);
+            std::erase(runner.running_, this);
+        }
+        void terminate() override { runner.terminated.push_back(tool); }
+
+        FakeRunner& runner;
+        std::string tool;
+        tool::AttemptListener& listener;
+        bool gone = false;
+    };
+
+    FakeAttempt& find(std::string_view tool) {
+        for (FakeAttempt* attempt : running_) {
+            if (attempt->tool == tool) return *attempt;
+        }
+        throw std::out_of_range(std::string(tool) + " does not run");
+    }
+
+    std::vector<FakeAttempt*> running_;
+};
+
+}  // namespace narratoria::plan
