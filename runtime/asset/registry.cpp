@@ -38,7 +38,9 @@ std::optional<Refusal> Registry::add(Asset asset) {
                        "mediaType " + shown + " is no MIME type; it should be like image/png"};
     }
     if (asset.path.front() != '/') asset.path = root_ + "/" + asset.path;
-    std::string key = std::to_string(asset.execution) + '\0' + asset.tool_id + '\0' + asset.asset_id;
+    // An id may hold any character: its length tells where it ends.
+    std::string key = std::to_string(asset.execution) + ' ' + std::to_string(asset.tool_id.size()) +
+                      ' ' + asset.tool_id + asset.asset_id;
     const auto found = by_key_.find(key);
     if (found != by_key_.end() && assets_[found->second].attempt == asset.attempt) {
         return Refusal{"ASSET_DUPLICATE",

@@ -743,9 +743,11 @@ TEST_F(ExecutionTest, ItMayBeCancelledAtAnyMoment) {
     // Cancels when the n-th record is told, for every n there is, and looks that all holds together.
     std::mt19937 random(7);
     const std::string document =
-        plan({tool("a", kAsync), tool("b", R"("async":true,"retryPolicy":{"maxRetries":1,"backoffMs":0})"),
-              tool("c", R"("dependencies":["a"])"), tool("d", R"("async":true,"dependencies":["b"])"),
-              tool("e", R"("required":false,"dependencies":["c","d"])")},
+        plan({tool("a", R"("async":true,)"s + kOnce),
+              tool("b", R"("async":true,"retryPolicy":{"maxRetries":1,"backoffMs":0})"),
+              tool("c", R"("dependencies":["a"],)"s + kOnce),
+              tool("d", R"("async":true,"dependencies":["b"],)"s + kOnce),
+              tool("e", R"("required":false,"dependencies":["c","d"],)"s + kOnce)},
              kParallel);
     for (size_t moment = 1;; ++moment) {
         records.clear();

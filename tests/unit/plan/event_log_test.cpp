@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/event_log.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "conformance/stage.hpp"
+#include "plan/result.hpp"
+
+namespace narratoria::plan {
+namespace {
+
+class CountingOutput : public Output {
+public:
+    bool write(std::string_view piece) override {
+        if (refuse_after == 0) return false;
+        --refuse_after;
+        text.append(piece);
+        return true;
+    }
+    bool write_file(int file, uint64_t offset, uint64_t size) override {
+        if (refuse_after == 0) return false;
+        --refuse_after;
+        from_file += size;
+        const size_t start = text.size();
+        text.resize(start + size);
+        return ::pread(file, text.data() + start, size, static_cast<off_t>(offset)) ==
+               static_cast<ssize_t>(size);
+    }
+    std::string text;
+    uint64_t from_file = 0;
+    size_t refuse_after = SIZE_MAX;
+};
+
+// A line of about this size; the number makes each another one.
+std::string line(size_t number, size_t size) {
+    std::string text = R"({"n":)" + std::to_string(number) + R"(,"x":")";
+    text.append(size > text.size() + 2 ? size - text.size() - 2 : 0, static_cast<char>('a' + number % 26));
+    return text + "\"}";
+}
+
+void add(EventLog& log, std::string& expected, const std::string& text) {
+    log.add(text);
+    expected += (expected.empty() ? "" : ",") + text;
+}
+
+std::string written(const EventLog& log) {
+    CountingOutput output;
+    EXPECT_TRUE(log.write(output));
+    return output.text;
+}
+
+// For as long as it lives, spools go there.
+class TemporaryFolderSetting {
+public:
+    explicit TemporaryFolderSetting(const std::string& path) {
+        const char* before = std::getenv("TMPDIR");
+        was_set_ = before != nullptr;
+        if (was_set_) before_ = before;
+        ::setenv("TMPDIR", path.c_str(), 1);
+    }
+    ~TemporaryFolderSetting() {
+        if (was_set_) ::setenv("TMPDIR", before_.c_str(), 1);
+        else ::unsetenv("TMPDIR");
+    }
+
+private:
+    bool was_set_;
+    std::string before_;
+};
+
+TEST(EventLog, KeepsEventsVerbatimSeparatedByCommas) {
+    EventLog log(std::make_shared<EventSpool>());
+    EXPECT_EQ(written(log), "");
+    log.add(R"({ "a" : 1 })");
+    EXPECT_EQ(written(log), R"({ "a" : 1 })");
+    log.add("{}");
+    log.add("{\"b\":\"\\u00e9 \xC3\xA9\"}");
+    EXPECT_EQ(written(log), "{ \"a\" : 1 },{},{\"b\":\"\\u00e9 \xC3\xA9\"}");
+    EXPECT_EQ(log.count(), 3u);
+}
+
+TEST(EventLog, BelowTheLimitNothingGoesToAFile) {
+    auto spool = std::make_shared<EventSpool>();
+    EventLog log(spool);
+    std::string expected;
+    for (size_t i = 0; expected.size() < EventSpool::kInMemory - 100000; ++i) {
+        add(log, expected, line(i, 300));
+    }
+    CountingOutput output;
+    ASSERT_TRUE(log.write(output));
+    EXPECT_EQ(output.text, expected);
+    EXPECT_EQ(output.from_file, 0u);
+    EXPECT_FALSE(spool->over_limit());
+}
+
+TEST(EventLog, AboveTheLimitTheEventsGoThroughAFileUnchanged) {
+    auto spool = std::make_shared<EventSpool>();
+    EventLog log(spool);
+    std::string expected;
+    for (size_t i = 0; expected.size() < 3 * EventSpool::kInMemory; ++i) {
+        add(log, expected, line(i, 1 + (i * 7919) % 3000));
+    }
+    CountingOutput output;
+    ASSERT_TRUE(log.write(output));
+    EXPECT_EQ(output.text == expected, true);
+    EXPECT_GT(output.from_file, 2 * EventSpool::kInMemory);
+    EXPECT_LT(expected.size() - output.from_file, EventSpool::kInMemory + 200000)
+        << "no more than the limit stays in memory";
+    EXPECT_EQ(written(log) == expected, true) << "it may be written again";
+}
+
+TEST(EventLog, ALineLargerThanTheLimitIsTaken) {
+    EventLog log(std::make_shared<EventSpool>());
+    std::string expected;
+    add(log, expected, line(1, 10));
+    add(log, expected, line(2, EventSpool::kInMemory + 1000));
+    add(log, expected, line(3, 10));
+    EXPECT_EQ(written(log) == expected, true);
+}
+
+TEST(EventLog, InterleavedToolsShareAFileAndStayApart) {
+    auto spool = std::make_shared<EventSpool>();
+    std::vector<EventLog> logs;
+    std::vector<std::string> expected(5);
+    for (size_t i = 0; i < expected.size(); ++i) logs.emplace_back(spool);
+    for (size_t i = 0; spool->total() < 3 * EventSpool::kInMemory; ++i) {
+        const size_t which = (i * 2654435761u >> 7) % expected.size();
+        add(logs[which], expected[which], line(i, 50 + i % 2000));
+    }
+    // One that says little stays in memory while the others spill.
+    logs.emplace_back(spool);
+    logs.back().add("{}");
+    for (size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_EQ(written(logs[i]) == expected[i], true) << i;
+    }
+    EXPECT_EQ(written(logs.back()), "{}");
+}
+
+TEST(EventLog, TheFileHasNoName) {
+    const test::Folder folder;
+    const TemporaryFolderSetting setting(folder.path());
+    auto spool = std::make_shared<EventSpool>();
+    EventLog log(spool);
+    std::string expected;
+    for (size_t i = 0; expected.size() < 2 * EventSpool::kInMemory; ++i) add(log, expected, line(i, 5000));
+    CountingOutput output;
+    ASSERT_TRUE(log.write(output));
+    EXPECT_GT(output.from_file, 0u);
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(EventLog, WhereNoFileCanBeMadeTheEventsStayInMemory) {
+    const TemporaryFolderSetting setting("/nonexistent/folder");
+    EventLog log(std::make_shared<EventSpool>());
+    std::string expected;
+    for (size_t i = 0; expected.size() < 2 * EventSpool::kInMemory; ++i) add(log, expected, line(i, 3000));
+    CountingOutput output;
+    ASSERT_TRUE(log.write(output));
+    EXPECT_EQ(output.text == expected, true);
+    EXPECT_EQ(output.from_file, 0u);
+}
+
+TEST(EventLog, AnOutputThatRefusesEndsTheWriting) {
+    EventLog log(std::make_shared<EventSpool>());
+    std::string expected;
+    for (size_t i = 0; expected.size() < 2 * EventSpool::kInMemory; ++i) add(log, expected, line(i, 3000));
+    for (size_t pieces = 0; pieces < 3; ++pieces) {
+        CountingOutput output;
+        output.refuse_after = pieces;
+        EXPECT_FALSE(log.write(output)) << pieces;
+    }
+}
+
+// ---- the result around it
+
+Result result_of(std::vector<ToolResult> tools) {
+    Result result;
+    result.plan_id = "p\"1";
+    result.tools = std::move(tools);
+    return result;
+}
+
+TEST(Result, IsWrittenWithAllItsFieldsInTheirOrder) {
+    Result result = result_of({});
+    result.narrative = "Ende\n";
+    result.execution_ms = 12;
+    result.success = true;
+    CountingOutput output;
+    ASSERT_TRUE(result.write(output, true));
+    EXPECT_EQ(output.text,
+              R"({"planId":"p\"1","success":true,"narrative":"Ende\n","executionTime":12,)"
+              R"("toolResults":[],"failedTools":[],"generationAttempt":1,"canReplan":false,)"
+              R"("disabledSkills":[]})");
+}
+
+TEST(Result, AnAttemptHasAnExitStatusOrASignalOrNeither) {
+    auto spool = std::make_shared<EventSpool>();
+    ToolResult tool(spool);
+    tool.tool_id = "a";
+    tool.state = State::Failed;
+    tool.error = "e";
+    tool.error_code = "SIGNALED";
+    for (int i = 0; i < 3; ++i) {
+        AttemptRecord record;
+        record.attempt = static_cast<uint32_t>(i + 1);
+        record.state = State::Failed;
+        record.exit_status = i == 0 ? 0 : -1;
+        record.signal = i == 1 ? 9 : 0;
+        tool.attempts.push_back(record);
+    }
+    Result result = result_of({});
+    result.tools.push_back(std::move(tool));
+    CountingOutput output;
+    ASSERT_TRUE(result.write(output, true));
+    const test::Json attempts = test::Json(output.text)["toolResults"][0]["attempts"];
+    EXPECT_EQ(attempts[0]["exitStatus"].integer(), 0);
+    EXPECT_FALSE(attempts[0].has("signal"));
+    EXPECT_EQ(attempts[1]["signal"].integer(), 9);
+    EXPECT_FALSE(attempts[1].has("exitStatus"));
+    EXPECT_FALSE(attempts[2].has("signal"));
+    EXPECT_FALSE(attempts[2].has("exitStatus"));
+    EXPECT_EQ(test::Json(output.text)["toolResults"][0]["retryCount"].integer(), 2);
+}
+
+TEST(Result, ALargeOneIsWrittenInPieces) {
+    auto spool = std::make_shared<EventSpool>();
+    Result result = result_of({});
+    for (int i = 0; i < 20000; ++i) {
+        result.tools.emplace_back(spool);
+        result.tools.back().tool_id = "tool-" + std::to_string(i);
+        result.tools.back().state = State::Completed;
+    }
+    CountingOutput output;
+    ASSERT_TRUE(result.write(output, true));
+    EXPECT_LT(output.refuse_after, SIZE_MAX - 3) << "more than one piece";
+    EXPECT_EQ(test::Json(output.text)["toolResults"].size(), 20000u);
+    CountingOutput refusing;
+    refusing.refuse_after = 1;
+    EXPECT_FALSE(result.write(refusing, true));
+}
+
+}  // namespace
+}  // namespace narratoria::plan
