@@ -26,7 +26,7 @@ typedef struct nar_times {
     uint32_t plan_ms;     /* one plan                   60,000 */
     uint32_t narrator_ms; /* one answer of a narrator    5,000 */
     uint32_t prompt_ms;   /* a prompt with its replans 300,000 */
-    uint32_t grace_ms;    /* from SIGTERM to SIGKILL     2,000 */
+    uint32_t grace_ms;    /* from SIGTERM to SIGKILL     2,000; NAR_NONE: SIGKILL at once */
 } nar_times;
 
 /* Limits of each tool and of what is kept. 0: the default. NAR_NONE or UINT64_MAX: no limit. */
