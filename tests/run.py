@@ -99,9 +99,23 @@ def build(report, preset, *definitions, target="all"):
             status, text = run(["cmake", "--build", "--preset", preset, "--target", target, "-j", JOBS,
                                 "--", "-k", "0"])
         if status != 0:
-            report.fails(f"{preset}: build (its tests are not run)", text)
+            report.fails(f"{preset}: build (its tests are not run)", broken_steps(text) or text)
             return False
     return True
+
+
+def broken_steps(text):
+    """Of ninja's output what the steps that failed had to say, and not the steps between them."""
+    shown = []
+    broken = False
+    for line in text.splitlines():
+        if line.startswith("FAILED: "):
+            broken = True
+        elif line.startswith(("[", "ninja: ")):
+            broken = line.startswith("ninja: ") and "cannot make progress" not in line
+        if broken:
+            shown.append(line if len(line) <= 400 else f"{line[:400]} …")
+    return "\n".join(shown)
 
 
 def read_cases(report, suite, file, status, text):
