@@ -11,11 +11,13 @@ import argparse
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 import xml.etree.ElementTree as XML
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[1]
@@ -215,24 +217,30 @@ def fuzz(report, seconds):
     targets = sorted((TREE / "tests/fuzz").glob("*_fuzzer.cpp"))
     if not targets or not build(report, "fuzz", target="narratoria_fuzzers"):
         return
-    for target in targets:
-        name = target.stem.removesuffix("_fuzzer")
-        program = TREE / "build/fuzz/tests/fuzz" / target.stem
-        seeds = TREE / "tests/fuzz/seeds" / name
-        dictionary = TREE / "tests/fuzz" / f"{name}.dict"
-        with Stage(f"fuzz {name}: {seconds} s"), tempfile.TemporaryDirectory() as corpus:
-            found = TREE / "build/fuzz/findings" / name
-            found.mkdir(parents=True, exist_ok=True)
-            status, text = run(
-                [*fixed_addresses(), program, corpus, seeds, f"-max_total_time={seconds}",
-                 "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1",
-                 f"-artifact_prefix={found}/",
-                 *([f"-dict={dictionary}"] if dictionary.exists() else [])],
-                SANITIZERS, limit=seconds * 4 + 120)
+    with Stage(f"fuzz: {len(targets)} targets, {seconds} s each, {JOBS} at a time"):
+        prefix = fixed_addresses()
+        with ThreadPoolExecutor(JOBS) as pool:
+            outcomes = pool.map(lambda target: fuzz_one(target, seconds, prefix), targets)
+        for target, (status, text) in zip(targets, outcomes):
             if status == 0:
                 report.passes()
             else:
-                report.fails(f"fuzz {name}: what it found is in {found.relative_to(TREE)}", text)
+                report.fails(f"fuzz: {target.stem} (what it found is in build/fuzz/findings)", text)
+
+
+def fuzz_one(target, seconds, prefix):
+    name = target.stem.removesuffix("_fuzzer")
+    dictionary = target.with_name(f"{name}.dict")
+    findings = TREE / "build/fuzz/findings" / name
+    findings.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as corpus:
+        return run(
+            [*prefix, TREE / "build/fuzz/tests/fuzz" / target.stem,
+             corpus, TREE / "tests/fuzz/seeds" / name,
+             f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048",
+             "-print_final_stats=1", f"-artifact_prefix={findings}/",
+             *([f"-dict={dictionary}"] if dictionary.exists() else [])],
+            SANITIZERS, limit=seconds * 4 + 120)
 
 
 def quick(report):
@@ -262,6 +270,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true")
     options = parser.parse_args()
+
+    # Ended from outside, it ends what it started before it goes.
+    def end(number, _frame):
+        raise KeyboardInterrupt(f"signal {number}")
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
 
     report = Report()
     begin = time.monotonic()
