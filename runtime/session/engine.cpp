@@ -73,8 +73,12 @@ Engine::Engine(EngineSettings settings)
 
 Engine::~Engine() {
     // In the child of a fork nothing here is ours to end; the processes belong to the parent.
-    sessions_.clear();
-    removed_.clear();
+    // One by one: the handlers that are told may make sessions, or destroy others.
+    while (!sessions_.empty() || !removed_.empty()) {
+        auto& from = sessions_.empty() ? removed_ : sessions_;
+        const std::unique_ptr<Session> gone = std::move(from.back());
+        from.pop_back();
+    }
     std::vector<Posted> dropped;
     {
         const std::lock_guard lock(mutex_);

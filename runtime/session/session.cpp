@@ -186,6 +186,8 @@ void Session::begin_soon() {
     engine_.loop().defer([this, alive = alive_] {
         if (!*alive) return;
         begin_requested_ = false;
+        // What was cancelled before it began does not begin.
+        take_cancel();
         begin_next();
     });
 }

@@ -14,7 +14,8 @@
 #include <thread>
 
 #include "base/descriptor.hpp"
-#include "conformance/stage.hpp"
+#include "conformance/folder.hpp"
+#include "conformance/json.hpp"
 
 namespace narratoria::asset {
 namespace {

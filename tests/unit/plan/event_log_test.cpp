@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "conformance/stage.hpp"
+#include "conformance/folder.hpp"
+#include "conformance/json.hpp"
 #include "plan/result.hpp"
 
 namespace narratoria::plan {

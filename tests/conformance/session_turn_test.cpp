@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns as a host with a narrator of its own drives them: late and double answers, answers from
+// threads, what waits, what is cancelled, what runs out of time.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "conformance/narrators.hpp"
+
+namespace {
+
+using namespace narratoria;
+using namespace narratoria::test;
+using namespace std::string_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Times times_of(uint32_t narrator_ms, uint32_t prompt_ms = 0) {
+    Times times;
+    times.narrator_ms = narrator_ms;
+    times.prompt_ms = prompt_ms;
+    return times;
+}
+
+std::string plan_named(std::string_view request_id, const std::vector<std::string>& tools) {
+    std::string plan = plan_of(tools);
+    const std::string own = R"("requestId":"plan-1")";
+    return plan.replace(plan.find(own), own.size(), R"("requestId":)" + json_text(request_id));
+}
+
+// Drives until it is so, however loaded the machine; idle or not, it must come.
+template <typename Condition>
+void drive_until(Engine& engine, Condition condition) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!condition()) {
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+        ASSERT_TRUE(engine.is_busy()) << "it is idle, and it has not come";
+        engine.run_once();
+    }
+}
+
+// What the C call answers, which the wrapper turns into true or false.
+nar_status reply_to(Engine& engine, uint64_t token, std::string_view plan) {
+    return nar_narrator_reply(engine.raw(), token, {plan.data(), plan.size()}, nullptr);
+}
+
+class SessionTurn : public ::testing::Test {
+protected:
+    void set_up(std::optional<Times> times = {}) {
+        SessionOptions options;
+        options.narrator = narrator.narrator();
+        options.times = times;
+        stage.emplace(EngineOptions{}, options);
+        stage->folder.says("works", {kDone});
+        stage->folder.says("fails", {kFailed});
+        never = stage->folder.fifo("never");
+        stage->folder.tool("hangs", "echo '" + log("waiting") + "'\nread -r never < never");
+    }
+    void prompt(std::string_view words, std::optional<Ended>& ended) {
+        stage->session.prompt(words, keep(ended));
+    }
+    // Until the narrator has been asked so often.
+    void asked(size_t times) {
+        drive_until(stage->engine, [&] { return narrator.requests.size() == times; });
+    }
+    const Json& request() const { return narrator.requests.back(); }
+    const NarratorReply& reply() const { return narrator.replies.back(); }
+
+    PatientNarrator narrator;
+    std::optional<Stage> stage;
+    std::string never;
+    std::optional<Ended> first, second, third;
+};
+
+// ---- answers
+
+TEST_F(SessionTurn, AnAnswerMayComeLater) {
+    set_up();
+    prompt("go", first);
+    EXPECT_THAT(narrator.requests, IsEmpty()) << "nobody is asked inside the call that submits";
+    asked(1);
+    EXPECT_TRUE(stage->engine.is_busy());
+    EXPECT_FALSE(first);
+    EXPECT_TRUE(reply().plan(tells("There.")));
+    stage->engine.run_until_idle();
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->narrative, "There.");
+    EXPECT_THAT(narrator.cancelled, IsEmpty());
+}
+
+TEST_F(SessionTurn, TheFirstAnswerWinsAndASecondIsStale) {
+    set_up();
+    prompt("go", first);
+    asked(1);
+    EXPECT_TRUE(reply().plan(plan_named("first", {entry("a", "hangs")})));
+    EXPECT_FALSE(reply().plan(tells("second")));
+    EXPECT_EQ(reply_to(stage->engine, reply().token(), "{}"), NAR_STALE);
+    drive_until(stage->engine, [&] { return !stage->recorder.of(Kind::kToolStarted).empty(); });
+    EXPECT_EQ(reply_to(stage->engine, reply().token(), "{}"), NAR_STALE) << "also while the plan runs";
+    stage->session.cancel();
+    stage->engine.run_until_idle();
+    EXPECT_EQ(reply_to(stage->engine, reply().token(), "{}"), NAR_GONE) << "and when the turn is over";
+    EXPECT_EQ((*first->result)["planId"].string(), "first");
+}
+
+TEST_F(SessionTurn, ATokenThatNeverWasIsGone) {
+    set_up();
+    EXPECT_EQ(reply_to(stage->engine, 0, "{}"), NAR_GONE);
+    EXPECT_EQ(reply_to(stage->engine, 12345, "{}"), NAR_GONE);
+    EXPECT_EQ(nar_narrator_fail(stage->engine.raw(), 12345, NAR_STR("no"), nullptr), NAR_GONE);
+    EXPECT_FALSE(stage->engine.is_busy());
+}
+
+TEST_F(SessionTurn, AnswersComeFromOtherThreads) {
+    set_up();
+    std::vector<std::thread> threads;
+    narrator.on_asked = [&] {
+        const NarratorReply to = reply();
+        // Several at once: one of them wins.
+        for (int i = 0; i < 4; ++i) {
+            threads.emplace_back([to, i] { to.plan(tells("from thread " + std::to_string(i))); });
+        }
+    };
+    prompt("go", first);
+    stage->engine.run_until_idle();
+    for (std::thread& thread : threads) thread.join();
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->outcome, Outcome::kCompleted);
+    EXPECT_THAT(first->narrative, HasSubstr("from thread"));
+    EXPECT_EQ(first->generations, 1u);
+}
+
+TEST_F(SessionTurn, ANarratorThatGivesUpUsesAGeneration) {
+    set_up();
+    narrator.on_asked = [&] {
+        EXPECT_TRUE(reply().fail("the model is not loaded"));
+        EXPECT_FALSE(reply().fail("again"));
+    };
+    prompt("go", first);
+    stage->engine.run_until_idle();
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->outcome, Outcome::kFallback);
+    EXPECT_EQ(first->generations, 5u);
+    EXPECT_EQ(narrator.requests.size(), 5u);
+    const Json fault = request()["planFaults"][0];
+    EXPECT_EQ(fault["rule"].string(), "narrator-failed");
+    EXPECT_THAT(fault["message"].string(), HasSubstr("the model is not loaded"));
+    EXPECT_NE(first->narrative, "") << "something is told though no story has a template";
+}
+
+TEST_F(SessionTurn, ALateAnswerUsesAGenerationAndIsGone) {
+    set_up(times_of(40));
+    prompt("go", first);
+    asked(1);
+    const NarratorReply late = reply();
+    asked(2);
+    EXPECT_THAT(narrator.cancelled, ElementsAre(late.token())) << "it is told that it is too late";
+    EXPECT_EQ(reply_to(stage->engine, late.token(), tells("late")), NAR_GONE);
+    EXPECT_EQ(request()["planFaults"][0]["rule"].string(), "narrator-time");
+    EXPECT_THAT(request()["planFaults"][0]["message"].string(), HasSubstr("40 ms"));
+    EXPECT_EQ(request()["generationAttempt"].integer(), 2);
+    EXPECT_TRUE(reply().plan(tells("in time")));
+    stage->engine.run_until_idle();
+    EXPECT_EQ(first->narrative, "in time");
+}
+
+TEST_F(SessionTurn, ANarratorThatNeverAnswersEndsInTheFallback) {
+    set_up(times_of(15));
+    prompt("go", first);
+    stage->engine.run_until_idle();
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->outcome, Outcome::kFallback);
+    EXPECT_EQ(narrator.cancelled.size(), 5u);
+    EXPECT_FALSE(first->result);
+}
+
+TEST_F(SessionTurn, ANarratorsTimeIsOverWhenItHasAnswered) {
+    set_up(times_of(60));
+    narrator.on_asked = [&] { reply().plan(plan_named("slow", {entry("a", "slow")})); };
+    stage->folder.fifo("go");
+    stage->folder.tool("slow", "echo '" + log("waiting") + "'\nread -r go < go\necho '" + kDone + "'");
+    prompt("go", first);
+    drive_until(stage->engine, [&] { return !stage->recorder.of(Kind::kToolEvent).empty(); });
+    // Longer than a narrator has.
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(120);
+    while (std::chrono::steady_clock::now() < until) stage->engine.run_for(std::chrono::milliseconds(1));
+    std::ofstream(stage->folder / "go") << "go\n";
+    stage->engine.run_until_idle();
+    EXPECT_EQ(first->outcome, Outcome::kCompleted);
+    EXPECT_EQ(first->generations, 1u);
+    EXPECT_THAT(narrator.cancelled, IsEmpty());
+}
+
+TEST_F(SessionTurn, TheFaultsOfARefusedPlanTellTheirPlaces) {
+    set_up();
+    prompt("go", first);
+    asked(1);
+    reply().plan(plan_named("one", {entry("a", "fails")}));
+    asked(2);
+    reply().plan("{\"requestId\":\"two\",\n \"tools\":[\n  {\"toolId\":\"b\",\"toolPath\":\"fails\"}]}");
+    asked(3);
+    const Json fault = request()["planFaults"][0];
+    EXPECT_EQ(fault["pointer"].string(), "/tools/0/toolPath");
+    EXPECT_EQ(fault["rule"].string(), "plan-skill-disabled");
+    EXPECT_EQ(fault["line"].integer(), 3);
+    EXPECT_EQ(fault["column"].integer(), 28);
+    reply().plan("\xFF");
+    asked(4);
+    EXPECT_EQ(request()["planFaults"][0]["rule"].string(), "json-utf8");
+    EXPECT_THAT(request()["disabledSkills"].strings(), ElementsAre("fails"));
+    EXPECT_EQ(request()["parentPlanId"].string(), "one");
+    reply().plan("");
+    asked(5);
+    EXPECT_EQ(request()["planFaults"][0]["rule"].string(), "json-empty");
+    reply().plan(plan_named("five", {entry("a", "works")}));
+    stage->engine.run_until_idle();
+    EXPECT_EQ(first->outcome, Outcome::kCompleted);
+    EXPECT_EQ(first->generations, 5u);
+    EXPECT_EQ((*first->result)["generationAttempt"].integer(), 5);
+}
+
+TEST_F(SessionTurn, AFailedFifthPlanIsTheEnd) {
+    set_up();
+    int number = 0;
+    narrator.on_asked = [&] {
+        ++number;
+        reply().plan(number < 5 ? "no plan" : plan_named("five", {entry("a", "fails")}));
+    };
+    prompt("go", first);
+    stage->engine.run_until_idle();
+    EXPECT_EQ(first->outcome, Outcome::kFallback);
+    EXPECT_EQ(first->generations, 5u);
+    EXPECT_FALSE((*first->result)["canReplan"].boolean());
+}
+
+TEST_F(SessionTurn, ThePlansOwnDisabledSkillsAreUnitedWithTheRuntimes) {
+    set_up();
+    prompt("go", first);
+    asked(1);
+    std::string plan = plan_named("one", {entry("a", "fails")});
+    plan.insert(1, R"("disabledSkills":["old","old"],)");
+    reply().plan(plan);
+    asked(2);
+    EXPECT_THAT(request()["disabledSkills"].strings(), ElementsAre("old", "fails"));
+    reply().plan(plan_named("two", {entry("a", "old")}));
+    asked(3);
+    EXPECT_THAT(places(request()["planFaults"]), ElementsAre("/tools/0/toolPath plan-skill-disabled"));
+    reply().plan(tells("enough"));
+    stage->engine.run_until_idle();
+    EXPECT_EQ(first->narrative, "enough");
+}
+
+TEST_F(SessionTurn, TheStateInARequestIsThatOfTheMoment) {
+    set_up();
+    stage->folder.says("lights", {patch(R"({"lit":true})"), kFailed});
+    prompt("go", first);
+    asked(1);
+    EXPECT_EQ(request()["state"], Json("{}"));
+    stage->session.patch_state(R"({"mine":1})");
+    reply().plan(plan_named("one", {entry("a", "lights")}));
+    asked(2);
+    EXPECT_EQ(request()["state"], Json(R"({"lit":true,"mine":1})"));
+    reply().plan(tells("done"));
+    stage->engine.run_until_idle();
+}
+
+// ---- one thing at a time
+
+TEST_F(SessionTurn, OnePromptMayWaitAndAFurtherOneIsBusy) {
+    set_up();
+    prompt("one", first);
+    prompt("two", second);
+    const auto third_prompt = [&] {
+        try {
+            prompt("three", third);
+            return NAR_OK + 0;
+        } catch (const Error& error) {
+            return error.status() + 0;
+        }
+    };
+    EXPECT_EQ(third_prompt(), NAR_BUSY);
+    asked(1);
+    EXPECT_EQ(third_prompt(), NAR_BUSY);
+    EXPECT_EQ(request()["prompt"]["text"].string(), "one");
+    reply().plan(tells("one", "p1"));
+    asked(2);
+    EXPECT_TRUE(first);
+    EXPECT_EQ(request()["prompt"]["text"].string(), "two");
+    EXPECT_EQ(third_prompt(), NAR_OK) << "the first is over";
+    reply().plan(tells("two", "p2"));
+    asked(3);
+    reply().plan(tells("three", "p3"));
+    stage->engine.run_until_idle();
+    EXPECT_EQ(second->narrative, "two");
+    EXPECT_EQ(third->narrative, "three");
+}
+
+TEST_F(SessionTurn, PlansAndPromptsRunInTheOrderOfSubmission) {
+    set_up();
+    narrator.on_asked = [&] { reply().plan(plan_named("prompted", {entry("a", "works")})); };
+    std::vector<std::string> order;
+    for (const char* id : {"p1", "p2"}) {
+        stage->session.execute(plan_named(id, {entry("a", "works")}), stage->folder.path(),
+                               [&order, id](Result) { order.push_back(id); });
+    }
+    stage->session.prompt("go", [&](Turn) { order.push_back("prompt"); });
+    stage->session.execute(plan_named("p3", {}), "", [&](Result) { order.push_back("p3"); });
+    stage->engine.run_until_idle();
+    EXPECT_THAT(order, ElementsAre("p1", "p2", "prompt", "p3"));
+    std::vector<std::string> started;
+    for (const Record& record : stage->recorder.of(Kind::kPlanStarted)) started.push_back(record.plan_id);
+    EXPECT_THAT(started, ElementsAre("p1", "p2", "prompted", "p3"));
+}
+
+TEST_F(SessionTurn, TheNextPromptMayBeSubmittedWhereTheLastOneEnded) {
+    set_up();
+    narrator.on_asked = [&] { reply().plan(tells("…")); };
+    int turns = 0;
+    std::function<void(Turn)> again = [&](Turn) {
+        if (++turns < 50) stage->session.prompt("again", again);
+    };
+    stage->session.prompt("go", again);
+    stage->engine.run_until_idle();
+    EXPECT_EQ(turns, 50);
+}
+
+// ---- cancelling
+
+TEST_F(SessionTurn, CancellingWhileTheNarratorThinks) {
+    set_up();
+    prompt("go", first);
+    prompt("waits", second);
+    asked(1);
+    stage->session.cancel();
+    EXPECT_FALSE(first) << "told in a driving call";
+    stage->engine.run_until_idle();
+    ASSERT_TRUE(first);
+    ASSERT_TRUE(second);
+    EXPECT_EQ(first->outcome, Outcome::kCancelled);
+    EXPECT_EQ(first->generations, 1u);
+    EXPECT_EQ(second->outcome, Outcome::kCancelled) << "what waits is dropped";
+    EXPECT_EQ(narrator.requests.size(), 1u);
+    EXPECT_THAT(narrator.cancelled, ElementsAre(reply().token()));
+    EXPECT_EQ(reply_to(stage->engine, reply().token(), tells("late")), NAR_GONE);
+
+    prompt("after", third);
+    asked(2);
+    EXPECT_TRUE(reply().plan(tells("goes on")));
+    stage->engine.run_until_idle();
+    EXPECT_EQ(third->outcome, Outcome::kCompleted);
+}
+
+TEST_F(SessionTurn, CancellingWhileAToolRuns) {
+    set_up();
+    narrator.on_asked = [&] { reply().plan(plan_named("one", {entry("a", "hangs")})); };
+    prompt("go", first);
+    drive_until(stage->engine, [&] { return !stage->recorder.of(Kind::kToolEvent).empty(); });
+    std::thread([&] { stage->session.cancel(); }).join();
+    stage->engine.run_until_idle();
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->outcome, Outcome::kCancelled);
+    EXPECT_EQ(narrator.requests.size(), 1u) << "a cancelled plan is not planned again";
+    EXPECT_EQ(tool_of(*first->result, "a")["errorCode"].string(), "CANCELLED");
+    EXPECT_FALSE((*first->result)["canReplan"].boolean());
+}
+
+TEST_F(SessionTurn, ACancelMeansWhatWasSubmittedBefore) {
+    set_up();
+    prompt("before", first);
+    stage->session.cancel();
+    prompt("after", second);
+    asked(1);
+    EXPECT_EQ(request()["prompt"]["text"].string(), "after");
+    reply().plan(tells("goes on"));
+    stage->engine.run_until_idle();
+    EXPECT_EQ(first->outcome, Outcome::kCancelled);
+    EXPECT_EQ(second->outcome, Outcome::kCompleted);
+}
+
+TEST_F(SessionTurn, CancellingNothingChangesNothing) {
+    set_up();
+    stage->session.cancel();
+    stage->engine.run_until_idle();
+    prompt("go", first);
+    stage->session.cancel();
+    stage->session.cancel();
+    stage->engine.run_until_idle();
+    EXPECT_EQ(first->outcome, Outcome::kCancelled);
+    EXPECT_THAT(narrator.requests, IsEmpty());
+}
+
+TEST_F(SessionTurn, WaitingPlansOfTheHostAreCancelledWithAResult) {
+    set_up();
+    std::vector<Json> results;
+    for (const char* id : {"running", "waiting"}) {
+        stage->session.execute(plan_named(id, {entry("a", "hangs")}), stage->folder.path(),
+                               [&](Result result) { results.emplace_back(result.json().view()); });
+    }
+    drive_until(stage->engine, [&] { return !stage->recorder.of(Kind::kToolEvent).empty(); });
+    stage->session.cancel();
+    stage->engine.run_until_idle();
+    ASSERT_EQ(results.size(), 2u);
+    EXPECT_EQ(tool_of(results[0], "a")["state"].string(), "failed");
+    EXPECT_EQ(results[1]["planId"].string(), "waiting");
+    EXPECT_EQ(tool_of(results[1], "a")["state"].string(), "skipped");
+}
+
+// ---- times
+
+TEST_F(SessionTurn, ThePromptsTimeIsUpWhileTheNarratorThinks) {
+    set_up(times_of(NAR_NONE, 40));
+    prompt("go", first);
+    stage->engine.run_until_idle();
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->outcome, Outcome::kTimeout);
+    EXPECT_EQ(first->generations, 1u);
+    EXPECT_THAT(narrator.cancelled, ElementsAre(reply().token()));
+}
+
+TEST_F(SessionTurn, ThePromptsTimeIsUpWhileAToolRuns) {
+    set_up(times_of(NAR_NONE, 150));
+    narrator.on_asked = [&] { reply().plan(plan_named("one", {entry("a", "hangs")})); };
+    prompt("go", first);
+    prompt("next", second);
+    drive_until(stage->engine, [&] { return first.has_value(); });
+    EXPECT_EQ(first->outcome, Outcome::kTimeout);
+    const Json tool = tool_of(*first->result, "a");
+    EXPECT_EQ(tool["state"].string(), "timeout");
+    EXPECT_EQ(tool["errorCode"].string(), "PROMPT_TIMEOUT");
+    // The next one has its own time.
+    narrator.on_asked = [&] { reply().plan(tells("in time")); };
+    stage->engine.run_until_idle();
+    EXPECT_EQ(second->outcome, Outcome::kCompleted);
+}
+
+// ---- ends
+
+TEST_F(SessionTurn, ASessionThatEndsTellsItsHandlersThatItWasCancelled) {
+    set_up();
+    prompt("runs", first);
+    prompt("waits", second);
+    asked(1);
+    const uint64_t token = reply().token();
+    { const Session gone = std::move(stage->session); }
+    ASSERT_TRUE(first);
+    ASSERT_TRUE(second);
+    EXPECT_EQ(first->outcome, Outcome::kCancelled);
+    EXPECT_EQ(second->outcome, Outcome::kCancelled);
+    EXPECT_EQ(reply_to(stage->engine, token, "{}"), NAR_GONE);
+    EXPECT_FALSE(reply().plan("{}"));
+    EXPECT_FALSE(stage->engine.is_busy());
+}
+
+TEST_F(SessionTurn, ASessionMayBeEndedInsideItsNarrator) {
+    set_up();
+    narrator.on_asked = [&] { const Session gone = std::move(stage->session); };
+    prompt("go", first);
+    stage->engine.run_until_idle();
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->outcome, Outcome::kCancelled);
+}
+
+TEST_F(SessionTurn, AHandlerMayEndAnotherSessionWhileItsOwnEnds) {
+    Engine engine;
+    Session one(engine, {.narrator = narrator.narrator()});
+    std::optional<Session> other(std::in_place, engine, SessionOptions{.narrator = narrator.narrator()});
+    int told = 0;
+    other->prompt("other", [&](Turn) { ++told; });
+    one.prompt("one", [&](Turn) {
+        ++told;
+        other.reset();
+    });
+    // Ended inside a callback, so that both are carried out when it has returned.
+    engine.post([&] { const Session gone = std::move(one); });
+    engine.run_until_idle();
+    EXPECT_EQ(told, 2);
+}
+
+TEST_F(SessionTurn, HandlersMayEndSessionsWhileTheirEngineEnds) {
+    // By the C calls: the wrapper would keep away from an engine that ends.
+    nar_engine* engine = nullptr;
+    ASSERT_EQ(nar_engine_create(nullptr, &engine, nullptr), NAR_OK);
+    struct Pair {
+        nar_session* sessions[2] = {};
+        int told = 0;
+    } pair;
+    nar_narrator silent{};
+    silent.size = sizeof silent;
+    silent.generate = [](void*, uint64_t, nar_str) {};
+    nar_session_options options{};
+    options.size = sizeof options;
+    options.narrator = &silent;
+    nar_turn_handler handler{};
+    handler.size = sizeof handler;
+    handler.user = &pair;
+    handler.ended = [](void* user, const nar_turn* turn) {
+        auto& its = *static_cast<Pair*>(user);
+        EXPECT_EQ(turn->outcome, static_cast<uint32_t>(NAR_TURN_CANCELLED));
+        ++its.told;
+        for (nar_session*& session : its.sessions) {
+            if (session != nullptr) nar_session_destroy(std::exchange(session, nullptr), nullptr);
+        }
+    };
+    for (nar_session*& session : pair.sessions) {
+        ASSERT_EQ(nar_session_create(engine, &options, &session, nullptr), NAR_OK);
+        ASSERT_EQ(nar_session_prompt(session, NAR_STR("go"), &handler, nullptr), NAR_OK);
+    }
+    ASSERT_EQ(nar_engine_run_for(engine, 0, nullptr), NAR_OK);
+    EXPECT_EQ(nar_engine_destroy(engine, nullptr), NAR_OK);
+    EXPECT_EQ(pair.told, 2);
+}
+
+}  // namespace
