@@ -61,6 +61,7 @@ void Loop::run_once() {
 
 void Loop::run_for(uint64_t microseconds) {
     deadline_ns_ = microseconds == 0 ? 0 : uv_hrtime() + microseconds * 1000;
+    run_postponed();
     uint64_t before;
     do {
         before = handled_;
@@ -89,6 +90,15 @@ void Loop::run_deferred() {
         guard(task);
     }
     if (deferred_.empty()) uv_idle_stop(&idle_);
+}
+
+void Loop::run_postponed() {
+    for (size_t left = postponed_.size(); left > 0 && !postponed_.empty() && !time_is_up(); --left) {
+        Watch* watch = postponed_.front();
+        postponed_.pop_front();
+        watch->postponed_ = false;
+        watch->on_readable();
+    }
 }
 
 void Loop::wake() noexcept { uv_async_send(&wake_); }
@@ -133,26 +143,40 @@ void Timer::stop() {
 
 struct Watch::Handle {
     uv_poll_t poll;
-    Loop* loop;
+    Watch* owner;
     std::function<void()> on_readable;
 };
 
 void Watch::start(int descriptor, std::function<void()> on_readable) {
     stop();
-    auto handle = std::make_unique<Handle>(Handle{{}, &loop_, std::move(on_readable)});
+    auto handle = std::make_unique<Handle>(Handle{{}, this, std::move(on_readable)});
     check(uv_poll_init(loop_.uv(), &handle->poll, descriptor), "watch a descriptor");
     handle_ = handle.release();
     handle_->poll.data = handle_;
     uv_poll_start(&handle_->poll, UV_READABLE | UV_DISCONNECT,
                   [](uv_poll_t* poll, int, int) {
-                      auto* ready = static_cast<Handle*>(poll->data);
-                      // The handle outlives its own callback: closing it only marks it.
-                      ready->loop->guard(ready->on_readable);
+                      Watch* watch = static_cast<Handle*>(poll->data)->owner;
+                      if (!watch->loop_.time_is_up()) {
+                          watch->on_readable();
+                      } else if (!watch->postponed_) {
+                          watch->postponed_ = true;
+                          watch->loop_.postponed_.push_back(watch);
+                      }
                   });
+}
+
+void Watch::on_readable() {
+    // The handle outlives its own callback: closing it only marks it. The watch may not.
+    Handle* handle = handle_;
+    loop_.guard(handle->on_readable);
 }
 
 void Watch::stop() {
     if (handle_ == nullptr) return;
+    if (postponed_) {
+        postponed_ = false;
+        std::erase(loop_.postponed_, this);
+    }
     uv_close(reinterpret_cast<uv_handle_t*>(&handle_->poll),
              [](uv_handle_t* closed) { delete static_cast<Handle*>(closed->data); });
     handle_ = nullptr;

@@ -14,6 +14,8 @@
 
 namespace narratoria {
 
+class Watch;
+
 class Loop {
 public:
     Loop();
@@ -62,7 +64,10 @@ private:
     static constexpr size_t kRead = 256 * 1024;
     static constexpr size_t kBudgetRead = 32 * 1024;
 
+    friend class Watch;
+
     void run_deferred();
+    void run_postponed();
     void rethrow();
 
     uv_loop_t loop_;
@@ -70,6 +75,9 @@ private:
     uv_idle_t idle_;
     std::function<void()> on_wake_;
     std::deque<std::function<void()>> deferred_;
+    // Those that were readable when the budget was used up: first in the next call, so that each
+    // has its turn however small the budget is.
+    std::deque<Watch*> postponed_;
     std::unique_ptr<char[]> buffer_;
     std::exception_ptr thrown_;
     uint64_t deadline_ns_ = 0;
@@ -94,8 +102,8 @@ private:
     Handle* handle_ = nullptr;
 };
 
-// Calls back whenever a descriptor is readable or was closed on the other side. The descriptor
-// must stay open until the watch has stopped.
+// Calls back whenever a descriptor is readable or was closed on the other side, rarely also when it
+// no longer is. The descriptor must stay open until the watch has stopped.
 class Watch {
 public:
     explicit Watch(Loop& loop) : loop_(loop) {}
@@ -108,9 +116,13 @@ public:
     bool running() const { return handle_ != nullptr; }
 
 private:
+    friend class Loop;
     struct Handle;
+    void on_readable();
+
     Loop& loop_;
     Handle* handle_ = nullptr;
+    bool postponed_ = false;
 };
 
 }  // namespace narratoria
