@@ -1,0 +1,498 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures the numbers of docs/performance.md, ours and the peers' beside each other.
+
+    tests/bench/run.py                    all rows, ten minutes; writes docs/performance.md
+    tests/bench/run.py spawn pipeline     these rows; the others stay as they were
+    tests/bench/run.py --quick            all rows in two minutes, smaller; prints only
+
+Needs the preset "release" built with Google Benchmark there (NARRATORIA_BENCH), ninja and make.
+What is compared runs in turn, one round of each to warm up, and the ratio is the median of the
+ratios of the rounds: a neighbour who wakes up disturbs both. Exit status 1 when a row fails.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[2]
+PAGE = TREE / "docs/performance.md"
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+REQUEST_ID = "6f0c7a52-1d7e-4a0e-9c55-2b9f4a1d8e77"
+
+
+class Bench:
+    def __init__(self, build, work, quick):
+        self.build = build
+        self.programs = build / "tests/bench"
+        self.work = work
+        self.quick = quick
+        self.rounds = 3 if quick else 7
+        self.commands = []
+
+    def program(self, name):
+        return self.programs / name
+
+    def note(self, command):
+        """Remembers a command as somebody else would type it."""
+        text = " ".join(str(part) for part in command)
+        text = text.replace(str(self.programs), "$BENCH").replace(str(self.build), "$BUILD")
+        text = text.replace(str(self.work), "$WORK")
+        if text not in self.commands:
+            self.commands.append(text)
+
+    def run(self, command, output=True):
+        """What a command prints, and the seconds it took by the clock on the wall."""
+        self.note(command)
+        begin = time.perf_counter()
+        done = subprocess.run([str(part) for part in command], cwd=self.work,
+                              stdin=subprocess.DEVNULL, text=True, check=False,
+                              stdout=subprocess.PIPE if output else subprocess.DEVNULL,
+                              stderr=subprocess.PIPE)
+        seconds = time.perf_counter() - begin
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(map(str, command))}: exit status {done.returncode}\n"
+                               f"{done.stdout or ''}{done.stderr}")
+        return done.stdout, seconds
+
+    def number(self, *command):
+        """The last line of a command's output."""
+        return float(self.run(command)[0].split()[-1])
+
+    def document(self, *command):
+        return json.loads(self.run(command)[0])
+
+    def seconds(self, *command):
+        return self.run(command, output=False)[1]
+
+    def in_turn(self, *measures, rounds=None):
+        """[round][measure]: each once to warm up, then in turn, backwards in every second round."""
+        for measure in measures:
+            measure()
+        results = []
+        for number in range(rounds or self.rounds):
+            places = list(range(len(measures)))
+            if number % 2:
+                places.reverse()
+            row = [0.0] * len(measures)
+            for place in places:
+                row[place] = measures[place]()
+            results.append(row)
+        return results
+
+    def file(self, name, text):
+        path = self.work / name
+        if not path.exists():
+            path.write_text(text)
+        return path
+
+    # ---- what is run
+
+    def plan(self, name, program, count, chain=False):
+        tools = [{
+            "toolId": f"t{i}", "toolPath": str(program), "input": {},
+            "dependencies": [f"t{i - 1}"] if chain and i > 0 else [],
+            "required": True, "async": True, "retryPolicy": {"maxRetries": 0, "backoffMs": 0},
+        } for i in range(count)]
+        return self.file(name, json.dumps(
+            {"requestId": REQUEST_ID, "narrative": "", "parallel": not chain, "tools": tools}))
+
+    def lines(self, shape):
+        """A patch of five keys: flat, or as the leaves of four nested objects."""
+        count = 50000 if self.quick else 400000
+        path = self.work / f"{shape}-{count}.ndjson"
+        if not path.exists():
+            with path.open("w") as file:
+                for i in range(count):
+                    lit, fuel, torch, door = "true" if i & 1 else "false", 10 + i % 90, i % 500, i % 200
+                    if shape == "flat":
+                        patch = (f'"torch_{torch:03}_lit":{lit},"torch_{torch:03}_fuel":{fuel}.25,'
+                                 f'"torch_{torch:03}_holder":"player","door_{door:03}":"closed",'
+                                 '"said":"The gate creaks in the wind."')
+                    else:
+                        patch = (f'"world":{{"torch_{torch:03}":{{"lit":{lit},"fuel":{fuel}.25,'
+                                 f'"holder":"player"}}}},"doors":{{"door_{door:03}":{{"open":false,'
+                                 '"name":"the gate to the north"}}')
+                    file.write(f'{{"version":"0","type":"state_patch","requestId":"{REQUEST_ID}",'
+                               f'"timestamp":"2026-11-21T09:{i // 60000 % 60:02}:'
+                               f'{i // 1000 % 60:02}.{i % 1000:03}Z","patch":{{{patch}}}}}\n')
+        return path, count
+
+
+def median(values):
+    return statistics.median(values)
+
+
+class Row:
+    """One line of the table. `value` is judged: at least or at most the bar."""
+
+    def __init__(self, key, what, value, unit, ours="", peer="", least=None, most=None,
+                 stretch=None, note=""):
+        self.key, self.what, self.note = key, what, note
+        self.ours, self.peer = ours, peer
+        digits = 2 if unit == "×" else 3 if unit == "s" else 1
+        self.value = f"{value:.{digits}f} {unit}"
+        bar = least if least is not None else most
+        sign = "≥" if least is not None else "≤"
+        self.bar = "" if bar is None else f"{sign} {bar:g} {unit}"
+        self.stretch = "" if stretch is None else f"{stretch:g}"
+        reaches = (lambda goal: value >= goal) if least is not None else (lambda goal: value <= goal)
+        if bar is None:
+            self.verdict = "—"
+        elif stretch is not None and reaches(stretch):
+            self.verdict = "pass, stretch"
+        else:
+            self.verdict = "pass" if reaches(bar) else "**fail**"
+
+    def cells(self, when):
+        what = self.what + (f" ({self.note})" if self.note else "")
+        return [f"`{self.key}`", what, self.ours, self.peer, self.value, self.bar, self.stretch,
+                self.verdict, when]
+
+
+# ---- the rows, in the order of the table
+
+def spawn(bench):
+    count = 300 if bench.quick else 2000
+    plan = bench.plan(f"independent-{count}.json", bench.program("log_done"), count)
+    rules = "".join(f"build t{i}: tool\n" for i in range(count))
+    ninja = bench.file(f"build-{count}.ninja",
+                       f"rule tool\n  command = {bench.program('log_done')}\n{rules}")
+    targets = " ".join(f"t{i}" for i in range(count))
+    makefile = bench.file(f"Makefile-{count}",
+                          f"all: {targets}\n.PHONY: all {targets}\n{targets}:\n"
+                          f"\t@{bench.program('log_done')}\n")
+    results = bench.in_turn(
+        lambda: bench.document(bench.program("run_plan"), plan, "--jobs", "2")["seconds"],
+        lambda: bench.number(bench.program("spawn_loop"), count, "2", bench.program("log_done")),
+        lambda: bench.document(bench.program("run_plan"), plan, "--jobs", "2",
+                               "--resident-mb", "1024")["seconds"],
+        lambda: bench.seconds("ninja", "-f", ninja, "-j2"),
+        lambda: bench.seconds("make", "-s", "-f", makefile, "-j2"))
+    rate = [f"{count / median(column):.0f} tools/s" for column in zip(*results)]
+    ratio = lambda peer, ours: median(row[peer] / row[ours] for row in results)
+    return [
+        Row("spawn", f"{count:,} independent tools, 2 at a time, against a bare "
+            "`posix_spawn` and pipe loop", ratio(1, 0), "×", rate[0], rate[1],
+            least=0.90, stretch=1.0),
+        Row("spawn-1gb", "the same with 1 GB resident in the host", ratio(1, 2), "×", rate[2],
+            rate[1], least=0.85, stretch=0.95),
+        Row("spawn-ninja", "the same against ninja -j2", ratio(3, 0), "×", rate[0], rate[3],
+            least=2.5),
+        Row("spawn-make", "the same against make -j2", ratio(4, 0), "×", rate[0], rate[4],
+            least=1.4),
+    ]
+
+
+def chain(bench):
+    count = 200 if bench.quick else 1000
+    rows = []
+    for program in ("log_done", "log_done_nolibc"):
+        if not bench.program(program).exists():
+            print(f"  {program} is not built on this processor: its row is left out")
+            continue
+        plan = bench.plan(f"chain-{program}-{count}.json", bench.program(program), count, chain=True)
+        results = bench.in_turn(
+            lambda: bench.document(bench.program("run_plan"), plan, "--jobs", "2")["seconds"],
+            lambda: bench.number(bench.program("spawn_loop"), count, "1", bench.program(program)))
+        each = [f"{median(column) / count * 1e6:.0f} µs" for column in zip(*results)]
+        if program == "log_done":
+            rows.append(Row("chain", f"a chain of {count:,} tools against a sequential loop",
+                            median(peer / ours for ours, peer in results), "×", each[0], each[1],
+                            least=0.85, stretch=0.95))
+        else:
+            rows.append(Row("chain-nolibc", "the same with a tool without libc: more a tool",
+                            median((ours - peer) / count * 1e6 for ours, peer in results), "µs",
+                            each[0], each[1], most=80, stretch=40))
+    return rows
+
+
+def pipeline(bench):
+    pipeline, dom = bench.program("pipeline"), bench.program("rapidjson_dom")
+    rows = []
+    for shape in ("flat", "nested"):
+        lines, count = bench.lines(shape)
+        results = bench.in_turn(
+            lambda: bench.number(pipeline, lines, "2"),
+            lambda: bench.number(dom, lines, "2"),
+            lambda: bench.number(pipeline, lines, "2", "one-tree"),
+            lambda: bench.number(pipeline, lines, "2", "with-log"),
+            lambda: bench.number(dom, lines, "2", "fresh"))
+        rate = [f"{count / median(column) / 1e6:.2f} M/s" for column in zip(*results)]
+        ratio = lambda peer, ours: median(row[peer] / row[ours] for row in results)
+        if shape == "nested":
+            rows.append(Row("pipeline-nested", "the same lines with the five keys in four nested "
+                            "objects", ratio(1, 0), "×", rate[0], rate[1], least=1.5, stretch=2.1))
+            continue
+        length = lines.stat().st_size / count
+        rows += [
+            Row("pipeline", f"{count:,} `state_patch` lines of {length:.0f} bytes in memory, five "
+                "keys: framing, decoding, validation, merge (state and the tool's output), history, "
+                "one C sink; against RapidJSON's DOM alone", ratio(1, 0), "×", rate[0], rate[1],
+                least=1.5, stretch=2.1),
+            Row("pipeline-fresh", "the same against a DOM that takes fresh memory for each line",
+                ratio(4, 0), "×", rate[0], rate[4]),
+            Row("pipeline-one-tree", "the same, merged into the state only", ratio(1, 2), "×",
+                rate[2], rate[1]),
+            Row("pipeline-with-log", "the same, and kept for the result", ratio(1, 3), "×", rate[3],
+                rate[1]),
+        ]
+    return rows
+
+
+def cat(bench):
+    lines, count = bench.lines("flat")
+    output = bench.work / f"output-{count}.ndjson"
+    if not output.exists():
+        shutil.copy(lines, output)
+        with output.open("a") as file:
+            file.write('{"version":"0","type":"done","ok":true}\n')
+    tool = bench.file(f"cat-{count}.sh", f"#!/bin/sh\nexec cat '{output}'\n")
+    tool.chmod(0o755)
+    plan = bench.plan(f"cat-{count}.json", tool, 1)
+    result = bench.work / "result.json"
+    results = bench.in_turn(
+        lambda: bench.seconds(bench.build / "bin/narratoria", "run", plan, "--quiet",
+                              "--result", result),
+        lambda: bench.number(bench.program("rapidjson_dom"), lines, "2"))
+    result.unlink()
+    rate = [f"{count / median(column) / 1e6:.2f} M/s" for column in zip(*results)]
+    return [Row("cat", "the same lines from `cat FILE` as a tool of a plan, by `narratoria run "
+                "--result FILE`, start and exit included",
+                median(peer / ours for ours, peer in results), "×", rate[0], rate[1],
+                least=1.0, stretch=1.6)]
+
+
+def state(bench):
+    done = bench.document(bench.program("state_bench"), "--benchmark_format=json",
+                          f"--benchmark_repetitions={bench.rounds}",
+                          "--benchmark_enable_random_interleaving=true",
+                          f"--benchmark_min_time={0.05 if bench.quick else 0.3}")
+    times = {}
+    for run in done["benchmarks"]:
+        if run["run_type"] == "iteration":
+            times.setdefault(run["run_name"].removeprefix("patch_lines/"), []).append(run["cpu_time"])
+    few, same, random = times["same_100"], times["same_1000000"], times["random_1000000"]
+    ns = lambda values: f"{median(values):.0f} ns"
+    ratio = lambda ours: median(many / one for many, one in zip(ours, few))
+    return [
+        Row("state-same", "a line with a patch of 5 keys, parsing included, into 1,000,000 keys "
+            "against 100: the same keys", ratio(same), "×", ns(same), ns(few), most=1.2, stretch=1.1),
+        Row("state-random", "the same: random keys", ratio(random), "×", ns(random), ns(few),
+            most=3.5, stretch=2.3),
+    ]
+
+
+def memory(bench):
+    taken = median(bench.number(bench.program("state_memory"), "1000000")
+                   for _ in range(bench.rounds))
+    return [Row("state-memory", "a state of 1,000,000 short keys: a key", taken, "bytes",
+                most=80, stretch=55)]
+
+
+def plan(bench):
+    load = bench.program("plan_load")
+    large, small = [], []
+    def measure(tools, results):
+        document = bench.document(load, tools)
+        results.append(document)
+        return document["seconds"]
+    results = bench.in_turn(lambda: measure(100000, large), lambda: measure(10000, small))
+    seconds = median(row[0] for row in results)
+    return [
+        Row("plan", "a plan of 100,000 tools and 1,000,000 dependencies "
+            f"({large[0]['textMegabytes']:.0f} MB): parse, validate, order", seconds, "s",
+            most=0.35, stretch=0.15),
+        Row("plan-memory", "the same: memory", median(d["megabytes"] for d in large), "MB", most=150),
+        Row("plan-growth", "the same against 10,000 tools and 100,000 dependencies",
+            median(row[0] / row[1] for row in results), "×", f"{seconds * 1e3:.0f} ms",
+            f"{median(row[1] for row in results) * 1e3:.1f} ms", most=12),
+    ]
+
+
+def many(bench):
+    ticks = 60 if bench.quick else 120
+    runs = [bench.document(bench.program("many_tools"), bench.program("every_100_ms"), "1000", ticks)
+            for _ in range(1 if bench.quick else 3)]
+    worst = max(run["latestMs"] for run in runs)
+    note = (f"{sum(run['judged'] for run in runs):,} events, 99.9 % within "
+            f"{max(run['p999Ms'] for run in runs):.1f} ms; while all were started, "
+            f"{median(run['startSeconds'] for run in runs):.1f} s, within "
+            f"{max(run['latestWhileStartingMs'] for run in runs):.0f} ms")
+    return [
+        Row("many", "1,000 tools at once that each print an event every 100 ms: the latest event",
+            worst, "ms", most=50, note=note),
+        Row("many-memory", "the same: a tool, in the host",
+            median(run["bytesPerTool"] for run in runs) / 1024, "KiB", most=64),
+    ]
+
+
+def million(bench):
+    tool = bench.program("million_logs")
+    plan = bench.plan("million.json", tool, 1)
+    result = bench.work / "million-result.json"
+    runs = [bench.document(bench.program("run_plan"), plan, "--result", result)
+            for _ in range(2 if bench.quick else bench.rounds)]
+    result.unlink()
+    if any(run["toolEvents"] != 1000001 for run in runs):
+        raise RuntimeError(f"not every event came: {runs}")
+    return [Row("million", "one million log events from one tool: the host's memory over its start",
+                max(run["grownBytes"] for run in runs) / 1e6, "MB", most=32,
+                note=f"{1 / median(run['seconds'] for run in runs):.2f} M events/s, result written")]
+
+
+def command(bench):
+    count = 30 if bench.quick else 100
+    plan = bench.plan("one.json", bench.program("log_done"), 1)
+    timer = bench.program("command_time")
+    results = bench.in_turn(
+        lambda: bench.number(timer, count, bench.build / "bin/narratoria", "run", plan, "--quiet"),
+        lambda: bench.number(timer, count, bench.program("log_done")))
+    each = [f"{median(column) * 1e3:.2f} ms" for column in zip(*results)]
+    return [Row("command", "`narratoria run` of a one-tool plan, start to exit, over the tool itself",
+                median((ours - peer) * 1e3 for ours, peer in results), "ms", each[0], each[1],
+                most=12, stretch=5)]
+
+
+def frame(bench):
+    run = bench.document(bench.program("frame_loop"), bench.program("long_lines"), "16",
+                         "5" if bench.quick else "20")
+    note = (f"calls in which the kernel took the processor away left out, {run['preempted']} of "
+            f"{run['frames']}; 99.9 % within {run['undisturbedP999Us'] / 1e3:.2f} ms; "
+            f"all calls: wall {run['wallLongestUs'] / 1e3:.2f} ms, 99.9 % "
+            f"{run['wallP999Us'] / 1e3:.2f} ms; processor time {run['processorLongestUs'] / 1e3:.2f} ms, "
+            f"99.9 % {run['processorP999Us'] / 1e3:.2f} ms, median "
+            f"{run['processorMedianUs'] / 1e3:.2f} ms; while the tools were started "
+            f"{run['startingLongestUs'] / 1e3:.2f} ms")
+    if run["preempted"] == run["frames"]:
+        # Nothing undisturbed to judge by: the processor time is what is left.
+        longest, note = run["processorLongestUs"], "by processor time; " + note
+    else:
+        longest = run["undisturbedLongestUs"]
+    return [Row("frame", "a frame loop at 60 Hz, 16 tools writing lines of up to 64 KiB: the longest "
+                "time inside a run call with a budget of 500 µs", longest / 1e3, "ms", most=1.0,
+                note=note)]
+
+
+MEASURES = {
+    "spawn": spawn, "chain": chain, "pipeline": pipeline, "cat": cat, "state": state,
+    "memory": memory, "plan": plan, "many": many, "million": million, "command": command,
+    "frame": frame,
+}
+ORDER = [
+    "spawn", "spawn-1gb", "spawn-ninja", "spawn-make", "chain", "chain-nolibc", "pipeline",
+    "pipeline-nested", "pipeline-fresh", "pipeline-one-tree", "pipeline-with-log", "cat", "state-same", "state-random",
+    "state-memory", "plan", "plan-memory", "plan-growth", "many", "many-memory", "million",
+    "command", "frame",
+]
+HEAD = ["row", "work", "ours", "peer", "measured", "bar", "stretch", "", "when"]
+
+
+def machine():
+    model = "unknown processor"
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            model = line.split(":", 1)[1].strip()
+            break
+    return (f"{model}, {len(os.sched_getaffinity(0))} cores, Linux {platform.release()} "
+            f"{platform.machine()}")
+
+
+def table(lines):
+    return "\n".join(["| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD),
+                      *("| " + " | ".join(cells) + " |" for cells in lines)])
+
+
+def kept(text, begin, end):
+    """Rows of an earlier table by their key: {key: cells}."""
+    rows = {}
+    for line in text[text.index(begin):text.index(end)].splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
+        if cells[0].startswith("`"):
+            rows[cells[0].strip("`")] = cells
+    return rows
+
+
+def write_page(measured, commands):
+    page = PAGE.read_text()
+    begin, end = page.index(BEGIN) + len(BEGIN), page.index(END)
+    rows = kept(page, BEGIN, END)
+    rows.update(measured)
+    old_commands = {}
+    block = page[begin:end]
+    if "```sh" in block:
+        name = None
+        for line in block.split("```sh")[1].split("```")[0].splitlines():
+            if line.startswith("# "):
+                name = line[2:]
+                old_commands[name] = []
+            elif line and name:
+                old_commands[name].append(line)
+    old_commands.update(commands)
+    lines = [rows[key] for key in ORDER if key in rows]
+    shown = "\n".join("\n".join([f"# {name}", *old_commands[name]])
+                      for name in MEASURES if name in old_commands)
+    text = (f"\n{machine()}\n\n{table(lines)}\n\nThe commands, as `run.py` gave them in their "
+            f"last round (`$BUILD` is `build/release`, `$BENCH` is `$BUILD/tests/bench`, `$WORK` "
+            f"what `run.py --keep` leaves):\n\n```sh\n{shown}\n```\n")
+    PAGE.write_text(page[:begin] + text + page[end:])
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=" ".join(MEASURES))
+    parser.add_argument("--quick", action="store_true", help="smaller, two minutes, prints only")
+    parser.add_argument("--build", type=Path, default=TREE / "build/release", metavar="FOLDER")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER",
+                        help="leave the generated plans and files there")
+    options = parser.parse_args()
+    for name in options.rows:
+        if name not in MEASURES:
+            parser.error(f"there is no row {name}; there are {' '.join(MEASURES)}")
+    build = options.build.resolve()
+    if not (build / "tests/bench/run_plan").exists():
+        sys.exit(f"{build}/tests/bench has no programs: build the preset \"release\" with "
+                 "-DNARRATORIA_BENCH=ON, or name its folder with --build")
+    for tool in ("ninja", "make"):
+        if shutil.which(tool) is None:
+            sys.exit(f"{tool} is not here, and it is measured against: install it")
+
+    measured, commands, failed = {}, {}, []
+    print(machine())
+    with tempfile.TemporaryDirectory(prefix="narratoria-bench-") as folder:
+        work = (options.keep or Path(folder)).resolve()
+        work.mkdir(parents=True, exist_ok=True)
+        for name in options.rows or MEASURES:
+            bench = Bench(build, work, options.quick)
+            load = os.getloadavg()[0]
+            rows = MEASURES[name](bench)
+            load = max(load, os.getloadavg()[0]) if name in ("state", "memory", "plan") else load
+            when = f"{datetime.datetime.now():%Y-%m-%d %H:%M}, load {load:.1f}"
+            commands[name] = bench.commands
+            for row in rows:
+                cells = row.cells(when)
+                measured[row.key] = cells
+                failed += [row.key] if "fail" in row.verdict else []
+                print(f"{row.key:18} {row.value:>12}  {row.bar:>12}  {row.verdict.strip('*'):14}"
+                      f" {row.ours} | {row.peer}  {row.note}", flush=True)
+    if options.quick:
+        print("(--quick: docs/performance.md stays as it is)")
+    else:
+        write_page(measured, commands)
+    if failed:
+        print("below the bar: " + ", ".join(failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
