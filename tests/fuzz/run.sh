@@ -36,14 +36,16 @@ fuzz() {
     local name=$1 place=$build/fuzz/$1 dictionary=()
     mkdir -p "$place/corpus" "$place/findings"
     [ -f "tests/fuzz/$name.dict" ] && dictionary=("-dict=tests/fuzz/$name.dict")
-    if nice -n 19 "${fixed[@]}" "$build/tests/fuzz/${name}_fuzzer" "$place/corpus" \
+    local status=0
+    nice -n 19 "${fixed[@]}" "$build/tests/fuzz/${name}_fuzzer" "$place/corpus" \
         "tests/fuzz/seeds/$name" "${dictionary[@]}" "-max_total_time=$seconds" -timeout=10 \
         -rss_limit_mb=2048 -print_final_stats=1 "-artifact_prefix=$place/findings/" \
-        >"$place/log" 2>&1 </dev/null; then
-        echo ok >"$place/status"
-    else
-        echo "FOUND SOMETHING" >"$place/status"
-    fi
+        >"$place/log" 2>&1 </dev/null || status=$?
+    case $status in
+        0) echo ok ;;
+        130|137|143) echo "ended by a signal from outside: no result" ;;
+        *) echo "FOUND SOMETHING: $place/log, $place/findings" ;;
+    esac >"$place/status"
     local executions features
     executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$place/log")
     features=$(sed -n 's/.* cov: \([0-9]*\) ft: \([0-9]*\) .*/\1 edges, \2 features/p' "$place/log" |
