@@ -66,8 +66,12 @@ int run_command(int argument_count, char** arguments) {
         application.parse(argument_count, arguments);
     } catch (const CLI::CallForHelp&) {
         const CLI::App* named = &application;
-        while (!named->get_subcommands().empty()) named = named->get_subcommands().front();
-        return print(named->help());
+        std::string before;
+        while (!named->get_subcommands().empty()) {
+            before += (before.empty() ? "" : " ") + named->get_name();
+            named = named->get_subcommands().front();
+        }
+        return print(named->help(before));
     } catch (const CLI::CallForVersion& version) {
         return print(std::string(version.what()) + "\n");
     } catch (const CLI::ParseError& error) {

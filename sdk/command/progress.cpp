@@ -46,6 +46,16 @@ void Progress::tell(std::string_view message) {
 }
 
 void Progress::take(const Event& event) {
+    if (event.kind() == Kind::kToolEvent) {
+        // A plan may bring millions of these; most are nothing to look at here.
+        const Type type = event.type();
+        if (type == Type::kLog || type == Type::kError) take_tool_event(event);
+        if (type == Type::kDone || (live_ && type == Type::kLog)) {
+            board_.note(event);
+            changed_ = true;
+        }
+        return;
+    }
     changed_ = true;
     const std::string name = printable(event.tool_id());
     switch (event.kind()) {

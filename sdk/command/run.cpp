@@ -36,6 +36,12 @@ struct RunOptions {
     bool quiet = false;
 };
 
+// The bounds, without a remark of their own in the help.
+template <class Number>
+CLI::Validator within(Number least, Number most) {
+    return CLI::Range(least, most).description("");
+}
+
 std::uint32_t time_of(const std::optional<std::uint32_t>& given) {
     if (!given) return 0;
     return *given == 0 ? NAR_NONE : *given;
@@ -262,21 +268,22 @@ void add_run(CLI::App& application, Action& action) {
                      "Write a timeline to FILE, to be opened in ui.perfetto.dev")
         ->type_name("FILE");
     command
-        ->add_option("--jobs", options->jobs, "Tools at once (default: the cores of this machine)")
-        ->check(CLI::Range(1, 4096))
+        ->add_option("--jobs", options->jobs,
+                     "Tools at once, 1 to 4096 (default: the cores of this machine)")
+        ->check(within(1, 4096))
         ->type_name("N");
     command
         ->add_option("--try-ms", options->try_ms,
                      "Time of one try of a tool (default 30000, 0: none)")
-        ->check(CLI::Range(0u, NAR_NONE - 1))
+        ->check(within(0u, NAR_NONE - 1))
         ->type_name("MS");
     command->add_option("--plan-ms", options->plan_ms, "Time of the plan (default 60000, 0: none)")
-        ->check(CLI::Range(0u, NAR_NONE - 1))
+        ->check(within(0u, NAR_NONE - 1))
         ->type_name("MS");
     command
         ->add_option("--grace-ms", options->grace_ms,
-                     "Time from SIGTERM to SIGKILL (default 2000, 0: without end)")
-        ->check(CLI::Range(0u, NAR_NONE - 1))
+                     "Time from SIGTERM to SIGKILL (default 2000, 0: at once)")
+        ->check(within(0u, NAR_NONE - 1))
         ->type_name("MS");
     command->add_flag("--quiet", options->quiet, "No progress; errors stay");
     command->footer(

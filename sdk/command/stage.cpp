@@ -92,7 +92,6 @@ void Stage::narrate(std::string_view text) {
     const std::size_t room = std::max<std::size_t>(width(), 12) - 2;
     for (const std::string& one : wrap(text, room)) line(one.empty() ? one : "  " + one);
     gap();
-    in_tools_ = false;
 }
 
 void Stage::take(const Event& event) {
@@ -100,9 +99,6 @@ void Stage::take(const Event& event) {
     switch (event.kind()) {
         case Kind::kNarrative: narrate(json::text(json::read(event.body()), "text")); break;
         case Kind::kToolEvent: take_tool_event(event); break;
-        case Kind::kAttemptStarted:
-            attempts_[std::string(event.tool_id())] = event.attempt();
-            break;
         case Kind::kAssetRefused: {
             const json::Document body = json::read(event.body());
             const std::string_view id = json::text(body, "assetId");
@@ -117,8 +113,8 @@ void Stage::take(const Event& event) {
         }
         case Kind::kToolEnded:
             show_assets_of(event.tool_id());
-            say_ended(board_.ended(event));
-            attempts_.erase(std::string(event.tool_id()));
+            say_ended(board_.ended(event), errors_[std::string(event.tool_id())]);
+            errors_.erase(std::string(event.tool_id()));
             break;
         case Kind::kWarning:
             line("    " + style_.dim("! " + text_of(json::read(event.body()), "message")));
@@ -152,8 +148,13 @@ void Stage::take_tool_event(const Event& event) {
                                                        : " (this terminal cannot show it)")));
     } else if (event.type() == Type::kError) {
         const json::Document body = json::read(event.body());
-        line("    " + style_.red(fmt::format("! {}: {}", text_of(body, "errorCode"),
-                                             text_of(body, "errorMessage"))));
+        std::string said =
+            fmt::format("{}: {}", text_of(body, "errorCode"), text_of(body, "errorMessage"));
+        // The same again, from the next attempt, tells the player nothing.
+        std::string& before = errors_[std::string(event.tool_id())];
+        if (said == before) return;
+        line("    " + style_.red("! " + said));
+        before = std::move(said);
     }
 }
 
@@ -168,7 +169,7 @@ void Stage::show_assets_of(std::string_view tool) {
     }
 }
 
-void Stage::say_ended(const EndedTool& tool) {
+void Stage::say_ended(const EndedTool& tool, std::string_view last_error) {
     std::string sign = style_.red("✗");
     if (tool.state == "completed") sign = style_.green("✓");
     if (tool.state == "skipped") sign = style_.dim("–");
@@ -177,7 +178,8 @@ void Stage::say_ended(const EndedTool& tool) {
     if (tool.retries > 0) about += ", " + counted(tool.retries + 1, "attempt");
     const std::string_view fallback =
         tool.state == "completed" ? "done" : std::string_view(tool.state);
-    line(fmt::format("    {} {} {}", sign, tool.text.empty() ? fallback : tool.text,
+    line(fmt::format("    {} {} {}", sign,
+                     tool.text.empty() || tool.text == last_error ? fallback : tool.text,
                      style_.dim("(" + about + ")")));
 }
 

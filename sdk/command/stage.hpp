@@ -61,7 +61,7 @@ private:
     void narrate(std::string_view text);
     void take_tool_event(const Event& event);
     void show_assets_of(std::string_view tool);
-    void say_ended(const EndedTool& tool);
+    void say_ended(const EndedTool& tool, std::string_view last_error);
 
     Style style_;
     ToolBoard board_;
@@ -69,10 +69,9 @@ private:
     std::string text_;
     std::string last_narrative_;
     std::vector<Asset> assets_;  // announced, and not yet known to be taken
-    std::unordered_map<std::string, std::uint32_t> attempts_;
+    std::unordered_map<std::string, std::string> errors_;  // the last of each running tool
     bool gap_ = false;
     bool anything_said_ = false;
-    bool in_tools_ = false;
     bool changed_ = false;
     bool broken_ = false;
 };

@@ -230,7 +230,7 @@ void add_tool_check(CLI::App& tool, Action& action) {
     command
         ->add_option("--time-limit", options->time_limit,
                      "Seconds that one run may take (default 30)")
-        ->check(CLI::Range(0.1, 86400.0))
+        ->check(CLI::Range(0.1, 86400.0).description(""))
         ->type_name("SECONDS");
     command->add_flag("--json", options->as_json, "Print the findings as JSON");
     command->footer(

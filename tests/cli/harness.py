@@ -95,7 +95,8 @@ class Command:
         """A tool that says it is ready and then waits for its end."""
         return self.script(
             name,
-            "#!/bin/sh\n"
+            # The shell would tell of the sleep that a SIGTERM ends.
+            "#!/bin/sh\nexec 2>/dev/null\n"
             f"trap '{on_term}' TERM\n"
             f"echo '{log('ready')}'\n"
             "while :; do sleep 60 & wait $!; done\n",

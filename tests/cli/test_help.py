@@ -18,7 +18,7 @@ def test_every_command_has_help_with_an_example(command, words):
         assert ran.status == 0, ran
         assert ran.err == ""
         assert "Example:\n  " in ran.out
-        assert "narratoria " + " ".join(words) in ran.out
+        assert f"Usage: {' '.join(['narratoria', *words])} " in ran.out
 
 
 def test_help_has_no_escapes_and_needs_no_home(command):

@@ -14,7 +14,7 @@ from harness import NARRATORIA, done, environment, log, patch
 def test_ctrl_c_cancels_writes_what_there_is_and_exits_with_130(command):
     tool = command.script(
         "wait",
-        f"#!/bin/sh\ntrap 'exit 0' TERM\necho '{patch(step=1)}'\necho '{log('ready')}'\n"
+        f"#!/bin/sh\nexec 2>/dev/null\ntrap 'exit 0' TERM\necho '{patch(step=1)}'\necho '{log('ready')}'\n"
         "while :; do sleep 60 & wait $!; done\n")
     never = command.tool("never", done(), before='touch "$PWD/it-ran"')
     running = command.start("run", command.plan(tool, never), "--state", "game.json")
@@ -43,11 +43,7 @@ def test_the_exit_status_names_the_signal(command, number, status):
 
 
 def test_the_tool_gets_its_grace_and_the_command_waits_for_it(command):
-    tool = command.script(
-        "wait",
-        "#!/bin/sh\ntrap 'touch \"$PWD/tidied-up\"; exit 0' TERM\n"
-        f"echo '{log('ready')}'\nwhile :; do sleep 60 & wait $!; done\n")
-    running = command.start("run", command.plan(tool))
+    running = command.start("run", command.plan(command.waiting_tool(on_term=": >tidied-up; exit 0")))
     running.wait_for_log()
     running.signal(signal.SIGINT)
     assert running.finish().status == 130
