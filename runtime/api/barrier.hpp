@@ -53,6 +53,9 @@ inline std::string_view view(nar_str text) {
 inline nar_str view(std::string_view text) { return {text.data(), text.size()}; }
 inline std::string copy(nar_str text) { return std::string(view(text)); }
 
+// The kernel would take a path with a NUL for the shorter one before it.
+inline bool has_nul(nar_str path) { return view(path).find('\0') != std::string_view::npos; }
+
 // Fills a caller's error and answers its status.
 nar_status fail(nar_error* error, nar_status status, std::string_view code,
                 std::string_view message, std::string_view details = {});

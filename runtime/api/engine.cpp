@@ -13,6 +13,7 @@ constexpr uint32_t kMostJobs = 4096;
 
 // The absolute path of a folder, or an error.
 nar_status read_root(nar_str given, std::string& root, nar_error* error) {
+    if (has_nul(given)) return refuse_argument(error, "the engine's root holds a NUL character");
     std::string path = copy(given);
     if (path.empty()) path = ".";
     char* real = ::realpath(path.c_str(), nullptr);
@@ -44,6 +45,12 @@ nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engin
         }
         settings.jobs = options.jobs;
         if (const nar_status status = read_root(options.root, settings.root, error)) return status;
+        if (options.environment == nullptr && options.environment_count > 0) {
+            return refuse_argument(error, "environment_count is set, but environment is NULL");
+        }
+        if (options.allow_paths == nullptr && options.allow_path_count > 0) {
+            return refuse_argument(error, "allow_path_count is set, but allow_paths is NULL");
+        }
         std::vector<std::string> more;
         for (uint64_t i = 0; i < options.environment_count; ++i) {
             more.push_back(copy(options.environment[i]));
@@ -56,6 +63,9 @@ nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engin
         }
         settings.environment = session::tool_environment(more);
         for (uint64_t i = 0; i < options.allow_path_count; ++i) {
+            if (has_nul(options.allow_paths[i])) {
+                return refuse_argument(error, "one of allow_paths holds a NUL character");
+            }
             settings.allow_paths.push_back(copy(options.allow_paths[i]));
         }
         if (!read_times(options.times, settings.times) ||
@@ -107,15 +117,16 @@ nar_status nar_engine_run_for(nar_engine* engine, uint64_t budget_us, nar_error*
 }
 
 uint32_t nar_engine_is_busy(const nar_engine* engine) {
-    return engine != nullptr && engine->engine.busy() ? 1 : 0;
+    return engine != nullptr && !engine->engine.forked() && engine->engine.busy() ? 1 : 0;
 }
 
 int32_t nar_engine_descriptor(const nar_engine* engine) {
-    return engine == nullptr ? -1 : const_cast<nar_engine*>(engine)->engine.loop().descriptor();
+    if (engine == nullptr || engine->engine.forked()) return -1;
+    return const_cast<nar_engine*>(engine)->engine.loop().descriptor();
 }
 
 int32_t nar_engine_timeout(nar_engine* engine) {
-    return engine == nullptr ? -1 : engine->engine.loop().timeout();
+    return engine == nullptr || engine->engine.forked() ? -1 : engine->engine.loop().timeout();
 }
 
 nar_status nar_engine_adopt_thread(nar_engine* engine, nar_error* error) {

@@ -109,6 +109,9 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
             if (settings.id.empty()) settings.id = make_uuid();
             if (!utf8::is_valid(settings.id)) return refuse_argument(error, "the id is not UTF-8");
 
+            if (has_nul(options.story)) {
+                return refuse_argument(error, "the story's path holds a NUL character");
+            }
             const std::string folder = copy(options.story);
             if (!folder.empty()) {
                 Faults faults;
@@ -192,6 +195,7 @@ nar_status nar_session_execute(nar_session* session, nar_str plan, nar_str folde
     return on_session(session, error, [&](session::Session& its) -> nar_status {
         nar_execution_handler read;
         if (!read_struct(handler, read)) return refuse_argument(error, "the handler's size is not set");
+        if (has_nul(folder)) return refuse_argument(error, "the folder holds a NUL character");
         std::string where = copy(folder);
         if (!where.empty() && where.front() != '/') where = its.engine().settings().root + "/" + where;
         session::ExecutionHandler on_ended;

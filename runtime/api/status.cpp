@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/barrier.hpp"
+#include "base/utf8.hpp"
 
 namespace narratoria::api {
 
@@ -16,15 +17,17 @@ nar_status fail(nar_error* error, nar_status status, std::string_view code,
     if (error == nullptr) return status;
     clear(error);
     error->status = status;
+    // A message may quote what the caller gave, which need not be text; the message is.
+    const std::string readable = utf8::repaired(message);
     auto storage = std::make_unique<std::string>();
-    storage->reserve(code.size() + message.size() + details.size());
+    storage->reserve(code.size() + readable.size() + details.size());
     *storage += code;
-    *storage += message;
+    *storage += readable;
     *storage += details;
     const char* at = storage->data();
     error->code = {at, code.size()};
-    error->message = {at + code.size(), message.size()};
-    error->details = {at + code.size() + message.size(), details.size()};
+    error->message = {at + code.size(), readable.size()};
+    error->details = {at + code.size() + readable.size(), details.size()};
     error->storage = storage.release();
     return status;
 }

@@ -16,7 +16,10 @@ constexpr const char* kKindNames[] = {
 };
 
 nar_str view(std::string_view text) { return {text.data(), text.size()}; }
-std::string_view view(nar_str text) { return {text.data, static_cast<size_t>(text.size)}; }
+std::string_view view(nar_str text) {
+    return text.data == nullptr ? std::string_view()
+                                : std::string_view(text.data, static_cast<size_t>(text.size));
+}
 
 }  // namespace
 
@@ -104,7 +107,7 @@ void append_record(std::string& out, const nar_event& event) {
     record.string("time", clock::to_iso8601(event.time_us));
     record.string("sessionId", view(event.session_id));
     auto text_or_null = [&](std::string_view key, nar_str text) {
-        if (text.size == 0) record.raw(key, "null");
+        if (view(text).empty()) record.raw(key, "null");
         else record.string(key, view(text));
     };
     text_or_null("planId", event.plan_id);
@@ -113,7 +116,8 @@ void append_record(std::string& out, const nar_event& event) {
     else record.number("attempt", event.attempt);
     const char* name = kind_name(event.kind);
     record.string("kind", name ? name : "unknown");
-    record.raw("event", view(event.body));
+    // What a host hands in need not come from a stream: it becomes a record all the same.
+    record.raw("event", view(event.body).empty() ? "{}" : view(event.body));
     record.end();
 }
 

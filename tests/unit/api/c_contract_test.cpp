@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: Apache-2.0
+// The conventions of narratoria/base.h, call by call: structs that are smaller or larger than ours,
+// NULL wherever it may stand, text that is no text, and the error that the caller owns.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/utf8.hpp"
+#include "conformance/folder.hpp"
+#include "conformance/json.hpp"
+#include "narratoria/narratoria.h"
+
+namespace {
+
+using narratoria::test::Folder;
+using narratoria::test::Json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string text(nar_str view) {
+    return view.size == 0 ? std::string() : std::string(view.data, static_cast<size_t>(view.size));
+}
+nar_str view(std::string_view text) { return {text.data(), text.size()}; }
+
+// An error for many calls.
+struct CallError {
+    CallError() = default;
+    ~CallError() { nar_error_clear(&error); }
+    CallError(const CallError&) = delete;
+    CallError& operator=(const CallError&) = delete;
+    operator nar_error*() { return &error; }
+    std::string message() const { return text(error.message); }
+    std::string code() const { return text(error.code); }
+    std::string details() const { return text(error.details); }
+    nar_error error = NAR_ERROR_INIT;
+};
+
+const nar_str kEmptyPlan = NAR_STR("{\"requestId\":\"r\",\"tools\":[]}");
+
+class CContract : public ::testing::Test {
+protected:
+    CContract() {
+        EXPECT_EQ(nar_engine_create(nullptr, &engine, error), NAR_OK) << error.message();
+        EXPECT_EQ(nar_session_create(engine, nullptr, &session, error), NAR_OK) << error.message();
+    }
+    ~CContract() override { EXPECT_EQ(nar_engine_destroy(engine, error), NAR_OK); }
+
+    CallError error;
+    nar_engine* engine = nullptr;
+    nar_session* session = nullptr;
+};
+
+// A struct in memory of exactly `size` bytes, with nothing readable promised behind it: what
+// sanitizers watch.
+template <typename Struct>
+class Sized {
+public:
+    Sized(const Struct& whole, uint32_t size) : bytes_(new char[size]) {
+        Struct copy = whole;
+        copy.size = size;
+        std::memset(bytes_.get(), 0xEE, size);
+        std::memcpy(bytes_.get(), &copy, std::min<size_t>(size, sizeof copy));
+    }
+    const Struct* get() const { return reinterpret_cast<const Struct*>(bytes_.get()); }
+
+private:
+    std::unique_ptr<char[]> bytes_;
+};
+
+// ---- names and versions
+
+TEST(CStatus, EveryStatusHasItsNameAndSentence) {
+#define EXPECT_STATUS(name, value, sentence)                 \
+    EXPECT_STREQ(nar_status_name(value), #name);             \
+    EXPECT_STREQ(nar_status_text(value), sentence);
+    NAR_STATUS_LIST(EXPECT_STATUS)
+#undef EXPECT_STATUS
+    EXPECT_STREQ(nar_status_name(1), "NAR_UNKNOWN");
+    EXPECT_STREQ(nar_status_name(NAR_STATUS_LAST_ - 1), "NAR_UNKNOWN");
+    EXPECT_STRNE(nar_status_text(12345), "");
+}
+
+TEST(CStatus, TheVersionIsThatOfTheHeaders) {
+    EXPECT_EQ(nar_abi_version(), NAR_ABI_VERSION);
+    EXPECT_THAT(nar_library_version(), ::testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+.*"));
+}
+
+TEST(CStatus, KindsHaveNamesAndOthersNone) {
+    for (uint32_t kind = 1; kind <= NAR_KIND_WARNING; ++kind) EXPECT_NE(nar_kind_name(kind), nullptr);
+    EXPECT_STREQ(nar_kind_name(NAR_KIND_TOOL_EVENT), "tool_event");
+    for (const uint32_t kind : {0u, NAR_KIND_WARNING + 1u, 64u, UINT32_MAX}) {
+        EXPECT_EQ(nar_kind_name(kind), nullptr) << kind;
+    }
+}
+
+// ---- NULL
+
+TEST(CNull, IsAllowedWhereThereIsNothingToDo) {
+    EXPECT_EQ(nar_engine_destroy(nullptr, nullptr), NAR_OK);
+    EXPECT_EQ(nar_session_destroy(nullptr, nullptr), NAR_OK);
+    nar_text_release(nullptr);
+    nar_result_release(nullptr);
+    EXPECT_EQ(nar_result_retain(nullptr), nullptr);
+    nar_error_clear(nullptr);
+    EXPECT_EQ(nar_text_view(nullptr).size, 0u);
+    EXPECT_EQ(nar_engine_is_busy(nullptr), 0u);
+    EXPECT_EQ(nar_engine_descriptor(nullptr), -1);
+    EXPECT_EQ(nar_engine_timeout(nullptr), -1);
+    EXPECT_EQ(nar_session_id(nullptr).size, 0u);
+    EXPECT_EQ(nar_result_success(nullptr), 0u);
+    EXPECT_EQ(nar_result_cancelled(nullptr), 0u);
+}
+
+TEST(CNull, IsAnInvalidArgumentElsewhereWithAndWithoutAnError) {
+    CallError error;
+    for (nar_error* each : {static_cast<nar_error*>(nullptr), static_cast<nar_error*>(error)}) {
+        nar_text* place = nullptr;
+        EXPECT_EQ(nar_engine_create(nullptr, nullptr, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_engine_run_once(nullptr, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_engine_run_for(nullptr, 0, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_engine_run_until_idle(nullptr, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_engine_adopt_thread(nullptr, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_engine_post(nullptr, [](void*) {}, nullptr, nullptr, each), NAR_INVALID_ARGUMENT);
+        nar_session* session = nullptr;
+        EXPECT_EQ(nar_session_create(nullptr, nullptr, &session, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_session_prompt(nullptr, NAR_STR("x"), nullptr, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_session_execute(nullptr, kEmptyPlan, {}, nullptr, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_session_cancel(nullptr), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_session_read_state(nullptr, {}, &place, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_session_patch_state(nullptr, NAR_STR("{}"), each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_session_read_history(nullptr, &place, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_session_read_assets(nullptr, &place, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_session_attach_sink(nullptr, nullptr, nullptr, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_session_detach_sink(nullptr, 1, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_narrator_reply(nullptr, 1, kEmptyPlan, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_narrator_fail(nullptr, 1, {}, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_result_write(nullptr, 0, nullptr, nullptr, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_result_write_to(nullptr, 0, 1, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_result_json(nullptr, 0, &place, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_event_to_json(nullptr, &place, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(place, nullptr);
+        EXPECT_EQ(session, nullptr);
+    }
+    EXPECT_FALSE(error.message().empty());
+}
+
+TEST_F(CContract, APlaceForTheAnswerIsNeeded) {
+    EXPECT_EQ(nar_session_read_state(session, {}, nullptr, error), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(nar_session_read_history(session, nullptr, error), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(nar_session_read_assets(session, nullptr, error), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(nar_session_create(engine, nullptr, nullptr, error), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(nar_engine_post(engine, nullptr, nullptr, nullptr, error), NAR_INVALID_ARGUMENT);
+    const nar_event event{};
+    EXPECT_EQ(nar_event_to_json(&event, nullptr, error), NAR_INVALID_ARGUMENT);
+}
+
+TEST(CNull, ACountWithoutAListIsRefused) {
+    CallError error;
+    nar_engine* engine = nullptr;
+    nar_engine_options options{};
+    options.size = sizeof options;
+    options.environment_count = 2;
+    EXPECT_EQ(nar_engine_create(&options, &engine, error), NAR_INVALID_ARGUMENT);
+    EXPECT_THAT(error.message(), HasSubstr("environment"));
+    options.environment_count = 0;
+    options.allow_path_count = 1;
+    EXPECT_EQ(nar_engine_create(&options, &engine, error), NAR_INVALID_ARGUMENT);
+    EXPECT_THAT(error.message(), HasSubstr("allow_paths"));
+    EXPECT_EQ(engine, nullptr);
+}
+
+TEST_F(CContract, ATextOfNullIsTheEmptyText) {
+    EXPECT_EQ(nar_session_patch_state(session, {nullptr, 0}, error), NAR_INVALID_DOCUMENT);
+    EXPECT_EQ(nar_session_execute(session, {nullptr, 7}, {nullptr, 7}, nullptr, error), NAR_INVALID_DOCUMENT);
+    nar_text* state = nullptr;
+    ASSERT_EQ(nar_session_read_state(session, {nullptr, 7}, &state, error), NAR_OK);
+    EXPECT_EQ(text(nar_text_view(state)), "{}");
+    nar_text_release(state);
+}
+
+// ---- sizes
+
+TEST(CSize, AnOlderHostsShorterOptionsAreDefaultsBehindTheirEnd) {
+    CallError error;
+    const nar_str bad[] = {NAR_STR("no equals sign")};
+    nar_engine_options options{};
+    options.jobs = 2;
+    options.environment = bad;
+    options.environment_count = 1;
+    // Up to `jobs`: the faulty environment lies behind the end and is not looked at.
+    const Sized<nar_engine_options> older(options, offsetof(nar_engine_options, root));
+    nar_engine* engine = nullptr;
+    ASSERT_EQ(nar_engine_create(older.get(), &engine, error), NAR_OK) << error.message();
+    EXPECT_EQ(nar_engine_destroy(engine, error), NAR_OK);
+    const Sized<nar_engine_options> whole(options, sizeof options);
+    EXPECT_EQ(nar_engine_create(whole.get(), &engine, error), NAR_INVALID_ARGUMENT);
+    EXPECT_THAT(error.message(), HasSubstr("no equals sign"));
+}
+
+TEST(CSize, ANewerHostsLongerOptionsAreTakenAsFarAsWeKnowThem) {
+    CallError error;
+    nar_engine_options options{};
+    options.jobs = 3;
+    nar_times times{};
+    times.try_ms = 10;
+    const Sized<nar_times> longer_times(times, sizeof times + 64);
+    options.times = longer_times.get();
+    const Sized<nar_engine_options> longer(options, sizeof options + 128);
+    nar_engine* engine = nullptr;
+    ASSERT_EQ(nar_engine_create(longer.get(), &engine, error), NAR_OK) << error.message();
+    EXPECT_EQ(nar_engine_destroy(engine, error), NAR_OK);
+}
+
+TEST_F(CContract, AStructWithoutASizeIsRefusedByName) {
+    nar_engine* other = nullptr;
+    nar_engine_options options{};
+    EXPECT_EQ(nar_engine_create(&options, &other, error), NAR_INVALID_ARGUMENT);
+    EXPECT_THAT(error.message(), HasSubstr("size"));
+    options.size = sizeof options;
+    nar_times times{};
+    options.times = &times;
+    EXPECT_EQ(nar_engine_create(&options, &other, error), NAR_INVALID_ARGUMENT);
+    EXPECT_THAT(error.message(), HasSubstr("times"));
+    nar_session* one = nullptr;
+    const nar_session_options session_options{};
+    EXPECT_EQ(nar_session_create(engine, &session_options, &one, error), NAR_INVALID_ARGUMENT);
+    const nar_turn_handler turn_handler{};
+    EXPECT_EQ(nar_session_prompt(session, NAR_STR("x"), &turn_handler, error), NAR_INVALID_ARGUMENT);
+    const nar_execution_handler handler{};
+    EXPECT_EQ(nar_session_execute(session, kEmptyPlan, {}, &handler, error), NAR_INVALID_ARGUMENT);
+    nar_event_sink sink{};
+    sink.event = [](void*, const nar_event*) {};
+    EXPECT_EQ(nar_session_attach_sink(session, &sink, nullptr, error), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(nar_session_attach_sink(session, nullptr, nullptr, error), NAR_INVALID_ARGUMENT);
+    sink.size = sizeof sink;
+    sink.event = nullptr;
+    EXPECT_EQ(nar_session_attach_sink(session, &sink, nullptr, error), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(other, nullptr);
+    EXPECT_EQ(one, nullptr);
+}
+
+TEST_F(CContract, ASinkThatEndsBeforeDetachedIsNeverToldOfIt) {
+    nar_event_sink sink{};
+    int seen = 0;
+    sink.user = &seen;
+    sink.event = [](void* user, const nar_event* event) {
+        EXPECT_EQ(event->size, sizeof(nar_event));
+        ++*static_cast<int*>(user);
+    };
+    sink.detached = [](void*) { FAIL() << "it lies behind the end"; };
+    const Sized<nar_event_sink> older(sink, offsetof(nar_event_sink, detached));
+    uint64_t id = 0;
+    ASSERT_EQ(nar_session_attach_sink(session, older.get(), &id, error), NAR_OK);
+    ASSERT_EQ(nar_session_execute(session, kEmptyPlan, {}, nullptr, error), NAR_OK);
+    ASSERT_EQ(nar_engine_run_until_idle(engine, error), NAR_OK);
+    EXPECT_EQ(seen, 2) << "the plan's start and end";
+    EXPECT_EQ(nar_session_detach_sink(session, id, error), NAR_OK);
+    EXPECT_EQ(nar_session_detach_sink(session, id, error), NAR_NOT_FOUND);
+}
+
+TEST(CSize, AnEventOfAnOlderLibraryIsWritten) {
+    CallError error;
+    nar_event event{};
+    event.kind = NAR_KIND_WARNING;
+    event.seq = 3;
+    event.session_id = NAR_STR("s");
+    event.plan_id = NAR_STR("p");
+    event.tool_id = NAR_STR("behind the end");
+    event.body = NAR_STR("{\"code\":\"X\"}");
+    nar_text* json = nullptr;
+    const Sized<nar_event> older(event, offsetof(nar_event, tool_id));
+    ASSERT_EQ(nar_event_to_json(older.get(), &json, error), NAR_OK);
+    const Json record(text(nar_text_view(json)));
+    nar_text_release(json);
+    EXPECT_EQ(record["seq"].integer(), 3);
+    EXPECT_EQ(record["planId"].string(), "p");
+    EXPECT_TRUE(record["toolId"].is_null());
+    EXPECT_EQ(record["event"], Json("{}")) << "still JSON";
+    const Sized<nar_event> longer(event, sizeof event + 32);
+    ASSERT_EQ(nar_event_to_json(longer.get(), &json, error), NAR_OK);
+    EXPECT_EQ(Json(text(nar_text_view(json)))["event"], Json(R"({"code":"X"})"));
+    nar_text_release(json);
+}
+
+TEST(CSize, AnEventWhoseTextsAreNullIsWritten) {
+    CallError error;
+    nar_event event{};
+    event.size = sizeof event;
+    event.session_id = {nullptr, 5};
+    event.body = {nullptr, 5};
+    nar_text* json = nullptr;
+    ASSERT_EQ(nar_event_to_json(&event, &json, error), NAR_OK);
+    EXPECT_EQ(Json(text(nar_text_view(json)))["kind"].string(), "unknown");
+    nar_text_release(json);
+}
+
+// ---- texts that are none
+
+TEST_F(CContract, WhatIsNoUtf8IsRefusedAndNamedInUtf8) {
+    const nar_str broken = NAR_STR("{\"a\":\"\xFF\"}");
+    const auto expect_readable = [&] {
+        EXPECT_TRUE(narratoria::utf8::is_valid(error.message())) << error.message();
+        EXPECT_TRUE(narratoria::utf8::is_valid(error.details()));
+        EXPECT_FALSE(error.message().empty());
+    };
+    EXPECT_EQ(nar_session_patch_state(session, broken, error), NAR_INVALID_DOCUMENT);
+    expect_readable();
+    EXPECT_EQ(nar_session_execute(session, broken, {}, nullptr, error), NAR_INVALID_DOCUMENT);
+    expect_readable();
+    nar_text* place = nullptr;
+    EXPECT_EQ(nar_session_read_state(session, NAR_STR("/\xFF"), &place, error), NAR_NOT_FOUND);
+    expect_readable();
+    EXPECT_EQ(nar_session_read_state(session, NAR_STR("\xFF"), &place, error), NAR_INVALID_ARGUMENT);
+    expect_readable();
+    nar_session* other = nullptr;
+    nar_session_options options{};
+    options.size = sizeof options;
+    options.id = NAR_STR("\xC0\x80");
+    EXPECT_EQ(nar_session_create(engine, &options, &other, error), NAR_INVALID_ARGUMENT);
+    expect_readable();
+    options.id = {};
+    options.state = broken;
+    EXPECT_EQ(nar_session_create(engine, &options, &other, error), NAR_INVALID_DOCUMENT);
+    expect_readable();
+    options.state = {};
+    options.story = NAR_STR("/no/such/\xFF");
+    EXPECT_EQ(nar_session_create(engine, &options, &other, error), NAR_INVALID_DOCUMENT);
+    expect_readable();
+    EXPECT_EQ(other, nullptr);
+
+    nar_engine* another = nullptr;
+    nar_engine_options engine_options{};
+    engine_options.size = sizeof engine_options;
+    engine_options.root = NAR_STR("/no/such/\xFF");
+    EXPECT_EQ(nar_engine_create(&engine_options, &another, error), NAR_IO);
+    expect_readable();
+    const nar_str environment[] = {NAR_STR("\xFF")};
+    engine_options.root = {};
+    engine_options.environment = environment;
+    engine_options.environment_count = 1;
+    EXPECT_EQ(nar_engine_create(&engine_options, &another, error), NAR_INVALID_ARGUMENT);
+    expect_readable();
+}
+
+TEST_F(CContract, APathWithANulIsNotCutOffThere) {
+    const Folder folder;
+    nar_engine* another = nullptr;
+    nar_engine_options options{};
+    options.size = sizeof options;
+    const std::string root = folder.path() + std::string("\0/elsewhere", 11);
+    options.root = view(root);
+    EXPECT_EQ(nar_engine_create(&options, &another, error), NAR_INVALID_ARGUMENT);
+    EXPECT_THAT(error.message(), HasSubstr("NUL"));
+    EXPECT_EQ(nar_session_execute(session, kEmptyPlan, view(root), nullptr, error), NAR_INVALID_ARGUMENT);
+    EXPECT_THAT(error.message(), HasSubstr("NUL"));
+    nar_session_options session_options{};
+    session_options.size = sizeof session_options;
+    session_options.story = view(root);
+    nar_session* other = nullptr;
+    EXPECT_EQ(nar_session_create(engine, &session_options, &other, error), NAR_INVALID_ARGUMENT);
+    EXPECT_THAT(error.message(), HasSubstr("NUL"));
+}
+
+TEST_F(CContract, StatesThatAreNoObjectsAreRefusedWithTheirPlace) {
+    for (const char* state : {"[]", "1", "null", "{\"a\":}", "{} {}"}) {
+        nar_session_options options{};
+        options.size = sizeof options;
+        options.state = view(state);
+        nar_session* other = nullptr;
+        EXPECT_EQ(nar_session_create(engine, &options, &other, error), NAR_INVALID_DOCUMENT) << state;
+        EXPECT_EQ(error.code(), "STATE");
+        EXPECT_EQ(Json(error.details())[0]["line"].integer(), 1);
+        EXPECT_EQ(other, nullptr);
+    }
+}
+
+TEST_F(CContract, PointersIntoTheStateAreReadOrRefused) {
+    ASSERT_EQ(nar_session_patch_state(session, NAR_STR("{\"a\":{\"b/c\":[1,{\"d\":null}],\"~\":\"x\"}}"), error), NAR_OK);
+    const auto read = [&](std::string_view pointer) {
+        nar_text* place = nullptr;
+        const nar_status status = nar_session_read_state(session, view(pointer), &place, error);
+        std::string out = status == NAR_OK ? text(nar_text_view(place)) : nar_status_name(status);
+        nar_text_release(place);
+        return out;
+    };
+    EXPECT_EQ(read("/a/~0"), "\"x\"");
+    EXPECT_EQ(read("/a/b~1c/0"), "1");
+    EXPECT_EQ(read("/a/b~1c/1/d"), "null");
+    EXPECT_EQ(read("/a/b~1c/2"), "NAR_NOT_FOUND");
+    EXPECT_EQ(read("/a/b~1c/00"), "NAR_NOT_FOUND");
+    EXPECT_EQ(read("/"), "NAR_NOT_FOUND");
+    EXPECT_EQ(read("a"), "NAR_INVALID_ARGUMENT");
+    EXPECT_EQ(read("/~2"), "NAR_INVALID_ARGUMENT");
+    EXPECT_EQ(read("/a~"), "NAR_INVALID_ARGUMENT");
+}
+
+// ---- the error
+
+TEST_F(CContract, AnErrorIsReplacedByEachFailureAndEmptiedByEachSuccess) {
+    EXPECT_EQ(nar_session_patch_state(session, NAR_STR("[]"), error), NAR_INVALID_DOCUMENT);
+    EXPECT_EQ(error.error.status, NAR_INVALID_DOCUMENT);
+    EXPECT_EQ(error.code(), "PATCH");
+    EXPECT_THAT(error.details(), HasSubstr("patch-object"));
+    EXPECT_EQ(nar_session_detach_sink(session, 77, error), NAR_NOT_FOUND);
+    EXPECT_EQ(error.error.status, NAR_NOT_FOUND);
+    EXPECT_EQ(error.code(), "SINK");
+    EXPECT_EQ(error.details(), "");
+    EXPECT_EQ(nar_session_patch_state(session, NAR_STR("{}"), error), NAR_OK);
+    EXPECT_EQ(error.error.status, NAR_OK);
+    EXPECT_EQ(error.message(), "");
+    EXPECT_EQ(error.error.storage, nullptr);
+    nar_error_clear(error);
+    nar_error_clear(error);
+}
+
+TEST_F(CContract, ErrnoIsLeftAlone) {
+    errno = 4711;
+    nar_session_options options{};
+    options.size = sizeof options;
+    options.story = NAR_STR("/no/such/story");
+    nar_session* other = nullptr;
+    EXPECT_EQ(nar_session_create(engine, &options, &other, nullptr), NAR_INVALID_DOCUMENT);
+    EXPECT_EQ(errno, 4711);
+    ASSERT_EQ(nar_session_execute(session, NAR_STR("{\"requestId\":\"r\",\"tools\":[{\"toolId\":\"a\","
+                                                   "\"toolPath\":\"/no/such/tool\"}]}"), {}, nullptr, nullptr), NAR_OK);
+    ASSERT_EQ(nar_session_cancel(session), NAR_OK);
+    ASSERT_EQ(nar_engine_run_until_idle(engine, nullptr), NAR_OK);
+    EXPECT_EQ(errno, 4711);
+}
+
+TEST(CErrors, OneThatIsAllZeroesServesAsWell) {
+    nar_error error{};
+    EXPECT_EQ(nar_engine_create(nullptr, nullptr, &error), NAR_INVALID_ARGUMENT);
+    EXPECT_NE(error.message.size, 0u);
+    nar_error_clear(&error);
+    EXPECT_EQ(error.message.size, 0u);
+}
+
+// ---- limits of what is asked for
+
+TEST(COptions, JobsHaveALimit) {
+    CallError error;
+    nar_engine_options options{};
+    options.size = sizeof options;
+    options.jobs = 4097;
+    nar_engine* engine = nullptr;
+    EXPECT_EQ(nar_engine_create(&options, &engine, error), NAR_INVALID_ARGUMENT);
+    EXPECT_THAT(error.message(), HasSubstr("4096"));
+}
+
+TEST(COptions, HistoryMayBeUnlimited) {
+    CallError error;
+    nar_limits limits{};
+    limits.size = sizeof limits;
+    limits.history_patches = NAR_NONE;
+    nar_engine_options options{};
+    options.size = sizeof options;
+    options.limits = &limits;
+    nar_engine* engine = nullptr;
+    ASSERT_EQ(nar_engine_create(&options, &engine, error), NAR_OK);
+    nar_session* session = nullptr;
+    ASSERT_EQ(nar_session_create(engine, nullptr, &session, error), NAR_OK);
+    for (int i = 0; i < 12000; ++i) {
+        ASSERT_EQ(nar_session_patch_state(session, NAR_STR("{\"a\":1}"), error), NAR_OK);
+    }
+    nar_text* history = nullptr;
+    ASSERT_EQ(nar_session_read_history(session, &history, error), NAR_OK);
+    const Json read(text(nar_text_view(history)));
+    nar_text_release(history);
+    EXPECT_EQ(read["dropped"].integer(), 0);
+    EXPECT_EQ(read["patches"].size(), 12000u);
+    EXPECT_EQ(nar_engine_destroy(engine, error), NAR_OK);
+}
+
+TEST_F(CContract, AWriterThatRefusesIsWhatWritingAnswers) {
+    nar_execution_handler handler{};
+    handler.size = sizeof handler;
+    nar_result* kept = nullptr;
+    handler.user = &kept;
+    handler.ended = [](void* user, nar_result* result) {
+        *static_cast<nar_result**>(user) = nar_result_retain(result);
+    };
+    ASSERT_EQ(nar_session_execute(session, kEmptyPlan, {}, &handler, error), NAR_OK);
+    ASSERT_EQ(nar_engine_run_until_idle(engine, error), NAR_OK);
+    ASSERT_NE(kept, nullptr);
+    const nar_write_fn refuse = [](void*, nar_str) -> nar_status { return NAR_BUSY; };
+    EXPECT_EQ(nar_result_write(kept, 0, refuse, nullptr, error), NAR_BUSY);
+    EXPECT_EQ(nar_result_write(kept, 0, nullptr, nullptr, error), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(nar_result_write_to(kept, 0, -1, error), NAR_IO);
+    EXPECT_THAT(error.message(), HasSubstr("Bad file descriptor"));
+    nar_result_release(kept);
+}
+
+TEST_F(CContract, APromptNeedsANarrator) {
+    EXPECT_EQ(nar_session_prompt(session, NAR_STR("go"), nullptr, error), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(error.code(), "NO_NARRATOR");
+    EXPECT_THAT(error.message(), HasSubstr("story"));
+}
+
+TEST_F(CContract, ANarratorNeedsGenerate) {
+    nar_narrator narrator{};
+    narrator.size = sizeof narrator;
+    nar_session_options options{};
+    options.size = sizeof options;
+    options.narrator = &narrator;
+    nar_session* other = nullptr;
+    EXPECT_EQ(nar_session_create(engine, &options, &other, error), NAR_INVALID_ARGUMENT);
+    EXPECT_THAT(error.message(), HasSubstr("generate"));
+}
+
+}  // namespace
