@@ -61,7 +61,13 @@ void Loop::run_once() {
 
 void Loop::run_for(uint64_t microseconds) {
     deadline_ns_ = microseconds == 0 ? 0 : uv_hrtime() + microseconds * 1000;
-    run_postponed();
+    if (has_budget()) {
+        // Either may have enough to do for all of the budget, so they take turns at being first.
+        reading_is_first_ = !reading_is_first_;
+        if (reading_is_first_) run_postponed();
+        run_deferred();
+        run_postponed();
+    }
     uint64_t before;
     do {
         before = handled_;

@@ -78,6 +78,7 @@ private:
     // Those that were readable when the budget was used up: first in the next call, so that each
     // has its turn however small the budget is.
     std::deque<Watch*> postponed_;
+    bool reading_is_first_ = false;
     std::unique_ptr<char[]> buffer_;
     std::exception_ptr thrown_;
     uint64_t deadline_ns_ = 0;

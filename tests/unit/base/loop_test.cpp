@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 
 #include "base/descriptor.hpp"
@@ -75,6 +76,28 @@ TEST_F(LoopBudget, LeavesNoTurnToAWatchThatHasStopped) {
                                     [](const auto& watch) { return watch != nullptr; });
     EXPECT_EQ(left, 1);
     loop_.run_for(500);
+}
+
+TEST_F(LoopBudget, IsSharedByReadingAndByWhatWasDeferred) {
+    Watch watch(loop_);
+    int read = 0, deferred = 0;
+    watch.start(pipes_[0].read.get(), [&read] {
+        ++read;
+        work_for(600);
+    });
+    std::function<void()> task = [&] {
+        if (!loop_.time_is_up()) {
+            ++deferred;
+            work_for(600);
+        }
+        loop_.defer(task);
+    };
+    loop_.defer(task);
+    for (int call = 0; call < 40; ++call) loop_.run_for(500);
+    EXPECT_GE(read, 15);
+    EXPECT_GE(deferred, 15);
+    watch.stop();
+    task = [] {};
 }
 
 TEST_F(LoopBudget, OfNoneIsOneRoundForAll) {
