@@ -15,6 +15,14 @@ int keep_clear_of_standard_streams(Descriptor& descriptor) {
     return 0;
 }
 
+StandardStreamsTaken::StandardStreamsTaken() {
+    for (Descriptor& each : taken_) {
+        each = Descriptor(::open("/dev/null", O_RDWR | O_CLOEXEC));
+        if (each.get() > 2) each.close();
+        if (!each) break;
+    }
+}
+
 int make_pipe(Pipe& pipe) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return errno;

@@ -14,6 +14,7 @@ namespace {
 Descriptor unlinked_file() {
     const char* folder = std::getenv("TMPDIR");
     if (folder == nullptr || *folder == '\0') folder = "/tmp";
+    const StandardStreamsTaken taken;
     Descriptor file(::open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (file) return file;
     // File systems without O_TMPFILE.
