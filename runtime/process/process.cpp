@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -78,6 +79,11 @@ bool fill_pipe(Pipe& pipe, std::string_view input) {
     // We hold the reading end ourselves, so this never raises SIGPIPE.
     return ::write(pipe.write.get(), input.data(), input.size()) ==
            static_cast<ssize_t>(input.size());
+}
+
+size_t bytes_in(const Descriptor& pipe) {
+    int count = 0;
+    return pipe && ::ioctl(pipe.get(), FIONREAD, &count) == 0 ? static_cast<size_t>(count) : 0;
 }
 
 // A file in memory that holds the input; empty with errno set on failure.
@@ -210,12 +216,16 @@ void Process::read_output() {
     do {
         if (!output_) break;
         char* buffer = pool_.loop().buffer();
-        const ssize_t got = ::read(output_.get(), buffer, pool_.loop().buffer_size());
+        size_t wanted = pool_.loop().buffer_size();
+        if (ended_) wanted = std::min(wanted, output_left_);
+        if (wanted == 0) break;
+        const ssize_t got = ::read(output_.get(), buffer, wanted);
         if (got < 0) {
             if (errno == EINTR) continue;
             if (errno == EAGAIN && !ended_) return;
             break;
         }
+        if (ended_) output_left_ -= static_cast<size_t>(got);
         if (got == 0) {
             stop_reading();
             break;
@@ -262,10 +272,12 @@ void Process::on_ended(Exit exit) {
     ended_ = true;
     supervisor_ = nullptr;
     exit_ = std::move(exit);
+    // All descendants that could write are gone, so what is in the pipes now is all there will be.
+    output_left_ = bytes_in(output_);
+    diagnostics_left_ = bytes_in(diagnostics_);
     finish_when_drained();
 }
 
-// All who could write are gone, so what is in the pipes now is all there will be.
 void Process::finish_when_drained() {
     if (output_) {
         read_output();
@@ -276,20 +288,20 @@ void Process::finish_when_drained() {
 
 void Process::finish() {
     bool destroyed = false;
-    while (diagnostics_) {
+    while (diagnostics_ && diagnostics_left_ > 0) {
         char* buffer = pool_.loop().buffer();
-        const ssize_t got = ::read(diagnostics_.get(), buffer, pool_.loop().buffer_size());
+        const ssize_t got = ::read(diagnostics_.get(), buffer,
+                                   std::min(pool_.loop().buffer_size(), diagnostics_left_));
         if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) {
-            diagnostics_watch_.stop();
-            diagnostics_.close();
-            break;
-        }
+        if (got <= 0) break;
+        diagnostics_left_ -= static_cast<size_t>(got);
         destroyed_ = &destroyed;
         listener_->on_diagnostics({buffer, static_cast<size_t>(got)});
         if (destroyed) return;
         destroyed_ = nullptr;
     }
+    diagnostics_watch_.stop();
+    diagnostics_.close();
     listener_->on_exit(exit_);
     // `this` may be gone.
 }

@@ -91,6 +91,9 @@ private:
     std::string folder_;
     Exit exit_;
     bool ended_ = false;
+    // Since then: what the pipes still hold of it. A stranger who was given them may write more.
+    size_t output_left_ = 0;
+    size_t diagnostics_left_ = 0;
     bool large_pipe_ = false;
     bool terminating_ = false;
     bool* destroyed_ = nullptr;  // set while calling the listener

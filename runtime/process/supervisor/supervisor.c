@@ -148,7 +148,8 @@ static int signal_descendants(int signal_number) {
         line[got] = '\0';
         // pid (name) state parent …: the name may hold anything, also parentheses.
         const char *behind_name = strrchr(line, ')');
-        if (behind_name == NULL || behind_name[1] == '\0' || behind_name[2] == 'Z') continue;
+        if (behind_name == NULL || behind_name[1] == '\0') continue;
+        // Also a zombie is signalled: one whose other threads live on is not dead.
         processes[count].pid = (pid_t)pid;
         processes[count].parent = (pid_t)strtol(behind_name + 4, NULL, 10);
         processes[count].ours = 0;
@@ -362,7 +363,10 @@ static void pump_input(void) {
 static void become_quiet(void) {
     // No terminal, no descriptor and no signal of the host reaches the tools through us.
     setsid();
-    for (int i = 1; i < NSIG; ++i) signal(i, SIG_DFL);
+    // By the system call: the C library keeps the two signals before SIGRTMIN to itself, and a host
+    // may have been started with them ignored.
+    const uint64_t by_default[4] = {0};
+    for (int i = 1; i < NSIG; ++i) syscall(SYS_rt_sigaction, i, by_default, NULL, sizeof(uint64_t));
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
