@@ -64,6 +64,7 @@ public:
     }
 
     void terminate() override {
+        told_to_end_ = true;
         process->terminate(settings_.grace_ms);
     }
 
@@ -89,7 +90,10 @@ public:
             const bool fine = framer_.finish(
                 [&](const event::Line& line) { return take(line, destroyed); });
             if (destroyed) return;
-            if (!fine) note_protocol_error();
+            if (!fine) {
+                note_protocol_error();
+                broken_at_the_end_ = true;
+            }
         }
         destroyed_ = nullptr;
         listener_.on_ended(judge(exit));
@@ -121,9 +125,7 @@ private:
             if (const json::Value result = event.field(event::Field::Result)) {
                 result_ = result.raw();
             }
-            if (settings_.grace_ms > 0) {
-                linger_.start(settings_.grace_ms, [this] { on_linger(); });
-            }
+            linger_.start(linger_ms(), [this] { on_linger(); });
         } else if (event.type == event::Type::Error) {
             last_error_ = std::string(event.text(event::Field::ErrorCode)) + ": " +
                           std::string(event.text(event::Field::ErrorMessage));
@@ -133,6 +135,9 @@ private:
         if (line.text.size() > kLargeLine) decoder_.shrink();
         return true;
     }
+
+    // Ending without grace is no reason not to let it come to its end by itself.
+    uint32_t linger_ms() const { return settings_.grace_ms > 0 ? settings_.grace_ms : 2000; }
 
     void on_linger() {
         lingered_ = true;
@@ -184,11 +189,18 @@ private:
         if (signaled) outcome.signal = WTERMSIG(exit.wait_status);
         else if (!exit.supervisor_lost) outcome.exit_status = WEXITSTATUS(exit.wait_status);
 
-        if (broken_) return fail("PROTOCOL_ERROR", describe_protocol_error());
+        // What stood half written when it died says less than how it died.
+        const bool cut_short = broken_at_the_end_ &&
+                               (exit.supervisor_lost || signaled || outcome.exit_status > 0);
+        if (broken_ && !cut_short) return fail("PROTOCOL_ERROR", describe_protocol_error());
         if (exit.supervisor_lost) {
             return fail("SUPERVISOR_LOST", "the process that watched over the tool was killed");
         }
-        if (signaled && outcome.signal == SIGXCPU) {
+        // SIGXCPU names the limit; who ignores it is killed a second later.
+        const bool killed_for_cpu =
+            outcome.signal == SIGKILL && !told_to_end_ &&
+            settings_.limits.cpu_seconds <= (exit.user_us + exit.system_us) / 1000000;
+        if (signaled && (outcome.signal == SIGXCPU || killed_for_cpu)) {
             return fail("CPU_LIMIT", "the tool used up its processor time (cpu_seconds) and was ended");
         }
         if (signaled && outcome.signal == SIGXFSZ) {
@@ -210,7 +222,7 @@ private:
         if (!done_) return fail("MISSING_DONE", "the tool exited without a done event");
         if (our_death) {
             outcome.warning_code = "LINGERED";
-            outcome.warning = "the tool went on for " + std::to_string(settings_.grace_ms) +
+            outcome.warning = "the tool went on for " + std::to_string(linger_ms()) +
                               " ms after its done event and was ended";
         }
         if (!done_ok_) {
@@ -233,6 +245,8 @@ private:
     bool done_ = false;
     bool done_ok_ = false;
     bool broken_ = false;
+    bool broken_at_the_end_ = false;  // in a last line that has no end
+    bool told_to_end_ = false;
     bool lingered_ = false;
     std::string summary_;
     std::string result_;
