@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tools start and leave behind: gone when the invocation ends, whatever it is.
+
+#include <csignal>
+
+#include "hostile/foreign_writer.hpp"
+#include "hostile/host.hpp"
+#include "hostile/witness.hpp"
+
+namespace narratoria::hostile {
+namespace {
+
+class Descendants : public HostileTest {
+protected:
+    // The tool and the one it leaves behind, by role.
+    std::map<std::string, Witness> accept(const Witnesses& witnesses, size_t count) {
+        std::map<std::string, Witness> found;
+        for (size_t i = 0; i < count; ++i) {
+            Witness witness = witnesses.accept(host.get());
+            found[witness.role] = std::move(witness);
+        }
+        return found;
+    }
+};
+
+class LeftBehind : public Descendants, public testing::WithParamInterface<bool> {};
+
+// The child holds the tool's stdout open; the wait is for the exit, not for the pipe.
+TEST_P(LeftBehind, AChildThatKeepsStdoutIsGoneWithTheTool) {
+    make_host();
+    const Witnesses witnesses;
+    const Clock::time_point start = Clock::now();
+    host->begin(plan_json(
+        {tool_json("tool", tool_path("leaves_child"),
+                   witnesses.input(GetParam() ? R"(,"stubborn":true)" : R"(,"stubborn":false)"))}));
+    const auto both = accept(witnesses, 2);
+    const Json result = host->finish()["/toolResults/0"];
+    EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
+    EXPECT_EQ(result["/events"].size(), 2u);
+    EXPECT_TRUE(both.at("child").is_gone_already());
+    EXPECT_TRUE(both.at("tool").is_gone_already());
+    EXPECT_LT(milliseconds_since(start), 10000);
+    expect_only_supervisors();
+}
+
+TEST_P(LeftBehind, ADaemonIsGoneWithTheTool) {
+    make_host();
+    const Witnesses witnesses;
+    host->begin(plan_json(
+        {tool_json("tool", tool_path("daemonizes"),
+                   witnesses.input(GetParam() ? R"(,"stubborn":true)"
+                                              : R"(,"stubborn":false,"detached":false)"))}));
+    const auto both = accept(witnesses, 2);
+    const Json result = host->finish()["/toolResults/0"];
+    EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
+    EXPECT_TRUE(both.at("daemon").is_gone_already());
+    expect_only_supervisors();
+}
+INSTANTIATE_TEST_SUITE_P(IgnoringSigterm, LeftBehind, testing::Bool());
+
+// While the tool lives so do they; a time-out, a cancel and the end of the session take them all.
+TEST_F(Descendants, AreEndedByATimeout) {
+    EngineOptions options;
+    options.times = times(NAR_NONE, 200);
+    make_host(std::move(options));
+    const Witnesses witnesses;
+    host->begin(plan_json(
+        {tool_json("tool", tool_path("daemonizes"), witnesses.input(R"(,"stay":true,"done":false)"),
+                   R"(,"timeoutMs":500)")}));
+    const auto both = accept(witnesses, 2);
+    const Json result = host->finish()["/toolResults/0"];
+    EXPECT_EQ(result["/state"].text(), "timeout");
+    EXPECT_TRUE(both.at("daemon").is_gone_already());
+    EXPECT_TRUE(both.at("tool").is_gone_already());
+    expect_only_supervisors();
+}
+
+TEST_F(Descendants, AreEndedByACancel) {
+    EngineOptions options;
+    options.times = times(NAR_NONE, 200);
+    make_host(std::move(options));
+    const Witnesses witnesses;
+    host->begin(
+        plan_json({tool_json("tool", tool_path("leaves_child"),
+                             witnesses.input(R"(,"stay":true,"done":false,"stubborn":true)"))}));
+    const auto both = accept(witnesses, 2);
+    EXPECT_TRUE(both.at("child").does('w', host.get()));
+    ASSERT_TRUE(host->until([&] { return host->heard("child was told to write"); }));
+    host->session.cancel();
+    host->finish();
+    EXPECT_TRUE(both.at("child").is_gone_already());
+    EXPECT_TRUE(both.at("tool").is_gone_already());
+    expect_only_supervisors();
+}
+
+TEST_F(Descendants, AreEndedByTheEndOfTheEngineAtOnce) {
+    make_host();
+    const Witnesses witnesses;
+    host->begin(
+        plan_json({tool_json("one", tool_path("daemonizes"), witnesses.input(R"(,"stay":true)")),
+                   tool_json("two", tool_path("leaves_child"),
+                             witnesses.input(R"(,"stay":true,"stubborn":true)"))},
+                  true));
+    std::vector<Witness> all;
+    for (int i = 0; i < 4; ++i) all.push_back(witnesses.accept(host.get()));
+    const Clock::time_point start = Clock::now();
+    host.reset();
+    EXPECT_LT(milliseconds_since(start), 5000);
+    for (const Witness& witness : all) EXPECT_TRUE(witness.is_gone_already()) << witness.role;
+    expect_no_children();
+}
+
+TEST_F(Descendants, TwoHundredChildren) {
+    make_host();
+    const Witnesses witnesses;
+    host->begin(plan_json({tool_json("tool", tool_path("many_children"), witnesses.input())}));
+    std::vector<Witness> all;
+    for (int i = 0; i < 201; ++i) all.push_back(witnesses.accept(host.get()));
+    const Json result = host->finish()["/toolResults/0"];
+    EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
+    EXPECT_EQ(result["/events/0/fields/started"].number(), 200);
+    for (const Witness& witness : all) EXPECT_TRUE(witness.is_gone_already()) << witness.pid;
+    expect_only_supervisors();
+}
+
+TEST_F(Descendants, TwoHundredChildrenOfAToolThatIsEnded) {
+    EngineOptions options;
+    options.times = times(NAR_NONE, 200);
+    make_host(std::move(options));
+    const Witnesses witnesses;
+    host->begin(plan_json(
+        {tool_json("tool", tool_path("many_children"), witnesses.input(R"(,"stay":true)"))}));
+    std::vector<Witness> all;
+    for (int i = 0; i < 201; ++i) all.push_back(witnesses.accept(host.get()));
+    host->session.cancel();
+    host->finish();
+    for (const Witness& witness : all) EXPECT_TRUE(witness.is_gone_already()) << witness.pid;
+    expect_only_supervisors();
+}
+
+// A process whose first thread has ended looks like a zombie, and yet lives.
+TEST_F(Descendants, WhoseFirstThreadHasEnded) {
+    make_host();
+    const Witnesses witnesses;
+    host->begin(
+        plan_json({tool_json("tool", tool_path("hides_behind_thread"), witnesses.input())}));
+    const auto both = accept(witnesses, 2);
+    const Clock::time_point start = Clock::now();
+    const Json result = host->finish()["/toolResults/0"];
+    EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
+    EXPECT_LT(milliseconds_since(start), 4000);
+    EXPECT_TRUE(both.at("hidden").is_gone_already());
+    expect_only_supervisors();
+}
+
+// Somebody who is no descendant got hold of the tool's stdout and writes to it for ever.
+TEST_F(Descendants, StdoutInForeignHandsIsNotWaitedFor) {
+    make_host();
+    const Witnesses witnesses;
+    host->begin(plan_json({tool_json("tool", tool_path("gives_stdout_away"), witnesses.input())}));
+    const Witness witness = witnesses.accept(host.get());
+    const std::vector<int> given = take_descriptors(witness, host.get());
+    ASSERT_EQ(given.size(), 2u);
+    const ForeignWriter out(given[0]), diagnostics(given[1]);
+    ASSERT_TRUE(witness.tell('d'));
+    const Json result = host->finish()["/toolResults/0"];
+    EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
+    EXPECT_TRUE(witness.is_gone_already());
+}
+
+}  // namespace
+}  // namespace narratoria::hostile

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// How tools end, and how they refuse to (spec 000 §4.6, §7).
+
+#include <csignal>
+
+#include "hostile/host.hpp"
+#include "hostile/witness.hpp"
+
+namespace narratoria::hostile {
+namespace {
+
+class Endings : public HostileTest {
+protected:
+    Host& make_host_with(uint32_t try_ms, uint32_t grace_ms) {
+        EngineOptions options;
+        options.times = times(try_ms, grace_ms);
+        return make_host(std::move(options));
+    }
+    std::vector<std::string> types(const Json& result) {
+        std::vector<std::string> found;
+        for (size_t i = 0; i < result["/events"].size(); ++i) {
+            found.push_back(result["/events/" + std::to_string(i) + "/type"].text());
+        }
+        return found;
+    }
+    std::vector<std::string> warnings() {
+        std::vector<std::string> found;
+        for (const Json& warning : host->told(Kind::kWarning)) {
+            found.push_back(warning["/code"].text());
+        }
+        return found;
+    }
+};
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// covers: 000-4.6-stop-accepting, 000-4.6-nothing-after-done
+// covers: 000-4.6-exactly-one-done, 004-done-exactly-one
+TEST_F(Endings, EventsAfterDoneAreDrainedAndCounted) {
+    for (const char* ok : {"true", "false"}) {
+        make_host();
+        const Json result =
+            host->run_tool(tool_path("after_done"), std::string(R"({"ok":)") + ok + "}");
+        EXPECT_EQ(result["/state"].text(), *ok == 't' ? "completed" : "failed");
+        EXPECT_THAT(types(result), ElementsAre("state_patch", "done"));
+        EXPECT_EQ(result["/attempts/0/linesAfterDone"].number(), 6);
+        EXPECT_EQ(host->state().dump(), R"({"before_done":true})");
+        EXPECT_THAT(warnings(), ElementsAre("AFTER_DONE"));
+        EXPECT_EQ(host->told(Kind::kWarning)[0]["/message"].text(),
+                  "6 lines came after the done event and were not accepted");
+    }
+}
+
+TEST_F(Endings, EventsLongAfterDoneAreNotAcceptedEither) {
+    make_host();
+    const Witnesses witnesses;
+    host->begin(plan_json(
+        {tool_json("tool", tool_path("after_done"), witnesses.input(R"(,"split":true)"))}));
+    const Witness witness = witnesses.accept(host.get());
+    ASSERT_TRUE(host->until(
+        [&] { return !host->records.empty() && host->records.back().type == Type::kDone; }));
+    EXPECT_TRUE(witness.does('.', host.get()));
+    const Json result = host->finish()["/toolResults/0"];
+    EXPECT_EQ(result["/state"].text(), "completed");
+    EXPECT_EQ(result["/attempts/0/linesAfterDone"].number(), 6);
+}
+
+TEST_F(Endings, WhoLingersAfterDoneIsEndedAfterTheGrace) {
+    make_host_with(30000, 300);
+    const Witnesses witnesses;
+    const Clock::time_point start = Clock::now();
+    host->begin(plan_json({tool_json("tool", tool_path("lingers_after_done"), witnesses.input())}));
+    const Witness witness = witnesses.accept(host.get());
+    EXPECT_TRUE(witness.lives(host.get()));
+    const Json result = host->finish()["/toolResults/0"];
+    EXPECT_TRUE(witness.is_gone_already());
+    EXPECT_GE(milliseconds_since(start), 300);
+    // Its done stands: a death by our signal is no exit status.
+    EXPECT_EQ(result["/state"].text(), "completed");
+    EXPECT_TRUE(result["/ok"].boolean());
+    EXPECT_EQ(result["/attempts/0/signal"].number(), SIGTERM);
+    EXPECT_THAT(warnings(), ElementsAre("LINGERED"));
+    EXPECT_EQ(host->told(Kind::kWarning)[0]["/message"].text(),
+              "the tool went on for 300 ms after its done event and was ended");
+}
+
+TEST_F(Endings, WhoLingersAndIgnoresSigtermIsKilledAfterTheGrace) {
+    make_host_with(30000, 200);
+    const Json result =
+        host->run_tool(tool_path("lingers_after_done"), R"({"stubborn":true,"ok":false})");
+    EXPECT_EQ(result["/state"].text(), "failed");
+    EXPECT_EQ(result["/errorCode"].text(), "TOOL_FAILED");
+    EXPECT_EQ(result["/attempts/0/signal"].number(), SIGKILL);
+    EXPECT_THAT(warnings(), ElementsAre("LINGERED"));
+}
+
+// The time of a try ends with done: what comes then is lingering, not a time-out.
+TEST_F(Endings, LingeringIsNoTimeout) {
+    make_host_with(1000, 1500);
+    const Json result = host->run_tool(tool_path("lingers_after_done"));
+    EXPECT_EQ(result["/state"].text(), "completed") << result.dump();
+}
+
+TEST_F(Endings, WhoClosesStdoutIsWaitedFor) {
+    make_host();
+    const Witnesses witnesses;
+    host->begin(plan_json(
+        {tool_json("tool", tool_path("closes_stdout"), witnesses.input(R"(,"status":4)"))}));
+    const Witness witness = witnesses.accept(host.get());
+    ASSERT_TRUE(host->until([&] { return host->has(Kind::kToolEvent, "tool"); }));
+    // It lives on with a closed pipe and is not taken for ended.
+    host->until([] { return false; }, -1, milliseconds(100));
+    EXPECT_FALSE(host->result);
+    EXPECT_FALSE(witness.is_gone_already());
+    EXPECT_TRUE(witness.does('.', host.get()));
+    const Json result = host->finish()["/toolResults/0"];
+    EXPECT_EQ(result["/errorCode"].text(), "EXIT_STATUS");
+    EXPECT_EQ(result["/error"].text(), "the tool exited with status 4 after its done event");
+    EXPECT_EQ(result["/attempts/0/exitStatus"].number(), 4);
+    EXPECT_THAT(types(result), ElementsAre("log", "done"));
+}
+
+// covers: 000-4.6-missing-done
+TEST_F(Endings, WithoutDoneAndWithStatusZero) {
+    make_host();
+    const Json result = host->run_tool(tool_path("exits_without_done"));
+    EXPECT_EQ(result["/state"].text(), "failed");
+    EXPECT_EQ(result["/errorCode"].text(), "MISSING_DONE");
+    EXPECT_EQ(result["/error"].text(), "the tool exited without a done event");
+    EXPECT_THAT(types(result), ElementsAre("log", "state_patch"));
+    EXPECT_EQ(result["/output"].dump(), R"({"half":"done"})");
+    EXPECT_EQ(host->state().dump(), R"({"half":"done"})");
+}
+
+TEST_F(Endings, WithoutDoneAndWithAnotherStatus) {
+    make_host();
+    const Json result =
+        host->run_tool(tool_path("exits_without_done"), R"({"silent":true,"status":7})");
+    EXPECT_EQ(result["/errorCode"].text(), "EXIT_STATUS");
+    EXPECT_EQ(result["/error"].text(), "the tool exited with status 7 and without a done event");
+    EXPECT_THAT(types(result), IsEmpty());
+}
+
+// covers: 004-completion
+TEST_F(Endings, WithAStatusAfterDone) {
+    make_host();
+    const Json result = host->run_tool(tool_path("exits_after_done"));
+    EXPECT_EQ(result["/state"].text(), "failed");
+    EXPECT_EQ(result["/errorCode"].text(), "EXIT_STATUS");
+    EXPECT_EQ(result["/error"].text(), "the tool exited with status 3 after its done event");
+    EXPECT_EQ(result["/attempts/0/exitStatus"].number(), 3);
+    EXPECT_THAT(types(result), ElementsAre("state_patch", "done"));
+    EXPECT_EQ(host->state().dump(), R"({"came":"before"})");
+}
+
+struct Death {
+    int signal;
+    const char* name;
+};
+
+TEST_F(Endings, BySignalInTheMiddleOfALine) {
+    make_host();
+    for (const Death death :
+         {Death{SIGSEGV, "signal 11 (SIGSEGV)"}, Death{SIGKILL, "signal 9 (SIGKILL)"},
+          Death{SIGTERM, "signal 15 (SIGTERM)"}, Death{SIGABRT, "signal 6 (SIGABRT)"},
+          Death{SIGPIPE, "signal 13 (SIGPIPE)"}}) {
+        const Json result = host->run_tool(tool_path("dies_mid_line"),
+                                           R"({"signal":)" + std::to_string(death.signal) + "}");
+        EXPECT_EQ(result["/state"].text(), "failed");
+        EXPECT_EQ(result["/errorCode"].text(), "SIGNALED") << result["/error"].text();
+        EXPECT_EQ(result["/error"].text(),
+                  std::string("the tool was ended by ") + death.name + " before its done event");
+        EXPECT_EQ(result["/attempts/0/signal"].number(), death.signal);
+        EXPECT_FALSE(result["/attempts/0/exitStatus"].exists());
+        EXPECT_THAT(types(result), ElementsAre("log", "state_patch"));
+        EXPECT_EQ(host->state().dump(), R"({"came":"before"})");
+    }
+}
+
+TEST_F(Endings, BySignalBehindDone) {
+    make_host();
+    const Json result = host->run_tool(tool_path("dies_mid_line"), R"({"done":true})");
+    EXPECT_EQ(result["/errorCode"].text(), "SIGNALED");
+    EXPECT_EQ(result["/error"].text(),
+              "the tool was ended by signal 11 (SIGSEGV) after its done event");
+}
+
+TEST_F(Endings, WhoIgnoresSigtermIsKilledAfterTheGrace) {
+    make_host_with(300, 400);
+    const Witnesses witnesses;
+    host->begin(plan_json({tool_json("tool", tool_path("ignores_sigterm"), witnesses.input())}));
+    const Witness witness = witnesses.accept(host.get());
+    const Clock::time_point start = Clock::now();
+    EXPECT_EQ(witness.hear(host.get()), 'T');
+    const Clock::time_point asked = Clock::now();
+    EXPECT_TRUE(witness.is_gone(host.get()));
+    const int64_t grace = milliseconds_since(asked);
+    EXPECT_GE(grace, 300);
+    EXPECT_LE(grace, 5000);
+    const Json result = host->finish()["/toolResults/0"];
+    EXPECT_LE(milliseconds_since(start), 10000);
+    EXPECT_EQ(result["/state"].text(), "timeout");
+    EXPECT_EQ(result["/errorCode"].text(), "TIMEOUT");
+    EXPECT_EQ(result["/error"].text(), "the tool did not end within 300 ms");
+    EXPECT_EQ(result["/attempts/0/signal"].number(), SIGKILL);
+    EXPECT_THAT(types(result), ElementsAre("log"));
+}
+
+// A time-out stays one, also when the tool cleans up and says done.
+TEST_F(Endings, WhoCleansUpAtSigtermHasStillTimedOut) {
+    make_host_with(300, 5000);
+    const Json result = host->run_tool(tool_path("ignores_sigterm"), R"({"on_term":"done"})");
+    EXPECT_EQ(result["/state"].text(), "timeout");
+    EXPECT_EQ(result["/errorCode"].text(), "TIMEOUT");
+    EXPECT_EQ(result["/attempts/0/exitStatus"].number(), 0);
+    EXPECT_THAT(types(result), ElementsAre("log", "done"));
+}
+
+TEST_F(Endings, WhoStopsItselfIsKilledAfterTheGrace) {
+    make_host_with(300, 300);
+    const Witnesses witnesses;
+    host->begin(plan_json({tool_json("tool", tool_path("stops_itself"), witnesses.input())}));
+    const Witness witness = witnesses.accept(host.get());
+    const Clock::time_point start = Clock::now();
+    const Json result = host->finish()["/toolResults/0"];
+    EXPECT_LE(milliseconds_since(start), 10000);
+    EXPECT_TRUE(witness.is_gone_already());
+    EXPECT_EQ(result["/state"].text(), "timeout");
+    EXPECT_EQ(result["/attempts/0/signal"].number(), SIGKILL);
+}
+
+TEST_F(Endings, WhoStopsItselfAfterDoneLingers) {
+    make_host_with(30000, 200);
+    const Json result = host->run_tool(tool_path("stops_itself"), R"({"done":true})");
+    EXPECT_EQ(result["/state"].text(), "completed");
+    EXPECT_EQ(result["/attempts/0/signal"].number(), SIGKILL);
+    EXPECT_THAT(warnings(), ElementsAre("LINGERED"));
+}
+
+// One event is handed out when it comes, and the silence behind it costs nothing.
+TEST_F(Endings, OneEventADay) {
+    make_host_with(NAR_NONE, 2000);
+    const Witnesses witnesses;
+    host->begin(plan_json({tool_json("tool", tool_path("one_then_silence"), witnesses.input())}));
+    const Witness witness = witnesses.accept(host.get());
+    ASSERT_TRUE(host->until([&] { return host->has(Kind::kToolEvent, "tool"); }));
+    EXPECT_TRUE(witness.lives(host.get()));
+    // Nothing to do and nothing due: a host that polls sleeps.
+    host->until([] { return false; }, -1, milliseconds(20));
+    EXPECT_EQ(host->engine.timeout(), std::nullopt);
+    host->session.cancel();
+    const Json result = host->finish();
+    EXPECT_TRUE(witness.is_gone_already());
+    EXPECT_EQ(result["/toolResults/0/errorCode"].text(), "CANCELLED");
+    EXPECT_EQ(result["/toolResults/0/state"].text(), "failed");
+    EXPECT_FALSE(result["/canReplan"].boolean());
+}
+
+// A cancel is answered at once; the ending goes on behind it.
+TEST_F(Endings, ACancelDoesNotWaitForTheGrace) {
+    make_host_with(NAR_NONE, 1500);
+    const Witnesses witnesses;
+    host->begin(plan_json({tool_json("tool", tool_path("ignores_sigterm"), witnesses.input())}));
+    const Witness witness = witnesses.accept(host.get());
+    host->session.cancel();
+    const Clock::time_point start = Clock::now();
+    ASSERT_TRUE(host->until([&] { return static_cast<bool>(host->result); }));
+    EXPECT_LT(milliseconds_since(start), 1000);
+    EXPECT_TRUE(host->engine.is_busy());
+    EXPECT_FALSE(witness.is_gone_already());
+    // The next plan need not wait for it.
+    EXPECT_TRUE(
+        host->run(plan_json({tool_json("next", tool_path("patcher"))}))["/success"].boolean());
+    EXPECT_TRUE(witness.is_gone(host.get()));
+    EXPECT_GE(milliseconds_since(start), 1400);
+}
+
+}  // namespace
+}  // namespace narratoria::hostile

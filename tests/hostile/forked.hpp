@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A process of the test's own that can be killed, or that lives under conditions which the test's
+// process must not have.
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "hostile/host.hpp"
+
+namespace narratoria::hostile {
+
+class Forked {
+public:
+    // `body` runs in the child; what it returns is what report() tells. It makes no expectations:
+    // they would be lost.
+    explicit Forked(const std::function<std::string()>& body) {
+        int ends[2];
+        EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+        pid_ = ::fork();
+        if (pid_ == 0) {
+            ::close(ends[0]);
+            // Out of the way of whatever the body does to the low numbers.
+            const int out = ::fcntl(ends[1], F_DUPFD_CLOEXEC, 900);
+            ::close(ends[1]);
+            std::string text;
+            try {
+                text = body();
+            } catch (const std::exception& failure) {
+                text = std::string("thrown: ") + failure.what();
+            }
+            for (std::string_view left = text; !left.empty();) {
+                const ssize_t written = ::write(out, left.data(), left.size());
+                if (written <= 0) break;
+                left.remove_prefix(static_cast<size_t>(written));
+            }
+            ::_exit(0);
+        }
+        ::close(ends[1]);
+        output_ = ends[0];
+    }
+    ~Forked() {
+        kill(SIGKILL);
+        wait();
+        ::close(output_);
+    }
+    Forked(const Forked&) = delete;
+    Forked& operator=(const Forked&) = delete;
+
+    int pid() const { return pid_; }
+    void kill(int signal) const {
+        if (!waited_) ::kill(pid_, signal);
+    }
+    // What the body returned, to its end.
+    std::string report() {
+        std::string text;
+        const Clock::time_point deadline = Clock::now() + kPatience;
+        for (;;) {
+            pollfd readable{output_, POLLIN, 0};
+            if (Clock::now() >= deadline) return text + " (no end)";
+            if (::poll(&readable, 1, 100) <= 0) continue;
+            char bytes[4096];
+            const ssize_t got = ::read(output_, bytes, sizeof bytes);
+            if (got <= 0) break;
+            text.append(bytes, static_cast<size_t>(got));
+        }
+        wait();
+        EXPECT_TRUE(WIFEXITED(status_) && WEXITSTATUS(status_) == 0)
+            << "the forked process ended with wait status " << status_;
+        return text;
+    }
+    void wait() {
+        if (!waited_) ::waitpid(pid_, &status_, 0);
+        waited_ = true;
+    }
+
+private:
+    pid_t pid_ = -1;
+    int output_ = -1;
+    int status_ = -1;
+    bool waited_ = false;
+};
+
+// Waits for children, orphans that came to us too, until there is none; false when some stay.
+inline bool reap_all(milliseconds patience = kPatience) {
+    const Clock::time_point deadline = Clock::now() + patience;
+    for (;;) {
+        const pid_t pid = ::waitpid(-1, nullptr, WNOHANG | __WALL);
+        if (pid < 0 && errno == ECHILD) return true;
+        if (Clock::now() >= deadline) return false;
+        if (pid == 0) ::poll(nullptr, 0, 2);
+    }
+}
+
+}  // namespace narratoria::hostile

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens to the host, and in what state it is: killed, forked, large, full of descriptors,
+// without standard streams, with signals blocked. Nothing of it reaches the tools.
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <csignal>
+
+#include "hostile/forked.hpp"
+#include "hostile/host.hpp"
+#include "hostile/witness.hpp"
+
+namespace narratoria::hostile {
+namespace {
+
+class Hosts : public HostileTest {
+protected:
+    Json report_of(Host& of) {
+        const Json result = of.run_tool(tool_path("reporter"));
+        EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
+        return result["/events/0/fields"];
+    }
+    static void expect_three_pipes(const Json& report) {
+        ASSERT_EQ(report["/descriptors"].size(), 3u) << report["/descriptors"].dump();
+        for (int i = 0; i < 3; ++i) {
+            const Json descriptor = report["/descriptors/" + std::to_string(i)];
+            EXPECT_EQ(descriptor["/number"].number(), i);
+            EXPECT_THAT(descriptor["/target"].text(), testing::StartsWith("pipe:["));
+            EXPECT_EQ(descriptor["/flags"].number() & O_NONBLOCK, 0);
+        }
+    }
+    static void expect_no_signals(const Json& report) {
+        for (const char* set : {"/blocked", "/ignored", "/caught"}) {
+            EXPECT_EQ(report[set].text(), "0000000000000000") << set;
+        }
+    }
+    // How long it takes to make an engine, start a tool, and end both: the median of some.
+    static int64_t median_microseconds() {
+        std::vector<int64_t> times;
+        for (int i = 0; i < 9; ++i) {
+            const Clock::time_point start = Clock::now();
+            Host host;
+            host.run_tool(tool_path("patcher"));
+            times.push_back(
+                std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start)
+                    .count());
+        }
+        std::sort(times.begin(), times.end());
+        return times[times.size() / 2];
+    }
+    // Four times, and 20 ms: a fork of what these hosts hold takes ten times that.
+    static int64_t most_microseconds(int64_t before) { return 4 * before + 20000; }
+};
+
+// ---- killed
+
+class KilledHost : public Hosts, public testing::WithParamInterface<bool> {};
+
+TEST_P(KilledHost, TakesEveryDescendantWithItWithinASecond) {
+    const bool with_sibling = GetParam();
+    const Witnesses witnesses;
+    Forked killed([&] {
+        Host own({.jobs = 8});
+        own.begin(plan_json(
+            {tool_json("stubborn", tool_path("ignores_sigterm"), witnesses.input()),
+             tool_json("daemon", tool_path("daemonizes"), witnesses.input(R"(,"stay":true)")),
+             tool_json("parent", tool_path("leaves_child"),
+                       witnesses.input(R"(,"stay":true,"stubborn":true)")),
+             tool_json("stopped", tool_path("stops_itself"), witnesses.input()),
+             tool_json("many", tool_path("many_children"),
+                       witnesses.input(R"(,"stay":true,"count":20)"))},
+            true));
+        // A forked child of the host keeps the supervisors' sockets open.
+        if (with_sibling && ::fork() == 0) {
+            for (;;) ::pause();
+        }
+        own.until([] { return false; }, -1, milliseconds(60000));
+        return "";
+    });
+    std::vector<Witness> all;
+    for (int i = 0; i < 1 + 2 + 2 + 1 + 21; ++i) all.push_back(witnesses.accept(nullptr));
+    const Clock::time_point start = Clock::now();
+    killed.kill(SIGKILL);
+    for (const Witness& witness : all) {
+        EXPECT_TRUE(witness.is_gone()) << witness.role << " " << witness.pid;
+    }
+    // One second; on a machine that has other things to do, some more.
+    EXPECT_LT(milliseconds_since(start), 5000);
+    killed.wait();
+    if (with_sibling) {
+        // It came to us when its parent died, and would wait for ever.
+        for (const ProcessFacts& each : descendants()) {
+            if (each.parent == ::getpid() && each.name != "narratoria-sup") {
+                ::kill(each.pid, SIGKILL);
+            }
+        }
+    }
+    EXPECT_TRUE(reap_all()) << describe(descendants());
+}
+INSTANTIATE_TEST_SUITE_P(WithAChildThatLives, KilledHost, testing::Bool());
+
+// The moment at which it is killed may be any: while supervisors start, while tools do.
+TEST_F(Hosts, KilledAtAnyMomentLeaveNothing) {
+    for (int moment = 0; moment < 25; ++moment) {
+        const Witnesses witnesses;
+        int alive[2];
+        ASSERT_EQ(::pipe2(alive, 0), 0);  // not closed on exec: all that descends holds it
+        {
+            Forked killed([&] {
+                ::close(alive[0]);
+                Host own({.jobs = 4});
+                std::vector<std::string> tools;
+                for (int i = 0; i < 20; ++i) {
+                    tools.push_back(tool_json(std::to_string(i), tool_path("leaves_child"),
+                                              R"({"stubborn":true})"));
+                }
+                own.on_event = [&, left = moment * 3](Event) mutable {
+                    if (left-- == 0) ::raise(SIGKILL);
+                };
+                own.run(plan_json(tools, true));
+                return "";
+            });
+            killed.wait();
+        }
+        ::close(alive[1]);
+        EXPECT_TRUE(reap_all()) << moment << "\n" << describe(descendants());
+        ::close(alive[0]);
+    }
+}
+
+// ---- forked
+
+TEST_F(Hosts, ThatForkGetForkedInTheChild) {
+    make_host();
+    const Witnesses witnesses;
+    host->begin(plan_json({tool_json("tool", tool_path("one_then_silence"), witnesses.input())}));
+    const Witness witness = witnesses.accept(host.get());
+    nar_engine* const engine = host->engine.raw();
+    nar_session* const session = host->session.raw();
+    Forked child([&] {
+        std::string told;
+        nar_error error = NAR_ERROR_INIT;
+        nar_text* text = nullptr;
+        nar_session* made = nullptr;
+        nar_event_sink sink{};
+        sink.size = sizeof sink;
+        sink.event = [](void*, const nar_event*) {};
+        uint64_t number = 0;
+        const nar_status answers[] = {
+            nar_engine_run_once(engine, &error),
+            nar_engine_run_for(engine, 0, &error),
+            nar_engine_run_until_idle(engine, &error),
+            nar_engine_adopt_thread(engine, &error),
+            nar_engine_post(
+                engine, [](void*) {}, nullptr, nullptr, &error),
+            nar_session_create(engine, nullptr, &made, &error),
+            nar_session_attach_sink(session, &sink, &number, &error),
+            nar_session_detach_sink(session, 1, &error),
+            nar_session_prompt(session, NAR_STR("go"), nullptr, &error),
+            nar_session_execute(session, NAR_STR("{}"), {nullptr, 0}, nullptr, &error),
+            nar_session_cancel(session),
+            nar_session_read_state(session, {nullptr, 0}, &text, &error),
+            nar_session_patch_state(session, NAR_STR("{}"), &error),
+            nar_session_read_history(session, &text, &error),
+            nar_session_read_assets(session, &text, &error),
+            nar_narrator_reply(engine, 1, NAR_STR("{}"), &error),
+            nar_narrator_fail(engine, 1, NAR_STR("no"), &error),
+            nar_session_destroy(session, &error),
+            nar_engine_destroy(engine, &error),
+        };
+        for (const nar_status answer : answers) told += std::string(nar_status_name(answer)) + " ";
+        told += std::to_string(nar_engine_descriptor(engine)) + " " +
+                std::to_string(nar_engine_timeout(engine)) + " " +
+                std::to_string(nar_engine_is_busy(engine)) + " ";
+        // An engine of its own works.
+        Host own;
+        told += own.run_tool(tool_path("patcher"))["/state"].text();
+        return told;
+    });
+    std::string expected;
+    for (int i = 0; i < 19; ++i) expected += "NAR_FORKED ";
+    EXPECT_EQ(child.report(), expected + "-1 -1 0 completed");
+    // The parent's goes on as if nothing had been.
+    EXPECT_TRUE(witness.does('w', host.get()));
+    EXPECT_TRUE(witness.tell('d'));
+    EXPECT_EQ(host->finish()["/success"].boolean(), true);
+}
+
+TEST_F(Hosts, ThatForkLoseNoToolWhenTheChildEnds) {
+    make_host();
+    const Witnesses witnesses;
+    host->begin(plan_json({tool_json("tool", tool_path("one_then_silence"), witnesses.input())}));
+    const Witness witness = witnesses.accept(host.get());
+    Forked([] { return ""; }).report();
+    EXPECT_TRUE(witness.lives(host.get()));
+    EXPECT_TRUE(witness.tell('d'));
+    EXPECT_TRUE(host->finish()["/success"].boolean());
+}
+
+// ---- its state
+
+TEST_F(Hosts, WithFiveThousandDescriptorsHandNoneOn) {
+    rlimit limit{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const rlimit before = limit;
+    limit.rlim_cur = limit.rlim_max;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+    const int64_t few = median_microseconds();
+    std::vector<int> many;
+    // Not closed on exec, as a careless host has them.
+    for (int i = 0; i < 5000; ++i) many.push_back(::open("/dev/null", O_RDONLY));
+    EXPECT_GT(many.back(), 5000) << "the limit of this machine is too low for this test";
+    const int64_t with_many = median_microseconds();
+    expect_three_pipes(report_of(make_host()));
+    for (const int descriptor : many) ::close(descriptor);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_LT(with_many, most_microseconds(few));
+}
+
+TEST_F(Hosts, WithTwoGigabytesResidentStartAsFast) {
+    const int64_t small = median_microseconds();
+    const size_t size = size_t{2} << 30;
+    void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (memory == MAP_FAILED) GTEST_SKIP() << "this machine has no 2 GiB to spare";
+    const int64_t large = median_microseconds();
+    ::munmap(memory, size);
+    EXPECT_LT(large, most_microseconds(small));
+}
+
+TEST_F(Hosts, WithBlockedAndIgnoredSignalsHandNoneOn) {
+    sigset_t all, before;
+    sigfillset(&all);
+    std::map<int, struct sigaction> actions;
+    for (int number = 1; number < NSIG; ++number) {
+        struct sigaction ignore {};
+        ignore.sa_handler = SIG_IGN;
+        struct sigaction old {};
+        if (::sigaction(number, &ignore, &old) == 0) actions[number] = old;
+    }
+    ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, &all, &before), 0);
+
+    EngineOptions options;
+    options.times = times(NAR_NONE, 20000);
+    const Json report = report_of(make_host(std::move(options)));
+    expect_no_signals(report);
+    // And SIGTERM does its work: a long grace is not needed.
+    const Clock::time_point start = Clock::now();
+    const Json ended = host->run_tool(tool_path("one_then_silence"), "{}", R"(,"timeoutMs":100)");
+    EXPECT_EQ(ended["/state"].text(), "timeout");
+    EXPECT_EQ(ended["/attempts/0/signal"].number(), SIGTERM);
+    EXPECT_LT(milliseconds_since(start), 15000);
+    host.reset();
+
+    for (const auto& [number, action] : actions) ::sigaction(number, &action, nullptr);
+    ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, &before, nullptr), 0);
+}
+
+// A host without 0, 1 and 2 may yet write to them: none of ours may come to stand there.
+TEST_F(Hosts, WithoutStandardStreamsDoNotGetOursInstead) {
+    Forked closed([] {
+        for (int i = 0; i < 3; ++i) ::close(i);
+        std::string taken;
+        std::string report;
+        {
+            Host own;
+            auto look = [&] {
+                for (int i = 0; i < 3; ++i) {
+                    if (::fcntl(i, F_GETFD) >= 0) taken += std::to_string(i);
+                }
+            };
+            look();
+            own.on_event = [&](Event) { look(); };
+            // Enough for the events to go to a file.
+            const Json result = own.run(
+                plan_json({tool_json("flood", tool_path("million_logs"), R"({"count":150000})"),
+                           tool_json("report", tool_path("reporter"),
+                                     R"({"filling":")" + std::string(200000, 'x') + "\"}")}));
+            look();
+            if (!result["/success"].boolean()) taken += " failed: " + result.dump().substr(0, 500);
+            report = result["/toolResults/1/events/0/fields"].dump();
+        }
+        return taken.substr(0, 600) + "|" + report;
+    });
+    const std::string told = closed.report();
+    const size_t bar = told.find('|');
+    EXPECT_EQ(told.substr(0, bar), "");
+    ASSERT_NE(bar, std::string::npos);
+    expect_three_pipes(Json(std::string_view(told).substr(bar + 1)));
+}
+
+// covers: 000-2.1-process
+TEST_F(Hosts, GiveTheirToolsACleanWorld) {
+    ::setenv("NARRATORIA_SECRET", "of the host", 1);
+    ::setenv("LC_NUMERIC", "C", 1);
+    const TemporaryFolder root;
+    EngineOptions options;
+    options.root = root.path();
+    options.environment = {"STORY=torch", "LANG=xx"};
+    make_host(std::move(options));
+    const Json result =
+        host->run_tool(tool_path("reporter"), "{}", R"(,"environment":{"ROOM":"cellar"})");
+    ::unsetenv("NARRATORIA_SECRET");
+    ::unsetenv("LC_NUMERIC");
+    const Json report = result["/events/0/fields"];
+    EXPECT_FALSE(report["/environment/NARRATORIA_SECRET"].exists());
+    EXPECT_EQ(report["/environment/LC_NUMERIC"].text(), "C");
+    EXPECT_EQ(report["/environment/STORY"].text(), "torch");
+    EXPECT_EQ(report["/environment/LANG"].text(), "xx");
+    EXPECT_EQ(report["/environment/ROOM"].text(), "cellar");
+    EXPECT_EQ(report["/environment/TMPDIR"].text(), folder.path());
+    const std::string allowed = "PATH HOME USER LANG TZ TMPDIR VIRTUAL_ENV STORY ROOM";
+    const rapidjson::Document names = [&] {
+        rapidjson::Document document;
+        document.Parse(report["/environment"].dump().c_str());
+        return document;
+    }();
+    for (const auto& member : names.GetObject()) {
+        const std::string name = member.name.GetString();
+        EXPECT_TRUE(name.rfind("LC_", 0) == 0 || allowed.find(name) != std::string::npos) << name;
+    }
+    EXPECT_EQ(report["/arguments"].dump(), "[" + json_string(tool_path("reporter")) + "]");
+    EXPECT_EQ(report["/folder"].text(), root.path());
+    expect_three_pipes(report);
+    expect_no_signals(report);
+    // A session and a group of its own, no terminal to take.
+    EXPECT_EQ(report["/pid"].number(), report["/session"].number());
+    EXPECT_EQ(report["/pid"].number(), report["/group"].number());
+    EXPECT_EQ(report["/invocation/requestId"].text(), "plan");
+    EXPECT_EQ(report["/invocation/tool"].text(), "reporter");
+    EXPECT_EQ(report["/invocation/operation"].text(), "run");
+    EXPECT_EQ(report["/invocation/dependencies"].dump(), "{}");
+}
+
+}  // namespace
+}  // namespace narratoria::hostile

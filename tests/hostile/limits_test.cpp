@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tools that take without end: memory, processor, files, descriptors, events. The limits that are
+// set hold, and the host does not pay.
+
+#include <sys/resource.h>
+
+#include <csignal>
+
+#include "hostile/host.hpp"
+#include "hostile/memory.hpp"
+#include "hostile/witness.hpp"
+
+namespace narratoria::hostile {
+namespace {
+
+class ToolLimits : public HostileTest {
+protected:
+    template <class Set>
+    Host& make_host_with(Set&& set) {
+        EngineOptions options;
+        options.limits.emplace();
+        set(*options.limits);
+        return make_host(std::move(options));
+    }
+};
+
+TEST_F(ToolLimits, OfMemory) {
+    make_host_with([](Limits& limits) { limits.memory_bytes = 64u << 20; });
+    const Json result = host->run_tool(tool_path("allocates"));
+    EXPECT_EQ(result["/state"].text(), "failed");
+    EXPECT_EQ(result["/errorCode"].text(), "TOOL_FAILED");
+    EXPECT_EQ(result["/error"].text(), "OUT_OF_MEMORY: memory was refused");
+    EXPECT_EQ(result["/events/1/fields/error"].text(), "ENOMEM");
+    EXPECT_LT(result["/events/1/fields/allocated"].number(), 64 << 20);
+    EXPECT_LT(result["/attempts/0/resources/maximumResidentKiB"].number(), 64 << 10);
+}
+
+TEST_F(ToolLimits, OfProcessorTime) {
+    make_host_with([](Limits& limits) { limits.cpu_seconds = 1; });
+    const Json result = host->run_tool(tool_path("computes"));
+    EXPECT_EQ(result["/state"].text(), "failed");
+    EXPECT_EQ(result["/errorCode"].text(), "CPU_LIMIT");
+    EXPECT_EQ(result["/error"].text(),
+              "the tool used up its processor time (cpu_seconds) and was ended");
+    EXPECT_EQ(result["/attempts/0/signal"].number(), SIGXCPU);
+}
+
+// Who ignores the warning is killed a second later, and that is the limit's doing as well.
+TEST_F(ToolLimits, OfProcessorTimeThatIsIgnored) {
+    make_host_with([](Limits& limits) { limits.cpu_seconds = 1; });
+    const Json result = host->run_tool(tool_path("computes"), R"({"stubborn":true})");
+    EXPECT_EQ(result["/errorCode"].text(), "CPU_LIMIT");
+    EXPECT_EQ(result["/attempts/0/signal"].number(), SIGKILL);
+}
+
+// Without a limit it is the time of the try that ends it.
+TEST_F(ToolLimits, OfTimeAlone) {
+    EngineOptions options;
+    options.times = times(300, 200);
+    make_host(std::move(options));
+    const Json result = host->run_tool(tool_path("computes"), R"({"stubborn":true})");
+    EXPECT_EQ(result["/errorCode"].text(), "TIMEOUT");
+    EXPECT_EQ(result["/attempts/0/signal"].number(), SIGKILL);
+}
+
+TEST_F(ToolLimits, OfAFilesSize) {
+    make_host_with([](Limits& limits) { limits.file_bytes = 1000000; });
+    const Json result = host->run_tool(tool_path("writes_file"));
+    EXPECT_EQ(result["/state"].text(), "failed");
+    EXPECT_EQ(result["/errorCode"].text(), "FILE_SIZE_LIMIT");
+    EXPECT_EQ(result["/error"].text(),
+              "the tool wrote a file larger than its limit (file_bytes) and was ended");
+    EXPECT_EQ(result["/attempts/0/signal"].number(), SIGXFSZ);
+
+    const Json stubborn = host->run_tool(tool_path("writes_file"), R"({"stubborn":true})");
+    EXPECT_EQ(stubborn["/errorCode"].text(), "TOOL_FAILED");
+    EXPECT_EQ(stubborn["/events/1/fields"].dump(), R"({"written":1000000,"error":"EFBIG"})");
+}
+
+TEST_F(ToolLimits, OfOpenFiles) {
+    make_host_with([](Limits& limits) { limits.open_files = 64; });
+    const Witnesses witnesses;
+    host->begin(plan_json({tool_json("tool", tool_path("opens_files"), witnesses.input())}));
+    const Witness witness = witnesses.accept(host.get());
+    // While it has all it can get, others are served.
+    const int mine = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    EXPECT_GE(mine, 0);
+    ::close(mine);
+    EXPECT_TRUE(witness.does('.', host.get()));
+    const Json result = host->finish()["/toolResults/0"];
+    EXPECT_EQ(result["/error"].text(), "TOO_MANY_FILES: Too many open files");
+    // 64 but for the three standard streams and the witness.
+    EXPECT_EQ(result["/events/0/fields"].dump(), R"({"opened":60,"error":"EMFILE"})");
+}
+
+TEST_F(ToolLimits, AreNotTheHosts) {
+    make_host_with([](Limits& limits) {
+        limits.memory_bytes = 1u << 30;
+        limits.cpu_seconds = 7;
+        limits.file_bytes = 12345;
+        limits.open_files = 99;
+    });
+    const Json limits = host->run_tool(tool_path("reporter"))["/events/0/fields/limits"];
+    EXPECT_EQ(limits["/memory"].number(), 1 << 30);
+    EXPECT_EQ(limits["/cpu"].number(), 7);
+    EXPECT_EQ(limits["/file"].number(), 12345);
+    EXPECT_EQ(limits["/files"].number(), 99);
+    rlimit own{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &own), 0);
+    EXPECT_NE(own.rlim_cur, 99u);
+    ASSERT_EQ(::getrlimit(RLIMIT_CPU, &own), 0);
+    EXPECT_NE(own.rlim_cur, 7u);
+}
+
+// Over the hard limit of the host there is only that.
+TEST_F(ToolLimits, AreAtMostTheHostsHardLimit) {
+    rlimit own{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &own), 0);
+    make_host_with(
+        [&](Limits& limits) { limits.open_files = static_cast<uint32_t>(own.rlim_max) + 1000; });
+    const Json result = host->run_tool(tool_path("reporter"));
+    EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
+    EXPECT_GE(result["/events/0/fields/limits/files"].number(), static_cast<int64_t>(own.rlim_max));
+}
+
+// A million events: the pipe holds the tool back, the host's memory stays small, the events are all
+// there, and another tool is served meanwhile.
+TEST_F(ToolLimits, OneMillionEvents) {
+    EngineOptions options;
+    options.times = times(NAR_NONE, 2000);
+    make_host(std::move(options), false);
+    const Witnesses witnesses;
+    const MemoryGrowth growth;
+#ifdef NARRATORIA_SANITIZED
+    const uint64_t count = 50000;
+#else
+    const uint64_t count = 1000000;
+#endif
+    host->begin(plan_json({tool_json("flood", tool_path("million_logs"),
+                                     R"({"count":)" + std::to_string(count) + "}"),
+                           tool_json("other", tool_path("patcher"), witnesses.input())},
+                          true));
+    const Witness witness = witnesses.accept(host.get());
+    // Round trips of the other tool, through its pipe and the host, while the flood comes in.
+    int64_t longest = 0;
+    int served = 0;
+    while (!host->has(Kind::kToolEnded, "flood") && !HasFailure()) {
+        const Json before = host->state();
+        const Clock::time_point start = Clock::now();
+        bool heard = false;
+        host->on_event = [&](Event event) {
+            heard |= event.tool_id() == "other" && event.kind() == Kind::kToolEvent;
+        };
+        ASSERT_TRUE(witness.does('p', host.get()));
+        ASSERT_TRUE(host->until([&] { return heard; }));
+        longest = std::max(longest, milliseconds_since(start));
+        ++served;
+    }
+    host->on_event = nullptr;
+    EXPECT_GT(served, 5);
+    EXPECT_LT(longest, 2000);
+    ASSERT_TRUE(witness.tell('d'));
+    ASSERT_TRUE(host->until([&] { return static_cast<bool>(host->result); }));
+    EXPECT_TRUE(host->result.success());
+    uint64_t commas = 0;
+    size_t bytes = 0;
+    uint64_t dones = 0;
+    std::string last;
+    host->result.write([&](std::string_view piece) {
+        bytes += piece.size();
+        for (size_t at = 0; (at = piece.find("\"tick\"", at)) != std::string_view::npos; ++at) {
+            ++commas;
+        }
+        for (size_t at = 0; (at = piece.find("\"type\":\"done\"", at)) != std::string_view::npos;
+             ++at) {
+            ++dones;
+        }
+    });
+    growth.expect_at_most_mebibytes(32);
+    EXPECT_GT(bytes, count * 80);
+    // Some stand on the border of two pieces.
+    EXPECT_GE(commas + 2000, count);
+    EXPECT_LE(commas, count);
+}
+
+}  // namespace
+}  // namespace narratoria::hostile

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tools do to lines: splitting, length, content that is no event (spec 000 §2, §3, §5).
+
+#include <csignal>
+
+#include "hostile/host.hpp"
+#include "hostile/memory.hpp"
+#include "hostile/witness.hpp"
+
+namespace narratoria::hostile {
+namespace {
+
+using namespace std::string_literals;
+
+std::string hex_of(std::string_view bytes) {
+    static const char* const kDigits = "0123456789abcdef";
+    std::string text;
+    for (const char c : bytes) {
+        text += kDigits[static_cast<unsigned char>(c) >> 4];
+        text += kDigits[static_cast<unsigned char>(c) & 15];
+    }
+    return text;
+}
+
+class Lines : public HostileTest {
+protected:
+    // The split writer's events, as the result holds them.
+    std::string events_of(const std::string& input) {
+        const Json result = host->run_tool(tool_path("split_writer"), input);
+        EXPECT_EQ(result["/state"].text(), "completed") << result.dump();
+        return result["/events"].dump();
+    }
+};
+
+// covers: 000-2.3-newline
+TEST_F(Lines, AreTheSameHoweverTheyAreWritten) {
+    make_host();
+    const std::string whole = events_of(R"({"chunk":0})");
+    EXPECT_EQ(Json(whole).size(), 6u);
+    const std::string state = host->state().dump();
+    EXPECT_EQ(state, "{\"split\":{\"text\":\"\xC3\xA4\xE2\x82\xAC\xF0\x9F\x94\xA5\"}}");
+    for (const char* input :
+         {R"({"chunk":1})", R"({"chunk":2})", R"({"chunk":3})", R"({"chunk":64})",
+          R"({"chunk":0,"newline":false})", R"({"chunk":0,"crlf":true})",
+          R"({"chunk":1,"crlf":true,"newline":false})"}) {
+        EXPECT_EQ(events_of(input), whole) << input;
+        EXPECT_EQ(host->state().dump(), state) << input;
+    }
+}
+
+// Each byte is a read of its own as far as a pipe allows: the tool writes one, and the next when
+// the host, which has read meanwhile, says so.
+TEST_F(Lines, ArriveByteByByte) {
+    make_host();
+    const std::string whole = events_of(R"({"chunk":0,"lines":1})");
+    const Witnesses witnesses;
+    host->begin(plan_json({tool_json("tool", tool_path("split_writer"),
+                                     witnesses.input(R"(,"chunk":1,"lines":1)"))}));
+    const Witness witness = witnesses.accept(host.get());
+    size_t bytes = 1;
+    while (witness.does('b', host.get())) {
+        host->engine.run_for(std::chrono::microseconds(0));
+        ++bytes;
+    }
+    EXPECT_GT(bytes, 250u);
+    EXPECT_EQ(host->finish()["/toolResults/0/events"].dump(), whole);
+}
+
+TEST_F(Lines, AreSplitBeforeEachByte) {
+    EngineOptions options;
+    options.jobs = 8;
+    make_host(std::move(options));
+    const std::string whole = events_of(R"({"chunk":0,"lines":0})");
+    std::vector<std::string> tools;
+    for (size_t at = 1; at < 350; ++at) {
+        tools.push_back(tool_json(std::to_string(at), tool_path("split_writer"),
+                                  R"({"lines":0,"at":)" + std::to_string(at) + "}"));
+    }
+    const Json result = host->run(plan_json(tools, true));
+    EXPECT_TRUE(result["/success"].boolean());
+    for (size_t i = 0; i < tools.size(); ++i) {
+        ASSERT_EQ(result["/toolResults/" + std::to_string(i) + "/events"].dump(), whole)
+            << "split before byte " << i + 1;
+    }
+}
+
+TEST_F(Lines, AtTheLimitAreTaken) {
+    make_host();
+    const Json result = host->run_tool(tool_path("long_line"), R"({"size":8388608})");
+    EXPECT_EQ(result["/state"].text(), "completed");
+    ASSERT_EQ(result["/events"].size(), 2u);
+    EXPECT_EQ(result["/events/0/message"].text().size(), 8388608u - 56u);
+}
+
+TEST_F(Lines, OneByteOverTheLimitAreAProtocolError) {
+    make_host();
+    const Json result = host->run_tool(tool_path("long_line"), R"({"size":8388609})");
+    EXPECT_EQ(result["/state"].text(), "failed");
+    EXPECT_EQ(result["/errorCode"].text(), "PROTOCOL_ERROR");
+    const std::string begin =
+        R"({"version":"0","type":"log","level":"info","message":")" + std::string(27, 'x');
+    EXPECT_EQ(result["/error"].text(),
+              "line 1, byte 8388609: the line is longer than the limit of 8388608 bytes "
+              "[event-line-limit]; near: " +
+                  begin.substr(0, 50) + "\xE2\x80\xA6");
+    EXPECT_EQ(result["/events"].dump(), "[]");
+}
+
+TEST_F(Lines, MayHaveAnotherLimit) {
+    EngineOptions options;
+    options.limits.emplace();
+    options.limits->line_bytes = 1000;
+    make_host(std::move(options));
+    EXPECT_EQ(host->run_tool(tool_path("long_line"), R"({"size":1000})")["/state"].text(),
+              "completed");
+    EXPECT_EQ(host->run_tool(tool_path("long_line"), R"({"size":1001})")["/errorCode"].text(),
+              "PROTOCOL_ERROR");
+}
+
+TEST_F(Lines, WithoutEndAreRefusedInBoundedMemory) {
+    make_host();
+    const MemoryGrowth growth;
+    const Json result =
+        host->run_tool(tool_path("long_line"), R"({"size":104857600,"newline":false})");
+    EXPECT_EQ(result["/errorCode"].text(), "PROTOCOL_ERROR");
+    EXPECT_THAT(result["/error"].text(), testing::HasSubstr("[event-line-limit]"));
+    // The line as far as it was taken, twice while its buffer grows.
+    growth.expect_at_most_mebibytes(32);
+}
+
+TEST_F(Lines, TenThousandLevelsDeepAreAProtocolError) {
+    make_host();
+    for (const char* input :
+         {R"({"kind":"object"})", R"({"kind":"array"})", R"({"kind":"array","closed":false})",
+          R"({"kind":"object","levels":1000000,"closed":false})"}) {
+        const Json result = host->run_tool(tool_path("deep_line"), input);
+        EXPECT_EQ(result["/errorCode"].text(), "PROTOCOL_ERROR") << input;
+        EXPECT_THAT(result["/error"].text(),
+                    testing::AllOf(testing::StartsWith("line 1, byte "), testing::HasSubstr("512"),
+                                   testing::HasSubstr("[json-depth]")))
+            << input;
+    }
+    const Json at_the_limit =
+        host->run_tool(tool_path("deep_line"), R"({"kind":"array","levels":512})");
+    EXPECT_EQ(at_the_limit["/state"].text(), "completed") << at_the_limit["/error"].dump();
+    EXPECT_EQ(host->run_tool(tool_path("deep_line"), R"({"levels":513})")["/errorCode"].text(),
+              "PROTOCOL_ERROR");
+}
+
+struct BadLine {
+    const char* name;
+    std::string bytes;
+    int byte;  // of the fault, from 1
+    std::string pointer;
+    std::string rule;
+    std::string excerpt;
+
+    friend void PrintTo(const BadLine& line, std::ostream* out) { *out << line.bytes; }
+};
+
+class BadLines : public HostileTest, public testing::WithParamInterface<BadLine> {};
+
+// The tool writes two good lines, the bad one, `done`, and would then wait for ever: it is ended,
+// and nothing behind the bad line counts.
+// covers: 000-2.2-ndjson, 000-2.3-utf8, 000-2.3-whole-object
+TEST_P(BadLines, AreAProtocolErrorThatSaysWhereAndWhy) {
+    make_host();
+    const Witnesses witnesses;
+    host->begin(plan_json({tool_json(
+        "tool", tool_path("bad_line"),
+        witnesses.input(R"(,"before":2,"hex":)" + json_string(hex_of(GetParam().bytes))))}));
+    const Json result = host->finish()["/toolResults/0"];
+    EXPECT_EQ(result["/state"].text(), "failed");
+    EXPECT_EQ(result["/errorCode"].text(), "PROTOCOL_ERROR");
+    const BadLine& line = GetParam();
+    const std::string place = "line 3, byte " + std::to_string(line.byte) + ": " +
+                              (line.pointer.empty() ? "" : line.pointer + ": ");
+    EXPECT_THAT(result["/error"].text(),
+                testing::AllOf(testing::StartsWith(place),
+                               testing::EndsWith(" [" + line.rule + "]; near: " + line.excerpt)));
+    EXPECT_EQ(result["/events"].size(), 2u);
+    EXPECT_EQ(result["/attempts/0/code"].text(), "PROTOCOL_ERROR");
+    // SIGPIPE when it was writing as the reading stopped.
+    EXPECT_THAT(result["/attempts/0/signal"].number(), testing::AnyOf(SIGTERM, SIGPIPE));
+    EXPECT_EQ(host->state().dump(), "{}");
+}
+
+// A log event with this between the quotes of its message.
+std::string message(const std::string& bytes) {
+    return R"({"version":"0","type":"log","level":"info","message":")" + bytes + "\"}";
+}
+
+const BadLine kBadLines[] = {
+    {"PlainText", "hello", 1, "", "json-syntax", "hello"},
+    {"HalfAnObject", R"({"version":"0","type":"log")", 28, "", "json-syntax",
+     R"({"version":"0","type":"log")"},
+    {"TwoObjects", R"({"version":"0","type":"done","ok":true}{})", 40, "", "json-one-value",
+     "\xE2\x80\xA6"
+     R"(":"0","type":"done","ok":true}{})"},
+    {"Array", R"([{"version":"0","type":"done","ok":true}])", 1, "", "event-object",
+     R"([{"version":"0","type":"done","ok":true}])"},
+    {"ByteOrderMark",
+     "\xEF\xBB\xBF"
+     R"({"version":"0","type":"done","ok":true})",
+     1, "", "json-no-bom",
+     "\xEF\xBB\xBF"
+     R"({"version":"0","type":"done","ok":true})"},
+    {"InvalidUtf8", message("a\xFFz"), 56, "", "json-utf8",
+     "\xE2\x80\xA6"
+     R"(g","level":"info","message":"a)"
+     "\xEF\xBF\xBD"
+     "z\"}"},
+    {"OverlongUtf8", message("\xC0\xAF"), 55, "", "json-utf8",
+     "\xE2\x80\xA6"
+     R"(og","level":"info","message":")"
+     "\xEF\xBF\xBD\xEF\xBF\xBD\"}"},
+    {"SurrogateInUtf8", message("\xED\xA0\x80"), 55, "", "json-no-lone-surrogate",
+     "\xE2\x80\xA6"
+     R"(og","level":"info","message":")"
+     "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"}"},
+    {"NulInAString", message("a\0b"s), 56, "", "json-syntax",
+     "\xE2\x80\xA6"
+     R"(g","level":"info","message":"a\x00b"})"},
+    {"NulBehindTheObject", R"({"version":"0","type":"done","ok":true})" + "\0x"s, 40, "",
+     "json-one-value",
+     "\xE2\x80\xA6"
+     R"(":"0","type":"done","ok":true}\x00x)"},
+    {"LoneHighSurrogate", message("\\ud800"), 55, "", "json-no-lone-surrogate",
+     "\xE2\x80\xA6"
+     R"(og","level":"info","message":"\ud800"})"},
+    {"LoneLowSurrogate", message("\\udc00"), 55, "", "json-no-lone-surrogate",
+     "\xE2\x80\xA6"
+     R"(og","level":"info","message":"\udc00"})"},
+    {"ControlCharacter", message("a\x1F"), 56, "", "json-syntax",
+     "\xE2\x80\xA6"
+     R"(g","level":"info","message":"a\x1F"})"},
+    {"MissingVersion", R"({"type":"done","ok":true})", 1, "/version", "event-field-missing",
+     R"({"type":"done","ok":true})"},
+    {"WrongVersion", R"({"version":"1","type":"done","ok":true})", 12, "/version", "event-version",
+     R"({"version":"1","type":"done","ok":true})"},
+    {"VersionIsANumber", R"({"version":0,"type":"done","ok":true})", 12, "/version",
+     "event-field-type", R"({"version":0,"type":"done","ok":true})"},
+    {"MissingType", R"({"version":"0","ok":true})", 1, "/type", "event-field-missing",
+     R"({"version":"0","ok":true})"},
+    {"UnknownType", R"({"version":"0","type":"progress"})", 23, "/type", "event-type",
+     R"({"version":"0","type":"progress"})"},
+    {"MissingOk", R"({"version":"0","type":"done"})", 1, "/ok", "event-field-missing",
+     R"({"version":"0","type":"done"})"},
+    {"OkIsAString", R"({"version":"0","type":"done","ok":"true"})", 35, "/ok", "event-field-type",
+     "\xE2\x80\xA6"
+     R"(rsion":"0","type":"done","ok":"true"})"},
+    {"PatchIsAnArray", R"({"version":"0","type":"state_patch","patch":[1]})", 45, "/patch",
+     "event-field-type",
+     "\xE2\x80\xA6"
+     R"(,"type":"state_patch","patch":[1]})"},
+    {"PatchIsNull", R"({"version":"0","type":"state_patch","patch":null})", 45, "/patch",
+     "event-field-type",
+     "\xE2\x80\xA6"
+     R"(,"type":"state_patch","patch":null})"},
+    {"UnknownLevel", R"({"version":"0","type":"log","level":"fatal","message":"m"})", 37, "/level",
+     "event-level",
+     "\xE2\x80\xA6"
+     R"(ion":"0","type":"log","level":"fatal","message":"m"})"},
+    {"EmptyMessage", message(""), 54, "/message", "event-field-empty",
+     "\xE2\x80\xA6"
+     R"(log","level":"info","message":""})"},
+    {"RequestIdIsANumber", R"({"version":"0","type":"done","ok":true,"requestId":7})", 52,
+     "/requestId", "event-field-type",
+     "\xE2\x80\xA6"
+     R"(:"done","ok":true,"requestId":7})"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Each, BadLines, testing::ValuesIn(kBadLines),
+                         [](const auto& line) { return line.param.name; });
+
+TEST_F(Lines, WithAKeyTwiceTakeTheLast) {
+    make_host();
+    const std::string line =
+        R"({"version":"9","version":"0","type":"state_patch","patch":{"a":1,"a":2}})";
+    const Json result =
+        host->run_tool(tool_path("bad_line"), R"({"hex":)" + json_string(hex_of(line)) + "}");
+    EXPECT_EQ(result["/state"].text(), "completed") << result.dump();
+    EXPECT_EQ(host->state().dump(), R"({"a":2})");
+    EXPECT_EQ(result["/output"].dump(), R"({"a":2})");
+}
+
+TEST_F(Lines, ThatAreBlankAreSkippedButCounted) {
+    make_host();
+    const Json result = host->run_tool(
+        tool_path("bad_line"), R"({"hex":)" + json_string(hex_of("\n \t\r\n\r\nhello")) + "}");
+    EXPECT_THAT(result["/error"].text(), testing::StartsWith("line 4, byte 1: "));
+}
+
+}  // namespace
+}  // namespace narratoria::hostile

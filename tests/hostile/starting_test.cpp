@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tools that cannot be started: the reason, for each attempt.
+
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "hostile/host.hpp"
+
+namespace narratoria::hostile {
+namespace {
+
+struct Unstartable {
+    const char* name;
+    std::string path;
+    std::string error;  // behind the path in quotes
+};
+
+class Starting : public HostileTest {};
+class StartingFails : public HostileTest, public testing::WithParamInterface<Unstartable> {};
+
+TEST_P(StartingFails, WithTheReasonForEachAttempt) {
+    make_host();
+    const Json result =
+        host->run_tool(GetParam().path, "{}", R"(,"retryPolicy":{"maxRetries":2,"backoffMs":1})");
+    EXPECT_EQ(result["/state"].text(), "failed");
+    EXPECT_EQ(result["/errorCode"].text(), "SPAWN_FAILED");
+    const std::string error = "\"" + GetParam().path + "\" " + GetParam().error;
+    EXPECT_EQ(result["/error"].text(), error);
+    EXPECT_EQ(result["/retryCount"].number(), 2);
+    ASSERT_EQ(result["/attempts"].size(), 3u);
+    for (int i = 0; i < 3; ++i) {
+        const Json attempt = result["/attempts/" + std::to_string(i)];
+        EXPECT_EQ(attempt["/attempt"].number(), i + 1);
+        EXPECT_EQ(attempt["/code"].text(), "SPAWN_FAILED");
+        EXPECT_EQ(attempt["/error"].text(), error);
+        EXPECT_FALSE(attempt["/exitStatus"].exists());
+        EXPECT_FALSE(attempt["/signal"].exists());
+    }
+    EXPECT_EQ(result["/events"].dump(), "[]");
+    EXPECT_EQ(host->told(Kind::kAttemptEnded).size(), 3u);
+    // The supervisor is fit for more.
+    EXPECT_EQ(host->run_tool(tool_path("patcher"))["/state"].text(), "completed");
+}
+
+const Unstartable kUnstartables[] = {
+    {"NotThere", "/nonexistent/tool", "is not there"},
+    {"NotExecutable", script_path("not-executable"),
+     "may not be executed; is its executable bit set (chmod +x)?"},
+    {"BrokenShebang", script_path("broken-shebang"),
+     "names an interpreter that is not there: #!/nonexistent/interpreter"},
+    {"NoShebang", script_path("no-shebang"),
+     "is no program; a script needs a first line like #!/bin/sh"},
+    {"AFolder", "/usr/bin", "is a folder, not a program"},
+    {"FolderThatIsAFile", "/etc/passwd/tool", "cannot be started: Not a directory"},
+    {"NameTooLong", "/" + std::string(300, 'n'), "cannot be started: File name too long"},
+};
+INSTANTIATE_TEST_SUITE_P(Each, StartingFails, testing::ValuesIn(kUnstartables),
+                         [](const auto& each) { return each.param.name; });
+
+TEST_F(Starting, FailsInAFolderThatIsGone) {
+    const TemporaryFolder root;
+    EngineOptions options;
+    options.root = root.path();
+    make_host(std::move(options));
+    ASSERT_EQ(::rmdir(root.path().c_str()), 0);
+    const Json result = host->run_tool(tool_path("patcher"));
+    EXPECT_EQ(result["/errorCode"].text(), "SPAWN_FAILED");
+    EXPECT_EQ(result["/error"].text(), "its working folder \"" + root.path() +
+                                           "\" cannot be entered: No such file or directory");
+    ASSERT_EQ(::mkdir(root.path().c_str(), 0700), 0);
+    EXPECT_EQ(host->run_tool(tool_path("patcher"))["/state"].text(), "completed");
+}
+
+TEST_F(Starting, FailsWithAnEnvironmentThatIsTooLarge) {
+    make_host();
+    const Json result =
+        host->run_tool(tool_path("patcher"), "{}",
+                       R"(,"environment":{"LARGE":")" + std::string(200 * 1024, 'x') + "\"}");
+    EXPECT_EQ(result["/errorCode"].text(), "SPAWN_FAILED");
+    EXPECT_EQ(result["/error"].text(),
+              "its arguments and environment are larger than 192 KiB together");
+}
+
+TEST_F(Starting, SucceedsWhenTheFileComesWithAnotherAttempt) {
+    make_host();
+    const std::string path = folder.path() + "/late";
+    host->begin(plan_json(
+        {tool_json("tool", path, "{}", R"(,"retryPolicy":{"maxRetries":10,"backoffMs":20})")}));
+    ASSERT_TRUE(host->until([&] { return host->has(Kind::kAttemptEnded, "tool"); }));
+    {
+        std::ofstream file(path + ".part");
+        file << "#!/bin/sh\necho '{\"version\":\"0\",\"type\":\"done\",\"ok\":true}'\n";
+    }
+    ASSERT_EQ(::chmod((path + ".part").c_str(), 0700), 0);
+    ASSERT_EQ(::rename((path + ".part").c_str(), path.c_str()), 0);
+    const Json result = host->finish()["/toolResults/0"];
+    EXPECT_EQ(result["/state"].text(), "completed") << result.dump();
+    EXPECT_EQ(result["/attempts/0/code"].text(), "SPAWN_FAILED");
+    ::unlink(path.c_str());
+}
+
+// covers: 003-13.4.5-retries
+TEST_F(Starting, EachWayToFailIsTriedAgain) {
+    make_host();
+    struct Way {
+        const char* how;
+        const char* code;
+    };
+    for (const Way way :
+         {Way{"done", "TOOL_FAILED"}, Way{"exit", "EXIT_STATUS"}, Way{"signal", "SIGNALED"},
+          Way{"line", "PROTOCOL_ERROR"}, Way{"missing", "MISSING_DONE"}}) {
+        const std::string counter = folder.path() + "/" + way.how;
+        const Json result = host->run_tool(tool_path("flaky"),
+                                           R"({"failures":2,"how":")" + std::string(way.how) +
+                                               R"(","counter":)" + json_string(counter) + "}",
+                                           R"(,"retryPolicy":{"maxRetries":2,"backoffMs":1})");
+        EXPECT_EQ(result["/state"].text(), "completed") << way.how << result.dump();
+        ASSERT_EQ(result["/attempts"].size(), 3u) << way.how;
+        EXPECT_EQ(result["/attempts/0/code"].text(), way.code);
+        EXPECT_EQ(result["/attempts/1/code"].text(), way.code);
+        EXPECT_EQ(result["/attempts/2/state"].text(), "completed");
+        EXPECT_EQ(result["/retryCount"].number(), 2);
+        EXPECT_EQ(result["/output/flaky/attempt"].number(), 3);
+        ::unlink(counter.c_str());
+    }
+}
+
+}  // namespace
+}  // namespace narratoria::hostile
