@@ -100,7 +100,7 @@ TEST_F(Starting, SucceedsWhenTheFileComesWithAnotherAttempt) {
     ::unlink(path.c_str());
 }
 
-// covers: 003-13.4.5-retries
+// covers: 003-13.4.5-retry
 TEST_F(Starting, EachWayToFailIsTriedAgain) {
     make_host();
     struct Way {
