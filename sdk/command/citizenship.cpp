@@ -60,9 +60,9 @@ constexpr Rule kRules[] = {
      "an empty standard input is allowed: say what is missing with an error and done, ok: false"},
     {"T17", "tolerates fields that it does not know", "spec 000 §6, §8",
      "ignore unknown fields, also large ones; newer runtimes send more than older ones"},
-    {"T18", "ends on SIGTERM within the grace", "docs: ending a tool",
+    {"T18", "ends on SIGTERM within the grace", "docs/writing-a-tool.md",
      "do not ignore SIGTERM; end, or pass it on to what you started and end then"},
-    {"T19", "leaves no process behind", "docs: ending a tool",
+    {"T19", "leaves no process behind", "docs/writing-a-tool.md",
      "wait for everything that you start, before done"},
 };
 

@@ -176,7 +176,7 @@ public:
         const interruption::CancelsSession cancels(session_->raw());
         const auto after_batch = [&] {
             stage_.refresh();
-            if (stage_.broken()) session_->cancel();
+            if (stage_.broken() != 0) session_->cancel();
         };
         if (stage_.is_live()) {
             drive_until_idle(*engine_, after_batch, [&] { return stage_.next_look(); });
@@ -195,6 +195,15 @@ private:
     std::optional<Session> session_;
 };
 
+// A reader that went away knows that it did.
+int could_not_tell(int error) {
+    if (error != EPIPE) {
+        complain(
+            fmt::format("the story could not be written to standard output: {}", reason(error)));
+    }
+    return kExitFailure;
+}
+
 int play_given_prompts(Game& game, const std::vector<std::string>& prompts) {
     bool all_completed = true;
     for (const std::string& given : prompts) {
@@ -202,7 +211,7 @@ int play_given_prompts(Game& game, const std::vector<std::string>& prompts) {
         if (game.stage().is_live()) game.stage().player_says(prompt);
         all_completed = game.turn(prompt) == Outcome::kCompleted && all_completed;
         if (interruption::received() != 0) return kExitSignal + interruption::received();
-        if (game.stage().broken()) return kExitFailure;
+        if (game.stage().broken() != 0) return could_not_tell(game.stage().broken());
     }
     return all_completed ? kExitSuccess : kExitFailure;
 }
@@ -242,7 +251,7 @@ int play_lines(Game& game) {
             }
             game.stage().remark(error.message());
         }
-        if (game.stage().broken()) return kExitFailure;
+        if (game.stage().broken() != 0) return could_not_tell(game.stage().broken());
         if (const int signal = interruption::received(); signal != 0) {
             // Ctrl-C in a turn that somebody watches takes that turn back, not the whole game.
             if (!asks || signal != SIGINT) return kExitSignal + signal;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "display.hpp"
 #include "file.hpp"
@@ -217,7 +218,7 @@ std::optional<LiveRegion::Clock::time_point> Stage::next_look() const {
 
 void Stage::refresh() {
     if (!live_) {
-        if (!text_.empty() && !write_all(STDOUT_FILENO, text_)) broken_ = true;
+        if (broken_ == 0 && !text_.empty() && !write_all(STDOUT_FILENO, text_)) broken_ = errno;
         text_.clear();
         return;
     }

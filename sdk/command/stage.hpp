@@ -44,8 +44,9 @@ public:
     // Takes the live lines off; what is said next stands where they were.
     void settle();
 
-    // Standard output has lost its reader, or its disk is full.
-    bool broken() const noexcept { return broken_; }
+    // errno when standard output can no longer be written: its reader went away (EPIPE), or its disk
+    // is full; otherwise 0.
+    int broken() const noexcept { return broken_; }
 
 private:
     struct Asset {
@@ -73,7 +74,7 @@ private:
     bool gap_ = false;
     bool anything_said_ = false;
     bool changed_ = false;
-    bool broken_ = false;
+    int broken_ = 0;
 };
 
 }  // namespace narratoria::command

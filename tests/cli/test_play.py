@@ -142,6 +142,13 @@ def test_long_narrative_is_wrapped_between_words(command):
     assert all(len(line) <= 76 and not line.endswith(" ") for line in lines)
 
 
+def test_a_full_device_is_told_and_fails(command):
+    with open("/dev/full", "wb") as full:
+        ran = command("play", "--story", TORCH, "open", stdout=full)
+    assert ran.status == 1, ran
+    assert "No space left on device" in ran.err
+
+
 # ---------------------------------------------------------------- line by line
 
 

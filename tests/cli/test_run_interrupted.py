@@ -64,6 +64,29 @@ def test_a_second_ctrl_c_leaves_at_once(command):
     assert json.loads(state.read_text()) == {"gold": 7}
 
 
+@pytest.mark.parametrize(
+    "kind",
+    ["plan_started", "tool_pending", "tool_started", "attempt_started", "tool_event", "attempt_ended",
+     "tool_ended", "plan_ended"])
+def test_ctrl_c_at_any_moment_leaves_whole_files(command, kind):
+    state = command.file("game.json", {"gold": 7})
+    tools = [command.tool(f"tool{number}", log("here"), patch(step=number), done()) for number in range(3)]
+    running = command.start("run", command.plan(*tools), "--state", state, "--result", "result.json")
+    running.wait_for(lambda record: record["kind"] == kind)
+    running.signal(signal.SIGINT)
+    ran = running.finish()
+    assert ran.out == ""
+    result = json.loads((command.folder / "result.json").read_text())
+    states = [tool["state"] for tool in result["toolResults"]]
+    # On a busy machine it may be over before the signal is there.
+    assert ran.status == 130 or (ran.status == 0 and result["success"]), ran
+    assert set(states) <= {"completed", "failed", "skipped"} and len(states) == 3
+    completed = states.count("completed")
+    assert json.loads(state.read_text())["gold"] == 7
+    assert json.loads(state.read_text()).get("step", -1) >= completed - 1
+    assert not [name for name in os.listdir(command.folder) if name.startswith(".")]
+
+
 def test_ctrl_c_during_the_wait_before_a_retry(command):
     tool = command.tool("light", done(ok=False))
     plan = command.plan({"toolPath": tool, "retryPolicy": {"maxRetries": 3, "backoffMs": 20000}})
