@@ -115,9 +115,8 @@ private:
     bool copy(int file, uint64_t offset, uint64_t size) {
         std::unique_ptr<char[]> buffer(new char[256 * 1024]);
         while (size > 0) {
-            const ssize_t got =
-                ::pread(file, buffer.get(), std::min<uint64_t>(size, 256 * 1024),
-                        static_cast<off_t>(offset));
+            const ssize_t got = ::pread(file, buffer.get(), std::min<uint64_t>(size, 256 * 1024),
+                                        static_cast<off_t>(offset));
             if (got < 0 && errno == EINTR) continue;
             if (got <= 0) {
                 failure = got < 0 ? errno : EIO;

@@ -96,11 +96,13 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
                               nar_session** session, nar_error* error) {
     return on_engine(
         engine ? &engine->engine : nullptr, error, Inside::Allowed, [&]() -> nar_status {
-            if (session == nullptr) return refuse_argument(error, "there is no place for the session");
+            if (session == nullptr)
+                return refuse_argument(error, "there is no place for the session");
             *session = nullptr;
             nar_session_options options;
             if (!read_struct(given, options)) {
-                return refuse_argument(error, "the options' size is not set; it is sizeof the struct");
+                return refuse_argument(error,
+                                       "the options' size is not set; it is sizeof the struct");
             }
             session::SessionSettings settings;
             settings.times = engine->engine.settings().times;
@@ -162,7 +164,8 @@ nar_status nar_session_prompt(nar_session* session, nar_str text, const nar_turn
                               nar_error* error) {
     return on_session(session, error, [&](session::Session& its) -> nar_status {
         nar_turn_handler read;
-        if (!read_struct(handler, read)) return refuse_argument(error, "the handler's size is not set");
+        if (!read_struct(handler, read))
+            return refuse_argument(error, "the handler's size is not set");
         const std::string words = copy(text);
         if (words.empty()) return refuse_argument(error, "a prompt must not be empty");
         if (!utf8::is_valid(words)) return refuse_argument(error, "the prompt is not UTF-8");
@@ -194,10 +197,12 @@ nar_status nar_session_execute(nar_session* session, nar_str plan, nar_str folde
                                const nar_execution_handler* handler, nar_error* error) {
     return on_session(session, error, [&](session::Session& its) -> nar_status {
         nar_execution_handler read;
-        if (!read_struct(handler, read)) return refuse_argument(error, "the handler's size is not set");
+        if (!read_struct(handler, read))
+            return refuse_argument(error, "the handler's size is not set");
         if (has_nul(folder)) return refuse_argument(error, "the folder holds a NUL character");
         std::string where = copy(folder);
-        if (!where.empty() && where.front() != '/') where = its.engine().settings().root + "/" + where;
+        if (!where.empty() && where.front() != '/')
+            where = its.engine().settings().root + "/" + where;
         session::ExecutionHandler on_ended;
         if (read.ended) {
             on_ended = [read](std::shared_ptr<const plan::Result> result) {
@@ -226,9 +231,10 @@ nar_status nar_session_read_state(nar_session* session, nar_str pointer, nar_tex
             bool malformed = false;
             if (its.state().tree.read(view(pointer), text, malformed)) return NAR_OK;
             if (malformed) {
-                return refuse_argument(error, "\"" + copy(pointer) +
-                                                  "\" is no JSON Pointer; it is empty or begins with "
-                                                  "/, and ~ is written ~0");
+                return refuse_argument(error,
+                                       "\"" + copy(pointer) +
+                                           "\" is no JSON Pointer; it is empty or begins with "
+                                           "/, and ~ is written ~0");
             }
             return fail(error, NAR_NOT_FOUND, "STATE_PATH",
                         "the state has nothing at \"" + copy(pointer) + "\"");

@@ -25,8 +25,9 @@ bool take_name(std::string_view& text) {
 
 bool take_token(std::string_view& text) {
     size_t length = 0;
-    while (length < text.size() && text[length] > 0x20 && text[length] < 0x7F &&
-           std::string_view("()<>@,;:\\\"/[]?=").find(text[length]) == std::string_view::npos) {
+    while (length < text.size() &&
+           (is_letter_or_digit(text[length]) ||
+            std::string_view("!#$%&'*+.^_`|~-").find(text[length]) != std::string_view::npos)) {
         ++length;
     }
     text.remove_prefix(length);
@@ -35,14 +36,13 @@ bool take_token(std::string_view& text) {
 
 bool take_quoted(std::string_view& text) {
     for (size_t i = 1; i < text.size(); ++i) {
-        if (text[i] == '\\') {
-            ++i;
-        } else if (text[i] == '"') {
+        if (text[i] == '"') {
             text.remove_prefix(i + 1);
             return true;
-        } else if (static_cast<unsigned char>(text[i]) < 0x20 && text[i] != '\t') {
-            return false;
         }
+        if (text[i] == '\\' && ++i == text.size()) return false;
+        const auto character = static_cast<unsigned char>(text[i]);
+        if ((character < 0x20 && character != '\t') || character >= 0x7F) return false;
     }
     return false;
 }
@@ -58,9 +58,9 @@ bool is_media_type(std::string_view text) {
     text.remove_prefix(1);
     if (!take_name(text)) return false;
     for (;;) {
-        skip_space(text);
         if (text.empty()) return true;
-        if (text.front() != ';') return false;
+        skip_space(text);
+        if (text.empty() || text.front() != ';') return false;
         text.remove_prefix(1);
         skip_space(text);
         if (!take_token(text) || text.empty() || text.front() != '=') return false;

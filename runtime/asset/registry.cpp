@@ -17,7 +17,7 @@ namespace {
 // Why a file cannot be read, or nothing.
 std::string unreadable(const std::string& path) {
     if (path.find('\0') != std::string::npos) return "its path holds a NUL character";
-    struct stat status{};
+    struct stat status {};
     if (::stat(path.c_str(), &status) != 0) {
         return "\"" + path + "\" cannot be found: " + std::strerror(errno);
     }

@@ -76,8 +76,8 @@ bool is_iso8601(std::string_view text) {
     const bool midnight = hour == 24;
     if (extended && !take(text, ':')) return false;
     if (!digits(text, 2, 0, midnight ? 0 : 59)) return false;
-    const bool has_seconds = extended ? take(text, ':') : !text.empty() && text[0] >= '0' &&
-                                                              text[0] <= '9';
+    const bool has_seconds =
+        extended ? take(text, ':') : !text.empty() && text[0] >= '0' && text[0] <= '9';
     if (has_seconds && !digits(text, 2, 0, midnight ? 0 : 60)) return false;
     if (has_seconds && (take(text, '.') || take(text, ','))) {
         const int highest = midnight ? 0 : 9;

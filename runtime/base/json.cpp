@@ -367,10 +367,12 @@ ParseError describe(std::string_view text, const rapidjson::ParseResult& result)
             error.message = "a NUL byte stands in the text";
         } else if (static_cast<unsigned char>(rest[0]) < 0x20 && rest[0] != '\n' &&
                    rest[0] != '\r' && rest[0] != '\t') {
-            error.message = "a control character stands in the text; inside a string write it as \\u00XX";
+            error.message =
+                "a control character stands in the text; inside a string write it as \\u00XX";
         } else if (static_cast<unsigned char>(rest[0]) < 0x20 &&
                    result.Code() == rapidjson::kParseErrorStringEscapeInvalid) {
-            error.message = "a line break or tab stands inside a string; write it as \\n, \\r or \\t";
+            error.message =
+                "a line break or tab stands inside a string; write it as \\n, \\r or \\t";
         } else if (static_cast<unsigned char>(rest[0]) >= 0x80 &&
                    utf8::valid_prefix(rest.substr(0, 4)) == 0) {
             error.kind = ParseError::Kind::InvalidUtf8;
@@ -407,8 +409,8 @@ bool Tape::parse(std::string_view text, ParseError& error) {
     if (!result.IsError()) {
         // The reader takes a zero for the end of the text.
         if (stream.Tell() == text.size()) return true;
-        error = describe(text, rapidjson::ParseResult(
-                                   rapidjson::kParseErrorDocumentRootNotSingular, stream.Tell()));
+        error = describe(text, rapidjson::ParseResult(rapidjson::kParseErrorDocumentRootNotSingular,
+                                                      stream.Tell()));
         count_ = 0;
         return false;
     }
@@ -423,8 +425,8 @@ bool Tape::parse(std::string_view text, ParseError& error) {
                  : stream.fault_is_surrogate() ? "the string holds half of a surrogate pair"
                                                : "the bytes are not UTF-8"};
     } else if (builder.number_too_big()) {
-        error = describe(text, rapidjson::ParseResult(rapidjson::kParseErrorNumberTooBig,
-                                                      result.Offset()));
+        error = describe(
+            text, rapidjson::ParseResult(rapidjson::kParseErrorNumberTooBig, result.Offset()));
     } else {
         error = describe(text, result);
     }

@@ -26,7 +26,7 @@ struct Node {
     const char* begin;  // String: the decoded content; others: the first byte of the value
     uint32_t size;      // String: of the content; Number: of the text; container: index of its end
     Type type;
-    uint8_t escaped;    // String: the content stands in the arena, not in the text
+    uint8_t escaped;  // String: the content stands in the arena, not in the text
     uint16_t reserved;
 };
 static_assert(sizeof(Node) == 16);
@@ -202,12 +202,8 @@ private:
 };
 
 inline const Node& Value::node() const { return tape_->nodes()[index_]; }
-inline Value::Members Value::members() const {
-    return {tape_, index_ + 1, node().size};
-}
-inline Value::Elements Value::elements() const {
-    return {tape_, index_ + 1, node().size};
-}
+inline Value::Members Value::members() const { return {tape_, index_ + 1, node().size}; }
+inline Value::Elements Value::elements() const { return {tape_, index_ + 1, node().size}; }
 inline bool Value::empty() const { return node().size == index_ + 1; }
 
 // A tape together with the text it points into.

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/descriptor.hpp"
 #include "base/json.hpp"
 
 namespace narratoria {
@@ -20,6 +21,7 @@ void check(int status, const char* what) {
 }  // namespace
 
 Loop::Loop() : buffer_(new char[kRead + json::kPadding]()) {
+    const StandardStreamsTaken taken;
     check(uv_loop_init(&loop_), "be made");
     wake_.data = this;
     idle_.data = this;
@@ -83,9 +85,8 @@ void Loop::defer(std::function<void()> task) {
     deferred_.push_back(std::move(task));
     if (uv_is_active(reinterpret_cast<uv_handle_t*>(&idle_))) return;
     // An active idle handle keeps the loop from waiting.
-    uv_idle_start(&idle_, [](uv_idle_t* handle) {
-        static_cast<Loop*>(handle->data)->run_deferred();
-    });
+    uv_idle_start(&idle_,
+                  [](uv_idle_t* handle) { static_cast<Loop*>(handle->data)->run_deferred(); });
 }
 
 void Loop::run_deferred() {
@@ -99,7 +100,8 @@ void Loop::run_deferred() {
 }
 
 void Loop::run_postponed() {
-    for (size_t left = postponed_.size(); left > 0 && !postponed_.empty() && !time_is_up(); --left) {
+    for (size_t left = postponed_.size(); left > 0 && !postponed_.empty() && !time_is_up();
+         --left) {
         Watch* watch = postponed_.front();
         postponed_.pop_front();
         watch->postponed_ = false;
@@ -159,16 +161,15 @@ void Watch::start(int descriptor, std::function<void()> on_readable) {
     check(uv_poll_init(loop_.uv(), &handle->poll, descriptor), "watch a descriptor");
     handle_ = handle.release();
     handle_->poll.data = handle_;
-    uv_poll_start(&handle_->poll, UV_READABLE | UV_DISCONNECT,
-                  [](uv_poll_t* poll, int, int) {
-                      Watch* watch = static_cast<Handle*>(poll->data)->owner;
-                      if (!watch->loop_.time_is_up()) {
-                          watch->on_readable();
-                      } else if (!watch->postponed_) {
-                          watch->postponed_ = true;
-                          watch->loop_.postponed_.push_back(watch);
-                      }
-                  });
+    uv_poll_start(&handle_->poll, UV_READABLE | UV_DISCONNECT, [](uv_poll_t* poll, int, int) {
+        Watch* watch = static_cast<Handle*>(poll->data)->owner;
+        if (!watch->loop_.time_is_up()) {
+            watch->on_readable();
+        } else if (!watch->postponed_) {
+            watch->postponed_ = true;
+            watch->loop_.postponed_.push_back(watch);
+        }
+    });
 }
 
 void Watch::on_readable() {

@@ -24,8 +24,8 @@ public:
     Loop& operator=(const Loop&) = delete;
 
     // Each drives the loop and rethrows what a callback threw.
-    void run_once();                       // waits for something to happen
-    void run_for(uint64_t microseconds);   // without waiting; 0: one round
+    void run_once();                      // waits for something to happen
+    void run_for(uint64_t microseconds);  // without waiting; 0: one round
 
     // Whether the budget of the driving call is used up: callbacks that could go on then stop, and
     // make sure that they are called again.

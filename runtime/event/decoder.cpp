@@ -15,16 +15,26 @@ struct FieldName {
 };
 
 constexpr FieldName kFieldNames[] = {
-    {"version", Field::Version},     {"type", Field::Type},
-    {"requestId", Field::RequestId}, {"timestamp", Field::Timestamp},
-    {"level", Field::Level},         {"message", Field::Message},
-    {"fields", Field::Fields},       {"patch", Field::Patch},
-    {"assetId", Field::AssetId},     {"kind", Field::Kind},
-    {"mediaType", Field::MediaType}, {"path", Field::Path},
-    {"metadata", Field::Metadata},   {"event", Field::Event},
-    {"payload", Field::Payload},     {"errorCode", Field::ErrorCode},
-    {"errorMessage", Field::ErrorMessage}, {"details", Field::Details},
-    {"ok", Field::Ok},               {"summary", Field::Summary},
+    {"version", Field::Version},
+    {"type", Field::Type},
+    {"requestId", Field::RequestId},
+    {"timestamp", Field::Timestamp},
+    {"level", Field::Level},
+    {"message", Field::Message},
+    {"fields", Field::Fields},
+    {"patch", Field::Patch},
+    {"assetId", Field::AssetId},
+    {"kind", Field::Kind},
+    {"mediaType", Field::MediaType},
+    {"path", Field::Path},
+    {"metadata", Field::Metadata},
+    {"event", Field::Event},
+    {"payload", Field::Payload},
+    {"errorCode", Field::ErrorCode},
+    {"errorMessage", Field::ErrorMessage},
+    {"details", Field::Details},
+    {"ok", Field::Ok},
+    {"summary", Field::Summary},
     {"result", Field::Result},
 };
 
@@ -150,8 +160,8 @@ void describe(Fault& fault, const std::string& name, json::Value value, Wanted w
         case Wanted::Level:
             if (!value.is_string()) return wrong_type("a string");
             fault.rule = "event-level";
-            fault.message = name + " must be \"debug\", \"info\", \"warn\" or \"error\", not \"" +
-                            shown + "\"";
+            fault.message =
+                name + " must be \"debug\", \"info\", \"warn\" or \"error\", not \"" + shown + "\"";
             return;
         case Wanted::Version:
             if (!value.is_string()) return wrong_type("the string \"0\"");
@@ -175,10 +185,10 @@ bool Decoder::check(Event& event, Faults* faults) {
     };
     if (!root.is_object()) {
         if (faults) {
-            faults->push_back({"event-object", "", byte_of(root),
-                               std::string("a line must be a JSON object, not ") +
-                                   json::type_name(root.type()),
-                               ""});
+            faults->push_back(
+                {"event-object", "", byte_of(root),
+                 std::string("a line must be a JSON object, not ") + json::type_name(root.type()),
+                 ""});
         }
         return false;
     }
@@ -195,8 +205,8 @@ bool Decoder::check(Event& event, Faults* faults) {
         valid = false;
         if (!faults) return;
         const std::string name(name_of(field));
-        faults->push_back({"event-field-missing", "/" + name, byte_of(root),
-                           "\"" + name + "\" is missing", ""});
+        faults->push_back(
+            {"event-field-missing", "/" + name, byte_of(root), "\"" + name + "\" is missing", ""});
     };
     auto apply = [&](const Rule* rule, const Rule* end) {
         for (; rule != end && (valid || faults); ++rule) {
@@ -227,10 +237,10 @@ bool Decoder::check(Event& event, Faults* faults) {
     }
     if (!type.is_string()) {
         if (faults) {
-            faults->push_back({"event-field-type", "/type", byte_of(type),
-                               std::string("\"type\" must be a string, not ") +
-                                   json::type_name(type.type()),
-                               ""});
+            faults->push_back(
+                {"event-field-type", "/type", byte_of(type),
+                 std::string("\"type\" must be a string, not ") + json::type_name(type.type()),
+                 ""});
         }
         return false;
     }
@@ -280,8 +290,10 @@ std::string excerpt(std::string_view line, size_t byte) {
     size_t from = byte > kBefore ? byte - kBefore : 0;
     size_t to = std::min(line.size(), byte + kAfter);
     // Not through the middle of a character.
-    while (from > 0 && from < byte && (static_cast<unsigned char>(line[from]) & 0xC0) == 0x80) ++from;
-    while (to > byte && to < line.size() && (static_cast<unsigned char>(line[to]) & 0xC0) == 0x80) --to;
+    while (from > 0 && from < byte && (static_cast<unsigned char>(line[from]) & 0xC0) == 0x80)
+        ++from;
+    while (to > byte && to < line.size() && (static_cast<unsigned char>(line[to]) & 0xC0) == 0x80)
+        --to;
     std::string text = from > 0 ? "…" : "";
     for (const char c : utf8::repaired(line.substr(from, to - from))) {
         const auto code = static_cast<unsigned char>(c);

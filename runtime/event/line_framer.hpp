@@ -31,7 +31,8 @@ public:
         char* at = data;
         char* const end = data + size;
         while (at < end) {
-            auto* newline = static_cast<char*>(std::memchr(at, '\n', static_cast<size_t>(end - at)));
+            auto* newline =
+                static_cast<char*>(std::memchr(at, '\n', static_cast<size_t>(end - at)));
             const auto length = static_cast<size_t>((newline ? newline : end) - at);
             const size_t whole = partial_.size() + length;
             if (whole > limit_) {

@@ -10,9 +10,9 @@ namespace narratoria::event {
 namespace {
 
 constexpr const char* kKindNames[] = {
-    nullptr,           "tool_event",    "prompt",        "narrative",  "plan_started",
-    "plan_ended",      "tool_pending",  "tool_started",  "tool_ended", "attempt_started",
-    "attempt_ended",   "asset_refused", "state_conflict", "warning",
+    nullptr,         "tool_event",    "prompt",         "narrative",  "plan_started",
+    "plan_ended",    "tool_pending",  "tool_started",   "tool_ended", "attempt_started",
+    "attempt_ended", "asset_refused", "state_conflict", "warning",
 };
 
 nar_str view(std::string_view text) { return {text.data(), text.size()}; }
@@ -65,9 +65,15 @@ void Stream::sweep() {
 void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subject,
                   std::string_view body) {
     const auto kind_number = static_cast<uint32_t>(kind);
-    const nar_event event{sizeof(nar_event),      kind_number,           type,
-                          subject.attempt,        number,                time_us_,
-                          view(session_id_),      view(subject.plan_id), view(subject.tool_id),
+    const nar_event event{sizeof(nar_event),
+                          kind_number,
+                          type,
+                          subject.attempt,
+                          number,
+                          time_us_,
+                          view(session_id_),
+                          view(subject.plan_id),
+                          view(subject.tool_id),
                           view(body)};
     ++sending_;
     ++callback_depth_;

@@ -28,7 +28,9 @@ std::string named(std::string_view text) {
 class Execution::Running : public tool::AttemptListener {
 public:
     Running(Execution& execution, uint32_t tool)
-        : execution_(execution), tool_(tool), try_timer(execution.with_.loop),
+        : execution_(execution),
+          tool_(tool),
+          try_timer(execution.with_.loop),
           backoff_timer(execution.with_.loop) {
         overlap.written_before = [this](std::string_view path, state::Writer earlier) {
             execution_.report_conflict(tool_, path, earlier);
@@ -106,10 +108,7 @@ void Execution::start() {
     with_.stream.publish(event::Kind::PlanStarted, {plan_->request_id, {}, 0}, body);
     if (!plan_->narrative.empty()) {
         body.clear();
-        json::ObjectWriter(body)
-            .string("text", plan_->narrative)
-            .string("source", "plan")
-            .end();
+        json::ObjectWriter(body).string("text", plan_->narrative).string("source", "plan").end();
         with_.stream.publish(event::Kind::Narrative, {plan_->request_id, {}, 0}, body);
     }
 
@@ -606,7 +605,7 @@ void Execution::stop(Stop reason) {
     const bool cancelled = reason == Stop::Cancelled;
     result_->cancelled = cancelled;
     result_->timed_out = !cancelled;
-    const char* code = cancelled ? "CANCELLED"
+    const char* code = cancelled                     ? "CANCELLED"
                        : reason == Stop::PlanTimeout ? "PLAN_TIMEOUT"
                                                      : "PROMPT_TIMEOUT";
     const std::string what =
@@ -671,8 +670,8 @@ void Execution::finish() {
         const std::string skill(skill_of(plan_->tools[i].tool_path));
         if (disabled.insert(skill).second) result.disabled_skills.push_back(skill);
     }
-    result.can_replan = !result.success && !result.cancelled &&
-                        settings_.generation_attempt < kMostGenerations;
+    result.can_replan =
+        !result.success && !result.cancelled && settings_.generation_attempt < kMostGenerations;
     std::string body;
     json::ObjectWriter writer(body);
     writer.boolean("success", result.success);

@@ -39,12 +39,12 @@ struct Surroundings {
 };
 
 struct Settings {
-    std::string folder;    // where relative tool paths begin
-    uint64_t number = 0;   // of this execution in its session
-    uint32_t try_ms = 0;   // 0: no limit
+    std::string folder;   // where relative tool paths begin
+    uint64_t number = 0;  // of this execution in its session
+    uint32_t try_ms = 0;  // 0: no limit
     uint32_t plan_ms = 0;
     int64_t generation_attempt = 1;
-    std::string parent_plan_id;  // or empty
+    std::string parent_plan_id;                // or empty
     std::vector<std::string> disabled_skills;  // before this plan
     // A tool asks for something in the user interface; the value dies when the call returns.
     std::function<void(std::string_view event, json::Value payload)> on_ui_event;

@@ -83,7 +83,8 @@ bool find_pointer(json::Value value, uint32_t wanted, std::string& pointer) {
 
 std::string_view skill_of(std::string_view tool_path) {
     const size_t slash = tool_path.rfind('/');
-    std::string_view name = slash == std::string_view::npos ? tool_path : tool_path.substr(slash + 1);
+    std::string_view name =
+        slash == std::string_view::npos ? tool_path : tool_path.substr(slash + 1);
     const size_t dot = name.rfind('.');
     if (dot != std::string_view::npos && dot > 0) name = name.substr(0, dot);
     return name;
@@ -222,7 +223,8 @@ void Plan::read_metadata(json::Value value, Faults& faults) {
     if (const json::Value attempt = value.find("generationAttempt")) {
         const std::optional<int64_t> number = attempt.integer();
         if (!number) {
-            fault(faults, attempt, "plan-field-type", "\"generationAttempt\" must be a whole number");
+            fault(faults, attempt, "plan-field-type",
+                  "\"generationAttempt\" must be a whole number");
         } else if (*number < 1 || *number >= kMaximumInteger) {
             fault(faults, attempt, "plan-range", "\"generationAttempt\" must be 1 or more");
         } else {
@@ -278,8 +280,9 @@ void Plan::read_tool(json::Value value, Tool& tool, Faults& faults) {
     auto boolean = [&](json::Value field, const char* key, bool& out) {
         if (!field) return;
         if (field.is_boolean()) out = field.boolean();
-        else fault(faults, field, "plan-field-type",
-                   std::string("\"") + key + "\" must be true or false");
+        else
+            fault(faults, field, "plan-field-type",
+                  std::string("\"") + key + "\" must be true or false");
     };
     boolean(required, "required", tool.required);
     boolean(async, "async", tool.async);
@@ -407,7 +410,8 @@ void Plan::link(Faults& faults) {
     dependents.edges_.resize(dependencies.edges_.size());
     std::vector<uint32_t> fill(dependents.starts_.begin(), dependents.starts_.end() - 1);
     for (uint32_t i = 0; i < count; ++i) {
-        for (const uint32_t dependency : dependencies.of(i)) dependents.edges_[fill[dependency]++] = i;
+        for (const uint32_t dependency : dependencies.of(i))
+            dependents.edges_[fill[dependency]++] = i;
     }
     find_cycles(faults);
 }

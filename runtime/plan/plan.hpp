@@ -17,8 +17,8 @@ namespace narratoria::plan {
 struct Tool {
     std::string_view tool_id;
     std::string_view tool_path;
-    json::Value input;        // an object, or nothing: {}
-    json::Value environment;  // an object of strings, or nothing
+    json::Value input;               // an object, or nothing: {}
+    json::Value environment;         // an object of strings, or nothing
     std::optional<uint32_t> try_ms;  // "timeoutMs": over the session's time for a try; 0: none
     uint32_t max_retries = 3;
     uint32_t backoff_ms = 100;
@@ -84,7 +84,7 @@ private:
     void fault_missing(Faults& faults, json::Value object, const char* key) const;
 
     json::Document document_;
-    std::vector<json::Value> entries_;       // of each tool
+    std::vector<json::Value> entries_;           // of each tool
     std::vector<json::Value> dependency_lists_;  // of each tool, or nothing
 };
 

@@ -53,7 +53,7 @@ std::string describe_start_failure(uint32_t stage, int error, const std::string&
         case SUPERVISOR_STAGE_EXECUTE: break;
         default: return "no process can be made: " + reason;
     }
-    struct stat status{};
+    struct stat status {};
     const bool exists = ::stat(path.c_str(), &status) == 0;
     std::string text = "\"" + path + "\" ";
     if (exists && S_ISDIR(status.st_mode)) return text + "is a folder, not a program";
@@ -64,10 +64,8 @@ std::string describe_start_failure(uint32_t stage, int error, const std::string&
                 return text + "names an interpreter that is not there: #!" + interpreter;
             }
             return text + "needs a program loader that is not there";
-        case EACCES:
-            return text + "may not be executed; is its executable bit set (chmod +x)?";
-        case ENOEXEC:
-            return text + "is no program; a script needs a first line like #!/bin/sh";
+        case EACCES: return text + "may not be executed; is its executable bit set (chmod +x)?";
+        case ENOEXEC: return text + "is no program; a script needs a first line like #!/bin/sh";
         default: return text + "cannot be started: " + reason;
     }
 }
@@ -325,9 +323,9 @@ int Pool::program(StartFailure& failure) {
         file = Descriptor(::open(supervisor_path_.c_str(), O_RDONLY | O_CLOEXEC));
     } else {
         file = Descriptor(::memfd_create("narratoria-supervisor", MFD_CLOEXEC));
-        std::string_view image(narratoria_supervisor_image,
-                               static_cast<size_t>(narratoria_supervisor_image_end -
-                                                   narratoria_supervisor_image));
+        std::string_view image(
+            narratoria_supervisor_image,
+            static_cast<size_t>(narratoria_supervisor_image_end - narratoria_supervisor_image));
         while (file && !image.empty()) {
             const ssize_t written = ::write(file.get(), image.data(), image.size());
             if (written < 0 && errno == EINTR) continue;
@@ -342,7 +340,8 @@ int Pool::program(StartFailure& failure) {
     if (file) program_ = Descriptor(::fcntl(file.get(), F_DUPFD_CLOEXEC, 16));
     if (!program_) {
         failure.out_of_descriptors = is_shortage(errno);
-        failure.message = "the supervisor program cannot be opened: " + std::string(strerror(errno));
+        failure.message =
+            "the supervisor program cannot be opened: " + std::string(strerror(errno));
         return -1;
     }
     return program_.get();
@@ -382,8 +381,7 @@ Supervisor* Pool::take(StartFailure& failure) {
     char* const environment[] = {nullptr};
     const std::string path = "/proc/self/fd/" + std::to_string(file);
     pid_t pid = -1;
-    const int error =
-        ::posix_spawn(&pid, path.c_str(), &actions, nullptr, arguments, environment);
+    const int error = ::posix_spawn(&pid, path.c_str(), &actions, nullptr, arguments, environment);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) {
         failure.message = "the supervisor cannot be started: " + std::string(strerror(error)) +

@@ -25,9 +25,9 @@ struct Limits {
 struct Command {
     std::string path;  // absolute
     std::string folder;
-    std::vector<std::string> arguments;                // the first one is the program's own name
+    std::vector<std::string> arguments;  // the first one is the program's own name
     const std::vector<std::string>* environment = nullptr;  // NAME=value
-    std::string_view input;                            // written to its standard input, then closed
+    std::string_view input;  // written to its standard input, then closed
     Limits limits;
 };
 

@@ -34,7 +34,7 @@ uint32_t cores() {
 
 bool is_handed_on(std::string_view variable) {
     const std::string_view name = variable.substr(0, variable.find('='));
-    static constexpr std::string_view kNames[] = {"PATH", "HOME", "USER",   "LANG",
+    static constexpr std::string_view kNames[] = {"PATH", "HOME",   "USER",       "LANG",
                                                   "TZ",   "TMPDIR", "VIRTUAL_ENV"};
     return name.substr(0, 3) == "LC_" ||
            std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);

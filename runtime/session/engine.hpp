@@ -39,8 +39,8 @@ struct Limits {
 };
 
 struct EngineSettings {
-    uint32_t jobs = 0;  // 0: the cores of the affinity mask
-    std::string root;   // absolute
+    uint32_t jobs = 0;                     // 0: the cores of the affinity mask
+    std::string root;                      // absolute
     std::vector<std::string> environment;  // NAME=value, what tools get
     std::vector<std::string> allow_paths;
     Times times;

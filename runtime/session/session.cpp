@@ -52,8 +52,8 @@ private:
 // with escapes and so stands elsewhere.
 size_t byte_in(const plan::Plan& plan, std::string_view text) {
     const std::string& document = plan.text();
-    const bool inside = text.data() > document.data() &&
-                        text.data() < document.data() + document.size();
+    const bool inside =
+        text.data() > document.data() && text.data() < document.data() + document.size();
     return inside ? static_cast<size_t>(text.data() - document.data()) - 1 : 0;
 }
 
@@ -300,9 +300,9 @@ void Session::generate() {
     if (settings_.times.narrator_ms > 0) {
         turn_->narrator_timer.start(settings_.times.narrator_ms, [this] {
             close_question();
-            refuse_generation(fault_list(
-                "narrator-time", "the narrator did not answer within " +
-                                     std::to_string(settings_.times.narrator_ms) + " ms"));
+            refuse_generation(fault_list("narrator-time",
+                                         "the narrator did not answer within " +
+                                             std::to_string(settings_.times.narrator_ms) + " ms"));
         });
     }
     const std::string request = narrator_request();
@@ -423,7 +423,8 @@ std::string Session::narrator_request() const {
             std::error_code ignored;
             const auto permissions = each->status(ignored).permissions();
             if (each->is_regular_file(ignored) &&
-                (permissions & std::filesystem::perms::owner_exec) != std::filesystem::perms::none) {
+                (permissions & std::filesystem::perms::owner_exec) !=
+                    std::filesystem::perms::none) {
                 names.push_back(each->path().filename().string());
             }
             each.increment(failure);

@@ -15,8 +15,8 @@ void History::drop_oldest() {
     ++dropped_;
 }
 
-void History::add(uint64_t seq, int64_t time_us, std::string_view plan_id,
-                  std::string_view tool_id, uint32_t attempt, std::string_view text) {
+void History::add(uint64_t seq, int64_t time_us, std::string_view plan_id, std::string_view tool_id,
+                  uint32_t attempt, std::string_view text) {
     if (limit_ == 0 || text.size() > kMostBytes) {
         ++dropped_;
         return;

@@ -297,8 +297,8 @@ Object* object_from(json::Value document, uint64_t seed) {
     for (const json::Member member : document.members()) {
         const auto hash = static_cast<uint32_t>(hash_text(member.key, seed));
         const uint32_t found = object->find(member.key, hash);
-        Entry& entry = found != Object::kNone ? object->entries[found]
-                                              : object->append(member.key, hash);
+        Entry& entry =
+            found != Object::kNone ? object->entries[found] : object->append(member.key, hash);
         Object::release_value(entry);
         if (member.value.is_object()) {
             Object* child = object_from(member.value, seed);

@@ -43,11 +43,11 @@ public:
 private:
     friend class Tree;
     struct Member {
-        uint32_t key;    // its node on the tape; the value is the next one
+        uint32_t key;  // its node on the tape; the value is the next one
         uint32_t hash;
         uint32_t first;  // of an object's own members, when the value is one
         uint32_t count;
-        bool superseded; // a later member has the same key
+        bool superseded;  // a later member has the same key
     };
     uint32_t add_members(json::Value object, uint32_t& count);
     void settle_duplicates(uint32_t first, uint32_t count);

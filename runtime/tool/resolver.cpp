@@ -16,7 +16,7 @@ std::string resolved(const std::string& path) {
 }
 
 bool exists(const std::string& path) {
-    struct stat status{};
+    struct stat status {};
     return ::stat(path.c_str(), &status) == 0;
 }
 
@@ -60,8 +60,9 @@ Resolution Resolver::resolve(std::string_view tool_path, const std::string& fold
     }
     const std::string path(tool_path);
     if (const std::string_view scheme = scheme_of(tool_path); !scheme.empty()) {
-        return {"", "no tool runner knows the scheme \"" + std::string(scheme) + "\" of \"" + path +
-                        "\"; a file whose name has a colon is written \"./" + path + "\"",
+        return {"",
+                "no tool runner knows the scheme \"" + std::string(scheme) + "\" of \"" + path +
+                    "\"; a file whose name has a colon is written \"./" + path + "\"",
                 false};
     }
     std::string program;

@@ -22,8 +22,8 @@ class Folder {
 public:
     Folder() {
         const char* base = std::getenv("TMPDIR");
-        std::string name =
-            std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/narratoria-test-XXXXXX";
+        std::string name = std::string(base != nullptr && *base != '\0' ? base : "/tmp") +
+                           "/narratoria-test-XXXXXX";
         if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder " + name);
         path_ = std::filesystem::canonical(name).string();
     }

@@ -36,8 +36,9 @@ struct NarratorStage : Stage {
 
 // A story with two tools, one of which fails.
 std::string story_in(const Folder& folder) {
-    folder.write("story/story.toml", "title = \"A cave\"\n[narrator]\nname = \"template\"\n"
-                                     "[fallback]\ntemplates = [\"The cave is silent: {prompt}\"]\n");
+    folder.write("story/story.toml",
+                 "title = \"A cave\"\n[narrator]\nname = \"template\"\n"
+                 "[fallback]\ntemplates = [\"The cave is silent: {prompt}\"]\n");
     folder.write("story/prompts.json", R"({"prompts": [
         {"patterns": ["light the {what}"],
          "answers": [
@@ -58,7 +59,8 @@ std::string story_in(const Folder& folder) {
 // covers: 004-prompt-session-id, 004-prompt-timestamp, 004-prompt-generates-plan
 TEST(PlayerPrompt, ANarratorIsAskedOnceWithTheWordsTheTimeAndTheSession) {
     ScriptedNarrator scripted({tells("You listen.")});
-    Stage stage({}, {.id = "game-7", .state = R"({"room":"hall"})", .narrator = scripted.narrator()});
+    Stage stage({},
+                {.id = "game-7", .state = R"({"room":"hall"})", .narrator = scripted.narrator()});
     const Ended ended = turn(stage, "Ich höre \"zu\"\n");
     EXPECT_EQ(ended.outcome, Outcome::kCompleted);
     EXPECT_EQ(ended.generations, 1u);
@@ -100,8 +102,8 @@ TEST(PlayerPrompt, AnEmptyOneIsRefusedAndNoNarratorIsAsked) {
 
 // covers: 003-13.3-plan-document, 003-13.6-returns-plan
 TEST(NarratorLoop, AnAnswerThatIsNoPlanUsesUpAGenerationAndItsFaultsGoWithTheNext) {
-    ScriptedNarrator scripted({"Once upon a time", R"({"requestId":"r","tools":[{"toolId":"a"}]})",
-                               tells("At last.")});
+    ScriptedNarrator scripted(
+        {"Once upon a time", R"({"requestId":"r","tools":[{"toolId":"a"}]})", tells("At last.")});
     NarratorStage stage(scripted);
     const Ended ended = turn(stage, "go");
     EXPECT_EQ(ended.outcome, Outcome::kCompleted);
@@ -122,9 +124,10 @@ TEST(NarratorLoop, AnAnswerThatIsNoPlanUsesUpAGenerationAndItsFaultsGoWithTheNex
 
 // covers: 003-13.4.1-reject-and-ask
 TEST(NarratorLoop, APlanWithACycleIsRejectedAndANewOneAskedFor) {
-    ScriptedNarrator scripted({plan_named("circle", {entry("a", "works", R"("dependencies":["b"])"),
-                                                     entry("b", "works", R"("dependencies":["a"])")}),
-                               plan_named("line", {entry("a", "works")})});
+    ScriptedNarrator scripted(
+        {plan_named("circle", {entry("a", "works", R"("dependencies":["b"])"),
+                               entry("b", "works", R"("dependencies":["a"])")}),
+         plan_named("line", {entry("a", "works")})});
     NarratorStage stage(scripted);
     const Ended ended = turn(stage, "go");
     EXPECT_EQ(ended.outcome, Outcome::kCompleted);
@@ -140,8 +143,8 @@ TEST(NarratorLoop, APlanWithACycleIsRejectedAndANewOneAskedFor) {
 // covers: 003-13.6-parent-plan, 003-13.6-tracks-attempt, 003-13.3-generation-attempt,
 // 003-13.3-parent-plan-id, 003-13.5-generation-attempt
 TEST(NarratorLoop, TheRuntimeSetsGenerationAttemptAndParentPlanItself) {
-    ScriptedNarrator scripted({plan_named("one", {entry("a", "fails")}),
-                               plan_named("two", {entry("b", "works")})});
+    ScriptedNarrator scripted(
+        {plan_named("one", {entry("a", "fails")}), plan_named("two", {entry("b", "works")})});
     NarratorStage stage(scripted);
     const Ended ended = turn(stage, "go");
     EXPECT_EQ(ended.outcome, Outcome::kCompleted);
@@ -192,6 +195,41 @@ TEST(NarratorLoop, APlanThatSelectsAFailedSkillIsRefused) {
     EXPECT_THAT(scripted.requests[2]["disabledSkills"].strings(), ElementsAre("fails"));
     EXPECT_EQ(scripted.requests[2]["parentPlanId"].string(), "one") << "the refused plan never ran";
     EXPECT_THAT(stage.recorder.of(Kind::kPlanStarted), ::testing::SizeIs(2));
+}
+
+TEST(NarratorLoop, EachWayToRefuseAPlanIsToldInTheNextRequest) {
+    PatientNarrator patient;
+    Stage stage({},
+                {.state = R"({"room":{"n":null,"l":[1,null]}})", .narrator = patient.narrator()});
+    stage.folder.says("fails", {patch(R"({"half":1})"), kFailed});
+    patient.on_asked = [&] {
+        const NarratorReply& reply = patient.replies.back();
+        switch (patient.requests.size()) {
+            case 1: reply.plan("Once upon a time"); break;
+            case 2:
+                reply.plan(plan_named(
+                    "two", {entry("a", "fails"), entry("b", "fails", R"("dependencies":["a"])")}));
+                break;
+            case 3: reply.plan(plan_named("three", {entry("a", "fails")})); break;
+            case 4: reply.fail("no idea"); break;
+            default: reply.plan(tells("Enough."));
+        }
+    };
+    EXPECT_EQ(turn(stage, "go „dort“ hin").generations, 5u);
+    ASSERT_EQ(patient.requests.size(), 5u);
+    EXPECT_EQ(patient.requests[1]["planFaults"][0]["pointer"].string(), "");
+    EXPECT_EQ(patient.requests[2]["planFaults"].size(), 0u) << "that plan was taken, and failed";
+    EXPECT_EQ(patient.requests[2]["previousResult"]["planId"].string(), "two");
+    EXPECT_EQ(patient.requests[3]["planFaults"][0]["rule"].string(), "plan-skill-disabled");
+    EXPECT_EQ(patient.requests[4]["planFaults"][0]["rule"].string(), "narrator-failed");
+    EXPECT_EQ(patient.requests[4]["previousResult"]["planId"].string(), "two")
+        << "the last that ran";
+
+    // test_documents.py validates them against the schema.
+    if (const char* file = std::getenv("NARRATORIA_KEEP_REQUESTS")) {
+        std::ofstream kept(file);
+        for (const Json& request : patient.requests) kept << request.text() << '\n';
+    }
 }
 
 // covers: 003-13.6-five-generations, 003-13.6-fallback, 004-prompt-generates-plan
@@ -316,15 +354,17 @@ TEST(TemplateNarrator, TheFallbackIsTheStorysTemplate) {
 
 // covers: 000-4.4-choice-next-prompt, 000-4.4-narrative-choice
 TEST(NarratorLoop, TheChoicesShownLastComeWithTheTurnAndTheirTextIsAPrompt) {
-    ScriptedNarrator scripted(
-        [](const Json& request) { return request["prompt"]["text"].string() == "Open"
-                                             ? tells("It opens.")
-                                             : plan_named("door", {entry("a", "asks")}); });
+    ScriptedNarrator scripted([](const Json& request) {
+        return request["prompt"]["text"].string() == "Open"
+                   ? tells("It opens.")
+                   : plan_named("door", {entry("a", "asks")});
+    });
     NarratorStage stage(scripted);
     stage.folder.says(
-        "asks", {event("ui_event", R"("event":"narrative_choice","payload":{"choices":["Knock"]})"),
-                 event("ui_event", R"("event":"narrative_choice","payload":{"choices":["Open", "Leave"]})"),
-                 event("ui_event", R"("event":"narrative_choice","payload":{"choices":"none"})"), kDone});
+        "asks",
+        {event("ui_event", R"("event":"narrative_choice","payload":{"choices":["Knock"]})"),
+         event("ui_event", R"("event":"narrative_choice","payload":{"choices":["Open", "Leave"]})"),
+         event("ui_event", R"("event":"narrative_choice","payload":{"choices":"none"})"), kDone});
     const Ended ended = turn(stage, "examine the door");
     EXPECT_THAT(ended.choices.strings(), ElementsAre("Open", "Leave"));
     const Ended next = turn(stage, ended.choices[0].string());

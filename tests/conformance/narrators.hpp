@@ -25,10 +25,11 @@ public:
 
     Narrator narrator() {
         return {.id = "scripted",
-                .generate = [this](std::string_view request, const NarratorReply& reply) {
-                    requests.emplace_back(request);
-                    reply.plan(answer_(requests.back()));
-                },
+                .generate =
+                    [this](std::string_view request, const NarratorReply& reply) {
+                        requests.emplace_back(request);
+                        reply.plan(answer_(requests.back()));
+                    },
                 .cancel = {}};
     }
 

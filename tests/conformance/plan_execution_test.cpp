@@ -52,16 +52,22 @@ int most_at_once(const Recorder& recorder) {
 void meeting(const Folder& folder, std::string_view one, std::string_view other) {
     const std::string there = folder.fifo(std::string(one) + "-there");
     const std::string back = folder.fifo(std::string(one) + "-back");
-    folder.tool(one, "echo hello > '" + there + "'\nread -r hello < '" + back + "'\necho '" + kDone + "'");
-    folder.tool(other, "read -r hello < '" + there + "'\necho hello > '" + back + "'\necho '" + kDone + "'");
+    folder.tool(
+        one, "echo hello > '" + there + "'\nread -r hello < '" + back + "'\necho '" + kDone + "'");
+    folder.tool(other, "read -r hello < '" + there + "'\necho hello > '" + back + "'\necho '" +
+                           kDone + "'");
 }
 
 // A tool that fails as often as `failures` says and then completes.
 void succeeds_after(const Folder& folder, std::string_view name, int failures) {
-    folder.tool(name, "echo x >> '" + std::string(name) + ".tries'\n"
-                      "[ $(wc -l < '" + std::string(name) + ".tries') -le " +
-                          std::to_string(failures) + " ] && { echo '" + kFailed + "'; exit 0; }\n"
-                      "echo '" + kDone + "'");
+    folder.tool(name, "echo x >> '" + std::string(name) +
+                          ".tries'\n"
+                          "[ $(wc -l < '" +
+                          std::string(name) + ".tries') -le " + std::to_string(failures) +
+                          " ] && { echo '" + kFailed +
+                          "'; exit 0; }\n"
+                          "echo '" +
+                          kDone + "'");
 }
 
 // ---- §13.3 the plan
@@ -92,8 +98,9 @@ TEST(PlanDocument, ToolIdAndToolPathAreTextsThatAreNotEmpty) {
 
 // covers: 004-invocation-input
 TEST(PlanDocument, InputIsAnObjectAndMayBeLeftOut) {
-    expect_refused(plan_of({entry("a", "tool", R"("input":[1])"), entry("b", "tool", R"("input":null)")}),
-                   {"/tools/0/input plan-field-type", "/tools/1/input plan-field-type"});
+    expect_refused(
+        plan_of({entry("a", "tool", R"("input":[1])"), entry("b", "tool", R"("input":null)")}),
+        {"/tools/0/input plan-field-type", "/tools/1/input plan-field-type"});
     Stage stage;
     stage.folder.tool("tool", "echo \"$invocation\" > invocation\necho '" + kDone + "'");
     stage.run(plan_of({entry("a", "tool")}));
@@ -102,12 +109,12 @@ TEST(PlanDocument, InputIsAnObjectAndMayBeLeftOut) {
 
 // covers: 003-13.3-dependencies, 004-invocation-dependencies
 TEST(PlanDocument, DependenciesAreToolIdsOfThePlan) {
-    expect_refused(plan_of({entry("a", "tool", R"("dependencies":["nobody"])"),
-                            entry("b", "tool", R"("dependencies":"a")"),
-                            entry("c", "tool", R"("dependencies":["a",1])")}),
-                   {"/tools/1/dependencies plan-field-type",
-                    "/tools/0/dependencies/0 plan-dependency-known",
-                    "/tools/2/dependencies/1 plan-field-type"});
+    expect_refused(
+        plan_of({entry("a", "tool", R"("dependencies":["nobody"])"),
+                 entry("b", "tool", R"("dependencies":"a")"),
+                 entry("c", "tool", R"("dependencies":["a",1])")}),
+        {"/tools/1/dependencies plan-field-type", "/tools/0/dependencies/0 plan-dependency-known",
+         "/tools/2/dependencies/1 plan-field-type"});
 }
 
 // covers: 004-plan-narrative
@@ -136,17 +143,18 @@ TEST(PlanDocument, ToolsAreAnArrayAndAnEmptyOneIsANarrative) {
 
 // covers: 004-plan-parallel
 TEST(PlanDocument, ParallelIsABoolean) {
-    expect_refused(plan_of({entry("a", "tool")}, R"("parallel":"yes")"), {"/parallel plan-field-type"});
+    expect_refused(plan_of({entry("a", "tool")}, R"("parallel":"yes")"),
+                   {"/parallel plan-field-type"});
 }
 
 // covers: 003-13.3-max-retries
 TEST(PlanDocument, MaxRetriesIsZeroToTenAndThreeByDefault) {
-    expect_refused(plan_of({entry("a", "tool", R"("retryPolicy":{"maxRetries":11})"),
-                            entry("b", "tool", R"("retryPolicy":{"maxRetries":-1})"),
-                            entry("c", "tool", R"("retryPolicy":{"maxRetries":1.5})")}),
-                   {"/tools/0/retryPolicy/maxRetries plan-range",
-                    "/tools/1/retryPolicy/maxRetries plan-range",
-                    "/tools/2/retryPolicy/maxRetries plan-field-type"});
+    expect_refused(
+        plan_of({entry("a", "tool", R"("retryPolicy":{"maxRetries":11})"),
+                 entry("b", "tool", R"("retryPolicy":{"maxRetries":-1})"),
+                 entry("c", "tool", R"("retryPolicy":{"maxRetries":1.5})")}),
+        {"/tools/0/retryPolicy/maxRetries plan-range", "/tools/1/retryPolicy/maxRetries plan-range",
+         "/tools/2/retryPolicy/maxRetries plan-field-type"});
     Stage stage;
     stage.folder.says("tool", {kFailed});
     const Json result =
@@ -162,14 +170,15 @@ TEST(PlanDocument, MaxRetriesIsZeroToTenAndThreeByDefault) {
 TEST(PlanDocument, AToolPathIsAbsoluteOrRelativeToThePlansFolderAndNeverOnThePath) {
     Folder elsewhere;
     Stage stage;
-    const auto says_where = [](const Folder& folder, std::string_view name, std::string_view where) {
+    const auto says_where = [](const Folder& folder, std::string_view name,
+                               std::string_view where) {
         folder.says(name, {event("done", R"("ok":true,"result":)" + json_text(where))});
     };
     says_where(elsewhere, "tool", "absolute");
     says_where(stage.folder, "tools/tool", "relative");
-    const Json result = stage.run(plan_of({entry("a", elsewhere / "tool"), entry("b", "tools/tool"),
-                                           entry("c", "./tools/../tools/tool"),
-                                           entry("d", "true", R"("required":false)")}));
+    const Json result = stage.run(
+        plan_of({entry("a", elsewhere / "tool"), entry("b", "tools/tool"),
+                 entry("c", "./tools/../tools/tool"), entry("d", "true", R"("required":false)")}));
     EXPECT_EQ(tool_of(result, "a")["result"].string(), "absolute");
     EXPECT_EQ(tool_of(result, "b")["result"].string(), "relative");
     EXPECT_EQ(tool_of(result, "c")["result"].string(), "relative");
@@ -185,8 +194,9 @@ TEST(PlanDocument, ADisabledSkillThatIsSelectedIsRefused) {
 
 // covers: 003-13.3-generation-attempt, 003-13.3-parent-plan-id, 003-13.5-generation-attempt
 TEST(PlanDocument, TheMetadataOfAPlanWithoutANarratorIsTakenAsItIs) {
-    expect_refused(plan_of({}, R"("metadata":{"generationAttempt":0,"parentPlanId":1})"),
-                   {"/metadata/generationAttempt plan-range", "/metadata/parentPlanId plan-field-type"});
+    expect_refused(
+        plan_of({}, R"("metadata":{"generationAttempt":0,"parentPlanId":1})"),
+        {"/metadata/generationAttempt plan-range", "/metadata/parentPlanId plan-field-type"});
     Stage stage;
     const Json result =
         stage.run(plan_of({}, R"("metadata":{"generationAttempt":3,"parentPlanId":"before"})"));
@@ -201,12 +211,12 @@ TEST(PlanDocument, TheMetadataOfAPlanWithoutANarratorIsTakenAsItIs) {
 
 // covers: 003-13.4.1-detect-cycles
 TEST(PlanExecution, CyclesAreFoundBeforeAnythingRunsAndSpelledOut) {
-    const std::string plan = plan_of({entry("free", "tool"),
-                                      entry("a", "tool", R"("dependencies":["c"])"),
-                                      entry("b", "tool", R"("dependencies":["a"])"),
-                                      entry("c", "tool", R"("dependencies":["b","free"])"),
-                                      entry("self", "tool", R"("dependencies":["self"])"),
-                                      entry("behind", "tool", R"("dependencies":["a"])")});
+    const std::string plan =
+        plan_of({entry("free", "tool"), entry("a", "tool", R"("dependencies":["c"])"),
+                 entry("b", "tool", R"("dependencies":["a"])"),
+                 entry("c", "tool", R"("dependencies":["b","free"])"),
+                 entry("self", "tool", R"("dependencies":["self"])"),
+                 entry("behind", "tool", R"("dependencies":["a"])")});
     expect_refused(plan, {"/tools/1/dependencies plan-cycle", "/tools/4/dependencies plan-cycle"});
     Stage stage;
     const Json faults = stage.refusal(plan);
@@ -220,13 +230,13 @@ TEST(PlanExecution, CyclesAreFoundBeforeAnythingRunsAndSpelledOut) {
 TEST(PlanExecution, ToolsRunInAnOrderThatRespectsTheirDependenciesAndThePlansOwn) {
     Stage stage;
     stage.folder.tool("tool", "echo '" + kDone + "'");
-    const Json result = stage.run(plan_of({entry("d", "tool", R"("dependencies":["b","c"])"),
-                                           entry("c", "tool", R"("dependencies":["a"])"),
-                                           entry("free", "tool"),
-                                           entry("b", "tool", R"("dependencies":["a"])"),
-                                           entry("a", "tool")}));
+    const Json result =
+        stage.run(plan_of({entry("d", "tool", R"("dependencies":["b","c"])"),
+                           entry("c", "tool", R"("dependencies":["a"])"), entry("free", "tool"),
+                           entry("b", "tool", R"("dependencies":["a"])"), entry("a", "tool")}));
     EXPECT_TRUE(result["success"].boolean());
-    EXPECT_THAT(ids_of(stage.recorder.of(Kind::kToolStarted)), ElementsAre("free", "a", "c", "b", "d"));
+    EXPECT_THAT(ids_of(stage.recorder.of(Kind::kToolStarted)),
+                ElementsAre("free", "a", "c", "b", "d"));
     EXPECT_EQ(most_at_once(stage.recorder), 1);
     for (const Json& tool : result["toolResults"].elements()) EXPECT_TRUE(tool["ok"].boolean());
 }
@@ -237,10 +247,11 @@ TEST(PlanExecution, AToolDoesNotBeginBeforeAllItsDependenciesHaveCompleted) {
     succeeds_after(stage.folder, "slow", 2);
     stage.folder.says("quick", {kDone});
     stage.folder.tool("after", "wc -l < slow.tries > seen\necho '" + kDone + "'");
-    stage.run(plan_of({entry("after", "after", R"("async":true,"dependencies":["slow","quick"])"),
-                       entry("slow", "slow", R"("async":true,"retryPolicy":{"maxRetries":3,"backoffMs":5})"),
-                       entry("quick", "quick", R"("async":true)")},
-                      R"("parallel":true)"));
+    stage.run(plan_of(
+        {entry("after", "after", R"("async":true,"dependencies":["slow","quick"])"),
+         entry("slow", "slow", R"("async":true,"retryPolicy":{"maxRetries":3,"backoffMs":5})"),
+         entry("quick", "quick", R"("async":true)")},
+        R"("parallel":true)"));
     EXPECT_EQ(stage.folder.read("seen"), "3\n") << "all tries of its dependency came first";
     const uint64_t began = stage.recorder.seq(Kind::kToolStarted, "after");
     EXPECT_GT(began, stage.recorder.seq(Kind::kToolEnded, "slow"));
@@ -252,11 +263,11 @@ TEST(PlanExecution, AsyncToolsOfAParallelPlanRunAtTheSameTime) {
     Stage stage({.jobs = 2});
     meeting(stage.folder, "one", "other");
     stage.folder.says("first", {kDone});
-    const Json result = stage.run(
-        plan_of({entry("first", "first", R"("async":true)"),
-                 entry("a", "one", R"("async":true,"dependencies":["first"])"),
-                 entry("b", "other", R"("async":true,"dependencies":["first"])")},
-                R"("parallel":true)"));
+    const Json result =
+        stage.run(plan_of({entry("first", "first", R"("async":true)"),
+                           entry("a", "one", R"("async":true,"dependencies":["first"])"),
+                           entry("b", "other", R"("async":true,"dependencies":["first"])")},
+                          R"("parallel":true)"));
     EXPECT_TRUE(result["success"].boolean()) << result;
     EXPECT_EQ(most_at_once(stage.recorder), 2);
 }
@@ -391,8 +402,9 @@ TEST(PlanExecution, WhenRetriesAreUsedUpTheRequiredFlagDecides) {
         stage.folder.says("tool", {}, 4);
         stage.folder.says("after", {kDone});
         const Json result = stage.run(plan_of(
-            {entry("a", "tool", std::string(R"("retryPolicy":{"maxRetries":2,"backoffMs":0},"required":)") +
-                                    (required ? "true" : "false")),
+            {entry("a", "tool",
+                   std::string(R"("retryPolicy":{"maxRetries":2,"backoffMs":0},"required":)") +
+                       (required ? "true" : "false")),
              entry("b", "after", R"("dependencies":["a"])")}));
         const Json tool = tool_of(result, "a");
         EXPECT_EQ(tool["state"].string(), "failed");
@@ -410,14 +422,15 @@ TEST(PlanExecution, WhatDependsOnAFailedRequiredToolIsSkippedAlsoIndirectly) {
     Stage stage;
     stage.folder.says("fails", {kFailed});
     stage.folder.tool("tool", "touch ran\necho '" + kDone + "'");
-    const Json result = stage.run(plan_of({entry("a", "fails"), entry("b", "tool", R"("dependencies":["a"])"),
-                                           entry("c", "tool", R"("dependencies":["b"],"required":false)"),
-                                           entry("d", "tool", R"("dependencies":["c"])")}));
+    const Json result =
+        stage.run(plan_of({entry("a", "fails"), entry("b", "tool", R"("dependencies":["a"])"),
+                           entry("c", "tool", R"("dependencies":["b"],"required":false)"),
+                           entry("d", "tool", R"("dependencies":["c"])")}));
     EXPECT_FALSE(stage.folder.has("ran"));
     EXPECT_FALSE(result["success"].boolean()) << "required is true by default";
-    for (const auto& [id, lacks, code] :
-         {std::tuple("b", "\"a\"", "DEPENDENCY_FAILED"), std::tuple("c", "\"b\"", "DEPENDENCY_SKIPPED"),
-          std::tuple("d", "\"c\"", "DEPENDENCY_SKIPPED")}) {
+    for (const auto& [id, lacks, code] : {std::tuple("b", "\"a\"", "DEPENDENCY_FAILED"),
+                                          std::tuple("c", "\"b\"", "DEPENDENCY_SKIPPED"),
+                                          std::tuple("d", "\"c\"", "DEPENDENCY_SKIPPED")}) {
         const Json tool = tool_of(result, id);
         EXPECT_EQ(tool["state"].string(), "skipped") << id;
         EXPECT_FALSE(tool["ok"].boolean());
@@ -427,7 +440,8 @@ TEST(PlanExecution, WhatDependsOnAFailedRequiredToolIsSkippedAlsoIndirectly) {
         EXPECT_EQ(tool["events"].size(), 0u);
         EXPECT_EQ(tool["attempts"].size(), 0u);
     }
-    EXPECT_THAT(result["failedTools"].strings(), ElementsAre("a")) << "skipped ones have not failed";
+    EXPECT_THAT(result["failedTools"].strings(), ElementsAre("a"))
+        << "skipped ones have not failed";
 }
 
 // covers: 003-13.4.6-required-fails-plan, 003-13.4.6-independent, 003-13.5-success
@@ -435,8 +449,8 @@ TEST(PlanExecution, IndependentToolsGoOnAndThePlanHasFailed) {
     Stage stage;
     stage.folder.says("fails", {kFailed});
     stage.folder.says("tool", {patch(R"({"went":"on"})"), kDone});
-    const Json result = stage.run(plan_of({entry("a", "fails"), entry("b", "tool"),
-                                           entry("c", "tool", R"("dependencies":["b"])")}));
+    const Json result = stage.run(plan_of(
+        {entry("a", "fails"), entry("b", "tool"), entry("c", "tool", R"("dependencies":["b"])")}));
     EXPECT_FALSE(result["success"].boolean());
     EXPECT_EQ(tool_of(result, "b")["state"].string(), "completed");
     EXPECT_EQ(tool_of(result, "c")["state"].string(), "completed");
@@ -447,11 +461,12 @@ TEST(PlanExecution, IndependentToolsGoOnAndThePlanHasFailed) {
 TEST(PlanExecution, AFailedOptionalToolIsNullForItsDependantsAndStopsNothing) {
     Stage stage;
     stage.folder.says("fails", {patch(R"({"half":1})"), kFailed});
-    stage.folder.says("fine", {patch(R"({"light":{"on":true}})"),
-                               event("done", R"("ok":true,"result":[1,2])")});
+    stage.folder.says(
+        "fine", {patch(R"({"light":{"on":true}})"), event("done", R"("ok":true,"result":[1,2])")});
     stage.folder.tool("after", "echo \"$invocation\" > invocation\necho '" + kDone + "'");
-    const Json result = stage.run(plan_of({entry("a", "fails", R"("required":false)"), entry("b", "fine"),
-                                           entry("c", "after", R"("dependencies":["a","b"])")}));
+    const Json result =
+        stage.run(plan_of({entry("a", "fails", R"("required":false)"), entry("b", "fine"),
+                           entry("c", "after", R"("dependencies":["a","b"])")}));
     EXPECT_TRUE(result["success"].boolean());
     EXPECT_EQ(tool_of(result, "c")["state"].string(), "completed");
     const Json invocation(stage.folder.read("invocation"));
@@ -467,13 +482,15 @@ TEST(PlanExecution, AFailedOptionalToolIsNullForItsDependantsAndStopsNothing) {
 // covers: 003-13.4.7-collect, 003-13.5-events
 TEST(PlanExecution, AllEventsOfAllToolsAreCollectedVerbatimAndInOrder) {
     Stage stage;
-    const std::string odd = R"({ "type" : "log","version":"0", "level":"info",  "message":"\u00e9 é" ,"x":1.0})";
+    const std::string odd =
+        R"({ "type" : "log","version":"0", "level":"info",  "message":"\u00e9 é" ,"x":1.0})";
     stage.folder.says("one", {log("1"), odd, kFailed});
     stage.folder.says("two", {log("3"), kDone});
     std::string text;
     stage.session.execute(
-        plan_of({entry("a", "one", R"("retryPolicy":{"maxRetries":1,"backoffMs":0},"required":false)"),
-                 entry("b", "two")}),
+        plan_of(
+            {entry("a", "one", R"("retryPolicy":{"maxRetries":1,"backoffMs":0},"required":false)"),
+             entry("b", "two")}),
         stage.folder.path(), [&](Result result) { text = result.json().view(); });
     stage.engine.run_until_idle();
     const std::string once = log("1") + "," + odd + "," + kFailed;
@@ -489,9 +506,10 @@ TEST(PlanExecution, AllEventsOfAllToolsAreCollectedVerbatimAndInOrder) {
 TEST(PlanResult, HasAllItsFieldsAlsoWhenNothingHappened) {
     Stage stage;
     const Json result = stage.run(plan_of({}));
-    EXPECT_THAT(result.keys(), ::testing::IsSupersetOf({"planId", "success", "narrative", "executionTime",
-                                                        "toolResults", "failedTools",
-                                                        "generationAttempt", "canReplan"}));
+    EXPECT_THAT(
+        result.keys(),
+        ::testing::IsSupersetOf({"planId", "success", "narrative", "executionTime", "toolResults",
+                                 "failedTools", "generationAttempt", "canReplan"}));
     EXPECT_EQ(result["narrative"].string(), "");
     EXPECT_GE(result["executionTime"].integer(), 0);
     EXPECT_TRUE(result["success"].boolean());
@@ -502,8 +520,8 @@ TEST(PlanResult, HasAllItsFieldsAlsoWhenNothingHappened) {
 TEST(PlanResult, TimesAreWholeMillisecondsFromStartToEnd) {
     Stage stage;
     stage.folder.tool("tool", "[ -e once ] || { touch once; exit 1; }\necho '" + kDone + "'");
-    const Json result =
-        stage.run(plan_of({entry("a", "tool", R"("retryPolicy":{"maxRetries":1,"backoffMs":60})")}));
+    const Json result = stage.run(
+        plan_of({entry("a", "tool", R"("retryPolicy":{"maxRetries":1,"backoffMs":60})")}));
     const Json tool = tool_of(result, "a");
     EXPECT_GE(tool["executionTime"].integer(), 59) << "the backing off counts";
     EXPECT_GE(result["executionTime"].integer(), tool["executionTime"].integer());
@@ -517,11 +535,14 @@ TEST(PlanResult, ListsEveryToolInThePlansOrderWithItsState) {
     stage.folder.says("fails", {kFailed});
     stage.folder.fifo("never");
     stage.folder.tool("hangs", "read -r never < never");
-    const Json result = stage.run(plan_of({entry("skipped", "fine", R"("dependencies":["failed"])"),
-                                           entry("late", "hangs", R"("timeoutMs":50,"required":false)"),
-                                           entry("failed", "fails"), entry("completed", "fine")}));
-    const std::vector<std::pair<std::string, std::string>> expected = {
-        {"skipped", "skipped"}, {"late", "timeout"}, {"failed", "failed"}, {"completed", "completed"}};
+    const Json result =
+        stage.run(plan_of({entry("skipped", "fine", R"("dependencies":["failed"])"),
+                           entry("late", "hangs", R"("timeoutMs":50,"required":false)"),
+                           entry("failed", "fails"), entry("completed", "fine")}));
+    const std::vector<std::pair<std::string, std::string>> expected = {{"skipped", "skipped"},
+                                                                       {"late", "timeout"},
+                                                                       {"failed", "failed"},
+                                                                       {"completed", "completed"}};
     ASSERT_EQ(result["toolResults"].size(), expected.size());
     for (size_t i = 0; i < expected.size(); ++i) {
         const Json tool = result["toolResults"][i];
@@ -556,10 +577,13 @@ TEST(PlanResult, ListsEveryToolInThePlansOrderWithItsState) {
 // covers: 004-status-events, 004-status-exit-code, 003-13.4.8-trace
 TEST(PlanResult, TheTraceHasEachAttemptWithItsEventsAndExitStatus) {
     Stage stage;
-    stage.folder.tool("tool", "echo '" + log("trying") + "'\n[ -e once ] || { touch once; exit 5; }\n"
-                                                         "echo '" + kDone + "'");
+    stage.folder.tool("tool", "echo '" + log("trying") +
+                                  "'\n[ -e once ] || { touch once; exit 5; }\n"
+                                  "echo '" +
+                                  kDone + "'");
     const Json tool = tool_of(
-        stage.run(plan_of({entry("a", "tool", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")})), "a");
+        stage.run(plan_of({entry("a", "tool", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")})),
+        "a");
     EXPECT_EQ(tool["events"], Json("[" + log("trying") + "," + log("trying") + "," + kDone + "]"));
     ASSERT_EQ(tool["attempts"].size(), 2u);
     const Json first = tool["attempts"][0];
@@ -579,12 +603,14 @@ TEST(PlanResult, TheOutputIsTheDeepMergeOfTheLastAttemptsPatches) {
     Stage stage({}, {.state = R"({"torch":{"age":1}})"});
     stage.folder.tool("tool", "[ -e once ] || { touch once; echo '" + patch(R"({"first":1})") +
                                   "'; exit 1; }\necho '" +
-                                  patch(R"({"torch":{"lit":true,"fuel":3},"list":[1,2]})") + "'\necho '" +
+                                  patch(R"({"torch":{"lit":true,"fuel":3},"list":[1,2]})") +
+                                  "'\necho '" +
                                   patch(R"({"torch":{"fuel":null},"list":[null],"gone":null})") +
                                   "'\necho '" + kDone + "'");
     stage.folder.says("silent", {kDone});
-    const Json result = stage.run(
-        plan_of({entry("a", "tool", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})"), entry("b", "silent")}));
+    const Json result =
+        stage.run(plan_of({entry("a", "tool", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})"),
+                           entry("b", "silent")}));
     EXPECT_EQ(tool_of(result, "a")["output"], Json(R"({"torch":{"lit":true},"list":[null]})"));
     EXPECT_EQ(tool_of(result, "b")["output"], Json("{}"));
     EXPECT_EQ(stage.state(), Json(R"({"first":1,"torch":{"age":1,"lit":true},"list":[null]})"))
@@ -596,8 +622,10 @@ TEST(PlanResult, ReplanningIsPossibleAfterAFailureBelowTheFifthAttempt) {
     Stage stage;
     stage.folder.says("fails", {kFailed});
     const auto can_replan = [&](std::string_view metadata) {
-        return stage.run(plan_of({entry("a", "fails")}, R"("metadata":)" + std::string(metadata)))
-            ["canReplan"].boolean();
+        return stage
+            .run(plan_of({entry("a", "fails")},
+                         R"("metadata":)" + std::string(metadata)))["canReplan"]
+            .boolean();
     };
     EXPECT_TRUE(can_replan("{}"));
     EXPECT_TRUE(can_replan(R"({"generationAttempt":4})"));
@@ -636,8 +664,9 @@ TEST(PlanResult, APlansTimeOutEndsWhatRunsAndSkipsTheRest) {
     stage.folder.fifo("never");
     stage.folder.tool("hangs", "read -r never < never");
     stage.folder.says("fine", {kDone});
-    const Json result = stage.run(plan_of(
-        {entry("running", "hangs", R"("retryPolicy":{"maxRetries":3})"), entry("unstarted", "fine")}));
+    const Json result =
+        stage.run(plan_of({entry("running", "hangs", R"("retryPolicy":{"maxRetries":3})"),
+                           entry("unstarted", "fine")}));
     const Json running = tool_of(result, "running");
     EXPECT_EQ(running["state"].string(), "timeout");
     EXPECT_EQ(running["errorCode"].string(), "PLAN_TIMEOUT");

@@ -100,10 +100,12 @@ TEST_F(SessionTurn, TheFirstAnswerWinsAndASecondIsStale) {
     EXPECT_FALSE(reply().plan(tells("second")));
     EXPECT_EQ(reply_to(stage->engine, reply().token(), "{}"), NAR_STALE);
     drive_until(stage->engine, [&] { return !stage->recorder.of(Kind::kToolStarted).empty(); });
-    EXPECT_EQ(reply_to(stage->engine, reply().token(), "{}"), NAR_STALE) << "also while the plan runs";
+    EXPECT_EQ(reply_to(stage->engine, reply().token(), "{}"), NAR_STALE)
+        << "also while the plan runs";
     stage->session.cancel();
     stage->engine.run_until_idle();
-    EXPECT_EQ(reply_to(stage->engine, reply().token(), "{}"), NAR_GONE) << "and when the turn is over";
+    EXPECT_EQ(reply_to(stage->engine, reply().token(), "{}"), NAR_GONE)
+        << "and when the turn is over";
     EXPECT_EQ((*first->result)["planId"].string(), "first");
 }
 
@@ -182,12 +184,14 @@ TEST_F(SessionTurn, ANarratorsTimeIsOverWhenItHasAnswered) {
     set_up(times_of(60));
     narrator.on_asked = [&] { reply().plan(plan_named("slow", {entry("a", "slow")})); };
     stage->folder.fifo("go");
-    stage->folder.tool("slow", "echo '" + log("waiting") + "'\nread -r go < go\necho '" + kDone + "'");
+    stage->folder.tool("slow",
+                       "echo '" + log("waiting") + "'\nread -r go < go\necho '" + kDone + "'");
     prompt("go", first);
     drive_until(stage->engine, [&] { return !stage->recorder.of(Kind::kToolEvent).empty(); });
     // Longer than a narrator has.
     const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(120);
-    while (std::chrono::steady_clock::now() < until) stage->engine.run_for(std::chrono::milliseconds(1));
+    while (std::chrono::steady_clock::now() < until)
+        stage->engine.run_for(std::chrono::milliseconds(1));
     std::ofstream(stage->folder / "go") << "go\n";
     stage->engine.run_until_idle();
     EXPECT_EQ(first->outcome, Outcome::kCompleted);
@@ -201,7 +205,8 @@ TEST_F(SessionTurn, TheFaultsOfARefusedPlanTellTheirPlaces) {
     asked(1);
     reply().plan(plan_named("one", {entry("a", "fails")}));
     asked(2);
-    reply().plan("{\"requestId\":\"two\",\n \"tools\":[\n  {\"toolId\":\"b\",\"toolPath\":\"fails\"}]}");
+    reply().plan(
+        "{\"requestId\":\"two\",\n \"tools\":[\n  {\"toolId\":\"b\",\"toolPath\":\"fails\"}]}");
     asked(3);
     const Json fault = request()["planFaults"][0];
     EXPECT_EQ(fault["pointer"].string(), "/tools/0/toolPath");
@@ -248,7 +253,8 @@ TEST_F(SessionTurn, ThePlansOwnDisabledSkillsAreUnitedWithTheRuntimes) {
     EXPECT_THAT(request()["disabledSkills"].strings(), ElementsAre("old", "fails"));
     reply().plan(plan_named("two", {entry("a", "old")}));
     asked(3);
-    EXPECT_THAT(places(request()["planFaults"]), ElementsAre("/tools/0/toolPath plan-skill-disabled"));
+    EXPECT_THAT(places(request()["planFaults"]),
+                ElementsAre("/tools/0/toolPath plan-skill-disabled"));
     reply().plan(tells("enough"));
     stage->engine.run_until_idle();
     EXPECT_EQ(first->narrative, "enough");
@@ -312,7 +318,8 @@ TEST_F(SessionTurn, PlansAndPromptsRunInTheOrderOfSubmission) {
     stage->engine.run_until_idle();
     EXPECT_THAT(order, ElementsAre("p1", "p2", "prompt", "p3"));
     std::vector<std::string> started;
-    for (const Record& record : stage->recorder.of(Kind::kPlanStarted)) started.push_back(record.plan_id);
+    for (const Record& record : stage->recorder.of(Kind::kPlanStarted))
+        started.push_back(record.plan_id);
     EXPECT_THAT(started, ElementsAre("p1", "p2", "prompted", "p3"));
 }
 
@@ -467,7 +474,8 @@ TEST_F(SessionTurn, ASessionMayBeEndedInsideItsNarrator) {
 TEST_F(SessionTurn, AHandlerMayEndAnotherSessionWhileItsOwnEnds) {
     Engine engine;
     Session one(engine, {.narrator = narrator.narrator()});
-    std::optional<Session> other(std::in_place, engine, SessionOptions{.narrator = narrator.narrator()});
+    std::optional<Session> other(std::in_place, engine,
+                                 SessionOptions{.narrator = narrator.narrator()});
     int told = 0;
     other->prompt("other", [&](Turn) { ++told; });
     one.prompt("one", [&](Turn) {

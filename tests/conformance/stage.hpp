@@ -31,7 +31,8 @@ inline std::string patch(std::string_view object) {
     return event("state_patch", R"("patch":)" + std::string(object));
 }
 inline const std::string kDone = R"({"version":"0","type":"done","ok":true})";
-inline const std::string kFailed = R"({"version":"0","type":"done","ok":false,"summary":"no luck"})";
+inline const std::string kFailed =
+    R"({"version":"0","type":"done","ok":false,"summary":"no luck"})";
 
 // ---- plans
 

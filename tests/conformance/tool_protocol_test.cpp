@@ -27,7 +27,8 @@ constexpr std::string_view kAsset =
 // covers: 000-2.1-process
 TEST(ToolProtocol, AToolIsAProcessOfItsOwn) {
     Stage stage;
-    stage.folder.tool("tool", R"(printf '{"version":"0","type":"done","ok":true,"result":{"pid":%d}}\n' $$)");
+    stage.folder.tool(
+        "tool", R"(printf '{"version":"0","type":"done","ok":true,"result":{"pid":%d}}\n' $$)");
     const Json result = stage.run(plan_of({entry("a", "tool")}));
     const int64_t pid = tool_of(result, "a")["result"]["pid"].integer();
     EXPECT_GT(pid, 1);
@@ -37,11 +38,13 @@ TEST(ToolProtocol, AToolIsAProcessOfItsOwn) {
 // covers: 000-2.2-stderr
 TEST(ToolProtocol, StandardErrorIsTheToolsOwnToWriteTo) {
     Stage stage;
-    stage.folder.tool("tool", "echo 'careful: {\"type\":\"done\",\"ok\":false}' >&2\n"
-                              "printf '\\377\\000binary\\n' >&2\n"
-                              "head -c 300000 /dev/zero | tr '\\0' x >&2\n"
-                              "echo the end >&2\n"
-                              "echo '" + kDone + "'");
+    stage.folder.tool("tool",
+                      "echo 'careful: {\"type\":\"done\",\"ok\":false}' >&2\n"
+                      "printf '\\377\\000binary\\n' >&2\n"
+                      "head -c 300000 /dev/zero | tr '\\0' x >&2\n"
+                      "echo the end >&2\n"
+                      "echo '" +
+                          kDone + "'");
     const Json tool = tool_of(stage.run(plan_of({entry("a", "tool")})), "a");
     EXPECT_EQ(tool["state"].string(), "completed");
     EXPECT_EQ(tool["events"].size(), 1u);
@@ -55,7 +58,9 @@ TEST(ToolProtocol, BytesOnStandardErrorThatAreNoTextAreMadeText) {
     Stage stage;
     stage.folder.tool("tool", "printf 'a\\377b\\n' >&2\necho '" + kDone + "'");
     const Json tool = tool_of(stage.run(plan_of({entry("a", "tool")})), "a");
-    EXPECT_EQ(tool["stderr"].string(), "a\xEF\xBF\xBD" "b\n");
+    EXPECT_EQ(tool["stderr"].string(),
+              "a\xEF\xBF\xBD"
+              "b\n");
 }
 
 // ---- §4.1 log
@@ -86,7 +91,8 @@ TEST(ToolProtocol, TheExampleOfTheSpecificationMergesAsItSays) {
 
 // covers: 000-4.2-merge-objects, 000-4.2-merge-deep, 003-14.1-state
 TEST(ToolProtocol, NestedObjectsAreMergedNotReplaced) {
-    Stage stage({}, {.state = R"({"inventory":{"torch":{"lit":false,"age":3},"rope":{}},"room":1})"});
+    Stage stage({},
+                {.state = R"({"inventory":{"torch":{"lit":false,"age":3},"rope":{}},"room":1})"});
     stage.folder.says("tool", {patch(R"({"inventory":{"torch":{"lit":true}}})"),
                                patch(R"({"inventory":{"key":{"bent":true}}})"), kDone});
     stage.run(plan_of({entry("a", "tool")}));
@@ -106,19 +112,22 @@ TEST(ToolProtocol, ArraysAreReplacedAsAWhole) {
 // covers: 000-4.2-merge-null
 TEST(ToolProtocol, NullRemovesAKeyAtAnyDepth) {
     Stage stage({}, {.state = R"({"torch":{"lit":true,"fuel":2},"rope":1,"room":"hall"})"});
-    stage.folder.says("tool", {patch(R"({"torch":{"fuel":null},"rope":null,"never":null})"), kDone});
+    stage.folder.says("tool",
+                      {patch(R"({"torch":{"fuel":null},"rope":null,"never":null})"), kDone});
     stage.run(plan_of({entry("a", "tool")}));
     EXPECT_EQ(stage.state(), Json(R"({"torch":{"lit":true},"room":"hall"})"));
 }
 
 // covers: 000-4.2-only-changes
 TEST(ToolProtocol, APatchOfChangesAloneLeavesEverythingElseAsItWas) {
-    const std::string before = R"({"z":[1,{"deep":null}],"number":1.10,"a":{"b":{"c":"é"}},"n":null})";
+    const std::string before =
+        R"({"z":[1,{"deep":null}],"number":1.10,"a":{"b":{"c":"é"}},"n":null})";
     Stage stage({}, {.state = before});
     stage.folder.says("tool", {patch(R"({"changed":true})"), kDone});
     stage.run(plan_of({entry("a", "tool")}));
-    EXPECT_EQ(stage.session.state().view(),
-              R"({"z":[1,{"deep":null}],"number":1.10,"a":{"b":{"c":"é"}},"n":null,"changed":true})");
+    EXPECT_EQ(
+        stage.session.state().view(),
+        R"({"z":[1,{"deep":null}],"number":1.10,"a":{"b":{"c":"é"}},"n":null,"changed":true})");
 }
 
 // covers: 000-4.2-no-assumptions
@@ -138,15 +147,15 @@ TEST(ToolProtocol, AToolIsShownNothingOfTheStatesInside) {
 // covers: 004-state-incremental
 TEST(ToolProtocol, EachPatchIsInTheStateBeforeTheNextEventIsHandedOn) {
     Stage stage;
-    stage.folder.says("tool", {patch(R"({"step":1})"), log("one"), patch(R"({"step":2})"), log("two"),
-                               patch(R"({"step":null})"), kDone});
+    stage.folder.says("tool", {patch(R"({"step":1})"), log("one"), patch(R"({"step":2})"),
+                               log("two"), patch(R"({"step":null})"), kDone});
     std::vector<std::string> seen;
     stage.recorder.on_record = [&](const Record& record) {
         if (record.kind == Kind::kToolEvent) seen.push_back(stage.state().text());
     };
     stage.run(plan_of({entry("a", "tool")}));
-    EXPECT_THAT(seen, ElementsAre(R"({"step":1})", R"({"step":1})", R"({"step":2})", R"({"step":2})",
-                                  "{}", "{}"));
+    EXPECT_THAT(seen, ElementsAre(R"({"step":1})", R"({"step":1})", R"({"step":2})",
+                                  R"({"step":2})", "{}", "{}"));
 }
 
 // covers: 004-state-patches
@@ -207,15 +216,17 @@ TEST(ToolProtocol, EveryKindOfAssetIsRegisteredAsItIs) {
     const std::vector<std::string> kinds = {"image", "audio", "video", "model", "smell", "Картина"};
     std::string script;
     for (const std::string& kind : kinds) {
-        script += "echo '" +
-                  event("asset", R"("mediaType":"application/octet-stream","path":"file","assetId":)" +
-                                     json_text(kind) + R"(,"kind":)" + json_text(kind)) +
-                  "'\n";
+        script +=
+            "echo '" +
+            event("asset", R"("mediaType":"application/octet-stream","path":"file","assetId":)" +
+                               json_text(kind) + R"(,"kind":)" + json_text(kind)) +
+            "'\n";
     }
     stage.folder.tool("tool", script + "echo '" + kDone + "'");
     stage.run(plan_of({entry("a", "tool")}));
     std::vector<std::string> registered;
-    for (const Json& asset : stage.assets().elements()) registered.push_back(asset["kind"].string());
+    for (const Json& asset : stage.assets().elements())
+        registered.push_back(asset["kind"].string());
     EXPECT_EQ(registered, kinds);
 }
 
@@ -226,10 +237,12 @@ TEST(ToolProtocol, TheTemporaryFolderReachesTheToolAndWhatLiesThereStays) {
     {
         const std::string variable = "TMPDIR=" + temporary.path();
         Stage stage({.environment = {variable}});
-        stage.folder.tool("tool", "echo picture > \"$TMPDIR/torch.png\"\n"
-                                  "printf '{\"version\":\"0\",\"type\":\"asset\",\"assetId\":\"t\","
-                                  "\"kind\":\"image\",\"mediaType\":\"image/png\",\"path\":\"%s\"}\\n'"
-                                  " \"$TMPDIR/torch.png\"\necho '" + kDone + "'");
+        stage.folder.tool("tool",
+                          "echo picture > \"$TMPDIR/torch.png\"\n"
+                          "printf '{\"version\":\"0\",\"type\":\"asset\",\"assetId\":\"t\","
+                          "\"kind\":\"image\",\"mediaType\":\"image/png\",\"path\":\"%s\"}\\n'"
+                          " \"$TMPDIR/torch.png\"\necho '" +
+                              kDone + "'");
         stage.run(plan_of({entry("a", "tool")}));
         ASSERT_EQ(stage.assets().size(), 1u);
         file = stage.assets()[0]["path"].string();
@@ -242,7 +255,8 @@ TEST(ToolProtocol, TheTemporaryFolderReachesTheToolAndWhatLiesThereStays) {
 TEST(ToolProtocol, ARelativeAssetPathBeginsInTheEnginesRoot) {
     Stage stage;
     stage.folder.write("pictures/torch.png", "picture");
-    stage.folder.says("tool", {event("asset", std::string(kAsset) + R"("pictures/torch.png")"), kDone});
+    stage.folder.says("tool",
+                      {event("asset", std::string(kAsset) + R"("pictures/torch.png")"), kDone});
     stage.run(plan_of({entry("a", "tool")}));
     ASSERT_EQ(stage.assets().size(), 1u);
     EXPECT_EQ(stage.assets()[0]["path"].string(), stage.folder / "pictures/torch.png");
@@ -271,8 +285,8 @@ TEST(ToolProtocol, AnAssetIsLookedAtBeforeItIsRegistered) {
     ASSERT_EQ(::symlink("nowhere", (stage.folder / "dangling").c_str()), 0);
     stage.folder.fifo("fifo");
     const auto asset = [](std::string_view id, std::string_view path) {
-        return event("asset", R"("kind":"image","mediaType":"image/png","assetId":)" + json_text(id) +
-                                  R"(,"path":)" + json_text(path));
+        return event("asset", R"("kind":"image","mediaType":"image/png","assetId":)" +
+                                  json_text(id) + R"(,"path":)" + json_text(path));
     };
     stage.folder.says("tool", {asset("missing", "no/such.png"), asset("folder", "."),
                                asset("dangling", "dangling"), asset("fifo", "fifo"),
@@ -299,7 +313,8 @@ TEST(ToolProtocol, AFileThatIsWrittenAfterItsEventIsRefused) {
     Stage stage;
     stage.folder.fifo("go");
     stage.folder.tool("tool", "echo '" + event("asset", std::string(kAsset) + R"("late.png")") +
-                                  "'\nread -r go < go\necho picture > late.png\necho '" + kDone + "'");
+                                  "'\nread -r go < go\necho picture > late.png\necho '" + kDone +
+                                  "'");
     bool refused = false;
     stage.recorder.on_record = [&](const Record& record) {
         if (record.kind != Kind::kAssetRefused) return;
@@ -361,10 +376,12 @@ TEST(ToolProtocol, ALaterAttemptReplacesTheAssetOfAnEarlierOne) {
     Stage stage;
     stage.folder.write("1.png", "");
     stage.folder.write("2.png", "");
-    stage.folder.tool("tool", "echo x >> tries\nn=$(wc -l < tries)\n"
-                              "printf '{\"version\":\"0\",\"type\":\"asset\",\"assetId\":\"t\","
-                              "\"kind\":\"image\",\"mediaType\":\"image/png\",\"path\":\"%d.png\"}\\n' $n\n"
-                              "[ $n = 1 ] && exit 1\necho '" + kDone + "'");
+    stage.folder.tool("tool",
+                      "echo x >> tries\nn=$(wc -l < tries)\n"
+                      "printf '{\"version\":\"0\",\"type\":\"asset\",\"assetId\":\"t\","
+                      "\"kind\":\"image\",\"mediaType\":\"image/png\",\"path\":\"%d.png\"}\\n' $n\n"
+                      "[ $n = 1 ] && exit 1\necho '" +
+                          kDone + "'");
     stage.run(plan_of({entry("a", "tool", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}));
     ASSERT_EQ(stage.assets().size(), 1u);
     EXPECT_EQ(stage.assets()[0]["path"].string(), stage.folder / "2.png");
@@ -380,7 +397,8 @@ TEST(ToolProtocol, AUiEventReachesItsHandlerAtOnceAndVerbatim) {
     stage.folder.fifo("answer");
     const std::string choice = event(
         "ui_event", R"("event":"narrative_choice", "payload":{"choices":["Open",  "Leave"]})");
-    stage.folder.tool("tool", "echo '" + choice + "'\nread -r answer < answer\necho '" + kDone + "'");
+    stage.folder.tool("tool",
+                      "echo '" + choice + "'\nread -r answer < answer\necho '" + kDone + "'");
     std::string handled;
     // A handler of the user interface: the tool waits for what it does.
     const uint64_t handler = stage.session.attach(
@@ -408,9 +426,9 @@ TEST(ToolProtocol, AToolIsNotToldWhichUiEventsThereAreAndAnUnknownOneDoesNotFail
     for (const char* name : {"invocation", "environment"}) {
         EXPECT_THAT(stage.folder.read(name), ::testing::Not(HasSubstr("narrative_choice"))) << name;
     }
-    EXPECT_THAT(Json(stage.folder.read("invocation")).keys(),
-                UnorderedElementsAre("requestId", "tool", "operation", "input", "dependencies",
-                                     "results"));
+    EXPECT_THAT(
+        Json(stage.folder.read("invocation")).keys(),
+        UnorderedElementsAre("requestId", "tool", "operation", "input", "dependencies", "results"));
 }
 
 // ---- §4.5 error
@@ -418,8 +436,8 @@ TEST(ToolProtocol, AToolIsNotToldWhichUiEventsThereAreAndAnUnknownOneDoesNotFail
 // covers: 000-4.5-error-not-terminating, 004-error-not-terminating
 TEST(ToolProtocol, AnErrorEventDoesNotEndTheInvocation) {
     Stage stage;
-    const std::string error =
-        event("error", R"("errorCode":"WET","errorMessage":"The torch is wet.","details":{"ml":3})");
+    const std::string error = event(
+        "error", R"("errorCode":"WET","errorMessage":"The torch is wet.","details":{"ml":3})");
     stage.folder.says("tool", {error, log("drying it"), error, kDone});
     const Json result = stage.run(plan_of({entry("a", "tool")}));
     EXPECT_EQ(tool_of(result, "a")["state"].string(), "completed");
@@ -432,8 +450,9 @@ TEST(ToolProtocol, EventsBehindAnErrorAreProcessedUntilTheEnd) {
     Stage stage;
     stage.folder.write("picture.png", "");
     const std::string error = event("error", R"("errorCode":"WET","errorMessage":"wet")");
-    stage.folder.says("with_done", {error, patch(R"({"after":1})"),
-                                    event("asset", std::string(kAsset) + R"("picture.png")"), kFailed});
+    stage.folder.says("with_done",
+                      {error, patch(R"({"after":1})"),
+                       event("asset", std::string(kAsset) + R"("picture.png")"), kFailed});
     stage.folder.says("without_done", {error, patch(R"({"exit":1})")}, 3);
     const Json result = stage.run(plan_of({entry("a", "with_done"), entry("b", "without_done")}));
     EXPECT_EQ(stage.state(), Json(R"({"after":1,"exit":1})"));
@@ -539,9 +558,10 @@ TEST(ToolProtocol, AnotherExitStatusThanZeroFailsRegardlessOfTheEvents) {
 TEST(ToolProtocol, EveryOrderOfTheOtherFiveTypesIsTaken) {
     Stage stage;
     stage.folder.write("picture.png", "");
-    const std::string lines[] = {
-        log("one"), patch(R"({"a":1})"), event("asset", std::string(kAsset) + R"("picture.png")"),
-        event("ui_event", R"("event":"e")"), event("error", R"("errorCode":"E","errorMessage":"m")")};
+    const std::string lines[] = {log("one"), patch(R"({"a":1})"),
+                                 event("asset", std::string(kAsset) + R"("picture.png")"),
+                                 event("ui_event", R"("event":"e")"),
+                                 event("error", R"("errorCode":"E","errorMessage":"m")")};
     std::vector<int> order(std::size(lines));
     std::iota(order.begin(), order.end(), 0);
     std::vector<std::string> tools;
@@ -599,11 +619,12 @@ TEST(ToolProtocol, UnknownFieldsAreHandedOnAndOtherwiseIgnored) {
 TEST(ToolProtocol, AStrangeRequestIdOrTimestampGivesOneWarningEach) {
     Stage stage;
     stage.folder.says(
-        "tool", {event("log", R"("level":"info","message":"m","requestId":"other","timestamp":"noon")"),
-                 event("log", R"("level":"info","message":"m","requestId":"other","timestamp":"noon")"),
-                 event("log", R"("level":"info","message":"m","requestId":"plan-1",)"
-                              R"("timestamp":"2026-11-21T09:30:00Z")"),
-                 kDone});
+        "tool",
+        {event("log", R"("level":"info","message":"m","requestId":"other","timestamp":"noon")"),
+         event("log", R"("level":"info","message":"m","requestId":"other","timestamp":"noon")"),
+         event("log", R"("level":"info","message":"m","requestId":"plan-1",)"
+                      R"("timestamp":"2026-11-21T09:30:00Z")"),
+         kDone});
     const Json result = stage.run(plan_of({entry("a", "tool")}));
     EXPECT_TRUE(result["success"].boolean());
     std::vector<std::string> codes;
@@ -617,11 +638,11 @@ TEST(ToolProtocol, AStrangeRequestIdOrTimestampGivesOneWarningEach) {
 TEST(ToolProtocol, EachLineIsReadAndDispatchedByItsType) {
     Stage stage;
     stage.folder.write("picture.png", "");
-    stage.folder.says("tool",
-                      {log("reading"), patch(R"({"lit":true})"),
-                       event("asset", std::string(kAsset) + R"("picture.png")"),
-                       event("ui_event", R"("event":"narrative_choice","payload":{"choices":["Go"]})"),
-                       event("error", R"("errorCode":"E","errorMessage":"m")"), kDone});
+    stage.folder.says(
+        "tool", {log("reading"), patch(R"({"lit":true})"),
+                 event("asset", std::string(kAsset) + R"("picture.png")"),
+                 event("ui_event", R"("event":"narrative_choice","payload":{"choices":["Go"]})"),
+                 event("error", R"("errorCode":"E","errorMessage":"m")"), kDone});
     std::vector<Type> types;
     stage.session.attach([&](Event event) { types.push_back(event.type()); },
                          kinds(Kind::kToolEvent));

@@ -58,7 +58,8 @@ struct supervisor_ended {
     int32_t start_error; /* errno, 0 when the program was started */
     uint32_t start_stage;
     int32_t wait_status; /* as wait(2) tells it */
-    uint32_t left_behind; /* 1: something did not die of SIGKILL; the supervisor is of no more use */
+    uint32_t
+        left_behind; /* 1: something did not die of SIGKILL; the supervisor is of no more use */
     uint64_t user_us;
     uint64_t system_us;
     uint64_t resident_kb; /* the largest resident size */

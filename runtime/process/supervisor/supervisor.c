@@ -35,9 +35,9 @@ enum phase { IDLE, RUNNING, TERMINATING, KILLING };
 
 static struct {
     enum phase phase;
-    pid_t main;          // the tool itself; 0 when it was reaped
-    int64_t deadline_ms; // TERMINATING: of the grace; KILLING: of our patience
-    int input_file;      // what is pumped into input_pipe, -1 when there is nothing (left)
+    pid_t main;           // the tool itself; 0 when it was reaped
+    int64_t deadline_ms;  // TERMINATING: of the grace; KILLING: of our patience
+    int input_file;       // what is pumped into input_pipe, -1 when there is nothing (left)
     int input_pipe;
     struct supervisor_ended ended;
 } invocation = {.input_file = -1, .input_pipe = -1};
@@ -250,8 +250,7 @@ static void begin(size_t size, int *descriptors, int descriptor_count) {
     start.stage = SUPERVISOR_STAGE_NONE;
 
     const int wanted = request->input_is_file ? 4 : 3;
-    const uint64_t text_count =
-        2 + (uint64_t)request->argument_count + request->environment_count;
+    const uint64_t text_count = 2 + (uint64_t)request->argument_count + request->environment_count;
     if (descriptor_count != wanted || text_count > MAXIMUM_TEXTS) {
         fail_start(SUPERVISOR_STAGE_REQUEST, EINVAL, descriptors, descriptor_count);
         return;

@@ -31,8 +31,8 @@ public:
         std::string_view kept = text_;
         if (kept.size() > kDiagnosticsTail) kept.remove_prefix(kept.size() - kDiagnosticsTail);
         // Not from the middle of a character.
-        for (int i = 0; i < 3 && !kept.empty() && (static_cast<unsigned char>(kept[0]) & 0xC0) == 0x80;
-             ++i) {
+        for (int i = 0;
+             i < 3 && !kept.empty() && (static_cast<unsigned char>(kept[0]) & 0xC0) == 0x80; ++i) {
             kept.remove_prefix(1);
         }
         return utf8::repaired(kept);
@@ -52,10 +52,7 @@ std::string signal_text(int number) {
 class ProcessAttempt : public Attempt, public process::Listener {
 public:
     ProcessAttempt(Loop& loop, const ProcessSettings& settings, AttemptListener& listener)
-        : settings_(settings),
-          listener_(listener),
-          framer_(settings.line_bytes),
-          linger_(loop) {}
+        : settings_(settings), listener_(listener), framer_(settings.line_bytes), linger_(loop) {}
 
     ~ProcessAttempt() override {
         if (destroyed_ != nullptr) *destroyed_ = true;
@@ -72,8 +69,8 @@ public:
         bool destroyed = false;
         destroyed_ = &destroyed;
         listener_.on_batch();
-        const bool go_on =
-            framer_.feed(data, size, [&](const event::Line& line) { return take(line, destroyed); });
+        const bool go_on = framer_.feed(
+            data, size, [&](const event::Line& line) { return take(line, destroyed); });
         if (destroyed) return;
         destroyed_ = nullptr;
         if (!go_on) stop_for_protocol_error();
@@ -87,8 +84,8 @@ public:
         linger_.stop();
         if (!broken_) {
             listener_.on_batch();
-            const bool fine = framer_.finish(
-                [&](const event::Line& line) { return take(line, destroyed); });
+            const bool fine =
+                framer_.finish([&](const event::Line& line) { return take(line, destroyed); });
             if (destroyed) return;
             if (!fine) {
                 note_protocol_error();
@@ -147,10 +144,10 @@ private:
     void note_protocol_error() {
         broken_ = true;
         if (!framer_.over_limit()) return;
-        fault_ = {"event-line-limit", "", framer_.limit(),
-                  "the line is longer than the limit of " + std::to_string(framer_.limit()) +
-                      " bytes",
-                  ""};
+        fault_ = {
+            "event-line-limit", "", framer_.limit(),
+            "the line is longer than the limit of " + std::to_string(framer_.limit()) + " bytes",
+            ""};
         fault_line_ = framer_.line_number();
         excerpt_ = event::excerpt(framer_.partial().substr(0, 80), 0);
     }
@@ -190,8 +187,8 @@ private:
         else if (!exit.supervisor_lost) outcome.exit_status = WEXITSTATUS(exit.wait_status);
 
         // What stood half written when it died says less than how it died.
-        const bool cut_short = broken_at_the_end_ &&
-                               (exit.supervisor_lost || signaled || outcome.exit_status > 0);
+        const bool cut_short =
+            broken_at_the_end_ && (exit.supervisor_lost || signaled || outcome.exit_status > 0);
         if (broken_ && !cut_short) return fail("PROTOCOL_ERROR", describe_protocol_error());
         if (exit.supervisor_lost) {
             return fail("SUPERVISOR_LOST", "the process that watched over the tool was killed");
@@ -201,7 +198,8 @@ private:
             outcome.signal == SIGKILL && !told_to_end_ &&
             settings_.limits.cpu_seconds <= (exit.user_us + exit.system_us) / 1000000;
         if (signaled && (outcome.signal == SIGXCPU || killed_for_cpu)) {
-            return fail("CPU_LIMIT", "the tool used up its processor time (cpu_seconds) and was ended");
+            return fail("CPU_LIMIT",
+                        "the tool used up its processor time (cpu_seconds) and was ended");
         }
         if (signaled && outcome.signal == SIGXFSZ) {
             return fail("FILE_SIZE_LIMIT",
@@ -210,14 +208,14 @@ private:
         // A death by our own signal after done is no exit status.
         const bool our_death = lingered_ && done_;
         if (signaled && !our_death) {
-            return fail("SIGNALED", "the tool was ended by " + signal_text(outcome.signal) +
-                                        (done_ ? " after its done event" : " before its done event"));
+            return fail("SIGNALED",
+                        "the tool was ended by " + signal_text(outcome.signal) +
+                            (done_ ? " after its done event" : " before its done event"));
         }
         if (outcome.exit_status > 0 && !our_death) {
-            return fail("EXIT_STATUS", "the tool exited with status " +
-                                           std::to_string(outcome.exit_status) +
-                                           (done_ ? " after its done event"
-                                                  : " and without a done event"));
+            return fail("EXIT_STATUS",
+                        "the tool exited with status " + std::to_string(outcome.exit_status) +
+                            (done_ ? " after its done event" : " and without a done event"));
         }
         if (!done_) return fail("MISSING_DONE", "the tool exited without a done event");
         if (our_death) {

@@ -24,8 +24,8 @@ struct Invocation {
 // How an attempt ended.
 struct Outcome {
     bool ok = false;
-    std::string code;   // MISSING_DONE, EXIT_STATUS …; empty when it is ok
-    std::string error;  // for people; empty when it is ok
+    std::string code;          // MISSING_DONE, EXIT_STATUS …; empty when it is ok
+    std::string error;         // for people; empty when it is ok
     std::string warning_code;  // something that stands beside a done that counts
     std::string warning;
     std::string result;  // done.result as JSON, or empty

@@ -78,8 +78,8 @@ private:
 // ---- names and versions
 
 TEST(CStatus, EveryStatusHasItsNameAndSentence) {
-#define EXPECT_STATUS(name, value, sentence)                 \
-    EXPECT_STREQ(nar_status_name(value), #name);             \
+#define EXPECT_STATUS(name, value, sentence)     \
+    EXPECT_STREQ(nar_status_name(value), #name); \
     EXPECT_STREQ(nar_status_text(value), sentence);
     NAR_STATUS_LIST(EXPECT_STATUS)
 #undef EXPECT_STATUS
@@ -94,7 +94,8 @@ TEST(CStatus, TheVersionIsThatOfTheHeaders) {
 }
 
 TEST(CStatus, KindsHaveNamesAndOthersNone) {
-    for (uint32_t kind = 1; kind <= NAR_KIND_WARNING; ++kind) EXPECT_NE(nar_kind_name(kind), nullptr);
+    for (uint32_t kind = 1; kind <= NAR_KIND_WARNING; ++kind)
+        EXPECT_NE(nar_kind_name(kind), nullptr);
     EXPECT_STREQ(nar_kind_name(NAR_KIND_TOOL_EVENT), "tool_event");
     for (const uint32_t kind : {0u, NAR_KIND_WARNING + 1u, 64u, UINT32_MAX}) {
         EXPECT_EQ(nar_kind_name(kind), nullptr) << kind;
@@ -128,11 +129,14 @@ TEST(CNull, IsAnInvalidArgumentElsewhereWithAndWithoutAnError) {
         EXPECT_EQ(nar_engine_run_for(nullptr, 0, each), NAR_INVALID_ARGUMENT);
         EXPECT_EQ(nar_engine_run_until_idle(nullptr, each), NAR_INVALID_ARGUMENT);
         EXPECT_EQ(nar_engine_adopt_thread(nullptr, each), NAR_INVALID_ARGUMENT);
-        EXPECT_EQ(nar_engine_post(nullptr, [](void*) {}, nullptr, nullptr, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_engine_post(
+                      nullptr, [](void*) {}, nullptr, nullptr, each),
+                  NAR_INVALID_ARGUMENT);
         nar_session* session = nullptr;
         EXPECT_EQ(nar_session_create(nullptr, nullptr, &session, each), NAR_INVALID_ARGUMENT);
         EXPECT_EQ(nar_session_prompt(nullptr, NAR_STR("x"), nullptr, each), NAR_INVALID_ARGUMENT);
-        EXPECT_EQ(nar_session_execute(nullptr, kEmptyPlan, {}, nullptr, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_session_execute(nullptr, kEmptyPlan, {}, nullptr, each),
+                  NAR_INVALID_ARGUMENT);
         EXPECT_EQ(nar_session_cancel(nullptr), NAR_INVALID_ARGUMENT);
         EXPECT_EQ(nar_session_read_state(nullptr, {}, &place, each), NAR_INVALID_ARGUMENT);
         EXPECT_EQ(nar_session_patch_state(nullptr, NAR_STR("{}"), each), NAR_INVALID_ARGUMENT);
@@ -179,7 +183,8 @@ TEST(CNull, ACountWithoutAListIsRefused) {
 
 TEST_F(CContract, ATextOfNullIsTheEmptyText) {
     EXPECT_EQ(nar_session_patch_state(session, {nullptr, 0}, error), NAR_INVALID_DOCUMENT);
-    EXPECT_EQ(nar_session_execute(session, {nullptr, 7}, {nullptr, 7}, nullptr, error), NAR_INVALID_DOCUMENT);
+    EXPECT_EQ(nar_session_execute(session, {nullptr, 7}, {nullptr, 7}, nullptr, error),
+              NAR_INVALID_DOCUMENT);
     nar_text* state = nullptr;
     ASSERT_EQ(nar_session_read_state(session, {nullptr, 7}, &state, error), NAR_OK);
     EXPECT_EQ(text(nar_text_view(state)), "{}");
@@ -233,7 +238,8 @@ TEST_F(CContract, AStructWithoutASizeIsRefusedByName) {
     const nar_session_options session_options{};
     EXPECT_EQ(nar_session_create(engine, &session_options, &one, error), NAR_INVALID_ARGUMENT);
     const nar_turn_handler turn_handler{};
-    EXPECT_EQ(nar_session_prompt(session, NAR_STR("x"), &turn_handler, error), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(nar_session_prompt(session, NAR_STR("x"), &turn_handler, error),
+              NAR_INVALID_ARGUMENT);
     const nar_execution_handler handler{};
     EXPECT_EQ(nar_session_execute(session, kEmptyPlan, {}, &handler, error), NAR_INVALID_ARGUMENT);
     nar_event_sink sink{};
@@ -318,7 +324,8 @@ TEST_F(CContract, WhatIsNoUtf8IsRefusedAndNamedInUtf8) {
     nar_text* place = nullptr;
     EXPECT_EQ(nar_session_read_state(session, NAR_STR("/\xFF"), &place, error), NAR_NOT_FOUND);
     expect_readable();
-    EXPECT_EQ(nar_session_read_state(session, NAR_STR("\xFF"), &place, error), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(nar_session_read_state(session, NAR_STR("\xFF"), &place, error),
+              NAR_INVALID_ARGUMENT);
     expect_readable();
     nar_session* other = nullptr;
     nar_session_options options{};
@@ -359,7 +366,8 @@ TEST_F(CContract, APathWithANulIsNotCutOffThere) {
     options.root = view(root);
     EXPECT_EQ(nar_engine_create(&options, &another, error), NAR_INVALID_ARGUMENT);
     EXPECT_THAT(error.message(), HasSubstr("NUL"));
-    EXPECT_EQ(nar_session_execute(session, kEmptyPlan, view(root), nullptr, error), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(nar_session_execute(session, kEmptyPlan, view(root), nullptr, error),
+              NAR_INVALID_ARGUMENT);
     EXPECT_THAT(error.message(), HasSubstr("NUL"));
     nar_session_options session_options{};
     session_options.size = sizeof session_options;
@@ -375,7 +383,8 @@ TEST_F(CContract, StatesThatAreNoObjectsAreRefusedWithTheirPlace) {
         options.size = sizeof options;
         options.state = view(state);
         nar_session* other = nullptr;
-        EXPECT_EQ(nar_session_create(engine, &options, &other, error), NAR_INVALID_DOCUMENT) << state;
+        EXPECT_EQ(nar_session_create(engine, &options, &other, error), NAR_INVALID_DOCUMENT)
+            << state;
         EXPECT_EQ(error.code(), "STATE");
         EXPECT_EQ(Json(error.details())[0]["line"].integer(), 1);
         EXPECT_EQ(other, nullptr);
@@ -383,7 +392,9 @@ TEST_F(CContract, StatesThatAreNoObjectsAreRefusedWithTheirPlace) {
 }
 
 TEST_F(CContract, PointersIntoTheStateAreReadOrRefused) {
-    ASSERT_EQ(nar_session_patch_state(session, NAR_STR("{\"a\":{\"b/c\":[1,{\"d\":null}],\"~\":\"x\"}}"), error), NAR_OK);
+    ASSERT_EQ(nar_session_patch_state(
+                  session, NAR_STR("{\"a\":{\"b/c\":[1,{\"d\":null}],\"~\":\"x\"}}"), error),
+              NAR_OK);
     const auto read = [&](std::string_view pointer) {
         nar_text* place = nullptr;
         const nar_status status = nar_session_read_state(session, view(pointer), &place, error);
@@ -429,8 +440,11 @@ TEST_F(CContract, ErrnoIsLeftAlone) {
     nar_session* other = nullptr;
     EXPECT_EQ(nar_session_create(engine, &options, &other, nullptr), NAR_INVALID_DOCUMENT);
     EXPECT_EQ(errno, 4711);
-    ASSERT_EQ(nar_session_execute(session, NAR_STR("{\"requestId\":\"r\",\"tools\":[{\"toolId\":\"a\","
-                                                   "\"toolPath\":\"/no/such/tool\"}]}"), {}, nullptr, nullptr), NAR_OK);
+    ASSERT_EQ(nar_session_execute(session,
+                                  NAR_STR("{\"requestId\":\"r\",\"tools\":[{\"toolId\":\"a\","
+                                          "\"toolPath\":\"/no/such/tool\"}]}"),
+                                  {}, nullptr, nullptr),
+              NAR_OK);
     ASSERT_EQ(nar_session_cancel(session), NAR_OK);
     ASSERT_EQ(nar_engine_run_until_idle(engine, nullptr), NAR_OK);
     EXPECT_EQ(errno, 4711);

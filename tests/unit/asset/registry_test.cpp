@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "asset/registry.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -188,7 +188,10 @@ TEST_F(RegistryTest, NamesWithSeparatorsAreKeptApart) {
 
 TEST_F(RegistryTest, FilesAreLeftAlone) {
     folder.write("torch.png", "picture");
-    { Registry short_lived(folder.path()); EXPECT_FALSE(short_lived.add(asset("torch.png"))); }
+    {
+        Registry short_lived(folder.path());
+        EXPECT_FALSE(short_lived.add(asset("torch.png")));
+    }
     EXPECT_EQ(folder.read("torch.png"), "picture");
 }
 

@@ -41,7 +41,8 @@ public:
 // A line of about this size; the number makes each another one.
 std::string line(size_t number, size_t size) {
     std::string text = R"({"n":)" + std::to_string(number) + R"(,"x":")";
-    text.append(size > text.size() + 2 ? size - text.size() - 2 : 0, static_cast<char>('a' + number % 26));
+    text.append(size > text.size() + 2 ? size - text.size() - 2 : 0,
+                static_cast<char>('a' + number % 26));
     return text + "\"}";
 }
 
@@ -149,7 +150,8 @@ TEST(EventLog, TheFileHasNoName) {
     auto spool = std::make_shared<EventSpool>();
     EventLog log(spool);
     std::string expected;
-    for (size_t i = 0; expected.size() < 2 * EventSpool::kInMemory; ++i) add(log, expected, line(i, 5000));
+    for (size_t i = 0; expected.size() < 2 * EventSpool::kInMemory; ++i)
+        add(log, expected, line(i, 5000));
     CountingOutput output;
     ASSERT_TRUE(log.write(output));
     EXPECT_GT(output.from_file, 0u);
@@ -160,7 +162,8 @@ TEST(EventLog, WhereNoFileCanBeMadeTheEventsStayInMemory) {
     const TemporaryFolderSetting setting("/nonexistent/folder");
     EventLog log(std::make_shared<EventSpool>());
     std::string expected;
-    for (size_t i = 0; expected.size() < 2 * EventSpool::kInMemory; ++i) add(log, expected, line(i, 3000));
+    for (size_t i = 0; expected.size() < 2 * EventSpool::kInMemory; ++i)
+        add(log, expected, line(i, 3000));
     CountingOutput output;
     ASSERT_TRUE(log.write(output));
     EXPECT_EQ(output.text == expected, true);
@@ -170,7 +173,8 @@ TEST(EventLog, WhereNoFileCanBeMadeTheEventsStayInMemory) {
 TEST(EventLog, AnOutputThatRefusesEndsTheWriting) {
     EventLog log(std::make_shared<EventSpool>());
     std::string expected;
-    for (size_t i = 0; expected.size() < 2 * EventSpool::kInMemory; ++i) add(log, expected, line(i, 3000));
+    for (size_t i = 0; expected.size() < 2 * EventSpool::kInMemory; ++i)
+        add(log, expected, line(i, 3000));
     for (size_t pieces = 0; pieces < 3; ++pieces) {
         CountingOutput output;
         output.refuse_after = pieces;

@@ -29,7 +29,8 @@ std::string patch(std::string_view object) {
     return R"({"version":"0","type":"state_patch","patch":)" + std::string(object) + "}";
 }
 std::string log(std::string_view message) {
-    return R"({"version":"0","type":"log","level":"info","message":")" + std::string(message) + "\"}";
+    return R"({"version":"0","type":"log","level":"info","message":")" + std::string(message) +
+           "\"}";
 }
 
 class TextOutput : public Output {
@@ -71,9 +72,7 @@ protected:
         stream.attach(sink);
     }
 
-    static std::string text(nar_str view) {
-        return {view.data, static_cast<size_t>(view.size)};
-    }
+    static std::string text(nar_str view) { return {view.data, static_cast<size_t>(view.size)}; }
 
     // "a", members: {"toolId":"a","toolPath":"/a",members}
     static std::string tool(std::string_view id, std::string_view members = {}) {
@@ -214,10 +213,10 @@ TEST_F(ExecutionTest, SequentialToolsRunOneByOneTheFirstReadyInThePlansOrder) {
     EXPECT_TRUE(result->success);
     EXPECT_THAT(kinds(),
                 ElementsAre("plan_started", "tool_pending c", "tool_pending a", "tool_pending b",
-                            "tool_started a", "attempt_started a", "attempt_ended a", "tool_ended a",
-                            "tool_started c", "attempt_started c", "attempt_ended c", "tool_ended c",
-                            "tool_started b", "attempt_started b", "attempt_ended b", "tool_ended b",
-                            "plan_ended"));
+                            "tool_started a", "attempt_started a", "attempt_ended a",
+                            "tool_ended a", "tool_started c", "attempt_started c",
+                            "attempt_ended c", "tool_ended c", "tool_started b",
+                            "attempt_started b", "attempt_ended b", "tool_ended b", "plan_ended"));
     for (size_t i = 0; i < records.size(); ++i) EXPECT_EQ(records[i].seq, i + 1);
 }
 
@@ -241,9 +240,9 @@ TEST_F(ExecutionTest, AsyncToolsShareUpToTheJobLimit) {
 }
 
 TEST_F(ExecutionTest, ASynchronousToolRunsAloneAndNothingOvertakesIt) {
-    begin(plan({tool("a", kAsync), tool("b", kAsync), tool("alone"), tool("c", kAsync),
-                tool("d", kAsync)},
-               kParallel));
+    begin(plan(
+        {tool("a", kAsync), tool("b", kAsync), tool("alone"), tool("c", kAsync), tool("d", kAsync)},
+        kParallel));
     EXPECT_THAT(runner.running(), ElementsAre("a", "b")) << "c and d do not pass alone";
     end("a");
     EXPECT_THAT(runner.running(), ElementsAre("b"));
@@ -257,8 +256,9 @@ TEST_F(ExecutionTest, ASynchronousToolRunsAloneAndNothingOvertakesIt) {
 }
 
 TEST_F(ExecutionTest, ASynchronousToolStaysAloneWhileItBacksOff) {
-    begin(plan({tool("alone", R"("retryPolicy":{"maxRetries":1,"backoffMs":1})"), tool("a", kAsync)},
-               kParallel));
+    begin(
+        plan({tool("alone", R"("retryPolicy":{"maxRetries":1,"backoffMs":1})"), tool("a", kAsync)},
+             kParallel));
     end("alone", failed());
     EXPECT_THAT(runner.running(), ::testing::AnyOf(IsEmpty(), ElementsAre("alone")));
     wait_until([&] { return runner.starts.size() == 2; });
@@ -295,7 +295,8 @@ TEST_F(ExecutionTest, ExecutionsThatShareSlotsTakeTurns) {
     ASSERT_TRUE(parsed->parse(plan({tool("x"), tool("y")}), faults));
     bool other_ended = false;
     Execution other(Surroundings{loop, slots, runner, resolver, stream, state, assets, environment},
-                    std::move(parsed), {}, [&](const std::shared_ptr<Result>&) { other_ended = true; });
+                    std::move(parsed), {},
+                    [&](const std::shared_ptr<Result>&) { other_ended = true; });
     other.start();
     turn();
     std::vector<std::string> order;
@@ -342,17 +343,20 @@ TEST_F(ExecutionTest, AnyGraphRunsByItsRules) {
             for (const uint32_t each : dependencies[i]) {
                 list += (list.empty() ? "\"" : ",\"") + std::to_string(each) + "\"";
             }
-            tools[i] = tool(std::to_string(i),
-                            R"("dependencies":[)" + list + R"(],"async":)" + (async[i] ? "true" : "false") +
-                                R"(,"required":)" + (required[i] ? "true" : "false") + "," + kOnce);
+            tools[i] =
+                tool(std::to_string(i), R"("dependencies":[)" + list + R"(],"async":)" +
+                                            (async[i] ? "true" : "false") + R"(,"required":)" +
+                                            (required[i] ? "true" : "false") + "," + kOnce);
         }
 
         // The rules, said a second time and more simply.
         std::vector<State> states(count, State::Skipped);
         for (const uint32_t i : order) {
-            const bool lacks = std::any_of(dependencies[i].begin(), dependencies[i].end(), [&](uint32_t each) {
-                return states[each] == State::Skipped || (states[each] == State::Failed && required[each]);
-            });
+            const bool lacks =
+                std::any_of(dependencies[i].begin(), dependencies[i].end(), [&](uint32_t each) {
+                    return states[each] == State::Skipped ||
+                           (states[each] == State::Failed && required[each]);
+                });
             if (!lacks) states[i] = fails[i] ? State::Failed : State::Completed;
         }
 
@@ -400,9 +404,9 @@ TEST_F(ExecutionTest, AVeryLongChainNeedsNoStack) {
     const size_t count = 30000;
     std::vector<std::string> tools;
     for (size_t i = 0; i < count; ++i) {
-        tools.push_back(tool(std::to_string(i),
-                             i == 0 ? std::string(kOnce)
-                                    : R"("dependencies":[")" + std::to_string(i - 1) + "\"]"));
+        tools.push_back(tool(
+            std::to_string(i),
+            i == 0 ? std::string(kOnce) : R"("dependencies":[")" + std::to_string(i - 1) + "\"]"));
     }
     records.clear();
     runner.on_start = [this](const std::string& name) {
@@ -420,7 +424,8 @@ TEST_F(ExecutionTest, AVeryLongChainNeedsNoStack) {
 TEST_F(ExecutionTest, ManyToolsThatCannotBeStartedEndWithoutARecursion) {
     std::vector<std::string> tools;
     for (size_t i = 0; i < 20000; ++i) {
-        tools.push_back(tool("t" + std::to_string(i), R"("required":false,"async":true,)"s + kOnce));
+        tools.push_back(
+            tool("t" + std::to_string(i), R"("required":false,"async":true,)"s + kOnce));
         runner.refusals["t" + std::to_string(i)] = "no such file";
     }
     begin(plan(tools, kParallel));
@@ -454,8 +459,8 @@ TEST_F(ExecutionTest, RetriesEndWithTheFirstSuccess) {
 }
 
 TEST_F(ExecutionTest, EachKindOfFailureIsTriedAgain) {
-    for (const char* code : {"TOOL_FAILED", "EXIT_STATUS", "SIGNALED", "PROTOCOL_ERROR", "MISSING_DONE",
-                             "CPU_LIMIT", "FILE_SIZE_LIMIT", "SUPERVISOR_LOST"}) {
+    for (const char* code : {"TOOL_FAILED", "EXIT_STATUS", "SIGNALED", "PROTOCOL_ERROR",
+                             "MISSING_DONE", "CPU_LIMIT", "FILE_SIZE_LIMIT", "SUPERVISOR_LOST"}) {
         runner.starts.clear();
         begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}));
         end("a", failed(code));
@@ -493,10 +498,14 @@ TEST_F(ExecutionTest, BackoffDoublesUpToThirtySeconds) {
         uint64_t backoff;
         uint32_t attempts_before;
         int shortest, longest;
-    } cases[] = {{5000, 0, 4000, 5000},     {4294967296, 0, 29000, 30000}, {16000, 0, 15000, 16000},
-                 {29000, 0, 28000, 29000},  {30001, 0, 29000, 30000}};
+    } cases[] = {{5000, 0, 4000, 5000},
+                 {4294967296, 0, 29000, 30000},
+                 {16000, 0, 15000, 16000},
+                 {29000, 0, 28000, 29000},
+                 {30001, 0, 29000, 30000}};
     for (const auto& each : cases) {
-        begin(plan({tool("a", R"("retryPolicy":{"backoffMs":)" + std::to_string(each.backoff) + "}")}));
+        begin(plan(
+            {tool("a", R"("retryPolicy":{"backoffMs":)" + std::to_string(each.backoff) + "}")}));
         end("a", failed());
         EXPECT_THAT(runner.running(), IsEmpty());
         EXPECT_LE(loop.timeout(), each.longest) << each.backoff;
@@ -558,7 +567,8 @@ TEST_F(ExecutionTest, TheOutputAndResultAreThoseOfTheLastAttempt) {
 // ---- failures
 
 TEST_F(ExecutionTest, DependantsOfARequiredFailureAreSkippedWithTheNameTheyLack) {
-    begin(plan({tool("top", R"("dependencies":["left","right"])"), tool("left", R"("dependencies":["bad"])"),
+    begin(plan({tool("top", R"("dependencies":["left","right"])"),
+                tool("left", R"("dependencies":["bad"])"),
                 tool("right", R"("dependencies":["good"])"), tool("bad", kOnce), tool("good")}));
     end("bad", failed());
     EXPECT_EQ(of_kind(event::Kind::ToolEnded).size(), 3u) << "told at once";
@@ -610,13 +620,15 @@ TEST_F(ExecutionTest, TheOperationIsRunUnlessTheInputNamesOne) {
                  {R"("async":false)", "run"}};
     for (const auto& each : cases) {
         begin(plan({tool("a", each.members)}));
-        EXPECT_EQ(Json(runner.starts.back().request)["operation"].string(), each.operation) << each.members;
+        EXPECT_EQ(Json(runner.starts.back().request)["operation"].string(), each.operation)
+            << each.members;
         end("a");
     }
 }
 
 TEST_F(ExecutionTest, InputOnSeveralLinesComesAsOne) {
-    begin(plan({tool("a", "\"input\": {\n  \"text\": \"two\\nlines  with  blanks\",\n\t\"n\": 1.50\n}")}));
+    begin(plan(
+        {tool("a", "\"input\": {\n  \"text\": \"two\\nlines  with  blanks\",\n\t\"n\": 1.50\n}")}));
     EXPECT_THAT(runner.starts.back().request,
                 HasSubstr(R"("input":{"text":"two\nlines  with  blanks","n":1.50})"));
     end("a");
@@ -632,7 +644,8 @@ TEST_F(ExecutionTest, AToolsOwnEnvironmentStandsOverTheOthers) {
 }
 
 TEST_F(ExecutionTest, ASchemeNobodyKnowsIsAFailedAttempt) {
-    begin(R"({"requestId":"r","tools":[{"toolId":"a","toolPath":"http:x","retryPolicy":{"maxRetries":0}}]})");
+    begin(
+        R"({"requestId":"r","tools":[{"toolId":"a","toolPath":"http:x","retryPolicy":{"maxRetries":0}}]})");
     ASSERT_TRUE(result);
     EXPECT_EQ(of("a").error_code, "SPAWN_FAILED");
     EXPECT_THAT(of("a").error, HasSubstr("http"));
@@ -780,7 +793,8 @@ TEST_F(ExecutionTest, ItMayBeCancelledAtAnyMoment) {
         }
         EXPECT_EQ(ended, 5u) << "each tool is told to have ended, once";
         EXPECT_EQ(of_kind(event::Kind::PlanEnded).size(), 1u);
-        EXPECT_EQ(of_kind(event::Kind::AttemptStarted).size(), of_kind(event::Kind::AttemptEnded).size());
+        EXPECT_EQ(of_kind(event::Kind::AttemptStarted).size(),
+                  of_kind(event::Kind::AttemptEnded).size());
         EXPECT_EQ(records.back().kind, event::Kind::PlanEnded);
         if (!asked) break;
     }
@@ -827,7 +841,8 @@ TEST_F(ExecutionTest, ARetryWithoutDescriptorsWaitsToo) {
 
 TEST_F(ExecutionTest, TheLinesOfInterleavedToolsAreKeptApartAndVerbatim) {
     begin(plan({tool("a", kAsync), tool("b", kAsync)}, kParallel));
-    const std::string odd = R"({ "message":"\u00e9\/" , "level":"info","type":"log","version":"0","n":1.0})";
+    const std::string odd =
+        R"({ "message":"\u00e9\/" , "level":"info","type":"log","version":"0","n":1.0})";
     runner.say("a", log("a1"));
     runner.say("b", odd);
     runner.say("a", odd);
@@ -841,7 +856,8 @@ TEST_F(ExecutionTest, TheLinesOfInterleavedToolsAreKeptApartAndVerbatim) {
     TextOutput without;
     ASSERT_TRUE(result->write(without, false));
     EXPECT_THAT(without.text, HasSubstr("\"events\":[]"));
-    EXPECT_EQ(Json(without.text)["toolResults"][0]["attempts"][0]["events"], Json(R"({"first":0,"count":0})"));
+    EXPECT_EQ(Json(without.text)["toolResults"][0]["attempts"][0]["events"],
+              Json(R"({"first":0,"count":0})"));
 }
 
 TEST_F(ExecutionTest, WarningsOfTheRunnerAreToldOnce) {
@@ -863,7 +879,8 @@ TEST_F(ExecutionTest, ForeignRequestIdsAreWarnedOfOnceAnAttempt) {
     begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}));
     const std::string foreign =
         R"({"version":"0","type":"log","level":"info","message":"m","requestId":"x"})";
-    runner.say("a", R"({"version":"0","type":"log","level":"info","message":"m","requestId":"plan-1"})");
+    runner.say("a",
+               R"({"version":"0","type":"log","level":"info","message":"m","requestId":"plan-1"})");
     EXPECT_THAT(of_kind(event::Kind::Warning), IsEmpty());
     runner.say("a", foreign);
     runner.say("a", foreign);
@@ -904,7 +921,8 @@ TEST_F(ExecutionTest, OneAfterTheOtherIsNoConflict) {
 
     // One that began when the other had ended, while a third ran throughout.
     records.clear();
-    begin(plan({tool("long", kAsync), tool("x", kAsync), tool("y", R"("async":true,"dependencies":["x"])")},
+    begin(plan({tool("long", kAsync), tool("x", kAsync),
+                tool("y", R"("async":true,"dependencies":["x"])")},
                kParallel));
     runner.say("x", patch(R"({"door":1})"));
     end("x");
@@ -934,7 +952,9 @@ TEST_F(ExecutionTest, UiEventsAreHandedToTheSession) {
     };
     begin(plan({tool("a")}), std::move(settings));
     runner.say("a", R"({"version":"0","type":"ui_event","event":"shake"})");
-    runner.say("a", R"({"version":"0","type":"ui_event","event":"narrative_choice","payload":{"choices":[]}})");
+    runner.say(
+        "a",
+        R"({"version":"0","type":"ui_event","event":"narrative_choice","payload":{"choices":[]}})");
     end("a");
     EXPECT_THAT(seen, ElementsAre("shake", R"(narrative_choice {"choices":[]})"));
 }
@@ -946,7 +966,8 @@ TEST_F(ExecutionTest, DisabledSkillsAreThoseBeforeAndThoseThatFailed) {
     settings.disabled_skills = {"old", "b"};
     settings.generation_attempt = 4;
     settings.parent_plan_id = "before";
-    begin(plan({tool("a", R"("retryPolicy":{"maxRetries":0})"), tool("b", R"("retryPolicy":{"maxRetries":0})"), tool("c")}),
+    begin(plan({tool("a", R"("retryPolicy":{"maxRetries":0})"),
+                tool("b", R"("retryPolicy":{"maxRetries":0})"), tool("c")}),
           std::move(settings));
     end("a", failed());
     end("b", failed());

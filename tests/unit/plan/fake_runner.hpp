@@ -105,7 +105,8 @@ public:
 
 private:
     struct FakeAttempt : tool::Attempt {
-        FakeAttempt(FakeRunner& its_runner, std::string its_tool, tool::AttemptListener& its_listener)
+        FakeAttempt(FakeRunner& its_runner, std::string its_tool,
+                    tool::AttemptListener& its_listener)
             : runner(its_runner), tool(std::move(its_tool)), listener(its_listener) {}
         ~FakeAttempt() override {
             if (gone) return;

@@ -47,7 +47,8 @@ std::vector<std::string> faults_of(std::string_view text) {
 }
 
 std::string with_tool(std::string_view members) {
-    return R"({"requestId":"r","tools":[{"toolId":"a","toolPath":"p",)" + std::string(members) + "}]}";
+    return R"({"requestId":"r","tools":[{"toolId":"a","toolPath":"p",)" + std::string(members) +
+           "}]}";
 }
 
 std::string list_of(size_t count, const std::function<std::string(size_t)>& element) {
@@ -123,9 +124,9 @@ TEST(Plan, MetadataMayBeLeftOutAndParentMayBeNull) {
 }
 
 TEST(Plan, TextsWithEscapesAreRead) {
-    const Parsed parsed = parse(
-        R"({"requestId":"\u0072\n","tools":[{"toolId":"\ud83d\udd25","toolPath":"a\/b"},)"
-        R"({"toolId":"b","toolPath":"p","dependencies":["🔥"]}]})");
+    const Parsed parsed =
+        parse(R"({"requestId":"\u0072\n","tools":[{"toolId":"\ud83d\udd25","toolPath":"a\/b"},)"
+              R"({"toolId":"b","toolPath":"p","dependencies":["🔥"]}]})");
     ASSERT_TRUE(parsed.ok);
     EXPECT_EQ(parsed.plan->request_id, "r\n");
     EXPECT_EQ(parsed.plan->tools[0].tool_id, "🔥");
@@ -134,8 +135,9 @@ TEST(Plan, TextsWithEscapesAreRead) {
 }
 
 TEST(Plan, OfDuplicateKeysTheLastOneCounts) {
-    const Parsed parsed = parse(R"({"requestId":1,"requestId":"r","tools":7,"tools":[)"
-                                R"({"toolId":"","toolId":"a","toolPath":"p","async":1,"async":true}]})");
+    const Parsed parsed =
+        parse(R"({"requestId":1,"requestId":"r","tools":7,"tools":[)"
+              R"({"toolId":"","toolId":"a","toolPath":"p","async":1,"async":true}]})");
     ASSERT_TRUE(parsed.ok);
     EXPECT_EQ(parsed.plan->request_id, "r");
     EXPECT_TRUE(parsed.plan->tools[0].async);
@@ -155,8 +157,8 @@ TEST(Plan, DependenciesAreRowsBothWaysWithoutDoubles) {
 }
 
 TEST(Plan, WholeNumbersMayBeWrittenInAnyWayThatIsWhole) {
-    const Parsed parsed = parse(with_tool(
-        R"("retryPolicy":{"maxRetries":3.0,"backoffMs":1e3},"timeoutMs":0)"));
+    const Parsed parsed =
+        parse(with_tool(R"("retryPolicy":{"maxRetries":3.0,"backoffMs":1e3},"timeoutMs":0)"));
     ASSERT_TRUE(parsed.ok);
     EXPECT_EQ(parsed.plan->tools[0].max_retries, 3u);
     EXPECT_EQ(parsed.plan->tools[0].backoff_ms, 1000u);
@@ -197,7 +199,8 @@ TEST(PlanFaults, EachNamesItsPlaceAndItsRule) {
         {R"({"requestId":"","tools":[]})", {"/requestId plan-field-empty"}},
         {R"({"requestId":"r","tools":[],"narrative":null})", {"/narrative plan-field-type"}},
         {R"({"requestId":"r","tools":[],"parallel":"true"})", {"/parallel plan-field-type"}},
-        {R"({"requestId":"r","tools":[],"disabledSkills":"x"})", {"/disabledSkills plan-field-type"}},
+        {R"({"requestId":"r","tools":[],"disabledSkills":"x"})",
+         {"/disabledSkills plan-field-type"}},
         {R"({"requestId":"r","tools":[],"disabledSkills":["x",1,null]})",
          {"/disabledSkills/1 plan-field-type", "/disabledSkills/2 plan-field-type"}},
         {R"({"requestId":"r","tools":[],"metadata":[]})", {"/metadata plan-field-type"}},
@@ -214,7 +217,8 @@ TEST(PlanFaults, EachNamesItsPlaceAndItsRule) {
         {with_tool(R"("input":"x")"), {"/tools/0/input plan-field-type"}},
         {with_tool(R"("retryPolicy":3)"), {"/tools/0/retryPolicy plan-field-type"}},
         {with_tool(R"("retryPolicy":{"maxRetries":11,"backoffMs":-1})"),
-         {"/tools/0/retryPolicy/maxRetries plan-range", "/tools/0/retryPolicy/backoffMs plan-range"}},
+         {"/tools/0/retryPolicy/maxRetries plan-range",
+          "/tools/0/retryPolicy/backoffMs plan-range"}},
         {with_tool(R"("retryPolicy":{"maxRetries":"3","backoffMs":0.5})"),
          {"/tools/0/retryPolicy/maxRetries plan-field-type",
           "/tools/0/retryPolicy/backoffMs plan-field-type"}},
@@ -240,11 +244,12 @@ TEST(PlanFaults, EachNamesItsPlaceAndItsRule) {
 }
 
 TEST(PlanFaults, AllAreListedNotTheFirstAlone) {
-    EXPECT_THAT(faults_of(R"({"parallel":0,"tools":[{"toolId":"a"},{"toolId":"a","toolPath":"p",)"
-                          R"("dependencies":["x"]}]})"),
-                ElementsAre("/requestId plan-field-missing", "/parallel plan-field-type",
-                            "/tools/0/toolPath plan-field-missing", "/tools/1/toolId plan-tool-id-unique",
-                            "/tools/1/dependencies/0 plan-dependency-known"));
+    EXPECT_THAT(
+        faults_of(R"({"parallel":0,"tools":[{"toolId":"a"},{"toolId":"a","toolPath":"p",)"
+                  R"("dependencies":["x"]}]})"),
+        ElementsAre("/requestId plan-field-missing", "/parallel plan-field-type",
+                    "/tools/0/toolPath plan-field-missing", "/tools/1/toolId plan-tool-id-unique",
+                    "/tools/1/dependencies/0 plan-dependency-known"));
 }
 
 TEST(PlanFaults, TheByteIsWhereTheValueBegins) {
@@ -275,9 +280,10 @@ TEST(PlanFaults, WhatIsNoJsonIsPlacedToo) {
 }
 
 TEST(PlanFaults, AToolIdUsedTwiceNamesTheFirst) {
-    const Parsed parsed = parse(R"({"requestId":"r","tools":[{"toolId":"x","toolPath":"p"},)"
-                                R"({"toolId":"a\"b","toolPath":"p"},{"toolId":"a\"b","toolPath":"p"},)"
-                                R"({"toolId":"a\"b","toolPath":"p"}]})");
+    const Parsed parsed =
+        parse(R"({"requestId":"r","tools":[{"toolId":"x","toolPath":"p"},)"
+              R"({"toolId":"a\"b","toolPath":"p"},{"toolId":"a\"b","toolPath":"p"},)"
+              R"({"toolId":"a\"b","toolPath":"p"}]})");
     ASSERT_EQ(parsed.faults.size(), 2u);
     EXPECT_EQ(parsed.faults[0].pointer, "/tools/2/toolId");
     EXPECT_EQ(parsed.faults[0].message, R"(the toolId "a\"b" is already that of /tools/1)");
@@ -286,16 +292,18 @@ TEST(PlanFaults, AToolIdUsedTwiceNamesTheFirst) {
 
 // covers: 003-13.4.1-detect-cycles
 TEST(PlanFaults, CyclesAreSpelledOutEachOnce) {
-    const auto tools = [](const std::vector<std::pair<std::string, std::vector<std::string>>>& given) {
-        std::string text;
-        for (const auto& [id, dependencies] : given) {
-            std::string list;
-            for (const std::string& each : dependencies) list += (list.empty() ? "\"" : ",\"") + each + "\"";
-            text += (text.empty() ? "" : ",") + R"({"toolId":")"s + id + R"(","toolPath":"p","dependencies":[)" +
-                    list + "]}";
-        }
-        return R"({"requestId":"r","tools":[)" + text + "]}";
-    };
+    const auto tools =
+        [](const std::vector<std::pair<std::string, std::vector<std::string>>>& given) {
+            std::string text;
+            for (const auto& [id, dependencies] : given) {
+                std::string list;
+                for (const std::string& each : dependencies)
+                    list += (list.empty() ? "\"" : ",\"") + each + "\"";
+                text += (text.empty() ? "" : ",") + R"({"toolId":")"s + id +
+                        R"(","toolPath":"p","dependencies":[)" + list + "]}";
+            }
+            return R"({"requestId":"r","tools":[)" + text + "]}";
+        };
     const auto messages = [&](const auto& given) {
         std::vector<std::string> all;
         for (const Fault& fault : parse(tools(given)).faults) {
@@ -308,20 +316,28 @@ TEST(PlanFaults, CyclesAreSpelledOutEachOnce) {
     EXPECT_THAT(messages(Given{{"a", {"b"}}, {"b", {"a"}}}), ElementsAre("a → b → a"));
     EXPECT_THAT(messages(Given{{"a", {"a"}}}), ElementsAre("a → a"));
     // What leads into a cycle, or hangs on one, is not part of it.
-    EXPECT_THAT(messages(Given{{"in", {"b"}}, {"b", {"c", "free"}}, {"c", {"b"}}, {"free", {}}, {"x", {"in"}}}),
-                ElementsAre("b → c → b"));
-    EXPECT_THAT(messages(Given{{"a", {"b"}}, {"b", {"a"}}, {"c", {"d"}}, {"d", {"e"}}, {"e", {"c"}}}),
-                ElementsAre("a → b → a", "c → d → e → c"));
+    EXPECT_THAT(
+        messages(
+            Given{{"in", {"b"}}, {"b", {"c", "free"}}, {"c", {"b"}}, {"free", {}}, {"x", {"in"}}}),
+        ElementsAre("b → c → b"));
+    EXPECT_THAT(
+        messages(Given{{"a", {"b"}}, {"b", {"a"}}, {"c", {"d"}}, {"d", {"e"}}, {"e", {"c"}}}),
+        ElementsAre("a → b → a", "c → d → e → c"));
     // A diamond is none.
-    EXPECT_THAT(messages(Given{{"a", {}}, {"b", {"a"}}, {"c", {"a"}}, {"d", {"b", "c"}}}), IsEmpty());
+    EXPECT_THAT(messages(Given{{"a", {}}, {"b", {"a"}}, {"c", {"a"}}, {"d", {"b", "c"}}}),
+                IsEmpty());
 }
 
 TEST(PlanFaults, AVeryLongCycleIsAbbreviated) {
     const size_t count = 100000;
-    const std::string text = R"({"requestId":"r","tools":)" + list_of(count, [&](size_t i) {
-        return R"({"toolId":")" + std::to_string(i) + R"(","toolPath":"p","dependencies":[")" +
-               std::to_string((i + 1) % count) + "\"]}";
-    }) + "}";
+    const std::string text = R"({"requestId":"r","tools":)" +
+                             list_of(count,
+                                     [&](size_t i) {
+                                         return R"({"toolId":")" + std::to_string(i) +
+                                                R"(","toolPath":"p","dependencies":[")" +
+                                                std::to_string((i + 1) % count) + "\"]}";
+                                     }) +
+                             "}";
     expect_quick([&] {
         const Parsed parsed = parse(text);
         ASSERT_EQ(parsed.faults.size(), 1u);
@@ -369,7 +385,8 @@ TEST(PlanSize, ManyFaultsInOnePlaceAreQuick) {
     const auto number = [](size_t i) { return std::to_string(i); };
     const auto dependency = [](size_t i) { return "\"no-" + std::to_string(i) + "\""; };
     std::string environment;
-    for (size_t i = 0; i < count; ++i) environment += (i > 0 ? ",\"V" : "\"V") + std::to_string(i) + "\":1";
+    for (size_t i = 0; i < count; ++i)
+        environment += (i > 0 ? ",\"V" : "\"V") + std::to_string(i) + "\":1";
     const std::string texts[] = {
         R"({"requestId":"r","tools":[],"disabledSkills":)" + list_of(count, number) + "}",
         R"({"requestId":"r","tools":)" + list_of(count, number) + "}",
@@ -391,10 +408,13 @@ TEST(PlanSize, ManyToolsAndManyDisabledSkillsAreQuick) {
     const std::string text =
         R"({"requestId":"r","disabledSkills":)" +
         list_of(count, [](size_t i) { return "\"skill-" + std::to_string(i) + "\""; }) +
-        R"(,"tools":)" + list_of(count, [](size_t i) {
-            return R"({"toolId":")" + std::to_string(i) + R"(","toolPath":"tools/)" +
-                   (i % 2 == 0 ? "other-" : "skill-") + std::to_string(i) + "\"}";
-        }) + "}";
+        R"(,"tools":)" +
+        list_of(count,
+                [](size_t i) {
+                    return R"({"toolId":")" + std::to_string(i) + R"(","toolPath":"tools/)" +
+                           (i % 2 == 0 ? "other-" : "skill-") + std::to_string(i) + "\"}";
+                }) +
+        "}";
     expect_quick([&] {
         const Parsed parsed = parse(text);
         EXPECT_EQ(parsed.faults.size(), count / 2);
@@ -403,10 +423,14 @@ TEST(PlanSize, ManyToolsAndManyDisabledSkillsAreQuick) {
 
 TEST(PlanSize, ManyCyclesAreQuick) {
     const size_t count = 100000;
-    const std::string text = R"({"requestId":"r","tools":)" + list_of(count, [](size_t i) {
-        return R"({"toolId":")" + std::to_string(i) + R"(","toolPath":"p","dependencies":[")" +
-               std::to_string(i ^ 1) + "\"]}";
-    }) + "}";
+    const std::string text = R"({"requestId":"r","tools":)" +
+                             list_of(count,
+                                     [](size_t i) {
+                                         return R"({"toolId":")" + std::to_string(i) +
+                                                R"(","toolPath":"p","dependencies":[")" +
+                                                std::to_string(i ^ 1) + "\"]}";
+                                     }) +
+                             "}";
     expect_quick([&] { EXPECT_EQ(parse(text).faults.size(), count / 2); });
 }
 
