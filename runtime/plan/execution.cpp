@@ -180,8 +180,8 @@ void Execution::start_what_may() {
             request_start();
             break;
         }
-        if (!with_.slots.take()) {
-            with_.slots.wait(this, [this] { request_start(); });
+        if (!with_.slots.take(this)) {
+            with_.slots.wait(this, JobSlots::Lack::Slot, [this] { request_start(); });
             break;
         }
         ++running_;
@@ -205,8 +205,8 @@ void Execution::start_what_may() {
             alone_ = false;
         }
         --running_;
-        with_.slots.give_back();
-        with_.slots.wait(this, [this] { request_start(); });
+        with_.slots.give_back_unused();
+        with_.slots.wait(this, JobSlots::Lack::Descriptors, [this] { request_start(); });
         wait_for_descriptors();
         break;
     }

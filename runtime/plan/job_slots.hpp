@@ -4,21 +4,27 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <utility>
 #include <vector>
 
 namespace narratoria::plan {
 
+// Those who wait keep their place until they have taken one; whoever wants another one then waits
+// behind the others. So they take turns, however many each wants.
 class JobSlots {
 public:
+    // What a waiting one lacks. Who lacks descriptors is asked when something has ended, and not
+    // because somebody else found none either: they would ask each other for ever.
+    enum class Lack : uint8_t { Slot, Descriptors };
+
     explicit JobSlots(uint32_t count) : free_(count) {}
 
-    bool take() {
+    bool take(const void* who) {
         if (free_ == 0) return false;
         --free_;
         ++used_;
+        stop_waiting(who);
         return true;
     }
 
@@ -27,34 +33,53 @@ public:
     bool give_back() {
         ++free_;
         --used_;
-        const bool somebody = !waiting_.empty();
-        ask_waiting();
-        return somebody;
+        ask([](const Waiting&) { return true; });
+        return !waiting_.empty();
+    }
+
+    // Gives one back that could not be used.
+    void give_back_unused() {
+        ++free_;
+        --used_;
+        ask([](const Waiting& each) { return each.lack == Lack::Slot; });
     }
 
     // Calls `ready` when a slot may be free; `who` names the waiting for stop_waiting.
-    void wait(const void* who, std::function<void()> ready) {
-        stop_waiting(who);
-        waiting_.emplace_back(who, std::move(ready));
+    void wait(const void* who, Lack lack, std::function<void()> ready) {
+        for (Waiting& each : waiting_) {
+            if (each.who != who) continue;
+            each.lack = lack;
+            return;
+        }
+        waiting_.push_back({who, lack, std::move(ready)});
     }
 
     void stop_waiting(const void* who) {
-        std::erase_if(waiting_, [&](const auto& each) { return each.first == who; });
+        std::erase_if(waiting_, [&](const Waiting& each) { return each.who == who; });
     }
 
     uint32_t used() const { return used_; }
 
 private:
-    void ask_waiting() {
-        // Whoever is asked may wait again, behind the others.
-        std::deque<std::pair<const void*, std::function<void()>>> asked;
-        asked.swap(waiting_);
-        for (auto& each : asked) each.second();
+    struct Waiting {
+        const void* who;
+        Lack lack;
+        std::function<void()> ready;
+    };
+
+    template <typename Wanted>
+    void ask(Wanted&& wanted) {
+        // Whoever is asked may change the list.
+        std::vector<std::function<void()>> asked;
+        for (const Waiting& each : waiting_) {
+            if (wanted(each)) asked.push_back(each.ready);
+        }
+        for (const std::function<void()>& ready : asked) ready();
     }
 
     uint32_t free_;
     uint32_t used_ = 0;
-    std::deque<std::pair<const void*, std::function<void()>>> waiting_;
+    std::vector<Waiting> waiting_;
 };
 
 }  // namespace narratoria::plan
