@@ -10,6 +10,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "narratoria/narratoria.h"
 #include "plan/result.hpp"
@@ -85,6 +86,12 @@ nar_status guarded(nar_error* error, Body&& body) noexcept {
     } catch (const std::bad_alloc&) {
         status = NAR_OUT_OF_MEMORY;
         if (error != nullptr) error->status = status;
+    } catch (const std::system_error& failure) {
+        status = NAR_IO;
+        try {
+            fail(error, status, "IO", failure.what());
+        } catch (...) {
+        }
     } catch (const std::exception& failure) {
         try {
             status = fail(error, NAR_INTERNAL, "INTERNAL", failure.what());

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/loop.hpp"
 
+#include <fcntl.h>
+
+#include <cerrno>
 #include <new>
-#include <stdexcept>
 #include <string>
+#include <system_error>
 
 #include "base/descriptor.hpp"
 #include "base/json.hpp"
@@ -13,14 +16,26 @@ namespace {
 
 void check(int status, const char* what) {
     if (status < 0) {
-        throw std::runtime_error(std::string("the event loop could not ") + what + ": " +
-                                 uv_strerror(status));
+        // libuv's numbers are errno's, negative.
+        throw std::system_error(-status, std::generic_category(),
+                                std::string("the event loop could not ") + what);
+    }
+}
+
+// Where libuv runs out of descriptors while it makes the first loop of a process, it aborts.
+void make_sure_of_descriptors() {
+    constexpr int kNeeded = 8;
+    Descriptor each[kNeeded];
+    for (Descriptor& descriptor : each) {
+        descriptor = Descriptor(::open("/dev/null", O_RDWR | O_CLOEXEC));
+        if (!descriptor) check(-errno, "be made");
     }
 }
 
 }  // namespace
 
 Loop::Loop() : buffer_(new char[kRead + json::kPadding]()) {
+    make_sure_of_descriptors();
     const StandardStreamsTaken taken;
     check(uv_loop_init(&loop_), "be made");
     wake_.data = this;
