@@ -72,6 +72,11 @@ nar_status give_text(nar_text** place, nar_error* error, Fill&& fill) {
     return status;
 }
 
+nar_status refuse_ending(nar_error* error) {
+    return fail(error, NAR_GONE, "GONE",
+                "the session is being destroyed; what is submitted now could never run");
+}
+
 nar_status answer(nar_engine* engine, uint64_t token, bool is_plan, nar_str text,
                   nar_error* error) {
     if (engine == nullptr) return refuse_argument(error, "the engine is NULL");
@@ -163,6 +168,7 @@ nar_status nar_session_destroy(nar_session* session, nar_error* error) {
 nar_status nar_session_prompt(nar_session* session, nar_str text, const nar_turn_handler* handler,
                               nar_error* error) {
     return on_session(session, error, [&](session::Session& its) -> nar_status {
+        if (its.ending()) return refuse_ending(error);
         nar_turn_handler read;
         if (!read_struct(handler, read))
             return refuse_argument(error, "the handler's size is not set");
@@ -196,6 +202,7 @@ nar_status nar_session_prompt(nar_session* session, nar_str text, const nar_turn
 nar_status nar_session_execute(nar_session* session, nar_str plan, nar_str folder,
                                const nar_execution_handler* handler, nar_error* error) {
     return on_session(session, error, [&](session::Session& its) -> nar_status {
+        if (its.ending()) return refuse_ending(error);
         nar_execution_handler read;
         if (!read_struct(handler, read))
             return refuse_argument(error, "the handler's size is not set");

@@ -463,7 +463,11 @@ void Session::end_job() {
 
 void Session::request_cancel() noexcept {
     // Only what was submitted by now: a prompt that comes right behind is not meant.
-    cancel_up_to_.store(submitted_.load());
+    const uint64_t up_to = submitted_.load();
+    // Another thread may have seen more of them.
+    uint64_t before = cancel_up_to_.load();
+    while (before < up_to && !cancel_up_to_.compare_exchange_weak(before, up_to)) {
+    }
     engine_.wake();
 }
 

@@ -65,6 +65,9 @@ public:
     bool execute(std::string_view plan, std::string folder, ExecutionHandler handler,
                  Faults& faults);
 
+    // Its handlers are told of its end; what is submitted now could never run.
+    bool ending() const { return destroying_; }
+
     void request_cancel() noexcept;  // from any thread or signal handler
     bool has_cancel() const { return cancel_up_to_.load() > ended_; }
     void take_cancel();
