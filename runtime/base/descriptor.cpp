@@ -4,6 +4,8 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <string>
 
 namespace narratoria {
 
@@ -30,6 +32,19 @@ int make_pipe(Pipe& pipe) {
     pipe.write = Descriptor(ends[1]);
     if (const int error = keep_clear_of_standard_streams(pipe.read)) return error;
     return keep_clear_of_standard_streams(pipe.write);
+}
+
+Descriptor unlinked_file() {
+    const char* folder = std::getenv("TMPDIR");
+    if (folder == nullptr || *folder == '\0') folder = "/tmp";
+    const StandardStreamsTaken taken;
+    Descriptor file(::open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    if (file) return file;
+    // File systems without O_TMPFILE.
+    std::string name = std::string(folder) + "/narratoria-XXXXXX";
+    file = Descriptor(::mkostemp(name.data(), O_CLOEXEC));
+    if (file) ::unlink(name.c_str());
+    return file;
 }
 
 }  // namespace narratoria

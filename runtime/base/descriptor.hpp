@@ -42,6 +42,9 @@ int make_pipe(Pipe& pipe);
 // Moves a descriptor above the standard streams; 0 or errno.
 int keep_clear_of_standard_streams(Descriptor& descriptor);
 
+// A file without a name in TMPDIR, or nothing, with errno set.
+Descriptor unlinked_file();
+
 // While it lives, a descriptor that is opened is none of the standard streams, also where the host
 // closed them: it may yet write to them, and libuv ends the process when it is given one.
 class StandardStreamsTaken {

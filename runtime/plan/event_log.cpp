@@ -1,31 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/event_log.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 
 namespace narratoria::plan {
-namespace {
-
-Descriptor unlinked_file() {
-    const char* folder = std::getenv("TMPDIR");
-    if (folder == nullptr || *folder == '\0') folder = "/tmp";
-    const StandardStreamsTaken taken;
-    Descriptor file(::open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-    if (file) return file;
-    // File systems without O_TMPFILE.
-    std::string name = std::string(folder) + "/narratoria-events-XXXXXX";
-    file = Descriptor(::mkostemp(name.data(), O_CLOEXEC));
-    if (file) ::unlink(name.c_str());
-    return file;
-}
-
-}  // namespace
-
 bool EventSpool::append(std::string_view bytes, uint64_t& offset) {
     if (refused_) return false;
     if (!file_) file_ = unlinked_file();

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include "process/supervisor/protocol.h"
@@ -34,6 +35,11 @@ constexpr int kPatienceMs = 6000;  // more than a supervisor's own with what can
 
 bool is_shortage(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
 
+std::string error_text(int error) {
+    const char* text = ::strerrordesc_np(error);
+    return text != nullptr ? text : "error " + std::to_string(error);
+}
+
 std::string first_line_of(const std::string& path) {
     Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     char line[128];
@@ -45,7 +51,7 @@ std::string first_line_of(const std::string& path) {
 
 std::string describe_start_failure(uint32_t stage, int error, const std::string& path,
                                    const std::string& folder) {
-    const std::string reason = ::strerrordesc_np(error) ? ::strerrordesc_np(error) : "unknown";
+    const std::string reason = error_text(error);
     switch (stage) {
         case SUPERVISOR_STAGE_FOLDER:
             return "its working folder \"" + folder + "\" cannot be entered: " + reason;
@@ -87,6 +93,7 @@ size_t bytes_in(const Descriptor& pipe) {
 // A file in memory that holds the input; empty with errno set on failure.
 Descriptor input_file(std::string_view input) {
     Descriptor file(::memfd_create("narratoria-input", MFD_CLOEXEC));
+    if (!file && !is_shortage(errno)) file = unlinked_file();
     while (file && !input.empty()) {
         const ssize_t written = ::write(file.get(), input.data(), input.size());
         if (written < 0 && errno == EINTR) continue;
@@ -133,10 +140,16 @@ public:
     }
 
     void request(uint32_t kind, uint32_t grace_ms) {
+        wake_stopped();
         supervisor_request request{};
         request.kind = kind;
         request.grace_ms = grace_ms;
         send({reinterpret_cast<const char*>(&request), sizeof request}, nullptr, 0);
+    }
+
+    // A tool may stop who watches over it. Whoever is to end something must run.
+    void wake_stopped() const {
+        if (pid_ > 1) ::kill(pid_, SIGCONT);
     }
 
     int pid() const { return pid_; }
@@ -306,13 +319,47 @@ void Process::finish() {
 
 // ---- Pool
 
+// A supervisor whose socket is closed: it ends what it has and goes.
+struct Pool::Leaving {
+    Leaving(Loop& loop, int its_pid)
+        : pid(its_pid),
+          process(static_cast<int>(::syscall(SYS_pidfd_open, its_pid, 0))),
+          watch(loop) {}
+
+    // False when it is still there. Whoever else waits for all children of this process may have
+    // been faster, and its number may be another one's by now: the descriptor knows.
+    bool reap() const {
+        siginfo_t information{};
+        const int failed =
+            process ? ::waitid(P_PIDFD, static_cast<id_t>(process.get()), &information,
+                               WEXITED | WNOHANG)
+                    : ::waitid(P_PID, static_cast<id_t>(pid), &information, WEXITED | WNOHANG);
+        return failed != 0 || information.si_pid != 0;
+    }
+
+    int pid;
+    Descriptor process;
+    Watch watch;
+};
+
 Pool::Pool(Loop& loop, std::string supervisor_path)
     : loop_(loop), supervisor_path_(std::move(supervisor_path)) {}
 
 Pool::~Pool() {
-    for (const auto& supervisor : all_) leaving_.push_back(supervisor->pid());
+    std::vector<int> pids;
+    for (const auto& supervisor : all_) {
+        supervisor->wake_stopped();
+        pids.push_back(supervisor->pid());
+    }
     all_.clear();  // closes the sockets: they kill what runs and go
-    reap_leaving(true);
+    for (const int pid : pids) leaving_.push_back(std::make_unique<Leaving>(loop_, pid));
+    for (const auto& each : leaving_) {
+        each->watch.stop();
+        pollfd ended{each->process.get(), POLLIN, 0};
+        while (each->process && ::poll(&ended, 1, kPatienceMs) < 0 && errno == EINTR) {
+        }
+        each->reap();
+    }
 }
 
 // The descriptor of the program to execute, or -1.
@@ -330,7 +377,9 @@ int Pool::program(StartFailure& failure) {
             const ssize_t written = ::write(file.get(), image.data(), image.size());
             if (written < 0 && errno == EINTR) continue;
             if (written <= 0) {
+                const int error = errno;
                 file.close();
+                errno = error;
                 break;
             }
             image.remove_prefix(static_cast<size_t>(written));
@@ -339,9 +388,15 @@ int Pool::program(StartFailure& failure) {
     // Well above the number at which the supervisor finds its socket.
     if (file) program_ = Descriptor(::fcntl(file.get(), F_DUPFD_CLOEXEC, 16));
     if (!program_) {
-        failure.out_of_descriptors = is_shortage(errno);
+        const int error = errno;
+        failure.out_of_descriptors = is_shortage(error);
         failure.message =
-            "the supervisor program cannot be opened: " + std::string(strerror(errno));
+            supervisor_path_.empty()
+                ? "the supervisor program cannot be put into memory: " + error_text(error) +
+                      "; where that is forbidden, name the installed narratoria-supervisor in the "
+                      "engine's options"
+                : "the supervisor program \"" + supervisor_path_ +
+                      "\" cannot be opened: " + error_text(error);
         return -1;
     }
     return program_.get();
@@ -353,14 +408,14 @@ Supervisor* Pool::take(StartFailure& failure) {
         idle_.pop_back();
         return supervisor;
     }
-    reap_leaving(false);
+    reap_leaving();
     const int file = program(failure);
     if (file < 0) return nullptr;
 
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
         failure.out_of_descriptors = is_shortage(errno);
-        failure.message = "no socket for a supervisor: " + std::string(strerror(errno));
+        failure.message = "no socket for a supervisor: " + error_text(errno);
         return nullptr;
     }
     Descriptor ours(ends[0]), theirs(ends[1]);
@@ -384,7 +439,7 @@ Supervisor* Pool::take(StartFailure& failure) {
     const int error = ::posix_spawn(&pid, path.c_str(), &actions, nullptr, arguments, environment);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) {
-        failure.message = "the supervisor cannot be started: " + std::string(strerror(error)) +
+        failure.message = "the supervisor cannot be started: " + error_text(error) +
                           (supervisor_path_.empty()
                                ? "; where programs in memory are forbidden, name the installed "
                                  "narratoria-supervisor in the engine's options"
@@ -404,22 +459,25 @@ void Pool::give_back(Supervisor* supervisor) {
 }
 
 void Pool::discard(Supervisor* supervisor) {
-    leaving_.push_back(supervisor->pid());
+    supervisor->wake_stopped();
+    leaving_.push_back(std::make_unique<Leaving>(loop_, supervisor->pid()));
     std::erase(idle_, supervisor);
     std::erase_if(all_, [&](const auto& each) { return each.get() == supervisor; });
-    reap_leaving(false);
+    Leaving& leaving = *leaving_.back();
+    if (leaving.reap()) {
+        leaving_.pop_back();
+    } else if (leaving.process) {
+        ++watched_leaving_;
+        leaving.watch.start(leaving.process.get(), [this] { reap_leaving(); });
+    }
 }
 
-void Pool::reap_leaving(bool wait) {
-    std::erase_if(leaving_, [&](int pid) {
-        if (wait) {
-            Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-            pollfd ended{process.get(), POLLIN, 0};
-            while (process && ::poll(&ended, 1, kPatienceMs) < 0 && errno == EINTR) {
-            }
-        }
-        // Whoever else waits for all children of this process may have been faster.
-        return ::waitpid(pid, nullptr, WNOHANG) != 0;
+// Those without a descriptor, for which there was none free, are asked each time as well.
+void Pool::reap_leaving() {
+    std::erase_if(leaving_, [this](const auto& each) {
+        if (!each->reap()) return false;
+        if (each->watch.running()) --watched_leaving_;
+        return true;
     });
 }
 
@@ -458,7 +516,7 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
 
     auto shortage = [&](int error) {
         failure.out_of_descriptors = is_shortage(error);
-        failure.message = "its pipes cannot be made: " + std::string(strerror(error));
+        failure.message = "its pipes cannot be made: " + error_text(error);
         return nullptr;
     };
     Pipe output, diagnostics, input;
@@ -489,7 +547,7 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
         // An idle supervisor that somebody killed: the next one will do.
         if (error == EPIPE || error == ECONNRESET) continue;
         failure.out_of_descriptors = is_shortage(error) || error == ETOOMANYREFS;
-        failure.message = "its supervisor cannot be asked: " + std::string(strerror(error));
+        failure.message = "its supervisor cannot be asked: " + error_text(error);
         return nullptr;
     }
 

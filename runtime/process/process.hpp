@@ -115,8 +115,9 @@ public:
     std::unique_ptr<Process> start(const Command& command, Listener& listener,
                                    StartFailure& failure);
 
-    // Invocations whose end has not been seen, also of processes already destroyed.
-    size_t busy() const { return busy_; }
+    // Invocations whose end has not been seen, also of processes already destroyed, and supervisors
+    // that are on their way out: what is not busy leaves no zombie.
+    size_t busy() const { return busy_ + watched_leaving_; }
 
     Loop& loop() { return loop_; }
 
@@ -128,14 +129,16 @@ private:
     void give_back(Supervisor* supervisor);
     void discard(Supervisor* supervisor);
     int program(StartFailure& failure);
-    void reap_leaving(bool wait);
+    struct Leaving;
+    void reap_leaving();
 
     Loop& loop_;
     std::string supervisor_path_;
     Descriptor program_;
     std::vector<std::unique_ptr<Supervisor>> all_;
     std::vector<Supervisor*> idle_;
-    std::vector<int> leaving_;  // pids to reap
+    std::vector<std::unique_ptr<Leaving>> leaving_;
+    size_t watched_leaving_ = 0;
     size_t busy_ = 0;
 };
 
