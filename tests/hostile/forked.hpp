@@ -55,7 +55,8 @@ public:
 
     int pid() const { return pid_; }
     void kill(int signal) const {
-        if (!waited_) ::kill(pid_, signal);
+        // A fork that failed has left -1, which would be everybody.
+        if (!waited_ && pid_ > 1) ::kill(pid_, signal);
     }
     // What the body returned, to its end.
     std::string report() {
@@ -76,7 +77,7 @@ public:
         return text;
     }
     void wait() {
-        if (!waited_) ::waitpid(pid_, &status_, 0);
+        if (!waited_ && pid_ > 1) ::waitpid(pid_, &status_, 0);
         waited_ = true;
     }
 

@@ -93,7 +93,7 @@ TEST_P(KilledHost, TakesEveryDescendantWithItWithinASecond) {
         // It came to us when its parent died, and would wait for ever.
         for (const ProcessFacts& each : descendants()) {
             if (each.parent == ::getpid() && each.name != "narratoria-sup") {
-                ::kill(each.pid, SIGKILL);
+                signal_descendant(each.pid, SIGKILL);
             }
         }
     }

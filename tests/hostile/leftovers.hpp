@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -92,6 +93,16 @@ inline std::string describe(const std::vector<ProcessFacts>& processes) {
                 std::to_string(each.parent) + "\n";
     }
     return text;
+}
+
+// Sends a signal to a descendant of this process, and to nobody else: a number that a failed test
+// left at 0 or -1 would reach every process of the machine.
+inline bool signal_descendant(int pid, int signal) {
+    for (const ProcessFacts& each : descendants()) {
+        if (pid > 1 && each.pid == pid) return ::kill(pid, signal) == 0;
+    }
+    ADD_FAILURE() << pid << " is no descendant of this test; it gets no signal";
+    return false;
 }
 
 // The supervisors that wait for work; whatever else descends from this process is left over.

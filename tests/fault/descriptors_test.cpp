@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running out of descriptors means waiting, not failing; and what fails gives back what it took.
+
+#include <sys/resource.h>
+
+#include <csignal>
+
+#include "hostile/forked.hpp"
+#include "hostile/host.hpp"
+#include "hostile/witness.hpp"
+
+namespace narratoria::hostile {
+namespace {
+
+// Leaves exactly so many descriptors free, for as long as it lives.
+class FewDescriptors {
+public:
+    explicit FewDescriptors(int free) {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        const std::map<int, std::string> open = open_descriptors();
+        rlimit limit = before_;
+        limit.rlim_cur = static_cast<rlim_t>(open.rbegin()->first + 1 + free);
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+        // The gaps below the highest one are filled.
+        std::vector<int> found;
+        for (int one = 0; (one = ::fcntl(0, F_DUPFD_CLOEXEC, 0)) >= 0;) found.push_back(one);
+        for (int i = 0; i < free && !found.empty(); ++i) {
+            ::close(found.back());
+            found.pop_back();
+        }
+        filling_ = found;
+    }
+    ~FewDescriptors() {
+        for (const int each : filling_) ::close(each);
+        ::setrlimit(RLIMIT_NOFILE, &before_);
+    }
+    FewDescriptors(const FewDescriptors&) = delete;
+    FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+private:
+    rlimit before_{};
+    std::vector<int> filling_;
+};
+
+class DescriptorShortage : public HostileTest {
+protected:
+    void SetUp() override {
+        // What is duplicated below must be there.
+        if (::fcntl(0, F_GETFD) < 0) {
+            ASSERT_EQ(::open("/dev/null", O_RDONLY), 0);
+        }
+        HostileTest::SetUp();
+    }
+};
+
+// The tools start when descriptors come back from somewhere else in the host.
+TEST_F(DescriptorShortage, IsWaitedOut) {
+    for (int free = 0; free < 8; ++free) {
+        make_host();
+        auto few = std::make_unique<FewDescriptors>(free);
+        host->begin(plan_json({tool_json("one", tool_path("patcher"), R"({"patch":{"x":1}})"),
+                               tool_json("two", tool_path("patcher"), R"({"patch":{"y":2}})")},
+                              true));
+        host->until([] { return false; }, -1, milliseconds(60));
+        EXPECT_FALSE(host->result) << free;
+        EXPECT_FALSE(host->has(Kind::kToolStarted, "one")) << free;
+        few.reset();
+        const Json result = host->finish();
+        EXPECT_TRUE(result["/success"].boolean()) << result.dump();
+        EXPECT_EQ(result["/toolResults/0/attempts"].size(), 1u);
+        EXPECT_EQ(host->state("/x").number() + host->state("/y").number(), 3);
+    }
+}
+
+// They start, too, when a tool of the same plan has ended and left enough.
+TEST_F(DescriptorShortage, EndsWithTheToolThatHasThem) {
+    make_host();
+    const Witnesses witnesses;
+    std::unique_ptr<FewDescriptors> few;
+    host->begin(plan_json({tool_json("one", tool_path("one_then_silence"), witnesses.input()),
+                           tool_json("two", tool_path("patcher"))},
+                          true));
+    host->on_event = [&](Event event) {
+        // The first one has its two pipes and its supervisor; for the second one 6 are needed.
+        if (event.kind() == Kind::kAttemptStarted && !few) {
+            few = std::make_unique<FewDescriptors>(4);
+        }
+    };
+    ASSERT_TRUE(host->until([&] { return host->has(Kind::kToolEvent, "one"); }));
+    host->until([] { return false; }, -1, milliseconds(60));
+    EXPECT_FALSE(host->has(Kind::kToolStarted, "two"));
+    {
+        // The test's own connection takes one of the four, and gives it back.
+        const Witness witness = witnesses.accept(host.get());
+        EXPECT_TRUE(witness.does('d', host.get()));
+    }
+    EXPECT_TRUE(host->finish()["/success"].boolean());
+    few.reset();
+}
+
+TEST_F(DescriptorShortage, ThatStaysEndsWithThePlansTime) {
+    EngineOptions options;
+    options.times.emplace();
+    options.times->plan_ms = 200;
+    make_host(std::move(options));
+    const FewDescriptors few(1);
+    host->begin(plan_json({tool_json("tool", tool_path("patcher"))}));
+    ASSERT_TRUE(host->until([&] { return static_cast<bool>(host->result); }));
+    const Json result = Json(host->result.json().view());
+    EXPECT_EQ(result["/toolResults/0/state"].text(), "skipped");
+    EXPECT_EQ(result["/toolResults/0/errorCode"].text(), "PLAN_TIMEOUT");
+}
+
+TEST_F(DescriptorShortage, CanBeCancelled) {
+    make_host();
+    const FewDescriptors few(0);
+    host->begin(plan_json({tool_json("tool", tool_path("patcher"))}));
+    host->until([] { return false; }, -1, milliseconds(40));
+    host->session.cancel();
+    ASSERT_TRUE(host->until([&] { return static_cast<bool>(host->result); }));
+    EXPECT_TRUE(host->result.cancelled());
+}
+
+// While one session waits for descriptors, the others do not spin: there is a pause.
+TEST_F(DescriptorShortage, CostsNoProcessorTime) {
+    make_host();
+    const FewDescriptors few(0);
+    host->begin(plan_json({tool_json("tool", tool_path("patcher"))}));
+    timespec start{}, end{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
+    host->until([] { return false; }, -1, milliseconds(500));
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+    const int64_t used_ms =
+        (end.tv_sec - start.tv_sec) * 1000 + (end.tv_nsec - start.tv_nsec) / 1000000;
+    EXPECT_LT(used_ms, 250);
+    host->session.cancel();
+    host->until([&] { return static_cast<bool>(host->result); });
+}
+
+TEST_F(DescriptorShortage, RefusesAnEngineAndKeepsNothing) {
+    const std::map<int, std::string> before = open_descriptors();
+    int made = 0;
+    for (int free = 0; free < 12; ++free) {
+        const FewDescriptors few(free);
+        nar_engine* engine = nullptr;
+        nar_error error = NAR_ERROR_INIT;
+        const nar_status status = nar_engine_create(nullptr, &engine, &error);
+        if (status == NAR_OK) {
+            ++made;
+            EXPECT_EQ(nar_engine_destroy(engine, nullptr), NAR_OK);
+        } else {
+            EXPECT_EQ(status, NAR_IO) << free;
+            EXPECT_EQ(engine, nullptr);
+            EXPECT_THAT(std::string(error.message.data, error.message.size),
+                        testing::HasSubstr("oo many open files"));
+        }
+        nar_error_clear(&error);
+    }
+    EXPECT_GE(made, 1);
+    EXPECT_EQ(open_descriptors(), before);
+}
+
+// The first one of a process, where libuv would abort. Each test has a process of its own; this one
+// must not have made an engine before.
+TEST(FirstEngine, IsRefusedWhereThereAreNoDescriptors) {
+    Forked child([] {
+        std::string told;
+        for (const int free : {0, 1, 2, 3, 5, 7}) {
+            const FewDescriptors few(free);
+            nar_engine* engine = nullptr;
+            told +=
+                std::string(nar_status_name(nar_engine_create(nullptr, &engine, nullptr))) + " ";
+        }
+        nar_engine* engine = nullptr;
+        told += nar_status_name(nar_engine_create(nullptr, &engine, nullptr));
+        nar_engine_destroy(engine, nullptr);
+        return told;
+    });
+    EXPECT_EQ(child.report(), "NAR_IO NAR_IO NAR_IO NAR_IO NAR_IO NAR_IO NAR_OK");
+}
+
+}  // namespace
+}  // namespace narratoria::hostile

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the events of a large execution go: into a file without a name, or, where none can be made,
+// they stay in memory.
+
+#include "hostile/host.hpp"
+
+namespace narratoria::hostile {
+namespace {
+
+class Spool : public HostileTest {
+protected:
+    // 20 MB of events; every one must be in the result, in order.
+    void run_and_check() {
+        constexpr int64_t kCount = 200000;
+        host->begin(plan_json({tool_json("flood", tool_path("million_logs"),
+                                         R"({"count":)" + std::to_string(kCount) + "}")}));
+        ASSERT_TRUE(host->until([&] { return static_cast<bool>(host->result); }));
+        std::string text;
+        host->result.write([&](std::string_view piece) { text += piece; });
+        const Json result(text);
+        const Json events = result["/toolResults/0/events"];
+        ASSERT_EQ(events.size(), static_cast<size_t>(kCount) + 1);
+        for (int64_t i = 0; i < kCount; i += 997) {
+            ASSERT_EQ(events["/" + std::to_string(i) + "/fields/n"].number(), i + 1);
+        }
+        EXPECT_EQ(events["/" + std::to_string(kCount) + "/type"].text(), "done");
+    }
+};
+
+TEST_F(Spool, HasNoNameWhileItIsUsed) {
+    make_host({}, false);
+    size_t names = 0;
+    bool spooled = false;
+    host->on_event = [&](Event event) {
+        if (event.seq() % 5000 != 0) return;
+        names += folder.files().size();
+        for (const auto& [number, target] : open_descriptors()) {
+            spooled |= target.rfind(folder.path(), 0) == 0;
+        }
+    };
+    run_and_check();
+    EXPECT_EQ(names, 0u);
+    EXPECT_TRUE(spooled);
+}
+
+TEST_F(Spool, ThatCannotBeMadeLeavesTheEventsInMemory) {
+    ASSERT_EQ(::setenv("TMPDIR", "/nonexistent/folder", 1), 0);
+    make_host({}, false);
+    run_and_check();
+    ASSERT_EQ(::setenv("TMPDIR", "/etc/passwd", 1), 0);
+    run_and_check();
+}
+
+// The file belongs to the result, and goes with it.
+TEST_F(Spool, LivesAsLongAsTheResult) {
+    make_host({}, false);
+    run_and_check();
+    Result kept = host->result;
+    host.reset();
+    std::string text;
+    kept.write([&](std::string_view piece) { text += piece; });
+    EXPECT_TRUE(Json(text)["/success"].boolean());
+}
+
+}  // namespace
+}  // namespace narratoria::hostile
