@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/process.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <csignal>
+#include <functional>
+
+#include "hostile/leftovers.hpp"
+
+namespace {
+
+using namespace narratoria;
+using hostile::descendants;
+using hostile::expect_no_children;
+using hostile::open_descriptors;
+using process::Command;
+using process::Exit;
+using process::Pool;
+using process::Process;
+using process::StartFailure;
+using testing::StartsWith;
+
+using Clock = std::chrono::steady_clock;
+
+// Remembers what a process does; whoever waits for it looks here.
+class Heard : public process::Listener {
+public:
+    void on_output(char* data, size_t size) override {
+        ++reads;
+        output.append(data, size);
+        if (on_read) on_read();
+    }
+    void on_diagnostics(std::string_view data) override { diagnostics += data; }
+    void on_exit(const Exit& how) override {
+        ++exits;
+        exit = how;
+        if (on_end) on_end();
+    }
+
+    std::string output;
+    std::string diagnostics;
+    Exit exit;
+    int exits = 0;
+    int reads = 0;
+    std::function<void()> on_read;
+    std::function<void()> on_end;
+};
+
+class ProcessTest : public testing::Test {
+protected:
+    void SetUp() override {
+        ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+        { Loop first; }
+        before_ = open_descriptors();
+        loop = std::make_unique<Loop>();
+        pool = std::make_unique<Pool>(*loop, "");
+    }
+    void TearDown() override {
+        pool.reset();
+        loop.reset();
+        expect_no_children();
+        EXPECT_EQ(open_descriptors(), before_);
+    }
+
+    // A shell that runs a script.
+    Command shell(const std::string& script) const {
+        Command command;
+        command.path = "/bin/sh";
+        command.folder = "/";
+        command.arguments = {"sh", "-c", script};
+        command.environment = &environment;
+        return command;
+    }
+    std::unique_ptr<Process> start(const Command& command, Heard& heard) {
+        StartFailure failure;
+        auto made = pool->start(command, heard, failure);
+        EXPECT_NE(made, nullptr) << failure.message;
+        return made;
+    }
+    // Runs it to its end.
+    Heard run(const Command& command) {
+        Heard heard;
+        const auto made = start(command, heard);
+        EXPECT_TRUE(until([&] { return heard.exits > 0; }));
+        return heard;
+    }
+    bool until(const std::function<bool()>& condition,
+               std::chrono::milliseconds patience = std::chrono::seconds(30)) {
+        const Clock::time_point deadline = Clock::now() + patience;
+        for (;;) {
+            loop->run_for(0);
+            if (condition()) return true;
+            if (Clock::now() >= deadline) return false;
+            pollfd ready{loop->descriptor(), POLLIN, 0};
+            const int next = loop->timeout();
+            ::poll(&ready, 1, next < 0 || next > 50 ? 50 : next);
+        }
+    }
+
+    std::vector<std::string> environment{"PATH=/usr/bin:/bin", "GREETING=hello"};
+    std::unique_ptr<Loop> loop;
+    std::unique_ptr<Pool> pool;
+
+private:
+    std::map<int, std::string> before_;
+};
+
+TEST_F(ProcessTest, TellsOutputDiagnosticsAndStatus) {
+    const Heard heard = run(shell("echo out; echo err >&2; exit 7"));
+    EXPECT_EQ(heard.output, "out\n");
+    EXPECT_EQ(heard.diagnostics, "err\n");
+    EXPECT_EQ(heard.exits, 1);
+    EXPECT_TRUE(heard.exit.started);
+    EXPECT_TRUE(WIFEXITED(heard.exit.wait_status));
+    EXPECT_EQ(WEXITSTATUS(heard.exit.wait_status), 7);
+    EXPECT_GT(heard.exit.resident_kb, 100u);
+    EXPECT_EQ(pool->busy(), 0u);
+}
+
+TEST_F(ProcessTest, TellsTheSignalThatEndedIt) {
+    const Heard heard = run(shell("kill -ABRT $$"));
+    EXPECT_TRUE(WIFSIGNALED(heard.exit.wait_status));
+    EXPECT_EQ(WTERMSIG(heard.exit.wait_status), SIGABRT);
+}
+
+TEST_F(ProcessTest, GetsItsArgumentsEnvironmentAndFolder) {
+    Command command = shell("printf '%s|' \"$@\" \"$GREETING\" \"$(pwd)\" \"${HOME-none}\"");
+    command.folder = "/usr/share";
+    command.arguments.insert(command.arguments.end(), {"name", "a b", "", "\xC3\xA4"});
+    EXPECT_EQ(run(command).output, "a b||\xC3\xA4|hello|/usr/share|none|");
+}
+
+// Around the size of a pipe the way of the input changes; not what arrives.
+TEST_F(ProcessTest, GetsInputOfEverySizeAndThenItsEnd) {
+    for (const size_t size : {size_t{0}, size_t{1}, size_t{65535}, size_t{65536}, size_t{65537},
+                              size_t{1} << 20, size_t{20} << 20}) {
+        std::string input(size, 'x');
+        for (size_t i = 0; i < size; i += 1000) input[i] = static_cast<char>('a' + i / 1000 % 26);
+        Command command = shell("cat");
+        command.input = input;
+        const Heard heard = run(command);
+        EXPECT_TRUE(heard.output == input) << size;
+        EXPECT_EQ(heard.exit.wait_status, 0);
+    }
+}
+
+TEST_F(ProcessTest, MayIgnoreALargeInput) {
+    const std::string input(5 << 20, 'x');
+    Command command = shell("exec 0<&-; echo done");
+    command.input = input;
+    EXPECT_EQ(run(command).output, "done\n");
+    command = shell("head -c 10; exit 3");
+    command.input = input;
+    const Heard heard = run(command);
+    EXPECT_EQ(heard.output, std::string(10, 'x'));
+    EXPECT_EQ(WEXITSTATUS(heard.exit.wait_status), 3);
+}
+
+TEST_F(ProcessTest, IsReadToItsEndBeforeItsExitIsTold) {
+    for (int i = 0; i < 20; ++i) {
+        const Heard heard = run(shell("head -c 300000 /dev/zero"));
+        ASSERT_EQ(heard.output.size(), 300000u);
+        ASSERT_EQ(heard.exits, 1);
+    }
+}
+
+TEST_F(ProcessTest, ThatIsTerminatedHasItsGrace) {
+    Heard heard;
+    const auto made =
+        start(shell("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 60 & wait; done"),
+              heard);
+    ASSERT_TRUE(until([&] { return heard.output == "ready\n"; }));
+    made->terminate(20000);
+    ASSERT_TRUE(until([&] { return heard.exits > 0; }));
+    EXPECT_EQ(heard.output, "ready\nbye\n");
+    EXPECT_EQ(WEXITSTATUS(heard.exit.wait_status), 5);
+}
+
+TEST_F(ProcessTest, ThatIgnoresItsTerminationIsKilled) {
+    Heard heard;
+    const auto made =
+        start(shell("trap '' TERM; echo ready; while :; do sleep 60 & wait; done"), heard);
+    ASSERT_TRUE(until([&] { return heard.output == "ready\n"; }));
+    const Clock::time_point start = Clock::now();
+    made->terminate(200);
+    ASSERT_TRUE(until([&] { return heard.exits > 0; }));
+    EXPECT_GE(Clock::now() - start, std::chrono::milliseconds(190));
+    EXPECT_EQ(WTERMSIG(heard.exit.wait_status), SIGKILL);
+}
+
+TEST_F(ProcessTest, WithoutGraceIsKilledAtOnce) {
+    Heard heard;
+    const auto made = start(shell("trap 'exit 1' TERM; echo ready; sleep 60"), heard);
+    ASSERT_TRUE(until([&] { return heard.output == "ready\n"; }));
+    made->terminate(0);
+    ASSERT_TRUE(until([&] { return heard.exits > 0; }));
+    EXPECT_EQ(WTERMSIG(heard.exit.wait_status), SIGKILL);
+}
+
+TEST_F(ProcessTest, MayBeTerminatedTwiceAndSooner) {
+    Heard heard;
+    const auto made = start(shell("trap '' TERM; echo ready; sleep 60"), heard);
+    ASSERT_TRUE(until([&] { return heard.output == "ready\n"; }));
+    made->terminate(60000);
+    made->terminate(0);
+    ASSERT_TRUE(until([&] { return heard.exits > 0; }));
+    EXPECT_EQ(WTERMSIG(heard.exit.wait_status), SIGKILL);
+    made->terminate(0);  // of no meaning any more
+}
+
+TEST_F(ProcessTest, ThatIsNotReadAnyMoreDiesOfItsPipe) {
+    Heard heard;
+    const auto made = start(shell("while :; do echo more; done"), heard);
+    ASSERT_TRUE(until([&] { return heard.output.size() > 100000; }));
+    const size_t before = heard.output.size();
+    made->stop_reading();
+    ASSERT_TRUE(until([&] { return heard.exits > 0; }));
+    EXPECT_EQ(heard.output.size(), before);
+}
+
+TEST_F(ProcessTest, MayBeStoppedFromItsOwnOutput) {
+    Heard heard;
+    std::unique_ptr<Process> made;
+    heard.on_read = [&] {
+        made->stop_reading();
+        made->terminate(0);
+    };
+    made = start(shell("while :; do echo more; done"), heard);
+    ASSERT_TRUE(until([&] { return heard.exits > 0; }));
+    EXPECT_EQ(heard.reads, 1);
+}
+
+TEST_F(ProcessTest, MayBeDestroyedFromItsOwnOutput) {
+    Heard heard;
+    std::unique_ptr<Process> made;
+    heard.on_read = [&] { made.reset(); };
+    made = start(shell("while :; do echo more; done"), heard);
+    ASSERT_TRUE(until([&] { return pool->busy() == 0; }));
+    EXPECT_EQ(heard.reads, 1);
+    EXPECT_EQ(heard.exits, 0);
+}
+
+TEST_F(ProcessTest, MayBeDestroyedFromItsOwnEnd) {
+    Heard heard;
+    std::unique_ptr<Process> made;
+    heard.on_end = [&] { made.reset(); };
+    made = start(shell("echo out"), heard);
+    ASSERT_TRUE(until([&] { return heard.exits > 0; }));
+    EXPECT_EQ(heard.output, "out\n");
+}
+
+TEST_F(ProcessTest, ThatIsDestroyedIsKilledButOneThatIsEndingGoesOn) {
+    Heard killed, polite;
+    const std::string file = testing::TempDir() + "/process-test-" + std::to_string(::getpid());
+    auto one = start(shell("trap '' TERM; echo ready; sleep 60"), killed);
+    auto two = start(shell("trap 'echo done > " + file +
+                           "; exit 0' TERM; echo ready; "
+                           "while :; do sleep 60 & wait; done"),
+                     polite);
+    ASSERT_TRUE(until([&] { return killed.output == "ready\n" && polite.output == "ready\n"; }));
+    two->terminate(20000);
+    two.reset();
+    one.reset();
+    EXPECT_EQ(pool->busy(), 2u);
+    ASSERT_TRUE(until([&] { return pool->busy() == 0; }));
+    // It had its grace, also without anybody who waits for it.
+    EXPECT_EQ(::unlink(file.c_str()), 0);
+    EXPECT_EQ(killed.exits + polite.exits, 0);
+}
+
+TEST_F(ProcessTest, ThatCannotBeStartedSaysWhy) {
+    Command command = shell("");
+    command.path = "/nonexistent/program";
+    const Heard missing = run(command);
+    EXPECT_FALSE(missing.exit.started);
+    EXPECT_EQ(missing.exit.start_failure, "\"/nonexistent/program\" is not there");
+    command = shell("");
+    command.folder = "/nonexistent";
+    const Heard homeless = run(command);
+    EXPECT_FALSE(homeless.exit.started);
+    EXPECT_THAT(homeless.exit.start_failure, StartsWith("its working folder \"/nonexistent\""));
+}
+
+TEST_F(ProcessTest, WithNulInAnArgumentIsRefusedBeforehand) {
+    Command command = shell("");
+    command.arguments.push_back(std::string("a\0b", 3));
+    Heard heard;
+    StartFailure failure;
+    EXPECT_EQ(pool->start(command, heard, failure), nullptr);
+    EXPECT_FALSE(failure.out_of_descriptors);
+    EXPECT_EQ(failure.message, "a path, an argument or a variable holds a NUL character");
+    EXPECT_EQ(pool->busy(), 0u);
+}
+
+TEST_F(ProcessTest, WithVeryManyArgumentsIsRefusedOrStarted) {
+    Command command = shell("echo $#");
+    for (int i = 0; i < 8000; ++i) command.arguments.push_back("x");
+    EXPECT_EQ(run(command).output, "7999\n");
+    for (int i = 0; i < 1000; ++i) command.arguments.push_back("x");
+    EXPECT_FALSE(run(command).exit.started);
+    command.arguments.resize(4);
+    command.arguments.push_back(std::string(192 * 1024, 'x'));
+    Heard heard;
+    StartFailure failure;
+    EXPECT_EQ(pool->start(command, heard, failure), nullptr);
+    EXPECT_THAT(failure.message, StartsWith("its arguments and environment are larger"));
+}
+
+TEST_F(ProcessTest, HasTheLimitsThatAreSet) {
+    Command command = shell("ulimit -n; ulimit -f; ulimit -t");
+    command.limits.open_files = 77;
+    command.limits.file_bytes = 1024 * 1024;
+    command.limits.cpu_seconds = 9;
+    const Heard heard = run(command);
+    // The shell counts files in blocks of 512 bytes.
+    EXPECT_EQ(heard.output, "77\n2048\n9\n");
+}
+
+TEST_F(ProcessTest, TakesItsDescendantsWithIt) {
+    const Heard heard = run(shell("(trap '' TERM HUP; sleep 60) & setsid sleep 60 & echo out"));
+    EXPECT_EQ(heard.output, "out\n");
+    for (const hostile::ProcessFacts& each : descendants()) {
+        EXPECT_EQ(each.name, "narratoria-sup");
+    }
+}
+
+TEST_F(ProcessTest, UsesSupervisorsAgainAndKeepsAFew) {
+    EXPECT_TRUE(descendants().empty());
+    run(shell("exit 0"));
+    ASSERT_EQ(descendants().size(), 1u);
+    const int first = descendants()[0].pid;
+    for (int i = 0; i < 5; ++i) run(shell("exit 0"));
+    ASSERT_EQ(descendants().size(), 1u);
+    EXPECT_EQ(descendants()[0].pid, first);
+
+    std::vector<Heard> heard(24);
+    std::vector<std::unique_ptr<Process>> all;
+    for (Heard& each : heard) all.push_back(start(shell("read line"), each));
+    EXPECT_EQ(pool->busy(), 24u);
+    ASSERT_TRUE(until([&] {
+        return std::all_of(heard.begin(), heard.end(), [](const Heard& h) { return h.exits > 0; });
+    }));
+    ASSERT_TRUE(until([&] { return pool->busy() == 0; }));
+    EXPECT_GE(descendants().size(), 8u);
+    EXPECT_LE(descendants().size(), 13u);
+}
+
+TEST_F(ProcessTest, EndsWithItsPoolAtOnce) {
+    std::vector<Heard> heard(6);
+    std::vector<std::unique_ptr<Process>> all;
+    for (Heard& each : heard) {
+        all.push_back(start(shell("trap '' TERM; echo ready; sleep 60"), each));
+    }
+    ASSERT_TRUE(until([&] {
+        return std::all_of(heard.begin(), heard.end(),
+                           [](const Heard& h) { return h.output == "ready\n"; });
+    }));
+    all.clear();
+    const Clock::time_point start = Clock::now();
+    pool.reset();
+    EXPECT_LT(Clock::now() - start, std::chrono::seconds(5));
+    expect_no_children();
+}
+
+}  // namespace

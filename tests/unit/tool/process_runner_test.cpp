@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/runner/process_runner.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <chrono>
+#include <csignal>
+#include <functional>
+
+namespace {
+
+using namespace narratoria;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+using tool::Outcome;
+using tool::ProcessRunner;
+using tool::ProcessSettings;
+
+using Clock = std::chrono::steady_clock;
+
+class Heard : public tool::AttemptListener {
+public:
+    void on_batch() override { ++batches; }
+    void on_event(const event::Event& event) override {
+        events.emplace_back(event.line);
+        if (on_one) on_one();
+    }
+    void on_ended(Outcome its_outcome) override {
+        ++ends;
+        outcome = std::move(its_outcome);
+        if (on_end) on_end();
+    }
+
+    std::vector<std::string> events;
+    Outcome outcome;
+    int ends = 0;
+    int batches = 0;
+    std::function<void()> on_one;
+    std::function<void()> on_end;
+};
+
+class ProcessRunnerTest : public testing::Test {
+protected:
+    ProcessRunnerTest() { settings.folder = "/"; }
+
+    // A shell script as the tool's program, on its standard input as the request.
+    std::unique_ptr<tool::Attempt> start(const std::string& script, Heard& heard) {
+        runner = std::make_unique<ProcessRunner>(pool, settings);
+        request_ = script;
+        tool::Invocation invocation;
+        invocation.program = "/bin/sh";
+        invocation.request = request_;
+        invocation.environment = &environment;
+        tool::StartFailure failure;
+        auto attempt = runner->start(invocation, heard, failure);
+        EXPECT_NE(attempt, nullptr) << failure.message;
+        return attempt;
+    }
+    Heard run(const std::string& script) {
+        Heard heard;
+        const auto attempt = start(script, heard);
+        EXPECT_TRUE(until([&] { return heard.ends > 0; }));
+        EXPECT_EQ(heard.ends, 1);
+        return heard;
+    }
+    bool until(const std::function<bool()>& condition) {
+        const Clock::time_point deadline = Clock::now() + std::chrono::seconds(30);
+        for (;;) {
+            loop.run_for(0);
+            if (condition()) return true;
+            if (Clock::now() >= deadline) return false;
+            pollfd ready{loop.descriptor(), POLLIN, 0};
+            const int next = loop.timeout();
+            ::poll(&ready, 1, next < 0 || next > 50 ? 50 : next);
+        }
+    }
+
+    std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
+    Loop loop;
+    process::Pool pool{loop, ""};
+    ProcessSettings settings;
+    std::unique_ptr<ProcessRunner> runner;
+
+private:
+    std::string request_;
+};
+
+constexpr const char* kLog =
+    "echo '{\"version\":\"0\",\"type\":\"log\",\"level\":\"info\",\"message\":\"m\"}'\n";
+constexpr const char* kDone = "echo '{\"version\":\"0\",\"type\":\"done\",\"ok\":true}'\n";
+
+std::string done(const std::string& rest) {
+    return "echo '{\"version\":\"0\",\"type\":\"done\"," + rest + "}'\n";
+}
+
+TEST_F(ProcessRunnerTest, HandsOnEventsVerbatimAndJudgesByDone) {
+    const Heard heard = run(std::string(kLog) + done(R"("ok":true,"result":{"a":[1,2]})"));
+    EXPECT_THAT(heard.events,
+                ElementsAre(R"({"version":"0","type":"log","level":"info","message":"m"})",
+                            R"({"version":"0","type":"done","ok":true,"result":{"a":[1,2]}})"));
+    EXPECT_TRUE(heard.outcome.ok);
+    EXPECT_EQ(heard.outcome.code, "");
+    EXPECT_EQ(heard.outcome.error, "");
+    EXPECT_EQ(heard.outcome.result, R"({"a":[1,2]})");
+    EXPECT_EQ(heard.outcome.exit_status, 0);
+    EXPECT_GE(heard.batches, 1);
+}
+
+// The reason of a failure: the last error event, else the summary, else that there is none.
+TEST_F(ProcessRunnerTest, TellsWhyAToolSaidNo) {
+    const std::string error =
+        "echo '{\"version\":\"0\",\"type\":\"error\",\"errorCode\":\"WET\",\"errorMessage\":"
+        "\"The torch is wet.\"}'\n";
+    EXPECT_EQ(run(error + done(R"("ok":false,"summary":"No light.")")).outcome.error,
+              "WET: The torch is wet.");
+    EXPECT_EQ(run(done(R"("ok":false,"summary":"No light.")")).outcome.error, "No light.");
+    const Heard silent = run(done(R"("ok":false)"));
+    EXPECT_EQ(silent.outcome.error, "the tool reported ok: false");
+    EXPECT_EQ(silent.outcome.code, "TOOL_FAILED");
+    // An error alone fails nothing.
+    EXPECT_TRUE(run(error + kDone).outcome.ok);
+}
+
+TEST_F(ProcessRunnerTest, JudgesTheExit) {
+    EXPECT_EQ(run("exit 0").outcome.code, "MISSING_DONE");
+    EXPECT_EQ(run("exit 9").outcome.code, "EXIT_STATUS");
+    EXPECT_EQ(run(std::string(kDone) + "exit 9").outcome.code, "EXIT_STATUS");
+    const Heard killed = run(std::string(kDone) + "kill -KILL $$");
+    EXPECT_EQ(killed.outcome.code, "SIGNALED");
+    EXPECT_EQ(killed.outcome.signal, SIGKILL);
+    EXPECT_EQ(killed.outcome.exit_status, -1);
+}
+
+// A broken line at the very end: how the tool died says more, unless it thinks that all is well.
+TEST_F(ProcessRunnerTest, JudgesAHalfLineByTheExit) {
+    const std::string half = "printf '{\"version\":'\n";
+    EXPECT_EQ(run(half + "kill -SEGV $$").outcome.code, "SIGNALED");
+    EXPECT_EQ(run(half + "exit 3").outcome.code, "EXIT_STATUS");
+    const Heard fine = run(half + "exit 0");
+    EXPECT_EQ(fine.outcome.code, "PROTOCOL_ERROR");
+    EXPECT_THAT(fine.outcome.error, StartsWith("line 1, byte 12: "));
+    // With its newline it is a line like any other, and the tool is ended for it.
+    EXPECT_EQ(run("printf '{\"version\":\\n'\nsleep 60").outcome.code, "PROTOCOL_ERROR");
+}
+
+TEST_F(ProcessRunnerTest, TakesALastLineWithoutANewline) {
+    const Heard heard = run("printf '{\"version\":\"0\",\"type\":\"done\",\"ok\":true}'");
+    EXPECT_TRUE(heard.outcome.ok);
+}
+
+TEST_F(ProcessRunnerTest, CountsWhatComesAfterDone) {
+    const Heard heard = run(std::string(kDone) + kLog + "echo; echo no JSON\n" + kDone);
+    EXPECT_EQ(heard.events.size(), 1u);
+    EXPECT_TRUE(heard.outcome.ok);
+    EXPECT_EQ(heard.outcome.lines_after_done, 3u);  // blank lines are none
+}
+
+TEST_F(ProcessRunnerTest, EndsWhoLingersAfterItsDone) {
+    settings.grace_ms = 100;
+    const Heard heard = run(std::string(kDone) + "exec sleep 60");
+    EXPECT_TRUE(heard.outcome.ok);
+    EXPECT_EQ(heard.outcome.warning_code, "LINGERED");
+    EXPECT_EQ(heard.outcome.signal, SIGTERM);
+}
+
+// Without a grace nobody waits for the lingering to end by itself: it has no time of its own.
+TEST_F(ProcessRunnerTest, WaitsForTheExitAfterDoneWhenThereIsNoGrace) {
+    settings.grace_ms = 0;
+    const Heard heard = run(std::string(kDone) + "sleep 0.3; exit 4");
+    EXPECT_EQ(heard.outcome.code, "EXIT_STATUS");
+}
+
+TEST_F(ProcessRunnerTest, EndsWhatIsAskedTo) {
+    Heard heard;
+    const auto attempt = start(std::string(kLog) + "exec sleep 60", heard);
+    ASSERT_TRUE(until([&] { return !heard.events.empty(); }));
+    attempt->terminate();
+    ASSERT_TRUE(until([&] { return heard.ends > 0; }));
+    EXPECT_EQ(heard.outcome.code, "SIGNALED");
+    EXPECT_EQ(heard.outcome.signal, SIGTERM);
+}
+
+TEST_F(ProcessRunnerTest, BearsItsDestructionInEachCall) {
+    const std::string many = "for i in 1 2 3 4 5 6 7 8 9; do\n" + std::string(kLog) + "done\n";
+    Heard in_event;
+    std::unique_ptr<tool::Attempt> attempt;
+    in_event.on_one = [&] { attempt.reset(); };
+    attempt = start(many + kDone, in_event);
+    ASSERT_TRUE(until([&] { return pool.busy() == 0; }));
+    EXPECT_EQ(in_event.events.size(), 1u);
+    EXPECT_EQ(in_event.ends, 0);
+
+    // In the last line, which has no newline: that is told from on_exit.
+    Heard in_the_last;
+    in_the_last.on_one = [&] { attempt.reset(); };
+    attempt = start("printf '{\"version\":\"0\",\"type\":\"done\",\"ok\":true}'", in_the_last);
+    ASSERT_TRUE(until([&] { return pool.busy() == 0 && !in_the_last.events.empty(); }));
+    EXPECT_EQ(in_the_last.ends, 0);
+
+    Heard at_the_end;
+    at_the_end.on_end = [&] { attempt.reset(); };
+    attempt = start(many + kDone, at_the_end);
+    ASSERT_TRUE(until([&] { return at_the_end.ends > 0; }));
+    EXPECT_TRUE(at_the_end.outcome.ok);
+    EXPECT_EQ(at_the_end.events.size(), 10u);
+}
+
+TEST_F(ProcessRunnerTest, NamesLineByteRuleAndExcerptOfAFault) {
+    const Heard heard = run(std::string(kLog) + "echo\necho '{\"version\":\"0\",\"type\":7}'\n");
+    EXPECT_EQ(heard.outcome.code, "PROTOCOL_ERROR");
+    EXPECT_EQ(heard.outcome.error,
+              "line 3, byte 23: /type: \"type\" must be a string, not number [event-field-type]; "
+              "near: {\"version\":\"0\",\"type\":7}");
+}
+
+TEST_F(ProcessRunnerTest, KeepsTheTailOfDiagnostics) {
+    const Heard heard =
+        run("head -c 200000 /dev/zero | tr '\\0' x >&2; printf '\\303\\244end' >&2\n" +
+            std::string(kDone));
+    EXPECT_TRUE(heard.outcome.ok);
+    EXPECT_EQ(heard.outcome.diagnostics.size(), 65536u);
+    EXPECT_THAT(heard.outcome.diagnostics, testing::EndsWith("xx\xC3\xA4"
+                                                             "end"));
+}
+
+// The tail may not begin in the middle of a character.
+TEST_F(ProcessRunnerTest, CutsDiagnosticsBetweenCharacters) {
+    const Heard heard =
+        run("i=0; while [ $i -lt 700 ]; do printf "
+            "'\\342\\202\\254\\342\\202\\254\\342\\202\\254\\342\\202\\254\\342\\202\\254%090d' 1 "
+            ">&2; i=$((i+1)); done; printf z >&2\n" +
+            std::string(kDone));
+    const std::string& kept = heard.outcome.diagnostics;
+    EXPECT_LE(kept.size(), 65536u);
+    EXPECT_GE(kept.size(), 65533u);
+    EXPECT_THAT(kept, testing::Not(HasSubstr("\xEF\xBF\xBD")));
+    EXPECT_EQ(kept.back(), 'z');
+}
+
+}  // namespace

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/resolver.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace {
+
+using narratoria::tool::Resolution;
+using narratoria::tool::Resolver;
+using testing::HasSubstr;
+
+namespace fs = std::filesystem;
+
+// plan/here  plan/both  story/tools/both  story/tools/there  plan/sub/deep
+class ResolverTest : public testing::Test {
+protected:
+    void SetUp() override {
+        char name[] = "/tmp/narratoria-resolver-XXXXXX";
+        ASSERT_NE(::mkdtemp(name), nullptr);
+        root = fs::canonical(name).string();
+        for (const char* folder : {"plan/sub", "story/tools", "outside"}) {
+            fs::create_directories(root + "/" + folder);
+        }
+        for (const char* file : {"plan/here", "plan/both", "plan/sub/deep", "plan/a:b",
+                                 "story/tools/both", "story/tools/there", "outside/tool"}) {
+            std::ofstream(root + "/" + file) << "#!/bin/sh\n";
+        }
+    }
+    void TearDown() override { fs::remove_all(root); }
+
+    std::string resolve(const Resolver& resolver, std::string_view path) const {
+        const Resolution found = resolver.resolve(path, root + "/plan");
+        EXPECT_EQ(found.program.empty(), !found.error.empty());
+        return found.error.empty() ? found.program : "error: " + found.error;
+    }
+    bool is_forbidden(const Resolver& resolver, std::string_view path) const {
+        const Resolution found = resolver.resolve(path, root + "/plan");
+        EXPECT_TRUE(!found.forbidden || found.program.empty());
+        return found.forbidden;
+    }
+
+    std::string root;
+};
+
+TEST_F(ResolverTest, GoesFromThePlansFolderToTheStorysTools) {
+    const Resolver resolver(root + "/story/tools");
+    EXPECT_EQ(resolve(resolver, "here"), root + "/plan/here");
+    EXPECT_EQ(resolve(resolver, "sub/deep"), root + "/plan/sub/deep");
+    EXPECT_EQ(resolve(resolver, "there"), root + "/story/tools/there");
+    // The plan's folder comes first.
+    EXPECT_EQ(resolve(resolver, "both"), root + "/plan/both");
+    EXPECT_EQ(resolve(resolver, "./here"), root + "/plan/./here");
+    EXPECT_EQ(resolve(resolver, root + "/outside/tool"), root + "/outside/tool");
+}
+
+// What is nowhere keeps its first place, so that the message names it. Never the PATH.
+TEST_F(ResolverTest, NeverLooksIntoThePath) {
+    const Resolver with_story(root + "/story/tools"), without("");
+    EXPECT_EQ(resolve(with_story, "ls"), root + "/plan/ls");
+    EXPECT_EQ(resolve(without, "sh"), root + "/plan/sh");
+    EXPECT_EQ(resolve(without, "there"), root + "/plan/there");
+}
+
+TEST_F(ResolverTest, TakesASchemeForARunnersAndADotForAFiles) {
+    const Resolver resolver("");
+    for (const char* path : {"python:module", "http://host/tool", "a:b", "x-y.z+1:rest", "c:"}) {
+        const Resolution found = resolver.resolve(path, root + "/plan");
+        EXPECT_THAT(found.error,
+                    HasSubstr("no tool runner knows the scheme \"" +
+                              std::string(path).substr(0, std::string(path).find(':')) + "\""));
+        EXPECT_THAT(found.error, HasSubstr("\"./" + std::string(path) + "\""));
+        EXPECT_FALSE(found.forbidden);
+    }
+    EXPECT_EQ(resolve(resolver, "./a:b"), root + "/plan/./a:b");
+    EXPECT_EQ(resolve(resolver, "sub/a:b"), root + "/plan/sub/a:b");
+    EXPECT_EQ(resolve(resolver, root + "/plan/a:b"), root + "/plan/a:b");
+    EXPECT_EQ(resolve(resolver, ":b"), root + "/plan/:b");
+}
+
+TEST_F(ResolverTest, RefusesNul) {
+    const Resolver resolver("");
+    EXPECT_EQ(resolve(resolver, std::string_view("a\0b", 3)),
+              "error: its path holds a NUL character");
+}
+
+TEST_F(ResolverTest, AllowsWhatLiesBelowAnyOfTheRoots) {
+    Resolver resolver(root + "/story/tools");
+    EXPECT_FALSE(resolver.restricts());
+    resolver.restrict_to({root + "/plan", root + "/story/tools/"});
+    EXPECT_TRUE(resolver.restricts());
+    EXPECT_EQ(resolve(resolver, "here"), root + "/plan/here");
+    EXPECT_EQ(resolve(resolver, "there"), root + "/story/tools/there");
+    const Resolution found = resolver.resolve(root + "/outside/tool", root + "/plan");
+    EXPECT_TRUE(found.forbidden);
+    EXPECT_EQ(found.error, "\"" + root + "/outside/tool\" lies outside of the allowed paths (" +
+                               root + "/plan, " + root + "/story/tools)");
+}
+
+TEST_F(ResolverTest, SeesThroughDotsAndLinks) {
+    Resolver resolver("");
+    resolver.restrict_to({root + "/plan"});
+    EXPECT_TRUE(is_forbidden(resolver, "../outside/tool"));
+    EXPECT_TRUE(is_forbidden(resolver, root + "/plan/sub/../../outside/tool"));
+    EXPECT_FALSE(is_forbidden(resolver, "sub/../here"));
+    EXPECT_FALSE(is_forbidden(resolver, root + "/outside/../plan/here"));
+    fs::create_symlink(root + "/outside/tool", root + "/plan/link");
+    EXPECT_TRUE(is_forbidden(resolver, "link"));
+    fs::create_directory_symlink(root + "/outside", root + "/plan/door");
+    EXPECT_TRUE(is_forbidden(resolver, "door/tool"));
+    // The text without its dots would lie inside; the file system says otherwise.
+    EXPECT_TRUE(is_forbidden(resolver, "door/../outside/tool"));
+    // A link into what is allowed is allowed, and so is a root that is a link.
+    fs::create_symlink(root + "/plan/here", root + "/outside/back");
+    EXPECT_FALSE(is_forbidden(resolver, root + "/outside/back"));
+    fs::create_directory_symlink(root + "/outside", root + "/alias");
+    Resolver by_alias("");
+    by_alias.restrict_to({root + "/alias"});
+    EXPECT_FALSE(is_forbidden(by_alias, root + "/outside/tool"));
+}
+
+// A name that begins like the root's is not below it.
+TEST_F(ResolverTest, KnowsWhereANameEnds) {
+    fs::create_directories(root + "/plan-b");
+    std::ofstream(root + "/plan-b/tool") << "";
+    Resolver resolver("");
+    resolver.restrict_to({root + "/plan"});
+    EXPECT_TRUE(is_forbidden(resolver, root + "/plan-b/tool"));
+    EXPECT_TRUE(is_forbidden(resolver, "../plan-b/tool"));
+}
+
+TEST_F(ResolverTest, KeepsEachRestrictionOfItsOwn) {
+    Resolver resolver("");
+    resolver.restrict_to({root});
+    resolver.restrict_to({root + "/plan/sub"});
+    EXPECT_FALSE(is_forbidden(resolver, "sub/deep"));
+    EXPECT_TRUE(is_forbidden(resolver, "here"));
+    EXPECT_TRUE(is_forbidden(resolver, "/bin/sh"));
+}
+
+TEST_F(ResolverTest, AllowsNothingWithoutARootAndAllWithTheRoot) {
+    Resolver none(""), all(""), missing("");
+    none.restrict_to({});
+    EXPECT_TRUE(none.restricts());
+    EXPECT_TRUE(is_forbidden(none, "here"));
+    all.restrict_to({"/"});
+    EXPECT_FALSE(is_forbidden(all, "/bin/sh"));
+    // A root that is not there allows what would lie in it, should it come.
+    missing.restrict_to({root + "/later"});
+    EXPECT_TRUE(is_forbidden(missing, "here"));
+    EXPECT_FALSE(is_forbidden(missing, root + "/later/tool"));
+}
+
+// What is allowed may also be the tool itself.
+TEST_F(ResolverTest, TakesAFileForARoot) {
+    Resolver resolver("");
+    resolver.restrict_to({root + "/plan/here"});
+    EXPECT_FALSE(is_forbidden(resolver, "here"));
+    EXPECT_TRUE(is_forbidden(resolver, "both"));
+}
+
+}  // namespace
