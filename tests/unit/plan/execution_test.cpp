@@ -294,9 +294,11 @@ TEST_F(ExecutionTest, ExecutionsThatShareSlotsTakeTurns) {
     Faults faults;
     ASSERT_TRUE(parsed->parse(plan({tool("x"), tool("y")}), faults));
     bool other_ended = false;
-    Execution other(Surroundings{loop, slots, runner, resolver, stream, state, assets, environment},
-                    std::move(parsed), {},
-                    [&](const std::shared_ptr<Result>&) { other_ended = true; });
+    // Another session's: of one session only one plan runs at a time.
+    state::Store other_state{1000};
+    Execution other(
+        Surroundings{loop, slots, runner, resolver, stream, other_state, assets, environment},
+        std::move(parsed), {}, [&](const std::shared_ptr<Result>&) { other_ended = true; });
     other.start();
     turn();
     std::vector<std::string> order;
