@@ -26,7 +26,7 @@ JOBS = len(os.sched_getaffinity(0))
 SANITIZERS = {
     "ASAN_OPTIONS": "strict_string_checks=1:detect_stack_use_after_return=1:check_initialization_order=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
-    "TSAN_OPTIONS": "second_deadlock_stack=1",
+    "TSAN_OPTIONS": f"second_deadlock_stack=1:suppressions={TREE / 'tests' / 'tsan.supp'}",
 }
 # When everything fails, the first failures say why; the others are named, and then counted.
 DETAILED, NAMED = 25, 100

@@ -299,6 +299,33 @@ def test_leaves_child(tools, witnesses):
     finish(process)
 
 
+def test_gives_stdout_away(tools, witnesses):
+    process = start(tools / "gives_stdout_away", {"socket": witnesses.name})
+    _, _, connection = witnesses.accept()
+    _, given, _, _ = socket.recv_fds(connection, 1, 2)
+    connection.sendall(b"d")
+    assert process.wait(20) == 0
+    os.write(given[0], b"a stranger wrote this")
+    for descriptor in given:
+        os.close(descriptor)
+    assert process.stdout.read().endswith(b"a stranger wrote this")
+    finish(process)
+
+
+def test_hides_behind_thread(tools, witnesses):
+    process = start(tools / "hides_behind_thread", {"socket": witnesses.name})
+    connections = {}
+    for _ in range(2):
+        role, pid, connection = witnesses.accept()
+        connections[role] = (pid, connection)
+    assert process.wait(20) == 0
+    pid, connection = connections["hidden"]
+    os.kill(pid, signal.SIGKILL)
+    assert is_gone(connection)
+    assert events(process.stdout.read())[-1]["type"] == "done"
+    finish(process)
+
+
 def test_daemonizes(tools, witnesses):
     process = start(tools / "daemonizes", {"socket": witnesses.name})
     connections = {}
