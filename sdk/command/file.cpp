@@ -271,9 +271,9 @@ Replacement::Replacement(const std::string& path, std::string_view what, Durabil
     open_nameless();
     if (exists) {
         // The owner can only be kept by the superuser; the mode is what protects a file's content.
-        if (fchown(file_.get(), status.st_uid, status.st_gid) != 0) {
-            static_cast<void>(fchown(file_.get(), static_cast<uid_t>(-1), status.st_gid));
-        }
+        int kept = fchown(file_.get(), status.st_uid, status.st_gid);
+        if (kept != 0) kept = fchown(file_.get(), static_cast<uid_t>(-1), status.st_gid);
+        static_cast<void>(kept);
         static_cast<void>(fchmod(file_.get(), status.st_mode & 07777u));
     }
 }
