@@ -14,6 +14,7 @@ ratios of the rounds: a neighbour who wakes up disturbs both. Exit status 1 when
 import argparse
 import datetime
 import json
+import math
 import os
 import platform
 import shutil
@@ -139,8 +140,11 @@ class Row:
                  stretch=None, note=""):
         self.key, self.what, self.note = key, what, note
         self.ours, self.peer = ours, peer
+        # Rounded away from the bar, so that no 0.8995 is printed as a 0.90 that fails.
         digits = 2 if unit == "×" else 3 if unit == "s" else 1
-        self.value = f"{value:.{digits}f} {unit}"
+        scaled = value * 10**digits
+        shown = math.floor(scaled) if least is not None else math.ceil(scaled)
+        self.value = f"{shown / 10**digits:.{digits}f} {unit}"
         bar = least if least is not None else most
         sign = "≥" if least is not None else "≤"
         self.bar = "" if bar is None else f"{sign} {bar:g} {unit}"
