@@ -33,16 +33,20 @@ std::string to_iso8601(int64_t wall_us) {
 
 namespace {
 
-// Takes exactly `count` digits and their value, or nothing.
-bool digits(std::string_view& text, size_t count, int low, int high, int* out = nullptr) {
-    if (text.size() < count) return false;
+// Takes exactly kCount digits and their value, or nothing. Every event has a time: the loop is
+// unrolled.
+template <size_t kCount>
+[[gnu::always_inline]] inline bool digits(std::string_view& text, int low, int high,
+                                          int* out = nullptr) {
+    if (text.size() < kCount) return false;
     int value = 0;
-    for (size_t i = 0; i < count; ++i) {
-        if (text[i] < '0' || text[i] > '9') return false;
-        value = value * 10 + (text[i] - '0');
+    for (size_t i = 0; i < kCount; ++i) {
+        const unsigned digit = static_cast<unsigned char>(text[i]) - unsigned{'0'};
+        if (digit > 9) return false;
+        value = value * 10 + static_cast<int>(digit);
     }
     if (value < low || value > high) return false;
-    text.remove_prefix(count);
+    text.remove_prefix(kCount);
     if (out) *out = value;
     return true;
 }
@@ -63,35 +67,35 @@ int days_in(int year, int month) {
 
 bool is_iso8601(std::string_view text) {
     int year = 0, month = 0, day = 0;
-    if (!digits(text, 4, 0, 9999, &year)) return false;
+    if (!digits<4>(text, 0, 9999, &year)) return false;
     // The extended form has its separators everywhere, the basic one nowhere.
     const bool extended = take(text, '-');
-    if (!digits(text, 2, 1, 12, &month)) return false;
+    if (!digits<2>(text, 1, 12, &month)) return false;
     if (extended && !take(text, '-')) return false;
-    if (!digits(text, 2, 1, 31, &day) || day > days_in(year, month)) return false;
+    if (!digits<2>(text, 1, 31, &day) || day > days_in(year, month)) return false;
     if (!take(text, 'T') && !take(text, 't') && !take(text, ' ')) return false;
     // Hour 24 is the midnight at the end of a day and nothing behind it.
     int hour = 0;
-    if (!digits(text, 2, 0, 24, &hour)) return false;
+    if (!digits<2>(text, 0, 24, &hour)) return false;
     const bool midnight = hour == 24;
     if (extended && !take(text, ':')) return false;
-    if (!digits(text, 2, 0, midnight ? 0 : 59)) return false;
+    if (!digits<2>(text, 0, midnight ? 0 : 59)) return false;
     const bool has_seconds =
         extended ? take(text, ':') : !text.empty() && text[0] >= '0' && text[0] <= '9';
-    if (has_seconds && !digits(text, 2, 0, midnight ? 0 : 60)) return false;
+    if (has_seconds && !digits<2>(text, 0, midnight ? 0 : 60)) return false;
     if (has_seconds && (take(text, '.') || take(text, ','))) {
         const int highest = midnight ? 0 : 9;
-        if (!digits(text, 1, 0, highest)) return false;
-        while (digits(text, 1, 0, highest)) {
+        if (!digits<1>(text, 0, highest)) return false;
+        while (digits<1>(text, 0, highest)) {
         }
     }
     if (text.empty() || take(text, 'Z') || take(text, 'z')) return text.empty();
     if (!take(text, '+') && !take(text, '-')) return false;
-    if (!digits(text, 2, 0, 23)) return false;
+    if (!digits<2>(text, 0, 23)) return false;
     if (text.empty()) return true;
     const bool colon = take(text, ':');
     (void)colon;
-    return digits(text, 2, 0, 59) && text.empty();
+    return digits<2>(text, 0, 59) && text.empty();
 }
 
 }  // namespace narratoria::clock

@@ -12,45 +12,11 @@
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
+#include "base/json_text.hpp"
 #include "base/utf8.hpp"
 
 namespace narratoria::json {
 namespace {
-
-// How far a string goes without anything that ends it or must be decoded: the first quote,
-// backslash or control character. `high` collects whether there were bytes over 0x7F.
-const char* skip_plain(const char* at, bool& high) {
-#if defined(__SSE2__)
-    const __m128i quote = _mm_set1_epi8('"');
-    const __m128i backslash = _mm_set1_epi8('\\');
-    const __m128i last_control = _mm_set1_epi8(0x1F);
-    for (;; at += 16) {
-        // Reading past the text is what kPadding is for.
-        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-        const __m128i control = _mm_cmpeq_epi8(_mm_max_epu8(bytes, last_control), last_control);
-        const __m128i stop = _mm_or_si128(
-            _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)), control);
-        const auto stops = static_cast<unsigned>(_mm_movemask_epi8(stop));
-        const auto highs = static_cast<unsigned>(_mm_movemask_epi8(bytes));
-        if (stops != 0) {
-            const auto length = static_cast<unsigned>(__builtin_ctz(stops));
-            high |= (highs & ((1u << length) - 1u)) != 0;
-            return at + length;
-        }
-        high |= highs != 0;
-    }
-#else
-    for (;; ++at) {
-        const auto byte = static_cast<unsigned char>(*at);
-        if (byte < 0x20 || byte == '"' || byte == '\\') return at;
-        high |= byte >= 0x80;
-    }
-#endif
-}
 
 // In front of each string that the arena holds stands its place in the text, so that its own bytes
 // are found without a search. A string with an escape decodes to at least one byte less than it
@@ -396,11 +362,12 @@ bool Tape::parse(std::string_view text, ParseError& error) {
                  "the text begins with a byte order mark; UTF-8 needs none, leave it out"};
         return false;
     }
+    if (read_plain()) return true;
+
     if (arena_capacity_ < text.size() + 1 + kPadding) {
         arena_capacity_ = text.size() + text.size() / 2 + 256;
         arena_.reset(new char[arena_capacity_]);
     }
-
     TextStream stream(text.data(), arena_.get());
     Builder builder(*this, stream);
     rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>> reader;

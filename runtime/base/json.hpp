@@ -133,6 +133,7 @@ public:
 private:
     friend class Builder;
     friend class Value;
+    bool read_plain();
     void grow();
 
     std::string_view text_;

@@ -9,64 +9,49 @@
 namespace narratoria::event {
 namespace {
 
-struct FieldName {
-    std::string_view name;
-    Field field;
+// In the order of Field.
+constexpr std::string_view kFieldNames[] = {
+    "version", "type",      "requestId",    "timestamp", "level", "message",  "fields",
+    "patch",   "assetId",   "kind",         "mediaType", "path",  "metadata", "event",
+    "payload", "errorCode", "errorMessage", "details",   "ok",    "summary",  "result",
 };
+static_assert(std::size(kFieldNames) == static_cast<size_t>(Field::Count));
 
-constexpr FieldName kFieldNames[] = {
-    {"version", Field::Version},
-    {"type", Field::Type},
-    {"requestId", Field::RequestId},
-    {"timestamp", Field::Timestamp},
-    {"level", Field::Level},
-    {"message", Field::Message},
-    {"fields", Field::Fields},
-    {"patch", Field::Patch},
-    {"assetId", Field::AssetId},
-    {"kind", Field::Kind},
-    {"mediaType", Field::MediaType},
-    {"path", Field::Path},
-    {"metadata", Field::Metadata},
-    {"event", Field::Event},
-    {"payload", Field::Payload},
-    {"errorCode", Field::ErrorCode},
-    {"errorMessage", Field::ErrorMessage},
-    {"details", Field::Details},
-    {"ok", Field::Ok},
-    {"summary", Field::Summary},
-    {"result", Field::Result},
-};
+std::string_view name_of(Field field) { return kFieldNames[static_cast<size_t>(field)]; }
 
-std::string_view name_of(Field field) { return kFieldNames[static_cast<size_t>(field)].name; }
+// A key of the name's length: compared with a constant, which is a comparison or two of words.
+template <Field kField>
+Field is(std::string_view key) {
+    constexpr std::string_view kName = kFieldNames[static_cast<size_t>(kField)];
+    return std::memcmp(key.data(), kName.data(), kName.size()) == 0 ? kField : Field::Count;
+}
 
-// A first byte and a length tell the known names apart but for a few.
+// A length and a first byte tell the known names apart.
 Field field_of(std::string_view key) {
-    auto is = [&](Field field) { return key == name_of(field) ? field : Field::Count; };
     switch (key.size()) {
-        case 2: return is(Field::Ok);
+        case 2: return is<Field::Ok>(key);
         case 4:
-            if (key[0] == 't') return is(Field::Type);
-            return key[0] == 'k' ? is(Field::Kind) : is(Field::Path);
+            if (key[0] == 't') return is<Field::Type>(key);
+            return key[0] == 'k' ? is<Field::Kind>(key) : is<Field::Path>(key);
         case 5:
-            if (key[0] == 'p') return is(Field::Patch);
-            return key[0] == 'l' ? is(Field::Level) : is(Field::Event);
-        case 6: return key[0] == 'f' ? is(Field::Fields) : is(Field::Result);
+            if (key[0] == 'p') return is<Field::Patch>(key);
+            return key[0] == 'l' ? is<Field::Level>(key) : is<Field::Event>(key);
+        case 6: return key[0] == 'f' ? is<Field::Fields>(key) : is<Field::Result>(key);
         case 7:
             switch (key[0]) {
-                case 'v': return is(Field::Version);
-                case 'm': return is(Field::Message);
-                case 'a': return is(Field::AssetId);
-                case 'p': return is(Field::Payload);
-                case 'd': return is(Field::Details);
-                default: return is(Field::Summary);
+                case 'v': return is<Field::Version>(key);
+                case 'm': return is<Field::Message>(key);
+                case 'a': return is<Field::AssetId>(key);
+                case 'p': return is<Field::Payload>(key);
+                case 'd': return is<Field::Details>(key);
+                default: return is<Field::Summary>(key);
             }
-        case 8: return is(Field::Metadata);
+        case 8: return is<Field::Metadata>(key);
         case 9:
-            if (key[0] == 'r') return is(Field::RequestId);
-            if (key[0] == 't') return is(Field::Timestamp);
-            return key[0] == 'm' ? is(Field::MediaType) : is(Field::ErrorCode);
-        case 12: return is(Field::ErrorMessage);
+            if (key[0] == 'r') return is<Field::RequestId>(key);
+            if (key[0] == 't') return is<Field::Timestamp>(key);
+            return key[0] == 'm' ? is<Field::MediaType>(key) : is<Field::ErrorCode>(key);
+        case 12: return is<Field::ErrorMessage>(key);
         default: return Field::Count;
     }
 }
@@ -125,6 +110,13 @@ constexpr Rules kTypes[] = {
     {"done", std::begin(kDone), std::end(kDone)},
 };
 
+const Rules* rules_of(std::string_view type) {
+    for (const Rules& rules : kTypes) {
+        if (type == rules.type) return &rules;
+    }
+    return nullptr;
+}
+
 bool is_level(std::string_view text) {
     return text == "debug" || text == "info" || text == "warn" || text == "error";
 }
@@ -175,101 +167,106 @@ void describe(Fault& fault, const std::string& name, json::Value value, Wanted w
 
 const char* type_name(Type type) { return kTypes[static_cast<size_t>(type) - 1].type.data(); }
 
-// The one place where the rules of an event are checked: without a list it stops at the first
-// fault and says nothing, with a list it finds all of them.
-bool Decoder::check(Event& event, Faults* faults) {
+bool Decoder::read_fields(Event& event) const {
+    const json::Value root = tape_.root();
+    if (!root.is_object()) return false;
+    event.tape = &tape_;
+    event.line = root.raw();
+    std::fill(std::begin(event.fields), std::end(event.fields), 0u);
+    const json::Node* const nodes = tape_.nodes();
+    const uint32_t end = nodes[0].size;
+    for (uint32_t key = 1; key < end; key = tape_.next(key + 1)) {
+        const Field field = field_of({nodes[key].begin, nodes[key].size});
+        if (field != Field::Count) event.fields[static_cast<size_t>(field)] = key + 1;
+    }
+    return true;
+}
+
+namespace {
+
+// Whether a valid event it is, and nothing more: list_faults says what is wrong, by the same rules.
+bool obeys(const Event& event, const Rule* rule, const Rule* end) {
+    for (; rule != end; ++rule) {
+        const json::Value value = event.field(rule->field);
+        if (value ? !satisfies(value, rule->wanted) : rule->required) return false;
+    }
+    return true;
+}
+
+bool is_valid(Event& event) {
+    const json::Value type = event.field(Field::Type);
+    if (!type || !type.is_string()) return false;
+    const Rules* const rules = rules_of(type.text());
+    if (rules == nullptr) return false;
+    event.type = static_cast<Type>(rules - kTypes + 1);
+    return obeys(event, std::begin(kEnvelope), std::end(kEnvelope)) &&
+           obeys(event, rules->begin, rules->end);
+}
+
+}  // namespace
+
+Faults Decoder::list_faults(const Event& event) const {
     const json::Value root = tape_.root();
     const char* const start = tape_.source().data();
     auto byte_of = [&](json::Value value) {
         return static_cast<size_t>(value.raw().data() - start);
     };
     if (!root.is_object()) {
-        if (faults) {
-            faults->push_back(
-                {"event-object", "", byte_of(root),
+        return {{"event-object", "", byte_of(root),
                  std::string("a line must be a JSON object, not ") + json::type_name(root.type()),
-                 ""});
-        }
-        return false;
+                 ""}};
     }
-    event.tape = &tape_;
-    event.line = root.raw();
-    std::fill(std::begin(event.fields), std::end(event.fields), 0u);
-    for (const json::Member member : root.members()) {
-        const Field field = field_of(member.key);
-        if (field != Field::Count) event.fields[static_cast<size_t>(field)] = member.value.index();
-    }
-
-    bool valid = true;
+    Faults faults;
     auto missing = [&](Field field) {
-        valid = false;
-        if (!faults) return;
         const std::string name(name_of(field));
-        faults->push_back(
+        faults.push_back(
             {"event-field-missing", "/" + name, byte_of(root), "\"" + name + "\" is missing", ""});
     };
     auto apply = [&](const Rule* rule, const Rule* end) {
-        for (; rule != end && (valid || faults); ++rule) {
+        for (; rule != end; ++rule) {
             const json::Value value = event.field(rule->field);
             if (!value) {
                 if (rule->required) missing(rule->field);
                 continue;
             }
             if (satisfies(value, rule->wanted)) continue;
-            valid = false;
-            if (!faults) return;
             const std::string name(name_of(rule->field));
             Fault fault;
             fault.pointer = "/" + name;
             fault.byte = byte_of(value);
             describe(fault, "\"" + name + "\"", value, rule->wanted);
-            faults->push_back(std::move(fault));
+            faults.push_back(std::move(fault));
         }
     };
 
     apply(std::begin(kEnvelope), std::end(kEnvelope));
-    if (!valid && !faults) return false;
-
     const json::Value type = event.field(Field::Type);
     if (!type) {
         missing(Field::Type);
-        return false;
+    } else if (!type.is_string()) {
+        faults.push_back(
+            {"event-field-type", "/type", byte_of(type),
+             std::string("\"type\" must be a string, not ") + json::type_name(type.type()), ""});
+    } else if (const Rules* rules = rules_of(type.text())) {
+        apply(rules->begin, rules->end);
+    } else {
+        faults.push_back({"event-type", "/type", byte_of(type),
+                          "\"" + excerpt(type.text(), 0) +
+                              "\" is no event type; there are log, state_patch, asset, ui_event, "
+                              "error and done",
+                          ""});
     }
-    if (!type.is_string()) {
-        if (faults) {
-            faults->push_back(
-                {"event-field-type", "/type", byte_of(type),
-                 std::string("\"type\" must be a string, not ") + json::type_name(type.type()),
-                 ""});
-        }
-        return false;
-    }
-    for (size_t i = 0; i < std::size(kTypes); ++i) {
-        if (type.text() != kTypes[i].type) continue;
-        event.type = static_cast<Type>(i + 1);
-        apply(kTypes[i].begin, kTypes[i].end);
-        return valid;
-    }
-    if (faults) {
-        faults->push_back({"event-type", "/type", byte_of(type),
-                           "\"" + excerpt(type.text(), 0) +
-                               "\" is no event type; there are log, state_patch, asset, ui_event, "
-                               "error and done",
-                           ""});
-    }
-    return false;
+    return faults;
 }
 
 bool Decoder::decode(std::string_view line, Event& event) {
     json::ParseError error;
-    if (tape_.parse(line, error)) {
-        if (check(event, nullptr)) return true;
-        Faults found;
-        check(event, &found);
-        fault_ = found.front();
+    if (!tape_.parse(line, error)) {
+        fault_ = {json::rule_of(error.kind), "", error.byte, error.message, ""};
         return false;
     }
-    fault_ = {json::rule_of(error.kind), "", error.byte, error.message, ""};
+    if (read_fields(event) && is_valid(event)) return true;
+    fault_ = list_faults(event).front();
     return false;
 }
 
@@ -279,9 +276,8 @@ Faults Decoder::faults(std::string_view line) {
         return {{json::rule_of(error.kind), "", error.byte, error.message, ""}};
     }
     Event event;
-    Faults found;
-    check(event, &found);
-    return found;
+    read_fields(event);
+    return list_faults(event);
 }
 
 std::string excerpt(std::string_view line, size_t byte) {

@@ -12,10 +12,6 @@
 namespace narratoria::event {
 namespace {
 
-bool is_blank(std::string_view text) {
-    return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
-}
-
 // The faults of one event, in the order of its text.
 Faults check_event(Decoder& decoder, std::string_view text) {
     Event event;

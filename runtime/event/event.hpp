@@ -73,7 +73,8 @@ public:
     void shrink() { tape_.shrink(); }
 
 private:
-    bool check(Event& event, Faults* faults);
+    bool read_fields(Event& event) const;
+    Faults list_faults(const Event& event) const;
 
     json::Tape tape_;
     Fault fault_;

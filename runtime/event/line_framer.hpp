@@ -19,6 +19,14 @@ struct Line {
     uint64_t offset;        // of its first byte in the stream
 };
 
+// A line of white space says nothing and is no fault.
+inline bool is_blank(std::string_view text) {
+    for (const char c : text) {
+        if (c != ' ' && c != '\t' && c != '\r' && c != '\n') return false;
+    }
+    return true;
+}
+
 class LineFramer {
 public:
     explicit LineFramer(uint64_t limit) : limit_(limit) {}

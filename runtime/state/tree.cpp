@@ -11,12 +11,16 @@ namespace narratoria::state {
 namespace {
 
 // The bytes of a value as the tree keeps them: a string without its quotes, the rest as it is.
-std::string_view kept_text(json::Value value) {
+inline std::string_view kept_text(json::Value value) {
     const json::Node& node = value.tape().nodes()[value.index()];
-    if (node.type <= json::Type::String && !node.escaped) return {node.begin, node.size};
+    if (node.type <= json::Type::String && !node.escaped) [[likely]] {
+        return {node.begin, node.size};
+    }
     const std::string_view raw = value.raw();
     return value.is_string() ? raw.substr(1, raw.size() - 2) : raw;
 }
+
+constexpr uint32_t kMoreThanTheCacheHolds = 8192;
 
 Object* child_of(const Entry& entry) {
     return entry.kind() == Kind::Object ? entry.child.object : nullptr;
@@ -117,13 +121,20 @@ uint32_t Patch::add_members(json::Value object, uint32_t& count) {
     const auto first = static_cast<uint32_t>(members_.size());
     const uint32_t end = nodes[object.index()].size;
     bool has_objects = false;
+    bool may_have_duplicates = false;
+    uint64_t seen = 0;
     for (uint32_t at = object.index() + 1; at < end; at = tape_->next(at + 1)) {
         const std::string_view key(nodes[at].begin, nodes[at].size);
-        members_.push_back({at, static_cast<uint32_t>(hash_text(key, seed_)), 0, 0, false});
+        const auto hash = static_cast<uint32_t>(hash_text(key, seed_));
+        // Two equal keys meet in the same bit; that different ones do as well is rare.
+        const uint64_t bit = uint64_t{1} << (hash >> 26);
+        may_have_duplicates |= (seen & bit) != 0;
+        seen |= bit;
+        members_.push_back({at, hash, 0, 0, false});
         has_objects |= nodes[at + 1].type == json::Type::Object;
     }
     count = static_cast<uint32_t>(members_.size()) - first;
-    settle_duplicates(first, count);
+    if (may_have_duplicates) settle_duplicates(first, count);
     for (uint32_t i = first; has_objects && i < first + count; ++i) {
         const uint32_t child = members_[i].key + 1;
         if (nodes[child].type != json::Type::Object || members_[i].superseded) continue;
@@ -206,7 +217,7 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
 
     // The entries of a large object lie anywhere in memory: ask for all of them before the first
     // is needed.
-    if (target->index != nullptr && count > 1) {
+    if (target->count > kMoreThanTheCacheHolds && count > 1) {
         for (uint32_t i = 0; i < count; ++i) {
             __builtin_prefetch(&target->index[target->slot_of(members[i].hash)]);
         }
@@ -260,9 +271,9 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
             entry.child.object = child;
             entry.set_kind(Kind::Object);
         }
-        path_.push_back(key);
+        if constexpr (kWatched) path_.push_back(key);
         merge_members<kWatched>(child, patch, member.first, member.count);
-        path_.pop_back();
+        if constexpr (kWatched) path_.pop_back();
     }
 }
 

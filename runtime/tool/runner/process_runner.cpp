@@ -102,7 +102,7 @@ public:
 private:
     // False stops the reading: the line is no event, or nobody listens any more.
     bool take(const event::Line& line, const bool& destroyed) {
-        if (line.text.find_first_not_of(" \t\r") == std::string_view::npos) return true;
+        if (event::is_blank(line.text)) return true;
         if (done_) {
             // Not accepted, but drained and counted (spec 000 §4.6).
             ++lines_after_done_;

@@ -82,7 +82,7 @@ private:
     }
 
     bool take_line(const event::Line& line) {
-        if (line.text.find_first_not_of(" \t\r") == std::string_view::npos) return true;
+        if (event::is_blank(line.text)) return true;
         event::Event event;
         if (!decoder_.decode(line.text, event)) return false;
         const uint64_t number = stream_.take_number();
