@@ -13,36 +13,61 @@ constexpr int64_t kMaximumRetries = 10;
 // A double holds every whole number up to here.
 constexpr int64_t kMaximumInteger = int64_t{1} << 53;
 
-// Positions of texts, by their content. Built once, of known size.
+// The tools' positions by their names. Built once, of known size. The names of a large plan lie
+// anywhere in memory, and each look-up needs three of its places: whoever looks up several asks for
+// the places of all of them first.
 class Index {
 public:
-    explicit Index(size_t count) : seed_(hash_seed()) {
+    explicit Index(const std::vector<Tool>& tools) : seed_(hash_seed()) {
         size_t slots = 16;
-        while (slots < count * 2) slots *= 2;
+        while (slots < tools.size() * 2) slots *= 2;
         slots_.assign(slots, 0);
+        names_.reserve(tools.size());
+        for (const Tool& tool : tools) names_.push_back(tool.tool_id);
     }
 
-    // The position that was added first for this text; `position` itself when it is new.
-    uint32_t add(std::string_view text, uint32_t position, const std::vector<Tool>& tools) {
-        size_t slot = hash_text(text, seed_) & (slots_.size() - 1);
-        for (; slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1)) {
-            if (tools[slots_[slot] - 1].tool_id == text) return slots_[slot] - 1;
-        }
-        slots_[slot] = position + 1;
-        return position;
+    uint64_t hash(std::string_view name) const { return hash_text(name, seed_); }
+
+    // The position of the tool that was added first with the name of this one, which may be itself.
+    uint32_t add(uint32_t position) {
+        uint32_t& slot = slots_[slot_of(names_[position], hash(names_[position]))];
+        if (slot == 0) slot = position + 1;
+        return slot - 1;
     }
 
-    std::optional<uint32_t> find(std::string_view text, const std::vector<Tool>& tools) const {
-        size_t slot = hash_text(text, seed_) & (slots_.size() - 1);
-        for (; slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1)) {
-            if (tools[slots_[slot] - 1].tool_id == text) return slots_[slot] - 1;
+    std::optional<uint32_t> find(std::string_view name, uint64_t hash) const {
+        const uint32_t found = slots_[slot_of(name, hash)];
+        if (found == 0) return std::nullopt;
+        return found - 1;
+    }
+
+    void prefetch_slot(uint64_t hash) const {
+        __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
+    }
+    void prefetch_name(uint64_t hash) const {
+        if (const uint32_t found = slots_[hash & (slots_.size() - 1)]) {
+            __builtin_prefetch(&names_[found - 1]);
         }
-        return std::nullopt;
+    }
+    void prefetch_text(uint64_t hash) const {
+        if (const uint32_t found = slots_[hash & (slots_.size() - 1)]) {
+            __builtin_prefetch(names_[found - 1].data());
+        }
     }
 
 private:
+    // Where the name stands, or the free slot where it would.
+    size_t slot_of(std::string_view name, uint64_t hash) const {
+        size_t slot = hash & (slots_.size() - 1);
+        while (slots_[slot] != 0 && names_[slots_[slot] - 1] != name) {
+            slot = (slot + 1) & (slots_.size() - 1);
+        }
+        return slot;
+    }
+
     uint64_t seed_;
-    std::vector<uint32_t> slots_;
+    std::vector<uint32_t> slots_;  // position + 1; 0: free
+    std::vector<std::string_view> names_;
 };
 
 std::string quoted(std::string_view text) {
@@ -332,6 +357,8 @@ void Plan::read_tool(json::Value value, Tool& tool, Faults& faults) {
                   "\"dependencies\" must be an array of toolIds");
         } else {
             dependency_lists_.back() = dependencies_list;
+            const uint32_t begin = dependencies_list.index() + 1;
+            named_dependencies_ += dependencies_list.tape().next(begin - 1) - 1 - begin;
         }
     }
 }
@@ -361,10 +388,10 @@ void Plan::read_retry_policy(json::Value value, Tool& tool, Faults& faults) {
 // Resolves the names of dependencies to positions, both ways.
 void Plan::link(Faults& faults) {
     const auto count = static_cast<uint32_t>(tools.size());
-    Index index(count);
+    Index index(tools);
     for (uint32_t i = 0; i < count; ++i) {
         if (tools[i].tool_id.empty()) continue;
-        const uint32_t first = index.add(tools[i].tool_id, i, tools);
+        const uint32_t first = index.add(i);
         if (first != i) {
             fault(faults, entries_[i].find("toolId"), "plan-tool-id-unique",
                   "the toolId " + quoted(tools[i].tool_id) + " is already that of /tools/" +
@@ -375,9 +402,18 @@ void Plan::link(Faults& faults) {
     dependencies.starts_.assign(count + 1, 0);
     dependents.starts_.assign(count + 1, 0);
     std::vector<uint32_t> seen(count, UINT32_MAX);
+    std::vector<uint64_t> hashes;
+    dependencies.edges_.reserve(named_dependencies_);
     for (uint32_t i = 0; i < count; ++i) {
         dependencies.starts_[i] = static_cast<uint32_t>(dependencies.edges_.size());
         if (!dependency_lists_[i]) continue;
+        hashes.clear();
+        for (const json::Value name : dependency_lists_[i].elements()) {
+            hashes.push_back(name.is_string() ? index.hash(name.text()) : 0);
+            index.prefetch_slot(hashes.back());
+        }
+        for (const uint64_t hash : hashes) index.prefetch_name(hash);
+        for (const uint64_t hash : hashes) index.prefetch_text(hash);
         size_t position = 0;
         for (const json::Value name : dependency_lists_[i].elements()) {
             auto name_fault = [&](const char* rule, std::string message) {
@@ -393,7 +429,7 @@ void Plan::link(Faults& faults) {
                 name_fault("plan-field-type", "a dependency must be a toolId, a string");
                 continue;
             }
-            const std::optional<uint32_t> found = index.find(name.text(), tools);
+            const std::optional<uint32_t> found = index.find(name.text(), hashes[position - 1]);
             if (!found) {
                 name_fault("plan-dependency-known",
                            "no tool of this plan has the toolId " + quoted(name.text()));

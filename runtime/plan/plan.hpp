@@ -86,6 +86,7 @@ private:
     json::Document document_;
     std::vector<json::Value> entries_;           // of each tool
     std::vector<json::Value> dependency_lists_;  // of each tool, or nothing
+    size_t named_dependencies_ = 0;              // in all of them, those named twice included
 };
 
 }  // namespace narratoria::plan
