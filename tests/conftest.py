@@ -7,6 +7,10 @@ import pytest
 
 LIMIT_SECONDS = 60
 
+# A shell ignores Ctrl-C for what it starts in the background, and so would the commands that the
+# tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 class TooSlow(Exception):
     pass

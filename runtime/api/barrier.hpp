@@ -141,4 +141,9 @@ inline nar_status refuse_argument(nar_error* error, std::string_view message) {
     return fail(error, NAR_INVALID_ARGUMENT, "INVALID_ARGUMENT", message);
 }
 
+inline nar_status refuse_ending(nar_error* error) {
+    return fail(error, NAR_GONE, "GONE",
+                "the session is being destroyed; what is submitted now could never run");
+}
+
 }  // namespace narratoria::api

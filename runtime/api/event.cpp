@@ -13,6 +13,7 @@ nar_status nar_session_attach_sink(nar_session* session, const nar_event_sink* s
         if (sink == nullptr || !read_struct(sink, read) || read.event == nullptr) {
             return refuse_argument(error, "the sink needs its size and its event function");
         }
+        if (its.ending()) return refuse_ending(error);
         const uint64_t id = its.stream().attach(read);
         if (sink_id != nullptr) *sink_id = id;
         return NAR_OK;

@@ -58,7 +58,7 @@ void take_story(const session::Story& story, session::Times& times, session::Lim
     lay_limit(story.limits.cpu_seconds, limits.process.cpu_seconds);
     lay_limit(story.limits.open_files, limits.process.open_files);
     lay_limit(story.limits.line_bytes, limits.line_bytes);
-    if (story.limits.history_patches) {
+    if (story.limits.history_patches && *story.limits.history_patches != 0) {
         limits.history_patches = static_cast<uint32_t>(*story.limits.history_patches);
     }
 }
@@ -70,11 +70,6 @@ nar_status give_text(nar_text** place, nar_error* error, Fill&& fill) {
     const nar_status status = fill(text->text);
     if (status == NAR_OK) *place = text.release();
     return status;
-}
-
-nar_status refuse_ending(nar_error* error) {
-    return fail(error, NAR_GONE, "GONE",
-                "the session is being destroyed; what is submitted now could never run");
 }
 
 nar_status answer(nar_engine* engine, uint64_t token, bool is_plan, nar_str text,
@@ -143,12 +138,19 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
                 settings.narrator_id = copy(narrator.id);
                 settings.narrator = narrator;
             }
+            if (settings.story && !settings.narrator &&
+                settings.story->narrator != session::kTemplateNarrator) {
+                return fail(error, NAR_NOT_FOUND, "NARRATOR",
+                            "the story asks for the narrator \"" + settings.story->narrator +
+                                "\", which is not there; pass a narrator of your own, or name "
+                                "\"template\" in story.toml");
+            }
             // Before there is a session: a call that fails has taken nothing, and so releases no
             // narrator.
             json::Document state;
             if (const nar_status status = read_state(options.state, state, error)) return status;
             auto made = std::make_unique<session::Session>(engine->engine, std::move(settings));
-            if (options.state.size > 0) made->state().tree.assign(state.root());
+            if (!view(options.state).empty()) made->state().tree.assign(state.root());
             *session = wrap(engine->engine.add(std::move(made)));
             return NAR_OK;
         });

@@ -25,7 +25,7 @@ Faults check_plan(std::string_view text) {
 Faults check_result(std::string_view text) {
     json::Document document;
     json::ParseError error;
-    if (!document.parse(text, error)) {
+    if (!document.parse(text, error, json::kDepthOfOwn)) {
         return {{json::rule_of(error.kind), "", error.byte, error.message, ""}};
     }
     return plan::check_result(document.root());

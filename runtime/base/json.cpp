@@ -156,7 +156,8 @@ inline void SkipWhitespace(TextStream& stream) { stream.skip_white_space(); }
 
 class Builder {
 public:
-    Builder(Tape& tape, TextStream& stream) : tape_(tape), stream_(stream) {}
+    Builder(Tape& tape, TextStream& stream, uint32_t depth)
+        : tape_(tape), stream_(stream), most_(depth) {}
 
     bool Null() { return scalar(Type::Null, 4); }
     bool Bool(bool value) { return value ? scalar(Type::True, 4) : scalar(Type::False, 5); }
@@ -179,7 +180,7 @@ public:
     bool EndObject(rapidjson::SizeType) { return close(Type::Object); }
     bool EndArray(rapidjson::SizeType) { return close(Type::Array); }
 
-    bool too_deep() const { return depth_ > kMaximumDepth; }
+    bool too_deep() const { return depth_ > most_; }
     bool number_too_big() const { return number_too_big_; }
 
 private:
@@ -225,7 +226,7 @@ private:
     }
 
     bool open(Type type) {
-        if (++depth_ > kMaximumDepth) return false;
+        if (++depth_ > most_) return false;
         open_[depth_ - 1] = tape_.count_;
         append() = {stream_.position() - 1, 0, type, 0, 0};
         return true;
@@ -241,7 +242,8 @@ private:
     TextStream& stream_;
     bool number_too_big_ = false;
     uint32_t depth_ = 0;
-    uint32_t open_[kMaximumDepth + 1];
+    const uint32_t most_;
+    uint32_t open_[kDepthOfOwn];
 };
 
 const char* type_name(Type type) {
@@ -350,7 +352,8 @@ ParseError describe(std::string_view text, const rapidjson::ParseResult& result)
 
 }  // namespace
 
-bool Tape::parse(std::string_view text, ParseError& error) {
+bool Tape::parse(std::string_view text, ParseError& error, uint32_t depth) {
+    assert(depth <= kDepthOfOwn);
     text_ = text;
     count_ = 0;
     if (text.size() > (uint64_t{1} << 31)) {
@@ -362,14 +365,14 @@ bool Tape::parse(std::string_view text, ParseError& error) {
                  "the text begins with a byte order mark; UTF-8 needs none, leave it out"};
         return false;
     }
-    if (read_plain()) return true;
+    if (read_plain(depth)) return true;
 
     if (arena_capacity_ < text.size() + 1 + kPadding) {
         arena_capacity_ = text.size() + text.size() / 2 + 256;
         arena_.reset(new char[arena_capacity_]);
     }
     TextStream stream(text.data(), arena_.get());
-    Builder builder(*this, stream);
+    Builder builder(*this, stream, depth);
     rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>> reader;
     rapidjson::ParseResult result = reader.Parse<rapidjson::kParseInsituFlag>(stream, builder);
 
@@ -383,7 +386,7 @@ bool Tape::parse(std::string_view text, ParseError& error) {
     }
     if (builder.too_deep()) {
         error = {ParseError::Kind::TooDeep, result.Offset() - 1,  // it was just taken
-                 "the value is nested deeper than 512 levels"};
+                 "the value is nested deeper than " + std::to_string(depth) + " levels"};
     } else if (stream.has_fault()) {
         error = {stream.fault_is_surrogate() ? ParseError::Kind::LoneSurrogate
                                              : ParseError::Kind::InvalidUtf8,
@@ -455,13 +458,13 @@ std::optional<double> Value::number() const {
     return value;
 }
 
-bool Document::parse(std::string_view text, ParseError& error) {
+bool Document::parse(std::string_view text, ParseError& error, uint32_t depth) {
     // Reserved at once, so that a large text is not moved for its padding.
     text_.clear();
     text_.reserve(text.size() + kPadding);
     text_.append(text);
     text_.append(kPadding, '\0');
-    const bool ok = tape_.parse(std::string_view(text_.data(), text.size()), error);
+    const bool ok = tape_.parse(std::string_view(text_.data(), text.size()), error, depth);
     text_.resize(text.size());  // the padding stays in place behind it
     return ok;
 }

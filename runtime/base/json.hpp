@@ -11,8 +11,10 @@
 
 namespace narratoria::json {
 
-// Deeper documents are refused: a reader that recurses must know how far it can go.
+// Deeper documents are refused: a reader that recurses must know how far it can go. The runtime's
+// own documents have those of others in them, a few levels down.
 inline constexpr uint32_t kMaximumDepth = 512;
+inline constexpr uint32_t kDepthOfOwn = kMaximumDepth + 16;
 
 // RapidJSON's reader and our string scan may look this many bytes past the end of a text.
 inline constexpr size_t kPadding = 16;
@@ -108,7 +110,7 @@ class Tape {
 public:
     // Reads one document. `text` must be followed by kPadding readable bytes, the first of them
     // zero, and must outlive the tape. The tape's memory is kept from one text to the next.
-    bool parse(std::string_view text, ParseError& error);
+    bool parse(std::string_view text, ParseError& error, uint32_t depth = kMaximumDepth);
 
     Tape() = default;
     Tape(const Tape&) = delete;
@@ -133,7 +135,7 @@ public:
 private:
     friend class Builder;
     friend class Value;
-    bool read_plain();
+    bool read_plain(uint32_t depth);
     void grow();
 
     std::string_view text_;
@@ -215,7 +217,7 @@ public:
     Document& operator=(const Document&) = delete;
 
     // Copies the text.
-    bool parse(std::string_view text, ParseError& error);
+    bool parse(std::string_view text, ParseError& error, uint32_t depth = kMaximumDepth);
     Value root() const { return tape_.root(); }
     const std::string& text() const { return text_; }
 

@@ -84,12 +84,12 @@ const char* skip_string(const char* const begin) {
 
 }  // namespace
 
-bool Tape::read_plain() {
+bool Tape::read_plain(const uint32_t most) {
     if (text_.size() > kLongest) return false;
     const char* at = text_.data();
     Node* next = nodes_;
     Node* end = nodes_ + capacity_;
-    uint32_t open[kMaximumDepth];
+    uint32_t open[kDepthOfOwn];
     uint32_t depth = 0;
 
     auto append = [&](const char* begin, size_t size, Type type) {
@@ -138,7 +138,7 @@ bool Tape::read_plain() {
                 break;
             case '{':
             case '[': {
-                if (depth == kMaximumDepth) return false;
+                if (depth == most) return false;
                 const Type type = *at == '{' ? Type::Object : Type::Array;
                 open[depth++] = static_cast<uint32_t>(next - nodes_);
                 append(at, 0, type);

@@ -77,6 +77,9 @@ public:
         return partial_.empty() || give_partial(offset_, take);
     }
 
+    // What follows is of no interest as lines.
+    void drop_partial() { partial_ = std::string(); }
+
     bool over_limit() const { return over_limit_; }
     uint64_t line_number() const { return number_; }
     uint64_t limit() const { return limit_; }

@@ -27,11 +27,23 @@ const char* kind_name(uint32_t kind) {
     return kind < std::size(kKindNames) ? kKindNames[kind] : nullptr;
 }
 
-Stream::~Stream() {
-    for (const Sink& sink : sinks_) {
-        if (sink.kinds != 0 && sink.callbacks.detached) {
-            sink.callbacks.detached(sink.callbacks.user);
-        }
+void Stream::tell_detached(const nar_event_sink& callbacks) {
+    if (!callbacks.detached) return;
+    ++callback_depth_;
+    try {
+        callbacks.detached(callbacks.user);
+    } catch (...) {
+        // It gets nothing more anyway.
+    }
+    --callback_depth_;
+}
+
+void Stream::detach_all() {
+    std::vector<Sink> gone;
+    gone.swap(sinks_);
+    wanted_ = 0;
+    for (const Sink& sink : gone) {
+        if (sink.kinds != 0) tell_detached(sink.callbacks);
     }
 }
 
@@ -51,7 +63,7 @@ bool Stream::detach(uint64_t id) {
     found->kinds = 0;
     has_gaps_ = true;
     if (sending_ == 0) sweep();
-    if (callbacks.detached) callbacks.detached(callbacks.user);
+    tell_detached(callbacks);
     return true;
 }
 

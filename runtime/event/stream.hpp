@@ -43,12 +43,14 @@ public:
     // `callback_depth` counts the callbacks the engine is inside of.
     Stream(std::string session_id, uint32_t& callback_depth)
         : session_id_(std::move(session_id)), callback_depth_(callback_depth) {}
-    ~Stream();
+    ~Stream() { detach_all(); }
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
 
     uint64_t attach(const nar_event_sink& sink);
     bool detach(uint64_t id);
+    // Tells every sink that nothing more will come.
+    void detach_all();
 
     // Gives the next number to a tool's event; publish_tool_event hands it out.
     uint64_t take_number() { return ++last_; }
@@ -78,6 +80,7 @@ private:
     void send(uint64_t number, Kind kind, uint32_t type, const Subject& subject,
               std::string_view body);
     void sweep();
+    void tell_detached(const nar_event_sink& callbacks);
 
     std::string session_id_;
     uint32_t& callback_depth_;

@@ -54,12 +54,18 @@ void EventLog::spill() {
         }
         spool_->in_memory_ -= std::min<uint64_t>(spool_->in_memory_, chunk.size());
     }
-    if (moved == chunks_.size() && moved > 0) {
+    if (moved == chunks_.size() && moved > 0 && chunks_.back().capacity() <= 2 * kChunk) {
         // The memory of the last one serves the next events.
         tail_.swap(chunks_.back());
         tail_.clear();
     }
     chunks_.erase(chunks_.begin(), chunks_.begin() + static_cast<ptrdiff_t>(moved));
+}
+
+void EventLog::settle() {
+    if (!tail_.empty() && spool_->over_limit()) spill();
+    if (chunks_.empty() && tail_.empty()) tail_ = std::string();
+    tail_.shrink_to_fit();
 }
 
 bool EventLog::write(Output& output) const {

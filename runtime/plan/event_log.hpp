@@ -47,6 +47,8 @@ public:
     explicit EventLog(std::shared_ptr<EventSpool> spool) : spool_(std::move(spool)) {}
 
     void add(std::string_view event);
+    // No more will come: nothing is kept that is not needed.
+    void settle();
     uint64_t count() const { return count_; }
 
     // The events, separated by commas.

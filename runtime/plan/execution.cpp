@@ -172,6 +172,11 @@ bool Execution::may_start(uint32_t tool) const {
 void Execution::start_what_may() {
     if (starting_ || start_requested_ || ended_) return;
     starting_ = true;
+    // Also when memory runs out in the middle, the next one can start.
+    struct Ended {
+        bool& starting;
+        ~Ended() { starting = false; }
+    } const ended{starting_};
     // A start that fails at once settles its tool, which may make others ready: the loop sees them.
     for (uint32_t starts = 0;; ++starts) {
         const bool is_retry = !retries_.empty();
@@ -210,7 +215,6 @@ void Execution::start_what_may() {
         wait_for_descriptors();
         break;
     }
-    starting_ = false;
 }
 
 std::vector<std::string> Execution::environment_of(uint32_t tool) const {
@@ -302,6 +306,8 @@ bool Execution::start_attempt(uint32_t tool) {
         running.record = AttemptRecord();
         running.record.attempt = next;
         running.output.clear();
+        result_->tools[tool].result.clear();
+        result_->tools[tool].diagnostics.clear();
     }
     item.phase = Phase::Running;
     running.attempt = std::move(attempt);
@@ -377,7 +383,10 @@ void Execution::take_patch(uint32_t tool, uint64_t number, const event::Event& e
     const json::Value patch = event.field(event::Field::Patch);
     patch_.prepare(patch);
     // Alone from start to now, nothing of another's can be in the way.
-    const bool overlaps = running.overlap.oldest != writer || with_.state.last_writer != writer;
+    const bool may_be_joined = plan_->parallel && plan_->tools[tool].async;
+    const bool overlaps = running.overlap.oldest != writer || with_.state.last_writer != writer ||
+                          // What is removed now cannot tell later who removed it.
+                          (patch_.removes() && may_be_joined);
     with_.state.tree.merge(patch_, writer, overlaps ? &running.overlap : nullptr);
     running.output.merge(patch_);
     with_.state.history.add(number, with_.stream.time_us(), plan_->request_id,
@@ -403,6 +412,7 @@ void Execution::report_conflict(uint32_t tool, std::string_view path, state::Wri
     json::append_string(body, plan_->tools[tool].tool_id);
     body += ']';
     writer.end();
+    result_->conflicts.push_back(body);
     // Told when the event that caused it has been handed out, so that the numbers stay in order.
     pending_conflicts_.push_back(std::move(body));
 }
@@ -527,6 +537,7 @@ void Execution::settle(uint32_t tool, State state, std::string code, std::string
     }
     item.phase = Phase::Settled;
     ++settled_;
+    result.events.settle();
 
     std::string body;
     json::ObjectWriter writer(body);
@@ -638,6 +649,7 @@ void Execution::stop(Stop reason) {
                 .end();
             with_.stream.publish(event::Kind::AttemptEnded, subject_of(i), body);
             result_->tools[i].attempts.push_back(record);
+            result_->tools[i].diagnostics = running.attempt->diagnostics();
             --running_;
             with_.slots.give_back();
         }

@@ -110,6 +110,13 @@ bool Result::write(Output& output, bool with_events) const {
     result.boolean("canReplan", can_replan);
     result.key("disabledSkills");
     append_strings(out, disabled_skills);
+    result.key("stateConflicts");
+    out += '[';
+    for (size_t i = 0; i < conflicts.size(); ++i) {
+        if (i > 0) out += ',';
+        out += conflicts[i];
+    }
+    out += ']';
     result.end();
     return output.write(out);
 }

@@ -63,6 +63,7 @@ struct Result {
     int64_t generation_attempt = 1;
     std::vector<std::string> failed_tools;
     std::vector<std::string> disabled_skills;
+    std::vector<std::string> conflicts;  // {path, tools} as JSON, in the order they were found
     std::vector<ToolResult> tools;
 
     // False when the output refused.

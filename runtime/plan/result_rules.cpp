@@ -69,6 +69,7 @@ public:
         if (const json::Value skills = root.find("disabledSkills")) {
             strings(skills, "/disabledSkills", Text::Any);
         }
+        read_conflicts(root);
         read_tools(root);
         read_failed_tools(root);
         std::stable_sort(faults_.begin(), faults_.end(),
@@ -381,6 +382,24 @@ private:
         for (const char* key : {"events", "attempts"}) {
             const json::Value value = tool.find(key);
             nothing(key, !value || !value.is_array() || value.empty(), "[]");
+        }
+    }
+
+    void read_conflicts(json::Value root) {
+        const json::Value list = root.find("stateConflicts");
+        if (!list) return;
+        if (!list.is_array()) {
+            return wrong_type(list, "/stateConflicts", "\"stateConflicts\"", "an array");
+        }
+        size_t position = 0;
+        for (const json::Value conflict : list.elements()) {
+            std::string place = "/stateConflicts";
+            json::append_pointer(place, position++);
+            if (!is_object(conflict, place, "a conflict")) continue;
+            text(conflict, place, "path", Text::Any);
+            if (const json::Value tools = required(conflict, place, "tools")) {
+                strings(tools, place + "/tools", Text::NotEmpty);
+            }
         }
     }
 

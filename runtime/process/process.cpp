@@ -154,6 +154,7 @@ public:
 
     int pid() const { return pid_; }
     Process* process = nullptr;  // none when idle, or when the process was destroyed
+    const void* owned_by = nullptr;
     bool busy = false;
 
 private:
@@ -246,11 +247,11 @@ void Process::read_output() {
             large_pipe_ = true;
             ::fcntl(output_.get(), F_SETPIPE_SZ, kLargePipe);
         }
-        bool destroyed = false;
-        destroyed_ = &destroyed;
-        listener_->on_output(buffer, static_cast<size_t>(got));
-        if (destroyed) return;
-        destroyed_ = nullptr;
+        {
+            const DestructionWatch watch(destroyed_);
+            listener_->on_output(buffer, static_cast<size_t>(got));
+            if (watch.destroyed()) return;
+        }
         if (!ended_) return;
         if (pool_.loop().time_is_up()) {
             drain_.start(0, [this] { finish_when_drained(); });
@@ -273,10 +274,8 @@ void Process::read_diagnostics() {
         diagnostics_.close();
         return;
     }
-    bool destroyed = false;
-    destroyed_ = &destroyed;
+    const DestructionWatch watch(destroyed_);
     listener_->on_diagnostics({buffer, static_cast<size_t>(got)});
-    if (!destroyed) destroyed_ = nullptr;
 }
 
 void Process::on_ended(Exit exit) {
@@ -298,7 +297,6 @@ void Process::finish_when_drained() {
 }
 
 void Process::finish() {
-    bool destroyed = false;
     while (diagnostics_ && diagnostics_left_ > 0) {
         char* buffer = pool_.loop().buffer();
         const ssize_t got = ::read(diagnostics_.get(), buffer,
@@ -306,10 +304,9 @@ void Process::finish() {
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) break;
         diagnostics_left_ -= static_cast<size_t>(got);
-        destroyed_ = &destroyed;
+        const DestructionWatch watch(destroyed_);
         listener_->on_diagnostics({buffer, static_cast<size_t>(got)});
-        if (destroyed) return;
-        destroyed_ = nullptr;
+        if (watch.destroyed()) return;
     }
     diagnostics_watch_.stop();
     diagnostics_.close();
@@ -446,7 +443,16 @@ Supervisor* Pool::take(StartFailure& failure) {
                                : " (" + supervisor_path_ + ")");
         return nullptr;
     }
-    all_.push_back(std::make_unique<Supervisor>(*this, std::move(ours), pid));
+    try {
+        all_.push_back(std::make_unique<Supervisor>(*this, std::move(ours), pid));
+    } catch (const std::system_error& refusal) {
+        // Its socket is closed by now, so it goes.
+        leaving_.push_back(std::make_unique<Leaving>(loop_, pid));
+        failure.out_of_descriptors =
+            is_shortage(refusal.code().value()) || refusal.code().value() == ENOSPC;
+        failure.message = refusal.what();
+        return nullptr;
+    }
     return all_.back().get();
 }
 
@@ -469,6 +475,12 @@ void Pool::discard(Supervisor* supervisor) {
     } else if (leaving.process) {
         ++watched_leaving_;
         leaving.watch.start(leaving.process.get(), [this] { reap_leaving(); });
+    }
+}
+
+void Pool::end_all_of(const void* owner) {
+    for (const auto& each : all_) {
+        if (each->busy && each->owned_by == owner) each->request(SUPERVISOR_KILL, 0);
     }
 }
 
@@ -556,14 +568,22 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
     process->folder_ = command.folder;
     process->supervisor_ = supervisor;
     supervisor->process = process.get();
+    supervisor->owned_by = command.owner;
     supervisor->busy = true;
     ++busy_;
     Process* self = process.get();
     process->output_ = std::move(output.read);
     process->diagnostics_ = std::move(diagnostics.read);
-    process->output_watch_.start(process->output_.get(), [self] { self->read_output(); });
-    process->diagnostics_watch_.start(process->diagnostics_.get(),
-                                      [self] { self->read_diagnostics(); });
+    try {
+        process->output_watch_.start(process->output_.get(), [self] { self->read_output(); });
+        process->diagnostics_watch_.start(process->diagnostics_.get(),
+                                          [self] { self->read_diagnostics(); });
+    } catch (const std::system_error& error) {
+        failure.out_of_descriptors =
+            is_shortage(error.code().value()) || error.code().value() == ENOSPC;
+        failure.message = error.what();
+        return nullptr;  // destroying the process ends what was started
+    }
     return process;
 }
 

@@ -22,6 +22,23 @@ struct Limits {
     uint64_t open_files = UINT64_MAX;
 };
 
+// Tells a function that calls out whether its own object was destroyed meanwhile. `slot` is where
+// the object's destructor looks; it is emptied also when an exception leaves the function.
+class DestructionWatch {
+public:
+    explicit DestructionWatch(bool*& slot) : slot_(slot) { slot_ = &destroyed_; }
+    ~DestructionWatch() {
+        if (!destroyed_) slot_ = nullptr;
+    }
+    DestructionWatch(const DestructionWatch&) = delete;
+    DestructionWatch& operator=(const DestructionWatch&) = delete;
+    const bool& destroyed() const { return destroyed_; }
+
+private:
+    bool*& slot_;
+    bool destroyed_ = false;
+};
+
 struct Command {
     std::string path;  // absolute
     std::string folder;
@@ -29,6 +46,7 @@ struct Command {
     const std::vector<std::string>* environment = nullptr;  // NAME=value
     std::string_view input;  // written to its standard input, then closed
     Limits limits;
+    const void* owner = nullptr;  // for Pool::end_all_of
 };
 
 // How a process came to its end.
@@ -114,6 +132,9 @@ public:
     // Nothing when it could not be started, and why.
     std::unique_ptr<Process> start(const Command& command, Listener& listener,
                                    StartFailure& failure);
+
+    // Kills, at once, what was started for this owner, also what its process no longer waits for.
+    void end_all_of(const void* owner);
 
     // Invocations whose end has not been seen, also of processes already destroyed, and supervisors
     // that are on their way out: what is not busy leaves no zombie.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "narratoria/engine.h"
 #include "session/session.hpp"
 
 extern char** environ;
@@ -85,8 +86,20 @@ Engine::~Engine() {
         dropped.swap(posted_);
     }
     for (const Posted& each : dropped) {
-        if (each.drop) each.drop(each.user);
+        if (each.drop) call_out([&] { each.drop(each.user); });
     }
+}
+
+// Calls something of the host's: it may come back in, but not drive the loop.
+template <typename Call>
+void Engine::call_out(Call&& call) {
+    ++callback_depth_;
+    try {
+        call();
+    } catch (...) {
+        log(NAR_LOG_ERROR, "a posted function threw an exception, which was dropped");
+    }
+    --callback_depth_;
 }
 
 bool Engine::forked() const { return generation_ != current_generation(); }
@@ -163,9 +176,7 @@ void Engine::on_wake() {
         answers.swap(answers_);
     }
     for (size_t i = 0; i < posted.size(); ++i) {
-        ++callback_depth_;
-        posted[i].function(posted[i].user);
-        --callback_depth_;
+        call_out([&] { posted[i].function(posted[i].user); });
     }
     for (Answer& answer : answers) {
         Session* session = nullptr;
@@ -205,7 +216,11 @@ void Engine::remove(Session* session) {
 void Engine::log(uint32_t level, std::string_view message) {
     if (!settings_.log) return;
     ++callback_depth_;
-    settings_.log(level, message);
+    try {
+        settings_.log(level, message);
+    } catch (...) {
+        // Who could be told?
+    }
     --callback_depth_;
 }
 

@@ -109,6 +109,8 @@ private:
     };
 
     void on_wake();
+    template <typename Call>
+    void call_out(Call&& call);
     template <typename Drive>
     void drive(Drive&& step);
 

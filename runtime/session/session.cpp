@@ -96,7 +96,8 @@ Session::Session(Engine& engine, SessionSettings settings)
             auto* self = static_cast<Session*>(user);
             json::Document document;
             json::ParseError error;
-            if (document.parse({request.data, static_cast<size_t>(request.size)}, error)) {
+            if (document.parse({request.data, static_cast<size_t>(request.size)}, error,
+                               json::kDepthOfOwn)) {
                 self->engine_.answer(token, true,
                                      self->template_narrator_->answer(document.root()));
             } else {
@@ -112,6 +113,8 @@ Session::~Session() {
     request_cancel();
     take_cancel();
     *alive_ = false;
+    // While there still is something to read.
+    stream_.detach_all();
     if (settings_.narrator && narrator_.released) {
         call_out([&] { narrator_.released(narrator_.user); });
     }

@@ -299,7 +299,7 @@ private:
             allow_keys(*limits, "/limits",
                        {"memory_bytes", "cpu_seconds", "file_bytes", "open_files", "line_bytes",
                         "history_patches"});
-            constexpr const char* kUnit = "a whole number from 0, which is no limit";
+            constexpr const char* kUnit = "a whole number from 0, which leaves the engine's";
             number(*limits, "limits", "memory_bytes", kUnit, story_.limits.memory_bytes);
             number(*limits, "limits", "cpu_seconds", kUnit, story_.limits.cpu_seconds);
             number(*limits, "limits", "file_bytes", kUnit, story_.limits.file_bytes);
@@ -759,7 +759,7 @@ std::optional<Story> load_story(const std::string& folder, Faults& faults) {
         case Reading::Missing:
             // Whoever names the template narrator wants its prompts; a story that names nobody may
             // be one whose host brings a narrator.
-            if (names_narrator && story.narrator == "template") {
+            if (names_narrator && story.narrator == kTemplateNarrator) {
                 faults.push_back(file_fault(
                     kPromptsFile, "story-file",
                     "the story names the narrator \"template\", and the prompts.json that it "

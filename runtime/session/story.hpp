@@ -14,6 +14,8 @@
 
 namespace narratoria::session {
 
+inline constexpr const char* kTemplateNarrator = "template";
+
 // What the template narrator says: a plan, or words alone. Names in braces are still in it.
 struct Answer {
     enum class Kind : uint8_t { Plan, Narrative };
@@ -53,7 +55,7 @@ struct Story {
 
     std::string folder;  // absolute
     std::string title;
-    std::string narrator = "template";
+    std::string narrator = kTemplateNarrator;
     Times times;
     Limits limits;
     // Absolute; empty: tools are not restricted. A story that lists none allows none: then this is

@@ -22,6 +22,9 @@ inline std::string_view kept_text(json::Value value) {
 
 constexpr uint32_t kMoreThanTheCacheHolds = 8192;
 
+// A tool that removes without end must not fill the memory with what it removed.
+constexpr size_t kMostRemovals = 10000;
+
 Object* child_of(const Entry& entry) {
     return entry.kind() == Kind::Object ? entry.child.object : nullptr;
 }
@@ -112,6 +115,7 @@ Patch::Patch() : seed_(hash_seed()) {}
 void Patch::prepare(json::Value value) {
     tape_ = &value.tape();
     members_.clear();
+    removes_ = false;
     first_ = add_members(value, count_);
 }
 
@@ -132,6 +136,7 @@ uint32_t Patch::add_members(json::Value object, uint32_t& count) {
         seen |= bit;
         members_.push_back({at, hash, 0, 0, false});
         has_objects |= nodes[at + 1].type == json::Type::Object;
+        removes_ |= nodes[at + 1].type == json::Type::Null;
     }
     count = static_cast<uint32_t>(members_.size()) - first;
     if (may_have_duplicates) settle_duplicates(first, count);
@@ -280,7 +285,7 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
 void Tree::remove(Object* target, uint32_t position, std::string_view key) {
     if (oldest_ != UINT32_MAX) {
         report_overwritten(target, position, key, false);
-        removals_[path_to(key)] = writer_;
+        if (removals_.size() < kMostRemovals) removals_[path_to(key)] = writer_;
     }
     target->remove(position);
 }

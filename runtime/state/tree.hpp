@@ -39,6 +39,8 @@ public:
     Patch();
     // `value` is an object.
     void prepare(json::Value value);
+    // Whether it has a null, which removes what it names.
+    bool removes() const { return removes_; }
 
 private:
     friend class Tree;
@@ -55,6 +57,7 @@ private:
     const json::Tape* tape_ = nullptr;
     uint32_t first_ = 0;
     uint32_t count_ = 0;
+    bool removes_ = false;
     uint64_t seed_;
     std::vector<Member> members_;
     std::vector<uint32_t> slots_;

@@ -269,7 +269,7 @@ void add_run(CLI::App& application, Action& action) {
         ->type_name("FILE");
     command
         ->add_option("--jobs", options->jobs,
-                     "Tools at once, 1 to 4096 (default: the cores of this machine)")
+                     "Tools at once, 1 to 4096 (default: the cores that this process may use)")
         ->check(within(1, 4096))
         ->type_name("N");
     command

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <filesystem>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,7 +54,9 @@ std::string invocation(const std::string& request_id, const ToolFile& tool,
     return fmt::format(
         R"({{"requestId":"{}","tool":{},"operation":{},"input":{},"dependencies":{{}},"results":{{}}{}}})"
         "\n",
-        request_id, json::quoted(tool.name), json::quoted(operation), input, unknown);
+        // As the runtime names it: the file's name without its extension.
+        request_id, json::quoted(std::filesystem::path(tool.name).stem().string()),
+        json::quoted(operation), input, unknown);
 }
 
 // The same input with a member that the tool cannot know.

@@ -44,6 +44,11 @@ class IncludeArrows(Tree):
         self.assertEqual(len(self.found()), 1)
         self.assertIn("runtime/base/json.cpp:1", self.found()[0])
 
+    def test_an_arrow_upwards_from_any_folder(self):
+        self.write("runtime/api/barrier.hpp", "#pragma once\n")
+        self.write("runtime/session/session.cpp", '#include "api/barrier.hpp"\n')
+        self.assertEqual(len(self.found()), 1)
+
     def test_an_arrow_upwards_by_a_relative_path(self):
         self.write("runtime/base/json.cpp", '#include "../event/decoder.hpp"\n')
         self.assertEqual(len(self.found()), 1)

@@ -68,7 +68,7 @@ def faults(tree):
                         yield f"{where}: runtime/{part} is no folder of the design: {', '.join(ORDER)}"
                         break
                 else:
-                    if source != "session" and ORDER.index(source) > ORDER.index(aim):
+                    if ORDER.index(source) > ORDER.index(aim):
                         yield (f"{where}: {source}/ includes {name}; arrows run downwards: "
                                f"{' > '.join(ORDER)}")
 

@@ -223,6 +223,14 @@ def test_a_story_with_faults_is_refused_with_file_and_line(command):
     assert ran.out == ""
 
 
+def test_a_story_that_asks_for_a_narrator_that_is_not_there_is_refused(command):
+    command.story({"go": [{"narrative": "Gone."}]}, toml='title = "T"\n[narrator]\nname = "oracle"\n')
+    ran = command("play", "--story", "story", "go")
+    assert ran.status == 2, ran
+    assert 'narrator "oracle"' in ran.err and "story.toml" in ran.err
+    assert ran.out == ""
+
+
 def test_the_template_narrator_may_be_named(command):
     story = command.story({"go": [{"narrative": "Gone."}]})
     assert command("play", "--story", story, "--narrator", "template", "go").status == 0

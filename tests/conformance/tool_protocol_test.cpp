@@ -522,6 +522,19 @@ TEST(ToolProtocol, NothingIsAcceptedAfterDone) {
     EXPECT_EQ(stage.recorder.one(Kind::kWarning, "a").body["code"].string(), "AFTER_DONE");
 }
 
+// The limit is for lines that are read; what comes after done only counts.
+TEST(ToolProtocol, ALineBehindDoneMayBeAsLongAsItLikes) {
+    for (const char* end : {"\\n", ""}) {
+        Stage stage;
+        stage.folder.tool("tool", "echo '" + std::string(kDone) +
+                                      "'; head -c 20000000 /dev/zero | tr '\\0' x; printf '" + end +
+                                      "'");
+        const Json tool = tool_of(stage.run(plan_of({entry("a", "tool")})), "a");
+        EXPECT_EQ(tool["state"].string(), "completed");
+        EXPECT_EQ(tool["attempts"][0]["linesAfterDone"].integer(), 1);
+    }
+}
+
 // covers: 000-4.6-missing-done, 000-4.6-exactly-one-done
 TEST(ToolProtocol, WithoutDoneAnInvocationHasFailedWhateverItsExitStatus) {
     Stage stage;

@@ -99,6 +99,72 @@ TEST_F(Ending, OfASessionInsideItsOwnCallbacks) {
     }
 }
 
+// A sink that is told of the end can still look at what there was, and take others off.
+TEST_F(Ending, OfASessionCanStillBeReadBySinksThatAreTold) {
+    struct Last {
+        nar_session* session = nullptr;
+        uint64_t other = 0;
+        std::string state;
+        int told = 0;
+        nar_status driven = NAR_OK;
+        nar_engine* engine = nullptr;
+    } last, other;
+    nar_engine* engine = nullptr;
+    nar_session* session = nullptr;
+    ASSERT_EQ(nar_engine_create(nullptr, &engine, nullptr), NAR_OK);
+    nar_session_options options{};
+    options.size = sizeof options;
+    options.state = NAR_STR(R"({"kept":true})");
+    ASSERT_EQ(nar_session_create(engine, &options, &session, nullptr), NAR_OK);
+    nar_event_sink sink{};
+    sink.size = sizeof sink;
+    sink.event = [](void*, const nar_event*) {};
+    sink.user = &other;
+    sink.detached = [](void* user) {
+        ++static_cast<Last*>(user)->told;
+        throw 1;  // against the rules, and no reason to fall over
+    };
+    ASSERT_EQ(nar_session_attach_sink(session, &sink, &last.other, nullptr), NAR_OK);
+    sink.user = &last;
+    sink.detached = [](void* user) {
+        Last& self = *static_cast<Last*>(user);
+        ++self.told;
+        nar_text* text = nullptr;
+        if (nar_session_read_state(self.session, NAR_STR(""), &text, nullptr) == NAR_OK) {
+            const nar_str view = nar_text_view(text);
+            self.state.assign(view.data, static_cast<size_t>(view.size));
+            nar_text_release(text);
+        }
+        nar_session_detach_sink(self.session, self.other, nullptr);
+        self.driven = nar_engine_run_once(self.engine, nullptr);
+    };
+    last.session = session;
+    last.engine = engine;
+    ASSERT_EQ(nar_session_attach_sink(session, &sink, nullptr, nullptr), NAR_OK);
+    ASSERT_EQ(nar_session_destroy(session, nullptr), NAR_OK);
+    EXPECT_EQ(last.state, R"({"kept":true})");
+    EXPECT_EQ(last.driven, NAR_REENTRANT);
+    EXPECT_EQ(last.told, 1);
+    EXPECT_EQ(other.told, 1);
+    EXPECT_EQ(nar_engine_destroy(engine, nullptr), NAR_OK);
+}
+
+// Cancelled before, and still in the grace time: the end of the session is the end of that, too.
+TEST_F(Ending, OfASessionTakesWhatWasCancelledBefore) {
+    make_host({.jobs = 8});
+    const Witnesses witnesses;
+    auto other = std::make_unique<Session>(host->engine);
+    other->execute(long_plan(witnesses, 2), "", [](Result) {});
+    std::vector<Witness> theirs;
+    for (int i = 0; i < 2; ++i) theirs.push_back(witnesses.accept(host.get()));
+    const Clock::time_point start = Clock::now();
+    other->cancel();
+    host->engine.run_for(std::chrono::microseconds(0));
+    other.reset();
+    for (const Witness& witness : theirs) EXPECT_TRUE(witness.is_gone(host.get()));
+    EXPECT_LT(milliseconds_since(start), 1900);
+}
+
 TEST_F(Ending, OfASessionInsideItsHandler) {
     Engine engine;
     auto session = std::make_unique<Session>(engine);

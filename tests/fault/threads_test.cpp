@@ -130,6 +130,23 @@ TEST_F(Threads, PostWhatIsDroppedWithTheEngine) {
     EXPECT_EQ(counts.dropped, 10);
 }
 
+// Against the rules, and no reason for the engine to be lost.
+TEST_F(Threads, PostWhatThrowsAndTheEngineGoesOn) {
+    nar_engine* engine = nullptr;
+    ASSERT_EQ(nar_engine_create(nullptr, &engine, nullptr), NAR_OK);
+    int run = 0;
+    const auto throws = [](void*) { throw std::runtime_error("posted"); };
+    const auto counts = [](void* user) { ++*static_cast<int*>(user); };
+    ASSERT_EQ(nar_engine_post(engine, throws, nullptr, nullptr, nullptr), NAR_OK);
+    ASSERT_EQ(nar_engine_post(engine, counts, nullptr, &run, nullptr), NAR_OK);
+    EXPECT_EQ(nar_engine_run_until_idle(engine, nullptr), NAR_OK);
+    EXPECT_EQ(run, 1);
+    ASSERT_EQ(nar_engine_post(engine, counts, throws, &run, nullptr), NAR_OK);
+    ASSERT_EQ(nar_engine_post(engine, throws, counts, &run, nullptr), NAR_OK);
+    EXPECT_EQ(nar_engine_destroy(engine, nullptr), NAR_OK);
+    EXPECT_EQ(run, 2) << "what is behind the one that throws is dropped as well";
+}
+
 TEST_F(Threads, CancelAtAnyTime) {
     EngineOptions options;
     options.times = times(NAR_NONE, 200);

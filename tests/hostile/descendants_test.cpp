@@ -56,6 +56,23 @@ TEST_P(LeftBehind, ADaemonIsGoneWithTheTool) {
     EXPECT_TRUE(both.at("daemon").is_gone_already());
     expect_only_supervisors();
 }
+
+class ForkChain : public Descendants, public testing::WithParamInterface<const char*> {};
+
+TEST_P(ForkChain, IsGoneWithTheTool) {
+    make_host();
+    const Clock::time_point start = Clock::now();
+    const Json result = host->run_tool(tool_path("fork_chain"), GetParam());
+    EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
+    EXPECT_LT(milliseconds_since(start), 4000);
+    expect_only_supervisors();
+    for (const ProcessFacts& process : all_processes()) {
+        EXPECT_NE(process.name, "fork_chain") << process.pid;
+    }
+}
+INSTANTIATE_TEST_SUITE_P(Sessions, ForkChain,
+                         testing::Values(R"({"own_session":false})", R"({"own_session":true})"));
+
 INSTANTIATE_TEST_SUITE_P(IgnoringSigterm, LeftBehind, testing::Bool());
 
 // While the tool lives so do they; a time-out, a cancel and the end of the session take them all.

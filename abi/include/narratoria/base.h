@@ -8,15 +8,16 @@
  *      [engine-thread]  the thread that made the engine, or adopted it (nar_engine_adopt_thread)
  *      [thread-safe]    any thread, at any time between create and destroy
  *      [signal-safe]    also from a signal handler
- *      [callback-ok]    also while one of your own callbacks runs; the others answer NAR_REENTRANT there
+ *      [callback-ok]    also while one of your own callbacks runs; an [engine-thread] function
+ *                       without this mark answers NAR_REENTRANT there
  * 2. A nar_str is a view: UTF-8, not terminated, alive as long as the call that brings it.
  *    What a call returns for you to keep is a pointer with a release function of its own.
  * 3. A struct that may grow begins with `size`: set it to sizeof the struct. A reader looks at no
  *    field beyond it, and new fields come at the end, so zero always means "as before".
  * 4. Functions answer a nar_status: NAR_OK, or what went wrong. The details are in the nar_error
  *    you passed; NULL is allowed everywhere a nar_error is taken.
- * 5. Nothing here throws, aborts, touches errno, or starts a thread. After fork() every call in
- *    the child answers NAR_FORKED.
+ * 5. Nothing here throws, aborts, touches errno, or starts a thread. After fork() calls in the
+ *    child on what was made before it answer NAR_FORKED (0 or -1 where there is no status).
  */
 #include <stdint.h>
 

@@ -36,7 +36,8 @@ typedef struct nar_limits {
     uint64_t memory_bytes;     /* RLIMIT_AS; default: none                                       */
     uint64_t file_bytes;       /* RLIMIT_FSIZE; default: none                                    */
     uint32_t cpu_seconds;      /* RLIMIT_CPU; default: none                                      */
-    uint32_t history_patches;  /* patches kept in a session's history; default 10,000            */
+    uint32_t history_patches;  /* patches kept in a session's history; default 10,000; at most
+                                  64 MiB of them                                               */
     uint64_t line_bytes;       /* the longest event line; default 8 MiB                          */
 } nar_limits;
 

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /*
- *   id        shown in messages
+ *   id        its name, for messages
  *   generate  [engine-thread] a request (abi/schemas/narrator-request-1.schema.json), alive until it
  *             returns. Answer with nar_narrator_reply or nar_narrator_fail, now or later.
  *   cancel    [engine-thread] the answer is no longer wanted (cancelled, or the time is up); may be NULL

@@ -46,7 +46,7 @@ enum {
 typedef struct nar_turn {
     uint32_t size;
     uint32_t outcome;
-    uint32_t generations; /* plans asked for, 1 to 5                                              */
+    uint32_t generations; /* plans asked for, up to 5; 0: cancelled before it began                */
     uint32_t reserved;
     nar_str narrative;    /* what to tell the player                                              */
     nar_str choices;      /* JSON array of texts: the narrative_choice that was shown last, or [] */

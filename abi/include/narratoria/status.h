@@ -21,7 +21,7 @@ typedef int32_t nar_status;
     X(NAR_REENTRANT, -6, "the call is not allowed inside a callback")                             \
     X(NAR_FORKED, -7, "the engine was made before a fork; the child cannot use it")               \
     X(NAR_GONE, -8, "the token belongs to something that has ended")                              \
-    X(NAR_STALE, -9, "the reply was given already, or cancelled")                                 \
+    X(NAR_STALE, -9, "the reply was given already")                                 \
     X(NAR_IO, -10, "the operating system refused; the message says what and why")                 \
     X(NAR_OUT_OF_MEMORY, -11, "memory ran out; nothing was changed")                              \
     X(NAR_INTERNAL, -12, "a fault of the library itself; please report it")

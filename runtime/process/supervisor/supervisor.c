@@ -35,9 +35,10 @@ enum phase { IDLE, RUNNING, TERMINATING, KILLING };
 
 static struct {
     enum phase phase;
-    pid_t main;           // the tool itself; 0 when it was reaped
-    int64_t deadline_ms;  // TERMINATING: of the grace; KILLING: of our patience
-    int input_file;       // what is pumped into input_pipe, -1 when there is nothing (left)
+    pid_t main;             // the tool itself; 0 when it was reaped
+    int64_t deadline_ms;    // TERMINATING: of the grace; KILLING: of our patience
+    int64_t next_round_ms;  // KILLING: when it is looked again for what is left
+    int input_file;         // what is pumped into input_pipe, -1 when there is nothing (left)
     int input_pipe;
     struct supervisor_ended ended;
 } invocation = {.input_file = -1, .input_pipe = -1};
@@ -181,6 +182,24 @@ static int signal_descendants(int signal_number) {
     return found;
 }
 
+// Kills its own children alone, which is soon done: whoever forks and exits faster than all
+// processes can be looked through has become one of them by then. Not every kernel has the list.
+static void kill_children(void) {
+    const int file = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return;
+    char list[4096];
+    const ssize_t got = read(file, list, sizeof list - 1);
+    close(file);
+    if (got <= 0) return;
+    list[got] = '\0';
+    char *end = list;
+    for (char *at = list;; at = end) {
+        const long pid = strtol(at, &end, 10);
+        if (end == at || *end != ' ') return;  // a number that was cut off is no number
+        kill((pid_t)pid, SIGKILL);
+    }
+}
+
 static void close_input(void) {
     if (invocation.input_file >= 0) close(invocation.input_file);
     if (invocation.input_pipe >= 0) close(invocation.input_pipe);
@@ -192,6 +211,7 @@ static void begin_killing(void) {
     if (invocation.phase != KILLING) invocation.deadline_ms = now_ms() + UNKILLABLE_MS;
     invocation.phase = KILLING;
     signal_descendants(SIGKILL);
+    invocation.next_round_ms = now_ms() + KILL_ROUND_MS;
 }
 
 static void report_end(void) {
@@ -206,6 +226,14 @@ static void report_end(void) {
 
 // Reaps whatever has ended. True when there is no child left.
 static int reap(void) {
+    // When the tool is done, its group goes before its number is given back: nothing in it can fork
+    // faster than that. During the grace time the others have theirs.
+    siginfo_t done = {.si_pid = 0};
+    if (invocation.main != 0 && invocation.phase != TERMINATING &&
+        waitid(P_PID, (id_t)invocation.main, &done, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        done.si_pid != 0) {
+        kill(-invocation.main, SIGKILL);
+    }
     for (;;) {
         int status;
         struct rusage usage;
@@ -225,6 +253,7 @@ static int reap(void) {
 
 static void on_children(void) {
     if (invocation.phase == IDLE) return;
+    if (invocation.phase == KILLING) kill_children();
     const int none_left = reap();
     if (none_left) {
         report_end();
@@ -421,7 +450,8 @@ int main(int count, char **arguments) {
             const int64_t left = invocation.deadline_ms - now_ms();
             timeout = left > 0 ? (int)left : 0;
         } else if (invocation.phase == KILLING) {
-            timeout = KILL_ROUND_MS;
+            const int64_t left = invocation.next_round_ms - now_ms();
+            timeout = left > 0 ? (int)left : 0;
         }
         const int ready = poll(polled, 4, timeout);
         if (ready < 0 && errno != EINTR) leave();
@@ -442,14 +472,15 @@ int main(int count, char **arguments) {
 
         if (invocation.phase == TERMINATING && now_ms() >= invocation.deadline_ms) {
             begin_killing();
-        } else if (invocation.phase == KILLING && ready == 0) {
-            // Something forked between being found and dying: look again.
+        } else if (invocation.phase == KILLING && now_ms() >= invocation.next_round_ms) {
+            // Something forked between being found and dying: look again, however busy its children's
+            // ends keep us.
             if (now_ms() >= invocation.deadline_ms) {
                 invocation.ended.left_behind = 1;
                 report_end();
                 _exit(0);
             }
-            signal_descendants(SIGKILL);
+            begin_killing();
             on_children();
         }
     }

@@ -27,7 +27,7 @@ public:
         }
         text_.append(data);
     }
-    std::string take() {
+    std::string text() const {
         std::string_view kept = text_;
         if (kept.size() > kDiagnosticsTail) kept.remove_prefix(kept.size() - kDiagnosticsTail);
         // Not from the middle of a character.
@@ -65,34 +65,37 @@ public:
         process->terminate(settings_.grace_ms);
     }
 
+    std::string diagnostics() const override { return diagnostics_.text(); }
+
     void on_output(char* data, size_t size) override {
-        bool destroyed = false;
-        destroyed_ = &destroyed;
+        if (done_) return count_after_done({data, size});
+        const process::DestructionWatch watch(destroyed_);
         listener_.on_batch();
         const bool go_on = framer_.feed(
-            data, size, [&](const event::Line& line) { return take(line, destroyed); });
-        if (destroyed) return;
-        destroyed_ = nullptr;
-        if (!go_on) stop_for_protocol_error();
+            data, size, [&](const event::Line& line) { return take(line, watch.destroyed()); });
+        if (watch.destroyed()) return;
+        if (!go_on && !done_) stop_for_protocol_error();
+        // A line without an end may become longer than a line may be.
+        if (done_) count_after_done({});
     }
 
     void on_diagnostics(std::string_view data) override { diagnostics_.add(data); }
 
     void on_exit(const process::Exit& exit) override {
-        bool destroyed = false;
-        destroyed_ = &destroyed;
         linger_.stop();
-        if (!broken_) {
+        if (done_) {
+            count_after_done("\n");
+        } else if (!broken_) {
+            const process::DestructionWatch watch(destroyed_);
             listener_.on_batch();
-            const bool fine =
-                framer_.finish([&](const event::Line& line) { return take(line, destroyed); });
-            if (destroyed) return;
+            const bool fine = framer_.finish(
+                [&](const event::Line& line) { return take(line, watch.destroyed()); });
+            if (watch.destroyed()) return;
             if (!fine) {
                 note_protocol_error();
                 broken_at_the_end_ = true;
             }
         }
-        destroyed_ = nullptr;
         listener_.on_ended(judge(exit));
         // `this` may be gone.
     }
@@ -133,6 +136,20 @@ private:
         return true;
     }
 
+    // Lines that are neither decoded nor kept. What the framer holds of one is the first of them.
+    void count_after_done(std::string_view data) {
+        after_done_is_blank_ = after_done_is_blank_ && event::is_blank(framer_.partial());
+        framer_.drop_partial();
+        for (size_t end = 0; (end = data.find('\n')) != std::string_view::npos;) {
+            if (!after_done_is_blank_ || !event::is_blank(data.substr(0, end))) {
+                ++lines_after_done_;
+            }
+            after_done_is_blank_ = true;
+            data.remove_prefix(end + 1);
+        }
+        after_done_is_blank_ = after_done_is_blank_ && event::is_blank(data);
+    }
+
     // Ending without grace is no reason not to let it come to its end by itself.
     uint32_t linger_ms() const { return settings_.grace_ms > 0 ? settings_.grace_ms : 2000; }
 
@@ -169,7 +186,7 @@ private:
 
     Outcome judge(const process::Exit& exit) {
         Outcome outcome;
-        outcome.diagnostics = diagnostics_.take();
+        outcome.diagnostics = diagnostics_.text();
         outcome.lines_after_done = lines_after_done_;
         outcome.result = result_;
         outcome.user_us = exit.user_us;
@@ -250,6 +267,7 @@ private:
     std::string result_;
     std::string last_error_;
     uint64_t lines_after_done_ = 0;
+    bool after_done_is_blank_ = true;  // the line that has no end yet
     Fault fault_;
     std::string excerpt_;
     uint64_t fault_line_ = 0;
@@ -267,6 +285,7 @@ std::unique_ptr<Attempt> ProcessRunner::start(const Invocation& invocation,
     command.environment = invocation.environment;
     command.input = invocation.request;
     command.limits = settings_.limits;
+    command.owner = this;
     process::StartFailure start_failure;
     attempt->process = pool_.start(command, *attempt, start_failure);
     if (!attempt->process) {

@@ -20,6 +20,11 @@ public:
     ProcessRunner(process::Pool& pool, ProcessSettings settings)
         : pool_(pool), settings_(std::move(settings)) {}
 
+    // What is in its grace time has no more of it.
+    ~ProcessRunner() override { pool_.end_all_of(this); }
+    ProcessRunner(const ProcessRunner&) = delete;
+    ProcessRunner& operator=(const ProcessRunner&) = delete;
+
     std::unique_ptr<Attempt> start(const Invocation& invocation, AttemptListener& listener,
                                    StartFailure& failure) override;
 

@@ -54,6 +54,8 @@ public:
     virtual ~Attempt() = default;
     // Asks for the end; on_ended follows, within the grace time.
     virtual void terminate() = 0;
+    // What it said beside its events so far, for who gives it up.
+    virtual std::string diagnostics() const = 0;
 };
 
 struct StartFailure {

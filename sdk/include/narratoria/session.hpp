@@ -41,7 +41,7 @@ public:
     explicit Turn(const nar_turn& turn) noexcept : turn_(&turn) {}
 
     Outcome outcome() const noexcept { return static_cast<Outcome>(turn_->outcome); }
-    // Plans asked for, 1 to 5.
+    // Plans asked for, up to 5; 0: cancelled before it began.
     std::uint32_t generations() const noexcept { return turn_->generations; }
     // What to tell the player.
     std::string_view narrative() const noexcept { return detail::to_view(turn_->narrative); }

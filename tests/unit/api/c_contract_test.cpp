@@ -102,6 +102,24 @@ TEST(CStatus, KindsHaveNamesAndOthersNone) {
     }
 }
 
+// ---- sessions
+
+// A view without data is the empty text, whatever its size says.
+TEST(CSession, AStateWithoutDataIsTheEmptyOne) {
+    nar_engine* engine = nullptr;
+    nar_session* session = nullptr;
+    nar_text* state = nullptr;
+    ASSERT_EQ(nar_engine_create(nullptr, &engine, nullptr), NAR_OK);
+    nar_session_options options{};
+    options.size = sizeof options;
+    options.state = {nullptr, 5};
+    ASSERT_EQ(nar_session_create(engine, &options, &session, nullptr), NAR_OK);
+    ASSERT_EQ(nar_session_read_state(session, NAR_STR(""), &state, nullptr), NAR_OK);
+    EXPECT_EQ(nar_text_view(state).size, 2u) << "{}";
+    nar_text_release(state);
+    EXPECT_EQ(nar_engine_destroy(engine, nullptr), NAR_OK);
+}
+
 // ---- NULL
 
 TEST(CNull, IsAllowedWhereThereIsNothingToDo) {

@@ -352,6 +352,19 @@ TEST(JsonNumber, IsRefusedOutsideTheRangeOfADouble) {
     }
 }
 
+// A document of the runtime's own has those of others in it.
+TEST(JsonDepth, IsTakenAFewLevelsDeeperWhereOnesOwn) {
+    Document document;
+    ParseError error;
+    const std::string with_escape = "[\"\\n\"," + nested(kDepthOfOwn - 1) + "]";
+    EXPECT_TRUE(document.parse(nested(kDepthOfOwn), error, kDepthOfOwn)) << error.message;
+    EXPECT_TRUE(document.parse(with_escape, error, kDepthOfOwn)) << error.message;
+    for (const std::string& text : {nested(kDepthOfOwn + 1), "[" + with_escape + "]"}) {
+        ASSERT_FALSE(document.parse(text, error, kDepthOfOwn));
+        EXPECT_EQ(error.kind, ParseError::Kind::TooDeep);
+    }
+}
+
 TEST(JsonDepth, IsTakenUpTo512Levels) {
     Document document;
     ParseError error;

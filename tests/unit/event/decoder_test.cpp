@@ -163,7 +163,7 @@ struct Broken {
 
 class BrokenLine : public testing::TestWithParam<Broken> {};
 
-// covers: 000-2.2-ndjson, 000-2.3-whole-object, 000-2.3-utf8, 000-3-envelope, 000-3-version,
+// covers: 000-11-version, 000-2.2-ndjson, 000-2.3-whole-object, 000-2.3-utf8, 000-3-envelope, 000-3-version,
 // 000-3-type, 000-3-request-id, 000-3-timestamp, 000-4.2-patch-object, 000-4.4-event-name,
 // 000-5.2-unknown-type, 000-8-tool-types, 004-envelope-version, 004-envelope-type, 004-log-level,
 // 004-log-message, 004-log-fields, 004-state-patch-object, 004-asset-strings,

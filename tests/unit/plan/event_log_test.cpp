@@ -201,7 +201,7 @@ TEST(Result, IsWrittenWithAllItsFieldsInTheirOrder) {
     EXPECT_EQ(output.text,
               R"({"planId":"p\"1","success":true,"narrative":"Ende\n","executionTime":12,)"
               R"("toolResults":[],"failedTools":[],"generationAttempt":1,"canReplan":false,)"
-              R"("disabledSkills":[]})");
+              R"("disabledSkills":[],"stateConflicts":[]})");
 }
 
 TEST(Result, AnAttemptHasAnExitStatusOrASignalOrNeither) {

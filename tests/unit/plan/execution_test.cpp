@@ -754,6 +754,20 @@ TEST_F(ExecutionTest, CancellingTakesEffectAtOnce) {
     EXPECT_EQ(records.size(), told) << "a second cancel says nothing";
 }
 
+// What the attempt before said is not its own.
+TEST_F(ExecutionTest, AStoppedAttemptKeepsItsDiagnosticsAndNothingOfTheOneBefore) {
+    begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}));
+    tool::Outcome first = failed();
+    first.result = "\"first\"";
+    first.diagnostics = "first";
+    end("a", std::move(first));
+    wait_until([&] { return runner.starts.size() == 2; });
+    execution->stop(Stop::PlanTimeout);
+    EXPECT_EQ(of("a").state, State::Timeout);
+    EXPECT_EQ(of("a").diagnostics, "a wrote this");
+    EXPECT_EQ(of("a").result, "");
+}
+
 TEST_F(ExecutionTest, ItMayBeCancelledAtAnyMoment) {
     // Cancels when the n-th record is told, for every n there is, and looks that all holds together.
     std::mt19937 random(7);
@@ -911,6 +925,24 @@ TEST_F(ExecutionTest, TwoThatOverlapAndWriteTheSamePathAreNamedInTheOrderOfWriti
     EXPECT_EQ(Json(of_kind(event::Kind::StateConflict)[1].body)["path"].string(), "/torch/fuel");
     end("a");
     end("b");
+    ASSERT_EQ(result->conflicts.size(), 2u) << "and the result has them";
+    EXPECT_EQ(result->conflicts[0], conflicts[0].body);
+}
+
+TEST_F(ExecutionTest, AValueOverWhatARunningToolRemovedBeforeTheOtherBeganIsAConflict) {
+    begin(plan(
+        {tool("a", kAsync), tool("b", kAsync), tool("c", R"("async":true,"dependencies":["b"])")},
+        kParallel));
+    end("b");
+    runner.say("a", patch(R"({"torch":{"lit":true}})"));
+    runner.say("a", patch(R"({"torch":{"lit":null}})"));
+    wait_until([&] { return runner.starts.size() == 3; });
+    runner.say("c", patch(R"({"torch":{"lit":false}})"));
+    ASSERT_EQ(of_kind(event::Kind::StateConflict).size(), 1u);
+    EXPECT_EQ(Json(of_kind(event::Kind::StateConflict)[0].body),
+              Json(R"({"path":"/torch/lit","tools":["a","c"]})"));
+    end("a");
+    end("c");
 }
 
 TEST_F(ExecutionTest, OneAfterTheOtherIsNoConflict) {

@@ -114,6 +114,7 @@ private:
             std::erase(runner.running_, this);
         }
         void terminate() override { runner.terminated.push_back(tool); }
+        std::string diagnostics() const override { return tool + " wrote this"; }
 
         FakeRunner& runner;
         std::string tool;

@@ -222,7 +222,7 @@ TEST(Story, SaysWhatIsAllowed) {
     EXPECT_EQ(message_of(kTitle + "[times]\ntry_ms = 0.5\n"),
               "times/try_ms must be whole milliseconds from 0, which is none, not floating-point");
     EXPECT_EQ(message_of(kTitle + "[limits]\nopen_files = -1\n"),
-              "limits/open_files must be a whole number from 0, which is no limit, not -1");
+              "limits/open_files must be a whole number from 0, which leaves the engine's, not -1");
     EXPECT_EQ(message_of("title = \"\"\n"), "title must not be empty");
     EXPECT_EQ(message_of(kTitle + "narrator = \"x\"\n"), "narrator must be a table, not string");
 }
