@@ -258,7 +258,6 @@ def full(report):
     once = ("-LE", "^(check|full)$")
     if build(report, "clang", "-DNARRATORIA_TESTS=ON"):
         ctest(report, "clang", *once)
-        pytest(report, "clang")
     for preset in ("asan", "tsan"):
         if build(report, preset, "-DNARRATORIA_TESTS=ON"):
             ctest(report, preset, *once, prefix=fixed_addresses())

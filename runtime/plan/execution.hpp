@@ -33,7 +33,7 @@ struct Surroundings {
     tool::Runner& runner;
     const tool::Resolver& resolver;
     event::Stream& stream;
-    state::Store& state;
+    state::Store& state;  // nobody else's while this runs: the writers' numbers are counted there
     asset::Registry& assets;
     const std::vector<std::string>& environment;  // NAME=value, of every tool
 };
