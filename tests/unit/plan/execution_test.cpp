@@ -528,12 +528,12 @@ TEST_F(ExecutionTest, BackoffDoublesUpToThirtySeconds) {
 
 TEST_F(ExecutionTest, ARetryGoesBeforeWhatHasNotBegun) {
     slots = JobSlots(1);
-    begin(plan({tool("a", R"("async":true,"retryPolicy":{"maxRetries":1,"backoffMs":1})"),
+    begin(plan({tool("a", R"("async":true,"retryPolicy":{"maxRetries":1,"backoffMs":200})"),
                 tool("b", kAsync), tool("c", kAsync)},
                kParallel));
     end("a", failed());
     EXPECT_THAT(runner.running(), ElementsAre("b"));
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(250);
     while (std::chrono::steady_clock::now() < deadline) loop.run_for(1000);
     end("b");
     EXPECT_THAT(runner.running(), ElementsAre("a"));
