@@ -34,6 +34,24 @@ std::string named_command(const CLI::App& application) {
     }
 }
 
+// What CLI11 does not say: which word was taken for a command, and which commands there are.
+std::string misnamed_command(const CLI::App& application, int argument_count, char** arguments) {
+    const CLI::App* group = &application;
+    int next = 1;
+    while (!group->get_subcommands().empty()) {
+        group = group->get_subcommands().front();
+        ++next;
+    }
+    const auto commands = group->get_subcommands([](const CLI::App*) { return true; });
+    if (commands.empty() || next >= argument_count || arguments[next][0] == '-') return {};
+    std::string known;
+    for (const CLI::App* command : commands) {
+        known += (known.empty() ? "" : ", ") + command->get_name();
+    }
+    return fmt::format("there is no command \"{}\"; there are: {}", printable(arguments[next]),
+                       known);
+}
+
 int print(const std::string& text) {
     return write_all(STDOUT_FILENO, text) ? kExitSuccess : kExitFailure;
 }
@@ -77,8 +95,10 @@ int run_command(int argument_count, char** arguments) {
     } catch (const CLI::ParseError& error) {
         const std::string name = named_command(application);
         if (!name.empty()) set_command_name(name);
-        complain(fmt::format("{}. See: narratoria {}{}--help", printable(error.what()), name,
-                             name.empty() ? "" : " "));
+        std::string what = misnamed_command(application, argument_count, arguments);
+        if (what.empty()) what = printable(error.what());
+        complain(
+            fmt::format("{}. See: narratoria {}{}--help", what, name, name.empty() ? "" : " "));
         return kExitRefused;
     }
     set_command_name(named_command(application));

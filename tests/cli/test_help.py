@@ -38,3 +38,17 @@ def test_misuse_exits_with_2_and_points_at_the_help(command, words):
     assert ran.status == 2, ran
     assert ran.out == ""
     assert "--help" in ran.err
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["frobnicate"], 'there is no command "frobnicate"; there are: play, run, tool, validate'),
+        (["tool", "frob"], 'there is no command "frob"; there are: run, check'),
+    ],
+)
+def test_a_word_that_is_no_command_is_named_with_those_there_are(command, arguments, said):
+    ran = command(*arguments)
+    assert ran.status == 2, ran
+    assert said in ran.err
+    assert ran.out == ""
