@@ -66,9 +66,6 @@ TEST_P(ForkChain, IsGoneWithTheTool) {
     EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
     EXPECT_LT(milliseconds_since(start), 4000);
     expect_only_supervisors();
-    for (const ProcessFacts& process : all_processes()) {
-        EXPECT_NE(process.name, "fork_chain") << process.pid;
-    }
 }
 INSTANTIATE_TEST_SUITE_P(Sessions, ForkChain,
                          testing::Values(R"({"own_session":false})", R"({"own_session":true})"));
