@@ -119,14 +119,22 @@ static int run_child(void *unused) {
 
 // ---- the descendants
 
+struct process {
+    pid_t pid, parent;
+    int ours;
+};
+
+static int by_pid(const void *left, const void *right) {
+    const pid_t a = ((const struct process *)left)->pid;
+    const pid_t b = ((const struct process *)right)->pid;
+    return (a > b) - (a < b);
+}
+
 // Sends a signal to everything that descends from this process, and says how many that were. All
 // of /proc is read: the children of children have no list of their own that every kernel offers.
 static int signal_descendants(int signal_number) {
     enum { MOST = 32768 };
-    static struct {
-        pid_t pid, parent;
-        int ours;
-    } processes[MOST];
+    static struct process processes[MOST];
     int count = 0;
 
     DIR *proc = opendir("/proc");
@@ -158,17 +166,20 @@ static int signal_descendants(int signal_number) {
     }
     closedir(proc);
 
+    // A machine may have very many, and a parent mostly has the smaller number: then one round does.
+    qsort(processes, (size_t)count, sizeof *processes, by_pid);
     const pid_t self = getpid();
     int found = 0;
     for (int grew = 1; grew;) {
         grew = 0;
         for (int i = 0; i < count; ++i) {
             if (processes[i].ours) continue;
-            int ours = processes[i].parent == self;
-            for (int j = 0; !ours && j < count; ++j) {
-                ours = processes[j].ours && processes[j].pid == processes[i].parent;
+            if (processes[i].parent != self) {
+                const struct process key = {.pid = processes[i].parent};
+                const struct process *parent =
+                    bsearch(&key, processes, (size_t)count, sizeof *processes, by_pid);
+                if (parent == NULL || !parent->ours) continue;
             }
-            if (!ours) continue;
             processes[i].ours = 1;
             grew = 1;
             ++found;
