@@ -4,7 +4,8 @@
  * looks for them finds one that has gone already.
  * Must happen: it is gone when the invocation ends.
  *
- * own_session   each of the chain has a session of its own, default false */
+ * own_session   each of the chain has a session of its own, default false
+ * generations   how long the chain is, default 0: without end */
 
 #include "bad.h"
 
@@ -13,6 +14,7 @@
 int main(void) {
     bad_begin();
     const bool own_session = bad_flag("own_session", false);
+    const size_t generations = bad_number("generations", 0);
     bad_log("a chain was left behind");
     bad_done(true);
     (void)fflush(stdout);
@@ -20,7 +22,10 @@ int main(void) {
         return 0;
     }
     const time_t began = time(NULL);
-    while (time(NULL) - began < BAD_LAST_RESORT) {
+    for (size_t index = 0; time(NULL) - began < BAD_LAST_RESORT; ++index) {
+        if (generations > 0 && index == generations) {
+            return 0;
+        }
         const pid_t next = fork();
         if (next > 0) {
             _exit(0);

@@ -312,6 +312,13 @@ def test_gives_stdout_away(tools, witnesses):
     finish(process)
 
 
+def test_fork_chain(tools):
+    # The last of the chain has standard output as long as it lives.
+    status, output, _ = run(tools / "fork_chain", {"generations": 20, "own_session": True})
+    assert status == 0
+    assert [event["type"] for event in events(output)] == ["log", "done"]
+
+
 def test_hides_behind_thread(tools, witnesses):
     process = start(tools / "hides_behind_thread", {"socket": witnesses.name})
     connections = {}
