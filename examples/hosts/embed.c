@@ -4,7 +4,6 @@
 #include "narratoria/narratoria.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void print_event(void *user, const nar_event *event) {
@@ -13,10 +12,9 @@ static void print_event(void *user, const nar_event *event) {
 }
 
 static void print_result(void *user, nar_result *result) {
-    *(int *)user = nar_result_success(result) ? EXIT_SUCCESS : EXIT_FAILURE;
+    *(int *)user = nar_result_success(result) ? 0 : 1;
     fflush(stdout); /* the result goes straight to the descriptor, past stdio's buffer */
     nar_result_write_to(result, NAR_RESULT_WITHOUT_EVENTS, 1, NULL);
-    putchar('\n');
 }
 
 int main(int argc, char **argv) {
@@ -25,12 +23,9 @@ int main(int argc, char **argv) {
     const nar_str plan = {text, file != NULL ? fread(text, 1, sizeof text, file) : 0};
     if (file == NULL || plan.size == sizeof text)
         return fprintf(stderr, "usage: embed PLAN.json, a file below 1 MiB\n"), 2;
-    fclose(file);
     const char *slash = strrchr(argv[1], '/');
     const nar_str folder = {argv[1], slash != NULL ? (uint64_t)(slash - argv[1]) + 1 : 0};
-
-    int outcome = EXIT_FAILURE;
-    uint64_t sink_id;
+    int outcome = 1;
     nar_error error = NAR_ERROR_INIT;
     nar_engine *engine = NULL;
     nar_session *session = NULL;
@@ -38,12 +33,10 @@ int main(int argc, char **argv) {
     const nar_execution_handler handler = {sizeof handler, 0, &outcome, print_result};
     if (nar_engine_create(NULL, &engine, &error) != NAR_OK ||
         nar_session_create(engine, NULL, &session, &error) != NAR_OK ||
-        nar_session_attach_sink(session, &sink, &sink_id, &error) != NAR_OK ||
+        nar_session_attach_sink(session, &sink, NULL, &error) != NAR_OK ||
         nar_session_execute(session, plan, folder, &handler, &error) != NAR_OK ||
-        nar_engine_run_until_idle(engine, &error) != NAR_OK) {
-        fprintf(stderr, "%s: %.*s\n%.*s\n", argv[1], (int)error.message.size, error.message.data,
-                (int)error.details.size, error.details.data);
-    }
+        nar_engine_run_until_idle(engine, &error) != NAR_OK)
+        fprintf(stderr, "%.*s\n", (int)error.message.size, error.message.data);
     nar_error_clear(&error);
     nar_engine_destroy(engine, NULL); /* its sessions end with it */
     return outcome;

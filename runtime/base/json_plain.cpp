@@ -6,7 +6,7 @@
 // target "tape" compares them.
 //
 // The place in the text and the end of the tape stay in registers, which RapidJSON's reader, made
-// of functions that share a stream in memory, cannot have: a line takes two thirds of its time.
+// of functions that share a stream in memory, cannot have.
 
 #include <cstring>
 

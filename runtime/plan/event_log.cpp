@@ -63,9 +63,14 @@ void EventLog::spill() {
 }
 
 void EventLog::settle() {
-    if (!tail_.empty() && spool_->over_limit()) spill();
-    if (chunks_.empty() && tail_.empty()) tail_ = std::string();
+    if (spool_->over_limit() && (!tail_.empty() || !chunks_.empty())) spill();
     tail_.shrink_to_fit();
+}
+
+uint64_t EventLog::allocated() const {
+    uint64_t bytes = tail_.capacity();
+    for (const std::string& chunk : chunks_) bytes += chunk.capacity();
+    return bytes;
 }
 
 bool EventLog::write(Output& output) const {

@@ -50,6 +50,8 @@ public:
     // No more will come: nothing is kept that is not needed.
     void settle();
     uint64_t count() const { return count_; }
+    // What it holds in memory, used or not.
+    uint64_t allocated() const;
 
     // The events, separated by commas.
     bool write(Output& output) const;

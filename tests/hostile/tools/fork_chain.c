@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Row: leaves a chain of processes, of which each forks the next one and exits at once: whoever
- * looks for them finds one that has gone already.
+/* Row: leaves chains of processes, of which each forks the next one and exits a moment later: whoever
+ * looks for them finds some that have gone already, and is told of deaths all the time.
  * Must happen: it is gone when the invocation ends.
  *
  * own_session   each of the chain has a session of its own, default false
- * generations   how long the chain is, default 0: without end */
+ * chains        how many, default 1
+ * generations   how long each is, default 0: without end */
 
 #include "bad.h"
 
@@ -14,12 +15,20 @@
 int main(void) {
     bad_begin();
     const bool own_session = bad_flag("own_session", false);
+    const size_t chains = bad_number("chains", 1);
     const size_t generations = bad_number("generations", 0);
     bad_log("a chain was left behind");
     bad_done(true);
     (void)fflush(stdout);
-    if (fork() != 0) {
-        return 0;
+    for (size_t chain = 0;; ++chain) {
+        if (chain == chains) {
+            const struct timespec until_they_run = {0, 50000000};
+            (void)nanosleep(&until_they_run, NULL);
+            return 0;
+        }
+        if (fork() == 0) {
+            break;
+        }
     }
     const time_t began = time(NULL);
     for (size_t index = 0; time(NULL) - began < BAD_LAST_RESORT; ++index) {
@@ -28,6 +37,8 @@ int main(void) {
         }
         const pid_t next = fork();
         if (next > 0) {
+            const struct timespec moment = {0, 1000000};
+            (void)nanosleep(&moment, NULL);
             _exit(0);
         }
         if (next == 0 && own_session) {

@@ -76,6 +76,24 @@ private:
     std::string before_;
 };
 
+// Memory is for what is not in the file yet.
+TEST(EventLog, KeepsNoMemoryForWhatIsInTheFile) {
+    const auto spool = std::make_shared<EventSpool>();
+    EventLog large(spool), small(spool);
+    large.add(line(1, EventSpool::kInMemory + 1));
+    EXPECT_LT(large.allocated(), 256u * 1024) << "one large event, spilled at once";
+    EventLog filling(spool);
+    for (size_t i = 0; i < 2000; ++i) filling.add(line(i, 5000));
+    std::string expected;
+    while (!spool->over_limit()) filling.add(line(7, 1000));
+    add(small, expected, line(2, 1000));
+    add(small, expected, line(3, 1000));
+    EXPECT_GT(small.allocated(), 2000u);
+    small.settle();
+    EXPECT_LT(small.allocated(), 100u) << "a small one, when its tool has ended";
+    EXPECT_EQ(written(small), expected);
+}
+
 TEST(EventLog, KeepsEventsVerbatimSeparatedByCommas) {
     EventLog log(std::make_shared<EventSpool>());
     EXPECT_EQ(written(log), "");
