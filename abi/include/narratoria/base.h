@@ -10,6 +10,10 @@
  *      [signal-safe]    also from a signal handler
  *      [callback-ok]    also while one of your own callbacks runs; an [engine-thread] function
  *                       without this mark answers NAR_REENTRANT there
+ *    In the headers of plugins (plugin.h) the state of the plugin's life stands beside them:
+ *      [entry]          while nar_plugin_entry runs
+ *      [init] [deinit]  while the instance's init or deinit runs
+ *      [active]         between the two
  * 2. A nar_str is a view: UTF-8, not terminated, alive as long as the call that brings it.
  *    What a call returns for you to keep is a pointer with a release function of its own.
  * 3. A struct that may grow begins with `size`: set it to sizeof the struct. A reader looks at no
@@ -23,8 +27,10 @@
 
 #if defined(__GNUC__)
 #define NAR_API __attribute__((visibility("default")))
+#define NAR_PLUGIN_EXPORT __attribute__((visibility("default")))
 #else
 #define NAR_API
+#define NAR_PLUGIN_EXPORT
 #endif
 
 #ifdef __cplusplus
@@ -48,6 +54,10 @@ typedef struct nar_str {
 #else
 #define NAR_STR(literal) ((nar_str){"" literal, sizeof(literal) - 1})
 #endif
+
+/* The same as an initializer, for what lives as long as the program:
+ *   static const nar_str names[] = {NAR_STR_INIT("rain"), NAR_STR_INIT("snow")}; */
+#define NAR_STR_INIT(literal) {"" literal, sizeof(literal) - 1}
 
 typedef struct nar_engine nar_engine;   /* one loop, one thread: engine.h   */
 typedef struct nar_session nar_session; /* state, assets, turns: session.h  */

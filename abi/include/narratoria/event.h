@@ -27,7 +27,10 @@ enum {
     NAR_KIND_ATTEMPT_ENDED = 10,  /* {attempt, state[, code, error, exitStatus, signal]}         */
     NAR_KIND_ASSET_REFUSED = 11,  /* {assetId, code, message}                                    */
     NAR_KIND_STATE_CONFLICT = 12, /* {path, tools: [earlier, later]}                             */
-    NAR_KIND_WARNING = 13         /* {code, message}                                             */
+    NAR_KIND_WARNING = 13,        /* {code, message}                                             */
+    NAR_KIND_UI_PLACEHOLDER = 14, /* {event, payload}: no plugin took this ui_event              */
+    NAR_KIND_ASSET_PLACEHOLDER = 15 /* {assetId, kind, mediaType, path, metadata}: no plugin shows
+                                     it. Both only in sessions that have plugins for it.         */
 };
 
 /* nar_event.type, when kind is NAR_KIND_TOOL_EVENT: spec 000 §4.1 to §4.6. Otherwise 0. */

@@ -25,9 +25,6 @@ NAR_API uint32_t nar_result_cancelled(const nar_result *result);
 
 enum { NAR_RESULT_WITHOUT_EVENTS = 1 /* each "events" is [] */ };
 
-/* Takes a piece of the text; anything but NAR_OK stops the writing and is what write answers. */
-typedef nar_status (*nar_write_fn)(void *user, nar_str piece);
-
 /* Writes the result as JSON, piece by piece. `flags`: 0 or NAR_RESULT_…. Several threads may write
  * the same result, one at a time. [thread-safe] */
 NAR_API nar_status nar_result_write(const nar_result *result, uint32_t flags, nar_write_fn write,

@@ -22,8 +22,14 @@ typedef struct nar_session_options {
     nar_str id;                    /* empty: a fresh UUID                                        */
     nar_str story;                 /* the story's folder; empty: none                            */
     nar_str state;                 /* the state to start from, a JSON object; empty: {}          */
-    const nar_narrator *narrator;  /* NULL: the story's template narrator                        */
+    const nar_narrator *narrator;  /* NULL: narrator_id says which                               */
     const nar_times *times;        /* over the story's, which stand over the engine's            */
+    const nar_str *plugins;        /* ids or paths of plugins to load: plugins.h                 */
+    uint64_t plugin_count;
+    nar_str narrator_id;           /* a plugin's id, or "template"; empty: the story's. Not beside
+                                      `narrator`                                                 */
+    uint32_t without_plugins;      /* 1: load none at all, whatever the story says               */
+    uint32_t reserved_2;
 } nar_session_options;
 
 /* Reads the story and makes a session. NAR_INVALID_DOCUMENT: the story or the state has faults.

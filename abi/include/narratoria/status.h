@@ -24,10 +24,13 @@ typedef int32_t nar_status;
     X(NAR_STALE, -9, "the reply was given already")                                 \
     X(NAR_IO, -10, "the operating system refused; the message says what and why")                 \
     X(NAR_OUT_OF_MEMORY, -11, "memory ran out; nothing was changed")                              \
-    X(NAR_INTERNAL, -12, "a fault of the library itself; please report it")
+    X(NAR_INTERNAL, -12, "a fault of the library itself; please report it")                       \
+    X(NAR_DECLINED, -13, "not taken; somebody else may")                                          \
+    X(NAR_UNSUPPORTED, -14, "the other side does not know this version, extension or ability")    \
+    X(NAR_FAILED, -15, "the plugin could not do it; its message says why")
 
 #define NAR_STATUS_CONSTANT(name, value, text) name = value,
-enum { NAR_STATUS_LIST(NAR_STATUS_CONSTANT) NAR_STATUS_LAST_ = -12 };
+enum { NAR_STATUS_LIST(NAR_STATUS_CONSTANT) NAR_STATUS_LAST_ = -15 };
 #undef NAR_STATUS_CONSTANT
 
 /* The name of a status, for example "NAR_BUSY"; "NAR_UNKNOWN" for any other number. [thread-safe] */
@@ -51,6 +54,9 @@ typedef struct nar_error {
 } nar_error;
 
 #define NAR_ERROR_INIT {(uint32_t)sizeof(nar_error), NAR_OK, {0, 0}, {0, 0}, {0, 0}, 0}
+
+/* Takes a piece of a text; anything but NAR_OK stops the writing and is what the writer answers. */
+typedef nar_status (*nar_write_fn)(void *user, nar_str piece);
 
 /* Frees the texts and leaves an empty error. NULL is allowed. [thread-safe] */
 NAR_API void nar_error_clear(nar_error *error);
