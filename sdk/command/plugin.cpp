@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// narratoria plugin: the group, and what is in it.
+#include "plugin_command.hpp"
+
+namespace narratoria::command {
+
+void add_plugin(CLI::App& application, Action& action) {
+    CLI::App* plugin = application.add_subcommand("plugin", "Write a plugin");
+    plugin->require_subcommand(1);
+    plugin->footer(
+        "Example:\n"
+        "  narratoria plugin new paper-rain --kind ui-handler");
+    add_plugin_new(*plugin, action);
+}
+
+}  // namespace narratoria::command
