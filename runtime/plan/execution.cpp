@@ -673,6 +673,7 @@ void Execution::finish() {
     shortage_timer_.stop();
     with_.slots.stop_waiting(this);
     with_.state.tree.forget_removals();
+    if (settings_.on_tools_ended) settings_.on_tools_ended();
 
     Result& result = *result_;
     result.execution_ms = clock::steady_ms() - started_ms_;

@@ -49,6 +49,8 @@ struct Settings {
     // A tool asks for something in the user interface; all of it dies when the call returns.
     std::function<void(uint64_t number, const event::Subject& subject, const event::Event& event)>
         on_ui_event;
+    // No tool will say more; its end is about to be told.
+    std::function<void()> on_tools_ended;
 };
 
 enum class Stop : uint8_t { Cancelled, PlanTimeout, PromptTimeout };

@@ -289,6 +289,7 @@ void Session::begin_execution(std::unique_ptr<plan::Plan> plan, std::string fold
                                   const event::Event& event) {
         on_ui_event(number, subject, event);
     };
+    settings.on_tools_ended = [this] { render_what_waits(); };
     execution_ = std::make_unique<plan::Execution>(
         plan::Surroundings{engine_.loop(), engine_.slots(), runner_, resolver_, stream_, state_,
                            assets_, environment_},
@@ -339,7 +340,7 @@ void Session::render_what_is_named(json::Value value) {
     }
 }
 
-// A plan that has ended refers to all that it made.
+// A plan that ends refers to all that it made.
 void Session::render_what_waits() {
     if (dispatcher_.have_renderers()) {
         const std::vector<asset::Asset>& all = assets_.assets();
@@ -376,7 +377,6 @@ void Session::render(const asset::Asset& asset) {
 
 void Session::on_execution_ended(std::shared_ptr<plan::Result> result) {
     execution_.reset();
-    render_what_waits();
     if (!turn_) {
         const ExecutionHandler handler = std::move(current_.on_execution);
         end_job();

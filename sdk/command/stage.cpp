@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "display.hpp"
+#include "interruption.hpp"
 #include "file.hpp"
 #include "json.hpp"
 
@@ -37,7 +38,7 @@ bool is_choice(const json::Value& body) {
 }  // namespace
 
 Stage::Stage() : style_(Style::for_descriptor(STDOUT_FILENO)) {
-    if (is_capable_terminal(STDOUT_FILENO)) live_ = std::make_unique<LiveRegion>(STDOUT_FILENO);
+    if (is_capable_terminal(STDOUT_FILENO)) live_ = std::make_unique<LiveRegion>(STDOUT_FILENO, interruption::cursor_keeper());
 }
 
 std::uint32_t Stage::wanted_kinds() noexcept {

@@ -8,7 +8,7 @@
 
 #include "width_table.hpp"
 
-namespace narratoria::command {
+namespace narratoria::terminal {
 namespace {
 
 constexpr char32_t kNoCharacter = 0xFFFFFFFF;
@@ -191,4 +191,4 @@ std::string counted(std::size_t count, std::string_view noun) {
     return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-}  // namespace narratoria::command
+}  // namespace narratoria::terminal

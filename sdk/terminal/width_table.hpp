@@ -3,7 +3,7 @@
 // How many columns a terminal gives a character: from Unicode 14.0.0 (general category, East Asian
 // width). Kept here, because the C library's wcwidth answers for the locale, and LANG=C knows nothing.
 
-namespace narratoria::command {
+namespace narratoria::terminal {
 
 struct CharacterRange {
     char32_t first;
@@ -276,4 +276,4 @@ inline constexpr CharacterRange kTwoColumns[] = {
     {0x10FFFE, 0x10FFFF},
 };
 
-}  // namespace narratoria::command
+}  // namespace narratoria::terminal

@@ -7,10 +7,9 @@
 #include <algorithm>
 
 #include "display.hpp"
-#include "file.hpp"
-#include "interruption.hpp"
+#include "output.hpp"
 
-namespace narratoria::command {
+namespace narratoria::terminal {
 namespace {
 
 // Columns of a line that carries colours.
@@ -47,10 +46,10 @@ void LiveRegion::draw(const std::vector<std::string>& lines) {
     const Size now = size();
     std::string out;
     if (!cursor_hidden_ && !lines.empty()) {
-        interruption::shows_cursor_on(terminal_);
+        keeper_.hides_cursor_on(terminal_);
         out += "\x1b[?25l";
         cursor_hidden_ = true;
-    } else if (cursor_hidden_ && interruption::was_continued()) {
+    } else if (cursor_hidden_ && keeper_.was_continued()) {
         out += "\x1b[?25l";
         drawn_columns_.clear();
     }
@@ -86,8 +85,8 @@ void LiveRegion::close() {
     draw({});
     if (!cursor_hidden_) return;
     write_all(terminal_, "\x1b[?25h");
-    interruption::shows_cursor_on(-1);
+    keeper_.hides_cursor_on(-1);
     cursor_hidden_ = false;
 }
 
-}  // namespace narratoria::command
+}  // namespace narratoria::terminal

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace narratoria::command {
+namespace narratoria::terminal {
 
 // One line that cannot move the cursor, change colours or hide itself: control characters,
 // bidirectional overrides and bytes that are no UTF-8 are written as escapes (\n, \x1B, \u{202E}).
@@ -30,4 +30,4 @@ std::string duration(double seconds);
 // "1 fault", "2 faults"
 std::string counted(std::size_t count, std::string_view noun);
 
-}  // namespace narratoria::command
+}  // namespace narratoria::terminal

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace narratoria::command::json {
+namespace narratoria::terminal::json {
 
 using Value = rapidjson::Value;
 using Document = rapidjson::Document;
@@ -40,4 +40,4 @@ struct Mistake {
 };
 std::optional<Mistake> mistake_in_object(std::string_view text);
 
-}  // namespace narratoria::command::json
+}  // namespace narratoria::terminal::json

@@ -10,7 +10,7 @@
 #include "display.hpp"
 #include "json.hpp"
 
-namespace narratoria::command {
+namespace narratoria::terminal {
 namespace {
 
 constexpr std::size_t kBarColumns = 12;
@@ -146,4 +146,4 @@ std::vector<std::string> ToolBoard::lines(const Style& style, std::size_t width,
     return out;
 }
 
-}  // namespace narratoria::command
+}  // namespace narratoria::terminal

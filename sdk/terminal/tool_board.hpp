@@ -10,10 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "message.hpp"
+#include "style.hpp"
 #include "narratoria/event.hpp"
 
-namespace narratoria::command {
+namespace narratoria::terminal {
 
 // How a tool ended, ready to be shown.
 struct EndedTool {
@@ -57,4 +57,4 @@ private:
     std::unordered_map<std::string, Row> rows_;
 };
 
-}  // namespace narratoria::command
+}  // namespace narratoria::terminal

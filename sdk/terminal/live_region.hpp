@@ -10,14 +10,26 @@
 #include <string_view>
 #include <vector>
 
-namespace narratoria::command {
+namespace narratoria::terminal {
+
+// Whoever looks after a terminal while its cursor is hidden: a process may be stopped or end then.
+class CursorKeeper {
+public:
+    virtual ~CursorKeeper() = default;
+    // -1: no cursor is hidden any more.
+    virtual void hides_cursor_on(int terminal) = 0;
+    // The process was stopped and continued since the last call: what was on the terminal has
+    // scrolled.
+    virtual bool was_continued() = 0;
+};
 
 class LiveRegion {
 public:
     using Clock = std::chrono::steady_clock;
     static constexpr std::chrono::milliseconds kInterval{50};
 
-    explicit LiveRegion(int terminal) : terminal_(terminal) {}
+    explicit LiveRegion(int terminal, CursorKeeper& keeper)
+        : terminal_(terminal), keeper_(keeper) {}
     LiveRegion(const LiveRegion&) = delete;
     ~LiveRegion() { close(); }
 
@@ -49,10 +61,11 @@ private:
     Size size() const;
 
     int terminal_;
+    CursorKeeper& keeper_;
     std::string above_;
     std::vector<std::size_t> drawn_columns_;  // of each line of the region as it stands
     Clock::time_point last_drawn_{};
     bool cursor_hidden_ = false;
 };
 
-}  // namespace narratoria::command
+}  // namespace narratoria::terminal

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace narratoria::command::json {
+namespace narratoria::terminal::json {
 namespace {
 
 // Iterative, because a text of brackets alone must not end the process.
@@ -135,4 +135,4 @@ std::optional<Mistake> mistake_in_object(std::string_view text) {
     return std::nullopt;
 }
 
-}  // namespace narratoria::command::json
+}  // namespace narratoria::terminal::json
