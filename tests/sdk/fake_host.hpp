@@ -3,6 +3,7 @@
 // A host that does what the contract says and no more, and remembers what it was asked.
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -87,6 +88,12 @@ public:
     void make_readable() {
         const Waiting waiting = polls.begin()->second;
         waiting.function(waiting.user);
+    }
+    // Until the invocation has ended, which another thread may do.
+    Ended wait_for_end(std::uint64_t token) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return ended.count(token) != 0; });
+        return ended[token];
     }
     bool has_logged(std::string_view text) const {
         return std::any_of(log.begin(), log.end(), [text](const std::string& line) {
@@ -228,6 +235,7 @@ private:
             one = {end->exit_status, text(end->error_code), text(end->error), end->resident_kb};
         }
         self.ended[token] = one;
+        self.changed_.notify_all();
         return NAR_OK;
     }
     static nar_status run_command(const nar_host* host, std::uint64_t token,
@@ -266,5 +274,6 @@ private:
     const nar_host raw_;
     const std::thread::id engine_thread_ = std::this_thread::get_id();
     std::mutex mutex_;
+    std::condition_variable changed_;
     std::uint64_t last_id_ = 0;
 };
