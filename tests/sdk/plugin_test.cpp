@@ -414,10 +414,12 @@ TEST(PluginNarrator, AnswersAtOnce) {
 TEST(PluginNarrator, AnswersLaterFromAnotherThread) {
     FakeHost host;
     const Loaded<Telling> loaded(host);
-    std::optional<plugin::Reply> kept;
-    ask(loaded, 1, [&](auto, plugin::Reply reply) { kept = std::move(reply); });
+    std::unique_ptr<plugin::Reply> kept;
+    ask(loaded, 1, [&](auto, plugin::Reply reply) {
+        kept = std::make_unique<plugin::Reply>(std::move(reply));
+    });
     EXPECT_THAT(host.plans, IsEmpty());
-    std::thread([reply = *std::exchange(kept, std::nullopt)] { reply.plan("[1]"); }).join();
+    std::thread([reply = *std::exchange(kept, nullptr)] { reply.plan("[1]"); }).join();
     EXPECT_EQ("[1]", host.plans[1]);
 }
 
@@ -463,8 +465,10 @@ TEST(PluginNarrator, ForgottenReplyFailsTheRequest) {
 TEST(PluginNarrator, CancelledReplyIsNoLongerWantedAndSaysNothing) {
     FakeHost host;
     const Loaded<Telling> loaded(host);
-    std::optional<plugin::Reply> kept;
-    ask(loaded, 8, [&](auto, plugin::Reply reply) { kept = std::move(reply); });
+    std::unique_ptr<plugin::Reply> kept;
+    ask(loaded, 8, [&](auto, plugin::Reply reply) {
+        kept = std::make_unique<plugin::Reply>(std::move(reply));
+    });
     cancel(loaded, 8);
     host.dead.insert(8);
     EXPECT_THAT(Telling::cancelled, ElementsAre(8u));
@@ -483,11 +487,13 @@ TEST(PluginNarrator, CancelOfWhatIsAnsweredIsNothing) {
 }
 
 TEST(PluginNarrator, LateReplyAfterTheInstanceHasEndedDoesNothing) {
-    std::optional<plugin::Reply> kept;
+    std::unique_ptr<plugin::Reply> kept;
     {
         FakeHost host;
         Loaded<Telling> loaded(host);
-        ask(loaded, 1, [&](auto, plugin::Reply reply) { kept = std::move(reply); });
+        ask(loaded, 1, [&](auto, plugin::Reply reply) {
+            kept = std::make_unique<plugin::Reply>(std::move(reply));
+        });
         loaded.end();
         EXPECT_FALSE(kept->is_wanted());
         EXPECT_FALSE(kept->plan("{}"));
@@ -653,9 +659,9 @@ TEST_F(InvocationTest, RunnerThatThrowsHasNotStarted) {
 }
 
 TEST_F(InvocationTest, HandleOfARunnerThatThrewIsDead) {
-    std::optional<plugin::Invocation> kept;
+    std::unique_ptr<plugin::Invocation> kept;
     start(1, [&](const auto&, plugin::Invocation one) {
-        kept = std::move(one);
+        kept = std::make_unique<plugin::Invocation>(std::move(one));
         throw std::runtime_error("no");
     });
     EXPECT_FALSE(kept->event("{}"));
@@ -693,19 +699,23 @@ TEST_F(InvocationTest, ForgottenInvocationFails) {
 }
 
 TEST_F(InvocationTest, KnowsThatItWasCancelledAndMayStillTellItsEnd) {
-    std::optional<plugin::Invocation> kept;
-    start(6, [&](const auto&, plugin::Invocation one) { kept = std::move(one); });
+    std::unique_ptr<plugin::Invocation> kept;
+    start(6, [&](const auto&, plugin::Invocation one) {
+        kept = std::make_unique<plugin::Invocation>(std::move(one));
+    });
     EXPECT_FALSE(kept->is_cancelled());
     runner().cancel(loaded.instance(), 6);
     EXPECT_TRUE(kept->is_cancelled());
     EXPECT_TRUE(kept->event("{}"));
-    std::thread([one = *std::exchange(kept, std::nullopt)] { one.ended(); }).join();
+    std::thread([one = *std::exchange(kept, nullptr)] { one.ended(); }).join();
     EXPECT_EQ(1u, host.ended.count(6));
 }
 
 TEST_F(InvocationTest, GivenUpInvocationAnswersFalse) {
-    std::optional<plugin::Invocation> kept;
-    start(6, [&](const auto&, plugin::Invocation one) { kept = std::move(one); });
+    std::unique_ptr<plugin::Invocation> kept;
+    start(6, [&](const auto&, plugin::Invocation one) {
+        kept = std::make_unique<plugin::Invocation>(std::move(one));
+    });
     host.dead.insert(6);
     EXPECT_FALSE(kept->event("{}"));
     EXPECT_FALSE(kept->ended());
@@ -714,8 +724,10 @@ TEST_F(InvocationTest, GivenUpInvocationAnswersFalse) {
 }
 
 TEST_F(InvocationTest, LateHandleAfterTheInstanceHasEndedDoesNothing) {
-    std::optional<plugin::Invocation> kept;
-    start(6, [&](const auto&, plugin::Invocation one) { kept = std::move(one); });
+    std::unique_ptr<plugin::Invocation> kept;
+    start(6, [&](const auto&, plugin::Invocation one) {
+        kept = std::make_unique<plugin::Invocation>(std::move(one));
+    });
     loaded.end();
     EXPECT_TRUE(kept->is_cancelled());
     EXPECT_FALSE(kept->done(true));
