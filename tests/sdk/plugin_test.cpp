@@ -363,6 +363,31 @@ TEST(PluginEventSink, GetsEachRecord) {
     EXPECT_EQ(0u, loaded.extension<nar_event_sink_extension>(NAR_EXTENSION_EVENT_SINK).kinds);
 }
 
+TEST(PluginEventSink, WritesARecordAsTheLibraryDoesWithoutLinkingIt) {
+    nar_event raw{};
+    raw.size = sizeof raw;
+    raw.seq = 18446744073709551;
+    raw.session_id = NAR_STR("s");
+    raw.body = NAR_STR(R"({"text":"Go"})");
+    const auto of_library = [&] { return std::string(narratoria::Event(raw).json().view()); };
+    for (const std::int64_t time : {0L, 1795253400123456L, 951782399999999L, -1L}) {
+        raw.time_us = time;
+        for (std::uint32_t kind = NAR_KIND_TOOL_EVENT; kind <= NAR_KIND_WARNING; ++kind) {
+            raw.kind = kind;
+            EXPECT_EQ(of_library(), plugin::Event(raw).json());
+        }
+    }
+    raw.plan_id = NAR_STR("a \"plan\" \\ é");
+    raw.tool_id = NAR_STR("door");
+    raw.attempt = 2;
+    EXPECT_EQ(of_library(), plugin::Event(raw).json());
+    raw.kind = NAR_KIND_ASSET_PLACEHOLDER;
+    EXPECT_EQ("asset_placeholder", plugin::Event(raw).kind_name());
+    raw.kind = 999;
+    EXPECT_EQ("unknown", plugin::Event(raw).kind_name());
+    EXPECT_EQ(of_library(), plugin::Event(raw).json());
+}
+
 TEST(PluginEventSink, LogsWhatItThrows) {
     FakeHost host;
     const Loaded<Acting> loaded(host);

@@ -34,13 +34,14 @@
 // Threads: everything below is called on the engine thread. A thread of the plugin's own is joined
 // in its destructor; it may use Host::log, Host::post, Reply and Invocation.
 //
-// Nothing is linked: of narratoria/event.hpp only what plugin::Event shows can be used here. Build
-// it with narratoria_add_plugin() of the CMake package, which lets out the one symbol of a plugin.
+// Nothing is linked. Build it with narratoria_add_plugin() of the CMake package, which lets out the
+// one symbol of a plugin.
 
 #include "narratoria/asset_renderer.h"
 #include "narratoria/event_sink.h"
 #include "narratoria/narrator.h"
 #include "narratoria/plugin_answer.hpp"
+#include "narratoria/plugin_event.hpp"
 #include "narratoria/plugin_extension.hpp"
 #include "narratoria/plugin_host.hpp"
 #include "narratoria/plugin_library.hpp"

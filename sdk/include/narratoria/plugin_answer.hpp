@@ -3,6 +3,7 @@
 // The handles by which a plugin answers later: Reply (narrators) and Invocation (tools and tool
 // runners). Not for direct use: include narratoria/plugin.hpp.
 
+#include "narratoria/plugin_event.hpp"
 #include "narratoria/plugin_host.hpp"
 
 #include <chrono>
@@ -79,24 +80,6 @@ struct End {
     std::chrono::microseconds system_time{0};
     std::uint64_t resident_kibibytes = 0;  // most memory used; 0: not known
 };
-
-// Text as a JSON string with its quotes. It should be UTF-8, which is not checked.
-inline std::string quoted(std::string_view text) {
-    static constexpr char digits[] = "0123456789abcdef";
-    std::string out = "\"";
-    for (const char letter : text) {
-        const auto code = static_cast<unsigned char>(letter);
-        if (letter == '"' || letter == '\\') out += '\\';
-        if (code >= 0x20) {
-            out += letter;
-        } else {
-            out += "\\u00";
-            out += digits[code >> 4];
-            out += digits[code & 15];
-        }
-    }
-    return out += '"';
-}
 
 // One try of a tool that this plugin runs. What is written to it is what a process would print:
 // events of spec 000, one a line; `done` decides. ended() must follow, also after a cancel, exactly

@@ -7,9 +7,9 @@
 // to it, whatever is derived from.
 
 #include "narratoria/asset_renderer.h"
-#include "narratoria/event.hpp"
 #include "narratoria/event_sink.h"
 #include "narratoria/plugin_answer.hpp"
+#include "narratoria/plugin_event.hpp"
 #include "narratoria/plugin_host.hpp"
 #include "narratoria/tool.h"
 #include "narratoria/tool_runner.h"
@@ -29,15 +29,6 @@ enum class Answer {
 };
 
 // ---- narratoria.event_sink/1
-
-// One record of the event stream: a view that lives until the function it was given to returns.
-class Event : public narratoria::Event {
-public:
-    using narratoria::Event::Event;
-    // These need the library, which a plugin does not link.
-    void json() const = delete;
-    void kind_name() const = delete;
-};
 
 // Receives the session's whole event stream.
 class EventSink {
