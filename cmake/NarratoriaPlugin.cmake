@@ -43,10 +43,10 @@ function(narratoria_add_plugin name)
     endif()
 
     # Inside of the SDK's own tree; a stranger's project says what it wants.
-    if(TARGET narratoria_build)
+    if(PROJECT_NAME STREQUAL "Narratoria" AND TARGET narratoria_build)
         target_link_libraries(${name} PRIVATE narratoria_build)
         set_target_properties(${name} PROPERTIES
-            LIBRARY_OUTPUT_DIRECTORY "${Narratoria_BINARY_DIR}/lib/narratoria/plugins")
+            LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/narratoria/plugins")
         install(TARGETS ${name} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/narratoria/plugins")
     endif()
 endfunction()

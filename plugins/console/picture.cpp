@@ -32,10 +32,10 @@ std::unique_ptr<GdkPixbuf, Releases<g_object_unref>> load(const std::string& pat
     if (gdk_pixbuf_get_file_info(path.c_str(), &wide, &high) == nullptr) return nullptr;
     const int most = std::max(wide, high);
     GError* error = nullptr;
-    GdkPixbuf* picture =
-        most > kMostPixels
-            ? gdk_pixbuf_new_from_file_at_scale(path.c_str(), kMostPixels, kMostPixels, TRUE, &error)
-            : gdk_pixbuf_new_from_file(path.c_str(), &error);
+    GdkPixbuf* picture = most > kMostPixels
+                             ? gdk_pixbuf_new_from_file_at_scale(path.c_str(), kMostPixels,
+                                                                 kMostPixels, TRUE, &error)
+                             : gdk_pixbuf_new_from_file(path.c_str(), &error);
     if (error != nullptr) g_error_free(error);
     return std::unique_ptr<GdkPixbuf, Releases<g_object_unref>>(picture);
 }
@@ -63,8 +63,9 @@ std::vector<std::string> picture_lines(const std::string& path, std::size_t colu
 
     const std::unique_ptr<ChafaSymbolMap, Releases<chafa_symbol_map_unref>> symbols(
         chafa_symbol_map_new());
-    chafa_symbol_map_add_by_tags(symbols.get(), static_cast<ChafaSymbolTags>(
-                                                    CHAFA_SYMBOL_TAG_BLOCK | CHAFA_SYMBOL_TAG_SPACE));
+    chafa_symbol_map_add_by_tags(
+        symbols.get(),
+        static_cast<ChafaSymbolTags>(CHAFA_SYMBOL_TAG_BLOCK | CHAFA_SYMBOL_TAG_SPACE));
     const std::unique_ptr<ChafaCanvasConfig, Releases<chafa_canvas_config_unref>> config(
         chafa_canvas_config_new());
     chafa_canvas_config_set_geometry(config.get(), shown_columns, shown_rows);
@@ -76,8 +77,7 @@ std::vector<std::string> picture_lines(const std::string& path, std::size_t colu
     chafa_canvas_draw_all_pixels(
         canvas.get(),
         gdk_pixbuf_get_has_alpha(picture.get()) ? CHAFA_PIXEL_RGBA8_UNASSOCIATED : CHAFA_PIXEL_RGB8,
-        gdk_pixbuf_read_pixels(picture.get()), wide, high,
-        gdk_pixbuf_get_rowstride(picture.get()));
+        gdk_pixbuf_read_pixels(picture.get()), wide, high, gdk_pixbuf_get_rowstride(picture.get()));
     const std::unique_ptr<GString, Releases<[](GString* text) { g_string_free(text, TRUE); }>> text(
         chafa_canvas_print(canvas.get(), terminal.get()));
     std::string_view rest(text->str, text->len);

@@ -81,9 +81,9 @@ void View::take(const plugin::Event& event) {
             break;
         case Kind::kAssetRefused: {
             const json::Document body = json::read(event.body());
-            line("    " + style_.yellow(fmt::format("! {} was not taken: {}",
-                                                    text_of(body, "assetId"),
-                                                    text_of(body, "message"))));
+            line("    " +
+                 style_.yellow(fmt::format("! {} was not taken: {}", text_of(body, "assetId"),
+                                           text_of(body, "message"))));
             break;
         }
         case Kind::kToolEnded: {
@@ -157,8 +157,9 @@ void View::say_asset(std::string_view path, std::string_view kind, std::string_v
     const auto wide = json::number(details, "width");
     const auto high = json::number(details, "height");
     if (wide && high) about += fmt::format(", {:g} × {:g}", *wide, *high);
-    line(fmt::format("    {} {} {}", style_.cyan("◆"), printable(path),
-                     style_.dim(fmt::format("({} {}, {})", printable(kind), printable(id), about))));
+    line(
+        fmt::format("    {} {} {}", style_.cyan("◆"), printable(path),
+                    style_.dim(fmt::format("({} {}, {})", printable(kind), printable(id), about))));
 }
 
 void View::show(const plugin::Asset& asset) {

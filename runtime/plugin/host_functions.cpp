@@ -190,7 +190,9 @@ nar_status prompt_submit(const nar_host* host, nar_str text) {
 nar_status post(const nar_host* host, void (*function)(void*), void (*drop)(void*), void* user) {
     if (function == nullptr) return NAR_INVALID_ARGUMENT;
     return from_any_thread(host, [&](Instance& instance) -> nar_status {
-        if (!is_active(instance)) return NAR_GONE;
+        // What init posts is a plugin's way to begin something by itself: it runs once it is active.
+        const bool is_early = instance.phase() == Instance::Phase::Init;
+        if (!is_active(instance) && !is_early) return NAR_GONE;
         return instance.mailbox().post(&instance, function, drop, user);
     });
 }

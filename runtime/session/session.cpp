@@ -148,9 +148,12 @@ void Session::choose_narrator() {
     if (const auto narrator = dispatcher_.narrator(id)) {
         narrator_ = *narrator;
     } else {
-        narrator_fault_ = "the narrator \"" + id +
-                          "\" is not there: no plugin of that id that is a "
-                          "narrator was loaded; `narratoria plugin list --explain` tells why";
+        narrator_fault_ = (settings_.narrator_id.empty() ? "story.toml asks for the narrator \""
+                                                         : "the narrator \"") +
+                          id +
+                          "\", and no plugin of that id that is a narrator was loaded "
+                          "(\"template\" is built in); "
+                          "narratoria plugin list --explain tells why";
     }
 }
 

@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "style.hpp"
 #include "narratoria/event.hpp"
+#include "style.hpp"
 
 namespace narratoria::terminal {
 

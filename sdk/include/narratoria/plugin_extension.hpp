@@ -205,7 +205,7 @@ protected:
 
 // A tool that Tools brings.
 struct ToolDescription {
-    std::string_view name;               // a-z A-Z 0-9 . _ -
+    std::string_view name;               // letters, digits, _ and -
     std::string_view description;        // what it does, for narrators
     std::string_view input_schema = {};  // JSON Schema of its input; empty: any object
 };

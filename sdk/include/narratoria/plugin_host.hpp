@@ -314,8 +314,8 @@ struct Parcel {
 // The host, as one instance sees it. A copy is cheap, and all are safe to keep: after the instance
 // has ended they do nothing, or throw Error with NAR_GONE.
 //
-// In the constructor of the plugin's class only log, settings, story and is_engine_thread work; in
-// its destructor only log and is_engine_thread. Functions that fail throw narratoria::Error:
+// In the constructor of the plugin's class only log, settings, story, post and is_engine_thread work;
+// in its destructor only log and is_engine_thread. Functions that fail throw narratoria::Error:
 // NAR_UNSUPPORTED when the host does not offer it, NAR_WRONG_THREAD outside of the engine thread,
 // NAR_GONE outside of the instance's active life.
 class Host {
@@ -387,9 +387,10 @@ public:
     }
 
     // Calls `function()` on the engine thread, in the order of posting; an exception of it is
-    // logged. False: it will not be called, because the instance ends. When the instance ends
-    // before it was called it is destroyed uncalled, on the engine thread; so whoever must know owns
-    // something in it whose destructor tells. Any thread.
+    // logged. In the constructor it is the way to begin something by oneself: the function is called
+    // when the instance is made. False: it will not be called, because the instance ends. When the
+    // instance ends before it was called it is destroyed uncalled, on the engine thread; so whoever
+    // must know owns something in it whose destructor tells. Any thread.
     template <class Function>
     bool post(Function&& function) const {
         using Parcel = detail::Parcel<std::decay_t<Function>>;
@@ -441,8 +442,8 @@ public:
         }
     }
 
-    // The host's struct behind it, for extensions that this class does not wrap; NULL after the
-    // instance has ended.
+    // The host's struct behind it, for extensions that this class does not wrap, and to ask whether
+    // there is one; NULL after the instance has ended.
     const nar_host* raw() const noexcept { return core_->host(); }
 
 private:
