@@ -41,12 +41,4 @@ function(narratoria_add_plugin name)
     if(NOT flags MATCHES "-fsanitize=" AND NOT NARRATORIA_SANITIZE)
         target_link_options(${name} PRIVATE -Wl,-z,defs)
     endif()
-
-    # Inside of the SDK's own tree; a stranger's project says what it wants.
-    if(PROJECT_NAME STREQUAL "Narratoria" AND TARGET narratoria_build)
-        target_link_libraries(${name} PRIVATE narratoria_build)
-        set_target_properties(${name} PROPERTIES
-            LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/narratoria/plugins")
-        install(TARGETS ${name} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/narratoria/plugins")
-    endif()
 endfunction()

@@ -20,14 +20,14 @@ constexpr const char* kKindNames[] = {
 };
 
 // A sink of a plugin that holds the engine thread for longer is told to its watcher.
-constexpr int64_t kSinkBudgetMs = 50;
+constexpr int64_t kSinkBudgetNs = 50'000'000;
 
 // Some nanoseconds instead of twenty: good to a tick of the kernel, which is enough to see a sink
 // that blocks.
-int64_t coarse_ms() {
+int64_t coarse_ns() {
     timespec now{};
     ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+    return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
 nar_str view(std::string_view text) { return {text.data(), text.size()}; }
@@ -114,10 +114,11 @@ void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subj
     ++callback_depth_;
     // A sink may attach another one, which gets the next event, or take one off.
     const size_t count = sinks_.size();
-    int64_t tick = is_watched_ ? coarse_ms() : 0;
     for (size_t i = 0; i < count; ++i) {
         const Sink& sink = sinks_[i];
         if ((sink.kinds & (1u << kind_number)) == 0) continue;
+        const bool timed = times_each_ && sink.watcher != nullptr;
+        const int64_t start = timed ? coarse_ns() : 0;
         try {
             sink.callbacks.event(sink.callbacks.user, &event);
         } catch (const std::exception& exception) {
@@ -125,21 +126,43 @@ void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subj
         } catch (...) {
             take_off(i, "something that is no std::exception");
         }
-        if (!is_watched_) continue;
-        const int64_t now = coarse_ms();
         // The list may have grown and moved.
-        SinkWatcher* const watcher = sinks_[i].watcher;
-        if (now - tick > kSinkBudgetMs && watcher != nullptr) watcher->on_sink_slow(now - tick);
-        tick = now;
+        if (timed) tell_if_slow(coarse_ns() - start, sinks_[i].watcher);
     }
     --callback_depth_;
     if (--sending_ == 0 && has_gaps_) sweep();
 }
 
+void Stream::tell_if_slow(int64_t took_ns, SinkWatcher* watcher) {
+    if (took_ns > kSinkBudgetNs) watcher->on_sink_slow(took_ns / 1'000'000, 1);
+}
+
+void Stream::begin_batch(int64_t wall_us) {
+    time_us_ = wall_us;
+    if (is_watched_) batch_start_ns_ = coarse_ns();
+}
+
+// A clock for each call would cost more than the call, so it is read for each batch; who it was is
+// clear when there is one sink, and with several each is timed from then on.
+void Stream::end_batch() {
+    if (!is_watched_) return;
+    const int64_t took = coarse_ns() - batch_start_ns_;
+    if (took <= kSinkBudgetNs || times_each_) return;
+    times_each_ = sinks_.size() > 1;
+    for (const Sink& sink : sinks_) {
+        if (sink.watcher) sink.watcher->on_sink_slow(took / 1'000'000, sinks_.size());
+    }
+}
+
 uint64_t Stream::publish(Kind kind, const Subject& subject, std::string_view body) {
     const uint64_t number = take_number();
     time_us_ = clock::wall_us();
-    if (!sinks_.empty()) send(number, kind, 0, subject, body);
+    if (sinks_.empty()) return number;
+    // These are few, and each call is timed.
+    const bool before = times_each_;
+    times_each_ = is_watched_;
+    send(number, kind, 0, subject, body);
+    times_each_ = before;
     return number;
 }
 

@@ -46,8 +46,8 @@ public:
     virtual ~SinkWatcher() = default;
     // It is taken off.
     virtual void on_sink_threw(const char* what) noexcept = 0;
-    // It took longer than a call may.
-    virtual void on_sink_slow(int64_t milliseconds) noexcept = 0;
+    // Something took longer than a call may: this sink, when one was `called`, else one of so many.
+    virtual void on_sink_slow(int64_t milliseconds, size_t called) noexcept = 0;
 };
 
 class Stream {
@@ -59,7 +59,7 @@ public:
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
 
-    // A sink with a watcher is timed, to the few milliseconds that the kernel's cheap clock shows.
+    // A sink with a watcher is timed, with the few milliseconds that the kernel's cheap clock shows.
     uint64_t attach(const nar_event_sink& sink, SinkWatcher* watcher = nullptr);
     bool detach(uint64_t id);
     // Tells every sink that nothing more will come.
@@ -77,8 +77,9 @@ public:
     uint64_t publish(Kind kind, const Subject& subject, std::string_view body);
     void warn(const Subject& subject, std::string_view code, std::string_view message);
 
-    // The clock is read once for what is read at once.
-    void set_time(int64_t wall_us) { time_us_ = wall_us; }
+    // The clocks are read for what is read at once, not for each event of it.
+    void begin_batch(int64_t wall_us);
+    void end_batch();
     int64_t time_us() const { return time_us_; }
 
     const std::string& session_id() const { return session_id_; }
@@ -94,6 +95,7 @@ private:
     void send(uint64_t number, Kind kind, uint32_t type, const Subject& subject,
               std::string_view body);
     void take_off(size_t index, const char* what);
+    void tell_if_slow(int64_t took_ns, SinkWatcher* watcher);
     void sweep();
     void tell_detached(const nar_event_sink& callbacks);
 
@@ -107,6 +109,8 @@ private:
     bool has_gaps_ = false;
     bool is_watched_ = false;  // one of the sinks has a watcher
     int64_t time_us_ = 0;
+    int64_t batch_start_ns_ = 0;
+    bool times_each_ = false;
 };
 
 // The record as one line of JSON (abi/schemas/event-record-1.schema.json).

@@ -37,7 +37,8 @@ public:
         };
     }
 
-    void on_batch() override { execution_.with_.stream.set_time(clock::wall_us()); }
+    void on_batch() override { execution_.with_.stream.begin_batch(clock::wall_us()); }
+    void on_batch_end() override { execution_.with_.stream.end_batch(); }
     void on_event(const event::Event& event) override { execution_.on_event(tool_, event); }
     void on_ended(tool::Outcome outcome) override {
         execution_.on_attempt_ended(tool_, std::move(outcome));

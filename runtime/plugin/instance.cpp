@@ -98,10 +98,15 @@ void Instance::report(std::string_view message) {
 
 void Instance::on_sink_threw(const char* what) noexcept { note_thrown("its event sink", what); }
 
-void Instance::on_sink_slow(int64_t milliseconds) noexcept {
+void Instance::on_sink_slow(int64_t milliseconds, size_t called) noexcept {
     try {
-        report("its event sink held the engine thread for about " + std::to_string(milliseconds) +
-               " ms; what takes long belongs on a thread of its own, or in a process");
+        const std::string time = "held the engine thread for about " +
+                                 std::to_string(milliseconds) +
+                                 " ms; what takes long belongs on a thread of its own";
+        if (called == 1) report("its event sink " + time);
+        else
+            report("its event sink or another of the " + std::to_string(called) +
+                   " that were called " + time + ". From now on each is timed");
     } catch (...) {
     }
 }

@@ -68,7 +68,7 @@ public:
     void report(std::string_view message);
 
     void on_sink_threw(const char* what) noexcept override;
-    void on_sink_slow(int64_t milliseconds) noexcept override;
+    void on_sink_slow(int64_t milliseconds, size_t called) noexcept override;
 
     const Library& library() const { return library_; }
     void* data() const { return data_; }

@@ -372,6 +372,37 @@ def command(bench):
                 most=12, stretch=5)]
 
 
+def plugins(bench):
+    done = bench.document(bench.program("plugin_bench"), "--benchmark_format=json",
+                          f"--benchmark_repetitions={bench.rounds}",
+                          "--benchmark_enable_random_interleaving=true",
+                          f"--benchmark_min_time={0.05 if bench.quick else 0.3}")
+    times, allocations = {}, 0
+    for run in done["benchmarks"]:
+        if run["run_type"] == "iteration":
+            times.setdefault(run["run_name"], []).append(run["real_time"])
+            allocations += run.get("allocations", 0)
+    if allocations:
+        raise RuntimeError(f"an event to a sink took memory: {allocations:g} times")
+    one, sixteen = times["virtual_calls/1"], times["virtual_calls/16"]
+    more = lambda ours, peer: median(mine - other for mine, other in zip(ours, peer))
+    ns = lambda values: f"{median(values):.1f} ns"
+    return [
+        Row("plugin-sink", "one event to one C sink in a loaded library over a direct virtual call "
+            "of the same work", more(times["plugin_sinks/c/1"], one), "ns",
+            ns(times["plugin_sinks/c/1"]), ns(one), most=6),
+        Row("plugin-sink-cpp", "the same through the C++ wrapper",
+            more(times["plugin_sinks/cpp/1"], one), "ns", ns(times["plugin_sinks/cpp/1"]), ns(one)),
+        Row("plugin-sinks-16", "one event to 16 sinks over 16 virtual calls, without an allocation",
+            more(times["plugin_sinks/c/16"], sixteen), "ns", ns(times["plugin_sinks/c/16"]),
+            ns(sixteen), most=100),
+        Row("plugin-scan", "the metadata of 200 plugin files, none loaded",
+            median(times["scan_200_files"]), "ms", most=20),
+        Row("plugin-life", "load, init, deinit and unload of an empty plugin",
+            median(times["load_init_deinit_unload"]), "ms", most=1),
+    ]
+
+
 def frame(bench):
     run = bench.document(bench.program("frame_loop"), bench.program("long_lines"), "16",
                          "5" if bench.quick else "20")
@@ -395,13 +426,14 @@ def frame(bench):
 MEASURES = {
     "spawn": spawn, "chain": chain, "pipeline": pipeline, "cat": cat, "state": state,
     "memory": memory, "plan": plan, "many": many, "million": million, "command": command,
-    "frame": frame,
+    "frame": frame, "plugins": plugins,
 }
 ORDER = [
     "spawn", "spawn-1gb", "spawn-ninja", "spawn-make", "chain", "chain-nolibc", "pipeline",
     "pipeline-one-tree", "pipeline-nested", "pipeline-pool", "pipeline-with-log", "cat", "state-same", "state-random",
     "state-memory", "plan", "plan-memory", "plan-growth", "many", "many-memory", "million",
-    "command", "frame",
+    "command", "frame", "plugin-sink", "plugin-sink-cpp", "plugin-sinks-16", "plugin-scan",
+    "plugin-life",
 ]
 HEAD = ["row", "work", "ours", "peer", "measured", "bar", "stretch", "", "when"]
 

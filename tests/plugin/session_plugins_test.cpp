@@ -59,7 +59,7 @@ protected:
         engine.emplace(engine_options);
         options.story = folder.path();
         session.emplace(*engine, options);
-        session->attach(std::ref(recorder));
+        recorder_number = session->attach(std::ref(recorder));
     }
     void close() {
         session.reset();
@@ -119,6 +119,7 @@ protected:
     std::string log;
     std::optional<Engine> engine;
     Recorder recorder;
+    uint64_t recorder_number = 0;
     std::optional<Session> session;
 };
 
@@ -414,6 +415,17 @@ TEST_F(PluginTest, ASinkThatThrowsIsDisabled) {
 TEST_F(PluginTest, ASinkThatHoldsTheEngineThreadIsNamed) {
     story("slow_sink");
     open();
+    session->detach(recorder_number);
+    run_path(says({}));
+    EXPECT_THAT(log, HasSubstr("plugin test.probe: its event sink held the engine thread"));
+}
+
+TEST_F(PluginTest, AmongSeveralSinksTheSlowOneIsFoundFromTheSecondTimeOn) {
+    story("slow_sink");
+    open();
+    run_path(says({}));
+    EXPECT_THAT(log, HasSubstr("its event sink or another of the 2 that were called held"));
+    EXPECT_THAT(log, Not(HasSubstr("its event sink held")));
     run_path(says({}));
     EXPECT_THAT(log, HasSubstr("plugin test.probe: its event sink held the engine thread"));
 }

@@ -57,6 +57,7 @@ public:
     virtual ~AttemptListener() = default;
     // What is read at once is told at once: the clock need not be read for each event.
     virtual void on_batch() = 0;
+    virtual void on_batch_end() = 0;
     virtual void on_event(const event::Event& event) = 0;
     virtual void on_ended(Outcome outcome) = 0;
 };

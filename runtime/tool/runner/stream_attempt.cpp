@@ -62,6 +62,7 @@ void StreamAttempt::on_output(char* data, size_t size) {
     const bool go_on = framer_.feed(
         data, size, [&](const event::Line& line) { return take(line, watch.destroyed()); });
     if (watch.destroyed()) return;
+    listener_.on_batch_end();
     if (!go_on && !done_) stop_for_protocol_error();
     // A line without an end may become longer than a line may be.
     if (done_) count_after_done({});
@@ -77,6 +78,7 @@ void StreamAttempt::on_exit(const process::Exit& exit) {
         const bool fine =
             framer_.finish([&](const event::Line& line) { return take(line, watch.destroyed()); });
         if (watch.destroyed()) return;
+        listener_.on_batch_end();
         if (!fine) {
             note_protocol_error();
             broken_at_the_end_ = true;

@@ -63,7 +63,7 @@ public:
         const auto take = [this](const event::Line& line) { return take_line(line); };
         while (size > 0) {
             const size_t part = std::min(size, kRead);
-            stream_.set_time(clock::wall_us());
+            stream_.begin_batch(clock::wall_us());
             if (!framer_.feed(data, part, take)) fail();
             data += part;
             size -= part;

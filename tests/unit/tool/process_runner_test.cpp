@@ -24,6 +24,7 @@ using Clock = std::chrono::steady_clock;
 class Heard : public tool::AttemptListener {
 public:
     void on_batch() override { ++batches; }
+    void on_batch_end() override {}
     void on_event(const event::Event& event) override {
         events.emplace_back(event.line);
         if (on_one) on_one();
