@@ -77,6 +77,9 @@ libbenchmark-dev    probe_header benchmark/benchmark.h
 clang-14            probe_command clang-14
 clang-format-14     probe_command clang-format-14
 libclang-rt-14-dev  probe_fuzzer_library
+doxygen             probe_command doxygen
+libchafa-dev        pkg-config --exists chafa
+libgdk-pixbuf-2.0-dev pkg-config --exists gdk-pixbuf-2.0
 LIST
 }
 
