@@ -61,7 +61,7 @@ nar_status Mailbox::output(const Instance* from, uint64_t token, std::string_vie
         nar_status status = NAR_OK;
         Invocation* const invocation = find(from, token, status);
         if (invocation == nullptr) return status;
-        if (invocation->output.size() >= kMostOutput) return NAR_BUSY;
+        if (invocation->output.size() - invocation->delivered >= kMostOutput) return NAR_BUSY;
         invocation->output.append(bytes);
         invocation->has_output = true;
         mark(token, *invocation);
@@ -146,30 +146,57 @@ void Mailbox::deliver() {
             each.drop(each.user);
         }
     }
-    for (const uint64_t token : marked) {
-        Invocation taken{};
-        {
+    for (size_t i = 0; i < marked.size(); ++i) {
+        if (i > 0 && session_.loop().time_is_up()) {
+            // The rest, in its order, in the next driving call.
             const std::lock_guard lock(mutex_);
-            const auto found = invocations_.find(token);
-            if (found == invocations_.end()) continue;
-            Invocation& invocation = found->second;
-            invocation.marked = false;
-            taken.listener = invocation.listener;
-            taken.output.swap(invocation.output);
-            taken.diagnostics.swap(invocation.diagnostics);
-            taken.has_ended = invocation.has_ended;
-            if (taken.has_ended) taken.end = invocation.end;
+            marked_.insert(marked_.begin(), marked.begin() + static_cast<ptrdiff_t>(i),
+                           marked.end());
+            break;
         }
-        auto still_open = [&] {
-            const std::lock_guard lock(mutex_);
-            return invocations_.contains(token);
-        };
-        if (!taken.diagnostics.empty()) taken.listener->on_diagnostics(taken.diagnostics);
-        if (!taken.output.empty() && still_open()) {
-            taken.listener->on_output(std::move(taken.output));
-        }
-        if (taken.has_ended && still_open()) taken.listener->on_ended(std::move(taken.end));
+        deliver_to(marked[i]);
     }
+    const std::lock_guard lock(mutex_);
+    if (!marked_.empty()) notify();
+}
+
+void Mailbox::deliver_to(uint64_t token) {
+    InvocationListener* listener = nullptr;
+    std::string output;
+    std::string diagnostics;
+    bool has_ended = false;
+    InvocationEnd end;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = invocations_.find(token);
+        if (found == invocations_.end()) return;
+        Invocation& invocation = found->second;
+        invocation.marked = false;
+        listener = invocation.listener;
+        diagnostics.swap(invocation.diagnostics);
+        output = invocation.output.substr(invocation.delivered, kPiece);
+        invocation.delivered += output.size();
+        if (invocation.delivered < invocation.output.size()) {
+            mark(token, invocation);
+            // What was read is given back, now and then.
+            if (invocation.delivered > invocation.output.size() / 2) {
+                invocation.output.erase(0, invocation.delivered);
+                invocation.delivered = 0;
+            }
+        } else {
+            invocation.output.clear();
+            invocation.delivered = 0;
+            has_ended = invocation.has_ended;
+            if (has_ended) end = invocation.end;
+        }
+    }
+    auto still_open = [&] {
+        const std::lock_guard lock(mutex_);
+        return invocations_.contains(token);
+    };
+    if (!diagnostics.empty()) listener->on_diagnostics(diagnostics);
+    if (!output.empty() && still_open()) listener->on_output(std::move(output));
+    if (has_ended && still_open()) listener->on_ended(std::move(end));
 }
 
 void Mailbox::forget(Instance* instance) {

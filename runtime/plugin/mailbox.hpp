@@ -42,6 +42,8 @@ class Mailbox {
 public:
     // More than this of one tool is not kept: its plugin is asked to wait.
     static constexpr size_t kMostOutput = 16u * 1024 * 1024;
+    // As much as a read of a pipe brings.
+    static constexpr size_t kPiece = 64 * 1024;
 
     explicit Mailbox(SessionAccess& session) : session_(session) {}
 
@@ -67,6 +69,7 @@ private:
         const Instance* instance;
         InvocationListener* listener;
         std::string output;
+        size_t delivered = 0;  // of the output
         std::string diagnostics;
         InvocationEnd end;
         bool has_ended = false;
@@ -84,6 +87,8 @@ private:
         std::string text;
         Instance* to_disable;
     };
+
+    void deliver_to(uint64_t token);
 
     // With the lock held.
     Invocation* find(const Instance* from, uint64_t token, nar_status& status);

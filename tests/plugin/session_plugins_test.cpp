@@ -513,6 +513,16 @@ TEST_F(PluginTest, ARunnerTakesWhatHasItsScheme) {
     EXPECT_EQ(tool["events"].size(), 2U);
     EXPECT_EQ(tool["result"]["sum"].integer(), 3);
     EXPECT_EQ(tool["stderr"].string(), "a word on the side");
+    EXPECT_THAT(tool["attempts"][0].text(), HasSubstr("512")) << "the memory it reports";
+}
+
+TEST_F(PluginTest, OutputOfManyMegabytesComesWholeAndInOrderAndWaitsWhereItMust) {
+    story("");
+    open();
+    const Json tool = run_path("probe:flood", R"("timeoutMs":60000)");
+    EXPECT_TRUE(tool["ok"].boolean()) << tool["error"].text();
+    EXPECT_EQ(tool["events"].size(), 200001U);
+    EXPECT_EQ(tool["events"][199999]["message"].string(), "number 199999");
 }
 
 TEST_F(PluginTest, ARunnerMayAnswerFromAThreadOfItsOwn) {

@@ -55,7 +55,8 @@ typedef struct nar_command {
 typedef struct nar_host_invocation {
     uint32_t size;
     uint32_t reserved;
-    /* Bytes of the tool's output, cut anywhere; copied. [thread-safe, active] */
+    /* Bytes of the tool's output, cut anywhere; copied. NAR_BUSY, and nothing was taken: 16 MiB wait
+     * to be read; try again a little later. [thread-safe, active] */
     nar_status (*output)(const nar_host *host, uint64_t token, nar_str bytes);
     /* Bytes for its diagnostics, what a process writes to stderr; copied. [thread-safe, active] */
     nar_status (*diagnostics)(const nar_host *host, uint64_t token, nar_str bytes);

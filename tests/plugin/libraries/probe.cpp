@@ -236,6 +236,21 @@ void end_ok(Probe& probe, uint64_t token) {
     host->ended(probe.host, token, &end);
 }
 
+// More than is kept at once: it is asked to wait.
+void flood(Probe& probe, uint64_t token) {
+    const auto* host = probe.ask<nar_host_invocation>(NAR_HOST_INVOCATION);
+    auto say = [&](const std::string& line) {
+        while (host->output(probe.host, token, view(line)) == NAR_BUSY) hold(1);
+    };
+    const std::string padding(100, '.');
+    for (int i = 0; i < 200000; ++i) {
+        say(R"({"version":"0","type":"log","level":"info","message":"number )" + std::to_string(i) +
+            R"(","fields":{"padding":")" + padding + "\"}}\n");
+    }
+    say(std::string(kDone) + "\n");
+    host->ended(probe.host, token, nullptr);
+}
+
 nar_status start(void* instance, uint64_t token, const nar_invocation* invocation,
                  nar_failure* failure) {
     Probe& probe = self(instance);
@@ -246,6 +261,8 @@ nar_status start(void* instance, uint64_t token, const nar_invocation* invocatio
     if (path == "probe:thread") {
         if (probe.thread.joinable()) probe.thread.join();
         probe.thread = std::thread([&probe, token] { end_ok(probe, token); });
+    } else if (path == "probe:flood") {
+        probe.thread = std::thread([&probe, token] { flood(probe, token); });
     } else if (path == "probe:refuse") {
         std::snprintf(failure->message, 256, "the queue is full");
         return NAR_FAILED;
