@@ -122,6 +122,26 @@ TEST_F(LauncherTest, ANameThatNobodyKnowsIsTold) {
     EXPECT_THAT(tool["error"].string(), HasSubstr(R"(commands.moon = ["ssh", "host"])"));
 }
 
+TEST_F(LauncherTest, APathIsNeeded) {
+    settings("command = [\"nice\"]\ncommands.far = [\"nice\"]");
+    for (const std::string path : {"launcher:", "launcher:far:"}) {
+        const Json tool = run_path(path);
+        EXPECT_EQ(tool["errorCode"].string(), "SPAWN_FAILED") << path;
+        EXPECT_THAT(tool["error"].string(), HasSubstr("names no tool")) << path;
+    }
+}
+
+TEST_F(LauncherTest, WhatIsOutsideOfTheAllowedPathsIsNotLaunched) {
+    folder.says("outside", {kDone});
+    folder.says("tools/inside", {kDone});
+    settings("command = [\"nice\"]", "[tools]\nallow_paths = [\"tools\"]");
+    EXPECT_TRUE(run_path("launcher:tools/inside")["ok"].boolean());
+    for (const std::string& path :
+         std::vector<std::string>{"outside", "tools/../outside", folder / "outside"}) {
+        EXPECT_ANY_THROW(run_path("launcher:" + path)) << path;
+    }
+}
+
 TEST_F(LauncherTest, AMissingSettingIsNamedWithHowToWriteIt) {
     settings("");
     const Json tool = run_path("launcher:door");
