@@ -51,7 +51,10 @@ bool LogFile::open() {
     if (descriptor_ < 0 && errno == ENOENT) {
         std::error_code error;
         std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
-        if (error) return fail("made, its folder neither", error.value());
+        if (error) {
+            problem_ = "the folder of \"" + path_ + "\" cannot be made: " + error.message();
+            return false;
+        }
         descriptor_ = ::open(path_.c_str(), flags, 0666);
     }
     if (descriptor_ < 0) return fail("opened", errno);

@@ -163,8 +163,7 @@ ChildProcess::ChildProcess(const Program& program) : owner_(::getpid()) {
     try {
         watch(process_, EPOLLIN);
     } catch (...) {
-        kill();
-        reap();
+        bury();
         throw;
     }
 }
@@ -194,11 +193,7 @@ void ChildProcess::start(const Program& program, int input, int output, int diag
     process_ = Descriptor(process);
     number_ = number;
     if (birth.error == 0) return;
-    // It is dead, or about to be.
-    kill();
-    pollfd death{process_.get(), POLLIN, 0};
-    ::poll(&death, 1, kKillPatienceMs);
-    reap();
+    bury();
     if (birth.is_folder_wrong) {
         throw std::runtime_error("its folder \"" + program.folder +
                                  "\" cannot be entered: " + reason(birth.error));
@@ -210,15 +205,15 @@ void ChildProcess::start(const Program& program, int input, int output, int diag
 }
 
 ChildProcess::~ChildProcess() {
-    if (has_ended_ || ::getpid() != owner_) return;
-    try {
-        std::string ignored;
-        kill();
-        wait(kKillPatienceMs, ignored);
-        reap();
-    } catch (...) {
-        // Out of memory; it is killed all the same.
-    }
+    // In a fork of the host it is somebody else's child.
+    if (!has_ended_ && ::getpid() == owner_) bury();
+}
+
+void ChildProcess::bury() noexcept {
+    kill();
+    pollfd death{process_.get(), POLLIN, 0};
+    ::poll(&death, 1, kKillPatienceMs);
+    reap();
 }
 
 void ChildProcess::watch(const Descriptor& descriptor, std::uint32_t events) const {
@@ -315,8 +310,9 @@ bool ChildProcess::wait(int milliseconds, std::string& diagnostics) {
 }
 
 void ChildProcess::end(std::string& diagnostics) {
-    // In a fork of the host it is somebody else's child.
     if (has_ended_ || ::getpid() != owner_) return;
+    // Closing alone would not do: a fork of the host may have the other end open.
+    if (input_) ::shutdown(input_.get(), SHUT_WR);
     forget(input_);
     if (!wait(kInputGraceMs, diagnostics)) {
         signal_group(SIGTERM);
@@ -338,7 +334,7 @@ void ChildProcess::signal_group(int signal) const noexcept {
     }
 }
 
-void ChildProcess::reap() {
+void ChildProcess::reap() noexcept {
     if (has_ended_) return;
     // What it started must not outlive it.
     signal_group(SIGKILL);
@@ -348,15 +344,13 @@ void ChildProcess::reap() {
     has_ended_ = true;
     forget(process_);
     forget(input_);
-    if (status != 0 || info.si_pid != number_) {
-        how_it_ended_ = "an end that the host did not keep";
-    } else if (info.si_code == CLD_EXITED) {
-        ended_well_ = info.si_status == 0;
-        how_it_ended_ = "exit status " + std::to_string(info.si_status);
-    } else {
-        how_it_ended_ =
-            "signal " + std::to_string(info.si_status) + " (" + ::strsignal(info.si_status) + ")";
-    }
+    if (status == 0 && info.si_pid == number_) end_ = info;
+}
+
+std::string ChildProcess::how_it_ended() const {
+    if (end_.si_pid == 0) return "an end that the host did not keep";
+    if (end_.si_code == CLD_EXITED) return "exit status " + std::to_string(end_.si_status);
+    return "signal " + std::to_string(end_.si_status) + " (" + ::strsignal(end_.si_status) + ")";
 }
 
 std::string find_program(const std::string& name, const std::vector<std::string>& environment,

@@ -72,8 +72,10 @@ public:
     void end(std::string& diagnostics);
 
     // "exit status 3", "signal 9 (Killed)"; when it has ended.
-    const std::string& how_it_ended() const noexcept { return how_it_ended_; }
-    bool ended_well() const noexcept { return ended_well_; }
+    std::string how_it_ended() const;
+    bool ended_well() const noexcept {
+        return end_.si_pid != 0 && end_.si_code == CLD_EXITED && end_.si_status == 0;
+    }
 
 private:
     void start(const Program& program, int input, int output, int diagnostics);
@@ -84,7 +86,8 @@ private:
     bool is_dead() const noexcept;
     bool wait(int milliseconds, std::string& diagnostics);
     void signal_group(int signal) const noexcept;
-    void reap();
+    void bury() noexcept;
+    void reap() noexcept;
 
     pid_t owner_ = 0;
     pid_t number_ = 0;
@@ -97,8 +100,7 @@ private:
     std::size_t sent_ = 0;  // of unsent_
     bool waits_to_send_ = false;
     bool has_ended_ = false;
-    bool ended_well_ = false;
-    std::string how_it_ended_;
+    siginfo_t end_{};  // all zeros when nobody told
 };
 
 // The program of a command as execvp looks for it, in the PATH of `environment`, absolute folders
