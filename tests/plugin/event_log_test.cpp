@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plugin narratoria.event_log: whole records, in order, whatever happens to the file.
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +14,7 @@
 #include <map>
 #include <set>
 
+#include "narratoria/event_sink.h"
 #include "plugin/story_host.hpp"
 
 namespace narratoria::test {
@@ -396,6 +398,88 @@ TEST_F(EventLogTest, TwoProcessesShareAFile) {
         ASSERT_EQ(all.size(), recorder.records.size());
         for (size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], static_cast<int64_t>(i + 1));
     }
+}
+
+// ---------------------------------------------------------------- other hosts
+
+// As little of a host as the contract allows: a log and settings, no timers.
+class SmallHost {
+public:
+    SmallHost(const std::string& library, std::string settings, std::string story)
+        : settings_(std::move(settings)), story_(std::move(story)) {
+        void* const handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (handle == nullptr) throw std::runtime_error(::dlerror());
+        const auto entry = reinterpret_cast<nar_plugin_entry_fn>(::dlsym(handle, NAR_PLUGIN_ENTRY));
+        const nar_host_description description{sizeof description, NAR_ABI_VERSION, {}, {}};
+        nar_failure failure{};
+        failure.size = sizeof failure;
+        if (entry(&description, &plugin_, &failure) != NAR_OK ||
+            plugin_->init(&host_, &instance_, &failure) != NAR_OK) {
+            throw std::runtime_error(failure.message);
+        }
+        sink_ = static_cast<const nar_event_sink_extension*>(
+            plugin_->get_extension(detail::to_c(NAR_EXTENSION_EVENT_SINK)));
+    }
+    ~SmallHost() { plugin_->deinit(instance_); }
+
+    void send(uint32_t kind, std::string_view body) {
+        nar_event event{};
+        event.size = sizeof event;
+        event.kind = kind;
+        event.seq = ++sent_;
+        event.time_us = 1769248800000001;
+        event.session_id = detail::to_c("s");
+        event.body = detail::to_c(body);
+        sink_->event(instance_, &event);
+    }
+
+private:
+    static SmallHost& of(const nar_host* host) { return *static_cast<SmallHost*>(host->context); }
+    static const void* extension(const nar_host*, nar_str id) {
+        static constexpr nar_host_log log = {sizeof(nar_host_log), 0,
+                                             [](const nar_host*, uint32_t, nar_str) {}};
+        static constexpr nar_host_config config = {
+            sizeof(nar_host_config), 0,
+            [](const nar_host* host) { return detail::to_c(of(host).settings_); },
+            [](const nar_host* host) { return detail::to_c(of(host).story_); }};
+        if (detail::to_view(id) == NAR_HOST_LOG) return &log;
+        if (detail::to_view(id) == NAR_HOST_CONFIG) return &config;
+        return nullptr;
+    }
+
+    const std::string settings_;
+    const std::string story_;
+    const nar_host host_{sizeof(nar_host), NAR_ABI_VERSION, this, extension};
+    const nar_plugin* plugin_ = nullptr;
+    void* instance_ = nullptr;
+    const nar_event_sink_extension* sink_ = nullptr;
+    uint64_t sent_ = 0;
+};
+
+TEST(EventLogInAnotherHost, KindsThatItDoesNotKnowHaveTheirNumber) {
+    const Folder folder;
+    SmallHost host(built_plugin("event_log"), R"({"flush":"line"})", folder.path());
+    host.send(99, R"({"a":1})");
+    EXPECT_EQ(folder.read("events.ndjson"),
+              R"({"seq":1,"time":"2026-01-24T10:00:00.000001Z","sessionId":"s","planId":null,)"
+              R"("toolId":null,"attempt":null,"kind":"kind_99","event":{"a":1}})"
+              "\n");
+}
+
+TEST(EventLogInAnotherHost, ARecordIsOneLineWhateverStandsBetweenItsValues) {
+    const Folder folder;
+    SmallHost host(built_plugin("event_log"), R"({"flush":"line"})", folder.path());
+    host.send(NAR_KIND_TOOL_EVENT, "{\"a\":\r\n1,\r\"b\":\"\\r\"}");
+    EXPECT_THAT(folder.read("events.ndjson"), HasSubstr("{\"a\":  1, \"b\":\"\\r\"}}\n"));
+}
+
+TEST(EventLogInAnotherHost, WithoutTimersWhatWaitsIsWrittenWithWhatEndsATurn) {
+    const Folder folder;
+    SmallHost host(built_plugin("event_log"), R"({"flush":"turn"})", folder.path());
+    host.send(NAR_KIND_PLAN_STARTED, "{}");
+    EXPECT_EQ(folder.read("events.ndjson"), "");
+    host.send(NAR_KIND_PLAN_ENDED, "{}");
+    EXPECT_EQ(lines_of(folder.read("events.ndjson")).size(), 2U);
 }
 
 }  // namespace
