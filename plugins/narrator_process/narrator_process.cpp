@@ -95,7 +95,9 @@ public:
                               ",\"request\":" + without_ends_of_lines(request) + "}\n",
                           false};
         if (process_->unsent() > 0 && process_->unsent() + question.line.size() > kMostUnsent) {
-            throw std::runtime_error("the narrator's process does not read its standard input");
+            const std::string why = "the narrator's process does not read its standard input";
+            log(plugin::Level::kWarning, why);
+            throw std::runtime_error(why);
         }
         process_->send(question.line);
         questions_.insert_or_assign(id, std::move(question));

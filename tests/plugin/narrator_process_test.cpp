@@ -366,6 +366,14 @@ TEST_F(NarratorProcessTest, OneThatNeverAnswersIsToldThatItIsTooLate) {
     expect_nothing_left();
 }
 
+TEST_F(NarratorProcessTest, OneThatNeverReadsIsNotSentEverything) {
+    python("time.sleep(1000)\n", "[times]\nnarrator_ms = 20");
+    session->patch_state("{\"large\":\"" + std::string(20000000, 'y') + "\"}");
+    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_THAT(log, HasSubstr("does not read its standard input"));
+    expect_nothing_left();
+}
+
 TEST_F(NarratorProcessTest, ACancelledTurnIsCancelledThere) {
     shell(":");
     std::optional<Outcome> outcome;
