@@ -142,6 +142,14 @@ TEST_F(LauncherTest, WhatIsOutsideOfTheAllowedPathsIsNotLaunched) {
     }
 }
 
+TEST_F(LauncherTest, ANameIsNoWayOutOfTheAllowedPaths) {
+    const Folder elsewhere;
+    const std::string outside = elsewhere.says("outside", {kDone});
+    settings("commands.far = [\"nice\"]", "[tools]\nallow_paths = [\".\"]");
+    EXPECT_ANY_THROW(run_path("launcher:" + outside));
+    EXPECT_ANY_THROW(run_path("launcher:far:" + outside));
+}
+
 TEST_F(LauncherTest, AMissingSettingIsNamedWithHowToWriteIt) {
     settings("");
     const Json tool = run_path("launcher:door");

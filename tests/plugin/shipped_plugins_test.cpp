@@ -59,6 +59,19 @@ TEST_P(ShippedPluginTest, TheProgramInItsReadmeWorks) {
     EXPECT_EQ(prompt("Anybody?").narrative, "You say: Anybody?") << log;
 }
 
+TEST_P(ShippedPluginTest, ItIsListedWithThePathThatThisSessionHasItFrom) {
+    for (int i = 0; i < 2; ++i) {
+        const Folder other;
+        std::filesystem::create_directories(other / "plugins");
+        const std::string link = other / "plugins/it.so";
+        std::filesystem::create_symlink(built_plugin(GetParam()), link);
+        other.write("story.toml", "title = \"One of two\"\n" + example("toml"));
+        if (!engine) engine.emplace();
+        session.emplace(*engine, SessionOptions{.story = other.path()});
+        EXPECT_EQ(plugin()["path"].string(), link);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, ShippedPluginTest,
                          ::testing::Values("event_log", "launcher", "narrator_process"),
                          [](const auto& test) { return test.param; });
