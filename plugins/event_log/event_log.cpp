@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// An event sink that keeps the event stream in a file, one record a line.
+
+#include <narratoria/plugin.hpp>
+
+#include <poll.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "event_log/log_file.hpp"
+#include "event_log/record.hpp"
+#include "shared/settings.hpp"
+
+namespace plugin = narratoria::plugin;
+using narratoria::plugins::LogFile;
+using narratoria::plugins::Settings;
+using narratoria::plugins::steady_milliseconds;
+
+namespace {
+
+constexpr std::string_view kId = "narratoria.event_log";
+
+// So much is written at once when nothing else asks for it.
+constexpr std::size_t kChunk = 64 * 1024;
+// So much waits for a file that cannot be written; what comes then is lost and counted.
+constexpr std::size_t kMostWaiting = 4 * 1024 * 1024;
+
+constexpr std::int64_t kTryAgainMs = 5000;
+constexpr std::chrono::milliseconds kFlushAfter{1000};
+constexpr std::chrono::milliseconds kBusyAgain{10};
+// How long the end of a session waits for somebody else's lock.
+constexpr std::int64_t kLastPatienceMs = 500;
+
+enum class Flush { kLine, kTurn, kClose };
+
+class EventLog final : public plugin::EventSink {
+public:
+    explicit EventLog(const plugin::Host& host) : EventLog(host, Settings(host.settings(), kId)) {}
+
+    ~EventLog() {
+        const std::int64_t deadline = steady_milliseconds() + kLastPatienceMs;
+        LogFile::Outcome outcome = LogFile::Outcome::kWritten;
+        try {
+            while ((outcome = file_.append(waiting_)) == LogFile::Outcome::kBusy &&
+                   steady_milliseconds() < deadline) {
+                ::poll(nullptr, 0, 1);
+            }
+            if (waiting_.empty() && lost_ == 0) return;
+            for (const char letter : waiting_) lost_ += letter == '\n' ? 1 : 0;
+            host_.log(plugin::Level::kError,
+                      std::to_string(lost_) + " events are not in the log: " +
+                          (outcome == LogFile::Outcome::kBusy
+                               ? "\"" + file_.path() + "\" is locked by somebody else"
+                               : file_.problem()));
+        } catch (...) {
+            host_.log(plugin::Level::kError, "memory ran out; the last events are not in the log");
+        }
+    }
+
+    void event(const plugin::Event& event) override {
+        // Only while the file cannot be written is there so much.
+        if (waiting_.size() < kMostWaiting) writer_.append(waiting_, event);
+        else ++lost_;
+        if (flush_ == Flush::kLine || waiting_.size() >= kChunk ||
+            (flush_ == Flush::kTurn && ends_something(event.kind()))) {
+            write();
+        } else if (flush_ == Flush::kTurn) {
+            write_after(kFlushAfter);
+        }
+    }
+
+private:
+    EventLog(const plugin::Host& host, const Settings& settings)
+        : host_(host),
+          file_(path_of(host, settings),
+                settings.number("max_bytes", UINT64_C(1) << 62, "max_bytes = 67108864")
+                    .value_or(64 * 1024 * 1024),
+                settings.number("keep", 1000, "keep = 3").value_or(3)),
+          flush_(flush_of(settings)) {
+        for (const std::string& name : settings.strangers({"file", "max_bytes", "keep", "flush"})) {
+            host.log(plugin::Level::kWarning,
+                     "there is no setting \"" + name +
+                         "\"; the settings are file, max_bytes, keep and flush");
+        }
+        if (!file_.open()) note_failure(file_.problem());
+    }
+
+    static std::string path_of(const plugin::Host& host, const Settings& settings) {
+        constexpr std::string_view example = "file = \"events.ndjson\"";
+        const std::string name = settings.text("file", example).value_or("events.ndjson");
+        if (name.empty() || name.find('\0') != std::string::npos) {
+            throw settings.wrong("file", "the path of a file", example);
+        }
+        // Whatever becomes of the working folder later.
+        return std::filesystem::absolute(std::filesystem::path(host.story()) / name).string();
+    }
+
+    static Flush flush_of(const Settings& settings) {
+        constexpr std::string_view example = "flush = \"turn\"";
+        const std::string word = settings.text("flush", example).value_or("turn");
+        if (word == "line") return Flush::kLine;
+        if (word == "turn") return Flush::kTurn;
+        if (word == "close") return Flush::kClose;
+        throw settings.wrong("flush", "\"line\", \"turn\" or \"close\"", example);
+    }
+
+    // After these the player reads, and so may whoever looks at the log.
+    static bool ends_something(narratoria::Kind kind) {
+        return kind == narratoria::Kind::kPlanEnded || kind == narratoria::Kind::kNarrative ||
+               kind == narratoria::Kind::kWarning;
+    }
+
+    void write() {
+        if (is_failing_ && steady_milliseconds() < try_again_ms_) return;
+        const LogFile::Outcome outcome = file_.append(waiting_);
+        if (outcome == LogFile::Outcome::kWritten) {
+            note_success();
+            timer_.stop();
+        } else if (outcome == LogFile::Outcome::kFailed) {
+            note_failure(file_.problem());
+            write_after(std::chrono::milliseconds(kTryAgainMs));
+        } else if (waiting_.size() >= kMostWaiting) {
+            note_failure("\"" + file_.path() + "\" is locked by somebody else");
+            write_after(std::chrono::milliseconds(kTryAgainMs));
+        } else {
+            write_after(kBusyAgain);
+        }
+        note_rotation();
+    }
+
+    // A host without timers gets what waits with one of the next events.
+    void write_after(std::chrono::milliseconds time) {
+        if (!has_timers_ || timer_.is_running()) return;
+        try {
+            if (is_timer_made_) {
+                timer_.restart(time);
+            } else {
+                timer_ = plugin::Timer(host_, time, [this] { write(); });
+                is_timer_made_ = true;
+            }
+        } catch (const narratoria::Error&) {
+            has_timers_ = false;
+        }
+    }
+
+    void note_failure(const std::string& why) {
+        try_again_ms_ = steady_milliseconds() + kTryAgainMs;
+        if (is_failing_) return;
+        is_failing_ = true;
+        host_.log(plugin::Level::kError, "events are not logged: " + why +
+                                             "; it is tried again every " +
+                                             std::to_string(kTryAgainMs / 1000) + " seconds");
+    }
+    void note_success() {
+        if (!is_failing_) return;
+        is_failing_ = false;
+        host_.log(plugin::Level::kWarning,
+                  "events are logged again in \"" + file_.path() + "\"; " +
+                      (lost_ == 0 ? "none was lost" : std::to_string(lost_) + " were lost"));
+        lost_ = 0;
+    }
+    void note_rotation() {
+        const bool cannot_rotate = !file_.rotation_problem().empty();
+        if (cannot_rotate && !cannot_rotate_) {
+            host_.log(plugin::Level::kWarning, file_.rotation_problem());
+        }
+        cannot_rotate_ = cannot_rotate;
+    }
+
+    const plugin::Host host_;
+    narratoria::plugins::RecordWriter writer_;
+    LogFile file_;
+    const Flush flush_;
+    std::string waiting_;  // whole records
+    std::uint64_t lost_ = 0;
+    std::int64_t try_again_ms_ = 0;
+    bool is_failing_ = false;
+    bool cannot_rotate_ = false;
+    bool has_timers_ = true;
+    bool is_timer_made_ = false;
+    plugin::Timer timer_;
+};
+
+}  // namespace
+
+NARRATORIA_PLUGIN(EventLog, "narratoria.event_log", "Event log", "1.0.0",
+                  "narratoria.event_sink/1");

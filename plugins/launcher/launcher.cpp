@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tool runner that puts a command in front of the tool: ssh, srun, kubectl, nice … All that follows
+// is the runtime's: the request on its stdin, its events, its limits, its end.
+
+#include <narratoria/plugin.hpp>
+
+#include <sys/stat.h>
+
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/settings.hpp"
+
+namespace plugin = narratoria::plugin;
+
+namespace {
+
+constexpr std::string_view kId = "narratoria.launcher";
+constexpr std::string_view kCommandExample = R"(command = ["nice"])";
+constexpr std::string_view kCommandsExample = R"(commands.far = ["ssh", "host"])";
+
+using Command = std::vector<std::string>;
+
+bool is_file(const std::string& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+class Launcher final : public plugin::ToolRunner {
+public:
+    static constexpr std::string_view kSchemes[] = {"launcher"};
+
+    // What is wrong with the settings is told by each tool that needs them: a plugin that refuses
+    // its session leaves only "no tool runner knows the scheme" behind.
+    explicit Launcher(const plugin::Host& host) : story_(host.story()) {
+        try {
+            read(narratoria::plugins::Settings(host.settings(), kId), host);
+        } catch (const narratoria::plugins::SettingError& error) {
+            fault_ = error.what();
+            host.log(plugin::Level::kWarning, fault_);
+        }
+    }
+
+    void start(const plugin::InvocationRequest& request, plugin::Invocation invocation) override {
+        if (!fault_.empty()) throw std::runtime_error(fault_);
+        std::string_view path = request.path_behind_scheme();
+        Command arguments = command_for(path);
+        if (path.empty()) {
+            throw std::runtime_error("\"" + std::string(request.tool_path()) +
+                                     "\" names no tool; write launcher:PATH or launcher:NAME:PATH");
+        }
+        // A relative program is the story's own, wherever the tools work.
+        std::string& program = arguments.front();
+        if (program.find('/') != std::string::npos && program.front() != '/') {
+            program.insert(0, (story_.empty() ? std::string(request.plan_folder()) : story_) + "/");
+        }
+        arguments.push_back(tool(path, std::string(request.plan_folder())));
+        invocation.run(arguments);
+    }
+
+private:
+    void read(const narratoria::plugins::Settings& settings, const plugin::Host& host) {
+        for (const std::string& name : settings.strangers({"command", "commands"})) {
+            host.log(plugin::Level::kWarning,
+                     "there is no setting \"" + name + "\"; the settings are command and commands");
+        }
+        if (auto command = settings.command("command", kCommandExample)) command_ = *command;
+        for (auto& [name, command] : settings.commands("commands", kCommandsExample)) {
+            if (name.empty() || name.find_first_of(":/") != std::string::npos) {
+                throw settings.wrong("commands", "a table of names without colon and slash",
+                                     kCommandsExample);
+            }
+            commands_[name] = std::move(command);
+        }
+    }
+
+    // Takes NAME and its colon from `path`.
+    Command command_for(std::string_view& path) const {
+        const std::size_t colon = path.find(':');
+        // "./a:b" is a file whose name has a colon.
+        if (colon == std::string_view::npos || path.substr(0, colon).find('/') != path.npos) {
+            if (!command_.empty()) return command_;
+            throw std::runtime_error(
+                "the setting \"command\" is missing: the command in front of the tool; write in "
+                "story.toml under [plugins.\"" +
+                std::string(kId) + "\"]: " + std::string(kCommandExample));
+        }
+        const std::string name(path.substr(0, colon));
+        path.remove_prefix(colon + 1);
+        const auto found = commands_.find(name);
+        if (found != commands_.end()) return found->second;
+        std::string known;
+        for (const auto& [one, command] : commands_) known += (known.empty() ? "" : ", ") + one;
+        throw std::runtime_error("the setting \"commands\" has no \"" + name +
+                                 "\" (it has: " + (known.empty() ? "none" : known) +
+                                 "); write in story.toml under [plugins.\"" + std::string(kId) +
+                                 "\"]: commands." + name +
+                                 " = [\"ssh\", \"host\"]; a file whose name has a colon is "
+                                 "written ./a:b");
+    }
+
+    static std::string tool(std::string_view path, const std::string& plan_folder) {
+        std::string absolute =
+            path.front() == '/' ? std::string(path) : plan_folder + "/" + std::string(path);
+        if (is_file(absolute)) return absolute;
+        // Whatever stands in front would read it as an option of its own: -oProxyCommand=… of ssh.
+        if (path.front() == '-') {
+            throw std::runtime_error("\"" + std::string(path) +
+                                     "\" is no file, and a path that is handed on must not begin "
+                                     "with a dash; write ./" +
+                                     std::string(path));
+        }
+        return std::string(path);
+    }
+
+    const std::string story_;
+    std::string fault_;
+    Command command_;
+    std::map<std::string, Command> commands_;
+};
+
+}  // namespace
+
+NARRATORIA_PLUGIN(Launcher, "narratoria.launcher", "Launcher", "1.0.0", "narratoria.tool_runner/1");

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "narrator_process/answer.hpp"
+
+#include <rapidjson/error/en.h>
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <charconv>
+
+namespace narratoria::plugins {
+namespace {
+
+using rapidjson::SizeType;
+
+// Copies the plan as it passes by: numbers stay as they were written, whatever their size, and
+// nothing is built in memory beside its text.
+class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> {
+public:
+    explicit Handler(Answer& answer) : answer_(answer) {}
+
+    bool Null() {
+        return scalar([](auto& out) { return out.Null(); });
+    }
+    bool Bool(bool value) {
+        return scalar([=](auto& out) { return out.Bool(value); });
+    }
+    bool RawNumber(const char* text, SizeType length, bool) {
+        if (depth_ == 1 && name_ == "id") {
+            std::uint64_t id = 0;
+            const auto [end, error] = std::from_chars(text, text + length, id);
+            if (error == std::errc() && end == text + length) answer_.id = id;
+        }
+        return scalar(
+            [=](auto& out) { return out.RawValue(text, length, rapidjson::kNumberType); });
+    }
+    bool String(const char* text, SizeType length, bool) {
+        if (depth_ == 1 && name_ == "error") answer_.error.emplace(text, length);
+        return scalar([=](auto& out) { return out.String(text, length); });
+    }
+    bool StartObject() {
+        return begin([](auto& out) { return out.StartObject(); });
+    }
+    bool StartArray() {
+        // The line itself must be an object.
+        return depth_ > 0 && begin([](auto& out) { return out.StartArray(); });
+    }
+    bool EndObject(SizeType) {
+        return end([](auto& out) { return out.EndObject(); });
+    }
+    bool EndArray(SizeType) {
+        return end([](auto& out) { return out.EndArray(); });
+    }
+    bool Key(const char* text, SizeType length, bool) {
+        if (depth_ > 1) return !is_plan_ || writer_.Key(text, length);
+        name_.assign(text, length);
+        // Of two the last counts, as everywhere.
+        if (name_ == "id") answer_.id.reset();
+        if (name_ == "error") answer_.error.reset();
+        is_plan_ = name_ == "plan";
+        if (is_plan_) {
+            plan_.Clear();
+            writer_.Reset(plan_);
+        }
+        return true;
+    }
+
+private:
+    template <class Write>
+    bool scalar(Write&& write) {
+        if (depth_ == 0) return false;
+        if (is_plan_ && !write(writer_)) return false;
+        value_has_ended();
+        return true;
+    }
+    template <class Write>
+    bool begin(Write&& write) {
+        ++depth_;
+        return !is_plan_ || write(writer_);
+    }
+    template <class Write>
+    bool end(Write&& write) {
+        if (--depth_ == 0) return true;
+        if (is_plan_ && !write(writer_)) return false;
+        value_has_ended();
+        return true;
+    }
+    void value_has_ended() {
+        if (depth_ != 1) return;
+        if (is_plan_) answer_.plan.emplace(plan_.GetString(), plan_.GetSize());
+        if (name_ == "error" && !answer_.error) answer_.error = "its \"error\" is no text";
+        is_plan_ = false;
+    }
+
+    Answer& answer_;
+    std::size_t depth_ = 0;
+    std::string name_;
+    bool is_plan_ = false;
+    rapidjson::StringBuffer plan_;
+    rapidjson::Writer<rapidjson::StringBuffer> writer_{plan_};
+};
+
+}  // namespace
+
+bool read_answer(std::string_view line, Answer& answer, std::string& fault) {
+    rapidjson::MemoryStream stream(line.data(), line.size());
+    rapidjson::Reader reader;
+    Handler handler(answer);
+    // Iterative: its depth is the process's choice, our stack is not.
+    const rapidjson::ParseResult result =
+        reader.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
+                     rapidjson::kParseNumbersAsStringsFlag>(stream, handler);
+    if (result.IsError()) {
+        fault = result.Code() == rapidjson::kParseErrorTermination
+                    ? std::string("it is no JSON object")
+                    : "byte " + std::to_string(result.Offset() + 1) + ": " +
+                          rapidjson::GetParseError_En(result.Code());
+        return false;
+    }
+    // The reader takes a NUL for the end.
+    if (stream.Tell() != line.size()) {
+        fault = "there is a NUL in it";
+        return false;
+    }
+    return true;
+}
+
+}  // namespace narratoria::plugins

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+// A narrator that is a program of its own, in any language: requests go to its standard input, a line
+// each, and answers come from its standard output.
+
+#include <narratoria/plugin.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "narrator_process/answer.hpp"
+#include "narrator_process/child_process.hpp"
+#include "shared/settings.hpp"
+
+namespace plugin = narratoria::plugin;
+using narratoria::plugins::Answer;
+using narratoria::plugins::ChildProcess;
+using narratoria::plugins::Program;
+using narratoria::plugins::Settings;
+
+namespace {
+
+constexpr std::string_view kId = "narratoria.narrator_process";
+constexpr std::string_view kCommandExample = R"(command = ["python3", "narrator.py"])";
+constexpr std::string_view kEnvironmentExample = R"(environment = { MODEL = "small" })";
+
+constexpr std::size_t kLongestLine = 8 * 1024 * 1024;
+// What may wait for a process that does not read, beside one request of any size.
+constexpr std::size_t kMostUnsent = 64 * 1024 * 1024;
+// Of its standard error: kept for the message about its death, and shown of one line in the log.
+constexpr std::size_t kTail = 4 * 1024;
+constexpr std::size_t kLongestLogLine = 2000;
+// Lines in the log between one request and the next.
+constexpr unsigned kMostLogLines = 100;
+constexpr std::size_t kMostCancelled = 1000;
+// A process that hung up may be about to exit.
+constexpr std::chrono::milliseconds kHangUpPatience{250};
+
+std::string without_ends_of_lines(std::string_view text) {
+    std::string out(text);
+    // Raw ones are white space in JSON.
+    std::replace_if(
+        out.begin(), out.end(), [](char letter) { return letter == '\n' || letter == '\r'; }, ' ');
+    return out;
+}
+
+// No letter of UTF-8 is cut in two.
+bool is_inside_letter(std::string_view text, std::size_t at) {
+    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+}
+std::string_view beginning(std::string_view text, std::size_t most) {
+    while (most > 0 && is_inside_letter(text, most)) --most;
+    return text.substr(0, most);
+}
+std::string_view ending(std::string_view text, std::size_t most) {
+    std::size_t begin = text.size() - std::min(text.size(), most);
+    while (is_inside_letter(text, begin)) ++begin;
+    return text.substr(begin);
+}
+
+class ProcessNarrator final : public plugin::Narrator {
+public:
+    explicit ProcessNarrator(const plugin::Host& host)
+        : ProcessNarrator(host, Settings(host.settings(), kId)) {}
+
+    ~ProcessNarrator() {
+        if (!process_) return;
+        try {
+            std::string diagnostics;
+            process_->end(diagnostics);
+            take_diagnostics(diagnostics);
+        } catch (...) {
+            // Out of memory; the destructor of the process kills it.
+        }
+    }
+
+    void generate(std::string_view request, plugin::Reply reply) override {
+        log_lines_left_ = kMostLogLines;
+        // It may have ended since it was last looked at.
+        if (process_) work();
+        if (!process_) start();
+        const std::uint64_t id = reply.token();
+        Question question{std::move(reply),
+                          "{\"id\":" + std::to_string(id) +
+                              ",\"request\":" + without_ends_of_lines(request) + "}\n",
+                          false};
+        if (process_->unsent() > 0 && process_->unsent() + question.line.size() > kMostUnsent) {
+            const std::string why = "the narrator's process does not read its standard input";
+            log(plugin::Level::kWarning, why);
+            throw std::runtime_error(why);
+        }
+        process_->send(question.line);
+        questions_.insert_or_assign(id, std::move(question));
+        look_for_hang_up();
+    }
+
+    void cancel_answer(std::uint64_t id) override {
+        if (questions_.erase(id) == 0) return;
+        cancelled_.push_back(id);
+        if (cancelled_.size() > kMostCancelled) cancelled_.pop_front();
+        if (!process_ || process_->unsent() > kMostUnsent) return;
+        process_->send("{\"id\":" + std::to_string(id) + ",\"cancel\":true}\n");
+    }
+
+private:
+    struct Question {
+        plugin::Reply reply;
+        std::string line;
+        bool was_asked_again;
+    };
+
+    ProcessNarrator(const plugin::Host& host, const Settings& settings)
+        : host_(host),
+          command_(command_of(settings)),
+          environment_(settings.texts_by_name("environment", kEnvironmentExample)),
+          restart_(settings.flag("restart", "restart = true").value_or(true)) {
+        for (const auto& [name, value] : environment_) {
+            if (name.empty() || (name + value).find('\0') != std::string::npos ||
+                name.find('=') != std::string::npos) {
+                throw settings.wrong("environment", "a table of names and texts",
+                                     kEnvironmentExample);
+            }
+        }
+        for (const std::string& name : settings.strangers({"command", "environment", "restart"})) {
+            host.log(plugin::Level::kWarning,
+                     "there is no setting \"" + name +
+                         "\"; the settings are command, environment and restart");
+        }
+    }
+
+    static Settings::Texts command_of(const Settings& settings) {
+        auto command = settings.command("command", kCommandExample);
+        if (!command) {
+            throw settings.missing("command", "the narrator's program and its arguments",
+                                   kCommandExample);
+        }
+        return *command;
+    }
+
+    // What the host's process has, and what the settings put over it.
+    std::vector<std::string> environment() const {
+        std::vector<std::string> out;
+        for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+            const std::string_view text(*variable);
+            const std::string_view name = text.substr(0, text.find('='));
+            const bool is_ours = std::any_of(environment_.begin(), environment_.end(),
+                                             [&](const auto& one) { return one.first == name; });
+            if (!is_ours) out.emplace_back(text);
+        }
+        for (const auto& [name, value] : environment_) out.push_back(name + "=" + value);
+        return out;
+    }
+
+    // Throws when it cannot be started, which the host hears as the answer.
+    void start() {
+        if (has_run_ && !restart_) {
+            throw std::runtime_error("the narrator's process has ended (" + last_end_ +
+                                     ") and is not started again: restart is false");
+        }
+        Program program;
+        program.folder = host_.story();
+        const std::string folder =
+            program.folder.empty() ? std::filesystem::current_path().string() : program.folder;
+        program.arguments = command_;
+        program.environment = environment();
+        try {
+            program.path =
+                narratoria::plugins::find_program(command_.front(), program.environment, folder);
+            process_ = std::make_unique<ChildProcess>(program);
+            watch_ = plugin::Poll(host_, process_->descriptor(), [this] { work(); });
+        } catch (const std::exception& error) {
+            process_.reset();
+            const std::string why =
+                "the narrator's process could not be started: " + std::string(error.what());
+            // The host tells it to the next request, which nobody will read.
+            if (std::exchange(start_failure_, why) != why) log(plugin::Level::kError, why);
+            throw std::runtime_error(why);
+        }
+        has_run_ = true;
+        answers_ = 0;
+        line_.clear();
+        skips_line_ = false;
+        diagnostics_line_.clear();
+        tail_.clear();
+    }
+
+    struct Said {
+        plugin::Reply reply;
+        bool is_plan;
+        std::string text;
+    };
+
+    // Everything that the process has for us. The answers go last: they may make the host ask again
+    // from within.
+    void work() {
+        const std::vector<Said> said = listen();
+        for (const Said& one : said) {
+            if (one.is_plan) one.reply.plan(one.text);
+            else one.reply.fail(one.text);
+        }
+    }
+
+    std::vector<Said> listen() {
+        hear();
+        return std::exchange(said_, {});
+    }
+
+    void hear() {
+        if (!process_) return;
+        std::string output, diagnostics;
+        const bool is_alive = process_->work(output, diagnostics);
+        take_diagnostics(diagnostics);
+        if (is_alive) {
+            take_output(output);
+            look_for_hang_up();
+            return;
+        }
+        hang_up_.stop();
+        watch_.stop();
+        const std::unique_ptr<ChildProcess> ended = std::move(process_);
+        take_output(output);
+        if (!line_.empty()) take_line(std::exchange(line_, {}));
+        log_diagnostics_line();
+        note_end(*ended);
+    }
+
+    void look_for_hang_up() {
+        if (!process_ || !process_->has_hung_up() || hang_up_.is_running()) return;
+        hang_up_ = plugin::Timer(host_, kHangUpPatience, [this] {
+            if (!process_) return;
+            log(plugin::Level::kWarning,
+                "the narrator's process closed its standard input or output and goes on; it is "
+                "killed");
+            process_->kill();
+        });
+    }
+
+    void note_end(const ChildProcess& ended) {
+        last_end_ = ended.how_it_ended();
+        std::string why = "the narrator's process ended with " + last_end_;
+        const std::string_view last_words = trimmed(tail_);
+        if (!last_words.empty()) why += "; its standard error: " + std::string(last_words);
+        std::map<std::uint64_t, Question> open = std::exchange(questions_, {});
+        cancelled_.clear();
+        if (!ended.ended_well()) log(plugin::Level::kWarning, why);
+
+        // A program that answers, and ends when it is done, may have ended with the next question
+        // unread before it.
+        const bool may_ask_again = ended.ended_well() && restart_ && answers_ > 0;
+        for (auto& [id, question] : open) {
+            if (may_ask_again && !question.was_asked_again && ask_again(id, question)) continue;
+            said_.push_back({std::move(question.reply), false, why});
+        }
+    }
+
+    bool ask_again(std::uint64_t id, Question& question) {
+        try {
+            if (!process_) start();
+        } catch (const std::exception&) {
+            return false;
+        }
+        question.was_asked_again = true;
+        process_->send(question.line);
+        questions_.insert_or_assign(id, std::move(question));
+        return true;
+    }
+
+    // ---- its standard output
+
+    void take_output(std::string_view bytes) {
+        while (!bytes.empty()) {
+            const std::size_t end = bytes.find('\n');
+            const std::string_view piece = bytes.substr(0, end);
+            if (!skips_line_ && line_.size() + piece.size() > kLongestLine) skip_line();
+            if (!skips_line_) line_ += piece;
+            if (end == std::string_view::npos) return;
+            bytes.remove_prefix(end + 1);
+            if (!std::exchange(skips_line_, false)) take_line(std::exchange(line_, {}));
+        }
+    }
+
+    // Whose answer it was cannot be known.
+    void skip_line() {
+        skips_line_ = true;
+        line_ = std::string();
+        const std::string why = "the narrator's process wrote a line of more than " +
+                                std::to_string(kLongestLine / 1024 / 1024) + " MiB";
+        log(plugin::Level::kWarning, why);
+        for (auto& [id, question] : questions_) {
+            said_.push_back({std::move(question.reply), false, why});
+        }
+        questions_.clear();
+    }
+
+    void take_line(std::string line) {
+        if (trimmed(line).empty()) return;
+        Answer answer;
+        std::string fault;
+        if (!narratoria::plugins::read_answer(line, answer, fault)) {
+            log(plugin::Level::kWarning,
+                "the narrator's process wrote a line that is no answer (" + fault + "): " + line);
+            return;
+        }
+        if (!answer.id) {
+            log(plugin::Level::kWarning,
+                "the narrator's process wrote an answer without the \"id\" of a request: " + line);
+            return;
+        }
+        auto found = questions_.extract(*answer.id);
+        if (found.empty()) {
+            note_stray(*answer.id);
+            return;
+        }
+        ++answers_;
+        plugin::Reply reply = std::move(found.mapped().reply);
+        const bool is_plan = answer.plan && !answer.error;
+        std::string text;
+        if (is_plan) text = std::move(*answer.plan);
+        else if (answer.plan) text = "the narrator answered with a plan and an error";
+        else if (answer.error) text = std::move(*answer.error);
+        else text = "the narrator answered without \"plan\" and \"error\"";
+        said_.push_back({std::move(reply), is_plan, std::move(text)});
+    }
+
+    void note_stray(std::uint64_t id) {
+        const auto cancelled = std::find(cancelled_.begin(), cancelled_.end(), id);
+        if (cancelled != cancelled_.end()) {
+            cancelled_.erase(cancelled);
+            log(plugin::Level::kDebug, "the answer to request " + std::to_string(id) +
+                                           " came when it was no longer wanted");
+        } else {
+            log(plugin::Level::kWarning, "the narrator's process answered request " +
+                                             std::to_string(id) + ", which is not open");
+        }
+    }
+
+    // ---- its standard error, and the log
+
+    void take_diagnostics(std::string_view bytes) {
+        if (bytes.empty()) return;
+        tail_ += bytes.substr(bytes.size() - std::min(bytes.size(), kTail));
+        if (tail_.size() > kTail) tail_ = std::string(ending(tail_, kTail));
+        while (!bytes.empty()) {
+            const std::size_t end = bytes.find('\n');
+            const std::size_t room = kLongestLogLine + 1 - diagnostics_line_.size();
+            diagnostics_line_ += bytes.substr(0, std::min(end, room));
+            if (end == std::string_view::npos) return;
+            bytes.remove_prefix(end + 1);
+            log_diagnostics_line();
+        }
+    }
+
+    void log_diagnostics_line() {
+        const std::string line = std::exchange(diagnostics_line_, {});
+        if (!trimmed(line).empty()) log(plugin::Level::kInfo, line);
+    }
+
+    void log(plugin::Level level, std::string_view line) {
+        if (log_lines_left_ == 0) return;
+        --log_lines_left_;
+        std::string text(beginning(trimmed(line), kLongestLogLine));
+        if (text.size() < trimmed(line).size()) text += " …";
+        if (log_lines_left_ == 0) text += " (no more is logged of it until the next request)";
+        host_.log(level, text);
+    }
+
+    static std::string_view trimmed(std::string_view text) {
+        constexpr std::string_view blank = " \t\r\n";
+        const std::size_t begin = text.find_first_not_of(blank);
+        if (begin == std::string_view::npos) return {};
+        return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
+    }
+
+    const plugin::Host host_;
+    const Settings::Texts command_;
+    const std::vector<std::pair<std::string, std::string>> environment_;
+    const bool restart_;
+
+    std::map<std::uint64_t, Question> questions_;
+    std::deque<std::uint64_t> cancelled_;  // whose answers may still come
+    bool has_run_ = false;
+    std::string last_end_;
+    std::string start_failure_;
+    std::uint64_t answers_ = 0;  // of this process
+    std::vector<Said> said_;     // and is not handed on yet
+    std::string line_;           // what has come of a line of its standard output
+    bool skips_line_ = false;
+    std::string diagnostics_line_;  // of its standard error
+    std::string tail_;
+    unsigned log_lines_left_ = kMostLogLines;
+
+    std::unique_ptr<ChildProcess> process_;
+    plugin::Poll watch_;
+    plugin::Timer hang_up_;
+};
+
+}  // namespace
+
+NARRATORIA_PLUGIN(ProcessNarrator, "narratoria.narrator_process", "Narrator in a process", "1.0.0",
+                  "narratoria.narrator/1");

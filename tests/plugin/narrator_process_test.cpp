@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plugin narratoria.narrator_process: programs of any kind as narrators, good ones and bad ones.
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "hostile/leftovers.hpp"
+#include "plugin/story_host.hpp"
+
+namespace narratoria::test {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class NarratorProcessTest : public ::testing::Test, protected StoryHost {
+protected:
+    NarratorProcessTest() : StoryHost("narrator_process") {}
+
+    // `settings` stand in the plugin's table, `more` before it.
+    void narrator(const std::string& settings, const std::string& more = "") {
+        story("[narrator]\nname = \"narratoria.narrator_process\"\n" + more +
+              "\n[fallback]\ntemplates = [\"Nothing.\"]\n"
+              "[plugins.\"narratoria.narrator_process\"]\n" +
+              settings);
+        open();
+    }
+    // `body` is carried out for each request; `line` and its `id` are there.
+    void shell(const std::string& body, const std::string& settings = "",
+               const std::string& more = "") {
+        folder.write(
+            "narrator",
+            "#!/bin/sh\necho $$ >>'" + folder / "numbers" +
+                "'\n"
+                "plan() { printf "
+                "'{\"id\":%s,\"plan\":{\"requestId\":\"p\",\"narrative\":\"%s\",\"tools\":[]}}"
+                "\\n' \"$1\" \"$2\"; }\n"
+                "while read -r line; do\n"
+                "printf '%s\\n' \"$line\" >>'" +
+                folder / "heard" +
+                "'\n"
+                "id=${line#*:}; id=${id%%,*}\n" +
+                body + "\ndone\n",
+            0755);
+        narrator("command = [\"./narrator\"]\n" + settings, more);
+    }
+    void python(const std::string& body, const std::string& more = "") {
+        folder.write("narrator.py",
+                     "import json, os, sys, time\n"
+                     "def say(answer):\n"
+                     "    sys.stdout.write(json.dumps(answer, ensure_ascii=False) + '\\n')\n"
+                     "    sys.stdout.flush()\n" +
+                         body);
+        narrator(
+            "command = [\"python3\", \"narrator.py\"]\n"
+            "environment = { PYTHONIOENCODING = \"utf-8\" }\n",
+            more);
+    }
+    std::vector<std::string> heard() const { return lines_of(folder.read("heard")); }
+    // One for each time that the narrator was started.
+    std::vector<std::string> numbers() const { return lines_of(folder.read("numbers")); }
+    static bool is_gone(const std::string& number) {
+        return ::kill(std::stoi(number), 0) != 0 && errno == ESRCH;
+    }
+    // Or a zombie, when it is the child of somebody who has not looked yet.
+    static bool is_dead(const std::string& number) {
+        std::ifstream in("/proc/" + number + "/stat");
+        const std::string text{std::istreambuf_iterator<char>(in), {}};
+        return text.empty() || text.find(") Z ") != std::string::npos;
+    }
+    // What the last request said about the answer before.
+    std::string last_fault() const {
+        const std::vector<std::string> lines = heard();
+        for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+            const Json request(*line);
+            if (request.has("request")) {
+                return request["request"]["planFaults"][0]["message"].string();
+            }
+        }
+        return "no request";
+    }
+    void expect_nothing_left() {
+        close();
+        hostile::expect_no_children();
+        for (const std::string& number : numbers()) EXPECT_TRUE(is_gone(number)) << number;
+    }
+};
+
+// ---------------------------------------------------------------- answers
+
+TEST_F(NarratorProcessTest, APlanIsTold) {
+    shell("plan $id 'You wake up.'");
+    const Told told = prompt("look");
+    EXPECT_EQ(told.outcome, Outcome::kCompleted) << log;
+    EXPECT_EQ(told.narrative, "You wake up.");
+    const Json request(heard().at(0));
+    EXPECT_EQ(request["request"]["schema"].string(), "narrator-request/1");
+    EXPECT_EQ(request["request"]["prompt"]["text"].string(), "look");
+    EXPECT_EQ(numbers().size(), 1U);
+    expect_nothing_left();
+}
+
+TEST_F(NarratorProcessTest, ANarratorInPythonGetsAndGivesUtf8) {
+    python(
+        "for line in sys.stdin:\n"
+        "    request = json.loads(line)\n"
+        "    text = request['request']['prompt']['text']\n"
+        "    say({'id': request['id'], 'plan': {'requestId': 'p', 'narrative': text + ' – ja', "
+        "'tools': []}})\n");
+    EXPECT_EQ(prompt("Öffne\ndie Tür").narrative, "Öffne\ndie Tür – ja") << log;
+    expect_nothing_left();
+}
+
+TEST_F(NarratorProcessTest, ThePlanIsHandedOnAsItIsWritten) {
+    folder.says("done", {kDone});
+    shell(R"(printf '{"plan":{"requestId":"mine","tools":[{"toolId":"t","toolPath":"done",)"
+          R"("input":{"large":123456789012345678901234567890,"deep":[[{"a":1.0e-3}]]}}]},)"
+          R"("id":%s,"more":[1]}\n' $id)");
+    EXPECT_EQ(prompt("go").outcome, Outcome::kCompleted) << log;
+    const Record started = recorder.one(Kind::kPlanStarted);
+    EXPECT_THAT(started.text, HasSubstr("123456789012345678901234567890"));
+    EXPECT_THAT(started.text, HasSubstr("1.0e-3"));
+}
+
+TEST_F(NarratorProcessTest, ItIsAskedAgainWithTheResultOfWhatFailed) {
+    folder.says("fails", {kFailed});
+    shell(R"(case $line in *'"previousResult":null'*)
+        printf '{"id":%s,"plan":{"requestId":"p","tools":[{"toolId":"t","toolPath":"fails",)"
+          R"("retryPolicy":{"maxRetries":0}}]}}\n' $id ;;
+        *) plan $id 'Another way.' ;; esac)");
+    const Told told = prompt("go");
+    EXPECT_EQ(told.narrative, "Another way.") << log;
+    EXPECT_EQ(told.generations, 2U);
+    EXPECT_EQ(numbers().size(), 1U) << "by the same process";
+}
+
+TEST_F(NarratorProcessTest, TenRequestsGoToOneProcess) {
+    shell("plan $id \"answer $id\"");
+    for (int i = 0; i < 10; ++i) {
+        EXPECT_EQ(prompt("again").outcome, Outcome::kCompleted) << log;
+    }
+    EXPECT_EQ(heard().size(), 10U);
+    EXPECT_EQ(numbers().size(), 1U);
+    expect_nothing_left();
+}
+
+TEST_F(NarratorProcessTest, AnErrorIsWhyThereIsNoPlan) {
+    shell(R"(printf '{"id":%s,"error":"the muse is asleep"}\n' $id)");
+    const Told told = prompt("go");
+    EXPECT_EQ(told.outcome, Outcome::kFallback);
+    EXPECT_EQ(told.generations, 5U);
+    EXPECT_THAT(last_fault(), HasSubstr("the muse is asleep"));
+}
+
+TEST_F(NarratorProcessTest, AnAnswerWithoutAPlanIsNone) {
+    shell(R"(printf '{"id":%s}\n' $id)");
+    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_THAT(last_fault(), HasSubstr("without \"plan\" and \"error\""));
+}
+
+TEST_F(NarratorProcessTest, WhatIsNoPlanComesBackWithItsFaults) {
+    shell(R"(printf '{"id":%s,"plan":[]}\n' $id)");
+    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_EQ(heard().size(), 5U);
+    EXPECT_THAT(last_fault(), Not(HasSubstr("gave no plan")));
+}
+
+// ---------------------------------------------------------------- lines that are none
+
+TEST_F(NarratorProcessTest, GarbageIsLoggedAndTheAnswerBehindItCounts) {
+    shell(R"(echo 'Loading model …'; echo; echo '[1,2]'; echo '{"id":99,"plan":{}}'
+        echo '{"plan":{}}'; printf 'a\000b\n'; plan $id 'Still there.')");
+    EXPECT_EQ(prompt("go").narrative, "Still there.") << log;
+    EXPECT_THAT(log, HasSubstr("wrote a line that is no answer"));
+    EXPECT_THAT(log, HasSubstr("Loading model …"));
+    EXPECT_THAT(log, HasSubstr("it is no JSON object"));
+    EXPECT_THAT(log, HasSubstr("answered request 99, which is not open"));
+    EXPECT_THAT(log, HasSubstr("without the \"id\" of a request"));
+}
+
+TEST_F(NarratorProcessTest, AFloodOfGarbageIsLoggedInPart) {
+    shell(R"(i=0; while [ $i -lt 5000 ]; do echo "babble $i"; echo "mutter $i" >&2; i=$((i+1)); done
+        plan $id 'At last.')");
+    EXPECT_EQ(prompt("go").narrative, "At last.");
+    EXPECT_LT(lines_of(log).size(), 120U);
+    EXPECT_THAT(log, HasSubstr("no more is logged of it until the next request"));
+}
+
+TEST_F(NarratorProcessTest, WhatItSaysOnStandardErrorIsLogged) {
+    shell("echo 'thinking …' >&2; plan $id 'Done.'");
+    prompt("go");
+    EXPECT_TRUE(until([&] { return log.find("thinking …") != std::string::npos; }));
+}
+
+TEST_F(NarratorProcessTest, AnAnswerInPiecesIsOne) {
+    python(
+        "for line in sys.stdin:\n"
+        "    answer = json.dumps({'id': json.loads(line)['id'],\n"
+        "                         'plan': {'requestId': 'p', 'narrative': 'Stück für Stück', "
+        "'tools': []}},\n"
+        "                        ensure_ascii=False).encode() + b'\\r\\n'\n"
+        "    for byte in answer:\n"
+        "        os.write(1, bytes([byte]))\n");
+    EXPECT_EQ(prompt("go").narrative, "Stück für Stück") << log;
+}
+
+TEST_F(NarratorProcessTest, ALargeAnswerIsTaken) {
+    python(
+        "for line in sys.stdin:\n"
+        "    say({'id': json.loads(line)['id'],\n"
+        "         'plan': {'requestId': 'p', 'narrative': 'x' * 5000000, 'tools': []}})\n");
+    EXPECT_EQ(prompt("go").narrative.size(), 5000000U) << log;
+}
+
+TEST_F(NarratorProcessTest, ALineOverTheLimitFailsTheRequestAndTheProcessGoesOn) {
+    python(
+        "for line in sys.stdin:\n"
+        "    request = json.loads(line)\n"
+        "    if request['request']['generationAttempt'] == 1:\n"
+        "        say({'id': request['id'], 'plan': {'requestId': 'p', 'narrative': 'x' * 20000000, "
+        "'tools': []}})\n"
+        "    else:\n"
+        "        why = request['request']['planFaults'][0]['message']\n"
+        "        say({'id': request['id'], 'plan': {'requestId': 'p', 'narrative': why, 'tools': "
+        "[]}})\n");
+    const Told told = prompt("go");
+    EXPECT_THAT(told.narrative, HasSubstr("a line of more than 8 MiB")) << log;
+    EXPECT_EQ(told.generations, 2U);
+}
+
+TEST_F(NarratorProcessTest, AnEndlessLineNeedsNoEndlessMemory) {
+    python(
+        "for line in sys.stdin:\n"
+        "    while True: os.write(1, b'x' * 65536)\n",
+        "[times]\nnarrator_ms = 300");
+    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    close();
+    hostile::expect_no_children();
+}
+
+TEST_F(NarratorProcessTest, ALargeRequestReachesOneThatReadsSlowly) {
+    python(
+        "for line in sys.stdin:\n"
+        "    request = json.loads(line)\n"
+        "    size = len(request['request']['state']['large'])\n"
+        "    say({'id': request['id'], 'plan': {'requestId': 'p', 'narrative': str(size), 'tools': "
+        "[]}})\n");
+    session->patch_state("{\"large\":\"" + std::string(6000000, 'y') + "\"}");
+    EXPECT_EQ(prompt("go").narrative, "6000000") << log;
+}
+
+// ---------------------------------------------------------------- it dies
+
+TEST_F(NarratorProcessTest, ADeathInTheMiddleSaysItsExitStatusAndLastWords) {
+    shell("printf '{\"id\":%s,\"pl' $id; echo 'no more ink' >&2; exit 3");
+    const Told told = prompt("go");
+    EXPECT_EQ(told.outcome, Outcome::kFallback);
+    EXPECT_EQ(numbers().size(), 5U) << "started again for each request";
+    EXPECT_THAT(last_fault(), HasSubstr("ended with exit status 3"));
+    EXPECT_THAT(last_fault(), HasSubstr("no more ink"));
+    expect_nothing_left();
+}
+
+TEST_F(NarratorProcessTest, ADeathBySignalIsNamed) {
+    shell("kill -SEGV $$");
+    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_THAT(last_fault(), HasSubstr("signal 11 (Segmentation fault)"));
+}
+
+TEST_F(NarratorProcessTest, LastWordsThatAreNoUtf8AreNoHarm) {
+    shell("printf 'caf\\351 \\377\\376' >&2; exit 1");
+    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_THAT(last_fault(), HasSubstr("caf"));
+}
+
+TEST_F(NarratorProcessTest, ItIsStartedAgainAtTheNextRequest) {
+    shell("if [ $(wc -l <'" + (folder / "numbers") +
+          "') = 1 ]; then exit 1; fi\nplan $id 'Here again.'");
+    const Told told = prompt("go");
+    EXPECT_EQ(told.narrative, "Here again.") << log;
+    EXPECT_EQ(told.generations, 2U);
+    EXPECT_EQ(numbers().size(), 2U);
+}
+
+TEST_F(NarratorProcessTest, ItIsNotStartedAgainWhenThatIsNotWanted) {
+    shell("exit 4", "restart = false");
+    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_EQ(numbers().size(), 1U);
+}
+
+TEST_F(NarratorProcessTest, OneThatEndsAfterEachAnswerIsANarratorToo) {
+    shell("plan $id \"answer $id\"; exit 0");
+    for (int i = 0; i < 10; ++i) {
+        const Told told = prompt("again");
+        EXPECT_EQ(told.outcome, Outcome::kCompleted) << log;
+        EXPECT_EQ(told.generations, 1U) << log;
+    }
+    EXPECT_EQ(numbers().size(), 10U);
+    expect_nothing_left();
+}
+
+TEST_F(NarratorProcessTest, OneThatEndsWithoutAnAnswerIsNotAskedForEver) {
+    shell("exit 0");
+    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_EQ(numbers().size(), 5U);
+}
+
+TEST_F(NarratorProcessTest, OneThatHangsUpAndGoesOnIsKilled) {
+    shell("exec >&-; while :; do sleep 1000; done");
+    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_THAT(last_fault(), HasSubstr("signal 9"));
+    expect_nothing_left();
+}
+
+TEST_F(NarratorProcessTest, WhatItStartedDoesNotOutliveIt) {
+    shell("sleep 1000 & echo $! >>'" + (folder / "numbers") + "'; exit 1");
+    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_EQ(numbers().size(), 10U);
+    ASSERT_TRUE(until([&] {
+        const std::vector<std::string> all = numbers();
+        return std::all_of(all.begin(), all.end(), is_dead);
+    }));
+}
+
+// ---------------------------------------------------------------- it cannot be started
+
+TEST_F(NarratorProcessTest, AProgramThatIsNotThereIsNamed) {
+    narrator(R"(command = ["no-such-narrator"])");
+    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    const std::vector<Record> warnings = recorder.of(Kind::kWarning);
+    std::string all = log;
+    for (const Record& warning : warnings) all += warning.text;
+    EXPECT_THAT(all, HasSubstr("no-such-narrator")) << "nobody is told why";
+}
+
+TEST_F(NarratorProcessTest, AProgramThatCannotRunIsNamed) {
+    folder.write("narrator", "#!/no/such/interpreter\n", 0755);
+    narrator(R"(command = ["./narrator"])");
+    const size_t before = hostile::open_descriptors().size();
+    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_EQ(hostile::open_descriptors().size(), before);
+    hostile::expect_only_supervisors();
+}
+
+TEST_F(NarratorProcessTest, WithoutACommandThePluginIsLeftOutAndSaysWhy) {
+    EXPECT_THROW(narrator(""), Error);
+    EXPECT_THAT(log, HasSubstr("the setting \"command\" is missing"));
+    EXPECT_THAT(log, HasSubstr(R"(command = ["python3", "narrator.py"])"));
+}
+
+// ---------------------------------------------------------------- it is late
+
+TEST_F(NarratorProcessTest, OneThatNeverAnswersIsToldThatItIsTooLate) {
+    shell(":", "", "[times]\nnarrator_ms = 50");
+    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_TRUE(until([&] { return heard().size() == 10; }));
+    EXPECT_THAT(heard(), Contains(R"({"id":1,"cancel":true})"));
+    EXPECT_EQ(numbers().size(), 1U);
+    expect_nothing_left();
+}
+
+TEST_F(NarratorProcessTest, OneThatNeverReadsIsNotSentEverything) {
+    python("time.sleep(1000)\n", "[times]\nnarrator_ms = 20");
+    session->patch_state("{\"large\":\"" + std::string(20000000, 'y') + "\"}");
+    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_THAT(log, HasSubstr("does not read its standard input"));
+    expect_nothing_left();
+}
+
+TEST_F(NarratorProcessTest, ACancelledTurnIsCancelledThere) {
+    shell(":");
+    std::optional<Outcome> outcome;
+    session->prompt("go", [&](Turn turn) { outcome = turn.outcome(); });
+    ASSERT_TRUE(until([&] { return heard().size() == 1; }));
+    session->cancel();
+    ASSERT_TRUE(until([&] { return outcome.has_value() && heard().size() == 2; }));
+    EXPECT_EQ(*outcome, Outcome::kCancelled);
+    EXPECT_EQ(heard().at(1), R"({"id":1,"cancel":true})");
+}
+
+TEST_F(NarratorProcessTest, ALateAnswerIsNotTakenForAnother) {
+    // It answers the first request when it has been told that it is too late.
+    shell(R"(case $line in
+        '{"id":1,"cancel":true}') plan 1 'Too late.' ;;
+        '{"id":1,'*) ;;
+        *) plan $id 'In time.' ;; esac)",
+          "", "[times]\nnarrator_ms = 1000");
+    const Told told = prompt("go");
+    EXPECT_EQ(told.narrative, "In time.") << log;
+    EXPECT_EQ(told.generations, 2U);
+    EXPECT_THAT(log, Not(HasSubstr("answer came too late"))) << "which would be its fault";
+}
+
+// ---------------------------------------------------------------- what it gets, and its end
+
+TEST_F(NarratorProcessTest, ItGetsTheHostsEnvironmentWithTheSettingsOverIt) {
+    ::setenv("NARRATORIA_TEST_KEPT", "kept", 1);
+    ::setenv("NARRATORIA_TEST_CHANGED", "before", 1);
+    shell("plan $id \"$NARRATORIA_TEST_KEPT $NARRATORIA_TEST_CHANGED $NEW $(pwd)\"",
+          "environment = { NARRATORIA_TEST_CHANGED = \"after\", NEW = \"new\" }");
+    EXPECT_EQ(prompt("go").narrative, "kept after new " + folder.path());
+}
+
+TEST_F(NarratorProcessTest, NothingOfTheHostLeaksIntoIt) {
+    const std::string file = folder.write("open", "a file of the host's");
+    const int leaking = ::open(file.c_str(), O_RDONLY);
+    ASSERT_GE(leaking, 0);
+    sigset_t blocked;
+    ::sigemptyset(&blocked);
+    ::sigaddset(&blocked, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
+    ::signal(SIGPIPE, SIG_IGN);
+    python(
+        "for line in sys.stdin:\n"
+        "    status = open('/proc/self/status').read().split('\\n')\n"
+        "    signals = [l for l in status if l.startswith(('SigBlk', 'SigIgn'))]\n"
+        "    files = [os.readlink('/proc/self/fd/' + n) for n in os.listdir('/proc/self/fd')\n"
+        "             if os.path.exists('/proc/self/fd/' + n)]\n"
+        "    say({'id': json.loads(line)['id'], 'plan': {'requestId': 'p', 'tools': [],\n"
+        "         'narrative': ' '.join(signals + files) + ' group %d' %\n"
+        "                      (os.getpgrp() == os.getpid())}})\n");
+    const std::string narrative = prompt("go").narrative;
+    ::close(leaking);
+    ::signal(SIGPIPE, SIG_DFL);
+    EXPECT_THAT(narrative, HasSubstr("SigBlk:\t0000000000000000")) << log;
+    // Python itself ignores SIGPIPE and SIGXFSZ.
+    EXPECT_THAT(narrative, HasSubstr("SigIgn:\t0000000001001000"));
+    EXPECT_THAT(narrative, Not(HasSubstr(file)));
+    EXPECT_THAT(narrative, HasSubstr("group 1"));
+    sigset_t now;
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &now);
+    EXPECT_EQ(::sigismember(&now, SIGTERM), 1) << "the host's mask is its own";
+    EXPECT_EQ(::sigismember(&now, SIGINT), 0);
+}
+
+TEST_F(NarratorProcessTest, AHostWithoutStandardDescriptorsHasANarratorToo) {
+    shell("plan $id 'Here.'");
+    const int kept = ::fcntl(0, F_DUPFD_CLOEXEC, 10);
+    ::close(0);
+    const Told told = prompt("go");
+    close();
+    ::dup2(kept, 0);
+    EXPECT_EQ(told.narrative, "Here.") << log;
+}
+
+TEST_F(NarratorProcessTest, TheHostsOtherChildrenAreItsOwn) {
+    shell("plan $id 'Here.'; exit 0");
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(5);
+    for (int i = 0; i < 3; ++i) prompt("go");
+    close();
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(WEXITSTATUS(status), 5);
+}
+
+TEST_F(NarratorProcessTest, AHostThatIgnoresItsChildrenIsServed) {
+    ::signal(SIGCHLD, SIG_IGN);
+    shell("plan $id 'Here.'; exit 0");
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(prompt("go").outcome, Outcome::kCompleted) << log;
+    close();
+    ::signal(SIGCHLD, SIG_DFL);
+    for (const std::string& number : numbers()) EXPECT_TRUE(is_gone(number));
+}
+
+TEST_F(NarratorProcessTest, AtTheEndItGetsTheEndOfItsInput) {
+    shell("plan $id 'Here.'");
+    folder.write("narrator", folder.read("narrator") + "echo end >'" + (folder / "end") + "'\n",
+                 0755);
+    prompt("go");
+    close();
+    EXPECT_EQ(folder.read("end"), "end\n");
+    hostile::expect_no_children();
+}
+
+TEST_F(NarratorProcessTest, AtTheEndOneThatDoesNotListenIsTerminated) {
+    shell("trap 'echo terminated >\"" + (folder / "end") +
+          "\"; exit' TERM; plan $id 'Here.'; while :; do sleep 0.01; done");
+    prompt("go");
+    expect_nothing_left();
+    EXPECT_EQ(folder.read("end"), "terminated\n");
+}
+
+TEST_F(NarratorProcessTest, AtTheEndOneThatIgnoresEverythingIsKilledInTime) {
+    shell("trap '' TERM; plan $id 'Here.'; while :; do sleep 1000; done");
+    prompt("go");
+    const auto start = std::chrono::steady_clock::now();
+    expect_nothing_left();
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3));
+}
+
+TEST_F(NarratorProcessTest, ASessionThatEndsWhileItIsAskedLeavesNothing) {
+    shell("sleep 1000 & wait");
+    session->prompt("go");
+    ASSERT_TRUE(until([&] { return heard().size() == 1; }));
+    expect_nothing_left();
+}
+
+TEST_F(NarratorProcessTest, ItDiesWithItsHost) {
+    const pid_t host = ::fork();
+    if (host == 0) {
+        shell("trap '' TERM; plan $id 'Here.'; while :; do sleep 1000; done");
+        prompt("go");
+        ::kill(::getpid(), SIGKILL);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(host, &status, 0), host);
+    EXPECT_EQ(WTERMSIG(status), SIGKILL);
+    const std::string number = numbers().at(0);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!is_dead(number) && std::chrono::steady_clock::now() < deadline) ::poll(nullptr, 0, 5);
+    EXPECT_TRUE(is_dead(number));
+}
+
+TEST_F(NarratorProcessTest, EachSessionHasAProcessOfItsOwn) {
+    shell("plan $id \"I am $$.\"");
+    const std::string one = prompt("go").narrative;
+    std::optional<Session> other(std::in_place, *engine, SessionOptions{.story = folder.path()});
+    std::optional<std::string> another;
+    other->prompt("go", [&](Turn turn) { another = std::string(turn.narrative()); });
+    ASSERT_TRUE(until([&] { return another.has_value(); }));
+    EXPECT_NE(one, *another);
+    other.reset();
+    EXPECT_EQ(prompt("go").narrative, one);
+}
+
+}  // namespace
+}  // namespace narratoria::test
