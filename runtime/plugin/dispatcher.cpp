@@ -127,19 +127,19 @@ void Dispatcher::load(const Search& search,
         }
         const auto own = std::find_if(settings.begin(), settings.end(),
                                       [&](const auto& each) { return each.first == library->id; });
-        add(*library, own == settings.end() ? "{}" : own->second);
+        add(*library, candidate->path, own == settings.end() ? "{}" : own->second);
     }
     for (const Search::Missing& missing : search.missing) {
         note_refused(missing.wish, "", missing.reason);
     }
 }
 
-Instance* Dispatcher::add(const Library& library, std::string settings) {
-    auto instance =
-        std::make_unique<Instance>(library, session_, mailbox_, std::move(settings), story_folder_);
+Instance* Dispatcher::add(const Library& library, std::string path, std::string settings) {
+    auto instance = std::make_unique<Instance>(library, std::move(path), session_, mailbox_,
+                                               std::move(settings), story_folder_);
     std::string reason;
     if (!instance->init(reason)) {
-        note_refused(library.id, library.path, reason);
+        note_refused(library.id, instance->path(), reason);
         return nullptr;
     }
     if (!take_extensions(*instance, reason)) {
@@ -149,7 +149,7 @@ Instance* Dispatcher::add(const Library& library, std::string settings) {
         forget_instance(narrators_, instance.get());
         forget_instance(runners_, instance.get());
         forget_instance(tools_, instance.get());
-        note_refused(library.id, library.path, reason);
+        note_refused(library.id, instance->path(), reason);
         return nullptr;
     }
     instances_.push_back(std::move(instance));
@@ -418,7 +418,7 @@ void Dispatcher::append_json(std::string& out) const {
     };
     for (const auto& instance : instances_) {
         const Library& library = instance->library();
-        entry(library.id, library.path, instance->disabled() ? "disabled" : "active",
+        entry(library.id, instance->path(), instance->disabled() ? "disabled" : "active",
               instance->disabled_reason(), &library);
     }
     for (const Refused& refused : refused_) {

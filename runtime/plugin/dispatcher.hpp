@@ -49,8 +49,9 @@ public:
     Dispatcher(const Dispatcher&) = delete;
     Dispatcher& operator=(const Dispatcher&) = delete;
 
-    // Makes an instance, or notes why there is none. `settings` is a JSON object.
-    Instance* add(const Library& library, std::string settings);
+    // Makes an instance, or notes why there is none. `path` is where this session has it from, empty
+    // for what is built in; `settings` is a JSON object.
+    Instance* add(const Library& library, std::string path, std::string settings);
     // Loads what a search found, in its order.
     void load(const Search& search,
               const std::vector<std::pair<std::string, std::string>>& settings);

@@ -11,9 +11,10 @@ constexpr uint32_t kMostReports = 10;
 
 }  // namespace
 
-Instance::Instance(const Library& library, SessionAccess& session, Mailbox& mailbox,
-                   std::string settings, std::string story_folder)
+Instance::Instance(const Library& library, std::string path, SessionAccess& session,
+                   Mailbox& mailbox, std::string settings, std::string story_folder)
     : library_(library),
+      path_(std::move(path)),
       session_(session),
       mailbox_(mailbox),
       settings_(std::move(settings)),

@@ -29,8 +29,8 @@ public:
     enum class Phase : uint8_t { Made, Init, Active, Deinit, Over };
 
     // `settings`: a JSON object. Session and mailbox outlive it.
-    Instance(const Library& library, SessionAccess& session, Mailbox& mailbox, std::string settings,
-             std::string story_folder);
+    Instance(const Library& library, std::string path, SessionAccess& session, Mailbox& mailbox,
+             std::string settings, std::string story_folder);
     ~Instance() override;  // deinit, when init was well
     Instance(const Instance&) = delete;
     Instance& operator=(const Instance&) = delete;
@@ -71,6 +71,8 @@ public:
     void on_sink_slow(int64_t milliseconds, size_t called) noexcept override;
 
     const Library& library() const { return library_; }
+    // Where this session has it from; one file may have several names.
+    const std::string& path() const { return path_; }
     void* data() const { return data_; }
     Phase phase() const { return phase_; }
     SessionAccess& session() { return session_; }
@@ -88,6 +90,7 @@ private:
     void note_thrown(const char* what, const char* text) noexcept;
 
     const Library& library_;
+    std::string path_;
     SessionAccess& session_;
     Mailbox& mailbox_;
     std::string settings_;

@@ -80,7 +80,6 @@ Loaded load(const std::string& path, const Metadata& metadata) {
     const nar_plugin* plugin = nullptr;
     if (!call_entry(entry, plugin, out.reason)) return out;
     auto library = std::make_unique<Library>();
-    library->path = path;
     if (accept_plugin(plugin, &metadata, *library, out.reason)) out.library = std::move(library);
     return out;
 }

@@ -12,7 +12,6 @@
 namespace narratoria::plugin {
 
 struct Library {
-    std::string path;  // empty: built in
     std::string id;
     std::string name;
     std::string version;

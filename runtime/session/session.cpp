@@ -142,7 +142,7 @@ void Session::choose_narrator() {
                 "story, too";
             return;
         }
-        dispatcher_.add(template_narrator_library(),
+        dispatcher_.add(template_narrator_library(), "",
                         template_narrator_settings(settings_.story->prompts_text));
     }
     if (const auto narrator = dispatcher_.narrator(id)) {

@@ -74,15 +74,16 @@ Resolution Resolver::resolve(std::string_view tool_path, const std::string& fold
                     "\"; a file whose name has a colon is written \"./" + path + "\"";
         return out;
     }
-    if (!restrictions_.empty()) {
-        // Whoever restricts tools to folders means those that a plugin starts, too.
-        const std::string_view rest = tool_path.substr(scheme.size() + 1);
+    if (restrictions_.empty()) return out;
+    // Whoever restricts tools to folders means those that a plugin starts, too. What the plugin takes
+    // for the path is not known, so whatever stands behind a colon must be allowed.
+    for (size_t colon = scheme.size(); colon != std::string_view::npos;
+         colon = tool_path.find(':', colon + 1)) {
+        const std::string_view rest = tool_path.substr(colon + 1);
         Resolution file = resolve_file(rest.empty() ? std::string_view(".") : rest, folder);
-        if (file.forbidden) {
-            file.error +=
-                "; that holds for what stands behind \"" + std::string(scheme) + ":\", too";
-            return file;
-        }
+        if (!file.forbidden) continue;
+        file.error += "; that holds for what stands behind \"" + std::string(scheme) + ":\", too";
+        return file;
     }
     return out;
 }

@@ -109,7 +109,7 @@ void plugin_sinks(benchmark::State& state, const char* name) {
     const plugin::Library* library =
         metadata ? plugin::load_library(path, *metadata, reason) : nullptr;
     if (library == nullptr) return state.SkipWithError(reason.c_str());
-    for (int64_t i = 0; i < state.range(0); ++i) dispatcher.add(*library, "{}");
+    for (int64_t i = 0; i < state.range(0); ++i) dispatcher.add(*library, path, "{}");
     dispatcher.attach_sinks(stream);
     const event::Subject subject{"plan", "tool", 1};
     stream.begin_batch(0);
@@ -170,7 +170,7 @@ void load_init_deinit_unload(benchmark::State& state) {
             std::string reason;
             plugin::accept_plugin(description, nullptr, library, reason);
             plugin::Dispatcher dispatcher(session, "");
-            if (dispatcher.add(library, "{}") == nullptr) state.SkipWithError("not added");
+            if (dispatcher.add(library, path, "{}") == nullptr) state.SkipWithError("not added");
         }
         ::dlclose(handle);
     }
