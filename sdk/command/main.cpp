@@ -79,6 +79,7 @@ int run_command(int argument_count, char** arguments) {
     add_tool_run(*tool, action);
     add_tool_check(*tool, action);
     add_validate(application, action);
+    add_plugin(application, action);
 
     try {
         application.parse(argument_count, arguments);
