@@ -26,7 +26,7 @@ constexpr double kCallBudget = 0.1;
 constexpr double kInitBudget = 1;
 constexpr double kDeinitBudget = 2;
 // An answer that crosses with a cancel is nobody's fault.
-constexpr double kCrossing = 0.25;
+constexpr double kCrossing = 0.15;
 constexpr std::size_t kMostOutput = std::size_t{16} << 20;
 constexpr std::string_view kState =
     R"({"inventory":{"torch":{"lit":true}},"visits":3,"name":"Ada \u00e9","nothing":null})";

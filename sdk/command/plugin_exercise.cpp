@@ -23,7 +23,7 @@ constexpr double kGrace = 2;
 // In which a second answer, or one after the cancel, is listened for.
 constexpr double kSettling = 0.08;
 constexpr double kSettlingBriefly = 0.02;
-constexpr double kAfterCancel = 0.45;
+constexpr double kAfterCancel = 0.25;
 constexpr double kBriefly = 0.25;
 constexpr std::size_t kMostOfAList = 16;
 // What comes at the end of a struct of a later version.
@@ -185,7 +185,7 @@ public:
         narrator();
         tool_runner();
         tool();
-        run_loop(is_judged() ? kSettling : kSettlingBriefly);
+        run_loop(is_judged() && answers_later_ ? kSettling : kSettlingBriefly);
     }
 
 private:
@@ -410,6 +410,7 @@ private:
     void narrator() {
         const auto* narrator = wanted<nar_narrator_extension>(NAR_EXTENSION_NARRATOR);
         if (narrator == nullptr) return;
+        answers_later_ = true;
         std::string later(kRequest);
         later.insert(later.size() - 1, R"(,"fieldOfALaterVersion":{"deep":[1]})");
         const std::vector<std::string> requests =
@@ -519,7 +520,8 @@ private:
             host_.will_cancel_invocation(token);
             cancel();
             const Clock::time_point began = Clock::now();
-            const bool ended = host_.run_loop(is_judged() ? kGrace : brief_left_, has_ended);
+            const bool ended =
+                host_.run_loop(is_judged() ? kGrace : std::min(brief_left_, patience()), has_ended);
             if (!is_judged()) brief_left_ = std::max(0.0, brief_left_ - seconds_since(began));
             if (is_judged() && !ended) {
                 report.finding("P39", fmt::format("{} did not say ended within {} s after cancel",
@@ -539,6 +541,7 @@ private:
     void tool_runner() {
         const auto* runner = wanted<nar_tool_runner_extension>(NAR_EXTENSION_TOOL_RUNNER);
         if (runner == nullptr) return;
+        answers_later_ = true;
         for (const std::string& scheme : texts_of(runner->schemes, runner->scheme_count)) {
             const std::string who = fmt::format("tool_runner ({}:)", scheme);
             std::vector<std::string> requests = variants(request_of("door", R"({"door":"red"})"));
@@ -580,6 +583,7 @@ private:
     void tool() {
         const auto* extension = wanted<nar_tool_extension>(NAR_EXTENSION_TOOL);
         if (extension == nullptr) return;
+        answers_later_ = true;
         const std::uint64_t count = std::min<std::uint64_t>(extension->tool_count, kMostOfAList);
         for (std::uint64_t at = 0; at < count; ++at) {
             const nar_tool& tool = *extension->tools[at];
@@ -620,6 +624,7 @@ private:
     const ExerciseOptions& options_;
     std::uint64_t sequence_ = 0;
     std::uint64_t files_ = 0;
+    bool answers_later_ = false;
     double brief_left_ = kBriefly;  // for ends that are not judged, together
 };
 
