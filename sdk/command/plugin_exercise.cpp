@@ -507,7 +507,7 @@ private:
             return seen.ends > 0 || seen.is_handed_over;
         };
         TrialReport& report = host_.report();
-        if (!cancel && !has_ended()) {
+        if (is_judged() && !cancel && !has_ended()) {
             report.finding("P39", fmt::format("{} had not ended when invoke returned; cancel may "
                                               "be NULL only when it always has",
                                               who));
