@@ -19,6 +19,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/NarratoriaConfigVersion.
 install(FILES
     "${PROJECT_BINARY_DIR}/NarratoriaConfig.cmake"
     "${PROJECT_BINARY_DIR}/NarratoriaConfigVersion.cmake"
+    "${PROJECT_SOURCE_DIR}/cmake/NarratoriaPlugin.cmake"
     DESTINATION "${package_folder}")
 
 # Relative to the file itself, so that an installed tree may be moved. An absolute folder given by

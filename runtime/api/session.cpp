@@ -63,6 +63,21 @@ void take_story(const session::Story& story, session::Times& times, session::Lim
     }
 }
 
+nar_status read_plugins(const nar_str* given, uint64_t count, std::vector<std::string>& out,
+                        nar_error* error) {
+    if (given == nullptr && count > 0) {
+        return refuse_argument(error, "plugin_count is set, but plugins is NULL");
+    }
+    for (uint64_t i = 0; i < count; ++i) {
+        if (view(given[i]).empty() || has_nul(given[i])) {
+            return refuse_argument(error,
+                                   "each of plugins is a plugin's id or the path of its file");
+        }
+        out.push_back(copy(given[i]));
+    }
+    return NAR_OK;
+}
+
 template <typename Fill>
 nar_status give_text(nar_text** place, nar_error* error, Fill&& fill) {
     if (place == nullptr) return refuse_argument(error, "there is no place for the text");
@@ -138,18 +153,23 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
                 settings.narrator_id = copy(narrator.id);
                 settings.narrator = narrator;
             }
-            if (settings.story && !settings.narrator &&
-                settings.story->narrator != session::kTemplateNarrator) {
-                return fail(error, NAR_NOT_FOUND, "NARRATOR",
-                            "the story asks for the narrator \"" + settings.story->narrator +
-                                "\", which is not there; pass a narrator of your own, or name "
-                                "\"template\" in story.toml");
+            if (settings.narrator && !view(options.narrator_id).empty()) {
+                return refuse_argument(error, "narrator and narrator_id are both set; give one");
+            }
+            if (!settings.narrator) settings.narrator_id = copy(options.narrator_id);
+            settings.without_plugins = options.without_plugins != 0;
+            if (const nar_status status =
+                    read_plugins(options.plugins, options.plugin_count, settings.plugins, error)) {
+                return status;
             }
             // Before there is a session: a call that fails has taken nothing, and so releases no
             // narrator.
             json::Document state;
             if (const nar_status status = read_state(options.state, state, error)) return status;
             auto made = std::make_unique<session::Session>(engine->engine, std::move(settings));
+            if (!made->narrator_fault().empty()) {
+                return fail(error, NAR_NOT_FOUND, "NARRATOR", made->narrator_fault());
+            }
             if (!view(options.state).empty()) made->state().tree.assign(state.root());
             *session = wrap(engine->engine.add(std::move(made)));
             return NAR_OK;
@@ -283,6 +303,40 @@ nar_status nar_session_read_assets(nar_session* session, nar_text** json, nar_er
     return on_session(session, error, [&](session::Session& its) {
         return give_text(json, error, [&](std::string& text) {
             its.assets().append_json(text);
+            return NAR_OK;
+        });
+    });
+}
+
+nar_status nar_session_read_plugins(nar_session* session, nar_text** json, nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) {
+        return give_text(json, error, [&](std::string& text) {
+            its.plugins().append_json(text);
+            return NAR_OK;
+        });
+    });
+}
+
+nar_status nar_plugins_search(nar_str story, const nar_str* plugins, uint64_t plugin_count,
+                              nar_text** json, nar_error* error) {
+    return guarded(error, [&]() -> nar_status {
+        plugin::Wishes wishes;
+        if (const nar_status status = read_plugins(plugins, plugin_count, wishes.listed, error)) {
+            return status;
+        }
+        if (has_nul(story)) return refuse_argument(error, "the story's path holds a NUL character");
+        if (!view(story).empty()) {
+            Faults faults;
+            const auto its = session::load_story(copy(story), faults);
+            if (!its) {
+                return invalid_document(error, "STORY", faults, "",
+                                        ("the story \"" + copy(story) + "\" is not valid").c_str());
+            }
+            session::add_wishes(*its, true, wishes);
+        }
+        return give_text(json, error, [&](std::string& text) {
+            plugin::append_json(text, plugin::search(wishes, plugin::places(wishes.story_folder),
+                                                     plugin::safe_mode()));
             return NAR_OK;
         });
     });

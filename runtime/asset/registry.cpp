@@ -49,13 +49,20 @@ std::optional<Refusal> Registry::add(Asset asset) {
     std::string reason = unreadable(asset.path);
     if (!reason.empty()) return Refusal{"ASSET_UNREADABLE", std::move(reason)};
 
+    const size_t place = found != by_key_.end() ? found->second : assets_.size();
+    latest_[asset.asset_id] = place;
     if (found != by_key_.end()) {
-        assets_[found->second] = std::move(asset);
+        assets_[place] = std::move(asset);
     } else {
-        by_key_.emplace(std::move(key), assets_.size());
+        by_key_.emplace(std::move(key), place);
         assets_.push_back(std::move(asset));
     }
     return std::nullopt;
+}
+
+const Asset* Registry::latest(std::string_view asset_id) const {
+    const auto found = latest_.find(std::string(asset_id));
+    return found == latest_.end() ? nullptr : &assets_[found->second];
 }
 
 void Registry::append_json(std::string& out) const {

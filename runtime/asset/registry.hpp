@@ -44,10 +44,14 @@ public:
 
     const std::vector<Asset>& assets() const { return assets_; }
 
+    // The one registered last under this id, whichever tool made it, or NULL.
+    const Asset* latest(std::string_view asset_id) const;
+
 private:
     std::string root_;
     std::vector<Asset> assets_;
     std::unordered_map<std::string, size_t> by_key_;
+    std::unordered_map<std::string, size_t> latest_;  // by assetId
 };
 
 }  // namespace narratoria::asset

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "event/stream.hpp"
 
+#include <time.h>
+
 #include <algorithm>
+#include <exception>
 #include <iterator>
 
 #include "base/clock.hpp"
@@ -10,10 +13,22 @@ namespace narratoria::event {
 namespace {
 
 constexpr const char* kKindNames[] = {
-    nullptr,         "tool_event",    "prompt",         "narrative",  "plan_started",
-    "plan_ended",    "tool_pending",  "tool_started",   "tool_ended", "attempt_started",
-    "attempt_ended", "asset_refused", "state_conflict", "warning",
+    nullptr,          "tool_event",      "prompt",         "narrative",
+    "plan_started",   "plan_ended",      "tool_pending",   "tool_started",
+    "tool_ended",     "attempt_started", "attempt_ended",  "asset_refused",
+    "state_conflict", "warning",         "ui_placeholder", "asset_placeholder",
 };
+
+// A sink of a plugin that holds the engine thread for longer is told to its watcher.
+constexpr int64_t kSinkBudgetMs = 50;
+
+// Some nanoseconds instead of twenty: good to a tick of the kernel, which is enough to see a sink
+// that blocks.
+int64_t coarse_ms() {
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+}
 
 nar_str view(std::string_view text) { return {text.data(), text.size()}; }
 std::string_view view(nar_str text) {
@@ -47,9 +62,10 @@ void Stream::detach_all() {
     }
 }
 
-uint64_t Stream::attach(const nar_event_sink& sink) {
+uint64_t Stream::attach(const nar_event_sink& sink, SinkWatcher* watcher) {
     const uint32_t kinds = sink.kinds != 0 ? sink.kinds : ~0u;
-    sinks_.push_back({++last_sink_, kinds, sink});
+    sinks_.push_back({++last_sink_, kinds, sink, watcher});
+    is_watched_ = is_watched_ || watcher != nullptr;
     wanted_ |= kinds;
     return last_sink_;
 }
@@ -74,6 +90,13 @@ void Stream::sweep() {
     has_gaps_ = false;
 }
 
+// A sink that throws breaks the contract; it gets nothing more.
+void Stream::take_off(size_t index, const char* what) {
+    sinks_[index].kinds = 0;
+    has_gaps_ = true;
+    if (sinks_[index].watcher) sinks_[index].watcher->on_sink_threw(what);
+}
+
 void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subject,
                   std::string_view body) {
     const auto kind_number = static_cast<uint32_t>(kind);
@@ -91,16 +114,23 @@ void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subj
     ++callback_depth_;
     // A sink may attach another one, which gets the next event, or take one off.
     const size_t count = sinks_.size();
+    int64_t tick = is_watched_ ? coarse_ms() : 0;
     for (size_t i = 0; i < count; ++i) {
         const Sink& sink = sinks_[i];
         if ((sink.kinds & (1u << kind_number)) == 0) continue;
         try {
             sink.callbacks.event(sink.callbacks.user, &event);
+        } catch (const std::exception& exception) {
+            take_off(i, exception.what());
         } catch (...) {
-            // A sink that throws breaks the contract; it gets nothing more.
-            sinks_[i].kinds = 0;
-            has_gaps_ = true;
+            take_off(i, "something that is no std::exception");
         }
+        if (!is_watched_) continue;
+        const int64_t now = coarse_ms();
+        // The list may have grown and moved.
+        SinkWatcher* const watcher = sinks_[i].watcher;
+        if (now - tick > kSinkBudgetMs && watcher != nullptr) watcher->on_sink_slow(now - tick);
+        tick = now;
     }
     --callback_depth_;
     if (--sending_ == 0 && has_gaps_) sweep();

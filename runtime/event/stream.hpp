@@ -26,6 +26,8 @@ enum class Kind : uint32_t {
     AssetRefused = NAR_KIND_ASSET_REFUSED,
     StateConflict = NAR_KIND_STATE_CONFLICT,
     Warning = NAR_KIND_WARNING,
+    UiPlaceholder = NAR_KIND_UI_PLACEHOLDER,
+    AssetPlaceholder = NAR_KIND_ASSET_PLACEHOLDER,
 };
 
 // The name in JSON, or nullptr for a number that is no kind.
@@ -38,6 +40,16 @@ struct Subject {
     uint32_t attempt = 0;
 };
 
+// Whoever answers for a sink that a stranger wrote.
+class SinkWatcher {
+public:
+    virtual ~SinkWatcher() = default;
+    // It is taken off.
+    virtual void on_sink_threw(const char* what) noexcept = 0;
+    // It took longer than a call may.
+    virtual void on_sink_slow(int64_t milliseconds) noexcept = 0;
+};
+
 class Stream {
 public:
     // `callback_depth` counts the callbacks the engine is inside of.
@@ -47,7 +59,8 @@ public:
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
 
-    uint64_t attach(const nar_event_sink& sink);
+    // A sink with a watcher is timed, to the few milliseconds that the kernel's cheap clock shows.
+    uint64_t attach(const nar_event_sink& sink, SinkWatcher* watcher = nullptr);
     bool detach(uint64_t id);
     // Tells every sink that nothing more will come.
     void detach_all();
@@ -76,9 +89,11 @@ private:
         uint64_t id;
         uint32_t kinds;  // 0: taken off while events were being handed out
         nar_event_sink callbacks;
+        SinkWatcher* watcher;
     };
     void send(uint64_t number, Kind kind, uint32_t type, const Subject& subject,
               std::string_view body);
+    void take_off(size_t index, const char* what);
     void sweep();
     void tell_detached(const nar_event_sink& callbacks);
 
@@ -90,6 +105,7 @@ private:
     uint64_t last_sink_ = 0;
     uint32_t sending_ = 0;
     bool has_gaps_ = false;
+    bool is_watched_ = false;  // one of the sinks has a watcher
     int64_t time_us_ = 0;
 };
 

@@ -279,6 +279,14 @@ bool Execution::start_attempt(uint32_t tool) {
         const std::string request = request_of(tool);
         tool::Invocation invocation;
         invocation.program = resolution.program;
+        invocation.function = resolution.function;
+        invocation.runner = resolution.runner;
+        invocation.tool_path = entry.tool_path;
+        invocation.plan_id = plan_->request_id;
+        invocation.tool_id = entry.tool_id;
+        invocation.folder = settings_.folder;
+        invocation.attempt = first ? 1 : running.record.attempt + 1;
+        invocation.try_ms = entry.try_ms.value_or(settings_.try_ms);
         invocation.request = request;
         invocation.environment = has_own ? &environment : &with_.environment;
         attempt = with_.runner.start(invocation, running, failure);
@@ -322,7 +330,7 @@ bool Execution::start_attempt(uint32_t tool) {
 
     if (!running.attempt) {
         tool::Outcome outcome;
-        outcome.code = "SPAWN_FAILED";
+        outcome.code = failure.code;
         outcome.error = failure.message;
         on_attempt_ended(tool, std::move(outcome));
         return true;
@@ -355,7 +363,7 @@ void Execution::on_event(uint32_t tool, const event::Event& event) {
     if (event.type == event::Type::Asset) {
         take_asset(tool, number, event);
     } else if (event.type == event::Type::UiEvent && settings_.on_ui_event) {
-        settings_.on_ui_event(event.text(event::Field::Event), event.field(event::Field::Payload));
+        settings_.on_ui_event(number, subject, event);
     }
     if (!running.warned_request_id) {
         const json::Value id = event.field(event::Field::RequestId);
@@ -665,6 +673,7 @@ void Execution::finish() {
     shortage_timer_.stop();
     with_.slots.stop_waiting(this);
     with_.state.tree.forget_removals();
+    if (settings_.on_tools_ended) settings_.on_tools_ended();
 
     Result& result = *result_;
     result.execution_ms = clock::steady_ms() - started_ms_;

@@ -46,8 +46,11 @@ struct Settings {
     int64_t generation_attempt = 1;
     std::string parent_plan_id;                // or empty
     std::vector<std::string> disabled_skills;  // before this plan
-    // A tool asks for something in the user interface; the value dies when the call returns.
-    std::function<void(std::string_view event, json::Value payload)> on_ui_event;
+    // A tool asks for something in the user interface; all of it dies when the call returns.
+    std::function<void(uint64_t number, const event::Subject& subject, const event::Event& event)>
+        on_ui_event;
+    // No tool will say more; its end is about to be told.
+    std::function<void()> on_tools_ended;
 };
 
 enum class Stop : uint8_t { Cancelled, PlanTimeout, PromptTimeout };

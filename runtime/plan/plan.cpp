@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/hash.hpp"
+#include "tool/resolver.hpp"
 
 namespace narratoria::plan {
 namespace {
@@ -107,6 +108,9 @@ bool find_pointer(json::Value value, uint32_t wanted, std::string& pointer) {
 }  // namespace
 
 std::string_view skill_of(std::string_view tool_path) {
+    if (const std::string_view scheme = tool::scheme_of(tool_path); !scheme.empty()) {
+        tool_path.remove_prefix(scheme.size() + 1);
+    }
     const size_t slash = tool_path.rfind('/');
     std::string_view name =
         slash == std::string_view::npos ? tool_path : tool_path.substr(slash + 1);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/fork_count.hpp"
 #include "narratoria/engine.h"
 #include "session/session.hpp"
 
@@ -13,16 +14,6 @@ extern char** environ;
 
 namespace narratoria::session {
 namespace {
-
-// Counts the forks that this process descends from.
-std::atomic<uint64_t> fork_generation{0};
-
-uint64_t current_generation() {
-    static const int registered =
-        pthread_atfork(nullptr, nullptr, [] { fork_generation.fetch_add(1); });
-    (void)registered;
-    return fork_generation.load(std::memory_order_relaxed);
-}
 
 uint32_t cores() {
     cpu_set_t set;
@@ -66,7 +57,7 @@ std::vector<std::string> tool_environment(const std::vector<std::string>& more) 
 Engine::Engine(EngineSettings settings)
     : settings_(std::move(settings)),
       thread_(pthread_self()),
-      generation_(current_generation()),
+      made_under_(fork_count()),
       pool_(loop_, settings_.supervisor),
       slots_(settings_.jobs != 0 ? settings_.jobs : cores()) {
     loop_.set_on_wake([this] { on_wake(); });
@@ -102,7 +93,7 @@ void Engine::call_out(Call&& call) {
     --callback_depth_;
 }
 
-bool Engine::forked() const { return generation_ != current_generation(); }
+bool Engine::forked() const { return made_under_ != fork_count(); }
 
 bool Engine::busy() const {
     if (pool_.busy() > 0 || !removed_.empty()) return true;
@@ -187,6 +178,16 @@ void Engine::on_wake() {
         }
         // Closed in the meantime: cancelled, or too late.
         if (session) session->on_answer(answer.token, answer.is_plan, std::move(answer.text));
+    }
+    // What plugins sent. Once each: one that posts again and again must not hold up the others.
+    std::vector<Session*> with_mail;
+    for (const auto& each : sessions_) {
+        if (each->has_mail()) with_mail.push_back(each.get());
+    }
+    for (Session* session : with_mail) {
+        const bool is_here = std::any_of(sessions_.begin(), sessions_.end(),
+                                         [&](const auto& each) { return each.get() == session; });
+        if (is_here) session->take_mail();
     }
     // From the start each time: a cancelled turn's handler may make sessions, or destroy them.
     for (;;) {

@@ -116,7 +116,7 @@ private:
 
     EngineSettings settings_;
     std::atomic<pthread_t> thread_;
-    uint64_t generation_;
+    uint64_t made_under_;  // fork_count() then
     uint32_t callback_depth_ = 0;
     Loop loop_;
     process::Pool pool_;

@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/utf8.hpp"
 #include "narratoria/engine.h"
+#include "session/template_narrator.hpp"
 #include "session/text_template.hpp"
 
 namespace narratoria::session {
@@ -72,8 +74,11 @@ Session::Session(Engine& engine, SessionSettings settings)
       state_(settings_.limits.history_patches),
       assets_(engine.settings().root),
       resolver_(settings_.story ? settings_.story->folder + "/tools" : std::string()),
-      runner_(engine.pool(), {engine.settings().root, settings_.limits.process,
-                              settings_.limits.line_bytes, settings_.times.grace_ms}),
+      dispatcher_(*this, settings_.story ? settings_.story->folder : std::string()),
+      processes_(engine.pool(), {engine.settings().root,
+                                 {settings_.limits.process, settings_.limits.line_bytes,
+                                  settings_.times.grace_ms}}),
+      runner_(processes_, dispatcher_.mailbox()),
       environment_(engine.settings().environment) {
     if (!engine.settings().allow_paths.empty()) {
         resolver_.restrict_to(engine.settings().allow_paths);
@@ -86,30 +91,75 @@ Session::Session(Engine& engine, SessionSettings settings)
             set_variable(environment_, name + "=" + value);
         }
     }
+    load_plugins();
+    choose_narrator();
+    resolver_.set_plugins(&dispatcher_);
+    dispatcher_.attach_sinks(stream_);
+}
+
+void add_wishes(const Story& story, bool with_narrator, plugin::Wishes& wishes) {
+    wishes.story_folder = story.folder;
+    for (const auto& [id, json] : story.plugins) wishes.named.push_back(id);
+    if (with_narrator && story.narrator != kTemplateNarrator) {
+        wishes.named.push_back(story.narrator);
+    }
+}
+
+void Session::load_plugins() {
+    if (settings_.without_plugins) return;
+    plugin::Wishes wishes;
+    wishes.listed = settings_.plugins;
+    std::vector<std::pair<std::string, std::string>> own_settings;
+    if (settings_.story) {
+        // Where another narrator stands in for it, the story's need not be there.
+        const bool has_other = settings_.narrator || !settings_.narrator_id.empty();
+        add_wishes(*settings_.story, !has_other, wishes);
+        own_settings.assign(settings_.story->plugins.begin(), settings_.story->plugins.end());
+    }
+    if (!settings_.narrator_id.empty() && settings_.narrator_id != kTemplateNarrator) {
+        wishes.listed.push_back(settings_.narrator_id);
+    }
+    // A host that asks for nothing pays for no search.
+    if (wishes.listed.empty() && wishes.story_folder.empty()) return;
+    dispatcher_.load(
+        plugin::search(wishes, plugin::places(wishes.story_folder), plugin::safe_mode()),
+        own_settings);
+}
+
+// The host's own, a plugin's, or the one that is built in; all go the same way from here.
+void Session::choose_narrator() {
     if (settings_.narrator) {
         narrator_ = *settings_.narrator;
-    } else if (settings_.story) {
-        // The story's own narrator goes the way of every other one.
-        template_narrator_ = std::make_unique<TemplateNarrator>(*settings_.story);
-        narrator_.user = this;
-        narrator_.generate = [](void* user, uint64_t token, nar_str request) {
-            auto* self = static_cast<Session*>(user);
-            json::Document document;
-            json::ParseError error;
-            if (document.parse({request.data, static_cast<size_t>(request.size)}, error,
-                               json::kDepthOfOwn)) {
-                self->engine_.answer(token, true,
-                                     self->template_narrator_->answer(document.root()));
-            } else {
-                self->engine_.answer(token, false, error.message);
-            }
-        };
+        return;
+    }
+    std::string id = settings_.narrator_id;
+    if (id.empty() && settings_.story) id = settings_.story->narrator;
+    if (id.empty()) return;
+    if (id == kTemplateNarrator) {
+        if (!settings_.story) {
+            narrator_fault_ =
+                "the narrator \"template\" answers from a story's prompts.json; name a "
+                "story, too";
+            return;
+        }
+        dispatcher_.add(template_narrator_library(),
+                        template_narrator_settings(settings_.story->prompts_text));
+    }
+    if (const auto narrator = dispatcher_.narrator(id)) {
+        narrator_ = *narrator;
+    } else {
+        narrator_fault_ = (settings_.narrator_id.empty() ? "story.toml asks for the narrator \""
+                                                         : "the narrator \"") +
+                          id +
+                          "\", and no plugin of that id that is a narrator was loaded "
+                          "(\"template\" is built in); "
+                          "narratoria plugin list --explain tells why";
     }
 }
 
 Session::~Session() {
     destroying_ = true;
-    runner_.set_grace(0);
+    processes_.set_grace(0);
     request_cancel();
     take_cancel();
     *alive_ = false;
@@ -238,9 +288,11 @@ void Session::begin_execution(std::unique_ptr<plan::Plan> plan, std::string fold
     for (const std::string_view skill : plan->disabled_skills) {
         if (disabled.emplace(skill).second) settings.disabled_skills.emplace_back(skill);
     }
-    settings.on_ui_event = [this](std::string_view name, json::Value payload) {
-        on_ui_event(name, payload);
+    settings.on_ui_event = [this](uint64_t number, const event::Subject& subject,
+                                  const event::Event& event) {
+        on_ui_event(number, subject, event);
     };
+    settings.on_tools_ended = [this] { render_what_waits(); };
     execution_ = std::make_unique<plan::Execution>(
         plan::Surroundings{engine_.loop(), engine_.slots(), runner_, resolver_, stream_, state_,
                            assets_, environment_},
@@ -249,15 +301,81 @@ void Session::begin_execution(std::unique_ptr<plan::Plan> plan, std::string fold
     execution_->start();
 }
 
-void Session::on_ui_event(std::string_view event, json::Value payload) {
-    if (!turn_ || event != "narrative_choice" || !payload) return;
-    const json::Value choices = payload.find("choices");
+void Session::on_ui_event(uint64_t number, const event::Subject& subject,
+                          const event::Event& event) {
+    const std::string_view name = event.text(event::Field::Event);
+    const json::Value payload = event.field(event::Field::Payload);
+    if (turn_ && name == "narrative_choice" && payload) note_choices(payload);
+    if (dispatcher_.have_renderers() && payload) render_what_is_named(payload);
+    if (!dispatcher_.have_handlers()) return;
+    const std::string_view shown = payload ? payload.raw() : std::string_view("{}");
+    const nar_ui_event out{sizeof out,
+                           subject.attempt,
+                           number,
+                           {subject.plan_id.data(), subject.plan_id.size()},
+                           {subject.tool_id.data(), subject.tool_id.size()},
+                           {name.data(), name.size()},
+                           {shown.data(), shown.size()}};
+    if (dispatcher_.handle(out)) return;
+    std::string body;
+    json::ObjectWriter(body).string("event", name).raw("payload", shown).end();
+    stream_.publish(event::Kind::UiPlaceholder, subject, body);
+}
+
+void Session::note_choices(json::Value payload) {
+    const json::Value choices = payload.is_object() ? payload.find("choices") : json::Value();
     if (!choices || !choices.is_array()) return;
     for (const json::Value choice : choices.elements()) {
         if (!choice.is_string() || choice.text().empty()) return;
     }
     turn_->choices.clear();
     json::append_compact(turn_->choices, choices.raw());
+}
+
+// The user interface refers to an asset: now it is shown (spec 000 §4.3).
+void Session::render_what_is_named(json::Value value) {
+    if (value.is_string()) {
+        if (const asset::Asset* asset = assets_.latest(value.text())) render(*asset);
+    } else if (value.is_object()) {
+        for (const json::Member member : value.members()) render_what_is_named(member.value);
+    } else if (value.is_array()) {
+        for (const json::Value element : value.elements()) render_what_is_named(element);
+    }
+}
+
+// A plan that ends refers to all that it made.
+void Session::render_what_waits() {
+    if (dispatcher_.have_renderers()) {
+        const std::vector<asset::Asset>& all = assets_.assets();
+        size_t first = all.size();
+        while (first > 0 && all[first - 1].execution == executions_) --first;
+        for (size_t i = first; i < all.size(); ++i) {
+            if (!rendered_.contains(all[i].seq)) render(all[i]);
+        }
+    }
+    rendered_.clear();
+}
+
+void Session::render(const asset::Asset& asset) {
+    rendered_.insert(asset.seq);
+    auto view = [](std::string_view text) { return nar_str{text.data(), text.size()}; };
+    const std::string_view metadata =
+        asset.metadata.empty() ? std::string_view("{}") : std::string_view(asset.metadata);
+    const nar_asset out{sizeof out,          asset.attempt,          asset.seq,
+                        view(asset.plan_id), view(asset.tool_id),    view(asset.asset_id),
+                        view(asset.kind),    view(asset.media_type), view(asset.path),
+                        view(metadata)};
+    if (dispatcher_.render(out)) return;
+    std::string body;
+    json::ObjectWriter(body)
+        .string("assetId", asset.asset_id)
+        .string("kind", asset.kind)
+        .string("mediaType", asset.media_type)
+        .string("path", asset.path)
+        .raw("metadata", metadata)
+        .end();
+    stream_.publish(event::Kind::AssetPlaceholder, {asset.plan_id, asset.tool_id, asset.attempt},
+                    body);
 }
 
 void Session::on_execution_ended(std::shared_ptr<plan::Result> result) {
@@ -438,6 +556,14 @@ std::string Session::narrator_request() const {
             json::ObjectWriter(out).string("name", names[i]).end();
         }
     }
+    for (const auto& tool : dispatcher_.tools()) {
+        if (tool->instance->disabled()) continue;
+        if (out.back() != '[') out += ',';
+        json::ObjectWriter entry(out);
+        entry.string("name", tool->name).string("description", tool->description);
+        if (!tool->input_schema.empty()) entry.raw("inputSchema", tool->input_schema);
+        entry.end();
+    }
     out += ']';
     request.end();
     return out;
@@ -501,6 +627,46 @@ void Session::take_cancel() {
         }
         cancel_running(plan::Stop::Cancelled);
     }
+}
+
+// ---- what plugins ask for
+
+void Session::warn(std::string_view code, std::string_view message) {
+    engine_.loop().defer(
+        [this, alive = alive_, code = std::string(code), message = std::string(message)] {
+            if (*alive) stream_.warn({}, code, message);
+        });
+}
+
+nar_status Session::read_state(std::string_view pointer, std::string& json) {
+    bool malformed = false;
+    if (state_.tree.read(pointer, json, malformed)) return NAR_OK;
+    return malformed ? NAR_INVALID_ARGUMENT : NAR_NOT_FOUND;
+}
+
+nar_status Session::patch_state(std::string_view patch, std::string_view who) {
+    json::Document document;
+    json::ParseError error;
+    if (!document.parse(patch, error) || !document.root().is_object()) return NAR_INVALID_DOCUMENT;
+    state_.tree.merge(document.root());
+    state_.history.add(0, clock::wall_us(), "", who, 0, document.root().raw());
+    return NAR_OK;
+}
+
+nar_status Session::submit_prompt(std::string_view text) {
+    if (destroying_) return NAR_GONE;
+    if (text.empty() || !utf8::is_valid(text)) return NAR_INVALID_ARGUMENT;
+    if (!has_narrator()) return NAR_NOT_FOUND;
+    return prompt(std::string(text), {}) ? NAR_OK : NAR_BUSY;
+}
+
+nar_status Session::answer(uint64_t token, bool is_plan, std::string text) {
+    switch (engine_.answer(token, is_plan, std::move(text))) {
+        case Engine::Taken::Yes: return NAR_OK;
+        case Engine::Taken::Stale: return NAR_STALE;
+        case Engine::Taken::Gone: break;
+    }
+    return NAR_GONE;
 }
 
 }  // namespace narratoria::session

@@ -12,17 +12,20 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "asset/registry.hpp"
 #include "event/stream.hpp"
 #include "narratoria/narrator.h"
 #include "plan/execution.hpp"
+#include "plugin/dispatcher.hpp"
+#include "plugin/session_access.hpp"
 #include "session/engine.hpp"
 #include "session/story.hpp"
-#include "session/template_narrator.hpp"
 #include "state/store.hpp"
 #include "tool/resolver.hpp"
+#include "tool/runner/plugin_runner.hpp"
 #include "tool/runner/process_runner.hpp"
 
 namespace narratoria::session {
@@ -31,7 +34,9 @@ struct SessionSettings {
     std::string id;
     std::optional<Story> story;
     std::optional<nar_narrator> narrator;  // the host's; its id was copied
-    std::string narrator_id;
+    std::string narrator_id;               // else of a plugin; empty: none
+    std::vector<std::string> plugins;      // the host's list
+    bool without_plugins = false;
     Times times;
     Limits limits;
 };
@@ -46,10 +51,13 @@ struct TurnEnd {
     std::shared_ptr<const plan::Result> result;
 };
 
+// What a story asks for.
+void add_wishes(const Story& story, bool with_narrator, plugin::Wishes& wishes);
+
 using TurnHandler = std::function<void(const TurnEnd&)>;
 using ExecutionHandler = std::function<void(std::shared_ptr<const plan::Result>)>;
 
-class Session {
+class Session : private plugin::SessionAccess {
 public:
     Session(Engine& engine, SessionSettings settings);
     ~Session();  // tools are ended at once; handlers are told that it was cancelled
@@ -57,6 +65,8 @@ public:
     Session& operator=(const Session&) = delete;
 
     bool has_narrator() const { return narrator_.generate != nullptr; }
+    // Why the narrator that was asked for is not there; empty when it is, or none was.
+    const std::string& narrator_fault() const { return narrator_fault_; }
 
     // False when one prompt runs and another waits already.
     bool prompt(std::string text, TurnHandler handler);
@@ -73,7 +83,12 @@ public:
     void take_cancel();
     void on_answer(uint64_t token, bool is_plan, std::string text);
 
-    bool busy() const { return running_ || !jobs_.empty() || has_cancel(); }
+    // From other threads, for the plugins.
+    bool has_mail() const { return dispatcher_.has_mail(); }
+    void take_mail() { dispatcher_.mailbox().deliver(); }
+    const plugin::Dispatcher& plugins() const { return dispatcher_; }
+
+    bool busy() const { return running_ || !jobs_.empty() || has_cancel() || has_mail(); }
 
     const std::string& id() const { return stream_.session_id(); }
     event::Stream& stream() { return stream_; }
@@ -125,19 +140,41 @@ private:
     void cancel_running(plan::Stop reason);
     std::string narrator_request() const;
     std::string plan_folder() const;
-    void on_ui_event(std::string_view event, json::Value payload);
+    void load_plugins();
+    void choose_narrator();
+    void on_ui_event(uint64_t number, const event::Subject& subject, const event::Event& event);
+    void note_choices(json::Value payload);
+    void render_what_is_named(json::Value value);
+    void render_what_waits();
+    void render(const asset::Asset& asset);
+
+    // What plugins may ask for.
+    Loop& loop() override { return engine_.loop(); }
+    bool on_engine_thread() const override { return engine_.on_its_thread(); }
+    uint32_t& callback_depth() override { return engine_.callback_depth(); }
+    void log(uint32_t level, std::string_view message) override { engine_.log(level, message); }
+    void warn(std::string_view code, std::string_view message) override;
+    nar_status read_state(std::string_view pointer, std::string& json) override;
+    nar_status patch_state(std::string_view patch, std::string_view who) override;
+    void list_assets(std::string& json) override { assets_.append_json(json); }
+    nar_status submit_prompt(std::string_view text) override;
+    nar_status answer(uint64_t token, bool is_plan, std::string text) override;
+    void wake() noexcept override { engine_.wake(); }
+
     template <typename Call>
     void call_out(Call&& call);
 
     Engine& engine_;
     SessionSettings settings_;
     nar_narrator narrator_{};
-    std::unique_ptr<TemplateNarrator> template_narrator_;
+    std::string narrator_fault_;
     event::Stream stream_;
     state::Store state_;
     asset::Registry assets_;
     tool::Resolver resolver_;
-    tool::ProcessRunner runner_;
+    plugin::Dispatcher dispatcher_;
+    tool::ProcessRunner processes_;
+    tool::PluginRunner runner_;
     std::vector<std::string> environment_;
 
     std::deque<Job> jobs_;
@@ -153,6 +190,7 @@ private:
     std::unique_ptr<plan::Execution> execution_;
     uint64_t executions_ = 0;
     uint64_t fallbacks_ = 0;
+    std::unordered_set<uint64_t> rendered_;  // the assets of this execution, by their events
     bool prompt_time_is_up_ = false;
     bool destroying_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -690,6 +690,8 @@ private:
     bool check_names_ = true;
 };
 
+}  // namespace
+
 void read_prompts(const std::string& text, Prompts& prompts, Faults& faults) {
     const size_t first = faults.size();
     json::Document document;
@@ -703,8 +705,6 @@ void read_prompts(const std::string& text, Prompts& prompts, Faults& faults) {
                      [](const Fault& a, const Fault& b) { return a.byte < b.byte; });
     place_faults(faults, first, text);
 }
-
-}  // namespace
 
 std::optional<Story> load_story(const std::string& folder, Faults& faults) {
     const size_t before = faults.size();
@@ -755,7 +755,10 @@ std::optional<Story> load_story(const std::string& folder, Faults& faults) {
         case Reading::Failed: break;
     }
     switch (read_file(story.folder, kPromptsFile, kPromptsSizeLimit, text, faults)) {
-        case Reading::Read: read_prompts(text, story.prompts, faults); break;
+        case Reading::Read:
+            read_prompts(text, story.prompts, faults);
+            story.prompts_text = std::move(text);
+            break;
         case Reading::Missing:
             // Whoever names the template narrator wants its prompts; a story that names nobody may
             // be one whose host brings a narrator.

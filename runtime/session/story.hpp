@@ -67,6 +67,7 @@ struct Story {
     std::vector<std::string> fallback_templates;
     std::map<std::string, std::string> plugins;  // settings by plugin id, a JSON object each
     Prompts prompts;
+    std::string prompts_text;  // prompts.json as it was read; empty when there is none
 };
 
 // The rule of the one fault that is there when the folder itself is not, or is none.
@@ -75,5 +76,8 @@ inline constexpr const char* kStoryFolderRule = "story-folder";
 // Reads and checks a story; nothing, and every fault, when it breaks a rule. The faults carry their
 // file, line and column.
 std::optional<Story> load_story(const std::string& folder, Faults& faults);
+
+// Reads the text of a prompts.json; the faults carry their line and column.
+void read_prompts(const std::string& text, Prompts& prompts, Faults& faults);
 
 }  // namespace narratoria::session

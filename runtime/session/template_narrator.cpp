@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/uuid.hpp"
+#include "narratoria/narrator.h"
 #include "plan/plan.hpp"
 
 namespace narratoria::session {
@@ -184,6 +185,88 @@ std::string TemplateNarrator::answer(json::Value document) const {
     }
     return narrative_plan(
         prompts_.entries.empty() && !prompts_.unmatched ? kNoPrompts : kNothingMatches, request);
+}
+
+// ---------------------------------------------------------------- as a plugin
+
+namespace {
+
+struct TemplatePlugin {
+    const nar_host* host;
+    const nar_host_narrator* answers;
+    TemplateNarrator narrator;
+};
+
+std::string_view view(nar_str text) { return {text.data, static_cast<size_t>(text.size)}; }
+nar_str view(std::string_view text) { return {text.data(), text.size()}; }
+
+nar_status plugin_init(const nar_host* host, void** instance, nar_failure*) {
+    auto extension = [&](std::string_view id) { return host->get_extension(host, view(id)); };
+    const auto* config = static_cast<const nar_host_config*>(extension(NAR_HOST_CONFIG));
+    json::Document settings;
+    json::ParseError error;
+    Prompts prompts;
+    if (settings.parse(view(config->settings(host)), error)) {
+        if (const json::Value text = settings.root().find("prompts")) {
+            // The story was checked when it was loaded.
+            Faults faults;
+            read_prompts(std::string(text.text()), prompts, faults);
+        }
+    }
+    *instance = new TemplatePlugin{
+        host, static_cast<const nar_host_narrator*>(extension(NAR_EXTENSION_NARRATOR)),
+        TemplateNarrator(std::move(prompts))};
+    return NAR_OK;
+}
+
+void plugin_deinit(void* instance) { delete static_cast<TemplatePlugin*>(instance); }
+
+void plugin_generate(void* instance, uint64_t token, nar_str request) {
+    const auto& self = *static_cast<const TemplatePlugin*>(instance);
+    json::Document document;
+    json::ParseError error;
+    if (document.parse(view(request), error, json::kDepthOfOwn)) {
+        self.answers->reply(self.host, token, view(self.narrator.answer(document.root())));
+    } else {
+        self.answers->fail(self.host, token, view(error.message));
+    }
+}
+
+const void* plugin_extension(nar_str id) {
+    static constexpr nar_narrator_extension narrator{sizeof(nar_narrator_extension), 0,
+                                                     plugin_generate, nullptr};
+    return view(id) == NAR_EXTENSION_NARRATOR ? &narrator : nullptr;
+}
+
+}  // namespace
+
+const plugin::Library& template_narrator_library() {
+    static const plugin::Library library = [] {
+        static constexpr nar_str extensions[] = {NAR_STR_INIT(NAR_EXTENSION_NARRATOR)};
+        static constexpr nar_plugin description{sizeof(nar_plugin),
+                                                NAR_ABI_VERSION,
+                                                NAR_STR_INIT("template"),
+                                                NAR_STR_INIT("The template narrator"),
+                                                NAR_STR_INIT(NARRATORIA_VERSION),
+                                                extensions,
+                                                1,
+                                                plugin_init,
+                                                plugin_deinit,
+                                                plugin_extension};
+        plugin::Library made;
+        std::string reason;
+        plugin::accept_plugin(&description, nullptr, made, reason);
+        return made;
+    }();
+    return library;
+}
+
+std::string template_narrator_settings(std::string_view prompts_text) {
+    std::string out;
+    json::ObjectWriter settings(out);
+    if (!prompts_text.empty()) settings.string("prompts", prompts_text);
+    settings.end();
+    return out;
 }
 
 }  // namespace narratoria::session

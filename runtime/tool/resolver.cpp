@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "plugin/dispatcher.hpp"
+
 namespace narratoria::tool {
 namespace {
 
@@ -18,18 +20,6 @@ std::string resolved(const std::string& path) {
 bool exists(const std::string& path) {
     struct stat status {};
     return ::stat(path.c_str(), &status) == 0;
-}
-
-// "scheme:rest", as opposed to a path with a colon in a later part.
-std::string_view scheme_of(std::string_view tool_path) {
-    const size_t colon = tool_path.find(':');
-    if (colon == std::string_view::npos || colon == 0) return {};
-    const std::string_view scheme = tool_path.substr(0, colon);
-    const bool well_formed = std::all_of(scheme.begin(), scheme.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '+' || c == '-' || c == '.' || c == '_';
-    });
-    return well_formed ? scheme : std::string_view();
 }
 
 bool lies_below(const std::string& program, const std::vector<std::string>& roots) {
@@ -45,6 +35,17 @@ bool lies_below(const std::string& program, const std::vector<std::string>& root
 
 }  // namespace
 
+std::string_view scheme_of(std::string_view tool_path) {
+    const size_t colon = tool_path.find(':');
+    if (colon == std::string_view::npos || colon == 0) return {};
+    const std::string_view scheme = tool_path.substr(0, colon);
+    const bool well_formed = std::all_of(scheme.begin(), scheme.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '+' || c == '-' || c == '.' || c == '_';
+    });
+    return well_formed ? scheme : std::string_view();
+}
+
 void Resolver::restrict_to(const std::vector<std::string>& allow_paths) {
     restrictions_.emplace_back();
     for (std::string root : allow_paths) {
@@ -55,16 +56,40 @@ void Resolver::restrict_to(const std::vector<std::string>& allow_paths) {
 }
 
 Resolution Resolver::resolve(std::string_view tool_path, const std::string& folder) const {
+    Resolution out;
     if (tool_path.find('\0') != std::string_view::npos) {
-        return {"", "its path holds a NUL character", false};
+        out.error = "its path holds a NUL character";
+        return out;
     }
+    if (plugins_ != nullptr) {
+        out.function = plugins_->tool(tool_path);
+        if (out.function != nullptr) return out;
+    }
+    const std::string_view scheme = scheme_of(tool_path);
+    if (scheme.empty()) return resolve_file(tool_path, folder);
+    if (plugins_ != nullptr) out.runner = plugins_->runner(scheme);
+    if (out.runner == nullptr) {
+        const std::string path(tool_path);
+        out.error = "no tool runner knows the scheme \"" + std::string(scheme) + "\" of \"" + path +
+                    "\"; a file whose name has a colon is written \"./" + path + "\"";
+        return out;
+    }
+    if (!restrictions_.empty()) {
+        // Whoever restricts tools to folders means those that a plugin starts, too.
+        const std::string_view rest = tool_path.substr(scheme.size() + 1);
+        Resolution file = resolve_file(rest.empty() ? std::string_view(".") : rest, folder);
+        if (file.forbidden) {
+            file.error +=
+                "; that holds for what stands behind \"" + std::string(scheme) + ":\", too";
+            return file;
+        }
+    }
+    return out;
+}
+
+Resolution Resolver::resolve_file(std::string_view tool_path, const std::string& folder) const {
     const std::string path(tool_path);
-    if (const std::string_view scheme = scheme_of(tool_path); !scheme.empty()) {
-        return {"",
-                "no tool runner knows the scheme \"" + std::string(scheme) + "\" of \"" + path +
-                    "\"; a file whose name has a colon is written \"./" + path + "\"",
-                false};
-    }
+    Resolution out;
     std::string program;
     if (path.front() == '/') {
         program = path;
@@ -79,9 +104,12 @@ Resolution Resolver::resolve(std::string_view tool_path, const std::string& fold
         if (lies_below(program, roots)) continue;
         std::string listed;
         for (const std::string& root : roots) listed += (listed.empty() ? "" : ", ") + root;
-        return {"", "\"" + program + "\" lies outside of the allowed paths (" + listed + ")", true};
+        out.error = "\"" + program + "\" lies outside of the allowed paths (" + listed + ")";
+        out.forbidden = true;
+        return out;
     }
-    return {std::move(program), "", false};
+    out.program = std::move(program);
+    return out;
 }
 
 }  // namespace narratoria::tool

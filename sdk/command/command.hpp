@@ -15,6 +15,7 @@ void add_run(CLI::App& application, Action& action);
 void add_tool_run(CLI::App& tool, Action& action);
 void add_tool_check(CLI::App& tool, Action& action);
 void add_validate(CLI::App& application, Action& action);
+// The group, with what plugin_command.hpp names.
 void add_plugin(CLI::App& application, Action& action);
 
 }  // namespace narratoria::command

@@ -13,7 +13,8 @@ namespace narratoria::command {
 
 // "file:line:column: pointer: message [rule]" for each; a fault that names its own file (a story's)
 // is shown with that one.
-std::vector<std::string> fault_lines(const json::Value& faults, const std::string& shown_file);
+std::vector<std::string> fault_lines(const terminal::json::Value& faults,
+                                     const std::string& shown_file);
 
 // Throws Refused with every fault of a document that the library refused; other errors with their
 // message. `what` names the document, `unchanged` says what has not happened.

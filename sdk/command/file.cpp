@@ -157,24 +157,6 @@ void require_standard_output(std::string_view instead) {
     }
 }
 
-bool write_all(int descriptor, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t written = write(descriptor, text.data(), text.size());
-        if (written >= 0) {
-            text.remove_prefix(static_cast<std::size_t>(written));
-            continue;
-        }
-        if (errno == EINTR) continue;
-        if (errno == EAGAIN) {
-            pollfd waiting{descriptor, POLLOUT, 0};
-            poll(&waiting, 1, -1);
-            continue;
-        }
-        return false;
-    }
-    return true;
-}
-
 std::optional<std::string> read_document_if_there(const std::string& path, std::string_view what) {
     if (path == "-") return read_all(STDIN_FILENO, path, what);
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));

@@ -34,9 +34,6 @@ void hold_standard_streams();
 // Throws Refused when standard output is closed or cannot be written, before anything was run for it.
 void require_standard_output(std::string_view instead);
 
-// Writes all of it, also to a descriptor that does not block. False: errno says why.
-bool write_all(int descriptor, std::string_view text);
-
 // The whole of a file, or of standard input for "-". Throws Refused; `what` names the document.
 std::string read_document(const std::string& path, std::string_view what);
 

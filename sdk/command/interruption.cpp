@@ -126,4 +126,13 @@ void shows_cursor_on(int terminal) noexcept {
 
 bool was_continued() noexcept { return continued.exchange(false); }
 
+terminal::CursorKeeper& cursor_keeper() noexcept {
+    class Keeper : public terminal::CursorKeeper {
+        void hides_cursor_on(int terminal) override { shows_cursor_on(terminal); }
+        bool was_continued() override { return interruption::was_continued(); }
+    };
+    static Keeper keeper;
+    return keeper;
+}
+
 }  // namespace narratoria::command::interruption

@@ -6,6 +6,8 @@
 
 #include <csignal>
 
+#include "live_region.hpp"
+
 struct nar_session;
 
 namespace narratoria::command::interruption {
@@ -42,5 +44,8 @@ void shows_cursor_on(int terminal) noexcept;
 
 // The process was stopped and continued since the last call: what was on the terminal has scrolled.
 bool was_continued() noexcept;
+
+// Both, for what draws.
+terminal::CursorKeeper& cursor_keeper() noexcept;
 
 }  // namespace narratoria::command::interruption

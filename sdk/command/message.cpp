@@ -5,10 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cstdlib>
-
 #include "display.hpp"
-#include "file.hpp"
 
 namespace narratoria::command {
 namespace {
@@ -16,11 +13,6 @@ namespace {
 std::string& command_name() {
     static std::string name = "narratoria";
     return name;
-}
-
-bool environment_says(const char* name) {
-    const char* value = std::getenv(name);
-    return value != nullptr && *value != '\0';
 }
 
 }  // namespace
@@ -42,23 +34,6 @@ void complain_lines(const std::vector<std::string>& lines) {
         text += '\n';
     }
     write_all(STDERR_FILENO, text);
-}
-
-Style Style::for_descriptor(int descriptor) {
-    Style style;
-    style.coloured_ = is_capable_terminal(descriptor) && !environment_says("NO_COLOR");
-    return style;
-}
-
-std::string Style::wear(std::string_view code, std::string_view text) const {
-    if (!coloured_ || text.empty()) return std::string(text);
-    return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
-}
-
-bool is_capable_terminal(int descriptor) {
-    if (isatty(descriptor) == 0) return false;
-    const char* terminal = std::getenv("TERM");
-    return terminal != nullptr && *terminal != '\0' && std::string_view(terminal) != "dumb";
 }
 
 std::string reason(int error_number) {

@@ -9,8 +9,13 @@
 #include <vector>
 
 #include "narratoria/status.hpp"
+#include "output.hpp"
+#include "style.hpp"
 
 namespace narratoria::command {
+
+// What is shown goes through the terminal's own words.
+using namespace terminal;
 
 inline constexpr int kExitSuccess = 0;
 inline constexpr int kExitFailure = 1;   // it ran, and failed; or: there are faults
@@ -44,29 +49,6 @@ void complain(std::string_view message);
 
 // Writes lines as they are.
 void complain_lines(const std::vector<std::string>& lines);
-
-// Text in a colour, or unchanged where colours are not wanted: no terminal, NO_COLOR, TERM=dumb.
-class Style {
-public:
-    static Style for_descriptor(int descriptor);
-    Style() = default;
-
-    bool coloured() const noexcept { return coloured_; }
-    std::string bold(std::string_view text) const { return wear("1", text); }
-    std::string dim(std::string_view text) const { return wear("2", text); }
-    std::string red(std::string_view text) const { return wear("31", text); }
-    std::string green(std::string_view text) const { return wear("32", text); }
-    std::string yellow(std::string_view text) const { return wear("33", text); }
-    std::string cyan(std::string_view text) const { return wear("36", text); }
-    std::string title(std::string_view text) const { return wear("1;35", text); }
-
-private:
-    std::string wear(std::string_view code, std::string_view text) const;
-    bool coloured_ = false;
-};
-
-// A terminal that understands cursor movements (TERM is set, and not "dumb").
-bool is_capable_terminal(int descriptor);
 
 // "No such file or directory", in English whatever the locale.
 std::string reason(int error_number);

@@ -25,7 +25,7 @@
 #include "json.hpp"
 #include "message.hpp"
 #include "narratoria/engine.hpp"
-#include "stage.hpp"
+#include "output.hpp"
 #include "story_title.hpp"
 
 namespace narratoria::command {
@@ -34,25 +34,12 @@ namespace {
 struct PlayOptions {
     std::vector<std::string> prompts;
     std::string story;
-    std::optional<std::string> narrator;
+    std::string narrator;
+    std::vector<std::string> plugins;
 };
 
-// Narrators that --narrator knows. More come with plugins.
-constexpr std::string_view kNarrators[] = {"template"};
-
-void require_narrator(const std::optional<std::string>& name) {
-    if (!name ||
-        std::find(std::begin(kNarrators), std::end(kNarrators), *name) != std::end(kNarrators)) {
-        return;
-    }
-    std::string known;
-    for (const std::string_view one : kNarrators) {
-        known += known.empty() ? "" : ", ";
-        known += one;
-    }
-    throw Refused(
-        fmt::format("there is no narrator named \"{}\"; there is: {}", printable(*name), known));
-}
+// What shows the story.
+constexpr std::string_view kConsole = "narratoria.console";
 
 std::string find_story(const std::string& given) {
     struct stat status {};
@@ -136,25 +123,50 @@ std::optional<std::size_t> number_in(std::string_view text) {
     return number;
 }
 
-// One game, from the first prompt to the last.
+// One game, from the first prompt to the last. What the tools and the narrator say is the console
+// plugin's to show; what the player types, and what the game says of itself, is written here. Both
+// write to standard output, each when the other is at rest.
 class Game {
 public:
-    explicit Game(const std::string& story) {
-        EngineOptions options;
-        options.log = [this](std::uint32_t level, std::string_view message) {
-            if (level >= NAR_LOG_WARN) stage_.remark(message);
+    explicit Game(const PlayOptions& options)
+        : style_(Style::for_descriptor(STDOUT_FILENO)),
+          is_live_(is_capable_terminal(STDOUT_FILENO)) {
+        EngineOptions engine_options;
+        engine_options.log = [this](std::uint32_t level, std::string_view message) {
+            take_log(level, message);
         };
-        engine_.emplace(options);
+        engine_.emplace(engine_options);
+        std::vector<std::string_view> plugins{kConsole};
+        plugins.insert(plugins.end(), options.plugins.begin(), options.plugins.end());
         try {
-            session_.emplace(*engine_, SessionOptions{.story = story});
+            session_.emplace(*engine_, SessionOptions{.story = options.story,
+                                                      .plugins = plugins,
+                                                      .narrator_id = options.narrator});
         } catch (const Error& error) {
-            refuse_document(error, shown_path(story), "story", "it was not played");
+            refuse_document(error, shown_path(options.story), "story", "it was not played");
         }
-        session_->attach([this](const Event& event) { stage_.take(event); }, Stage::wanted_kinds());
-        stage_.title(story_title(story));
+        has_console_ = console_is_active();
+        write_title(story_title(options.story));
+        for (const std::string& line : logged_early_) remark(line);
+        is_open_ = true;
     }
 
-    Stage& stage() noexcept { return stage_; }
+    bool is_live() const noexcept { return is_live_; }
+
+    // errno when standard output can no longer be written: its reader went away (EPIPE), or its disk
+    // is full; otherwise 0.
+    int broken() const noexcept { return broken_; }
+
+    // The player's words, where the player did not type them on this terminal.
+    void player_says(std::string_view text) {
+        write(fmt::format("\n{} {}\n", style_.cyan("›"), style_.bold(printable(text))));
+    }
+    void prompt_sign() { write(fmt::format("\n{} ", style_.cyan("›"))); }
+
+    // A remark of the game about itself, not part of the story.
+    void remark(std::string_view text) {
+        write(fmt::format("\n  {}\n", style_.dim(printable(text))));
+    }
 
     // What a line of the player means: a number selects a choice (spec 000 §4.4). Nothing: it is
     // the number of no choice.
@@ -171,33 +183,85 @@ public:
         session_->prompt(prompt, [&](Turn turn) {
             outcome = turn.outcome();
             choices_ = texts_in(turn.choices());
-            stage_.turn_ended(turn.outcome(), turn.narrative(), choices_);
+            if (!has_console_) tell_plainly(turn);
         });
         const interruption::CancelsSession cancels(session_->raw());
-        const auto after_batch = [&] {
-            stage_.refresh();
-            if (stage_.broken() != 0) session_->cancel();
-        };
-        if (stage_.is_live()) {
-            drive_until_idle(*engine_, after_batch, [&] { return stage_.next_look(); });
-        } else {
-            drive_until_idle(*engine_, after_batch);
-        }
-        stage_.settle();
+        // The console hides the cursor while tools run.
+        if (is_live_) interruption::shows_cursor_on(STDOUT_FILENO);
+        drive_until_idle(*engine_, [this] {
+            if (broken_ != 0) session_->cancel();
+        });
+        if (is_live_) interruption::shows_cursor_on(-1);
+        if (outcome == Outcome::kCancelled && broken_ == 0) remark("(the turn was cancelled)");
+        if (outcome == Outcome::kTimeout) remark("(the turn took too long)");
         return outcome;
     }
 
 private:
-    // The stage first: sinks refer to it until the session and the engine are gone.
-    Stage stage_;
+    void write(std::string_view text) {
+        if (broken_ == 0 && !write_all(STDOUT_FILENO, text)) broken_ = errno;
+    }
+
+    void write_title(const std::string& title) {
+        const std::string shown = cut(printable(title), 74);
+        std::string rule;
+        for (std::size_t column = 0; column < columns(shown); ++column) rule += "─";
+        write(fmt::format("  {}\n  {}\n", style_.title(shown), style_.dim(rule)));
+    }
+
+    bool console_is_active() const {
+        const Text text = session_->plugins();
+        const json::Document plugins = json::read(text);
+        for (const json::Value& plugin : plugins.GetArray()) {
+            if (json::text(plugin, "id") == kConsole && json::text(plugin, "state") == "active") {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    // Where the console is not to be had: the story all the same, without the tools at work.
+    void tell_plainly(const Turn& turn) {
+        std::string text = "\n";
+        for (const std::string& line : wrap(turn.narrative(), 74)) text += "  " + line + "\n";
+        if (!choices_.empty()) text += '\n';
+        for (std::size_t index = 0; index < choices_.size(); ++index) {
+            text += fmt::format("    {}. {}\n", index + 1, printable(choices_[index]));
+        }
+        write(text);
+    }
+
+    void take_log(std::uint32_t level, std::string_view message) {
+        if (level < NAR_LOG_WARN) return;
+        if (level == NAR_LOG_ERROR && message.starts_with(kConsole)) {
+            // It can write no more, and whether by a closed pipe or a full disk shows here too.
+            if (broken_ == 0) broken_ = message.ends_with(reason(EPIPE)) ? EPIPE : EIO;
+            if (broken_ != EPIPE) complain(printable(message));
+            return;
+        }
+        if (is_open_) {
+            remark(message);
+        } else {
+            logged_early_.emplace_back(message);
+        }
+    }
+
+    Style style_;
+    bool is_live_;
+    bool is_open_ = false;
+    bool has_console_ = false;
+    int broken_ = 0;
+    std::vector<std::string> logged_early_;
     std::vector<std::string> choices_;
+    // Last: what they call is gone after them.
     std::optional<Engine> engine_;
     std::optional<Session> session_;
 };
 
 // A reader that went away knows that it did.
 int could_not_tell(int error) {
-    if (error != EPIPE) {
+    // Of EIO the console has told.
+    if (error != EPIPE && error != EIO) {
         complain(
             fmt::format("the story could not be written to standard output: {}", reason(error)));
     }
@@ -208,38 +272,32 @@ int play_given_prompts(Game& game, const std::vector<std::string>& prompts) {
     bool all_completed = true;
     for (const std::string& given : prompts) {
         const std::string prompt = game.meaning(given).value_or(given);
-        if (game.stage().is_live()) game.stage().player_says(prompt);
+        if (game.is_live()) game.player_says(prompt);
         all_completed = game.turn(prompt) == Outcome::kCompleted && all_completed;
         if (interruption::received() != 0) return kExitSignal + interruption::received();
-        if (game.stage().broken() != 0) return could_not_tell(game.stage().broken());
+        if (game.broken() != 0) return could_not_tell(game.broken());
     }
     return all_completed ? kExitSuccess : kExitFailure;
 }
 
 int play_lines(Game& game) {
-    const bool asks = isatty(STDIN_FILENO) != 0 && game.stage().is_live();
+    const bool asks = isatty(STDIN_FILENO) != 0 && game.is_live();
     PromptReader reader;
     for (;;) {
         interruption::is_noted();
-        if (asks) {
-            game.stage().prompt_sign();
-        } else {
-            game.stage().settle();
-        }
+        if (asks) game.prompt_sign();
         const std::optional<std::string> line = reader.next();
         if (!line) {
             if (asks) write_all(STDOUT_FILENO, "\n");
             const int signal = interruption::received();
             return signal != 0 ? kExitSignal + signal : kExitSuccess;
         }
-        if (asks) game.stage().player_typed();
         if (is_blank(*line)) continue;
         std::optional<std::string> prompt = game.meaning(*line);
         if (!prompt && asks) {
-            game.stage().remark(
-                game.choice_count() == 1
-                    ? std::string("There is one choice: 1")
-                    : fmt::format("There are the choices 1 to {}", game.choice_count()));
+            game.remark(game.choice_count() == 1
+                            ? std::string("There is one choice: 1")
+                            : fmt::format("There are the choices 1 to {}", game.choice_count()));
             continue;
         }
         if (!prompt) prompt = *line;
@@ -249,9 +307,9 @@ int play_lines(Game& game) {
             if (error.status() != NAR_INVALID_ARGUMENT && error.status() != NAR_INVALID_DOCUMENT) {
                 throw;
             }
-            game.stage().remark(error.message());
+            game.remark(error.message());
         }
-        if (game.stage().broken() != 0) return could_not_tell(game.stage().broken());
+        if (game.broken() != 0) return could_not_tell(game.broken());
         if (const int signal = interruption::received(); signal != 0) {
             // Ctrl-C in a turn that somebody watches takes that turn back, not the whole game.
             if (!asks || signal != SIGINT) return kExitSignal + signal;
@@ -260,9 +318,8 @@ int play_lines(Game& game) {
     }
 }
 
-int play(const PlayOptions& options) {
-    require_narrator(options.narrator);
-    const std::string story = find_story(options.story);
+int play(PlayOptions options) {
+    options.story = find_story(options.story);
     for (const std::string& prompt : options.prompts) {
         if (is_blank(prompt)) {
             throw Refused(
@@ -270,7 +327,8 @@ int play(const PlayOptions& options) {
         }
     }
     require_standard_output("the story is told there");
-    Game game(story);
+    Game game(options);
+    if (game.broken() != 0) return could_not_tell(game.broken());
     return options.prompts.empty() ? play_lines(game) : play_given_prompts(game, options.prompts);
 }
 
@@ -286,9 +344,15 @@ void add_play(CLI::App& application, Action& action) {
                      "The story's folder (default: the working folder, when it has a story.toml)")
         ->type_name("FOLDER");
     command
-        ->add_option("--narrator", options->narrator,
-                     "Who answers the prompts: template (default: what the story says)")
+        ->add_option(
+            "--narrator", options->narrator,
+            "Who answers the prompts: template, or a plugin's id (default: what the story says)")
         ->type_name("NAME");
+    command
+        ->add_option("--plugin", options->plugins,
+                     "Loads this plugin, too: a file (with a slash), or an id; may be repeated")
+        ->type_name("PLUGIN")
+        ->allow_extra_args(false);
     command->footer(
         "A number selects one of the choices that were shown. Ctrl-D ends the game.\n"
         "Exit status with prompts: 0 every turn went well, 1 one ended in the fallback,\n"

@@ -209,6 +209,8 @@ nar_status PluginCheckHost::init(const nar_plugin& plugin, void** instance, std:
         *why_not = "it threw an exception";
         status = NAR_FAILED;
     }
+    // What init posted is called when the instance is active, or dropped.
+    if (status != NAR_OK) take_loop_away();
     const std::lock_guard lock(mutex_);
     life_ = status == NAR_OK ? Life::kActive : Life::kEnded;
     return status;
@@ -523,7 +525,7 @@ nar_status PluginCheckHost::prompt_submit(const nar_host* host, nar_str text) {
 nar_status PluginCheckHost::post_post(const nar_host* host, void (*function)(void*),
                                       void (*drop)(void*), void* user) {
     nar_status status;
-    PluginCheckHost* self = entered(host, "post", kInActive, false, &status);
+    PluginCheckHost* self = entered(host, "post", kInInit | kInActive, false, &status);
     if (self == nullptr) return status;
     if (function == nullptr) {
         self->report_.finding("P34", "post: the function is NULL");
@@ -531,7 +533,7 @@ nar_status PluginCheckHost::post_post(const nar_host* host, void (*function)(voi
     }
     {
         const std::lock_guard lock(self->mutex_);
-        if (self->life_ != Life::kActive) return NAR_GONE;
+        if (self->life_ != Life::kActive && self->life_ != Life::kInit) return NAR_GONE;
         self->posts_.push_back({function, drop, user});
     }
     self->wake();

@@ -62,7 +62,7 @@ constexpr PluginRule kRules[] = {
      "begin it with its sizeof; narratoria/*.h says what may be NULL"},
     {"P17", "makes an instance, also without settings", "have a default for each setting"},
     {"P18", "calls in init and deinit only what works there",
-     "begin it later, from the first call"},
+     "post it in init (narratoria.post/1): it runs when the instance is active"},
     {"P19", "comes back from deinit in time",
      "interrupt what its threads wait for, then join them"},
     {"P20", "joins its threads in deinit", "keep each thread in the instance, and join it"},
@@ -477,7 +477,7 @@ void judge_extension(TrialReport& report, std::string_view id, const void* found
             }
         }
         judge_list(report, id, "tools", names.data(), names.size(),
-                   [](std::string_view text) { return consists_of(text, "._-"); });
+                   [](std::string_view text) { return consists_of(text, "_-"); });
     }
 }
 
@@ -574,6 +574,7 @@ void try_life(TrialReport& report, const std::string& path, const std::string& s
             before.judge_rest(report);
             return;
         }
+        host.run_loop(0.02, [] { return false; });
         before.judge_state(report, "P27", "after init");
         instance.end();
         before.judge_state(report, "P27", "after deinit");

@@ -14,6 +14,7 @@
 #include "display.hpp"
 #include "file.hpp"
 #include "json.hpp"
+#include "message.hpp"
 #include "narratoria/validate.hpp"
 
 namespace narratoria::command {
@@ -179,6 +180,8 @@ public:
         : host_(host), plugin_(plugin), instance_(instance), options_(options) {}
 
     void play() {
+        // What init posted.
+        host_.run_loop(0.001, [] { return false; });
         sink();
         ui_handler();
         asset_renderer();

@@ -6,6 +6,7 @@
 
 #include "display.hpp"
 #include "file.hpp"
+#include "interruption.hpp"
 #include "json.hpp"
 
 namespace narratoria::command {
@@ -22,7 +23,8 @@ std::string one_line(const json::Value& value, std::string_view name) {
 }  // namespace
 
 Progress::Progress() : style_(Style::for_descriptor(STDERR_FILENO)) {
-    if (is_capable_terminal(STDERR_FILENO)) live_ = std::make_unique<LiveRegion>(STDERR_FILENO);
+    if (is_capable_terminal(STDERR_FILENO))
+        live_ = std::make_unique<LiveRegion>(STDERR_FILENO, interruption::cursor_keeper());
 }
 
 std::uint32_t Progress::wanted_kinds() noexcept {

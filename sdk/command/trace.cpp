@@ -8,6 +8,7 @@
 
 #include "file.hpp"
 #include "json.hpp"
+#include "message.hpp"
 
 namespace narratoria::command {
 namespace {

@@ -204,7 +204,7 @@ def test_the_title_stands_above_the_first_turn(command):
         (["--story", "missing", "go"], "missing"),
         (["--story", "story/story.toml", "go"], "name the story's folder"),
         (["--story", "story", ""], "a prompt is empty"),
-        (["--story", "story", "--narrator", "oracle", "go"], '"oracle"; there is: template'),
+        (["--story", "story", "--narrator", "oracle", "go"], 'the narrator "oracle"'),
     ],
 )
 def test_misuse_is_refused_with_what_to_do(command, arguments, said):

@@ -75,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         return 0;
     }
 
-    const session::TemplateNarrator narrator(*story);
+    const session::TemplateNarrator narrator(story->prompts);
     for (const char* const words : {"I light the torch", "open \\\"door\\\" {x}", "a b c d e"}) {
         json::Document request;
         json::ParseError error;

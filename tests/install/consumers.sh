@@ -34,11 +34,15 @@ cmake --build "$work/build"
 "$work/build/host_cpp" "$story" "$prompt"
 echo '{"requestId":"r","tool":"tool","operation":"run","input":{}}' | "$work/build/tool"
 
+say "narratoria plugin new, every kind in both languages"
+"$source_folder/new_plugins.sh" "$prefix" "$cc" "$cxx"
+
 say "pkg-config narratoria"
 pc=$(find "$prefix" -name narratoria.pc)
 export PKG_CONFIG_PATH=${pc%/*}
 read -ra flags < <(pkg-config --cflags --libs narratoria)
 library=$(pkg-config --variable=libdir narratoria)
+[ "$(pkg-config --variable=pluginsdir narratoria)" = "$library/narratoria/plugins" ]
 "$cc" -std=c11 -Wall -Wextra -Werror "$source_folder/consumer/host.c" -o "$work/host_c" "${flags[@]}"
 "$cxx" -std=c++20 -Wall -Wextra -Werror "$source_folder/consumer/host.cpp" -o "$work/host_cpp" \
     "${flags[@]}"

@@ -1,299 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/runner/process_runner.hpp"
 
-#include <sys/wait.h>
-
-#include <csignal>
-#include <cstring>
-
-#include "base/utf8.hpp"
-#include "event/line_framer.hpp"
-
 namespace narratoria::tool {
 namespace {
 
-// What a longer line made the decoder take is given back.
-constexpr size_t kLargeLine = 64 * 1024;
-constexpr size_t kDiagnosticsTail = 64 * 1024;
-
-// The last bytes of what was written.
-class Tail {
+class ProcessSource : public Source {
 public:
-    void add(std::string_view data) {
-        if (data.size() > kDiagnosticsTail) data.remove_prefix(data.size() - kDiagnosticsTail);
-        // Twice the room, so that the front is cut off rarely.
-        if (text_.size() + data.size() > 2 * kDiagnosticsTail) {
-            text_.erase(0, text_.size() + data.size() - kDiagnosticsTail);
-        }
-        text_.append(data);
-    }
-    std::string text() const {
-        std::string_view kept = text_;
-        if (kept.size() > kDiagnosticsTail) kept.remove_prefix(kept.size() - kDiagnosticsTail);
-        // Not from the middle of a character.
-        for (int i = 0;
-             i < 3 && !kept.empty() && (static_cast<unsigned char>(kept[0]) & 0xC0) == 0x80; ++i) {
-            kept.remove_prefix(1);
-        }
-        return utf8::repaired(kept);
-    }
+    explicit ProcessSource(std::unique_ptr<process::Process> its_process)
+        : process_(std::move(its_process)) {}
+    void terminate(uint32_t grace_ms) override { process_->terminate(grace_ms); }
+    void stop_reading() override { process_->stop_reading(); }
 
 private:
-    std::string text_;
-};
-
-std::string signal_text(int number) {
-    const char* name = ::sigabbrev_np(number);
-    std::string text = "signal " + std::to_string(number);
-    if (name != nullptr) text += std::string(" (SIG") + name + ")";
-    return text;
-}
-
-class ProcessAttempt : public Attempt, public process::Listener {
-public:
-    ProcessAttempt(Loop& loop, const ProcessSettings& settings, AttemptListener& listener)
-        : settings_(settings), listener_(listener), framer_(settings.line_bytes), linger_(loop) {}
-
-    ~ProcessAttempt() override {
-        if (destroyed_ != nullptr) *destroyed_ = true;
-        // Given up: it ends behind the scenes, with its grace time.
-        if (process) process->terminate(settings_.grace_ms);
-    }
-
-    void terminate() override {
-        told_to_end_ = true;
-        process->terminate(settings_.grace_ms);
-    }
-
-    std::string diagnostics() const override { return diagnostics_.text(); }
-
-    void on_output(char* data, size_t size) override {
-        if (done_) return count_after_done({data, size});
-        const process::DestructionWatch watch(destroyed_);
-        listener_.on_batch();
-        const bool go_on = framer_.feed(
-            data, size, [&](const event::Line& line) { return take(line, watch.destroyed()); });
-        if (watch.destroyed()) return;
-        if (!go_on && !done_) stop_for_protocol_error();
-        // A line without an end may become longer than a line may be.
-        if (done_) count_after_done({});
-    }
-
-    void on_diagnostics(std::string_view data) override { diagnostics_.add(data); }
-
-    void on_exit(const process::Exit& exit) override {
-        linger_.stop();
-        if (done_) {
-            count_after_done("\n");
-        } else if (!broken_) {
-            const process::DestructionWatch watch(destroyed_);
-            listener_.on_batch();
-            const bool fine = framer_.finish(
-                [&](const event::Line& line) { return take(line, watch.destroyed()); });
-            if (watch.destroyed()) return;
-            if (!fine) {
-                note_protocol_error();
-                broken_at_the_end_ = true;
-            }
-        }
-        listener_.on_ended(judge(exit));
-        // `this` may be gone.
-    }
-
-    std::unique_ptr<process::Process> process;
-
-private:
-    // False stops the reading: the line is no event, or nobody listens any more.
-    bool take(const event::Line& line, const bool& destroyed) {
-        if (event::is_blank(line.text)) return true;
-        if (done_) {
-            // Not accepted, but drained and counted (spec 000 §4.6).
-            ++lines_after_done_;
-            return true;
-        }
-        event::Event event;
-        if (!decoder_.decode(line.text, event)) {
-            fault_ = decoder_.fault();
-            excerpt_ = event::excerpt(line.text, fault_.byte);
-            fault_line_ = line.number;
-            return false;
-        }
-        if (event.type == event::Type::Done) {
-            done_ = true;
-            done_ok_ = event.field(event::Field::Ok).boolean();
-            summary_ = event.text(event::Field::Summary);
-            if (const json::Value result = event.field(event::Field::Result)) {
-                result_ = result.raw();
-            }
-            linger_.start(linger_ms(), [this] { on_linger(); });
-        } else if (event.type == event::Type::Error) {
-            last_error_ = std::string(event.text(event::Field::ErrorCode)) + ": " +
-                          std::string(event.text(event::Field::ErrorMessage));
-        }
-        listener_.on_event(event);
-        if (destroyed) return false;
-        if (line.text.size() > kLargeLine) decoder_.shrink();
-        return true;
-    }
-
-    // Lines that are neither decoded nor kept. What the framer holds of one is the first of them.
-    void count_after_done(std::string_view data) {
-        after_done_is_blank_ = after_done_is_blank_ && event::is_blank(framer_.partial());
-        framer_.drop_partial();
-        for (size_t end = 0; (end = data.find('\n')) != std::string_view::npos;) {
-            if (!after_done_is_blank_ || !event::is_blank(data.substr(0, end))) {
-                ++lines_after_done_;
-            }
-            after_done_is_blank_ = true;
-            data.remove_prefix(end + 1);
-        }
-        after_done_is_blank_ = after_done_is_blank_ && event::is_blank(data);
-    }
-
-    // Ending without grace is no reason not to let it come to its end by itself.
-    uint32_t linger_ms() const { return settings_.grace_ms > 0 ? settings_.grace_ms : 2000; }
-
-    void on_linger() {
-        lingered_ = true;
-        terminate();
-    }
-
-    void note_protocol_error() {
-        broken_ = true;
-        if (!framer_.over_limit()) return;
-        fault_ = {
-            "event-line-limit", "", framer_.limit(),
-            "the line is longer than the limit of " + std::to_string(framer_.limit()) + " bytes",
-            ""};
-        fault_line_ = framer_.line_number();
-        excerpt_ = event::excerpt(framer_.partial().substr(0, 80), 0);
-    }
-
-    void stop_for_protocol_error() {
-        note_protocol_error();
-        process->stop_reading();
-        terminate();
-    }
-
-    std::string describe_protocol_error() const {
-        std::string text = "line " + std::to_string(fault_line_) + ", byte " +
-                           std::to_string(fault_.byte + 1) + ": ";
-        if (!fault_.pointer.empty()) text += fault_.pointer + ": ";
-        text += fault_.message + " [" + fault_.rule + "]";
-        if (!excerpt_.empty()) text += "; near: " + excerpt_;
-        return text;
-    }
-
-    Outcome judge(const process::Exit& exit) {
-        Outcome outcome;
-        outcome.diagnostics = diagnostics_.text();
-        outcome.lines_after_done = lines_after_done_;
-        outcome.result = result_;
-        outcome.user_us = exit.user_us;
-        outcome.system_us = exit.system_us;
-        outcome.resident_kb = exit.resident_kb;
-        auto fail = [&](const char* code, std::string error) {
-            outcome.code = code;
-            outcome.error = std::move(error);
-            return outcome;
-        };
-        if (!exit.start_failure.empty()) return fail("SPAWN_FAILED", exit.start_failure);
-
-        const bool signaled = !exit.supervisor_lost && WIFSIGNALED(exit.wait_status);
-        if (signaled) outcome.signal = WTERMSIG(exit.wait_status);
-        else if (!exit.supervisor_lost) outcome.exit_status = WEXITSTATUS(exit.wait_status);
-
-        // What stood half written when it died says less than how it died.
-        const bool cut_short =
-            broken_at_the_end_ && (exit.supervisor_lost || signaled || outcome.exit_status > 0);
-        if (broken_ && !cut_short) return fail("PROTOCOL_ERROR", describe_protocol_error());
-        if (exit.supervisor_lost) {
-            return fail("SUPERVISOR_LOST", "the process that watched over the tool was killed");
-        }
-        // SIGXCPU names the limit; who ignores it is killed a second later.
-        const bool killed_for_cpu =
-            outcome.signal == SIGKILL && !told_to_end_ &&
-            settings_.limits.cpu_seconds <= (exit.user_us + exit.system_us) / 1000000;
-        if (signaled && (outcome.signal == SIGXCPU || killed_for_cpu)) {
-            return fail("CPU_LIMIT",
-                        "the tool used up its processor time (cpu_seconds) and was ended");
-        }
-        if (signaled && outcome.signal == SIGXFSZ) {
-            return fail("FILE_SIZE_LIMIT",
-                        "the tool wrote a file larger than its limit (file_bytes) and was ended");
-        }
-        // A death by our own signal after done is no exit status.
-        const bool our_death = lingered_ && done_;
-        if (signaled && !our_death) {
-            return fail("SIGNALED",
-                        "the tool was ended by " + signal_text(outcome.signal) +
-                            (done_ ? " after its done event" : " before its done event"));
-        }
-        if (outcome.exit_status > 0 && !our_death) {
-            return fail("EXIT_STATUS",
-                        "the tool exited with status " + std::to_string(outcome.exit_status) +
-                            (done_ ? " after its done event" : " and without a done event"));
-        }
-        if (!done_) return fail("MISSING_DONE", "the tool exited without a done event");
-        if (our_death) {
-            outcome.warning_code = "LINGERED";
-            outcome.warning = "the tool went on for " + std::to_string(linger_ms()) +
-                              " ms after its done event and was ended";
-        }
-        if (!done_ok_) {
-            return fail("TOOL_FAILED", !last_error_.empty() ? last_error_
-                                       : !summary_.empty()  ? summary_
-                                                            : "the tool reported ok: false");
-        }
-        outcome.ok = true;
-        return outcome;
-    }
-
-    const ProcessSettings& settings_;
-    AttemptListener& listener_;
-    event::LineFramer framer_;
-    event::Decoder decoder_;
-    Tail diagnostics_;
-    Timer linger_;
-    bool* destroyed_ = nullptr;
-
-    bool done_ = false;
-    bool done_ok_ = false;
-    bool broken_ = false;
-    bool broken_at_the_end_ = false;  // in a last line that has no end
-    bool told_to_end_ = false;
-    bool lingered_ = false;
-    std::string summary_;
-    std::string result_;
-    std::string last_error_;
-    uint64_t lines_after_done_ = 0;
-    bool after_done_is_blank_ = true;  // the line that has no end yet
-    Fault fault_;
-    std::string excerpt_;
-    uint64_t fault_line_ = 0;
+    std::unique_ptr<process::Process> process_;
 };
 
 }  // namespace
 
 std::unique_ptr<Attempt> ProcessRunner::start(const Invocation& invocation,
                                               AttemptListener& listener, StartFailure& failure) {
-    auto attempt = std::make_unique<ProcessAttempt>(pool_.loop(), settings_, listener);
+    auto attempt = std::make_unique<StreamAttempt>(pool_.loop(), settings_.stream, listener);
+    const std::string program(invocation.program);
+    attempt->set_source(start_source(program, {program}, invocation.request,
+                                     *invocation.environment, *attempt, failure));
+    return attempt->has_source() ? std::move(attempt) : nullptr;
+}
+
+std::unique_ptr<Source> ProcessRunner::start_source(std::string program,
+                                                    std::vector<std::string> arguments,
+                                                    std::string_view input,
+                                                    const std::vector<std::string>& environment,
+                                                    process::Listener& listener,
+                                                    StartFailure& failure) {
     process::Command command;
-    command.path = invocation.program;
+    command.path = std::move(program);
     command.folder = settings_.folder;
-    command.arguments.push_back(command.path);
-    command.environment = invocation.environment;
-    command.input = invocation.request;
-    command.limits = settings_.limits;
+    command.arguments = std::move(arguments);
+    command.environment = &environment;
+    command.input = input;
+    command.limits = settings_.stream.limits;
     command.owner = this;
     process::StartFailure start_failure;
-    attempt->process = pool_.start(command, *attempt, start_failure);
-    if (!attempt->process) {
+    auto started = pool_.start(command, listener, start_failure);
+    if (!started) {
         failure.shortage = start_failure.out_of_descriptors;
         failure.message = start_failure.message;
         return nullptr;
     }
-    return attempt;
+    return std::make_unique<ProcessSource>(std::move(started));
 }
 
 }  // namespace narratoria::tool

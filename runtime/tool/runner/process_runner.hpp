@@ -4,14 +4,13 @@
 
 #include "process/process.hpp"
 #include "tool/runner/runner.hpp"
+#include "tool/runner/stream_attempt.hpp"
 
 namespace narratoria::tool {
 
 struct ProcessSettings {
     std::string folder;  // the tools' working folder
-    process::Limits limits;
-    uint64_t line_bytes = 8u * 1024 * 1024;
-    uint32_t grace_ms = 2000;
+    StreamSettings stream;
 };
 
 class ProcessRunner : public Runner {
@@ -28,8 +27,16 @@ public:
     std::unique_ptr<Attempt> start(const Invocation& invocation, AttemptListener& listener,
                                    StartFailure& failure) override;
 
+    // A process for an attempt that somebody else runs. `program` is absolute.
+    std::unique_ptr<Source> start_source(std::string program, std::vector<std::string> arguments,
+                                         std::string_view input,
+                                         const std::vector<std::string>& environment,
+                                         process::Listener& listener, StartFailure& failure);
+
     // From now on: of tools that are ended.
-    void set_grace(uint32_t milliseconds) { settings_.grace_ms = milliseconds; }
+    void set_grace(uint32_t milliseconds) { settings_.stream.grace_ms = milliseconds; }
+    const ProcessSettings& settings() const { return settings_; }
+    Loop& loop() { return pool_.loop(); }
 
 private:
     process::Pool& pool_;

@@ -12,11 +12,24 @@
 
 #include "event/event.hpp"
 
+namespace narratoria::plugin {
+struct RunnerOffer;
+struct ToolOffer;
+}  // namespace narratoria::plugin
+
 namespace narratoria::tool {
 
 // One try of a tool, as a runner needs it. Alive during start.
 struct Invocation {
-    std::string_view program;  // what the tool's path was resolved to
+    std::string_view program;  // what the tool's path was resolved to …
+    const plugin::ToolOffer* function = nullptr;  // … or the plugin's tool …
+    const plugin::RunnerOffer* runner = nullptr;  // … or the plugin that runs it
+    std::string_view tool_path;  // as the plan says it
+    std::string_view plan_id;
+    std::string_view tool_id;
+    std::string_view folder;  // where the plan's relative paths begin
+    uint32_t attempt = 1;
+    uint32_t try_ms = 0;       // 0: no limit
     std::string_view request;  // the document of spec 000 §6, on one line
     const std::vector<std::string>* environment = nullptr;  // NAME=value
 };
@@ -60,6 +73,7 @@ public:
 
 struct StartFailure {
     bool shortage = false;  // of descriptors or memory: another try may succeed later
+    std::string code = "SPAWN_FAILED";
     std::string message;
 };
 

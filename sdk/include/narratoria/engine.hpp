@@ -236,6 +236,12 @@ inline Session::Session(Engine& engine, const SessionOptions& options) : core_(e
     description.story = detail::to_c(options.story);
     description.state = detail::to_c(options.state);
     description.times = options.times ? &*options.times : nullptr;
+    std::vector<nar_str> plugins;
+    for (const std::string_view plugin : options.plugins) plugins.push_back(detail::to_c(plugin));
+    description.plugins = plugins.data();
+    description.plugin_count = plugins.size();
+    description.narrator_id = detail::to_c(options.narrator_id);
+    description.without_plugins = options.without_plugins ? 1 : 0;
 
     std::unique_ptr<Asked> asked;
     nar_narrator narrator{};

@@ -27,6 +27,8 @@ enum class Kind : std::uint32_t {
     kAssetRefused = NAR_KIND_ASSET_REFUSED,
     kStateConflict = NAR_KIND_STATE_CONFLICT,
     kWarning = NAR_KIND_WARNING,
+    kUiPlaceholder = NAR_KIND_UI_PLACEHOLDER,
+    kAssetPlaceholder = NAR_KIND_ASSET_PLACEHOLDER,
 };
 
 // What a tool said, when the kind is kToolEvent (spec 000 §4.1 to §4.6).

@@ -7,6 +7,7 @@
 #include "narratoria/core.hpp"
 #include "narratoria/event.hpp"
 #include "narratoria/narrator.hpp"
+#include "narratoria/plugins.h"
 #include "narratoria/result.hpp"
 #include "narratoria/session.h"
 #include "narratoria/text.hpp"
@@ -15,6 +16,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -59,8 +61,11 @@ struct SessionOptions {
     std::string_view id = {};               // a fresh UUID
     std::string_view story = {};            // the story's folder; none
     std::string_view state = {};            // the state to start from, a JSON object; {}
-    std::optional<Narrator> narrator = {};  // the story's template narrator
+    std::optional<Narrator> narrator = {};  // narrator_id says which
     std::optional<Times> times = {};
+    std::span<const std::string_view> plugins = {};  // to load, beside the story's: ids or paths
+    std::string_view narrator_id = {};  // a plugin's id, or "template"; the story's
+    bool without_plugins = false;       // none at all, whatever the story says
 };
 
 namespace detail {
@@ -219,6 +224,9 @@ public:
 
     // The asset registry, a JSON array.
     Text assets() const { return read(nar_session_read_assets); }
+
+    // The plugins it has, a JSON array: nar_session_read_plugins.
+    Text plugins() const { return read(nar_session_read_plugins); }
 
     // Alive as long as the session.
     std::string_view id() const { return detail::to_view(nar_session_id(handle())); }

@@ -983,8 +983,11 @@ TEST_F(ExecutionTest, TwoAttemptsOfOneToolAreNoConflict) {
 TEST_F(ExecutionTest, UiEventsAreHandedToTheSession) {
     std::vector<std::string> seen;
     Settings settings;
-    settings.on_ui_event = [&](std::string_view name, json::Value payload) {
-        seen.push_back(std::string(name) + (payload ? " " + std::string(payload.raw()) : ""));
+    settings.on_ui_event = [&](uint64_t, const event::Subject& subject, const event::Event& event) {
+        const json::Value payload = event.field(event::Field::Payload);
+        seen.push_back(std::string(subject.tool_id) + " " +
+                       std::string(event.text(event::Field::Event)) +
+                       (payload ? " " + std::string(payload.raw()) : ""));
     };
     begin(plan({tool("a")}), std::move(settings));
     runner.say("a", R"({"version":"0","type":"ui_event","event":"shake"})");
@@ -992,7 +995,7 @@ TEST_F(ExecutionTest, UiEventsAreHandedToTheSession) {
         "a",
         R"({"version":"0","type":"ui_event","event":"narrative_choice","payload":{"choices":[]}})");
     end("a");
-    EXPECT_THAT(seen, ElementsAre("shake", R"(narrative_choice {"choices":[]})"));
+    EXPECT_THAT(seen, ElementsAre("a shake", R"(a narrative_choice {"choices":[]})"));
 }
 
 // ---- the result

@@ -46,12 +46,13 @@ public:
                                          tool::StartFailure& failure) override {
         if (shortages > 0) {
             --shortages;
-            failure = {true, "too many open files"};
+            failure.shortage = true;
+            failure.message = "too many open files";
             return nullptr;
         }
         const std::string tool(invocation.program.substr(1));
         if (const auto refusal = refusals.find(tool); refusal != refusals.end()) {
-            failure = {false, refusal->second};
+            failure.message = refusal->second;
             return nullptr;
         }
         starts.push_back({tool, std::string(invocation.request), *invocation.environment});

@@ -21,7 +21,7 @@ using namespace std::string_literals;
 using session::TemplateNarrator;
 
 // The story that these prompts make, loaded as every story is.
-session::Story story_with(std::string_view prompts) {
+session::Prompts prompts_with(std::string_view prompts) {
     std::string folder = testing::TempDir() + "narrator-XXXXXX";
     if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
     std::ofstream(folder + "/story.toml") << "title = \"T\"\n";
@@ -30,7 +30,7 @@ session::Story story_with(std::string_view prompts) {
     std::optional<session::Story> story = session::load_story(folder, faults);
     std::filesystem::remove_all(folder);
     if (!story) throw std::runtime_error(describe_faults(faults, ""));
-    return *story;
+    return story->prompts;
 }
 
 struct Asked {
@@ -93,7 +93,7 @@ std::string matched(const std::string& pattern, const std::string& shown,
     prompts += R"(],"answers":[{"narrative":)";
     json::append_string(prompts, shown);
     prompts += R"(}]}],"unmatched":{"narrative":"unmatched"}})";
-    return Answered(TemplateNarrator(story_with(prompts)), {prompt}).narrative();
+    return Answered(TemplateNarrator(prompts_with(prompts)), {prompt}).narrative();
 }
 
 const char* const kTorch = R"({
@@ -111,7 +111,7 @@ const char* const kTorch = R"({
 
 // covers: 003-14.1-narrator-stub, 003-13.6-returns-plan
 TEST(TemplateNarrator, AnswersAPromptWithThePlanOfItsPattern) {
-    const TemplateNarrator narrator(story_with(kTorch));
+    const TemplateNarrator narrator(prompts_with(kTorch));
     const Answered answer(narrator, {"Light the torch!"});
     ASSERT_EQ(answer.plan().tools.size(), 2u);
     EXPECT_EQ(answer.plan().tools[0].tool_id, "light");
@@ -121,7 +121,7 @@ TEST(TemplateNarrator, AnswersAPromptWithThePlanOfItsPattern) {
 }
 
 TEST(TemplateNarrator, MakesARequestIdEachTimeUnlessThePlanHasOne) {
-    const TemplateNarrator narrator(story_with(kTorch));
+    const TemplateNarrator narrator(prompts_with(kTorch));
     std::set<std::string> ids;
     for (int i = 0; i < 10; ++i) {
         ids.emplace(Answered(narrator, {"light the torch"}).plan().request_id);
@@ -134,7 +134,7 @@ TEST(TemplateNarrator, MakesARequestIdEachTimeUnlessThePlanHasOne) {
 
 // covers: 003-13.6-consults-disabled
 TEST(TemplateNarrator, ChoosesTheFirstAnswerWithoutADisabledSkill) {
-    const TemplateNarrator narrator(story_with(kTorch));
+    const TemplateNarrator narrator(prompts_with(kTorch));
     EXPECT_EQ(Answered(narrator, {"light the torch", {"other"}}).plan().tools.size(), 2u);
     EXPECT_EQ(Answered(narrator, {"light the torch", {"torch-lighter"}}).plan().tools.size(), 1u);
     const Answered words(narrator, {"light the torch", {"torch-lighter", "door-examiner"}});
@@ -144,7 +144,7 @@ TEST(TemplateNarrator, ChoosesTheFirstAnswerWithoutADisabledSkill) {
 
 // covers: 003-13.6-tracks-attempt, 003-13.6-parent-plan
 TEST(TemplateNarrator, WritesDownAttemptParentAndDisabledSkills) {
-    const TemplateNarrator narrator(story_with(kTorch));
+    const TemplateNarrator narrator(prompts_with(kTorch));
     const Answered first(narrator, {"light the torch"});
     EXPECT_EQ(first.root().find("metadata").raw(),
               R"({"generationAttempt":1,"parentPlanId":null})");
@@ -163,7 +163,7 @@ TEST(TemplateNarrator, WritesDownAttemptParentAndDisabledSkills) {
 }
 
 TEST(TemplateNarrator, JudgesTheSkillOfAPathThatThePromptMadeWhole) {
-    const TemplateNarrator narrator(story_with(
+    const TemplateNarrator narrator(prompts_with(
         R"({"prompts":[{"patterns":["use {tool}"],"answers":[
             {"plan":{"tools":[{"toolId":"t","toolPath":"tools/{tool}.sh"}]}},
             {"narrative":"Not the {tool}."}]}]})"));
@@ -175,26 +175,26 @@ TEST(TemplateNarrator, AnswersWhatNothingMatches) {
     const std::string prompts = R"({"prompts":[{"patterns":["a"],"answers":[{"plan":{"tools":
         [{"toolId":"t","toolPath":"t"}]}}]}])";
     const TemplateNarrator with(
-        story_with(prompts + R"(,"unmatched":{"narrative":"Nothing: {prompt}"}})"));
+        prompts_with(prompts + R"(,"unmatched":{"narrative":"Nothing: {prompt}"}})"));
     EXPECT_EQ(Answered(with, {" Dance?! "}).narrative(), "Nothing:  Dance?! ")
         << "{prompt} is what was written";
     EXPECT_EQ(Answered(with, {"a", {"t"}}).narrative(), "Nothing: a") << "no answer is left";
 
-    const TemplateNarrator without(story_with(prompts + "}"));
+    const TemplateNarrator without(prompts_with(prompts + "}"));
     EXPECT_FALSE(Answered(without, {"Dance"}).narrative().empty());
     EXPECT_TRUE(Answered(without, {"Dance"}).plan().tools.empty());
 
-    const TemplateNarrator plan(story_with(
+    const TemplateNarrator plan(prompts_with(
         R"({"prompts":[],"unmatched":{"plan":{"tools":[{"toolId":"t","toolPath":"t"}]}}})"));
     EXPECT_EQ(Answered(plan, {"x"}).plan().tools.size(), 1u);
     EXPECT_TRUE(Answered(plan, {"x", {"t"}}).plan().tools.empty());
 
-    const TemplateNarrator empty{session::Story()};
+    const TemplateNarrator empty{session::Prompts()};
     EXPECT_NE(Answered(empty, {"x"}).narrative().find("prompts.json"), std::string::npos);
 }
 
 TEST(TemplateNarrator, UsesTheFirstEntryThatMatches) {
-    const TemplateNarrator narrator(story_with(
+    const TemplateNarrator narrator(prompts_with(
         R"({"prompts":[{"patterns":["x","take {a}"],"answers":[{"narrative":"1"}]},
                        {"patterns":["take it","y"],"answers":[{"narrative":"2"}]}]})"));
     EXPECT_EQ(Answered(narrator, {"take it"}).narrative(), "1");
@@ -202,7 +202,7 @@ TEST(TemplateNarrator, UsesTheFirstEntryThatMatches) {
 }
 
 TEST(TemplateNarrator, PutsTextIntoStringsAsItIs) {
-    const TemplateNarrator narrator(story_with(
+    const TemplateNarrator narrator(prompts_with(
         R"({"prompts":[{"patterns":["say {words}"],"answers":[{"plan":{"tools":[{"toolId":"t",
             "toolPath":"t","input":{"{words}":["{words}","{{words}}","{prompt}/{words}"]}}]}}]}]})"));
     const std::string said = "\"quoted\" \\ {prompt} {words} }} \n\t\x01 é🔥 \\u0041";
@@ -216,7 +216,7 @@ TEST(TemplateNarrator, PutsTextIntoStringsAsItIs) {
 }
 
 TEST(TemplateNarrator, StandsARequestThatIsNone) {
-    const TemplateNarrator narrator(story_with(kTorch));
+    const TemplateNarrator narrator(prompts_with(kTorch));
     for (const char* text : {"null", "[]", "{}", R"({"prompt":1,"disabledSkills":{}})",
                              R"({"prompt":{},"disabledSkills":[1],"generationAttempt":"x"})"}) {
         json::Document request;

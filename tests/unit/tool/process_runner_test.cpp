@@ -159,7 +159,7 @@ TEST_F(ProcessRunnerTest, CountsWhatComesAfterDone) {
 }
 
 TEST_F(ProcessRunnerTest, EndsWhoLingersAfterItsDone) {
-    settings.grace_ms = 100;
+    settings.stream.grace_ms = 100;
     const Heard heard = run(std::string(kDone) + "exec sleep 60");
     EXPECT_TRUE(heard.outcome.ok);
     EXPECT_EQ(heard.outcome.warning_code, "LINGERED");
@@ -168,7 +168,7 @@ TEST_F(ProcessRunnerTest, EndsWhoLingersAfterItsDone) {
 
 // Without a grace nobody waits for the lingering to end by itself: it has no time of its own.
 TEST_F(ProcessRunnerTest, WaitsForTheExitAfterDoneWhenThereIsNoGrace) {
-    settings.grace_ms = 0;
+    settings.stream.grace_ms = 0;
     const Heard heard = run(std::string(kDone) + "sleep 0.3; exit 4");
     EXPECT_EQ(heard.outcome.code, "EXIT_STATUS");
 }

@@ -16,7 +16,8 @@ typedef struct nar_host_post {
     uint32_t reserved;
     /* Calls `function` on the engine thread, in the order of posting. When it never will (the
      * instance ends), `drop` is called instead; it may be NULL. NAR_GONE: neither will be called.
-     * [thread-safe, active] */
+     * What init posts is called when the instance is active: the way to begin something by itself,
+     * to listen on a socket for example. [thread-safe, init, active] */
     nar_status (*post)(const nar_host *host, void (*function)(void *user),
                        void (*drop)(void *user), void *user);
 } nar_host_post;

@@ -44,8 +44,8 @@ typedef struct nar_plugin {
     uint64_t extension_count;
 
     /* Makes an instance for one session. NAR_OK and *instance (it may stay NULL), or a status and
-     * the reason in *failure; deinit is then not called. Of the host only log, config, thread_check
-     * and get_extension work. `host` lives until deinit has returned. [engine-thread, init] */
+     * the reason in *failure; deinit is then not called. Of the host only log, config, thread_check,
+     * post and get_extension work. `host` lives until deinit has returned. [engine-thread, init] */
     nar_status (*init)(const nar_host *host, void **instance, nar_failure *failure);
 
     /* Ends the instance. Threads of it are joined here; nothing of it is called afterwards. Of the

@@ -3,7 +3,7 @@
 #define NARRATORIA_TOOL_H
 /*
  * A plugin that brings tools as functions in the host's process. A plan names one by its name alone
- * ("toolPath": "weather"); registered names come before files. Names are like ids: a-z A-Z 0-9 . _ -.
+ * ("toolPath": "weather"); registered names come before files. Names have letters, digits, _ and - only.
  */
 #include "narratoria/invocation.h"
 

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# narratoria_add_plugin(<name> SOURCES <file>…): a plugin, <name>.so, in C, C++ or both.
+#
+# It gets the headers of the SDK, links nothing of ours, and lets out one symbol, nar_plugin_entry:
+# whatever else it is made of (a static library, the templates of the C++ library) stays inside, so
+# that two plugins in one process never meet. More is said on the target as on any other:
+# target_link_libraries(<name> PRIVATE …), install(TARGETS <name> LIBRARY DESTINATION …).
+function(narratoria_add_plugin name)
+    cmake_parse_arguments(PARSE_ARGV 1 plugin "" "" "SOURCES")
+    if(plugin_UNPARSED_ARGUMENTS OR NOT plugin_SOURCES)
+        message(FATAL_ERROR "narratoria_add_plugin(${name} SOURCES <file>…): "
+            "the files come behind SOURCES, at least one")
+    endif()
+    get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+
+    add_library(${name} MODULE ${plugin_SOURCES})
+    set_target_properties(${name} PROPERTIES
+        PREFIX ""
+        SUFFIX ".so"
+        C_VISIBILITY_PRESET hidden
+        CXX_VISIBILITY_PRESET hidden
+        VISIBILITY_INLINES_HIDDEN ON)
+    if("CXX" IN_LIST languages)
+        target_link_libraries(${name} PRIVATE Narratoria::sdk)
+    else()
+        target_link_libraries(${name} PRIVATE Narratoria::abi)
+    endif()
+
+    # -fvisibility=hidden is not enough: the C++ library's templates say for themselves that they are
+    # visible.
+    set(map "${CMAKE_CURRENT_BINARY_DIR}/${name}.map")
+    file(CONFIGURE OUTPUT "${map}" CONTENT
+        "{\n    global:\n        nar_plugin_entry;\n    local:\n        *;\n};\n")
+    target_link_options(${name} PRIVATE
+        "-Wl,--version-script,${map}" -Wl,--exclude-libs,ALL)
+    set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS "${map}")
+
+    # A symbol that nobody defines is a mistake that should be seen here, not by a player. A
+    # sanitizer's symbols are defined by the program that loads it.
+    set(flags "${CMAKE_C_FLAGS} ${CMAKE_CXX_FLAGS} ${CMAKE_MODULE_LINKER_FLAGS}")
+    if(NOT flags MATCHES "-fsanitize=" AND NOT NARRATORIA_SANITIZE)
+        target_link_options(${name} PRIVATE -Wl,-z,defs)
+    endif()
+
+    # Inside of the SDK's own tree; a stranger's project says what it wants.
+    if(PROJECT_NAME STREQUAL "Narratoria" AND TARGET narratoria_build)
+        target_link_libraries(${name} PRIVATE narratoria_build)
+        set_target_properties(${name} PROPERTIES
+            LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/narratoria/plugins")
+        install(TARGETS ${name} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/narratoria/plugins")
+    endif()
+endfunction()

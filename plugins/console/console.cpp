@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The terminal's story view: what `narratoria play` shows. Reading the player's words is the
+// program's own business.
+
+#include <cstring>
+
+#include "narratoria/plugin.hpp"
+#include "view.hpp"
+
+namespace narratoria::console {
+namespace {
+
+class Console final : public plugin::EventSink,
+                      public plugin::UiHandler,
+                      public plugin::AssetRenderer {
+public:
+    static constexpr std::uint32_t kKinds = View::kWanted;
+    static constexpr std::string_view kUiEvents[] = {"narrative_choice"};
+    static constexpr std::string_view kMediaTypes[] = {"image/*"};
+
+    explicit Console(const plugin::Host& host)
+        : host_(host), view_([this](int error) {
+              const char* reason = ::strerrordesc_np(error);
+              host_.log(plugin::Level::kError,
+                        std::string("the story cannot be written to standard output: ") +
+                            (reason != nullptr ? reason : "unknown error"));
+          }) {}
+
+    void event(const plugin::Event& event) override {
+        view_.take(event);
+        look_again(std::chrono::milliseconds(1));
+    }
+
+    plugin::Answer handle(const plugin::UiEvent& event) override {
+        return view_.take_choices(event.payload()) ? plugin::Answer::kTaken
+                                                   : plugin::Answer::kDeclined;
+    }
+
+    plugin::Answer render(const plugin::Asset& asset) override {
+        view_.show(asset);
+        look_again(std::chrono::milliseconds(1));
+        return plugin::Answer::kTaken;
+    }
+
+private:
+    // A thousand events make one drawing.
+    void look_again(std::chrono::milliseconds after) {
+        if (looks_) return;
+        looks_ = true;
+        timer_ = plugin::Timer(host_, after, [this] {
+            looks_ = false;
+            if (const auto next = view_.refresh()) look_again(*next);
+        });
+    }
+
+    plugin::Host host_;
+    View view_;
+    plugin::Timer timer_;
+    bool looks_ = false;
+};
+
+}  // namespace
+}  // namespace narratoria::console
+
+using Console = narratoria::console::Console;
+NARRATORIA_PLUGIN(Console, "narratoria.console", "Console", "1.0.0", "narratoria.event_sink/1",
+                  "narratoria.ui_handler/1", "narratoria.asset_renderer/1");

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "view.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "display.hpp"
+#include "json.hpp"
+#include "output.hpp"
+#include "picture.hpp"
+
+namespace narratoria::console {
+namespace {
+
+using namespace terminal;
+using std::chrono::milliseconds;
+
+// Lines of a length that is pleasant to read, however wide the terminal is.
+constexpr std::size_t kWidest = 76;
+constexpr std::size_t kPictureRows = 16;
+constexpr std::size_t kBatch = 64 * 1024;
+constexpr milliseconds kClock{100};
+constexpr milliseconds kStoodStill{1000};
+
+std::string text_of(const json::Value& value, std::string_view name) {
+    return printable(json::text(value, name));
+}
+
+}  // namespace
+
+View::View(std::function<void(int)> broken)
+    : style_(Style::for_descriptor(STDOUT_FILENO)), broken_(std::move(broken)) {
+    if (is_capable_terminal(STDOUT_FILENO)) {
+        live_ = std::make_unique<LiveRegion>(STDOUT_FILENO, keeper_);
+    }
+}
+
+std::size_t View::width() const { return live_ ? std::min(live_->width(), kWidest) : kWidest; }
+
+void View::line(const std::string& text) {
+    changed_ = true;
+    const bool empty_first = std::exchange(gap_, false);
+    if (live_) {
+        if (empty_first) live_->above("");
+        live_->above(text);
+        return;
+    }
+    if (empty_first) text_ += '\n';
+    text_ += text;
+    text_ += '\n';
+    if (text_.size() >= kBatch) flush();
+}
+
+void View::narrate(std::string_view text) {
+    gap();
+    const std::size_t room = std::max<std::size_t>(width(), 12) - 2;
+    for (const std::string& one : wrap(text, room)) line(one.empty() ? one : "  " + one);
+    gap();
+}
+
+void View::take(const plugin::Event& event) {
+    changed_ = true;
+    switch (event.kind()) {
+        case Kind::kPrompt:
+            choices_.clear();
+            gap();
+            break;
+        case Kind::kNarrative: {
+            const json::Document body = json::read(event.body());
+            narrate(json::text(body, "text"));
+            // After the fallback nothing follows in this turn.
+            if (json::text(body, "source") == "fallback") settle();
+            break;
+        }
+        case Kind::kToolEvent:
+            if (event.type() == Type::kError) take_error(event);
+            break;
+        case Kind::kAssetRefused: {
+            const json::Document body = json::read(event.body());
+            line("    " +
+                 style_.yellow(fmt::format("! {} was not taken: {}", text_of(body, "assetId"),
+                                           text_of(body, "message"))));
+            break;
+        }
+        case Kind::kToolEnded: {
+            const std::string tool(event.tool_id());
+            say_ended(board_.ended(event), errors_[tool]);
+            errors_.erase(tool);
+            break;
+        }
+        case Kind::kUiPlaceholder: {
+            const json::Document body = json::read(event.body());
+            const json::Value* payload = json::member(body, "payload");
+            const std::string shown =
+                payload != nullptr && !(payload->IsObject() && payload->ObjectEmpty())
+                    ? " " + printable(json::line(*payload))
+                    : std::string();
+            line(fmt::format("    {} {}{}", style_.yellow("□"), text_of(body, "event"),
+                             style_.dim(shown + " (this terminal cannot show it)")));
+            break;
+        }
+        case Kind::kAssetPlaceholder: {
+            const json::Document body = json::read(event.body());
+            const json::Value* metadata = json::member(body, "metadata");
+            say_asset(json::text(body, "path"), json::text(body, "kind"),
+                      json::text(body, "assetId"), json::text(body, "mediaType"),
+                      metadata != nullptr ? json::line(*metadata) : "{}");
+            break;
+        }
+        case Kind::kWarning:
+            line("    " + style_.dim("! " + text_of(json::read(event.body()), "message")));
+            break;
+        case Kind::kPlanEnded: {
+            const json::Document body = json::read(event.body());
+            const json::Value* success = json::member(body, "success");
+            end_plan(success != nullptr && success->IsBool() && success->GetBool());
+            break;
+        }
+        default: break;
+    }
+    board_.note(event);
+}
+
+// The same again, from the next attempt, tells the player nothing.
+void View::take_error(const plugin::Event& event) {
+    const json::Document body = json::read(event.body());
+    std::string said =
+        fmt::format("{}: {}", text_of(body, "errorCode"), text_of(body, "errorMessage"));
+    std::string& before = errors_[std::string(event.tool_id())];
+    if (said == before) return;
+    line("    " + style_.red("! " + said));
+    before = std::move(said);
+}
+
+void View::say_ended(const EndedTool& tool, std::string_view last_error) {
+    std::string sign = style_.red("✗");
+    if (tool.state == "completed") sign = style_.green("✓");
+    if (tool.state == "skipped") sign = style_.dim("–");
+    std::string about = tool.name;
+    if (tool.state != "skipped") about += ", " + duration(tool.seconds);
+    if (tool.retries > 0) about += ", " + counted(tool.retries + 1, "attempt");
+    const std::string_view fallback =
+        tool.state == "completed" ? "done" : std::string_view(tool.state);
+    line(fmt::format("    {} {} {}", sign,
+                     tool.text.empty() || tool.text == last_error ? fallback : tool.text,
+                     style_.dim("(" + about + ")")));
+}
+
+void View::say_asset(std::string_view path, std::string_view kind, std::string_view id,
+                     std::string_view media_type, std::string_view metadata) {
+    std::string about = printable(media_type);
+    const json::Document details = json::read(metadata);
+    const auto wide = json::number(details, "width");
+    const auto high = json::number(details, "height");
+    if (wide && high) about += fmt::format(", {:g} × {:g}", *wide, *high);
+    line(
+        fmt::format("    {} {} {}", style_.cyan("◆"), printable(path),
+                    style_.dim(fmt::format("({} {}, {})", printable(kind), printable(id), about))));
+}
+
+void View::show(const plugin::Asset& asset) {
+    say_asset(asset.path(), asset.kind(), asset.asset_id(), asset.media_type(), asset.metadata());
+    if (!live_ || !style_.coloured()) return;
+    const std::size_t room = std::max<std::size_t>(width(), 12) - 4;
+    for (const std::string& one : picture_lines(std::string(asset.path()), room, kPictureRows)) {
+        line("    " + one);
+    }
+}
+
+bool View::take_choices(std::string_view payload) {
+    const json::Document body = json::read(payload);
+    const json::Value* choices = json::member(body, "choices");
+    const bool are_texts = choices != nullptr && choices->IsArray() &&
+                           std::all_of(choices->Begin(), choices->End(),
+                                       [](const json::Value& one) { return one.IsString(); });
+    if (!are_texts) return false;
+    choices_.clear();
+    for (const json::Value& one : choices->GetArray()) {
+        choices_.emplace_back(one.GetString(), one.GetStringLength());
+    }
+    return true;
+}
+
+// What is next, another plan or the player, begins below.
+void View::end_plan(bool success) {
+    if (success && !choices_.empty()) {
+        gap();
+        for (std::size_t index = 0; index < choices_.size(); ++index) {
+            line(fmt::format("    {} {}", style_.cyan(fmt::format("{}.", index + 1)),
+                             printable(choices_[index])));
+        }
+    }
+    choices_.clear();
+    gap();
+    settle();
+}
+
+std::optional<milliseconds> View::refresh() {
+    const auto now = std::chrono::steady_clock::now();
+    if (!live_) {
+        flush();
+        return std::nullopt;
+    }
+    auto until = [&](std::chrono::steady_clock::time_point time) {
+        return std::max(milliseconds(1), std::chrono::ceil<milliseconds>(time - now));
+    };
+    if (changed_ && now < live_->allowed()) return until(live_->allowed());
+    if (changed_ || board_.running() > 0) {
+        keeper_.was_late = due_ != std::chrono::steady_clock::time_point() &&
+                           now - due_ > kStoodStill && board_.running() > 0;
+        std::vector<std::string> lines =
+            board_.lines(style_, std::max<std::size_t>(width(), 5) - 4, live_->height());
+        for (std::string& one : lines) one.insert(0, "    ");
+        live_->draw(lines);
+        changed_ = false;
+    }
+    if (board_.running() == 0) {
+        due_ = {};
+        return std::nullopt;
+    }
+    due_ = now + kClock;
+    return kClock;
+}
+
+void View::flush() {
+    changed_ = false;
+    if (text_.empty()) return;
+    if (!is_broken_ && !write_all(STDOUT_FILENO, text_)) {
+        is_broken_ = true;
+        broken_(errno);
+    }
+    text_.clear();
+}
+
+void View::settle() {
+    if (live_) {
+        live_->close();
+        changed_ = false;
+    } else {
+        flush();
+    }
+}
+
+}  // namespace narratoria::console

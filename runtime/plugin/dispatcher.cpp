@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/dispatcher.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "base/json.hpp"
+#include "base/utf8.hpp"
+
+namespace narratoria::plugin {
+namespace {
+
+constexpr uint64_t kMostNames = 4096;
+
+std::string_view view(nar_str text) {
+    return text.data == nullptr ? std::string_view()
+                                : std::string_view(text.data, static_cast<size_t>(text.size));
+}
+
+// Reads an extension's struct: what lies beyond its size is zero. False when a field up to `needed`
+// is not there.
+template <typename Extension>
+bool read_extension(const Instance& instance, const char* id, size_t needed, Extension& out,
+                    std::string& reason) {
+    std::memset(static_cast<void*>(&out), 0, sizeof out);
+    const void* given = instance.library().extension(id);
+    if (given == nullptr) {
+        reason = std::string("it lists ") + id + ", and its get_extension answers NULL for it";
+        return false;
+    }
+    uint32_t size = 0;
+    std::memcpy(&size, given, sizeof size);
+    if (size < needed) {
+        reason = std::string("its ") + id + " says that it has " + std::to_string(size) +
+                 " bytes, and needs " + std::to_string(needed);
+        return false;
+    }
+    std::memcpy(static_cast<void*>(&out), given, std::min<size_t>(size, sizeof out));
+    return true;
+}
+
+bool read_names(const nar_str* names, uint64_t count, const char* what,
+                std::vector<std::string>& out, std::string& reason) {
+    if (count > kMostNames || (count > 0 && names == nullptr)) {
+        reason = std::string("its list of ") + what + " is not valid";
+        return false;
+    }
+    for (uint64_t i = 0; i < count; ++i) {
+        const std::string_view name = view(names[i]);
+        if (name.empty() || !utf8::is_valid(name)) {
+            reason = std::string("its list of ") + what + " has an entry that is no text";
+            return false;
+        }
+        out.emplace_back(name);
+    }
+    return true;
+}
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// "Image/PNG; q=1" is image and png.
+std::pair<std::string, std::string> split_media_type(std::string_view text) {
+    text = text.substr(0, text.find(';'));
+    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+    std::string plain(text);
+    std::transform(plain.begin(), plain.end(), plain.begin(), lower);
+    const size_t slash = plain.find('/');
+    if (slash == std::string::npos) return {plain, ""};
+    return {plain.substr(0, slash), plain.substr(slash + 1)};
+}
+
+bool is_tool_name(std::string_view text) {
+    return !text.empty() && text.size() <= 128 && std::all_of(text.begin(), text.end(), [](char c) {
+        return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+               c == '-';
+    });
+}
+
+bool is_scheme(std::string_view text) {
+    return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char c) {
+        return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
+               c == '.' || c == '_';
+    });
+}
+
+// Behind the last one of at least this priority.
+template <typename Each>
+void insert_by_priority(std::vector<Each>& list, Each each) {
+    const auto place = std::find_if(list.begin(), list.end(), [&](const Each& other) {
+        return other.extension.priority < each.extension.priority;
+    });
+    list.insert(place, std::move(each));
+}
+
+template <typename List>
+void forget_instance(List& list, const Instance* instance) {
+    std::erase_if(list, [&](const auto& each) {
+        if constexpr (requires { each->instance; }) return each->instance == instance;
+        else return each.instance == instance;
+    });
+}
+
+#define NEEDED(type, field) (offsetof(type, field) + sizeof(type::field))
+
+}  // namespace
+
+Dispatcher::~Dispatcher() {
+    while (!instances_.empty()) instances_.pop_back();
+}
+
+void Dispatcher::note_refused(std::string id, std::string path, std::string reason) {
+    session_.log(NAR_LOG_WARN, "plugin " + (id.empty() ? path : id) + " is left out" +
+                                   (path.empty() || id.empty() ? "" : " (" + path + ")") + ": " +
+                                   reason);
+    refused_.push_back({std::move(id), std::move(path), std::move(reason)});
+}
+
+void Dispatcher::load(const Search& search,
+                      const std::vector<std::pair<std::string, std::string>>& settings) {
+    for (const Candidate* candidate : search.loads) {
+        std::string reason;
+        const Library* library = load_library(candidate->path, *candidate->metadata, reason);
+        if (library == nullptr) {
+            note_refused(candidate->metadata->id, candidate->path, reason);
+            continue;
+        }
+        const auto own = std::find_if(settings.begin(), settings.end(),
+                                      [&](const auto& each) { return each.first == library->id; });
+        add(*library, own == settings.end() ? "{}" : own->second);
+    }
+    for (const Search::Missing& missing : search.missing) {
+        note_refused(missing.wish, "", missing.reason);
+    }
+}
+
+Instance* Dispatcher::add(const Library& library, std::string settings) {
+    auto instance =
+        std::make_unique<Instance>(library, session_, mailbox_, std::move(settings), story_folder_);
+    std::string reason;
+    if (!instance->init(reason)) {
+        note_refused(library.id, library.path, reason);
+        return nullptr;
+    }
+    if (!take_extensions(*instance, reason)) {
+        std::erase_if(sinks_, [&](const auto& each) { return each.first == instance.get(); });
+        forget_instance(handlers_, instance.get());
+        forget_instance(renderers_, instance.get());
+        forget_instance(narrators_, instance.get());
+        forget_instance(runners_, instance.get());
+        forget_instance(tools_, instance.get());
+        note_refused(library.id, library.path, reason);
+        return nullptr;
+    }
+    instances_.push_back(std::move(instance));
+    return instances_.back().get();
+}
+
+bool Dispatcher::take_extensions(Instance& instance, std::string& reason) {
+    const Library& library = instance.library();
+    if (library.offers(NAR_EXTENSION_EVENT_SINK)) {
+        nar_event_sink_extension sink;
+        if (!read_extension(instance, NAR_EXTENSION_EVENT_SINK,
+                            NEEDED(nar_event_sink_extension, event), sink, reason)) {
+            return false;
+        }
+        if (sink.event == nullptr) {
+            reason = "its event sink has no function";
+            return false;
+        }
+        sinks_.emplace_back(&instance, sink);
+    }
+    return (!library.offers(NAR_EXTENSION_UI_HANDLER) || take_handler(instance, reason)) &&
+           (!library.offers(NAR_EXTENSION_ASSET_RENDERER) || take_renderer(instance, reason)) &&
+           (!library.offers(NAR_EXTENSION_NARRATOR) || take_narrator(instance, reason)) &&
+           (!library.offers(NAR_EXTENSION_TOOL_RUNNER) || take_runner(instance, reason)) &&
+           (!library.offers(NAR_EXTENSION_TOOL) || take_tools(instance, reason));
+}
+
+bool Dispatcher::take_handler(Instance& instance, std::string& reason) {
+    Handler handler{&instance, {}, {}};
+    std::vector<std::string> events;
+    if (!read_extension(instance, NAR_EXTENSION_UI_HANDLER,
+                        NEEDED(nar_ui_handler_extension, handle), handler.extension, reason) ||
+        !read_names(handler.extension.events, handler.extension.event_count, "ui events", events,
+                    reason)) {
+        return false;
+    }
+    if (handler.extension.handle == nullptr) {
+        reason = "its ui handler has no function";
+        return false;
+    }
+    handler.events.insert(events.begin(), events.end());
+    insert_by_priority(handlers_, std::move(handler));
+    return had_handlers_ = true;
+}
+
+bool Dispatcher::take_renderer(Instance& instance, std::string& reason) {
+    Renderer renderer{&instance, {}, {}};
+    std::vector<std::string> patterns;
+    if (!read_extension(instance, NAR_EXTENSION_ASSET_RENDERER,
+                        NEEDED(nar_asset_renderer_extension, render), renderer.extension, reason) ||
+        !read_names(renderer.extension.media_types, renderer.extension.media_type_count,
+                    "media types", patterns, reason)) {
+        return false;
+    }
+    if (renderer.extension.render == nullptr) {
+        reason = "its asset renderer has no function";
+        return false;
+    }
+    for (const std::string& pattern : patterns) {
+        renderer.media_types.push_back(split_media_type(pattern));
+    }
+    insert_by_priority(renderers_, std::move(renderer));
+    return had_renderers_ = true;
+}
+
+bool Dispatcher::take_narrator(Instance& instance, std::string& reason) {
+    auto narrator = std::make_unique<Narrator>(Narrator{this, &instance, {}});
+    if (!read_extension(instance, NAR_EXTENSION_NARRATOR, NEEDED(nar_narrator_extension, generate),
+                        narrator->extension, reason)) {
+        return false;
+    }
+    if (narrator->extension.generate == nullptr) {
+        reason = "its narrator has no function";
+        return false;
+    }
+    narrators_.push_back(std::move(narrator));
+    return true;
+}
+
+bool Dispatcher::take_runner(Instance& instance, std::string& reason) {
+    nar_tool_runner_extension extension;
+    std::vector<std::string> schemes;
+    if (!read_extension(instance, NAR_EXTENSION_TOOL_RUNNER,
+                        NEEDED(nar_tool_runner_extension, cancel), extension, reason) ||
+        !read_names(extension.schemes, extension.scheme_count, "schemes", schemes, reason)) {
+        return false;
+    }
+    if (extension.start == nullptr || extension.cancel == nullptr) {
+        reason = "its tool runner has no start or no cancel";
+        return false;
+    }
+    for (std::string& scheme : schemes) {
+        if (!is_scheme(scheme)) {
+            reason = "its scheme \"" + scheme + "\" is none: letters, digits, + - . _ only";
+            return false;
+        }
+        if (const RunnerOffer* other = runner(scheme)) {
+            instance.report("the scheme \"" + scheme + "\" belongs to " +
+                            other->instance->library().id + ", which was loaded first");
+            continue;
+        }
+        runners_.push_back(
+            std::make_unique<RunnerOffer>(RunnerOffer{&instance, extension, std::move(scheme)}));
+    }
+    return true;
+}
+
+bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
+    nar_tool_extension extension;
+    if (!read_extension(instance, NAR_EXTENSION_TOOL, NEEDED(nar_tool_extension, invoke), extension,
+                        reason)) {
+        return false;
+    }
+    if (extension.invoke == nullptr || extension.tool_count > kMostNames ||
+        (extension.tool_count > 0 && extension.tools == nullptr)) {
+        reason = "its tools have no invoke, or no valid list";
+        return false;
+    }
+    for (uint64_t i = 0; i < extension.tool_count; ++i) {
+        nar_tool read;
+        std::memset(&read, 0, sizeof read);
+        uint32_t size = 0;
+        if (extension.tools[i] != nullptr) std::memcpy(&size, extension.tools[i], sizeof size);
+        if (size >= NEEDED(nar_tool, name)) {
+            std::memcpy(&read, extension.tools[i], std::min<size_t>(size, sizeof read));
+        }
+        if (!is_tool_name(view(read.name))) {
+            reason = "its tool \"" + utf8::repaired(view(read.name)) +
+                     "\" has no good name: letters, digits, _ and - only";
+            return false;
+        }
+        std::string name(view(read.name));
+        std::string schema = utf8::repaired(view(read.input_schema));
+        json::Document document;
+        json::ParseError error;
+        if (!schema.empty() && !document.parse(schema, error)) {
+            reason = "the input schema of its tool \"" + name + "\" is no JSON: " + error.message;
+            return false;
+        }
+        if (const ToolOffer* other = tool(name)) {
+            instance.report("the tool \"" + name + "\" belongs to " +
+                            other->instance->library().id + ", which was loaded first");
+            continue;
+        }
+        tools_.push_back(std::make_unique<ToolOffer>(
+            ToolOffer{&instance, extension, extension.tools[i], std::move(name),
+                      utf8::repaired(view(read.description)), std::move(schema)}));
+    }
+    return true;
+}
+
+#undef NEEDED
+
+void Dispatcher::attach_sinks(event::Stream& stream) {
+    for (const auto& [instance, extension] : sinks_) {
+        nar_event_sink sink{};
+        sink.size = sizeof sink;
+        sink.kinds = extension.kinds;
+        // The plugin's own function: nothing of ours stands between the stream and it.
+        sink.user = instance->data();
+        sink.event = extension.event;
+        const uint64_t id = stream.attach(sink, instance);
+        instance->set_on_disabled([&stream, id] { stream.detach(id); });
+    }
+}
+
+bool Dispatcher::handle(const nar_ui_event& event) {
+    for (const Handler& handler : handlers_) {
+        if (!handler.events.empty() && !handler.events.contains(std::string(view(event.name)))) {
+            continue;
+        }
+        nar_status status = NAR_DECLINED;
+        handler.instance->call("its ui handler", [&] {
+            status = handler.extension.handle(handler.instance->data(), &event);
+        });
+        if (status == NAR_OK) return true;
+        if (status != NAR_DECLINED) {
+            handler.instance->report("its ui handler failed with status " + std::to_string(status));
+        }
+    }
+    return false;
+}
+
+bool Dispatcher::render(const nar_asset& asset) {
+    const auto [type, subtype] = split_media_type(view(asset.media_type));
+    for (const Renderer& renderer : renderers_) {
+        const bool fits = std::any_of(
+            renderer.media_types.begin(), renderer.media_types.end(), [&](const auto& pattern) {
+                return (pattern.first == "*" || pattern.first == type) &&
+                       (pattern.second == "*" || pattern.second == subtype);
+            });
+        if (!fits) continue;
+        nar_status status = NAR_DECLINED;
+        renderer.instance->call("its asset renderer", [&] {
+            status = renderer.extension.render(renderer.instance->data(), &asset);
+        });
+        if (status == NAR_OK) return true;
+        if (status != NAR_DECLINED) {
+            renderer.instance->report("its asset renderer failed with status " +
+                                      std::to_string(status));
+        }
+    }
+    return false;
+}
+
+std::optional<nar_narrator> Dispatcher::narrator(std::string_view id) {
+    const auto found = std::find_if(narrators_.begin(), narrators_.end(), [&](const auto& each) {
+        return each->instance->library().id == id;
+    });
+    if (found == narrators_.end()) return std::nullopt;
+    nar_narrator out{};
+    out.size = sizeof out;
+    out.id = {(*found)->instance->library().id.data(), (*found)->instance->library().id.size()};
+    out.user = found->get();
+    out.generate = [](void* user, uint64_t token, nar_str request) {
+        const auto& narrator = *static_cast<const Narrator*>(user);
+        Instance& instance = *narrator.instance;
+        const bool called = instance.call(
+            "its narrator", [&] { narrator.extension.generate(instance.data(), token, request); });
+        if (called) return;
+        // What it threw ends this generation; it may have answered before.
+        narrator.dispatcher->session_.answer(token, false,
+                                             "the narrator " + instance.library().id +
+                                                 " is disabled: " + instance.disabled_reason());
+    };
+    out.cancel = [](void* user, uint64_t token) {
+        const auto& narrator = *static_cast<const Narrator*>(user);
+        if (narrator.extension.cancel == nullptr) return;
+        narrator.instance->call("its narrator's cancel", [&] {
+            narrator.extension.cancel(narrator.instance->data(), token);
+        });
+    };
+    return out;
+}
+
+const RunnerOffer* Dispatcher::runner(std::string_view scheme) const {
+    const auto found = std::find_if(runners_.begin(), runners_.end(),
+                                    [&](const auto& each) { return each->scheme == scheme; });
+    return found == runners_.end() ? nullptr : found->get();
+}
+
+const ToolOffer* Dispatcher::tool(std::string_view name) const {
+    const auto found = std::find_if(tools_.begin(), tools_.end(),
+                                    [&](const auto& each) { return each->name == name; });
+    return found == tools_.end() ? nullptr : found->get();
+}
+
+void Dispatcher::append_json(std::string& out) const {
+    out += '[';
+    bool first = true;
+    auto entry = [&](const std::string& id, const std::string& path, const char* state,
+                     const std::string& reason, const Library* library) {
+        if (!first) out += ',';
+        first = false;
+        json::ObjectWriter writer(out);
+        writer.string("id", id).string("path", path);
+        writer.string("version", library ? library->version : "");
+        writer.key("extensions");
+        out += '[';
+        for (size_t i = 0; library && i < library->extensions.size(); ++i) {
+            if (i > 0) out += ',';
+            json::append_string(out, library->extensions[i]);
+        }
+        out += ']';
+        writer.string("state", state).string("reason", reason).end();
+    };
+    for (const auto& instance : instances_) {
+        const Library& library = instance->library();
+        entry(library.id, library.path, instance->disabled() ? "disabled" : "active",
+              instance->disabled_reason(), &library);
+    }
+    for (const Refused& refused : refused_) {
+        entry(refused.id, refused.path, "refused", refused.reason, nullptr);
+    }
+    out += ']';
+}
+
+}  // namespace narratoria::plugin

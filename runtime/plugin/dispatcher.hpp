@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The plugins of one session, and who is called for what.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "event/stream.hpp"
+#include "narratoria/asset_renderer.h"
+#include "narratoria/event_sink.h"
+#include "narratoria/narrator.h"
+#include "narratoria/tool.h"
+#include "narratoria/tool_runner.h"
+#include "narratoria/ui_handler.h"
+#include "plugin/instance.hpp"
+#include "plugin/mailbox.hpp"
+#include "plugin/search.hpp"
+
+namespace narratoria::plugin {
+
+// A tool runner's scheme.
+struct RunnerOffer {
+    Instance* instance;
+    nar_tool_runner_extension extension;
+    std::string scheme;
+};
+
+// A tool that is a function.
+struct ToolOffer {
+    Instance* instance;
+    nar_tool_extension extension;
+    const nar_tool* handle;  // the plugin's own, to give back to it
+    std::string name;
+    std::string description;
+    std::string input_schema;  // or empty
+};
+
+class Dispatcher {
+public:
+    Dispatcher(SessionAccess& session, std::string story_folder)
+        : session_(session), story_folder_(std::move(story_folder)), mailbox_(session) {}
+    ~Dispatcher();  // ends the instances, the last one first
+    Dispatcher(const Dispatcher&) = delete;
+    Dispatcher& operator=(const Dispatcher&) = delete;
+
+    // Makes an instance, or notes why there is none. `settings` is a JSON object.
+    Instance* add(const Library& library, std::string settings);
+    // Loads what a search found, in its order.
+    void load(const Search& search,
+              const std::vector<std::pair<std::string, std::string>>& settings);
+
+    // The sinks are called in the order of loading.
+    void attach_sinks(event::Stream& stream);
+
+    // Whether somebody took it. Sessions in which nobody ever handled any have_…() not.
+    bool handle(const nar_ui_event& event);
+    bool render(const nar_asset& asset);
+    bool have_handlers() const { return had_handlers_; }
+    bool have_renderers() const { return had_renderers_; }
+
+    // As a host would give it; nothing when no such plugin is active, or it is no narrator.
+    std::optional<nar_narrator> narrator(std::string_view id);
+
+    const RunnerOffer* runner(std::string_view scheme) const;
+    const ToolOffer* tool(std::string_view name) const;
+    const std::vector<std::unique_ptr<ToolOffer>>& tools() const { return tools_; }
+
+    Mailbox& mailbox() { return mailbox_; }
+    bool has_mail() const { return mailbox_.has_mail(); }
+    void append_json(std::string& out) const;
+
+private:
+    struct Handler {
+        Instance* instance;
+        nar_ui_handler_extension extension;
+        std::unordered_set<std::string> events;  // empty: all
+    };
+    struct Renderer {
+        Instance* instance;
+        nar_asset_renderer_extension extension;
+        std::vector<std::pair<std::string, std::string>> media_types;  // "*" stands for any
+    };
+    struct Narrator {
+        Dispatcher* dispatcher;
+        Instance* instance;
+        nar_narrator_extension extension;
+    };
+    struct Refused {
+        std::string id;
+        std::string path;
+        std::string reason;
+    };
+
+    void note_refused(std::string id, std::string path, std::string reason);
+    bool take_extensions(Instance& instance, std::string& reason);
+    bool take_handler(Instance& instance, std::string& reason);
+    bool take_renderer(Instance& instance, std::string& reason);
+    bool take_narrator(Instance& instance, std::string& reason);
+    bool take_runner(Instance& instance, std::string& reason);
+    bool take_tools(Instance& instance, std::string& reason);
+
+    SessionAccess& session_;
+    std::string story_folder_;
+    Mailbox mailbox_;
+    std::vector<std::unique_ptr<Instance>> instances_;
+    std::vector<std::pair<Instance*, nar_event_sink_extension>> sinks_;
+    std::vector<Handler> handlers_;    // highest priority first
+    std::vector<Renderer> renderers_;  // likewise
+    std::vector<std::unique_ptr<Narrator>> narrators_;
+    std::vector<std::unique_ptr<RunnerOffer>> runners_;
+    std::vector<std::unique_ptr<ToolOffer>> tools_;
+    std::vector<Refused> refused_;
+    bool had_handlers_ = false;
+    bool had_renderers_ = false;
+};
+
+}  // namespace narratoria::plugin

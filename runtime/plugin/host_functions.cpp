@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/host_functions.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <new>
+
+#include "base/fork_count.hpp"
+#include "base/json.hpp"
+#include "base/utf8.hpp"
+#include "narratoria/host_loop.h"
+#include "narratoria/host_session.h"
+#include "narratoria/invocation.h"
+#include "narratoria/narrator.h"
+#include "plugin/instance.hpp"
+
+namespace narratoria::plugin {
+
+struct HostHandle {
+    nar_host host{};
+    uint64_t made_under = 0;  // fork_count() then
+    // Over `instance`: other threads may be inside while it goes. Recursive, because a log line may
+    // make the host do something that makes the plugin log.
+    std::recursive_mutex mutex;
+    Instance* instance = nullptr;
+};
+
+namespace {
+
+// So many hosts of instances that are gone are kept.
+constexpr size_t kKept = 256;
+
+std::string_view view(nar_str text) {
+    return text.data == nullptr ? std::string_view()
+                                : std::string_view(text.data, static_cast<size_t>(text.size));
+}
+
+HostHandle* handle_of(const nar_host* host) {
+    return host == nullptr ? nullptr : static_cast<HostHandle*>(host->context);
+}
+
+class SavedErrno {
+public:
+    ~SavedErrno() { errno = saved_; }
+
+private:
+    int saved_ = errno;
+};
+
+template <typename Body>
+nar_status barrier(Body&& body) noexcept {
+    const SavedErrno saved;
+    try {
+        return body();
+    } catch (const std::bad_alloc&) {
+        return NAR_OUT_OF_MEMORY;
+    } catch (...) {
+        return NAR_INTERNAL;
+    }
+}
+
+// What may be called from any thread: the instance cannot go while it runs.
+template <typename Body>
+nar_status from_any_thread(const nar_host* host, Body&& body) noexcept {
+    return barrier([&]() -> nar_status {
+        HostHandle* const handle = handle_of(host);
+        if (handle == nullptr) return NAR_INVALID_ARGUMENT;
+        if (handle->made_under != fork_count()) return NAR_FORKED;
+        const std::lock_guard lock(handle->mutex);
+        if (handle->instance == nullptr) return NAR_GONE;
+        return body(*handle->instance);
+    });
+}
+
+bool is_active(const Instance& instance) { return instance.phase() == Instance::Phase::Active; }
+
+// What belongs on the engine thread, between init and deinit.
+template <typename Body>
+nar_status on_engine_thread(const nar_host* host, const char* function, Body&& body) noexcept {
+    Instance* its = nullptr;
+    const nar_status status = from_any_thread(host, [&](Instance& instance) -> nar_status {
+        if (!instance.session().on_engine_thread()) {
+            const std::string fault = std::string(function) +
+                                      " was called from another thread than the engine's; post it "
+                                      "(narratoria.post/1)";
+#ifndef NDEBUG
+            instance.mailbox().disable(&instance, fault);
+#else
+            instance.report(fault);
+#endif
+            return NAR_WRONG_THREAD;
+        }
+        if (!is_active(instance)) {
+            instance.report(std::string(function) +
+                            " was called in init or deinit, where it does not work");
+            return NAR_GONE;
+        }
+        its = &instance;
+        return NAR_OK;
+    });
+    // The instance goes on this thread only, so the lock is not needed; and the body may call back
+    // into the plugin.
+    if (status != NAR_OK) return status;
+    return barrier([&] { return body(*its); });
+}
+
+nar_status write_out(const std::string& text, nar_write_fn write, void* user) {
+    return write(user, {text.data(), text.size()});
+}
+
+// ---------------------------------------------------------------- log, config, thread_check
+
+void log_write(const nar_host* host, uint32_t level, nar_str message) {
+    from_any_thread(host, [&](Instance& instance) {
+        if (level < NAR_LOG_DEBUG || level > NAR_LOG_ERROR) level = NAR_LOG_INFO;
+        std::string line = instance.library().id + ": " + utf8::repaired(view(message));
+        if (instance.session().on_engine_thread()) instance.session().log(level, line);
+        else instance.mailbox().log(level, std::move(line));
+        return NAR_OK;
+    });
+}
+
+// The views stay good until deinit has returned, as the instance does.
+nar_str config_settings(const nar_host* host) {
+    nar_str out{"{}", 2};
+    from_any_thread(host, [&](Instance& instance) {
+        out = {instance.settings().data(), instance.settings().size()};
+        return NAR_OK;
+    });
+    return out;
+}
+
+nar_str config_story(const nar_host* host) {
+    nar_str out{"", 0};
+    from_any_thread(host, [&](Instance& instance) {
+        out = {instance.story_folder().data(), instance.story_folder().size()};
+        return NAR_OK;
+    });
+    return out;
+}
+
+uint32_t thread_check(const nar_host* host) {
+    uint32_t out = 0;
+    from_any_thread(host, [&](Instance& instance) {
+        out = instance.session().on_engine_thread() ? 1 : 0;
+        return NAR_OK;
+    });
+    return out;
+}
+
+// ---------------------------------------------------------------- state, assets, prompt
+
+nar_status state_read(const nar_host* host, nar_str pointer, nar_write_fn write, void* user) {
+    if (write == nullptr) return NAR_INVALID_ARGUMENT;
+    return on_engine_thread(host, "state.read", [&](Instance& instance) {
+        std::string text;
+        const nar_status status = instance.session().read_state(view(pointer), text);
+        return status == NAR_OK ? write_out(text, write, user) : status;
+    });
+}
+
+nar_status state_patch(const nar_host* host, nar_str patch) {
+    return on_engine_thread(host, "state.patch", [&](Instance& instance) {
+        return instance.session().patch_state(view(patch), instance.library().id);
+    });
+}
+
+nar_status assets_list(const nar_host* host, nar_write_fn write, void* user) {
+    if (write == nullptr) return NAR_INVALID_ARGUMENT;
+    return on_engine_thread(host, "assets.list", [&](Instance& instance) {
+        std::string text;
+        instance.session().list_assets(text);
+        return write_out(text, write, user);
+    });
+}
+
+nar_status prompt_submit(const nar_host* host, nar_str text) {
+    return on_engine_thread(host, "prompt.submit", [&](Instance& instance) {
+        return instance.session().submit_prompt(view(text));
+    });
+}
+
+// ---------------------------------------------------------------- post, timer, poll
+
+nar_status post(const nar_host* host, void (*function)(void*), void (*drop)(void*), void* user) {
+    if (function == nullptr) return NAR_INVALID_ARGUMENT;
+    return from_any_thread(host, [&](Instance& instance) -> nar_status {
+        // What init posts is a plugin's way to begin something by itself: it runs once it is active.
+        const bool is_early = instance.phase() == Instance::Phase::Init;
+        if (!is_active(instance) && !is_early) return NAR_GONE;
+        return instance.mailbox().post(&instance, function, drop, user);
+    });
+}
+
+nar_status timer_start(const nar_host* host, uint32_t milliseconds, void (*on_time)(void*),
+                       void* user, uint64_t* timer) {
+    if (on_time == nullptr || timer == nullptr) return NAR_INVALID_ARGUMENT;
+    return on_engine_thread(host, "timer.start", [&](Instance& instance) {
+        const uint64_t number = ++instance.last_handle;
+        auto made = std::make_unique<Timer>(instance.session().loop());
+        made->start(milliseconds, [&instance, number, on_time, user] {
+            const std::unique_ptr<Timer> gone = std::move(instance.timers[number]);
+            instance.timers.erase(number);
+            instance.call("a timer's function", [&] { on_time(user); });
+        });
+        instance.timers.emplace(number, std::move(made));
+        *timer = number;
+        return NAR_OK;
+    });
+}
+
+nar_status timer_stop(const nar_host* host, uint64_t timer) {
+    return on_engine_thread(host, "timer.stop", [&](Instance& instance) {
+        return instance.timers.erase(timer) == 1 ? NAR_OK : NAR_NOT_FOUND;
+    });
+}
+
+nar_status poll_start(const nar_host* host, int32_t descriptor, void (*on_readable)(void*),
+                      void* user, uint64_t* poll) {
+    if (on_readable == nullptr || poll == nullptr) return NAR_INVALID_ARGUMENT;
+    return on_engine_thread(host, "poll.start", [&](Instance& instance) -> nar_status {
+        struct stat status {};
+        if (::fstat(descriptor, &status) != 0) return NAR_INVALID_ARGUMENT;
+        if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return NAR_IO;
+        const uint64_t number = ++instance.last_handle;
+        auto made = std::make_unique<Watch>(instance.session().loop());
+        made->start(descriptor, [&instance, number, on_readable, user] {
+            // Nobody would read it any more, and it would be readable for ever.
+            if (instance.disabled()) return instance.polls.at(number)->stop();
+            instance.call("a poll's function", [&] { on_readable(user); });
+        });
+        instance.polls.emplace(number, std::move(made));
+        *poll = number;
+        return NAR_OK;
+    });
+}
+
+nar_status poll_stop(const nar_host* host, uint64_t poll) {
+    return on_engine_thread(host, "poll.stop", [&](Instance& instance) -> nar_status {
+        const auto found = instance.polls.find(poll);
+        if (found == instance.polls.end()) return NAR_NOT_FOUND;
+        found->second->stop();
+        // It may be the one whose function is running.
+        std::shared_ptr<Watch> stopped(std::move(found->second));
+        instance.polls.erase(found);
+        instance.session().loop().defer([stopped] {});
+        return NAR_OK;
+    });
+}
+
+// ---------------------------------------------------------------- narrator, invocation
+
+nar_status answer(const nar_host* host, uint64_t token, bool is_plan, nar_str text) {
+    return from_any_thread(host, [&](Instance& instance) -> nar_status {
+        if (!is_active(instance)) return NAR_GONE;
+        const nar_status status =
+            instance.session().answer(token, is_plan, std::string(view(text)));
+        if (status == NAR_STALE) {
+            instance.report("it answered a request twice; the first answer counts");
+        } else if (status == NAR_GONE) {
+            instance.report("its answer came too late, or was to a request that never was");
+        }
+        return status;
+    });
+}
+
+nar_status narrator_reply(const nar_host* host, uint64_t token, nar_str plan) {
+    return answer(host, token, true, plan);
+}
+
+nar_status narrator_fail(const nar_host* host, uint64_t token, nar_str message) {
+    return answer(host, token, false, message);
+}
+
+nar_status invocation_output(const nar_host* host, uint64_t token, nar_str bytes) {
+    return from_any_thread(host, [&](Instance& instance) {
+        return instance.mailbox().output(&instance, token, view(bytes));
+    });
+}
+
+nar_status invocation_diagnostics(const nar_host* host, uint64_t token, nar_str bytes) {
+    return from_any_thread(host, [&](Instance& instance) {
+        return instance.mailbox().diagnostics(&instance, token, view(bytes));
+    });
+}
+
+nar_status invocation_ended(const nar_host* host, uint64_t token, const nar_invocation_end* end) {
+    return from_any_thread(host, [&](Instance& instance) {
+        nar_invocation_end given;
+        std::memset(&given, 0, sizeof given);
+        if (end != nullptr) {
+            uint32_t size = 0;
+            std::memcpy(&size, end, sizeof size);
+            std::memcpy(&given, end, std::min<size_t>(size, sizeof given));
+        }
+        InvocationEnd taken;
+        taken.exit_status = given.exit_status;
+        taken.error_code = utf8::repaired(view(given.error_code));
+        taken.error = utf8::repaired(view(given.error));
+        taken.user_us = given.user_us;
+        taken.system_us = given.system_us;
+        taken.resident_kb = given.resident_kb;
+        const nar_status status = instance.mailbox().ended(&instance, token, std::move(taken));
+        if (status == NAR_STALE) instance.report("it ended an invocation twice");
+        return status;
+    });
+}
+
+nar_status invocation_run(const nar_host* host, uint64_t token, const nar_command* command) {
+    if (command == nullptr) return NAR_INVALID_ARGUMENT;
+    return on_engine_thread(host, "invocation.run", [&](Instance& instance) -> nar_status {
+        nar_command given;
+        std::memset(&given, 0, sizeof given);
+        uint32_t size = 0;
+        std::memcpy(&size, command, sizeof size);
+        std::memcpy(&given, command, std::min<size_t>(size, sizeof given));
+        if (given.arguments == nullptr || given.argument_count == 0 ||
+            given.argument_count > 100000) {
+            return NAR_INVALID_ARGUMENT;
+        }
+        std::vector<std::string> arguments;
+        for (uint64_t i = 0; i < given.argument_count; ++i) {
+            const std::string_view argument = view(given.arguments[i]);
+            if (argument.find('\0') != std::string_view::npos) return NAR_INVALID_ARGUMENT;
+            arguments.emplace_back(argument);
+        }
+        if (arguments.front().empty()) return NAR_INVALID_ARGUMENT;
+        return instance.mailbox().run(&instance, token, std::move(arguments));
+    });
+}
+
+// ----------------------------------------------------------------
+
+constexpr nar_host_log kLog{sizeof(nar_host_log), 0, log_write};
+constexpr nar_host_config kConfig{sizeof(nar_host_config), 0, config_settings, config_story};
+constexpr nar_host_thread_check kThreadCheck{sizeof(nar_host_thread_check), 0, thread_check};
+constexpr nar_host_state kState{sizeof(nar_host_state), 0, state_read, state_patch};
+constexpr nar_host_assets kAssets{sizeof(nar_host_assets), 0, assets_list};
+constexpr nar_host_prompt kPrompt{sizeof(nar_host_prompt), 0, prompt_submit};
+constexpr nar_host_post kPost{sizeof(nar_host_post), 0, post};
+constexpr nar_host_timer kTimer{sizeof(nar_host_timer), 0, timer_start, timer_stop};
+constexpr nar_host_poll kPoll{sizeof(nar_host_poll), 0, poll_start, poll_stop};
+constexpr nar_host_narrator kNarrator{sizeof(nar_host_narrator), 0, narrator_reply, narrator_fail};
+constexpr nar_host_invocation kInvocation{sizeof(nar_host_invocation),
+                                          0,
+                                          invocation_output,
+                                          invocation_diagnostics,
+                                          invocation_ended,
+                                          invocation_run};
+
+const void* get_extension(const nar_host*, nar_str id) {
+    static constexpr struct {
+        std::string_view id;
+        const void* functions;
+    } kExtensions[] = {
+        {NAR_HOST_LOG, &kLog},
+        {NAR_HOST_CONFIG, &kConfig},
+        {NAR_HOST_THREAD_CHECK, &kThreadCheck},
+        {NAR_HOST_STATE, &kState},
+        {NAR_HOST_ASSETS, &kAssets},
+        {NAR_HOST_PROMPT, &kPrompt},
+        {NAR_HOST_POST, &kPost},
+        {NAR_HOST_TIMER, &kTimer},
+        {NAR_HOST_POLL, &kPoll},
+        {NAR_EXTENSION_NARRATOR, &kNarrator},
+        {NAR_HOST_INVOCATION, &kInvocation},
+    };
+    const std::string_view wanted = view(id);
+    for (const auto& each : kExtensions) {
+        if (each.id == wanted) return each.functions;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+HostHandle* make_host(Instance& instance) {
+    auto* handle = new HostHandle;
+    handle->host = {sizeof(nar_host), NAR_ABI_VERSION, handle, get_extension};
+    handle->made_under = fork_count();
+    handle->instance = &instance;
+    return handle;
+}
+
+const nar_host* host_of(const HostHandle* handle) { return &handle->host; }
+
+void retire_host(HostHandle* handle) {
+    {
+        const std::lock_guard lock(handle->mutex);
+        handle->instance = nullptr;
+    }
+    static std::mutex& mutex = *new std::mutex;
+    static auto& kept = *new std::deque<std::unique_ptr<HostHandle>>;
+    const std::lock_guard lock(mutex);
+    kept.emplace_back(handle);
+    if (kept.size() > kKept) kept.pop_front();
+}
+
+}  // namespace narratoria::plugin

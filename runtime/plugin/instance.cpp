@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/instance.hpp"
+
+#include "base/clock.hpp"
+#include "plugin/host_functions.hpp"
+
+namespace narratoria::plugin {
+namespace {
+
+constexpr uint32_t kMostReports = 10;
+
+}  // namespace
+
+Instance::Instance(const Library& library, SessionAccess& session, Mailbox& mailbox,
+                   std::string settings, std::string story_folder)
+    : library_(library),
+      session_(session),
+      mailbox_(mailbox),
+      settings_(std::move(settings)),
+      story_folder_(std::move(story_folder)),
+      handle_(make_host(*this)) {}
+
+Instance::~Instance() {
+    timers.clear();
+    polls.clear();
+    const bool was_active = phase_ == Phase::Active;
+    phase_ = Phase::Deinit;
+    // Also of one that was disabled: its threads want to be joined.
+    disabled_ = false;
+    mailbox_.forget(this);
+    if (was_active) {
+        call("deinit", [&] { library_.plugin.deinit(data_); });
+    }
+    phase_ = Phase::Over;
+    retire_host(handle_);
+}
+
+bool Instance::init(std::string& reason) {
+    phase_ = Phase::Init;
+    nar_failure failure = empty_failure();
+    nar_status status = NAR_FAILED;
+    if (!call("init", [&] { status = library_.plugin.init(host_of(handle_), &data_, &failure); })) {
+        reason = disabled_reason();
+        phase_ = Phase::Over;
+        return false;
+    }
+    if (status != NAR_OK) {
+        reason = message_of(failure);
+        if (reason.empty()) reason = "its init failed without saying why";
+        phase_ = Phase::Over;
+        return false;
+    }
+    phase_ = Phase::Active;
+    return true;
+}
+
+int64_t Instance::begin_call() {
+    ++session_.callback_depth();
+    return clock::steady_ms();
+}
+
+void Instance::end_call(const char* what, int64_t start) {
+    --session_.callback_depth();
+    const int64_t took = clock::steady_ms() - start;
+    if (took > kCallBudgetMs) {
+        report(std::string(what) + " held the engine thread for " + std::to_string(took) +
+               " ms; what takes long belongs on a thread of its own, or in a process");
+    }
+}
+
+void Instance::note_thrown(const char* what, const char* text) noexcept {
+    try {
+        disable(std::string(what) + " threw an exception: " + text);
+    } catch (...) {
+        disabled_ = true;
+    }
+}
+
+void Instance::disable(std::string reason) {
+    if (disabled_.exchange(true, std::memory_order_acq_rel)) return;
+    reason_ = std::move(reason);
+    const std::string message =
+        "plugin " + library_.id + " is disabled for this session: " + reason_;
+    session_.log(NAR_LOG_ERROR, message);
+    session_.warn("PLUGIN_DISABLED", message);
+    if (on_disabled_) on_disabled_();
+}
+
+void Instance::report(std::string_view message) {
+    const uint32_t count = reports_.fetch_add(1);
+    if (count >= kMostReports) return;
+    std::string line = "plugin " + library_.id + ": ";
+    line += message;
+    if (count + 1 == kMostReports) line += " (no more of its faults are logged)";
+    if (session_.on_engine_thread()) session_.log(NAR_LOG_WARN, line);
+    else mailbox_.log(NAR_LOG_WARN, std::move(line));
+}
+
+void Instance::on_sink_threw(const char* what) noexcept { note_thrown("its event sink", what); }
+
+void Instance::on_sink_slow(int64_t milliseconds) noexcept {
+    try {
+        report("its event sink held the engine thread for about " + std::to_string(milliseconds) +
+               " ms; what takes long belongs on a thread of its own, or in a process");
+    } catch (...) {
+    }
+}
+
+}  // namespace narratoria::plugin

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A plugin in one session: its host, its life, and the guard around every call into it.
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "event/stream.hpp"
+#include "narratoria/engine.h"
+#include "plugin/library.hpp"
+#include "plugin/mailbox.hpp"
+#include "plugin/session_access.hpp"
+
+namespace narratoria::plugin {
+
+// A call into a plugin that holds the engine thread for longer is reported.
+inline constexpr int64_t kCallBudgetMs = 50;
+
+struct HostHandle;
+
+class Instance : public event::SinkWatcher {
+public:
+    enum class Phase : uint8_t { Made, Init, Active, Deinit, Over };
+
+    // `settings`: a JSON object. Session and mailbox outlive it.
+    Instance(const Library& library, SessionAccess& session, Mailbox& mailbox, std::string settings,
+             std::string story_folder);
+    ~Instance() override;  // deinit, when init was well
+    Instance(const Instance&) = delete;
+    Instance& operator=(const Instance&) = delete;
+
+    // False, and why, when the plugin cannot serve this session.
+    bool init(std::string& reason);
+
+    // Calls into the plugin. False: it is disabled, or was by what it threw.
+    template <typename Call>
+    bool call(const char* what, Call&& function) {
+        if (disabled()) return false;
+        const int64_t start = begin_call();
+        bool threw = true;
+        try {
+            function();
+            threw = false;
+        } catch (const std::exception& exception) {
+            note_thrown(what, exception.what());
+        } catch (...) {
+            note_thrown(what, "something that is no std::exception");
+        }
+        end_call(what, start);
+        return !threw;
+    }
+
+    // It broke a rule and gets nothing more.
+    void disable(std::string reason);
+    void set_on_disabled(std::function<void()> on_disabled) {
+        on_disabled_ = std::move(on_disabled);
+    }
+    bool disabled() const { return disabled_.load(std::memory_order_acquire); }
+    const std::string& disabled_reason() const { return reason_; }
+
+    // Something wrong that it may go on after; told a few times, then no more. From any thread.
+    void report(std::string_view message);
+
+    void on_sink_threw(const char* what) noexcept override;
+    void on_sink_slow(int64_t milliseconds) noexcept override;
+
+    const Library& library() const { return library_; }
+    void* data() const { return data_; }
+    Phase phase() const { return phase_; }
+    SessionAccess& session() { return session_; }
+    Mailbox& mailbox() { return mailbox_; }
+    const std::string& settings() const { return settings_; }
+    const std::string& story_folder() const { return story_folder_; }
+
+    std::map<uint64_t, std::unique_ptr<Timer>> timers;
+    std::map<uint64_t, std::unique_ptr<Watch>> polls;
+    uint64_t last_handle = 0;
+
+private:
+    int64_t begin_call();
+    void end_call(const char* what, int64_t start);
+    void note_thrown(const char* what, const char* text) noexcept;
+
+    const Library& library_;
+    SessionAccess& session_;
+    Mailbox& mailbox_;
+    std::string settings_;
+    std::string story_folder_;
+    HostHandle* handle_;
+    void* data_ = nullptr;
+    std::atomic<Phase> phase_{Phase::Made};
+    std::atomic<bool> disabled_{false};
+    std::atomic<uint32_t> reports_{0};
+    std::string reason_;
+    std::function<void()> on_disabled_;
+};
+
+}  // namespace narratoria::plugin

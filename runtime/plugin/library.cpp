@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/library.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "base/utf8.hpp"
+
+namespace narratoria::plugin {
+namespace {
+
+constexpr size_t kSmallest =
+    offsetof(nar_plugin, get_extension) + sizeof(nar_plugin::get_extension);
+constexpr uint64_t kMostExtensions = 256;
+
+std::string text_of(nar_str text) {
+    return text.data == nullptr ? std::string()
+                                : utf8::repaired({text.data, static_cast<size_t>(text.size)});
+}
+
+std::string version_text(uint32_t abi) {
+    return std::to_string(abi >> 16) + "." + std::to_string(abi & 0xFFFF);
+}
+
+bool call_entry(nar_plugin_entry_fn entry, const nar_plugin*& plugin, std::string& reason) {
+    const nar_host_description host{sizeof host,
+                                    NAR_ABI_VERSION,
+                                    NAR_STR("narratoria"),
+                                    {NARRATORIA_VERSION, sizeof(NARRATORIA_VERSION) - 1}};
+    nar_failure failure = empty_failure();
+    nar_status status = NAR_FAILED;
+    try {
+        status = entry(&host, &plugin, &failure);
+    } catch (const std::exception& thrown) {
+        reason = std::string("its entry threw an exception: ") + thrown.what();
+        return false;
+    } catch (...) {
+        reason = "its entry threw an exception";
+        return false;
+    }
+    if (status == NAR_OK && plugin != nullptr) return true;
+    const std::string message = message_of(failure);
+    if (status == NAR_OK) reason = "its entry answered NAR_OK without a plugin";
+    else if (message.empty())
+        reason = "its entry refused this host (ABI " + version_text(NAR_ABI_VERSION) +
+                 ") without saying why";
+    else reason = "it refuses this host (ABI " + version_text(NAR_ABI_VERSION) + "): " + message;
+    return false;
+}
+
+struct Loaded {
+    std::unique_ptr<Library> library;  // nothing: it was refused
+    std::string reason;
+};
+
+Loaded load(const std::string& path, const Metadata& metadata) {
+    Loaded out;
+    // What is missing is to show now, and what it brings is for itself alone.
+    void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+        const char* why = ::dlerror();
+        out.reason = std::string("it cannot be loaded: ") + (why ? why : "the loader says nothing");
+        return out;
+    }
+    nar_plugin_entry_fn entry = nullptr;
+    void* const symbol = ::dlsym(handle, NAR_PLUGIN_ENTRY);
+    std::memcpy(&entry, &symbol, sizeof entry);
+    if (entry == nullptr) {
+        out.reason = "it exports no function " NAR_PLUGIN_ENTRY;
+        return out;
+    }
+    const nar_plugin* plugin = nullptr;
+    if (!call_entry(entry, plugin, out.reason)) return out;
+    auto library = std::make_unique<Library>();
+    library->path = path;
+    if (accept_plugin(plugin, &metadata, *library, out.reason)) out.library = std::move(library);
+    return out;
+}
+
+}  // namespace
+
+nar_failure empty_failure() {
+    nar_failure failure;
+    std::memset(&failure, 0, sizeof failure);
+    failure.size = sizeof failure;
+    return failure;
+}
+
+std::string message_of(const nar_failure& failure) {
+    const size_t size = ::strnlen(failure.message, sizeof failure.message);
+    return utf8::repaired({failure.message, size});
+}
+
+bool Library::offers(std::string_view extension) const {
+    return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
+}
+
+const void* Library::extension(std::string_view id_wanted) const {
+    // What it does not list it is not asked for.
+    if (!offers(id_wanted)) return nullptr;
+    try {
+        return plugin.get_extension({id_wanted.data(), id_wanted.size()});
+    } catch (...) {
+        return nullptr;
+    }
+}
+
+bool accept_plugin(const nar_plugin* given, const Metadata* metadata, Library& out,
+                   std::string& reason) {
+    auto refuse = [&](std::string why) {
+        reason = std::move(why);
+        return false;
+    };
+    uint32_t size = 0;
+    std::memcpy(&size, given, sizeof size);
+    if (size < kSmallest) {
+        return refuse("its nar_plugin says that it has " + std::to_string(size) +
+                      " bytes, and ABI 1.0 needs " + std::to_string(kSmallest));
+    }
+    std::memcpy(static_cast<void*>(&out.plugin), given, std::min<size_t>(size, sizeof out.plugin));
+    const nar_plugin& plugin = out.plugin;
+    if (plugin.abi_version >> 16 != NAR_ABI_MAJOR) {
+        return refuse("it is built for ABI " + version_text(plugin.abi_version) + ", and this is " +
+                      version_text(NAR_ABI_VERSION) + "; rebuild it with this SDK");
+    }
+    if (plugin.init == nullptr || plugin.deinit == nullptr || plugin.get_extension == nullptr) {
+        return refuse("its nar_plugin has no init, deinit or get_extension");
+    }
+    out.id = text_of(plugin.id);
+    out.name = text_of(plugin.name);
+    out.version = text_of(plugin.version);
+    if (!is_id(out.id)) return refuse("its id \"" + out.id + "\" is none: a-z 0-9 . _ - only");
+    if (plugin.extension_count > kMostExtensions ||
+        (plugin.extension_count > 0 && plugin.extensions == nullptr)) {
+        return refuse("its list of extensions is not valid");
+    }
+    for (uint64_t i = 0; i < plugin.extension_count; ++i) {
+        out.extensions.push_back(text_of(plugin.extensions[i]));
+    }
+    if (metadata == nullptr) return true;
+    auto differs = [&](const char* what, const std::string& before, const std::string& now) {
+        return refuse(std::string("it says two things of itself: its ") + what + " is \"" + before +
+                      "\" in the note, and \"" + now + "\" when it is loaded");
+    };
+    if (out.id != metadata->id) return differs("id", metadata->id, out.id);
+    if (out.version != metadata->version) return differs("version", metadata->version, out.version);
+    auto sorted = [](std::vector<std::string> list) {
+        std::sort(list.begin(), list.end());
+        std::string text;
+        for (const std::string& one : list) text += (text.empty() ? "" : " ") + one;
+        return text;
+    };
+    const std::string before = sorted(metadata->extensions);
+    const std::string now = sorted(out.extensions);
+    if (before != now) return differs("list of extensions", before, now);
+    return true;
+}
+
+const Library* load_library(const std::string& path, const Metadata& metadata,
+                            std::string& reason) {
+    // Never destroyed: libraries stay as long as the process.
+    static std::mutex& mutex = *new std::mutex;
+    static auto& loaded = *new std::map<std::string, Loaded>;
+    // One file may have several names.
+    std::error_code failure;
+    std::string real = std::filesystem::canonical(path, failure).string();
+    if (failure) real = path;
+    const std::lock_guard lock(mutex);
+    auto found = loaded.find(real);
+    if (found == loaded.end()) found = loaded.emplace(real, load(path, metadata)).first;
+    if (!found->second.library) reason = found->second.reason;
+    return found->second.library.get();
+}
+
+}  // namespace narratoria::plugin

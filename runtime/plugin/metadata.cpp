@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/metadata.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "base/descriptor.hpp"
+#include "base/json.hpp"
+#include "narratoria/plugin.h"
+
+namespace narratoria::plugin {
+namespace {
+
+// A file may say anything of its own sizes; nothing larger than these is a plugin's note.
+constexpr uint64_t kMostSections = 4096;
+constexpr uint64_t kMostNames = 1024 * 1024;
+constexpr uint64_t kMostNote = 64 * 1024;
+
+#if defined(__x86_64__)
+constexpr uint16_t kMachine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr uint16_t kMachine = EM_AARCH64;
+#else
+#error "which machine is this?"
+#endif
+
+bool read_at(int file, uint64_t offset, void* out, size_t size) {
+    auto* to = static_cast<char*>(out);
+    while (size > 0) {
+        const ssize_t got = ::pread(file, to, size, static_cast<off_t>(offset));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        to += got;
+        offset += static_cast<uint64_t>(got);
+        size -= static_cast<size_t>(got);
+    }
+    return true;
+}
+
+// The section that notes of ours stand in; false and the reason when the file is no library for
+// this machine. No section: an empty text.
+bool read_section(int file, uint64_t file_size, std::string& out, std::string& reason) {
+    auto refuse = [&](const char* why) {
+        reason = why;
+        return false;
+    };
+    Elf64_Ehdr header;
+    if (file_size < sizeof header || !read_at(file, 0, &header, sizeof header) ||
+        std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
+        return refuse("it is no shared library");
+    }
+    if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
+        header.e_machine != kMachine) {
+        return refuse("it is a library for another kind of machine");
+    }
+    if (header.e_type != ET_DYN) return refuse("it is no shared library");
+    if (header.e_shoff == 0 || header.e_shnum == 0) return true;
+    const uint64_t table_size = uint64_t{header.e_shnum} * sizeof(Elf64_Shdr);
+    if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shnum > kMostSections ||
+        header.e_shstrndx >= header.e_shnum || header.e_shoff > file_size ||
+        file_size - header.e_shoff < table_size) {
+        return refuse("it is damaged: its section table is not whole");
+    }
+    std::vector<Elf64_Shdr> sections(header.e_shnum);
+    if (!read_at(file, header.e_shoff, sections.data(), table_size)) {
+        return refuse("it is damaged: its section table is not whole");
+    }
+    auto read_whole = [&](const Elf64_Shdr& section, uint64_t most, std::string& text) {
+        if (section.sh_type == SHT_NOBITS || section.sh_size > most ||
+            section.sh_offset > file_size || file_size - section.sh_offset < section.sh_size) {
+            return false;
+        }
+        text.resize(section.sh_size);
+        return read_at(file, section.sh_offset, text.data(), text.size());
+    };
+    std::string names;
+    if (!read_whole(sections[header.e_shstrndx], kMostNames, names)) {
+        return refuse("it is damaged: the names of its sections are not whole");
+    }
+    constexpr std::string_view wanted = NAR_PLUGIN_NOTE_SECTION;
+    for (const Elf64_Shdr& section : sections) {
+        if (section.sh_name >= names.size()) continue;
+        const std::string_view rest = std::string_view(names).substr(section.sh_name);
+        if (rest.substr(0, rest.find('\0')) != wanted) continue;
+        if (!read_whole(section, kMostNote, out)) {
+            return refuse("it is damaged: its section .note.narratoria is not whole");
+        }
+        return true;
+    }
+    return true;
+}
+
+bool is_extension_id(std::string_view text) {
+    const size_t slash = text.find('/');
+    if (slash == std::string_view::npos || slash == 0 || slash + 1 == text.size()) return false;
+    auto is_name = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    };
+    char before = '.';
+    for (const char c : text.substr(0, slash)) {
+        if (!is_name(c) && (c != '.' || before == '.')) return false;
+        before = c;
+    }
+    const std::string_view number = text.substr(slash + 1);
+    return before != '.' &&
+           std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// "1.0"
+bool parse_abi(std::string_view text, Metadata& out) {
+    const char* const end = text.data() + text.size();
+    const auto major = std::from_chars(text.data(), end, out.abi_major);
+    if (major.ec != std::errc() || major.ptr == end || *major.ptr != '.') return false;
+    const auto minor = std::from_chars(major.ptr + 1, end, out.abi_minor);
+    return minor.ec == std::errc() && minor.ptr == end && out.abi_major <= 0xFFFF &&
+           out.abi_minor <= 0xFFFF;
+}
+
+}  // namespace
+
+bool is_id(std::string_view text) {
+    auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+    return !text.empty() && text.size() <= 128 && is_plain(text.front()) &&
+           std::all_of(text.begin(), text.end(),
+                       [&](char c) { return is_plain(c) || c == '.' || c == '_' || c == '-'; });
+}
+
+std::optional<std::string_view> find_note(std::string_view section) {
+    constexpr std::string_view owner = NAR_PLUGIN_NOTE_OWNER;
+    auto padded = [](uint64_t size) { return (size + 3) & ~uint64_t{3}; };
+    while (section.size() >= 12) {
+        uint32_t head[3];
+        std::memcpy(head, section.data(), sizeof head);
+        section.remove_prefix(sizeof head);
+        const uint64_t owner_room = padded(head[0]);
+        const uint64_t text_room = padded(head[1]);
+        if (owner_room > section.size() || head[1] > section.size() - owner_room) break;
+        std::string_view text = section.substr(owner_room, head[1]);
+        if (head[0] == owner.size() + 1 && section.substr(0, owner.size()) == owner &&
+            head[2] == 1) {
+            return text.substr(0, text.find('\0'));
+        }
+        section.remove_prefix(std::min<uint64_t>(owner_room + text_room, section.size()));
+    }
+    return std::nullopt;
+}
+
+std::optional<Metadata> parse_metadata(std::string_view text, std::string& reason) {
+    auto refuse = [&](std::string why) {
+        reason = "what it says of itself is not valid: " + std::move(why);
+        return std::nullopt;
+    };
+    json::Document document;
+    json::ParseError error;
+    if (!document.parse(text, error)) {
+        return refuse(error.message + " (byte " + std::to_string(error.byte) + ")");
+    }
+    if (!document.root().is_object()) return refuse("it must be a JSON object");
+    const json::Value root = document.root();
+    Metadata out;
+    std::string abi;
+    std::string schema;
+    const std::pair<const char*, std::string*> texts[] = {{"schema", &schema},
+                                                          {"id", &out.id},
+                                                          {"name", &out.name},
+                                                          {"version", &out.version},
+                                                          {"abi", &abi}};
+    for (const auto& [key, place] : texts) {
+        const json::Value value = root.find(key);
+        if (!value || !value.is_string() || value.text().empty()) {
+            return refuse(std::string("/") + key + ": a text is missing");
+        }
+        *place = value.text();
+    }
+    if (schema != "plugin/1") return refuse("/schema: \"" + schema + "\" is not \"plugin/1\"");
+    if (!is_id(out.id)) {
+        return refuse("/id: \"" + out.id + "\" may have a-z 0-9 . _ - only, at most 128 of them");
+    }
+    if (!parse_abi(abi, out)) return refuse("/abi: \"" + abi + "\" is not like \"1.0\"");
+    const json::Value extensions = root.find("extensions");
+    if (!extensions || !extensions.is_array()) return refuse("/extensions: a list is missing");
+    for (const json::Value extension : extensions.elements()) {
+        if (!extension.is_string() || !is_extension_id(extension.text())) {
+            return refuse("/extensions: each is a text like \"narratoria.ui_handler/1\"");
+        }
+        out.extensions.emplace_back(extension.text());
+    }
+    return out;
+}
+
+std::optional<Metadata> read_metadata(const std::string& path, std::string& reason) {
+    auto open_file = [](const std::string& name, struct stat& status) {
+        // Not blocking: a named pipe must not hold up the search.
+        Descriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+        if (file && ::fstat(file.get(), &status) != 0) file.close();
+        return file;
+    };
+    struct stat status {};
+    const Descriptor library = open_file(path, status);
+    if (!library) {
+        reason = std::string("it cannot be read: ") + std::strerror(errno);
+        return std::nullopt;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        reason = "it is no regular file";
+        return std::nullopt;
+    }
+    std::string section;
+    if (!read_section(library.get(), static_cast<uint64_t>(status.st_size), section, reason)) {
+        return std::nullopt;
+    }
+    if (const auto note = find_note(section)) return parse_metadata(*note, reason);
+
+    const std::string beside = path + ".json";
+    const Descriptor file = open_file(beside, status);
+    if (!file || !S_ISREG(status.st_mode)) {
+        reason =
+            "it says nothing of itself: it has no section .note.narratoria (NAR_PLUGIN_NOTE), "
+            "and there is no " +
+            beside;
+        return std::nullopt;
+    }
+    if (static_cast<uint64_t>(status.st_size) > kMostNote) {
+        reason = beside + " is larger than 64 KiB";
+        return std::nullopt;
+    }
+    std::string text(static_cast<size_t>(status.st_size), '\0');
+    if (!read_at(file.get(), 0, text.data(), text.size())) {
+        reason = beside + " cannot be read";
+        return std::nullopt;
+    }
+    auto out = parse_metadata(text, reason);
+    if (!out) reason = beside + ": " + reason;
+    return out;
+}
+
+}  // namespace narratoria::plugin

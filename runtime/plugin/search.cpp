@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/search.hpp"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <set>
+
+#include "base/json.hpp"
+#include "narratoria/base.h"
+
+namespace narratoria::plugin {
+namespace {
+
+constexpr const char* kHost = "the host";
+constexpr const char* kPathVariable = "NARRATORIA_PLUGIN_PATH";
+
+std::string real_path(const std::string& path) {
+    const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
+                                                           &std::free);
+    return real ? std::string(real.get()) : std::string();
+}
+
+// <lib>/narratoria/plugins, beside this library wherever it was put.
+std::string installed_folder() {
+    Dl_info info{};
+    static const char anchor = 0;
+    if (::dladdr(&anchor, &info) == 0 || info.dli_fname == nullptr) return "";
+    const std::string library = real_path(info.dli_fname);
+    const size_t slash = library.rfind('/');
+    return slash == std::string::npos ? "" : library.substr(0, slash) + "/narratoria/plugins";
+}
+
+// The libraries in a folder, by name. Hidden files and what ends otherwise are nobody's plugins.
+std::vector<std::string> libraries_in(const std::string& folder, bool& exists) {
+    std::vector<std::string> names;
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), &::closedir);
+    exists = entries != nullptr;
+    if (!entries) return names;
+    while (const dirent* entry = ::readdir(entries.get())) {
+        const std::string_view name = entry->d_name;
+        if (name.front() != '.' && name.size() > 3 && name.substr(name.size() - 3) == ".so") {
+            names.emplace_back(name);
+        }
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+// Why a plugin of this ABI cannot be loaded here, or nothing.
+std::string abi_reason(const Metadata& metadata) {
+    if (metadata.abi_major == NAR_ABI_MAJOR) return "";
+    return "it is built for ABI " + std::to_string(metadata.abi_major) + "." +
+           std::to_string(metadata.abi_minor) + ", and this is " + std::to_string(NAR_ABI_MAJOR) +
+           "." + std::to_string(NAR_ABI_MINOR) + "; rebuild it with this SDK";
+}
+
+void examine(Candidate& candidate) {
+    candidate.metadata = read_metadata(candidate.path, candidate.reason);
+    if (candidate.metadata) candidate.reason = abi_reason(*candidate.metadata);
+    if (!candidate.reason.empty()) candidate.verdict = Verdict::Refused;
+}
+
+const char* verdict_name(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::Loads: return "loads";
+        case Verdict::Available: return "available";
+        case Verdict::Refused: return "refused";
+    }
+    return "";
+}
+
+}  // namespace
+
+bool safe_mode() {
+    const char* value = std::getenv("NARRATORIA_SAFE_MODE");
+    return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+}
+
+std::vector<Place> places(const std::string& story_folder) {
+    std::vector<Place> out;
+    if (const char* list = std::getenv(kPathVariable)) {
+        std::string_view rest = list;
+        while (!rest.empty()) {
+            const size_t colon = std::min(rest.find(':'), rest.size());
+            const std::string_view folder = rest.substr(0, colon);
+            // An empty or relative one would be the current folder, or below it.
+            if (!folder.empty() && folder.front() == '/') {
+                out.push_back({std::string(folder), kPathVariable, false, false});
+            }
+            rest.remove_prefix(std::min(colon + 1, rest.size()));
+        }
+    }
+    if (!story_folder.empty()) out.push_back({story_folder + "/plugins", "the story", false, true});
+    if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
+        out.push_back(
+            {std::string(home) + "/.local/lib/narratoria/plugins", "the user", false, false});
+    }
+    if (std::string folder = installed_folder(); !folder.empty()) {
+        out.push_back({std::move(folder), "the installation", true, false});
+    }
+    return out;
+}
+
+Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_mode) {
+    Search out;
+    out.safe_mode = safe_mode;
+    out.places.push_back({{"", kHost, true, true}, true, {}});
+    for (const Place& place : places) out.places.push_back({place, false, {}});
+
+    for (const std::string& wish : wishes.listed) {
+        if (wish.find('/') == std::string::npos) continue;
+        Candidate candidate;
+        candidate.path = real_path(wish);
+        if (candidate.path.empty()) candidate.path = wish;
+        examine(candidate);
+        candidate.wanted = true;
+        out.places.front().candidates.push_back(std::move(candidate));
+    }
+    for (Searched& each : out.places) {
+        if (each.place.folder.empty()) continue;
+        for (const std::string& name : libraries_in(each.place.folder, each.exists)) {
+            Candidate candidate;
+            candidate.path = each.place.folder + "/" + name;
+            examine(candidate);
+            each.candidates.push_back(std::move(candidate));
+        }
+    }
+
+    // From here on nothing is added: what `loads` points to stays where it is.
+    std::set<std::string, std::less<>> taken;
+    auto take = [&](Candidate& candidate, const Place& place) {
+        candidate.wanted = true;
+        if (candidate.verdict != Verdict::Available) return;
+        if (safe_mode && !place.trusted) {
+            candidate.verdict = Verdict::Refused;
+            candidate.reason = "NARRATORIA_SAFE_MODE is set, and it belongs to " + place.from;
+        } else if (!taken.insert(candidate.metadata->id).second) {
+            candidate.verdict = Verdict::Refused;
+            candidate.reason =
+                "another file with the id \"" + candidate.metadata->id + "\" comes before it";
+        } else {
+            candidate.verdict = Verdict::Loads;
+            out.loads.push_back(&candidate);
+        }
+    };
+    auto take_id = [&](const std::string& id, const char* whose) {
+        if (taken.contains(id)) return;
+        std::string reason = "no folder has a plugin with this id";
+        for (Searched& each : out.places) {
+            for (Candidate& candidate : each.candidates) {
+                if (!candidate.metadata || candidate.metadata->id != id) continue;
+                take(candidate, each.place);
+                if (candidate.verdict == Verdict::Loads) return;
+                reason = candidate.path + ": " + candidate.reason;
+            }
+        }
+        out.missing.push_back({id, std::string("wanted by ") + whose + ": " + reason});
+    };
+    size_t paths = 0;
+    for (const std::string& wish : wishes.listed) {
+        if (wish.find('/') == std::string::npos) {
+            take_id(wish, kHost);
+            continue;
+        }
+        Candidate& candidate = out.places.front().candidates[paths++];
+        take(candidate, out.places.front().place);
+        if (candidate.verdict != Verdict::Loads) {
+            out.missing.push_back({wish, "wanted by the host: " + candidate.reason});
+        }
+    }
+    for (const std::string& id : wishes.named) take_id(id, "the story");
+    for (Searched& each : out.places) {
+        if (!each.place.loads_all || each.place.folder.empty()) continue;
+        for (Candidate& candidate : each.candidates) {
+            const bool was_refused = candidate.verdict == Verdict::Refused;
+            take(candidate, each.place);
+            if (candidate.verdict == Verdict::Refused && was_refused) {
+                out.missing.push_back(
+                    {candidate.path, "in the story's plugins/: " + candidate.reason});
+            }
+        }
+    }
+    return out;
+}
+
+void append_json(std::string& out, const Search& search) {
+    auto list = [&](const auto& each, auto&& append) {
+        out += '[';
+        bool first = true;
+        for (const auto& one : each) {
+            if (!first) out += ',';
+            first = false;
+            append(one);
+        }
+        out += ']';
+    };
+    json::ObjectWriter root(out);
+    root.boolean("safeMode", search.safe_mode);
+    root.key("places");
+    list(search.places, [&](const Searched& each) {
+        json::ObjectWriter place(out);
+        place.string("folder", each.place.folder).string("from", each.place.from);
+        place.boolean("exists", each.exists);
+        place.key("files");
+        list(each.candidates, [&](const Candidate& candidate) {
+            json::ObjectWriter file(out);
+            file.string("path", candidate.path);
+            if (candidate.metadata) {
+                const Metadata& metadata = *candidate.metadata;
+                file.string("id", metadata.id).string("name", metadata.name);
+                file.string("version", metadata.version);
+                file.string("abi", std::to_string(metadata.abi_major) + "." +
+                                       std::to_string(metadata.abi_minor));
+                file.key("extensions");
+                list(metadata.extensions,
+                     [&](const std::string& id) { json::append_string(out, id); });
+            }
+            file.boolean("wanted", candidate.wanted);
+            file.string("verdict", verdict_name(candidate.verdict));
+            file.string("reason", candidate.reason);
+            file.end();
+        });
+        place.end();
+    });
+    root.key("missing");
+    list(search.missing, [&](const Search::Missing& missing) {
+        json::ObjectWriter(out).string("wish", missing.wish).string("reason", missing.reason).end();
+    });
+    root.end();
+}
+
+}  // namespace narratoria::plugin

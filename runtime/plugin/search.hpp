@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Which plugins a session loads, from where, and why not the others. Decided here and nowhere else;
+// no library is loaded for it.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plugin/metadata.hpp"
+
+namespace narratoria::plugin {
+
+struct Place {
+    std::string folder;    // absolute
+    std::string from;      // for people: "NARRATORIA_PLUGIN_PATH", "the story", …
+    bool trusted = false;  // what lies here loads in safe mode, too
+    bool loads_all = false;
+};
+
+// What a session asks for.
+struct Wishes {
+    std::vector<std::string> listed;  // by the host: ids, or paths (with a slash)
+    std::string story_folder;         // absolute, or empty
+    std::vector<std::string> named;   // by the story: ids
+};
+
+enum class Verdict : uint8_t { Loads, Available, Refused };
+
+struct Candidate {
+    std::string path;
+    std::optional<Metadata> metadata;
+    Verdict verdict = Verdict::Available;
+    std::string reason;
+    bool wanted = false;
+};
+
+struct Searched {
+    Place place;
+    bool exists = false;
+    std::vector<Candidate> candidates;
+};
+
+struct Search {
+    bool safe_mode = false;
+    std::vector<Searched> places;
+    // In the order of loading; they point into `places`.
+    std::vector<const Candidate*> loads;
+    // What was asked for and is not to be had.
+    struct Missing {
+        std::string wish;
+        std::string reason;
+    };
+    std::vector<Missing> missing;
+};
+
+// The folders of this process and story, in the order in which an id is looked for.
+std::vector<Place> places(const std::string& story_folder);
+
+Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_mode);
+bool safe_mode();  // NARRATORIA_SAFE_MODE
+
+void append_json(std::string& out, const Search& search);
+
+}  // namespace narratoria::plugin

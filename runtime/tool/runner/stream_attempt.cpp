@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/runner/stream_attempt.hpp"
+
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "base/utf8.hpp"
+
+namespace narratoria::tool {
+namespace {
+
+// What a longer line made the decoder take is given back.
+constexpr size_t kLargeLine = 64 * 1024;
+constexpr size_t kDiagnosticsTail = 64 * 1024;
+
+std::string signal_text(int number) {
+    const char* name = ::sigabbrev_np(number);
+    std::string text = "signal " + std::to_string(number);
+    if (name != nullptr) text += std::string(" (SIG") + name + ")";
+    return text;
+}
+
+}  // namespace
+
+void Tail::add(std::string_view data) {
+    if (data.size() > kDiagnosticsTail) data.remove_prefix(data.size() - kDiagnosticsTail);
+    // Twice the room, so that the front is cut off rarely.
+    if (text_.size() + data.size() > 2 * kDiagnosticsTail) {
+        text_.erase(0, text_.size() + data.size() - kDiagnosticsTail);
+    }
+    text_.append(data);
+}
+
+std::string Tail::text() const {
+    std::string_view kept = text_;
+    if (kept.size() > kDiagnosticsTail) kept.remove_prefix(kept.size() - kDiagnosticsTail);
+    // Not from the middle of a character.
+    for (int i = 0; i < 3 && !kept.empty() && (static_cast<unsigned char>(kept[0]) & 0xC0) == 0x80;
+         ++i) {
+        kept.remove_prefix(1);
+    }
+    return utf8::repaired(kept);
+}
+
+StreamAttempt::~StreamAttempt() {
+    if (destroyed_ != nullptr) *destroyed_ = true;
+    // Given up: it ends behind the scenes, with its grace time.
+    if (source_) source_->terminate(settings_.grace_ms);
+}
+
+void StreamAttempt::terminate() {
+    told_to_end_ = true;
+    source_->terminate(settings_.grace_ms);
+}
+
+void StreamAttempt::on_output(char* data, size_t size) {
+    if (done_) return count_after_done({data, size});
+    const process::DestructionWatch watch(destroyed_);
+    listener_.on_batch();
+    const bool go_on = framer_.feed(
+        data, size, [&](const event::Line& line) { return take(line, watch.destroyed()); });
+    if (watch.destroyed()) return;
+    if (!go_on && !done_) stop_for_protocol_error();
+    // A line without an end may become longer than a line may be.
+    if (done_) count_after_done({});
+}
+
+void StreamAttempt::on_exit(const process::Exit& exit) {
+    linger_.stop();
+    if (done_) {
+        count_after_done("\n");
+    } else if (!broken_) {
+        const process::DestructionWatch watch(destroyed_);
+        listener_.on_batch();
+        const bool fine =
+            framer_.finish([&](const event::Line& line) { return take(line, watch.destroyed()); });
+        if (watch.destroyed()) return;
+        if (!fine) {
+            note_protocol_error();
+            broken_at_the_end_ = true;
+        }
+    }
+    listener_.on_ended(judge(exit));
+    // `this` may be gone.
+}
+
+void StreamAttempt::on_exit(const process::Exit& exit, std::string code, std::string error) {
+    own_code_ = std::move(code);
+    own_error_ = std::move(error);
+    on_exit(exit);
+}
+
+// False stops the reading: the line is no event, or nobody listens any more.
+bool StreamAttempt::take(const event::Line& line, const bool& destroyed) {
+    if (event::is_blank(line.text)) return true;
+    if (done_) {
+        // Not accepted, but drained and counted (spec 000 §4.6).
+        ++lines_after_done_;
+        return true;
+    }
+    event::Event event;
+    if (!decoder_.decode(line.text, event)) {
+        fault_ = decoder_.fault();
+        excerpt_ = event::excerpt(line.text, fault_.byte);
+        fault_line_ = line.number;
+        return false;
+    }
+    if (event.type == event::Type::Done) {
+        done_ = true;
+        done_ok_ = event.field(event::Field::Ok).boolean();
+        summary_ = event.text(event::Field::Summary);
+        if (const json::Value result = event.field(event::Field::Result)) {
+            result_ = result.raw();
+        }
+        linger_.start(linger_ms(), [this] { on_linger(); });
+    } else if (event.type == event::Type::Error) {
+        last_error_ = std::string(event.text(event::Field::ErrorCode)) + ": " +
+                      std::string(event.text(event::Field::ErrorMessage));
+    }
+    listener_.on_event(event);
+    if (destroyed) return false;
+    if (line.text.size() > kLargeLine) decoder_.shrink();
+    return true;
+}
+
+// Lines that are neither decoded nor kept. What the framer holds of one is the first of them.
+void StreamAttempt::count_after_done(std::string_view data) {
+    after_done_is_blank_ = after_done_is_blank_ && event::is_blank(framer_.partial());
+    framer_.drop_partial();
+    for (size_t end = 0; (end = data.find('\n')) != std::string_view::npos;) {
+        if (!after_done_is_blank_ || !event::is_blank(data.substr(0, end))) {
+            ++lines_after_done_;
+        }
+        after_done_is_blank_ = true;
+        data.remove_prefix(end + 1);
+    }
+    after_done_is_blank_ = after_done_is_blank_ && event::is_blank(data);
+}
+
+// Ending without grace is no reason not to let it come to its end by itself.
+uint32_t StreamAttempt::linger_ms() const {
+    return settings_.grace_ms > 0 ? settings_.grace_ms : 2000;
+}
+
+void StreamAttempt::on_linger() {
+    lingered_ = true;
+    terminate();
+}
+
+void StreamAttempt::note_protocol_error() {
+    broken_ = true;
+    if (!framer_.over_limit()) return;
+    fault_ = {"event-line-limit", "", framer_.limit(),
+              "the line is longer than the limit of " + std::to_string(framer_.limit()) + " bytes",
+              ""};
+    fault_line_ = framer_.line_number();
+    excerpt_ = event::excerpt(framer_.partial().substr(0, 80), 0);
+}
+
+void StreamAttempt::stop_for_protocol_error() {
+    note_protocol_error();
+    source_->stop_reading();
+    terminate();
+}
+
+std::string StreamAttempt::describe_protocol_error() const {
+    std::string text =
+        "line " + std::to_string(fault_line_) + ", byte " + std::to_string(fault_.byte + 1) + ": ";
+    if (!fault_.pointer.empty()) text += fault_.pointer + ": ";
+    text += fault_.message + " [" + fault_.rule + "]";
+    if (!excerpt_.empty()) text += "; near: " + excerpt_;
+    return text;
+}
+
+Outcome StreamAttempt::judge(const process::Exit& exit) {
+    Outcome outcome;
+    outcome.diagnostics = diagnostics_.text();
+    outcome.lines_after_done = lines_after_done_;
+    outcome.result = result_;
+    outcome.user_us = exit.user_us;
+    outcome.system_us = exit.system_us;
+    outcome.resident_kb = exit.resident_kb;
+    auto fail = [&](const char* code, std::string error) {
+        outcome.code = code;
+        outcome.error = std::move(error);
+        return outcome;
+    };
+    if (!exit.start_failure.empty()) return fail("SPAWN_FAILED", exit.start_failure);
+
+    const bool signaled = !exit.supervisor_lost && WIFSIGNALED(exit.wait_status);
+    if (signaled) outcome.signal = WTERMSIG(exit.wait_status);
+    else if (!exit.supervisor_lost) outcome.exit_status = WEXITSTATUS(exit.wait_status);
+
+    // What stood half written when it died says less than how it died.
+    const bool cut_short =
+        broken_at_the_end_ && (exit.supervisor_lost || signaled || outcome.exit_status > 0);
+    if (broken_ && !cut_short) return fail("PROTOCOL_ERROR", describe_protocol_error());
+    if (exit.supervisor_lost) {
+        return fail("SUPERVISOR_LOST", "the process that watched over the tool was killed");
+    }
+    // SIGXCPU names the limit; who ignores it is killed a second later.
+    const bool killed_for_cpu =
+        outcome.signal == SIGKILL && !told_to_end_ &&
+        settings_.limits.cpu_seconds <= (exit.user_us + exit.system_us) / 1000000;
+    if (signaled && (outcome.signal == SIGXCPU || killed_for_cpu)) {
+        return fail("CPU_LIMIT", "the tool used up its processor time (cpu_seconds) and was ended");
+    }
+    if (signaled && outcome.signal == SIGXFSZ) {
+        return fail("FILE_SIZE_LIMIT",
+                    "the tool wrote a file larger than its limit (file_bytes) and was ended");
+    }
+    if (!own_code_.empty()) return fail(own_code_.c_str(), own_error_);
+    // A death by our own signal after done is no exit status.
+    const bool our_death = lingered_ && done_;
+    if (signaled && !our_death) {
+        return fail("SIGNALED", "the tool was ended by " + signal_text(outcome.signal) +
+                                    (done_ ? " after its done event" : " before its done event"));
+    }
+    if (outcome.exit_status > 0 && !our_death) {
+        return fail("EXIT_STATUS",
+                    "the tool exited with status " + std::to_string(outcome.exit_status) +
+                        (done_ ? " after its done event" : " and without a done event"));
+    }
+    if (!done_) return fail("MISSING_DONE", "the tool exited without a done event");
+    if (our_death) {
+        outcome.warning_code = "LINGERED";
+        outcome.warning = "the tool went on for " + std::to_string(linger_ms()) +
+                          " ms after its done event and was ended";
+    }
+    if (!done_ok_) {
+        return fail("TOOL_FAILED", !last_error_.empty() ? last_error_
+                                   : !summary_.empty()  ? summary_
+                                                        : "the tool reported ok: false");
+    }
+    outcome.ok = true;
+    return outcome;
+}
+
+}  // namespace narratoria::tool

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Everything a plugin written in C++ needs, in one include. A complete one:
+//
+//   #include <narratoria/plugin.hpp>
+//
+//   namespace plugin = narratoria::plugin;
+//
+//   class Rain final : public plugin::UiHandler {
+//   public:
+//       static constexpr std::string_view kUiEvents[] = {"rain"};
+//
+//       explicit Rain(const plugin::Host& host) : host_(host) {}
+//
+//       plugin::Answer handle(const plugin::UiEvent& event) override {
+//           host_.log(plugin::Level::kInfo, event.payload());
+//           return plugin::Answer::kTaken;
+//       }
+//
+//   private:
+//       plugin::Host host_;
+//   };
+//
+//   NARRATORIA_PLUGIN(Rain, "org.example.rain", "Rain", "1.0.0", "narratoria.ui_handler/1");
+//
+// A plugin is a class that derives from one or more of the extensions below and is made once for
+// each session: constructed with the Host (or without anything) when the session begins, destroyed
+// when it ends. What one session needs lives in the object, never in a global.
+//
+// Exceptions never reach the host. One of the constructor refuses the session's instance with its
+// what(); what the others become stands with each function. A function marked noexcept costs no
+// guard.
+//
+// Threads: everything below is called on the engine thread. A thread of the plugin's own is joined
+// in its destructor; it may use Host::log, Host::post, Reply and Invocation.
+//
+// Nothing is linked. Build it with narratoria_add_plugin() of the CMake package, which lets out the
+// one symbol of a plugin.
+
+#include "narratoria/asset_renderer.h"
+#include "narratoria/event_sink.h"
+#include "narratoria/narrator.h"
+#include "narratoria/plugin_answer.hpp"
+#include "narratoria/plugin_event.hpp"
+#include "narratoria/plugin_extension.hpp"
+#include "narratoria/plugin_host.hpp"
+#include "narratoria/plugin_library.hpp"
+#include "narratoria/plugin_loop.hpp"
+#include "narratoria/tool.h"
+#include "narratoria/tool_runner.h"
+#include "narratoria/ui_handler.h"
+
+// The entry of a plugin and what can be known of it without loading it. Once a library, at file
+// scope, with a semicolon behind: the class, then literals: its id (unique for ever: a-z 0-9 . _ -),
+// its name for people, its version, and the ids of the extensions that the class derives from, all
+// of them, at most eight.
+#define NARRATORIA_PLUGIN(Class, id, name, version, ...)                                          \
+    static_assert(                                                                                \
+        NAR_ABI_MAJOR == 1 && NAR_ABI_MINOR == 0,                                                 \
+        "narratoria/plugin.hpp and narratoria/base.h are of different releases of the SDK");      \
+    NAR_PLUGIN_NOTE(                                                                              \
+        "{\"schema\":\"plugin/1\",\"id\":\"" id "\",\"name\":\"" name "\",\"version\":\"" version \
+        "\",\"abi\":\"1.0\",\"extensions\":[" NARRATORIA_PLUGIN_QUOTED(__VA_ARGS__) "]}");        \
+    namespace {                                                                                   \
+    struct NarratoriaPluginDescription {                                                          \
+        static constexpr std::string_view kId{id};                                                \
+        static constexpr std::string_view kName{name};                                            \
+        static constexpr std::string_view kVersion{version};                                      \
+        static constexpr std::string_view kExtensions[] = {__VA_ARGS__};                          \
+    };                                                                                            \
+    }                                                                                             \
+    extern "C" NAR_PLUGIN_EXPORT nar_status nar_plugin_entry(                                     \
+        const nar_host_description* host, const nar_plugin** plugin, nar_failure* failure) {      \
+        return ::narratoria::plugin::detail::Library<Class, NarratoriaPluginDescription>::enter(  \
+            host, plugin, failure);                                                               \
+    }                                                                                             \
+    static_assert(true, "")
+
+// Each of its literals in quotes, with commas between: what the preprocessor must do itself, because
+// a section's text is a literal.
+#define NARRATORIA_PLUGIN_QUOTED(one, ...) \
+    "\"" one "\"" __VA_OPT__(NARRATORIA_PLUGIN_QUOTED_2(__VA_ARGS__))
+#define NARRATORIA_PLUGIN_QUOTED_2(one, ...) \
+    ",\"" one "\"" __VA_OPT__(NARRATORIA_PLUGIN_QUOTED_3(__VA_ARGS__))
+#define NARRATORIA_PLUGIN_QUOTED_3(one, ...) \
+    ",\"" one "\"" __VA_OPT__(NARRATORIA_PLUGIN_QUOTED_4(__VA_ARGS__))
+#define NARRATORIA_PLUGIN_QUOTED_4(one, ...) \
+    ",\"" one "\"" __VA_OPT__(NARRATORIA_PLUGIN_QUOTED_5(__VA_ARGS__))
+#define NARRATORIA_PLUGIN_QUOTED_5(one, ...) \
+    ",\"" one "\"" __VA_OPT__(NARRATORIA_PLUGIN_QUOTED_6(__VA_ARGS__))
+#define NARRATORIA_PLUGIN_QUOTED_6(one, ...) \
+    ",\"" one "\"" __VA_OPT__(NARRATORIA_PLUGIN_QUOTED_7(__VA_ARGS__))
+#define NARRATORIA_PLUGIN_QUOTED_7(one, ...) \
+    ",\"" one "\"" __VA_OPT__(NARRATORIA_PLUGIN_QUOTED_8(__VA_ARGS__))
+#define NARRATORIA_PLUGIN_QUOTED_8(one) ",\"" one "\""

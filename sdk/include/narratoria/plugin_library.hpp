@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Between the C contract and the author's class: the structs that a host reads, made at compile time,
+// and the functions in them. Not for direct use: include narratoria/plugin.hpp.
+
+#include "narratoria/plugin_extension.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace narratoria::plugin::detail {
+
+// What init makes for one session.
+template <class Class>
+struct Instance {
+    explicit Instance(std::shared_ptr<Core> owner) : core(std::move(owner)), object(make(core)) {}
+
+    static Class make(const std::shared_ptr<Core>& core) {
+        if constexpr (std::is_constructible_v<Class, const Host&>) {
+            return Class(Host(core));
+        } else {
+            static_assert(std::is_default_constructible_v<Class>,
+                          "a plugin's class has a public constructor that takes a const "
+                          "narratoria::plugin::Host&, or nothing");
+            return Class();
+        }
+    }
+
+    static Instance& of(void* instance) noexcept { return *static_cast<Instance*>(instance); }
+
+    const std::shared_ptr<Core> core;
+    Class object;
+};
+
+// ---- names, as C has them
+
+template <std::size_t Count>
+constexpr std::array<nar_str, Count> c_names(const std::string_view (&names)[Count]) noexcept {
+    std::array<nar_str, Count> out{};
+    for (std::size_t at = 0; at < Count; ++at) out[at] = {names[at].data(), names[at].size()};
+    return out;
+}
+constexpr std::array<nar_str, 0> c_names(std::nullptr_t) noexcept { return {}; }
+
+template <std::size_t Count>
+constexpr std::array<nar_tool, Count> c_tools(const ToolDescription (&tools)[Count]) noexcept {
+    std::array<nar_tool, Count> out{};
+    for (std::size_t at = 0; at < Count; ++at) {
+        const ToolDescription& tool = tools[at];
+        out[at] = {static_cast<std::uint32_t>(sizeof(nar_tool)),
+                   0,
+                   {tool.name.data(), tool.name.size()},
+                   {tool.description.data(), tool.description.size()},
+                   {tool.input_schema.data(), tool.input_schema.size()}};
+    }
+    return out;
+}
+
+template <std::size_t Count>
+constexpr std::array<const nar_tool*, Count> pointers_to(
+    const std::array<nar_tool, Count>& tools) noexcept {
+    std::array<const nar_tool*, Count> out{};
+    for (std::size_t at = 0; at < Count; ++at) out[at] = &tools[at];
+    return out;
+}
+
+template <class Struct>
+inline constexpr auto kSize = static_cast<std::uint32_t>(sizeof(Struct));
+
+// ---- one of these for each extension: its id, the class that has it, and the C struct of it
+
+template <class Class>
+struct EventSinkOf {
+    static constexpr std::string_view id = NAR_EXTENSION_EVENT_SINK;
+    static constexpr bool is_implemented = std::is_base_of_v<EventSink, Class>;
+
+    static void event(void* instance, const nar_event* raw) noexcept {
+        auto& self = Instance<Class>::of(instance);
+        const Event event(*raw);
+        guard(*self.core, "event", [&]() noexcept(noexcept(self.object.Class::event(event))) {
+            self.object.Class::event(event);
+        });
+    }
+    static const void* extension() noexcept {
+        static constexpr nar_event_sink_extension it = {kSize<nar_event_sink_extension>,
+                                                        Class::kKinds, &event};
+        return &it;
+    }
+};
+
+// What an asked extension's function came to.
+template <class Ask>
+nar_status asked(Core& core, std::string_view where, Ask&& ask) noexcept {
+    nar_status status = NAR_FAILED;
+    guard(core, where, [&]() noexcept(noexcept(ask())) {
+        status = ask() == Answer::kTaken ? NAR_OK : NAR_DECLINED;
+    });
+    return status;
+}
+
+template <class Class>
+struct UiHandlerOf {
+    static constexpr std::string_view id = NAR_EXTENSION_UI_HANDLER;
+    static constexpr bool is_implemented = std::is_base_of_v<UiHandler, Class>;
+
+    static nar_status handle(void* instance, const nar_ui_event* raw) noexcept {
+        auto& self = Instance<Class>::of(instance);
+        const UiEvent event(*raw);
+        return asked(*self.core, "handle",
+                     [&]() noexcept(noexcept(self.object.Class::handle(event))) {
+                         return self.object.Class::handle(event);
+                     });
+    }
+    static const void* extension() noexcept {
+        static constexpr auto names = c_names(Class::kUiEvents);
+        static constexpr nar_ui_handler_extension it = {
+            kSize<nar_ui_handler_extension>, Class::kUiPriority,
+            names.empty() ? nullptr : names.data(), names.size(), &handle};
+        return &it;
+    }
+};
+
+template <class Class>
+struct AssetRendererOf {
+    static constexpr std::string_view id = NAR_EXTENSION_ASSET_RENDERER;
+    static constexpr bool is_implemented = std::is_base_of_v<AssetRenderer, Class>;
+
+    static nar_status render(void* instance, const nar_asset* raw) noexcept {
+        auto& self = Instance<Class>::of(instance);
+        const Asset asset(*raw);
+        return asked(*self.core, "render",
+                     [&]() noexcept(noexcept(self.object.Class::render(asset))) {
+                         return self.object.Class::render(asset);
+                     });
+    }
+    static const void* extension() noexcept {
+        static constexpr auto types = c_names(Class::kMediaTypes);
+        static constexpr nar_asset_renderer_extension it = {kSize<nar_asset_renderer_extension>,
+                                                            Class::kAssetPriority, types.data(),
+                                                            types.size(), &render};
+        return &it;
+    }
+};
+
+template <class Class>
+struct NarratorOf {
+    static constexpr std::string_view id = NAR_EXTENSION_NARRATOR;
+    static constexpr bool is_implemented = std::is_base_of_v<Narrator, Class>;
+
+    static void generate(void* instance, std::uint64_t token, nar_str request) noexcept {
+        auto& self = Instance<Class>::of(instance);
+        guard(*self.core, "generate", [&] {
+            const Reply reply(self.core, token);
+            try {
+                self.object.Class::generate(to_view(request), reply);
+            } catch (...) {
+                // An answer that came before the exception stands, and then only the log knows.
+                if (!reply.fail(what_was_thrown())) throw;
+            }
+        });
+    }
+    static void cancel(void* instance, std::uint64_t token) noexcept {
+        auto& self = Instance<Class>::of(instance);
+        detail::cancel(*self.core, Offer<nar_host_narrator>::id, token);
+        guard(*self.core, "cancel_answer", [&] { self.object.Class::cancel_answer(token); });
+    }
+    static const void* extension() noexcept {
+        static constexpr nar_narrator_extension it = {kSize<nar_narrator_extension>, 0, &generate,
+                                                      &cancel};
+        return &it;
+    }
+};
+
+template <class Class>
+void cancel_invocation(void* instance, std::uint64_t token) noexcept {
+    auto& self = Instance<Class>::of(instance);
+    detail::cancel(*self.core, Offer<nar_host_invocation>::id, token);
+    guard(*self.core, "cancel_invocation", [&] {
+        // A class that is both a runner and tools, and defines none, has two that do nothing.
+        if constexpr (requires { self.object.Class::cancel_invocation(token); }) {
+            self.object.Class::cancel_invocation(token);
+        }
+    });
+}
+
+template <class Class>
+struct ToolRunnerOf {
+    static constexpr std::string_view id = NAR_EXTENSION_TOOL_RUNNER;
+    static constexpr bool is_implemented = std::is_base_of_v<ToolRunner, Class>;
+
+    static nar_status start(void* instance, std::uint64_t token, const nar_invocation* raw,
+                            nar_failure* failure) noexcept {
+        auto& self = Instance<Class>::of(instance);
+        nar_status status = NAR_FAILED;
+        tell(failure, "the plugin ran out of memory");
+        guard(*self.core, "start", [&] {
+            const Invocation invocation(self.core, token);
+            try {
+                self.object.Class::start(InvocationRequest(*raw), invocation);
+                status = NAR_OK;
+            } catch (...) {
+                InvocationAccess::forget(invocation);
+                tell(failure, what_was_thrown());
+            }
+        });
+        if (status == NAR_OK) tell(failure, "");
+        return status;
+    }
+    static const void* extension() noexcept {
+        static constexpr auto schemes = c_names(Class::kSchemes);
+        static constexpr nar_tool_runner_extension it = {
+            kSize<nar_tool_runner_extension>, 0, schemes.data(), schemes.size(), &start,
+            &cancel_invocation<Class>};
+        return &it;
+    }
+};
+
+template <class Class>
+struct ToolsOf {
+    static constexpr std::string_view id = NAR_EXTENSION_TOOL;
+    static constexpr bool is_implemented = std::is_base_of_v<Tools, Class>;
+
+    static void invoke(void* instance, std::uint64_t token, const nar_tool* tool,
+                       const nar_invocation* raw) noexcept {
+        auto& self = Instance<Class>::of(instance);
+        guard(*self.core, "invoke", [&] {
+            const Invocation invocation(self.core, token);
+            try {
+                self.object.Class::invoke(to_view(tool->name), InvocationRequest(*raw), invocation);
+            } catch (...) {
+                const std::string why = what_was_thrown();
+                End end;
+                end.error_code = "PLUGIN_EXCEPTION";
+                end.error = why;
+                if (!invocation.ended(end)) throw;
+            }
+        });
+    }
+    static const void* extension() noexcept {
+        static constexpr auto tools = c_tools(Class::kTools);
+        static constexpr auto pointers = pointers_to(tools);
+        static constexpr nar_tool_extension it = {
+            kSize<nar_tool_extension>, 0,       pointers.data(),
+            pointers.size(),           &invoke, &cancel_invocation<Class>};
+        return &it;
+    }
+};
+
+// ---- what the macro says, checked against the class
+
+template <class... Of>
+struct Extensions {
+    static constexpr std::size_t implemented = (std::size_t{Of::is_implemented} + ...);
+
+    static constexpr bool implements(std::string_view id) noexcept {
+        return ((Of::is_implemented && Of::id == id) || ...);
+    }
+    static const void* find(std::string_view id) noexcept {
+        const void* found = nullptr;
+        static_cast<void>((find_in<Of>(id, found) || ...));
+        return found;
+    }
+
+private:
+    template <class One>
+    static bool find_in(std::string_view id, const void*& found) noexcept {
+        if constexpr (One::is_implemented) {
+            if (One::id == id) found = One::extension();
+        }
+        return found != nullptr;
+    }
+};
+
+template <class Class>
+using ExtensionsOf = Extensions<EventSinkOf<Class>, UiHandlerOf<Class>, AssetRendererOf<Class>,
+                                NarratorOf<Class>, ToolRunnerOf<Class>, ToolsOf<Class>>;
+
+constexpr bool is_plugin_id(std::string_view id) noexcept {
+    if (id.empty() || id.size() > 128) return false;
+    for (const char letter : id) {
+        const bool is_alphanumeric =
+            (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9');
+        if (!is_alphanumeric && letter != '.' && letter != '_' && letter != '-') return false;
+    }
+    return id.front() != '.' && id.front() != '_' && id.front() != '-';
+}
+
+// The macro puts it into JSON as it is.
+constexpr bool is_plain_text(std::string_view text) noexcept {
+    for (const char letter : text) {
+        const auto code = static_cast<unsigned char>(letter);
+        if (code < 0x20 || letter == '"' || letter == '\\') return false;
+    }
+    return !text.empty();
+}
+
+template <std::size_t Count>
+constexpr bool are_distinct(const std::string_view (&names)[Count]) noexcept {
+    for (std::size_t one = 0; one < Count; ++one) {
+        for (std::size_t other = 0; other < one; ++other) {
+            if (names[one] == names[other]) return false;
+        }
+    }
+    return true;
+}
+
+template <class Class, std::size_t Count>
+constexpr bool implements_all(const std::string_view (&names)[Count]) noexcept {
+    for (const std::string_view name : names) {
+        if (!ExtensionsOf<Class>::implements(name)) return false;
+    }
+    return true;
+}
+
+// ---- the library
+
+template <class Class, class Description>
+struct Library {
+    static_assert(
+        is_plugin_id(Description::kId),
+        "a plugin's id has at most 128 of a-z 0-9 . _ - and begins with a letter or digit");
+    static_assert(is_plain_text(Description::kName) && is_plain_text(Description::kVersion),
+                  "a plugin's name and version are not empty and hold no quote, backslash or "
+                  "control character");
+    static_assert(are_distinct(Description::kExtensions),
+                  "NARRATORIA_PLUGIN names an extension twice");
+    static_assert(implements_all<Class>(Description::kExtensions),
+                  "NARRATORIA_PLUGIN names an extension that the class does not derive from");
+    static_assert(std::size(Description::kExtensions) == ExtensionsOf<Class>::implemented,
+                  "the class derives from an extension that NARRATORIA_PLUGIN does not name");
+
+    static nar_status enter(const nar_host_description* host, const nar_plugin** plugin,
+                            nar_failure* failure) noexcept {
+        const std::uint32_t theirs = host->abi_version;
+        if (theirs >> 16 != NAR_ABI_MAJOR) {
+            try {
+                tell(failure,
+                     std::string(Description::kName) + ' ' + std::string(Description::kVersion) +
+                         " was built for version 1.0 of the plugin contract, and this host "
+                         "has " +
+                         std::to_string(theirs >> 16) + '.' + std::to_string(theirs & 0xFFFFu) +
+                         ": install a build of the plugin for it");
+            } catch (...) {
+                tell(failure, "this plugin was built for version 1.0 of the plugin contract");
+            }
+            return NAR_UNSUPPORTED;
+        }
+        static constexpr auto extensions = c_names(Description::kExtensions);
+        static constexpr nar_plugin description = {
+            kSize<nar_plugin>,
+            NAR_ABI_VERSION,
+            {Description::kId.data(), Description::kId.size()},
+            {Description::kName.data(), Description::kName.size()},
+            {Description::kVersion.data(), Description::kVersion.size()},
+            extensions.data(),
+            extensions.size(),
+            &init,
+            &deinit,
+            &get_extension};
+        *plugin = &description;
+        return NAR_OK;
+    }
+
+    static nar_status init(const nar_host* host, void** instance, nar_failure* failure) noexcept {
+        std::shared_ptr<Core> core;
+        nar_status status = NAR_OK;
+        try {
+            core = std::make_shared<Core>(host);
+            auto made = std::make_unique<Instance<Class>>(core);
+            core->activate();
+            *instance = made.release();
+            return NAR_OK;
+        } catch (const std::bad_alloc&) {
+            tell(failure, "memory ran out");
+            status = NAR_OUT_OF_MEMORY;
+        } catch (const std::exception& error) {
+            tell(failure, error.what());
+            status = NAR_FAILED;
+        } catch (...) {
+            tell(failure, "something that is no std::exception was thrown");
+            status = NAR_FAILED;
+        }
+        if (core) {
+            core->close();
+            core->end();
+        }
+        return status;
+    }
+
+    static void deinit(void* instance) noexcept {
+        std::unique_ptr<Instance<Class>> ending(&Instance<Class>::of(instance));
+        const std::shared_ptr<Core> core = ending->core;
+        core->close();
+        // The destructor may still log.
+        ending.reset();
+        core->end();
+    }
+
+    static const void* get_extension(nar_str id) noexcept {
+        return ExtensionsOf<Class>::find(to_view(id));
+    }
+};
+
+}  // namespace narratoria::plugin::detail

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A plugin's timers and descriptors on the engine's loop. Not for direct use: include
+// narratoria/plugin.hpp.
+
+#include "narratoria/plugin_host.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <utility>
+
+namespace narratoria::plugin {
+
+namespace detail {
+
+// A function that the loop will call. It stays where it is while the Timer or Poll moves, and the
+// call keeps it alive, so that the function may destroy the Timer or Poll it belongs to.
+template <class Functions>
+struct Waiting : std::enable_shared_from_this<Waiting<Functions>> {
+    Waiting(std::shared_ptr<Core> owner, std::function<void()> called)
+        : core(std::move(owner)), function(std::move(called)) {}
+
+    void stop() noexcept {
+        const std::uint64_t started = std::exchange(id, 0);
+        // What is left when the instance ends the host has taken away.
+        if (started == 0 || !core->is_open()) return;
+        core->find<Functions>()->stop(core->host(), started);
+    }
+
+    std::shared_ptr<Core> core;
+    std::function<void()> function;
+    std::uint64_t id = 0;
+};
+
+}  // namespace detail
+
+// Calls a function on the engine thread, once, after a time. It keeps no turn or plan waiting. When
+// this object goes, the function will not be called; when the instance ends, neither. An exception
+// of the function is logged. The function may restart, replace or destroy its own Timer.
+//
+// Engine thread only, and not in the constructor of the plugin's class. Failures throw Error.
+class Timer {
+public:
+    // Has no function, and never runs.
+    Timer() = default;
+    Timer(const Host& host, std::chrono::milliseconds after, std::function<void()> on_time)
+        : waiting_(std::make_shared<Waiting>(host.core_, std::move(on_time))) {
+        restart(after);
+    }
+    Timer(Timer&&) noexcept = default;
+    Timer& operator=(Timer&& other) noexcept {
+        stop();
+        waiting_ = std::move(other.waiting_);
+        return *this;
+    }
+    ~Timer() { stop(); }
+
+    // Begins anew, also after it has run.
+    void restart(std::chrono::milliseconds after) {
+        if (!waiting_) return;
+        waiting_->stop();
+        const auto& functions = waiting_->core->template require<nar_host_timer>();
+        constexpr std::int64_t longest = std::numeric_limits<std::uint32_t>::max();
+        const auto wanted = std::clamp<std::int64_t>(after.count(), 0, longest);
+        waiting_->core->template check<nar_host_timer>(
+            functions.start(waiting_->core->host(), static_cast<std::uint32_t>(wanted), &run,
+                            waiting_.get(), &waiting_->id),
+            "starting a timer");
+    }
+    void stop() noexcept {
+        if (waiting_) waiting_->stop();
+    }
+    bool is_running() const noexcept { return waiting_ && waiting_->id != 0; }
+
+private:
+    using Waiting = detail::Waiting<nar_host_timer>;
+
+    static void run(void* user) noexcept {
+        const auto waiting = static_cast<Waiting*>(user)->shared_from_this();
+        waiting->id = 0;
+        detail::guard(*waiting->core, "a timer's function", [&] { waiting->function(); });
+    }
+
+    std::shared_ptr<Waiting> waiting_;
+};
+
+// Calls a function on the engine thread whenever a descriptor is readable or was closed on the other
+// side, rarely also when it no longer is, so reading should not block. The descriptor stays yours
+// and must stay open until this object has gone or was stopped. Regular files are refused. The
+// function may stop, replace or destroy its own Poll; an exception of it is logged.
+//
+// Engine thread only, and not in the constructor of the plugin's class. Failures throw Error.
+class Poll {
+public:
+    // Watches nothing.
+    Poll() = default;
+    Poll(const Host& host, int descriptor, std::function<void()> on_readable)
+        : waiting_(std::make_shared<Waiting>(host.core_, std::move(on_readable))) {
+        const auto& functions = waiting_->core->template require<nar_host_poll>();
+        waiting_->core->template check<nar_host_poll>(
+            functions.start(waiting_->core->host(), descriptor, &run, waiting_.get(),
+                            &waiting_->id),
+            "watching a descriptor");
+    }
+    Poll(Poll&&) noexcept = default;
+    Poll& operator=(Poll&& other) noexcept {
+        stop();
+        waiting_ = std::move(other.waiting_);
+        return *this;
+    }
+    ~Poll() { stop(); }
+
+    void stop() noexcept {
+        if (waiting_) waiting_->stop();
+    }
+    bool is_running() const noexcept { return waiting_ && waiting_->id != 0; }
+
+private:
+    using Waiting = detail::Waiting<nar_host_poll>;
+
+    static void run(void* user) noexcept {
+        const auto waiting = static_cast<Waiting*>(user)->shared_from_this();
+        detail::guard(*waiting->core, "a descriptor's function", [&] { waiting->function(); });
+    }
+
+    std::shared_ptr<Waiting> waiting_;
+};
+
+}  // namespace narratoria::plugin

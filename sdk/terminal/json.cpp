@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "json.hpp"
+
+#include <rapidjson/encodedstream.h>
+#include <rapidjson/error/en.h>
+#include <rapidjson/memorystream.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <algorithm>
+
+namespace narratoria::terminal::json {
+namespace {
+
+// Iterative, because a text of brackets alone must not end the process.
+constexpr unsigned kReading = rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag;
+
+rapidjson::Value::StringRefType reference(std::string_view text) {
+    return {text.data() != nullptr ? text.data() : "",
+            static_cast<rapidjson::SizeType>(text.size())};
+}
+
+std::size_t length_of_utf8(std::string_view text, std::size_t at) {
+    const auto byte = [&](std::size_t index) {
+        return index < text.size() ? static_cast<unsigned char>(text[index]) : 0u;
+    };
+    const auto follows = [&](std::size_t index) { return (byte(index) & 0xC0u) == 0x80u; };
+    const unsigned first = byte(at);
+    const unsigned second = byte(at + 1);
+    if (first < 0x80) return 1;
+    if (first >= 0xC2 && first <= 0xDF) return follows(at + 1) ? 2 : 0;
+    if (first >= 0xE0 && first <= 0xEF) {
+        const bool fits = follows(at + 1) && follows(at + 2) && !(first == 0xE0 && second < 0xA0) &&
+                          !(first == 0xED && second >= 0xA0);
+        return fits ? 3 : 0;
+    }
+    if (first >= 0xF0 && first <= 0xF4) {
+        const bool fits = follows(at + 1) && follows(at + 2) && follows(at + 3) &&
+                          !(first == 0xF0 && second < 0x90) && !(first == 0xF4 && second >= 0x90);
+        return fits ? 4 : 0;
+    }
+    return 0;
+}
+
+std::string mended(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t length = length_of_utf8(text, at);
+        if (length == 0) {
+            out += "\xEF\xBF\xBD";
+            ++at;
+        } else {
+            out.append(text, at, length);
+            at += length;
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
+Document read(std::string_view text) {
+    Document document;
+    document.Parse<kReading>(text.data() != nullptr ? text.data() : "", text.size());
+    if (document.HasParseError()) document.SetNull();
+    return document;
+}
+
+const Value* member(const Value& object, std::string_view name) {
+    if (!object.IsObject()) return nullptr;
+    const auto found = object.FindMember(Value(reference(name)));
+    return found != object.MemberEnd() ? &found->value : nullptr;
+}
+
+std::string_view text(const Value& object, std::string_view name) {
+    const Value* value = member(object, name);
+    if (value == nullptr || !value->IsString()) return {};
+    return {value->GetString(), value->GetStringLength()};
+}
+
+std::optional<double> number(const Value& object, std::string_view name) {
+    const Value* value = member(object, name);
+    if (value == nullptr || !value->IsNumber()) return std::nullopt;
+    return value->GetDouble();
+}
+
+std::uint64_t count(const Value& object, std::string_view name) {
+    const Value* value = member(object, name);
+    return value != nullptr && value->IsUint64() ? value->GetUint64() : 0;
+}
+
+std::string quoted(std::string_view text) {
+    const std::string whole = mended(text);
+    rapidjson::StringBuffer buffer;
+    rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
+    writer.String(whole.data(), static_cast<rapidjson::SizeType>(whole.size()));
+    return {buffer.GetString(), buffer.GetSize()};
+}
+
+std::string line(const Value& value) {
+    rapidjson::StringBuffer buffer;
+    rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
+    value.Accept(writer);
+    return {buffer.GetString(), buffer.GetSize()};
+}
+
+std::optional<Mistake> mistake_in_object(std::string_view text) {
+    const auto at = [&](std::size_t offset, std::string message) {
+        offset = std::min(offset, text.size());
+        const std::string_view before = text.substr(0, offset);
+        const std::size_t last_break = before.rfind('\n');
+        return Mistake{static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1,
+                       last_break == std::string_view::npos ? offset + 1 : offset - last_break,
+                       std::move(message)};
+    };
+    for (std::size_t offset = 0; offset < text.size();) {
+        const std::size_t length = length_of_utf8(text, offset);
+        if (length == 0) return at(offset, "this byte is no UTF-8");
+        offset += length;
+    }
+    rapidjson::MemoryStream stream(text.data() != nullptr ? text.data() : "", text.size());
+    Document document;
+    document.ParseStream<kReading>(stream);
+    if (document.HasParseError()) {
+        std::string message = rapidjson::GetParseError_En(document.GetParseError());
+        while (!message.empty() && message.back() == '.') message.pop_back();
+        return at(document.GetErrorOffset(), std::move(message));
+    }
+    // RapidJSON takes a NUL for the end of the text.
+    if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+        return at(nul, "a NUL byte");
+    }
+    if (!document.IsObject()) return at(0, "this is no JSON object: { … }");
+    return std::nullopt;
+}
+
+}  // namespace narratoria::terminal::json

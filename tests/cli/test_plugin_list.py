@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""narratoria plugin list: what can be found, and why the rest cannot."""
+
+import json
+import shutil
+
+from harness import BUILD, environment
+
+PROBE = BUILD / "tests" / "plugins" / "probe.so"
+
+
+def test_what_is_installed_is_listed_with_its_version(command):
+    ran = command("plugin", "list")
+    assert ran.status == 0, ran
+    assert "narratoria.console 1.0.0" in ran.out and "not asked for" in ran.out
+
+
+def test_a_story_loads_what_lies_in_its_plugins_folder(command):
+    command.story({"go": [{"narrative": "Gone."}]})
+    plugins = command.folder / "story" / "plugins"
+    plugins.mkdir()
+    shutil.copy(PROBE, plugins / "rain.so")
+    (plugins / "text.so").write_text("no library")
+    ran = command("plugin", "list", "--explain", "--story", "story")
+    assert ran.status == 0, ran
+    assert "rain.so (test.probe 1.2.3): loads" in ran.out
+    assert "text.so: refused: it is no shared library" in ran.out
+    assert "(the story)" in ran.out
+
+
+def test_what_is_asked_for_and_not_there_is_told(command):
+    ran = command("plugin", "list", "--explain", "--plugin", "org.example.nowhere")
+    assert "org.example.nowhere: wanted by the host: no folder has a plugin with this id" in ran.out
+
+
+def test_the_search_is_there_for_programs(command):
+    ran = command("plugin", "list", "--json")
+    found = json.loads(ran.out)
+    assert found["safeMode"] is False
+    assert "the installation" in [place["from"] for place in found["places"]]
+
+
+def test_safe_mode_leaves_out_the_storys_plugins(command):
+    command.story({"go": [{"narrative": "Gone."}]})
+    plugins = command.folder / "story" / "plugins"
+    plugins.mkdir()
+    shutil.copy(PROBE, plugins / "rain.so")
+    ran = command("plugin", "list", "--explain", "--story", "story",
+                  env=environment(NARRATORIA_SAFE_MODE="1"))
+    assert "rain.so (test.probe 1.2.3): refused: NARRATORIA_SAFE_MODE is set" in ran.out
+
+
+def test_a_story_with_faults_is_refused(command):
+    (command.folder / "story").mkdir()
+    ran = command("plugin", "list", "--story", "story")
+    assert ran.status == 2 and "story.toml" in ran.err
+
+
+def test_play_loads_a_plugin_file_and_goes_on_without_one_that_is_none(command):
+    command.story({"go": [{"narrative": "Gone."}]})
+    ran = command("play", "--story", "story", "--plugin", str(PROBE), "go")
+    assert ran.status == 0 and "Gone." in ran.out, ran
+    (command.folder / "bad.so").write_text("no library")
+    ran = command("play", "--story", "story", "--plugin", "./bad.so", "go")
+    assert ran.status == 0 and "Gone." in ran.out, ran
+    assert "bad.so is left out" in ran.out
+
+
+def test_a_narrator_plugin_may_be_chosen(command):
+    command.story({"go": [{"narrative": "Gone."}]})
+    ran = command("play", "--story", "story", "--plugin", str(PROBE),
+                  "--narrator", "test.probe", "go")
+    assert ran.status == 0 and "The probe speaks." in ran.out, ran

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""plugin new: what it writes, and what it refuses. That what it writes builds and passes is shown by
+tests/install/new_plugins.sh."""
+
+import os
+
+import pytest
+
+KINDS = ["ui-handler", "asset-renderer", "narrator", "tool-runner", "tool", "event-sink"]
+FILES = ["CMakeLists.txt", "README.md", ".gitignore", "test/host.h", "test/plugin_test.c"]
+
+
+def new(command, name="paper-rain", kind="ui-handler", *more):
+    return command("plugin", "new", name, "--kind", kind, *more)
+
+
+def tree(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("language", ["c", "cpp"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_writes_a_folder_with_all_that_a_plugin_needs(command, kind, language):
+    ran = new(command, "paper-rain", kind, "--lang", language)
+    assert ran.status == 0, ran
+    assert ran.err == ""
+    assert "cmake --build build && ctest --test-dir build" in ran.out
+    folder = command.folder / "paper-rain"
+    assert tree(folder) == sorted([*FILES, f"paper-rain.{language}"])
+    for file in tree(folder):
+        text = (folder / file).read_text()
+        assert text.endswith("\n") and len(text) > 5, file
+        for word in ("@NAME@", "@ID@", "@CLASS@", "@TITLE@"):
+            assert word not in text, file
+    assert "org.example.paper-rain" in (folder / f"paper-rain.{language}").read_text()
+    assert "Paper rain" in (folder / "README.md").read_text()
+
+
+def test_without_a_language_it_is_written_in_cpp(command):
+    assert new(command).status == 0
+    assert (command.folder / "paper-rain" / "paper-rain.cpp").exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "Rain", "2rain", "-rain", "_rain", "rain.cpp", "rain fall", "rain/fall", "../rain", "/rain",
+     ".", "régen", "rain\n", "r" * 65, 'rain"', "rain;fall", "$rain"],
+    ids=repr,
+)
+def test_a_name_that_cannot_be_is_refused_and_the_message_says_what_can(command, name):
+    # Behind "--", because one of them begins with a dash.
+    ran = command("plugin", "new", "--kind", "tool", "--", name)
+    assert ran.status == 2, ran
+    assert ran.out == ""
+    assert "a-z 0-9 - _" in ran.err
+    assert ran.err.count("\n") == 1
+    assert os.listdir(command.folder) == []
+
+
+def test_the_longest_name_is_taken(command):
+    assert new(command, "r" * 64).status == 0
+
+
+@pytest.mark.parametrize("name", ["test", "all", "install", "clean"])
+def test_a_name_that_cmake_keeps_for_itself_is_refused(command, name):
+    ran = new(command, name)
+    assert ran.status == 2, ran
+    assert f"{name}-plugin" in ran.err
+    assert os.listdir(command.folder) == []
+
+
+def test_an_existing_folder_is_refused_and_left_as_it_is(command):
+    (command.folder / "paper-rain").mkdir()
+    command.file("paper-rain/mine", "precious")
+    ran = new(command)
+    assert ran.status == 2, ran
+    assert ran.out == ""
+    assert "paper-rain" in ran.err and "already" in ran.err
+    assert tree(command.folder) == ["paper-rain/mine"]
+
+
+@pytest.mark.parametrize("make", [
+    lambda path: path.write_text("precious"),
+    lambda path: path.symlink_to("nowhere"),
+], ids=["a file", "a link to nothing"])
+def test_whatever_bears_the_name_is_left_as_it_is(command, make):
+    make(command.folder / "paper-rain")
+    ran = new(command)
+    assert ran.status == 2, ran
+    assert "paper-rain" in ran.err
+    assert os.listdir(command.folder) == ["paper-rain"]
+    assert os.listdir(command.folder.parent).count("nowhere") == 0
+
+
+@pytest.mark.parametrize("kind", ["", "ui_handler", "UI-HANDLER", "plugin"])
+def test_an_unknown_kind_is_refused_with_those_there_are(command, kind):
+    ran = new(command, "paper-rain", kind)
+    assert ran.status == 2, ran
+    assert ran.out == ""
+    for known in KINDS:
+        assert known in ran.err
+    assert os.listdir(command.folder) == []
+
+
+def test_an_unknown_language_is_refused_with_those_there_are(command):
+    ran = new(command, "paper-rain", "tool", "--lang", "cobol")
+    assert ran.status == 2, ran
+    assert '"cobol"' in ran.err and "c, cpp" in ran.err
+    assert os.listdir(command.folder) == []
+
+
+@pytest.mark.parametrize("arguments", [["plugin", "new"], ["plugin", "new", "paper-rain"],
+                                       ["plugin", "new", "--kind", "tool"]], ids=" ".join)
+def test_what_is_left_out_is_named(command, arguments):
+    ran = command(*arguments)
+    assert ran.status == 2, ran
+    assert "narratoria plugin new --help" in ran.err
+    assert os.listdir(command.folder) == []
+
+
+def test_a_folder_that_cannot_be_written_is_refused(command):
+    closed = command.folder / "closed"
+    closed.mkdir()
+    closed.chmod(0o555)
+    if os.access(closed, os.W_OK):
+        pytest.skip("this user may write everywhere")
+    ran = command("plugin", "new", "paper-rain", "--kind", "tool", cwd=closed)
+    assert ran.status == 2, ran
+    assert "Permission denied" in ran.err

@@ -1,0 +1,629 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session and its plugins, through the C ABI: what is loaded, who is called for what, and what
+// happens to a plugin that breaks the rules (docs/plugin-rules.md).
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <sstream>
+#include <thread>
+
+#include "conformance/folder.hpp"
+#include "conformance/stage.hpp"
+
+namespace narratoria::test {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+
+std::string library(const std::string& name) {
+    return NARRATORIA_BUILD_DIR "/tests/plugins/" + name + ".so";
+}
+
+// A story whose plugins/ holds libraries, and a session of it.
+class PluginTest : public ::testing::Test {
+protected:
+    // Settings for test.probe; its notes go to the file "notes".
+    void story(const std::string& words, const std::vector<std::string>& libraries = {"probe"},
+               const std::string& more = "") {
+        std::string toml = "title = \"Plugins\"\n" + more + "\n";
+        for (const std::string id : {"test.probe", "test.second"}) {
+            if (id == "test.second" &&
+                std::find(libraries.begin(), libraries.end(), "second") == libraries.end()) {
+                continue;
+            }
+            toml += "[plugins.\"" + id + "\"]\nfile = \"" + folder / "notes" + "\"\ndo = \"" +
+                    words + "\"\n";
+        }
+        folder.write("story.toml", toml);
+        for (const std::string& name : libraries) {
+            std::filesystem::create_directories(folder / "plugins");
+            std::filesystem::create_symlink(library(name), folder / ("plugins/" + name + ".so"));
+        }
+    }
+
+    void open(SessionOptions options = {}) {
+        EngineOptions engine_options;
+        engine_options.root = folder.path();
+        engine_options.log = [this](uint32_t, std::string_view line) {
+            log += std::string(line) + "\n";
+        };
+        engine.emplace(engine_options);
+        options.story = folder.path();
+        session.emplace(*engine, options);
+        session->attach(std::ref(recorder));
+    }
+    void close() {
+        session.reset();
+        engine.reset();
+    }
+
+    Json run(const std::string& plan) {
+        std::optional<Json> result;
+        session->execute(plan, folder.path(),
+                         [&](Result ended) { result.emplace(ended.json().view()); });
+        engine->run_until_idle();
+        return *result;
+    }
+    Json run_path(const std::string& path, std::string_view members = {}) {
+        return tool_of(run(plan_of({entry("t", path, members)})), "t");
+    }
+    // A tool that prints these events.
+    std::string says(const std::vector<std::string>& events) {
+        std::string script = "#!/bin/sh\n";
+        for (const std::string& event : events) script += "printf '%s\\n' '" + event + "'\n";
+        folder.tool("says", script + "printf '%s\\n' '" + kDone + "'\n");
+        return "says";
+    }
+    static std::string ui(const std::string& name, const std::string& payload = "") {
+        return event("ui_event", "\"event\":\"" + name + "\"" +
+                                     (payload.empty() ? "" : ",\"payload\":" + payload));
+    }
+    struct Told {
+        Outcome outcome;
+        std::string narrative;
+        uint32_t generations;
+    };
+    Told prompt(const std::string& text) {
+        std::optional<Told> told;
+        session->prompt(text, [&](Turn turn) {
+            told = Told{turn.outcome(), std::string(turn.narrative()), turn.generations()};
+        });
+        engine->run_until_idle();
+        return *told;
+    }
+
+    std::vector<std::string> notes() const {
+        std::vector<std::string> lines;
+        std::istringstream in(folder.read("notes"));
+        for (std::string line; std::getline(in, line);) lines.push_back(line);
+        return lines;
+    }
+    Json plugin(const std::string& id) const {
+        const Json all(session->plugins().view());
+        for (const Json& each : all.elements()) {
+            if (each["id"].string() == id || each["path"].string() == id) return each;
+        }
+        throw std::out_of_range("no plugin " + id + " in " + all.text());
+    }
+
+    Folder folder;
+    std::string log;
+    std::optional<Engine> engine;
+    Recorder recorder;
+    std::optional<Session> session;
+};
+
+// ---------------------------------------------------------------- loading
+
+TEST_F(PluginTest, WhatLiesInTheStorysFolderIsLoadedWithItsSettings) {
+    story("");
+    open();
+    EXPECT_EQ(plugin("test.probe")["state"].string(), "active");
+    EXPECT_EQ(plugin("test.probe")["version"].string(), "1.2.3");
+    close();
+    EXPECT_THAT(notes(), ElementsAre("test.probe init " + folder.path(), "test.probe deinit"));
+}
+
+TEST_F(PluginTest, InstancesEndInTheReverseOrder) {
+    story("", {"probe", "second"});
+    open();
+    close();
+    EXPECT_THAT(notes(),
+                ElementsAre("test.probe init " + folder.path(), "test.second init " + folder.path(),
+                            "test.second deinit", "test.probe deinit"));
+}
+
+TEST_F(PluginTest, EachSessionHasInstancesOfItsOwn) {
+    story("");
+    open();
+    const Session other(*engine, {.story = folder.path()});
+    EXPECT_THAT(notes(), ElementsAre(HasSubstr("init"), HasSubstr("init")));
+}
+
+TEST_F(PluginTest, AHostMayWantNone) {
+    story("");
+    open({.without_plugins = true});
+    const Json all(session->plugins().view());
+    ASSERT_EQ(all.size(), 1U) << all.text();
+    EXPECT_EQ(all[0]["id"].string(), "template") << "which is built in";
+    EXPECT_THAT(notes(), IsEmpty());
+}
+
+TEST_F(PluginTest, AHostListsAFile) {
+    folder.write("story.toml", "title = \"None\"\n");
+    const std::string file = library("probe");
+    const std::string_view list[] = {file};
+    open({.plugins = list});
+    EXPECT_EQ(plugin("test.probe")["state"].string(), "active");
+}
+
+TEST_F(PluginTest, WhatIsNotThereIsToldAndTheSessionGoesOn) {
+    folder.write("story.toml", "title = \"None\"\n[plugins.\"test.nowhere\"]\n");
+    const std::string_view list[] = {"/no/such/file.so"};
+    open({.plugins = list});
+    EXPECT_THAT(plugin("test.nowhere")["reason"].string(), HasSubstr("no folder has a plugin"));
+    EXPECT_THAT(plugin("/no/such/file.so")["reason"].string(), HasSubstr("No such file"));
+    EXPECT_THAT(log, HasSubstr("test.nowhere is left out"));
+    EXPECT_TRUE(run(plan_of({}))["success"].boolean());
+}
+
+TEST_F(PluginTest, AnEntryThatRefusesSaysWhy) {
+    story("", {"refuses"});
+    open();
+    EXPECT_EQ(plugin("test.refuses")["state"].string(), "refused");
+    EXPECT_THAT(plugin("test.refuses")["reason"].string(),
+                HasSubstr("it refuses this host (ABI 1.0): it wants a host of ABI 9"));
+}
+
+TEST_F(PluginTest, AnInitThatFailsSaysWhy) {
+    story("fail_init");
+    open();
+    EXPECT_THAT(plugin("test.probe")["reason"].string(), HasSubstr("the moon is in the wrong"));
+}
+
+TEST_F(PluginTest, AnInitThatThrowsLeavesThePluginOut) {
+    story("throw_init");
+    open();
+    EXPECT_THAT(plugin("test.probe")["reason"].string(), HasSubstr("no init today"));
+}
+
+TEST_F(PluginTest, TheStateCannotBeReadInInit) {
+    story("state_in_init");
+    open();
+    EXPECT_THAT(notes(), Contains("state in init: " + std::to_string(NAR_GONE)));
+    EXPECT_THAT(log, HasSubstr("state.read was called in init or deinit"));
+}
+
+TEST_F(PluginTest, InSafeModeOnlyTheHostsOwnAndTheInstalledLoad) {
+    story("");
+    ::setenv("NARRATORIA_SAFE_MODE", "1", 1);
+    const std::string file = library("second");
+    const std::string_view list[] = {file};
+    open({.plugins = list});
+    ::unsetenv("NARRATORIA_SAFE_MODE");
+    EXPECT_EQ(plugin("test.second")["state"].string(), "active");
+    EXPECT_THAT(plugin("test.probe")["reason"].string(), HasSubstr("NARRATORIA_SAFE_MODE is set"));
+}
+
+TEST_F(PluginTest, ASearchLoadsNothingAndSaysWhyForEachFile) {
+    story("", {"probe"});
+    folder.write("plugins/text.so", "no library");
+    nar_text* text = nullptr;
+    const std::string path = folder.path();
+    ASSERT_EQ(nar_plugins_search({path.data(), path.size()}, nullptr, 0, &text, nullptr), NAR_OK);
+    const Json found(detail::to_view(nar_text_view(text)));
+    nar_text_release(text);
+    for (const Json& place : found["places"].elements()) {
+        if (place["from"].string() != "the story") continue;
+        ASSERT_EQ(place["files"].size(), 2U);
+        EXPECT_EQ(place["files"][0]["verdict"].string(), "loads");
+        EXPECT_EQ(place["files"][0]["id"].string(), "test.probe");
+        EXPECT_EQ(place["files"][1]["verdict"].string(), "refused");
+        EXPECT_EQ(place["files"][1]["reason"].string(), "it is no shared library");
+    }
+    EXPECT_THAT(notes(), IsEmpty());
+}
+
+// ---------------------------------------------------------------- user interface
+
+TEST_F(PluginTest, AHandlerGetsTheEventsItNames) {
+    story("");
+    open();
+    run_path(says({ui("probe.show", R"({"a":[1, 2]})"), ui("probe.other")}));
+    EXPECT_THAT(notes(), IsSupersetOf({R"(test.probe ui probe.show {"a":[1, 2]} by t)",
+                                       "test.probe ui probe.other {} by t"}));
+    EXPECT_THAT(recorder.of(Kind::kUiPlaceholder), IsEmpty());
+}
+
+TEST_F(PluginTest, AnEventThatNobodyTakesIsAPlaceholder) {
+    story("");
+    open();
+    run_path(says({ui("unheard.of", R"({"a":1})")}));
+    const Record record = recorder.one(Kind::kUiPlaceholder, "t");
+    EXPECT_EQ(record.text, R"({"event":"unheard.of","payload":{"a":1}})");
+}
+
+TEST_F(PluginTest, TheHandlerOfTheHighestPriorityIsAskedFirst) {
+    story("", {"probe", "second"});  // second: priority 5
+    open();
+    run_path(says({ui("probe.show")}));
+    EXPECT_THAT(notes(), Contains("test.second ui probe.show {} by t"));
+    EXPECT_THAT(notes(), Not(Contains("test.probe ui probe.show {} by t")));
+}
+
+TEST_F(PluginTest, AHandlerThatDeclinesLeavesItToTheNext) {
+    story("decline");
+    open();
+    run_path(says({ui("probe.show")}));
+    EXPECT_EQ(recorder.of(Kind::kUiPlaceholder).size(), 1U);
+}
+
+TEST_F(PluginTest, AHandlerThatFailsIsNamedAndTheNextIsAsked) {
+    story("fail_handler");
+    open();
+    run_path(says({ui("probe.show")}));
+    EXPECT_EQ(recorder.of(Kind::kUiPlaceholder).size(), 1U);
+    EXPECT_THAT(log, HasSubstr("plugin test.probe: its ui handler failed"));
+}
+
+TEST_F(PluginTest, AHandlerThatThrowsIsDisabledAndTheSessionGoesOn) {
+    story("throw_handler");
+    open();
+    const Json tool = run_path(says({ui("probe.show"), ui("probe.show")}));
+    EXPECT_TRUE(tool["ok"].boolean());
+    EXPECT_EQ(recorder.of(Kind::kUiPlaceholder).size(), 2U);
+    EXPECT_EQ(plugin("test.probe")["state"].string(), "disabled");
+    EXPECT_THAT(log, HasSubstr("plugin test.probe is disabled for this session"));
+    EXPECT_EQ(recorder.one(Kind::kWarning).body["code"].string(), "PLUGIN_DISABLED");
+    close();
+    EXPECT_THAT(notes(), Contains("test.probe deinit")) << "its threads want to be joined";
+}
+
+TEST_F(PluginTest, AHandlerThatHoldsTheEngineThreadIsNamed) {
+    story("slow_handler");
+    open();
+    run_path(says({ui("probe.show")}));
+    EXPECT_THAT(log, HasSubstr("plugin test.probe: its ui handler held the engine thread for"));
+}
+
+TEST_F(PluginTest, AHandlerReadsAndPatchesTheState) {
+    story("read_state");
+    open();
+    run_path(says({ui("probe.show")}));
+    EXPECT_THAT(notes(), Contains("state \"probe\" missing " + std::to_string(NAR_NOT_FOUND)));
+    const Json history(session->history().view());
+    EXPECT_EQ(history["patches"][0]["toolId"].string(), "test.probe");
+}
+
+TEST_F(PluginTest, ACallFromAnotherThreadIsAnsweredAndReported) {
+    story("wrong_thread");
+    open();
+    run_path(says({ui("probe.show")}));
+    EXPECT_THAT(notes(), Contains("wrong thread " + std::to_string(NAR_WRONG_THREAD)));
+    EXPECT_THAT(log, HasSubstr("state.read was called from another thread"));
+}
+
+TEST_F(PluginTest, APostedFunctionRunsOnTheEngineThread) {
+    story("post");
+    open();
+    run_path(says({ui("probe.show")}));
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (std::chrono::steady_clock::now() < deadline &&
+           folder.read("notes").find("posted 1") == std::string::npos) {
+        engine->run_for(std::chrono::microseconds(0));
+    }
+    EXPECT_THAT(notes(), Contains("posted 1"));
+}
+
+TEST_F(PluginTest, ATimerCallsBackOnce) {
+    story("timer");
+    open();
+    run_path(says({ui("probe.show")}));
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (std::chrono::steady_clock::now() < deadline &&
+           folder.read("notes").find("timer") == std::string::npos) {
+        engine->run_for(std::chrono::microseconds(0));
+    }
+    EXPECT_THAT(notes(), Contains("timer"));
+}
+
+// ---------------------------------------------------------------- assets
+
+class AssetPluginTest : public PluginTest {
+protected:
+    std::string asset(const std::string& id, const std::string& type) {
+        const std::string path = folder.write(id, "content");
+        return event("asset", "\"assetId\":\"" + id + "\",\"kind\":\"image\",\"mediaType\":\"" +
+                                  type + "\",\"path\":\"" + path + "\"");
+    }
+    size_t place_of(const std::string& note) const {
+        const std::vector<std::string> all = notes();
+        return static_cast<size_t>(std::find(all.begin(), all.end(), note) - all.begin());
+    }
+};
+
+TEST_F(AssetPluginTest, AnAssetIsRenderedWhenThePlanThatMadeItHasEnded) {
+    story("");
+    open();
+    run_path(says({asset("torch", "Image/PNG; q=1"), ui("probe.show")}));
+    EXPECT_LT(place_of("test.probe ui probe.show {} by t"),
+              place_of("test.probe asset torch Image/PNG; q=1"));
+    EXPECT_THAT(notes(), Contains("test.probe asset torch Image/PNG; q=1"));
+}
+
+TEST_F(AssetPluginTest, AnAssetThatAUiEventNamesIsRenderedThenAndNotAgainAtTheEnd) {
+    story("");
+    open();
+    run_path(says(
+        {asset("torch", "image/png"), ui("probe.show", R"({"pictures":[{"assetId":"torch"}]})")}));
+    const std::vector<std::string> all = notes();
+    EXPECT_EQ(std::count(all.begin(), all.end(), "test.probe asset torch image/png"), 1);
+    EXPECT_LT(place_of("test.probe asset torch image/png"),
+              place_of(R"(test.probe ui probe.show {"pictures":[{"assetId":"torch"}]} by t)"));
+}
+
+TEST_F(AssetPluginTest, AnAssetThatNobodyShowsIsAPlaceholderCard) {
+    story("");
+    open();
+    run_path(says({asset("song", "audio/ogg")}));
+    const Record card = recorder.one(Kind::kAssetPlaceholder, "t");
+    EXPECT_EQ(card.body["assetId"].string(), "song");
+    EXPECT_EQ(card.body["mediaType"].string(), "audio/ogg");
+    EXPECT_EQ(card.body["path"].string(), folder / "song");
+}
+
+TEST_F(AssetPluginTest, ARendererThatThrowsLeavesAPlaceholder) {
+    story("throw_renderer");
+    open();
+    run_path(says({asset("torch", "image/png")}));
+    EXPECT_EQ(recorder.of(Kind::kAssetPlaceholder).size(), 1U);
+    EXPECT_EQ(plugin("test.probe")["state"].string(), "disabled");
+}
+
+// ---------------------------------------------------------------- sinks
+
+TEST_F(PluginTest, ASinkGetsEveryRecord) {
+    story("count_sink");
+    open();
+    run_path(says({test::log("m")}));
+    const std::vector<std::string> all = notes();
+    EXPECT_EQ(static_cast<size_t>(
+                  std::count_if(all.begin(), all.end(),
+                                [](const std::string& note) { return note.starts_with("sink "); })),
+              recorder.records.size());
+}
+
+TEST_F(PluginTest, ASinkThatThrowsIsDisabled) {
+    story("throw_sink");
+    open();
+    EXPECT_TRUE(run_path(says({ui("probe.show")}))["ok"].boolean());
+    EXPECT_EQ(plugin("test.probe")["state"].string(), "disabled");
+    EXPECT_THAT(log, HasSubstr("its event sink threw an exception: no more events"));
+    EXPECT_EQ(recorder.of(Kind::kUiPlaceholder).size(), 1U) << "it handles nothing any more";
+}
+
+TEST_F(PluginTest, ASinkThatHoldsTheEngineThreadIsNamed) {
+    story("slow_sink");
+    open();
+    run_path(says({}));
+    EXPECT_THAT(log, HasSubstr("plugin test.probe: its event sink held the engine thread"));
+}
+
+// ---------------------------------------------------------------- narrators
+
+TEST_F(PluginTest, ANarratorAnswersFromAThreadOfItsOwn) {
+    story("", {"probe"}, "[narrator]\nname = \"test.probe\"");
+    open();
+    const Told told = prompt("hello");
+    EXPECT_EQ(told.outcome, Outcome::kCompleted);
+    EXPECT_EQ(told.narrative, "The probe speaks.");
+}
+
+TEST_F(PluginTest, AHostMayChooseAnotherNarratorThanTheStory) {
+    story("");
+    folder.write(
+        "prompts.json",
+        R"({"prompts":[{"patterns":["hello"],"answers":[{"narrative":"The template speaks."}]}]})");
+    open({.narrator_id = "test.probe"});
+    EXPECT_EQ(prompt("hello").narrative, "The probe speaks.");
+}
+
+TEST_F(PluginTest, ANarratorThatIsNotThereIsRefusedByItsName) {
+    story("");
+    try {
+        open({.narrator_id = "test.nobody"});
+        FAIL() << "it was not refused";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), NAR_NOT_FOUND);
+        EXPECT_THAT(error.what(), HasSubstr("test.nobody"));
+    }
+}
+
+TEST_F(PluginTest, ASecondAnswerIsStaleAndReported) {
+    story("twice", {"probe"}, "[narrator]\nname = \"test.probe\"");
+    open();
+    EXPECT_EQ(prompt("hello").narrative, "The probe speaks.");
+    EXPECT_THAT(notes(), Contains("second " + std::to_string(NAR_STALE)));
+    EXPECT_THAT(log, HasSubstr("answered a request twice"));
+}
+
+TEST_F(PluginTest, ANarratorThatIsSilentIsCancelledAndItsLateAnswerIsGone) {
+    story("silent", {"probe"}, "[narrator]\nname = \"test.probe\"\n[times]\nnarrator_ms = 5");
+    open();
+    const Told told = prompt("hello");
+    EXPECT_EQ(told.outcome, Outcome::kFallback);
+    EXPECT_EQ(told.generations, 5U);
+    EXPECT_THAT(notes(), Contains("cancelled 1 late " + std::to_string(NAR_GONE)));
+}
+
+TEST_F(PluginTest, AnEmptyAnswerUsesUpAGeneration) {
+    story("empty", {"probe"}, "[narrator]\nname = \"test.probe\"");
+    open();
+    EXPECT_EQ(prompt("hello").outcome, Outcome::kFallback);
+}
+
+TEST_F(PluginTest, ANarratorThatThrowsIsDisabledAndTheTurnEndsInTheFallback) {
+    story("throw_narrator", {"probe"}, "[narrator]\nname = \"test.probe\"");
+    open();
+    EXPECT_EQ(prompt("hello").outcome, Outcome::kFallback);
+    EXPECT_EQ(prompt("again").outcome, Outcome::kFallback) << "the session goes on";
+    EXPECT_EQ(plugin("test.probe")["state"].string(), "disabled");
+}
+
+TEST_F(PluginTest, AHandlerSubmitsThePlayersNextPrompt) {
+    story("prompt_again");
+    folder.write("prompts.json", R"({"prompts":[
+        {"patterns":["go"],"answers":[{"plan":{"tools":[{"toolId":"t","toolPath":"says","input":{}}]}}]},
+        {"patterns":["again"],"answers":[{"narrative":"Once more."}]}]})");
+    says({ui("probe.show")});
+    open();
+    prompt("go");
+    EXPECT_THAT(notes(), Contains("prompt 0"));
+    EXPECT_EQ(recorder.of(Kind::kPrompt).size(), 2U);
+}
+
+// ---------------------------------------------------------------- tool runners
+
+TEST_F(PluginTest, ARunnerTakesWhatHasItsScheme) {
+    story("");
+    open();
+    const Json tool = run_path("probe:anything");
+    EXPECT_TRUE(tool["ok"].boolean()) << tool.text();
+    EXPECT_EQ(tool["events"].size(), 2U);
+    EXPECT_EQ(tool["result"]["sum"].integer(), 3);
+    EXPECT_EQ(tool["stderr"].string(), "a word on the side");
+}
+
+TEST_F(PluginTest, ARunnerMayAnswerFromAThreadOfItsOwn) {
+    story("");
+    open();
+    EXPECT_TRUE(run_path("probe:thread")["ok"].boolean());
+}
+
+TEST_F(PluginTest, ARunnerThatRefusesIsASpawnFailureWithItsReason) {
+    story("");
+    open();
+    const Json tool = run_path("probe:refuse");
+    EXPECT_EQ(tool["errorCode"].string(), "SPAWN_FAILED");
+    EXPECT_THAT(tool["error"].string(), HasSubstr("the queue is full"));
+}
+
+TEST_F(PluginTest, ARunnerThatThrowsIsDisabledAndItsAttemptFails) {
+    story("");
+    open();
+    EXPECT_EQ(run_path("probe:throw")["errorCode"].string(), "SPAWN_FAILED");
+    EXPECT_EQ(plugin("test.probe")["state"].string(), "disabled");
+    EXPECT_EQ(run_path("probe:anything")["errorCode"].string(), "SPAWN_FAILED");
+}
+
+TEST_F(PluginTest, WhatIsNoEventIsAProtocolErrorAsOfAProcess) {
+    story("");
+    open();
+    const Json tool = run_path("probe:garbage");
+    EXPECT_EQ(tool["errorCode"].string(), "PROTOCOL_ERROR");
+    EXPECT_THAT(tool["error"].string(), HasSubstr("line 1"));
+    EXPECT_THAT(notes(), Contains("cancel 1"));
+}
+
+TEST_F(PluginTest, ARunnerSaysHowItFailed) {
+    story("");
+    open();
+    const Json code = run_path("probe:code");
+    EXPECT_EQ(code["errorCode"].string(), "QUEUE_LOST");
+    EXPECT_EQ(code["error"].string(), "the cluster forgot the job");
+    EXPECT_EQ(run_path("probe:exit")["errorCode"].string(), "EXIT_STATUS");
+}
+
+TEST_F(PluginTest, ASecondEndIsStaleAndReported) {
+    story("");
+    open();
+    EXPECT_TRUE(run_path("probe:twice")["ok"].boolean());
+    EXPECT_THAT(notes(), Contains("ended again " + std::to_string(NAR_STALE)));
+    EXPECT_THAT(log, HasSubstr("ended an invocation twice"));
+}
+
+TEST_F(PluginTest, ARunnerIsCancelledWhenTheTimeIsUp) {
+    story("");
+    open();
+    const Json tool = run_path("probe:wait", R"("timeoutMs":30,"retryPolicy":{"maxRetries":0})");
+    EXPECT_EQ(tool["state"].string(), "timeout") << tool.text();
+    EXPECT_THAT(notes(), Contains("cancel 1"));
+}
+
+TEST_F(PluginTest, ARunnerThatNeverEndsIsGivenUpAfterTheGrace) {
+    story("never_ends", {"probe"}, "[times]\ngrace_ms = 20");
+    open();
+    const Json tool = run_path("probe:never", R"("timeoutMs":30,"retryPolicy":{"maxRetries":0})");
+    EXPECT_EQ(tool["state"].string(), "timeout") << tool.text();
+}
+
+TEST_F(PluginTest, ARunnerIsCancelledWithItsSession) {
+    story("");
+    open();
+    session->execute(plan_of({entry("t", "probe:wait")}), folder.path());
+    engine->run_for(std::chrono::microseconds(1000));
+    close();
+    EXPECT_THAT(notes(), Contains("cancel 1"));
+}
+
+TEST_F(PluginTest, AFailedAttemptIsTriedAgain) {
+    story("");
+    open();
+    run_path("probe:exit", R"("retryPolicy":{"maxRetries":1,"backoffMs":1})");
+    EXPECT_THAT(notes(),
+                IsSupersetOf({"start probe:exit attempt 1", "start probe:exit attempt 2"}));
+}
+
+TEST_F(PluginTest, WhatARunnerHandsOverRunsAsAProcessWithTheRequestOnItsInput) {
+    story("");
+    open();
+    const Json tool = run_path("probe:run", R"("input":{"a":1})");
+    EXPECT_TRUE(tool["ok"].boolean()) << tool.text();
+    EXPECT_EQ(tool["result"]["input"]["a"].integer(), 1);
+    EXPECT_THAT(notes(), Contains("run 0"));
+}
+
+TEST_F(PluginTest, AProgramThatIsNotInThePathIsASpawnFailure) {
+    story("");
+    open();
+    const Json tool = run_path("probe:run_missing");
+    EXPECT_EQ(tool["errorCode"].string(), "SPAWN_FAILED");
+    EXPECT_THAT(tool["error"].string(), HasSubstr("no-such-program-anywhere"));
+}
+
+TEST_F(PluginTest, ASchemeThatNobodyKnowsIsASpawnFailure) {
+    story("");
+    open();
+    EXPECT_THAT(run_path("nobody:x")["error"].string(), HasSubstr("no tool runner knows"));
+}
+
+// ---------------------------------------------------------------- tools
+
+TEST_F(PluginTest, AToolIsCalledByItsNameAlone) {
+    story("");
+    open();
+    const Json tool = run_path("probe_add", R"("input":{"a":1})");
+    EXPECT_TRUE(tool["ok"].boolean()) << tool.text();
+    EXPECT_THAT(notes(), Contains(HasSubstr("invoke probe_add {")));
+}
+
+TEST_F(PluginTest, AnInputThatBreaksTheSchemaFailsTheAttempt) {
+    story("");
+    open();
+    const Json tool = run_path("probe_add", R"("input":{"a":"one"})");
+    EXPECT_EQ(tool["errorCode"].string(), "INPUT_INVALID");
+    EXPECT_THAT(tool["error"].string(), HasSubstr("/input/a"));
+    EXPECT_THAT(notes(), Not(Contains(HasSubstr("invoke"))));
+}
+
+}  // namespace
+}  // namespace narratoria::test

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A host that does what the contract says and no more, and remembers what it was asked.
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "narratoria/host.h"
+#include "narratoria/host_loop.h"
+#include "narratoria/host_session.h"
+#include "narratoria/invocation.h"
+#include "narratoria/narrator.h"
+#include "narratoria/plugin.h"
+
+class FakeHost {
+public:
+    struct Posted {
+        void (*function)(void*);
+        void (*drop)(void*);
+        void* user;
+    };
+    struct Waiting {
+        std::int64_t what;  // milliseconds, or a descriptor
+        void (*function)(void*);
+        void* user;
+    };
+    struct Ended {
+        int exit_status;
+        std::string code;
+        std::string error;
+        std::uint64_t resident_kb;
+    };
+
+    FakeHost() : raw_{sizeof(nar_host), NAR_ABI_VERSION, this, &FakeHost::get_extension} {}
+    FakeHost(const FakeHost&) = delete;
+    FakeHost& operator=(const FakeHost&) = delete;
+
+    const nar_host* raw() const { return &raw_; }
+
+    // ---- what a test sets
+    std::set<std::string> missing;    // ids that it does not offer
+    std::set<std::string> too_short;  // ids whose struct ends after its first two numbers
+    std::string settings = "{}";
+    std::string story;
+    std::map<std::string, std::string> state;
+    bool is_prompt_waiting = false;
+    bool is_active = false;  // between init and deinit
+
+    // ---- what it was asked
+    std::vector<std::string> log;  // "error: text"
+    std::vector<std::string> patches;
+    std::vector<std::string> prompts;
+    std::vector<Posted> posted;
+    std::map<std::uint64_t, Waiting> timers;
+    std::map<std::uint64_t, Waiting> polls;
+    std::map<std::uint64_t, std::string> plans;     // by token
+    std::map<std::uint64_t, std::string> failures;  // by token
+    std::map<std::uint64_t, std::string> output;    // by token
+    std::map<std::uint64_t, std::string> diagnostics;
+    std::map<std::uint64_t, Ended> ended;
+    std::map<std::uint64_t, std::vector<std::string>> commands;
+    std::set<std::uint64_t> dead;  // tokens that were given up
+    int refused_calls = 0;         // STALE, GONE: what a host logs with the plugin's id
+
+    void run_posted() {
+        for (const Posted& one : std::exchange(posted, {})) one.function(one.user);
+    }
+    void drop_posted() {
+        for (const Posted& one : std::exchange(posted, {})) {
+            if (one.drop != nullptr) one.drop(one.user);
+        }
+    }
+    void fire_timer() {
+        const auto first = timers.begin();
+        const Waiting waiting = first->second;
+        timers.erase(first);
+        waiting.function(waiting.user);
+    }
+    void make_readable() {
+        const Waiting waiting = polls.begin()->second;
+        waiting.function(waiting.user);
+    }
+    // Until the invocation has ended, which another thread may do.
+    Ended wait_for_end(std::uint64_t token) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return ended.count(token) != 0; });
+        return ended[token];
+    }
+    bool has_logged(std::string_view text) const {
+        return std::any_of(log.begin(), log.end(), [text](const std::string& line) {
+            return line.find(text) != std::string::npos;
+        });
+    }
+
+private:
+    static FakeHost& of(const nar_host* host) { return *static_cast<FakeHost*>(host->context); }
+    static std::string text(nar_str view) { return std::string(view.data, view.size); }
+    static nar_str view(const std::string& text) { return {text.data(), text.size()}; }
+
+    nar_status refuse(nar_status status) {
+        ++refused_calls;
+        return status;
+    }
+    bool is_here() const { return std::this_thread::get_id() == engine_thread_; }
+
+    static const void* get_extension(const nar_host* host, nar_str id) {
+        FakeHost& self = of(host);
+        const std::string name = text(id);
+        if (self.missing.count(name) != 0) return nullptr;
+        alignas(8) static constexpr std::uint32_t only_numbers[2] = {8, 0};
+        if (self.too_short.count(name) != 0) return &only_numbers;
+        if (name == NAR_HOST_LOG) return &log_functions;
+        if (name == NAR_HOST_CONFIG) return &config_functions;
+        if (name == NAR_HOST_THREAD_CHECK) return &thread_functions;
+        if (name == NAR_HOST_STATE) return &state_functions;
+        if (name == NAR_HOST_ASSETS) return &asset_functions;
+        if (name == NAR_HOST_PROMPT) return &prompt_functions;
+        if (name == NAR_HOST_POST) return &post_functions;
+        if (name == NAR_HOST_TIMER) return &timer_functions;
+        if (name == NAR_HOST_POLL) return &poll_functions;
+        if (name == NAR_EXTENSION_NARRATOR) return &narrator_functions;
+        if (name == NAR_HOST_INVOCATION) return &invocation_functions;
+        return nullptr;
+    }
+
+    static void write_log(const nar_host* host, std::uint32_t level, nar_str message) {
+        static constexpr const char* names[] = {"", "debug: ", "info: ", "warning: ", "error: "};
+        const std::lock_guard lock(of(host).mutex_);
+        of(host).log.push_back(names[level] + text(message));
+    }
+    static nar_str read_settings(const nar_host* host) { return view(of(host).settings); }
+    static nar_str read_story(const nar_host* host) { return view(of(host).story); }
+    static std::uint32_t is_engine_thread(const nar_host* host) { return of(host).is_here(); }
+
+    static nar_status read_state(const nar_host* host, nar_str pointer, nar_write_fn write,
+                                 void* user) {
+        FakeHost& self = of(host);
+        if (!self.is_active) return self.refuse(NAR_GONE);
+        if (!self.is_here()) return self.refuse(NAR_WRONG_THREAD);
+        const auto found = self.state.find(text(pointer));
+        if (found == self.state.end()) return NAR_NOT_FOUND;
+        // In two pieces: a reader may not take one for the whole.
+        const std::string& json = found->second;
+        const nar_status first = write(user, {json.data(), 1});
+        return first != NAR_OK ? first : write(user, {json.data() + 1, json.size() - 1});
+    }
+    static nar_status patch_state(const nar_host* host, nar_str patch) {
+        if (patch.size == 0 || patch.data[0] != '{') return NAR_INVALID_DOCUMENT;
+        of(host).patches.push_back(text(patch));
+        return NAR_OK;
+    }
+    static nar_status list_assets(const nar_host*, nar_write_fn write, void* user) {
+        return write(user, NAR_STR("[]"));
+    }
+    static nar_status submit_prompt(const nar_host* host, nar_str words) {
+        if (of(host).is_prompt_waiting) return NAR_BUSY;
+        of(host).prompts.push_back(text(words));
+        return NAR_OK;
+    }
+    static nar_status post(const nar_host* host, void (*function)(void*), void (*drop)(void*),
+                           void* user) {
+        FakeHost& self = of(host);
+        const std::lock_guard lock(self.mutex_);
+        if (!self.is_active) return self.refuse(NAR_GONE);
+        self.posted.push_back({function, drop, user});
+        return NAR_OK;
+    }
+    static nar_status start_timer(const nar_host* host, std::uint32_t milliseconds,
+                                  void (*function)(void*), void* user, std::uint64_t* timer) {
+        FakeHost& self = of(host);
+        if (!self.is_active) return self.refuse(NAR_GONE);
+        *timer = ++self.last_id_;
+        self.timers[*timer] = {milliseconds, function, user};
+        return NAR_OK;
+    }
+    static nar_status stop_timer(const nar_host* host, std::uint64_t timer) {
+        return of(host).timers.erase(timer) != 0 ? NAR_OK : of(host).refuse(NAR_NOT_FOUND);
+    }
+    static nar_status start_poll(const nar_host* host, std::int32_t descriptor,
+                                 void (*function)(void*), void* user, std::uint64_t* poll) {
+        FakeHost& self = of(host);
+        if (descriptor < 0) return NAR_IO;
+        *poll = ++self.last_id_;
+        self.polls[*poll] = {descriptor, function, user};
+        return NAR_OK;
+    }
+    static nar_status stop_poll(const nar_host* host, std::uint64_t poll) {
+        return of(host).polls.erase(poll) != 0 ? NAR_OK : of(host).refuse(NAR_NOT_FOUND);
+    }
+
+    static nar_status reply(const nar_host* host, std::uint64_t token, nar_str plan) {
+        return of(host).answer(of(host).plans, token, plan);
+    }
+    static nar_status fail(const nar_host* host, std::uint64_t token, nar_str message) {
+        return of(host).answer(of(host).failures, token, message);
+    }
+    nar_status answer(std::map<std::uint64_t, std::string>& answers, std::uint64_t token,
+                      nar_str said) {
+        const std::lock_guard lock(mutex_);
+        if (!is_active || dead.count(token) != 0) return refuse(NAR_GONE);
+        if (plans.count(token) + failures.count(token) != 0) return refuse(NAR_STALE);
+        answers[token] = text(said);
+        return NAR_OK;
+    }
+
+    static nar_status take_output(const nar_host* host, std::uint64_t token, nar_str bytes) {
+        return of(host).take(of(host).output, token, bytes);
+    }
+    static nar_status take_diagnostics(const nar_host* host, std::uint64_t token, nar_str bytes) {
+        return of(host).take(of(host).diagnostics, token, bytes);
+    }
+    nar_status take(std::map<std::uint64_t, std::string>& all, std::uint64_t token, nar_str bytes) {
+        const std::lock_guard lock(mutex_);
+        if (!is_active || dead.count(token) + ended.count(token) != 0) return refuse(NAR_GONE);
+        all[token] += text(bytes);
+        return NAR_OK;
+    }
+    static nar_status end_invocation(const nar_host* host, std::uint64_t token,
+                                     const nar_invocation_end* end) {
+        FakeHost& self = of(host);
+        const std::lock_guard lock(self.mutex_);
+        if (!self.is_active || self.dead.count(token) != 0) return self.refuse(NAR_GONE);
+        if (self.ended.count(token) != 0) return self.refuse(NAR_STALE);
+        Ended one{};
+        if (end != nullptr) {
+            one = {end->exit_status, text(end->error_code), text(end->error), end->resident_kb};
+        }
+        self.ended[token] = one;
+        self.changed_.notify_all();
+        return NAR_OK;
+    }
+    static nar_status run_command(const nar_host* host, std::uint64_t token,
+                                  const nar_command* command) {
+        if (!of(host).is_here()) return NAR_WRONG_THREAD;
+        for (std::uint64_t at = 0; at < command->argument_count; ++at) {
+            of(host).commands[token].push_back(text(command->arguments[at]));
+        }
+        return NAR_OK;
+    }
+
+    static constexpr nar_host_log log_functions = {sizeof(nar_host_log), 0, &write_log};
+    static constexpr nar_host_config config_functions = {sizeof(nar_host_config), 0, &read_settings,
+                                                         &read_story};
+    static constexpr nar_host_thread_check thread_functions = {sizeof(nar_host_thread_check), 0,
+                                                               &is_engine_thread};
+    static constexpr nar_host_state state_functions = {sizeof(nar_host_state), 0, &read_state,
+                                                       &patch_state};
+    static constexpr nar_host_assets asset_functions = {sizeof(nar_host_assets), 0, &list_assets};
+    static constexpr nar_host_prompt prompt_functions = {sizeof(nar_host_prompt), 0,
+                                                         &submit_prompt};
+    static constexpr nar_host_post post_functions = {sizeof(nar_host_post), 0, &post};
+    static constexpr nar_host_timer timer_functions = {sizeof(nar_host_timer), 0, &start_timer,
+                                                       &stop_timer};
+    static constexpr nar_host_poll poll_functions = {sizeof(nar_host_poll), 0, &start_poll,
+                                                     &stop_poll};
+    static constexpr nar_host_narrator narrator_functions = {sizeof(nar_host_narrator), 0, &reply,
+                                                             &fail};
+    static constexpr nar_host_invocation invocation_functions = {sizeof(nar_host_invocation),
+                                                                 0,
+                                                                 &take_output,
+                                                                 &take_diagnostics,
+                                                                 &end_invocation,
+                                                                 &run_command};
+
+    const nar_host raw_;
+    const std::thread::id engine_thread_ = std::this_thread::get_id();
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::uint64_t last_id_ = 0;
+};

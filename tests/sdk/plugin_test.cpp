@@ -1,0 +1,986 @@
+// SPDX-License-Identifier: Apache-2.0
+// narratoria/plugin.hpp: what it adds to the C contract, namely a class per extension, exceptions that
+// never reach the host, and handles that are safe when they are late.
+#include "narratoria/plugin.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "sdk/fake_host.hpp"
+
+namespace {
+
+namespace plugin = narratoria::plugin;
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// ---- the plugin of this program, by the macro
+
+class Rain final : public plugin::UiHandler, public plugin::EventSink {
+public:
+    static constexpr std::string_view kUiEvents[] = {"rain", "snow"};
+    static constexpr std::int32_t kUiPriority = 7;
+    static constexpr std::uint32_t kKinds = narratoria::kinds(narratoria::Kind::kPrompt);
+
+    plugin::Answer handle(const plugin::UiEvent&) override { return plugin::Answer::kTaken; }
+    void event(const plugin::Event&) noexcept override {}
+};
+
+}  // namespace
+
+NARRATORIA_PLUGIN(Rain, "org.example.rain", "Rain, or snow", "1.2.3", NAR_EXTENSION_UI_HANDLER,
+                  "narratoria.event_sink/1");
+
+namespace {
+
+std::string_view view(nar_str text) { return narratoria::detail::to_view(text); }
+nar_str c(std::string_view text) { return narratoria::detail::to_c(text); }
+
+// ---- plugins of the tests, without the macro: one program has one entry
+
+template <class Class>
+struct Described {
+    static constexpr std::string_view kId = "org.example.test";
+    static constexpr std::string_view kName = "Test";
+    static constexpr std::string_view kVersion = "1.0.0";
+    static constexpr auto& kExtensions = Class::kExtensions;
+};
+
+// One instance of a class on a fake host, as a host has it.
+template <class Class>
+class Loaded {
+public:
+    explicit Loaded(FakeHost& host) : host_(host) {
+        failure.size = sizeof failure;
+        const nar_host_description description = {sizeof description, NAR_ABI_VERSION,
+                                                  NAR_STR("test"), NAR_STR("0.1.0")};
+        EXPECT_EQ(NAR_OK, Library::enter(&description, &plugin_, &failure));
+        status = plugin_->init(host_.raw(), &instance_, &failure);
+        host_.is_active = status == NAR_OK;
+    }
+    ~Loaded() { end(); }
+    Loaded(const Loaded&) = delete;
+    Loaded& operator=(const Loaded&) = delete;
+
+    // As a session ends: what is left of timers, polls and posts goes before deinit.
+    void end() {
+        if (!host_.is_active) return;
+        host_.drop_posted();
+        host_.timers.clear();
+        host_.polls.clear();
+        host_.is_active = false;
+        plugin_->deinit(instance_);
+    }
+
+    template <class Extension>
+    const Extension& extension(std::string_view id) const {
+        const void* found = plugin_->get_extension(c(id));
+        EXPECT_NE(nullptr, found) << id;
+        return *static_cast<const Extension*>(found);
+    }
+    void* instance() const { return instance_; }
+
+    nar_status status;
+    nar_failure failure{};
+
+private:
+    using Library = plugin::detail::Library<Class, Described<Class>>;
+
+    FakeHost& host_;
+    const nar_plugin* plugin_ = nullptr;
+    void* instance_ = nullptr;
+};
+
+// A sink whose behaviour a test gives: what a plugin does while it is active.
+class Acting final : public plugin::EventSink {
+public:
+    static constexpr std::string_view kExtensions[] = {NAR_EXTENSION_EVENT_SINK};
+    static inline std::function<void(const plugin::Event&)> act;
+
+    explicit Acting(const plugin::Host& host) : host_(host) { last_host = host; }
+    ~Acting() { host_.log(plugin::Level::kInfo, "goodbye"); }
+    void event(const plugin::Event& event) override { act(event); }
+
+    static inline std::optional<plugin::Host> last_host;
+
+private:
+    plugin::Host host_;
+};
+
+void send_event(const Loaded<Acting>& loaded, std::string_view body = "{}") {
+    nar_event event{};
+    event.size = sizeof event;
+    event.kind = NAR_KIND_PROMPT;
+    event.seq = 3;
+    event.body = c(body);
+    loaded.extension<nar_event_sink_extension>(NAR_EXTENSION_EVENT_SINK)
+        .event(loaded.instance(), &event);
+}
+
+// Runs a function of the plugin's on the engine thread, in active life, with its host.
+template <class Function>
+void in_plugin(FakeHost& fake, Function&& function) {
+    Loaded<Acting> loaded(fake);
+    Acting::act = [&](const plugin::Event&) { function(*Acting::last_host); };
+    send_event(loaded);
+    Acting::act = nullptr;
+    loaded.end();
+    Acting::last_host.reset();
+}
+
+template <class Function>
+narratoria::Error error_of(Function&& function) {
+    try {
+        function();
+    } catch (const narratoria::Error& error) {
+        return error;
+    }
+    ADD_FAILURE() << "no Error was thrown";
+    return narratoria::Error(NAR_OK, {}, {}, {});
+}
+
+// ---------------------------------------------------------------- the entry
+
+nar_host_description host_of(std::uint32_t abi_version) {
+    return {sizeof(nar_host_description), abi_version, NAR_STR("test"), NAR_STR("9.9.9")};
+}
+
+TEST(PluginEntry, SaysWhatTheMacroSays) {
+    const auto host = host_of(NAR_ABI_VERSION);
+    const nar_plugin* described = nullptr;
+    ASSERT_EQ(NAR_OK, nar_plugin_entry(&host, &described, nullptr));
+    EXPECT_EQ("org.example.rain", view(described->id));
+    EXPECT_EQ("Rain, or snow", view(described->name));
+    EXPECT_EQ("1.2.3", view(described->version));
+    EXPECT_EQ(NAR_ABI_VERSION, described->abi_version);
+    ASSERT_EQ(2u, described->extension_count);
+    EXPECT_EQ("narratoria.ui_handler/1", view(described->extensions[0]));
+    EXPECT_EQ("narratoria.event_sink/1", view(described->extensions[1]));
+}
+
+TEST(PluginEntry, KeepsTheSameInTheNote) {
+    EXPECT_STREQ("Narratoria", nar_plugin_note.owner);
+    EXPECT_STREQ(
+        R"({"schema":"plugin/1","id":"org.example.rain","name":"Rain, or snow","version":"1.2.3",)"
+        R"("abi":"1.0","extensions":["narratoria.ui_handler/1","narratoria.event_sink/1"]})",
+        nar_plugin_note.text);
+}
+
+TEST(PluginEntry, RefusesAHostOfAnotherMajorVersionAndNamesBoth) {
+    const auto host = host_of(7u << 16 | 4u);
+    const nar_plugin* described = nullptr;
+    nar_failure failure{};
+    failure.size = sizeof failure;
+    EXPECT_EQ(NAR_UNSUPPORTED, nar_plugin_entry(&host, &described, &failure));
+    EXPECT_EQ(nullptr, described);
+    EXPECT_THAT(failure.message, HasSubstr("Rain, or snow 1.2.3"));
+    EXPECT_THAT(failure.message, HasSubstr("1.0"));
+    EXPECT_THAT(failure.message, HasSubstr("7.4"));
+}
+
+TEST(PluginEntry, TakesAHostOfALaterMinorVersion) {
+    const auto host = host_of(NAR_ABI_VERSION + 3);
+    const nar_plugin* described = nullptr;
+    EXPECT_EQ(NAR_OK, nar_plugin_entry(&host, &described, nullptr));
+}
+
+TEST(PluginEntry, KnowsTheExtensionsOfTheClassAndNoOther) {
+    const auto host = host_of(NAR_ABI_VERSION);
+    const nar_plugin* described = nullptr;
+    ASSERT_EQ(NAR_OK, nar_plugin_entry(&host, &described, nullptr));
+    const auto* handler = static_cast<const nar_ui_handler_extension*>(
+        described->get_extension(NAR_STR(NAR_EXTENSION_UI_HANDLER)));
+    ASSERT_NE(nullptr, handler);
+    EXPECT_EQ(handler, described->get_extension(NAR_STR(NAR_EXTENSION_UI_HANDLER)));
+    EXPECT_EQ(sizeof(nar_ui_handler_extension), handler->size);
+    EXPECT_EQ(7, handler->priority);
+    ASSERT_EQ(2u, handler->event_count);
+    EXPECT_EQ("rain", view(handler->events[0]));
+    EXPECT_EQ("snow", view(handler->events[1]));
+    const auto* sink = static_cast<const nar_event_sink_extension*>(
+        described->get_extension(NAR_STR(NAR_EXTENSION_EVENT_SINK)));
+    ASSERT_NE(nullptr, sink);
+    EXPECT_EQ(1u << NAR_KIND_PROMPT, sink->kinds);
+    for (const char* id : {"", "narratoria.ui_handler/2", "narratoria.ui_handler", "narrator/1",
+                           NAR_EXTENSION_NARRATOR}) {
+        EXPECT_EQ(nullptr, described->get_extension(c(id))) << id;
+    }
+}
+
+// ---------------------------------------------------------------- the constructor
+
+class Picky final : public plugin::EventSink {
+public:
+    static constexpr std::string_view kExtensions[] = {NAR_EXTENSION_EVENT_SINK};
+    explicit Picky(const plugin::Host& host) {
+        kept = host;
+        if (host.settings() != "{}") throw std::runtime_error(std::string(host.settings()));
+        if (host.story() == "state") host.read_state();
+    }
+    void event(const plugin::Event&) override {}
+    static inline std::optional<plugin::Host> kept;
+};
+
+TEST(PluginConstructor, RefusesTheInstanceWithWhatItThrows) {
+    FakeHost host;
+    host.settings = R"({"colour": 3})";
+    const Loaded<Picky> loaded(host);
+    EXPECT_EQ(NAR_FAILED, loaded.status);
+    EXPECT_STREQ(R"({"colour": 3})", loaded.failure.message);
+}
+
+TEST(PluginConstructor, LeavesHandlesThatDoNothingWhenItThrows) {
+    FakeHost host;
+    host.settings = "[]";
+    const Loaded<Picky> loaded(host);
+    Picky::kept->log(plugin::Level::kError, "too late");
+    EXPECT_EQ(nullptr, Picky::kept->raw());
+    EXPECT_THAT(host.log, IsEmpty());
+}
+
+TEST(PluginConstructor, IsToldWhatWorksOnlyAfterIt) {
+    FakeHost host;
+    host.story = "state";
+    const Loaded<Picky> loaded(host);
+    EXPECT_EQ(NAR_FAILED, loaded.status);
+    EXPECT_THAT(loaded.failure.message, HasSubstr("constructor"));
+    EXPECT_THAT(loaded.failure.message, HasSubstr("narratoria.state/1"));
+}
+
+TEST(PluginFailure, IsCutBetweenLettersAndEndsInANul) {
+    struct {
+        nar_failure failure;
+        char behind = 'x';
+    } memory{};
+    memory.failure.size = offsetof(nar_failure, message) + 8;
+    memory.failure.message[8] = 'x';
+    plugin::detail::tell(&memory.failure, "abcdeé€");
+    EXPECT_STREQ("abcdeé", memory.failure.message);
+    EXPECT_EQ('x', memory.failure.message[8]);
+    plugin::detail::tell(&memory.failure, "abcdef€");
+    EXPECT_STREQ("abcdef", memory.failure.message);
+    plugin::detail::tell(nullptr, "nobody asks");
+}
+
+// ---------------------------------------------------------------- ui handlers, asset renderers, sinks
+
+class Showing final : public plugin::UiHandler, public plugin::AssetRenderer {
+public:
+    static constexpr std::string_view kExtensions[] = {NAR_EXTENSION_UI_HANDLER,
+                                                       NAR_EXTENSION_ASSET_RENDERER};
+    static constexpr std::string_view kMediaTypes[] = {"image/*"};
+
+    plugin::Answer handle(const plugin::UiEvent& event) override {
+        if (event.name() == "broken") throw std::runtime_error("no ink");
+        if (event.name() == "odd") throw 3;
+        return event.payload() == "{}" ? plugin::Answer::kDeclined : plugin::Answer::kTaken;
+    }
+    plugin::Answer render(const plugin::Asset& asset) override {
+        if (asset.path() == "/gone.png") throw std::runtime_error("it is gone");
+        return asset.media_type() == "image/png" ? plugin::Answer::kTaken
+                                                 : plugin::Answer::kDeclined;
+    }
+};
+
+nar_status show(const Loaded<Showing>& loaded, std::string_view name, std::string_view payload) {
+    nar_ui_event event{};
+    event.size = sizeof event;
+    event.name = c(name);
+    event.payload = c(payload);
+    return loaded.extension<nar_ui_handler_extension>(NAR_EXTENSION_UI_HANDLER)
+        .handle(loaded.instance(), &event);
+}
+
+TEST(PluginUiHandler, TakesOrDeclines) {
+    FakeHost host;
+    const Loaded<Showing> loaded(host);
+    EXPECT_EQ(NAR_OK, show(loaded, "rain", R"({"drops":2})"));
+    EXPECT_EQ(NAR_DECLINED, show(loaded, "rain", "{}"));
+}
+
+TEST(PluginUiHandler, FailsAndLogsWhatItThrows) {
+    FakeHost host;
+    const Loaded<Showing> loaded(host);
+    EXPECT_EQ(NAR_FAILED, show(loaded, "broken", "{}"));
+    EXPECT_EQ(NAR_FAILED, show(loaded, "odd", "{}"));
+    EXPECT_THAT(host.log,
+                ElementsAre("error: handle threw: no ink",
+                            "error: handle threw: something that is no std::exception was thrown"));
+}
+
+TEST(PluginUiHandler, WithoutNamesIsAskedForEachEvent) {
+    FakeHost host;
+    const Loaded<Showing> loaded(host);
+    const auto& handler = loaded.extension<nar_ui_handler_extension>(NAR_EXTENSION_UI_HANDLER);
+    EXPECT_EQ(nullptr, handler.events);
+    EXPECT_EQ(0u, handler.event_count);
+    EXPECT_EQ(0, handler.priority);
+}
+
+TEST(PluginAssetRenderer, TakesDeclinesOrFails) {
+    FakeHost host;
+    const Loaded<Showing> loaded(host);
+    const auto& renderer =
+        loaded.extension<nar_asset_renderer_extension>(NAR_EXTENSION_ASSET_RENDERER);
+    ASSERT_EQ(1u, renderer.media_type_count);
+    EXPECT_EQ("image/*", view(renderer.media_types[0]));
+    nar_asset asset{};
+    asset.size = sizeof asset;
+    asset.media_type = NAR_STR("image/png");
+    EXPECT_EQ(NAR_OK, renderer.render(loaded.instance(), &asset));
+    asset.media_type = NAR_STR("image/gif");
+    EXPECT_EQ(NAR_DECLINED, renderer.render(loaded.instance(), &asset));
+    asset.path = NAR_STR("/gone.png");
+    EXPECT_EQ(NAR_FAILED, renderer.render(loaded.instance(), &asset));
+    EXPECT_TRUE(host.has_logged("render threw: it is gone"));
+}
+
+TEST(PluginEventSink, GetsEachRecord) {
+    FakeHost host;
+    const Loaded<Acting> loaded(host);
+    std::string seen;
+    Acting::act = [&](const plugin::Event& event) {
+        EXPECT_EQ(narratoria::Kind::kPrompt, event.kind());
+        EXPECT_EQ(3u, event.seq());
+        seen = event.body();
+    };
+    send_event(loaded, R"({"text":"Go"})");
+    EXPECT_EQ(R"({"text":"Go"})", seen);
+    EXPECT_EQ(0u, loaded.extension<nar_event_sink_extension>(NAR_EXTENSION_EVENT_SINK).kinds);
+}
+
+TEST(PluginEventSink, WritesARecordAsTheLibraryDoesWithoutLinkingIt) {
+    nar_event raw{};
+    raw.size = sizeof raw;
+    raw.seq = 18446744073709551;
+    raw.session_id = NAR_STR("s");
+    raw.body = NAR_STR(R"({"text":"Go"})");
+    const auto of_library = [&] { return std::string(narratoria::Event(raw).json().view()); };
+    for (const std::int64_t time : {0L, 1795253400123456L, 951782399999999L, -1L}) {
+        raw.time_us = time;
+        for (std::uint32_t kind = NAR_KIND_TOOL_EVENT; kind <= NAR_KIND_WARNING; ++kind) {
+            raw.kind = kind;
+            EXPECT_EQ(of_library(), plugin::Event(raw).json());
+        }
+    }
+    raw.plan_id = NAR_STR("a \"plan\" \\ é");
+    raw.tool_id = NAR_STR("door");
+    raw.attempt = 2;
+    EXPECT_EQ(of_library(), plugin::Event(raw).json());
+    raw.kind = NAR_KIND_ASSET_PLACEHOLDER;
+    EXPECT_EQ("asset_placeholder", plugin::Event(raw).kind_name());
+    raw.kind = 999;
+    EXPECT_EQ("unknown", plugin::Event(raw).kind_name());
+    EXPECT_EQ(of_library(), plugin::Event(raw).json());
+}
+
+TEST(PluginEventSink, LogsWhatItThrows) {
+    FakeHost host;
+    const Loaded<Acting> loaded(host);
+    Acting::act = [](const plugin::Event&) { throw std::runtime_error("disk full"); };
+    send_event(loaded);
+    EXPECT_THAT(host.log, ElementsAre("error: event threw: disk full"));
+}
+
+// ---------------------------------------------------------------- narrators
+
+class Telling final : public plugin::Narrator {
+public:
+    static constexpr std::string_view kExtensions[] = {NAR_EXTENSION_NARRATOR};
+    static inline std::function<void(std::string_view, plugin::Reply)> act;
+    static inline std::vector<std::uint64_t> cancelled;
+
+    Telling() { cancelled.clear(); }
+    void generate(std::string_view request, plugin::Reply reply) override {
+        act(request, std::move(reply));
+    }
+    void cancel_answer(std::uint64_t token) override { cancelled.push_back(token); }
+};
+
+void ask(const Loaded<Telling>& loaded, std::uint64_t token,
+         std::function<void(std::string_view, plugin::Reply)> act) {
+    Telling::act = std::move(act);
+    loaded.extension<nar_narrator_extension>(NAR_EXTENSION_NARRATOR)
+        .generate(loaded.instance(), token, NAR_STR(R"({"prompt":{}})"));
+    Telling::act = nullptr;
+}
+void cancel(const Loaded<Telling>& loaded, std::uint64_t token) {
+    loaded.extension<nar_narrator_extension>(NAR_EXTENSION_NARRATOR)
+        .cancel(loaded.instance(), token);
+}
+
+TEST(PluginNarrator, AnswersAtOnce) {
+    FakeHost host;
+    const Loaded<Telling> loaded(host);
+    ask(loaded, 5, [](std::string_view request, const plugin::Reply& reply) {
+        EXPECT_EQ(R"({"prompt":{}})", request);
+        EXPECT_EQ(5u, reply.token());
+        EXPECT_TRUE(reply.is_wanted());
+        EXPECT_TRUE(reply.plan("{}"));
+    });
+    EXPECT_EQ("{}", host.plans[5]);
+    EXPECT_EQ(0, host.refused_calls);
+}
+
+TEST(PluginNarrator, AnswersLaterFromAnotherThread) {
+    FakeHost host;
+    const Loaded<Telling> loaded(host);
+    std::unique_ptr<plugin::Reply> kept;
+    ask(loaded, 1, [&](auto, plugin::Reply reply) {
+        kept = std::make_unique<plugin::Reply>(std::move(reply));
+    });
+    EXPECT_THAT(host.plans, IsEmpty());
+    std::thread([reply = *std::exchange(kept, nullptr)] { reply.plan("[1]"); }).join();
+    EXPECT_EQ("[1]", host.plans[1]);
+}
+
+TEST(PluginNarrator, SecondAnswerDoesNotReachTheHost) {
+    FakeHost host;
+    const Loaded<Telling> loaded(host);
+    ask(loaded, 1, [](auto, const plugin::Reply& reply) {
+        EXPECT_TRUE(reply.fail("no idea"));
+        EXPECT_FALSE(reply.plan("{}"));
+        const plugin::Reply copy = reply;
+        EXPECT_FALSE(copy.fail("still none"));
+    });
+    EXPECT_EQ("no idea", host.failures[1]);
+    EXPECT_EQ(0, host.refused_calls);
+}
+
+TEST(PluginNarrator, FailsTheRequestWithWhatItThrows) {
+    FakeHost host;
+    const Loaded<Telling> loaded(host);
+    ask(loaded, 1, [](auto, auto) { throw std::runtime_error("the model is not there"); });
+    EXPECT_EQ("the model is not there", host.failures[1]);
+}
+
+TEST(PluginNarrator, AnswerBeforeTheExceptionStands) {
+    FakeHost host;
+    const Loaded<Telling> loaded(host);
+    ask(loaded, 1, [](auto, const plugin::Reply& reply) {
+        reply.plan("{}");
+        throw std::runtime_error("and then");
+    });
+    EXPECT_EQ("{}", host.plans[1]);
+    EXPECT_THAT(host.failures, IsEmpty());
+    EXPECT_TRUE(host.has_logged("generate threw: and then"));
+}
+
+TEST(PluginNarrator, ForgottenReplyFailsTheRequest) {
+    FakeHost host;
+    const Loaded<Telling> loaded(host);
+    ask(loaded, 1, [](auto, auto) {});
+    EXPECT_THAT(host.failures[1], HasSubstr("without an answer"));
+}
+
+TEST(PluginNarrator, CancelledReplyIsNoLongerWantedAndSaysNothing) {
+    FakeHost host;
+    const Loaded<Telling> loaded(host);
+    std::unique_ptr<plugin::Reply> kept;
+    ask(loaded, 8, [&](auto, plugin::Reply reply) {
+        kept = std::make_unique<plugin::Reply>(std::move(reply));
+    });
+    cancel(loaded, 8);
+    host.dead.insert(8);
+    EXPECT_THAT(Telling::cancelled, ElementsAre(8u));
+    EXPECT_FALSE(kept->is_wanted());
+    EXPECT_FALSE(kept->plan("{}"));
+    kept.reset();
+    EXPECT_EQ(0, host.refused_calls);
+}
+
+TEST(PluginNarrator, CancelOfWhatIsAnsweredIsNothing) {
+    FakeHost host;
+    const Loaded<Telling> loaded(host);
+    ask(loaded, 8, [&](auto, const plugin::Reply& reply) { reply.plan("{}"); });
+    cancel(loaded, 8);
+    EXPECT_THAT(Telling::cancelled, ElementsAre(8u));
+}
+
+TEST(PluginNarrator, LateReplyAfterTheInstanceHasEndedDoesNothing) {
+    std::unique_ptr<plugin::Reply> kept;
+    {
+        FakeHost host;
+        Loaded<Telling> loaded(host);
+        ask(loaded, 1, [&](auto, plugin::Reply reply) {
+            kept = std::make_unique<plugin::Reply>(std::move(reply));
+        });
+        loaded.end();
+        EXPECT_FALSE(kept->is_wanted());
+        EXPECT_FALSE(kept->plan("{}"));
+        EXPECT_EQ(0, host.refused_calls);
+    }
+    EXPECT_FALSE(kept->fail("the host itself is gone"));
+    kept.reset();
+}
+
+TEST(PluginNarrator, RepliesOfOtherThreadsMayMeetTheEnd) {
+    for (int round = 0; round < 50; ++round) {
+        FakeHost host;
+        Loaded<Telling> loaded(host);
+        std::vector<std::thread> threads;
+        std::atomic<int> ready{0};
+        for (std::uint64_t token = 1; token <= 2; ++token) {
+            ask(loaded, token, [&](auto, plugin::Reply reply) {
+                threads.emplace_back([&ready, kept = std::move(reply)] {
+                    ++ready;
+                    while (kept.is_wanted()) std::this_thread::yield();
+                    kept.plan("{}");
+                });
+            });
+        }
+        while (ready < 2) std::this_thread::yield();
+        if (round % 2 == 0) cancel(loaded, 1);
+        loaded.end();
+        for (std::thread& thread : threads) thread.join();
+        EXPECT_EQ(0, host.refused_calls);
+    }
+}
+
+// ---------------------------------------------------------------- tool runners and tools
+
+class Running final : public plugin::ToolRunner, public plugin::Tools {
+public:
+    static constexpr std::string_view kExtensions[] = {NAR_EXTENSION_TOOL_RUNNER,
+                                                       NAR_EXTENSION_TOOL};
+    static constexpr std::string_view kSchemes[] = {"launcher", "far"};
+    static constexpr plugin::ToolDescription kTools[] = {
+        {"dice", "Rolls a die"}, {"weather", "Tells the weather", R"({"type":"object"})"}};
+    using Act = std::function<void(const plugin::InvocationRequest&, plugin::Invocation)>;
+    static inline Act act;
+    static inline std::string tool;
+
+    void start(const plugin::InvocationRequest& request, plugin::Invocation invocation) override {
+        act(request, std::move(invocation));
+    }
+    void invoke(std::string_view name, const plugin::InvocationRequest& request,
+                plugin::Invocation invocation) override {
+        tool = name;
+        act(request, std::move(invocation));
+    }
+};
+
+class InvocationTest : public testing::Test {
+protected:
+    nar_status start(std::uint64_t token, Running::Act act) {
+        Running::act = std::move(act);
+        const nar_status status = runner().start(loaded.instance(), token, &invocation, &failure);
+        Running::act = nullptr;
+        return status;
+    }
+    void invoke(std::uint64_t token, Running::Act act) {
+        Running::act = std::move(act);
+        tools().invoke(loaded.instance(), token, tools().tools[1], &invocation);
+        Running::act = nullptr;
+    }
+    const nar_tool_runner_extension& runner() {
+        return loaded.extension<nar_tool_runner_extension>(NAR_EXTENSION_TOOL_RUNNER);
+    }
+    const nar_tool_extension& tools() {
+        return loaded.extension<nar_tool_extension>(NAR_EXTENSION_TOOL);
+    }
+
+    FakeHost host;
+    Loaded<Running> loaded{host};
+    const nar_str environment[2] = {NAR_STR_INIT("PATH=/bin"), NAR_STR_INIT("LANG=C")};
+    nar_invocation invocation = [this] {
+        nar_invocation one{};
+        one.size = sizeof one;
+        one.attempt = 2;
+        one.tool_path = NAR_STR("launcher:tools/door:2");
+        one.request = NAR_STR(R"({"input":{}})");
+        one.environment = environment;
+        one.environment_count = 2;
+        one.try_ms = 1500;
+        return one;
+    }();
+    nar_failure failure = [] {
+        nar_failure one{};
+        one.size = sizeof one;
+        return one;
+    }();
+};
+
+TEST_F(InvocationTest, SaysWhatTheClassSays) {
+    ASSERT_EQ(2u, runner().scheme_count);
+    EXPECT_EQ("launcher", view(runner().schemes[0]));
+    ASSERT_EQ(2u, tools().tool_count);
+    EXPECT_EQ(sizeof(nar_tool), tools().tools[1]->size);
+    EXPECT_EQ("weather", view(tools().tools[1]->name));
+    EXPECT_EQ("Tells the weather", view(tools().tools[1]->description));
+    EXPECT_EQ(R"({"type":"object"})", view(tools().tools[1]->input_schema));
+    EXPECT_EQ("", view(tools().tools[0]->input_schema));
+}
+
+TEST_F(InvocationTest, ShowsWhatIsToBeRun) {
+    start(1, [](const plugin::InvocationRequest& request, const plugin::Invocation& one) {
+        EXPECT_EQ("launcher:tools/door:2", request.tool_path());
+        EXPECT_EQ("tools/door:2", request.path_behind_scheme());
+        EXPECT_EQ(R"({"input":{}})", request.request());
+        EXPECT_THAT(request.environment(), ElementsAre("PATH=/bin", "LANG=C"));
+        EXPECT_EQ(1500ms, request.time_limit());
+        EXPECT_EQ(2u, request.attempt());
+        one.ended();
+    });
+}
+
+TEST_F(InvocationTest, TellsEventsDiagnosticsAndTheEnd) {
+    EXPECT_EQ(NAR_OK, start(1, [](const auto&, const plugin::Invocation& one) {
+                  EXPECT_TRUE(one.output("{\"version\":"));
+                  EXPECT_TRUE(one.event("\"0\"}"));
+                  EXPECT_TRUE(one.diagnostics("hm\n"));
+                  plugin::End end;
+                  end.exit_status = 3;
+                  end.resident_kibibytes = 77;
+                  EXPECT_TRUE(one.ended(end));
+              }));
+    EXPECT_EQ("{\"version\":\"0\"}\n", host.output[1]);
+    EXPECT_EQ("hm\n", host.diagnostics[1]);
+    EXPECT_EQ(3, host.ended[1].exit_status);
+    EXPECT_EQ(77u, host.ended[1].resident_kb);
+}
+
+TEST_F(InvocationTest, TakesNothingAfterItsEnd) {
+    start(1, [](const auto&, const plugin::Invocation& one) {
+        EXPECT_TRUE(one.ended());
+        EXPECT_FALSE(one.ended());
+        EXPECT_FALSE(one.event("{}"));
+        EXPECT_FALSE(one.diagnostics("?"));
+    });
+    EXPECT_EQ(0, host.refused_calls);
+}
+
+TEST_F(InvocationTest, DoneIsTheLastEventAndTheEnd) {
+    invoke(4, [](const auto&, const plugin::Invocation& one) { one.done(true, "A \"6\".\n"); });
+    EXPECT_EQ("weather", Running::tool);
+    EXPECT_EQ(R"({"version":"0","type":"done","ok":true,"summary":"A \"6\".\u000a"})"
+              "\n",
+              host.output[4]);
+    EXPECT_EQ(1u, host.ended.count(4));
+    EXPECT_EQ("", host.ended[4].code);
+}
+
+TEST_F(InvocationTest, RunnerThatThrowsHasNotStarted) {
+    EXPECT_EQ(NAR_FAILED, start(1, [](const auto&, const auto&) {
+                  throw std::runtime_error("the cluster is full");
+              }));
+    EXPECT_STREQ("the cluster is full", failure.message);
+    EXPECT_THAT(host.ended, IsEmpty());
+    EXPECT_EQ(0, host.refused_calls);
+}
+
+TEST_F(InvocationTest, HandleOfARunnerThatThrewIsDead) {
+    std::unique_ptr<plugin::Invocation> kept;
+    start(1, [&](const auto&, plugin::Invocation one) {
+        kept = std::make_unique<plugin::Invocation>(std::move(one));
+        throw std::runtime_error("no");
+    });
+    EXPECT_FALSE(kept->event("{}"));
+    EXPECT_FALSE(kept->ended());
+    EXPECT_EQ(0, host.refused_calls);
+}
+
+TEST_F(InvocationTest, HandsAProcessOver) {
+    EXPECT_EQ(NAR_OK, start(1, [](const auto&, const plugin::Invocation& one) {
+                  EXPECT_TRUE(one.run({"nice", "tools/door"}));
+              }));
+    EXPECT_THAT(host.commands[1], ElementsAre("nice", "tools/door"));
+    EXPECT_THAT(host.ended, IsEmpty());
+}
+
+TEST_F(InvocationTest, ToolThatThrowsFailsWithWhatItThrew) {
+    invoke(1, [](const auto&, const auto&) { throw std::runtime_error("no such town"); });
+    EXPECT_EQ("PLUGIN_EXCEPTION", host.ended[1].code);
+    EXPECT_EQ("no such town", host.ended[1].error);
+}
+
+TEST_F(InvocationTest, ToolThatThrowsAfterItsEndIsLogged) {
+    invoke(1, [](const auto&, const plugin::Invocation& one) {
+        one.done(true);
+        throw std::runtime_error("oh");
+    });
+    EXPECT_EQ("", host.ended[1].code);
+    EXPECT_TRUE(host.has_logged("invoke threw: oh"));
+    EXPECT_EQ(0, host.refused_calls);
+}
+
+TEST_F(InvocationTest, ForgottenInvocationFails) {
+    invoke(1, [](const auto&, const auto&) {});
+    EXPECT_EQ("PLUGIN_DROPPED", host.ended[1].code);
+}
+
+TEST_F(InvocationTest, KnowsThatItWasCancelledAndMayStillTellItsEnd) {
+    std::unique_ptr<plugin::Invocation> kept;
+    start(6, [&](const auto&, plugin::Invocation one) {
+        kept = std::make_unique<plugin::Invocation>(std::move(one));
+    });
+    EXPECT_FALSE(kept->is_cancelled());
+    runner().cancel(loaded.instance(), 6);
+    EXPECT_TRUE(kept->is_cancelled());
+    EXPECT_TRUE(kept->event("{}"));
+    std::thread([one = *std::exchange(kept, nullptr)] { one.ended(); }).join();
+    EXPECT_EQ(1u, host.ended.count(6));
+}
+
+TEST_F(InvocationTest, GivenUpInvocationAnswersFalse) {
+    std::unique_ptr<plugin::Invocation> kept;
+    start(6, [&](const auto&, plugin::Invocation one) {
+        kept = std::make_unique<plugin::Invocation>(std::move(one));
+    });
+    host.dead.insert(6);
+    EXPECT_FALSE(kept->event("{}"));
+    EXPECT_FALSE(kept->ended());
+    kept.reset();
+    EXPECT_EQ(1, host.refused_calls) << "the host was asked once, and believed";
+}
+
+TEST_F(InvocationTest, LateHandleAfterTheInstanceHasEndedDoesNothing) {
+    std::unique_ptr<plugin::Invocation> kept;
+    start(6, [&](const auto&, plugin::Invocation one) {
+        kept = std::make_unique<plugin::Invocation>(std::move(one));
+    });
+    loaded.end();
+    EXPECT_TRUE(kept->is_cancelled());
+    EXPECT_FALSE(kept->done(true));
+    kept.reset();
+    EXPECT_EQ(0, host.refused_calls);
+}
+
+// ---------------------------------------------------------------- the host
+
+TEST(PluginHost, OffersLogSettingsAndStory) {
+    FakeHost fake;
+    fake.settings = R"({"wet":true})";
+    fake.story = "/stories/torch";
+    in_plugin(fake, [](const plugin::Host& host) {
+        EXPECT_EQ(R"({"wet":true})", host.settings());
+        EXPECT_EQ("/stories/torch", host.story());
+        EXPECT_TRUE(host.is_engine_thread());
+        std::thread([&] { EXPECT_FALSE(host.is_engine_thread()); }).join();
+        host.log(plugin::Level::kDebug, "a");
+        host.log(plugin::Level::kWarning, "b");
+    });
+    EXPECT_THAT(fake.log, ElementsAre("debug: a", "warning: b", "info: goodbye"));
+}
+
+TEST(PluginHost, ReadsAndPatchesTheState) {
+    FakeHost fake;
+    fake.state["/torch"] = R"({"lit":true})";
+    in_plugin(fake, [](const plugin::Host& host) {
+        EXPECT_EQ(R"({"lit":true})", host.read_state("/torch"));
+        EXPECT_EQ(std::nullopt, host.read_state("/door"));
+        host.patch_state(R"({"door":null})");
+        const auto error = error_of([&] { host.patch_state("[]"); });
+        EXPECT_EQ(NAR_INVALID_DOCUMENT, error.status());
+        EXPECT_THAT(std::string(error.what()), HasSubstr("patching the state"));
+        EXPECT_EQ("[]", host.assets());
+    });
+    EXPECT_THAT(fake.patches, ElementsAre(R"({"door":null})"));
+}
+
+TEST(PluginHost, SubmitsAPromptUnlessOneWaits) {
+    FakeHost fake;
+    in_plugin(fake, [&](const plugin::Host& host) {
+        EXPECT_TRUE(host.submit_prompt("I wait"));
+        fake.is_prompt_waiting = true;
+        EXPECT_FALSE(host.submit_prompt("and wait"));
+    });
+    EXPECT_THAT(fake.prompts, ElementsAre("I wait"));
+}
+
+TEST(PluginHost, NamesWhatItsHostDoesNotOffer) {
+    for (const bool is_short : {false, true}) {
+        FakeHost fake;
+        (is_short ? fake.too_short : fake.missing) = {NAR_HOST_STATE, NAR_HOST_TIMER, NAR_HOST_LOG};
+        in_plugin(fake, [](const plugin::Host& host) {
+            host.log(plugin::Level::kError, "into nothing");
+            const auto error = error_of([&] { host.read_state(); });
+            EXPECT_EQ(NAR_UNSUPPORTED, error.status());
+            EXPECT_THAT(std::string(error.what()), HasSubstr("narratoria.state/1"));
+            EXPECT_EQ(NAR_UNSUPPORTED, error_of([&] { plugin::Timer(host, 1ms, [] {}); }).status());
+        });
+    }
+}
+
+TEST(PluginHost, IsRefusedOnAnotherThread) {
+    FakeHost fake;
+    in_plugin(fake, [](const plugin::Host& host) {
+        std::thread([&] {
+            EXPECT_EQ(NAR_WRONG_THREAD, error_of([&] { host.read_state(); }).status());
+        }).join();
+    });
+}
+
+TEST(PluginHost, DoesNothingAfterTheInstanceHasEnded) {
+    std::optional<plugin::Host> kept;
+    {
+        FakeHost fake;
+        in_plugin(fake, [&](const plugin::Host& host) { kept = host; });
+    }
+    kept->log(plugin::Level::kInfo, "too late");
+    EXPECT_FALSE(kept->post([] {}));
+    EXPECT_FALSE(kept->is_engine_thread());
+    EXPECT_EQ(nullptr, kept->raw());
+    EXPECT_EQ(NAR_GONE, error_of([&] { kept->read_state(); }).status());
+    EXPECT_EQ(NAR_GONE, error_of([&] { static_cast<void>(kept->settings()); }).status());
+}
+
+TEST(PluginPost, RunsInOrderAndLogsWhatIsThrown) {
+    FakeHost fake;
+    std::string order;
+    in_plugin(fake, [&](const plugin::Host& host) {
+        std::thread([&] { EXPECT_TRUE(host.post([&] { order += 'a'; })); }).join();
+        EXPECT_TRUE(host.post([] { throw std::runtime_error("slipped"); }));
+        EXPECT_TRUE(host.post([&, alone = std::make_unique<char>('b')] { order += *alone; }));
+        EXPECT_EQ("", order);
+        fake.run_posted();
+    });
+    EXPECT_EQ("ab", order);
+    EXPECT_TRUE(fake.has_logged("a posted function threw: slipped"));
+}
+
+TEST(PluginPost, DropsWhatNeverRuns) {
+    FakeHost fake;
+    int ran = 0;
+    int dropped = 0;
+    const auto witness = std::make_shared<int>(0);
+    in_plugin(fake, [&](const plugin::Host& host) {
+        host.post([&] { ++ran; }, [&] { ++dropped; });
+        host.post([witness, &ran] { ++ran; });
+    });
+    EXPECT_EQ(0, ran);
+    EXPECT_EQ(1, dropped);
+    EXPECT_EQ(1, witness.use_count());
+}
+
+TEST(PluginPost, DropIsNotCalledForWhatRan) {
+    FakeHost fake;
+    int ran = 0;
+    int dropped = 0;
+    in_plugin(fake, [&](const plugin::Host& host) {
+        host.post([&] { ++ran; }, [&] { ++dropped; });
+        fake.run_posted();
+        fake.is_active = false;
+        EXPECT_FALSE(host.post([&] { ++ran; }, [&] { ++dropped; }));
+        fake.is_active = true;
+    });
+    EXPECT_EQ(1, ran);
+    EXPECT_EQ(0, dropped);
+}
+
+// ---------------------------------------------------------------- the loop
+
+TEST(PluginTimer, RunsOnceAndMayBeRestarted) {
+    FakeHost fake;
+    int ran = 0;
+    in_plugin(fake, [&](const plugin::Host& host) {
+        plugin::Timer timer(host, 250ms, [&] { ++ran; });
+        EXPECT_TRUE(timer.is_running());
+        EXPECT_EQ(250, fake.timers.begin()->second.what);
+        plugin::Timer moved = std::move(timer);
+        fake.fire_timer();
+        EXPECT_FALSE(moved.is_running());
+        moved.restart(24h * 365);
+        EXPECT_EQ(4294967295, fake.timers.begin()->second.what);
+        moved.restart(-1ms);
+        ASSERT_EQ(1u, fake.timers.size());
+        EXPECT_EQ(0, fake.timers.begin()->second.what);
+        fake.fire_timer();
+    });
+    EXPECT_EQ(2, ran);
+    EXPECT_EQ(0, fake.refused_calls);
+}
+
+TEST(PluginTimer, IsStoppedWhenItGoes) {
+    FakeHost fake;
+    in_plugin(fake, [&](const plugin::Host& host) {
+        {
+            const plugin::Timer timer(host, 1ms, [] {});
+        }
+        EXPECT_THAT(fake.timers, IsEmpty());
+        plugin::Timer timer(host, 1ms, [] {});
+        timer = plugin::Timer(host, 2ms, [] {});
+        ASSERT_EQ(1u, fake.timers.size());
+        EXPECT_EQ(2, fake.timers.begin()->second.what);
+        timer.stop();
+        EXPECT_THAT(fake.timers, IsEmpty());
+        plugin::Timer().restart(1ms);
+    });
+    EXPECT_EQ(0, fake.refused_calls);
+}
+
+TEST(PluginTimer, MayDestroyOrRestartItself) {
+    FakeHost fake;
+    int ran = 0;
+    in_plugin(fake, [&](const plugin::Host& host) {
+        std::optional<plugin::Timer> timer;
+        const auto witness = std::make_shared<int>(0);
+        timer.emplace(host, 1ms, [&, witness] {
+            if (++ran < 3) return timer->restart(1ms);
+            timer.reset();
+            *witness = ran;
+        });
+        while (!fake.timers.empty()) fake.fire_timer();
+        EXPECT_EQ(3, *witness);
+    });
+    EXPECT_EQ(3, ran);
+}
+
+TEST(PluginTimer, LogsWhatItsFunctionThrows) {
+    FakeHost fake;
+    in_plugin(fake, [&](const plugin::Host& host) {
+        const plugin::Timer timer(host, 1ms, [] { throw std::runtime_error("tick"); });
+        fake.fire_timer();
+    });
+    EXPECT_TRUE(fake.has_logged("a timer's function threw: tick"));
+}
+
+TEST(PluginTimer, OfAnEndedInstanceIsLeftToTheHost) {
+    FakeHost fake;
+    plugin::Timer timer;
+    plugin::Poll poll;
+    in_plugin(fake, [&](const plugin::Host& host) {
+        timer = plugin::Timer(host, 1ms, [] {});
+        poll = plugin::Poll(host, 0, [] {});
+    });
+    EXPECT_EQ(NAR_GONE, error_of([&] { timer.restart(1ms); }).status());
+    timer = {};
+    poll = {};
+    EXPECT_EQ(0, fake.refused_calls);
+}
+
+TEST(PluginPoll, CallsUntilItGoesAlsoFromItsOwnFunction) {
+    FakeHost fake;
+    int calls = 0;
+    in_plugin(fake, [&](const plugin::Host& host) {
+        plugin::Poll poll;
+        poll = plugin::Poll(host, 9, [&] {
+            if (++calls == 2) poll = {};
+        });
+        EXPECT_EQ(9, fake.polls.begin()->second.what);
+        fake.make_readable();
+        EXPECT_TRUE(poll.is_running());
+        fake.make_readable();
+        EXPECT_FALSE(poll.is_running());
+        EXPECT_THAT(fake.polls, IsEmpty());
+        EXPECT_EQ(NAR_IO, error_of([&] { plugin::Poll(host, -1, [] {}); }).status());
+    });
+    EXPECT_EQ(2, calls);
+    EXPECT_EQ(0, fake.refused_calls);
+}
+
+}  // namespace

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/search.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "conformance/folder.hpp"
+
+namespace narratoria::plugin {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Folders with files that say they are plugins; nothing here is loaded.
+class PluginSearch : public ::testing::Test {
+protected:
+    void plugin(const std::string& file, const std::string& id, const std::string& abi = "1.0") {
+        std::filesystem::create_directories(std::filesystem::path(folder / file).parent_path());
+        std::filesystem::copy_file(NARRATORIA_BUILD_DIR "/lib/libnarratoria.so.1", folder / file);
+        folder.write(file + ".json", R"({"schema":"plugin/1","id":")" + id +
+                                         R"(","name":"N","version":"1","abi":")" + abi +
+                                         R"(","extensions":[]})");
+    }
+    std::vector<Place> two_places() const {
+        return {{folder / "story/plugins", "the story", false, true},
+                {folder / "installed", "the installation", true, false}};
+    }
+    std::vector<std::string> loads(const Wishes& wishes, bool safe = false) {
+        found = search(wishes, two_places(), safe);
+        std::vector<std::string> paths;
+        for (const Candidate* each : found.loads)
+            paths.push_back(each->path.substr(folder.path().size() + 1));
+        return paths;
+    }
+    test::Folder folder;
+    Search found;
+};
+
+TEST_F(PluginSearch, TakesAllOfTheStorysFolderByName) {
+    plugin("story/plugins/b.so", "b");
+    plugin("story/plugins/a.so", "a");
+    plugin("installed/c.so", "c");
+    EXPECT_THAT(loads({}), ElementsAre("story/plugins/a.so", "story/plugins/b.so"));
+}
+
+TEST_F(PluginSearch, AnIdIsTakenFromTheFirstPlaceThatHasIt) {
+    plugin("installed/c.so", "c");
+    plugin("installed/d.so", "d");
+    EXPECT_THAT(loads({{"c"}, "", {}}), ElementsAre("installed/c.so"));
+    EXPECT_THAT(loads({{"d", "c"}, "", {}}), ElementsAre("installed/d.so", "installed/c.so"));
+}
+
+TEST_F(PluginSearch, APathComesBeforeTheSameIdElsewhere) {
+    plugin("mine/c.so", "c");
+    plugin("story/plugins/c.so", "c");
+    EXPECT_THAT(loads({{folder / "mine/c.so"}, "", {"c"}}), ElementsAre("mine/c.so"));
+    EXPECT_EQ(found.places[1].candidates[0].verdict, Verdict::Refused);
+    EXPECT_THAT(found.places[1].candidates[0].reason, HasSubstr("comes before it"));
+}
+
+TEST_F(PluginSearch, AnotherAbiIsRefusedWithBothVersions) {
+    plugin("story/plugins/a.so", "a", "2.0");
+    EXPECT_THAT(loads({}), IsEmpty());
+    EXPECT_THAT(found.missing.at(0).reason, HasSubstr("it is built for ABI 2.0, and this is 1.0"));
+}
+
+TEST_F(PluginSearch, ALargerMinorIsTaken) {
+    plugin("story/plugins/a.so", "a", "1.9");
+    EXPECT_THAT(loads({}), ElementsAre("story/plugins/a.so"));
+}
+
+TEST_F(PluginSearch, WhatIsWantedAndNotThereIsMissing) {
+    EXPECT_THAT(loads({{"x"}, "", {"y"}}), IsEmpty());
+    ASSERT_EQ(found.missing.size(), 2U);
+    EXPECT_EQ(found.missing[0].wish, "x");
+    EXPECT_THAT(found.missing[0].reason, HasSubstr("wanted by the host"));
+    EXPECT_THAT(found.missing[1].reason, HasSubstr("wanted by the story"));
+}
+
+TEST_F(PluginSearch, InSafeModeStrangersAreLeftOut) {
+    plugin("story/plugins/a.so", "a");
+    plugin("installed/c.so", "c");
+    plugin("mine/m.so", "m");
+    EXPECT_THAT(loads({{folder / "mine/m.so", "c"}, "", {}}, true),
+                ElementsAre("mine/m.so", "installed/c.so"));
+    EXPECT_EQ(found.places[1].candidates[0].verdict, Verdict::Refused);
+}
+
+TEST_F(PluginSearch, HiddenAndOtherFilesAreNoCandidates) {
+    plugin("story/plugins/.a.so", "a");
+    plugin("story/plugins/b.so.old", "b");
+    EXPECT_THAT(loads({}), IsEmpty());
+    EXPECT_THAT(found.places[1].candidates, IsEmpty());
+}
+
+TEST(PluginPlaces, NeverHaveTheCurrentFolder) {
+    ::setenv("NARRATORIA_PLUGIN_PATH", ":relative:/absolute:./x:", 1);
+    ::setenv("HOME", "also-relative", 1);
+    std::vector<std::string> folders;
+    for (const Place& place : places("/story")) {
+        if (place.from != "the installation") folders.push_back(place.folder);
+    }
+    EXPECT_THAT(folders, ElementsAre("/absolute", "/story/plugins"));
+}
+
+}  // namespace
+}  // namespace narratoria::plugin
