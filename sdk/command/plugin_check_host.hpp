@@ -58,6 +58,7 @@ struct PluginCheckHostOptions {
     LentMemory memory = LentMemory::kRoomy;
     bool lacks_extensions = false;  // get_extension knows nothing
     bool is_cut_short = false;      // each extension's struct ends before its first function
+    bool gives_odd_data = false;    // so what the plugin passes on of it is not judged
     Blame blame;                    // when the plugin does not come back from an ordinary call
 };
 

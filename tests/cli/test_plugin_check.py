@@ -6,7 +6,7 @@ import os
 import random
 import re
 import struct
-from pathlib import Path
+import subprocess
 
 import pytest
 
@@ -238,3 +238,37 @@ def test_a_library_with_damaged_tables_is_refused_or_examined(command):
         ran = command("plugin", "check", command.file("damaged.so", bytes(damaged)), "--time", "1")
         assert ran.status in (0, 1, 2), (offset, ran)
         assert ran.out or ran.err, offset
+
+
+# ---------------------------------------------------------------- plugins of others
+
+
+@pytest.mark.parametrize("kind", ["ui-handler", "asset-renderer", "narrator", "tool-runner", "tool",
+                                  "event-sink"])
+def test_what_plugin_new_writes_passes(command, kind):
+    assert command("plugin", "new", "paper-rain", "--kind", kind, "--lang", "c").status == 0
+    built = command.folder / "paper-rain.so"
+    sources = sorted((command.folder / "paper-rain").glob("*.c"))
+    assert sources
+    subprocess.run(
+        ["cc", "-std=c11", "-fPIC", "-shared", "-fvisibility=hidden",
+         f"-I{SOURCE / 'abi' / 'include'}", *sources, "-o", built], check=True)
+    rules = check(command, built)
+    assert broken(rules) == {} and warnings(rules) == set()
+
+
+def test_the_console_passes(command):
+    rules = check(command, BUILD / "lib" / "narratoria" / "plugins" / "console.so")
+    assert broken(rules) == {} and warnings(rules) == set()
+
+
+def test_a_host_shorter_than_there_can_be_is_told_and_no_breach(command):
+    rules = check(command, FAMILY / "1.0" / "event_sink.so")
+    assert rules["P30"]["verdict"] == "passed"
+    assert "shorter than those of 1.0" in rules["P30"]["why"]
+
+
+def test_what_does_not_apply_is_skipped_and_says_why(command):
+    rules = check(command, FAMILY / "1.0" / "narrator.so")
+    assert rules["P37"]["verdict"] == "skipped" and "cancel is NULL" in rules["P37"]["why"]
+    assert rules["P39"]["verdict"] == "skipped" and "runs no tools" in rules["P39"]["why"]
