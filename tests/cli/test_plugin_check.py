@@ -5,12 +5,16 @@ import json
 import os
 import random
 import re
+import select
+import signal
 import struct
 import subprocess
+import time
+from pathlib import Path
 
 import pytest
 
-from harness import BUILD, SOURCE
+from harness import BUILD, DEADLINE, NARRATORIA, SOURCE, default_signals, environment
 
 FAMILY = BUILD / "tests" / "plugins"
 RULES = [f"P{number}" for number in range(1, 42)]
@@ -272,3 +276,32 @@ def test_what_does_not_apply_is_skipped_and_says_why(command):
     rules = check(command, FAMILY / "1.0" / "narrator.so")
     assert rules["P37"]["verdict"] == "skipped" and "cancel is NULL" in rules["P37"]["why"]
     assert rules["P39"]["verdict"] == "skipped" and "runs no tools" in rules["P39"]["why"]
+
+
+def children_of(process):
+    found = []
+    for task in (process / "task").glob("*/children"):
+        found += task.read_text().split()
+    return found
+
+
+def test_ctrl_c_ends_the_check_and_the_trial(command):
+    running = subprocess.Popen(
+        [NARRATORIA, "plugin", "check", library("hangs_in_deinit"), "--time", "60"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), cwd=command.folder,
+        preexec_fn=default_signals)
+    process = Path("/proc") / str(running.pid)
+    deadline = time.monotonic() + DEADLINE
+    # Trials that come back are gone at once; the one that stays is the one that hangs.
+    before = None
+    while True:
+        now = children_of(process)
+        if now and now == before:
+            break
+        before = now
+        assert time.monotonic() < deadline, "there never was a trial"
+        select.select([running.stderr], [], [], 0.2)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=DEADLINE)
+    assert running.returncode == 130, (out, err)
+    assert not any(Path("/proc", child).exists() for child in now)

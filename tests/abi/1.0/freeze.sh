@@ -5,3 +5,5 @@ set -eu
 cd "$(dirname "$0")"
 rm -rf include
 cp -r ../../../abi/include include
+# Frozen as they were, spaces included.
+printf 'DisableFormat: true\nSortIncludes: Never\n' >include/.clang-format
