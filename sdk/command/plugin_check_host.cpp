@@ -27,7 +27,8 @@ constexpr double kInitBudget = 1;
 constexpr double kDeinitBudget = 2;
 // An answer that crosses with a cancel is nobody's fault.
 constexpr double kCrossing = 0.15;
-constexpr std::size_t kMostOutput = std::size_t{16} << 20;
+constexpr std::size_t kMostUnread = std::size_t{16} << 20;
+constexpr std::size_t kMostOutput = std::size_t{64} << 20;
 constexpr std::string_view kState =
     R"({"inventory":{"torch":{"lit":true}},"visits":3,"name":"Ada \u00e9","nothing":null})";
 
@@ -254,6 +255,7 @@ bool PluginCheckHost::run_loop(double seconds, const std::function<bool()>& is_e
         double wait = std::min(left, 0.05);
         {
             const std::lock_guard lock(mutex_);
+            for (auto& [token, one] : invocations_) one.unread = 0;
             for (const auto& [name, one] : polls_) {
                 waiting.push_back({one.descriptor, POLLIN, 0});
                 names.push_back(name);
@@ -658,7 +660,10 @@ nar_status PluginCheckHost::invocation_output(const nar_host* host, std::uint64_
                                                                       : "start had refused"));
         return NAR_GONE;
     }
-    if (one.output.size() < kMostOutput) one.output += view(bytes);
+    if (one.unread > 0 && one.unread + bytes.size > kMostUnread) return NAR_BUSY;
+    one.unread += bytes.size;
+    one.is_cut |= one.output.size() >= kMostOutput;
+    if (!one.is_cut) one.output += view(bytes);
     return NAR_OK;
 }
 

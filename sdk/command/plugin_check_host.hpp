@@ -76,6 +76,8 @@ struct NarratorRequest {
 // And about one try of a tool.
 struct ObservedInvocation {
     std::string output;
+    std::size_t unread = 0;  // of it, since the loop ran last
+    bool is_cut = false;     // there was more than is kept
     unsigned ends = 0;
     bool is_cancelled = false;
     bool is_handed_over = false;

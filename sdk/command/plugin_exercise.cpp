@@ -465,7 +465,7 @@ private:
     }
 
     void judge_output(const ObservedInvocation& seen, const std::string& who) {
-        if (seen.is_handed_over || seen.is_refused) return;
+        if (seen.is_handed_over || seen.is_refused || seen.is_cut) return;
         TrialReport& report = host_.report();
         const bool was_completed =
             seen.exit_status == 0 && seen.error_code.empty() && !seen.is_cancelled;
