@@ -74,6 +74,7 @@ packages_to_test_fully() {
     packages_to_test
     cat <<'LIST'
 libbenchmark-dev    probe_header benchmark/benchmark.h
+abigail-tools       probe_command abidiff
 clang-14            probe_command clang-14
 clang-format-14     probe_command clang-format-14
 libclang-rt-14-dev  probe_fuzzer_library

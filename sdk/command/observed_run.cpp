@@ -108,25 +108,6 @@ void reap_ended_children() {
     }
 }
 
-// Ends everything that became ours. Killing one may bring us its children, so it goes on until there
-// are none; one that the kernel does not let go is not waited for without end.
-void end_all_children() {
-    const Clock::time_point began = Clock::now();
-    while (since(began) < 5) {
-        reap_ended_children();
-        const auto children = living_children();
-        if (children.empty()) {
-            if (waitpid(-1, nullptr, WNOHANG) < 0) return;
-            const timespec moment{0, 1'000'000};
-            nanosleep(&moment, nullptr);
-            continue;
-        }
-        for (const auto& child : children) kill(child.first, SIGKILL);
-        const timespec moment{0, 1'000'000};
-        nanosleep(&moment, nullptr);
-    }
-}
-
 class Run {
 public:
     explicit Run(const ObservedRunOptions& options) : options_(options) {}
@@ -349,6 +330,27 @@ void Run::find_left_behind() {
 }
 
 }  // namespace
+
+// Killing one may bring us its children, so it goes on until there are none; one that the kernel
+// does not let go is not waited for without end.
+void end_all_children() {
+    reap_ended_children();
+    if (waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD) return;
+    const Clock::time_point began = Clock::now();
+    while (since(began) < 5) {
+        reap_ended_children();
+        const auto children = living_children();
+        if (children.empty()) {
+            if (waitpid(-1, nullptr, WNOHANG) < 0) return;
+            const timespec moment{0, 1'000'000};
+            nanosleep(&moment, nullptr);
+            continue;
+        }
+        for (const auto& child : children) kill(child.first, SIGKILL);
+        const timespec moment{0, 1'000'000};
+        nanosleep(&moment, nullptr);
+    }
+}
 
 void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
 

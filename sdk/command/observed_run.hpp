@@ -39,6 +39,9 @@ struct ObservedRunOptions {
 // Makes this process the one that orphans of the tools come to. Once, before the first run.
 void adopt_orphans();
 
+// Ends everything that came to this process: children, and orphans of theirs.
+void end_all_children();
+
 // Runs the tool in a session of its own, with the environment and the working folder that the
 // runtime gives to tools. Everything of it has ended when this returns. Throws Interrupted when a
 // signal asked the command to end meanwhile.

@@ -7,6 +7,7 @@
 
 namespace narratoria::command {
 
+void add_plugin_check(CLI::App& plugin, Action& action);
 void add_plugin_list(CLI::App& plugin, Action& action);
 void add_plugin_new(CLI::App& plugin, Action& action);
 

@@ -8,7 +8,7 @@ from harness import environment
 COMMANDS = [
     [], ["play"], ["run"], ["tool"], ["tool", "run"], ["tool", "check"], ["validate"],
     ["validate", "event"], ["validate", "plan"], ["validate", "result"], ["validate", "story"],
-    ["plugin"], ["plugin", "list"], ["plugin", "new"],
+    ["plugin"], ["plugin", "check"], ["plugin", "list"], ["plugin", "new"],
 ]
 
 

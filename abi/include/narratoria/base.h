@@ -17,7 +17,8 @@
  * 2. A nar_str is a view: UTF-8, not terminated, alive as long as the call that brings it.
  *    What a call returns for you to keep is a pointer with a release function of its own.
  * 3. A struct that may grow begins with `size`: set it to sizeof the struct. A reader looks at no
- *    field beyond it, and new fields come at the end, so zero always means "as before".
+ *    field beyond it, and new fields come at the end, so zero always means "as before". The fields
+ *    of 1.0 are always there: `size` is looked at for those that came later.
  * 4. Functions answer a nar_status: NAR_OK, or what went wrong. The details are in the nar_error
  *    you passed; NULL is allowed everywhere a nar_error is taken.
  * 5. Nothing here throws, aborts, touches errno, or starts a thread. After fork() calls in the

@@ -47,7 +47,8 @@ typedef struct nar_narrator_extension {
     /* A request, alive until it returns. Answer once by nar_host_narrator, now or later.
      * [engine-thread, active] */
     void (*generate)(void *instance, uint64_t token, nar_str request);
-    /* The answer is no longer wanted; may be NULL. [engine-thread, active] */
+    /* The answer is no longer wanted, and an answer given from here is late already; may be NULL.
+     * [engine-thread, active] */
     void (*cancel)(void *instance, uint64_t token);
 } nar_narrator_extension;
 

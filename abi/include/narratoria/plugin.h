@@ -49,7 +49,8 @@ typedef struct nar_plugin {
     nar_status (*init)(const nar_host *host, void **instance, nar_failure *failure);
 
     /* Ends the instance. Threads of it are joined here; nothing of it is called afterwards. Of the
-     * host only log and thread_check work. [engine-thread, deinit] */
+     * host only log, thread_check and get_extension work; what a thread of the plugin calls while it
+     * is joined answers NAR_GONE, and is no fault. [engine-thread, deinit] */
     void (*deinit)(void *instance);
 
     /* The extension's struct (static, the same for each instance), or NULL for an id that is not

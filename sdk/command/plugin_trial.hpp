@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One trial of a plugin: a function in a process of its own, watched from outside. The plugin may
+// crash there, hang, leave or do anything else; what was found until then is known here.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace narratoria::command {
+
+// Which rules are broken when the plugin does not come back from what it is asked to do.
+struct Blame {
+    std::string_view crash = "P26";
+    std::string_view hang = "P23";
+    std::string_view leaving = "P25";  // it ended the process
+};
+
+struct TrialFinding {
+    std::string rule;
+    bool is_warning = false;
+    std::string message;
+};
+
+struct TrialOutcome {
+    enum class End { kFinished, kCrashed, kHung, kLeft };
+    End end = End::kFinished;
+    std::string blamed;             // the rule, unless it finished
+    std::string story;              // "crashed (signal 11, Segmentation fault) in init"
+    std::set<std::string> covered;  // rules that were looked at to the end
+    std::map<std::string, std::string> skipped;  // rules that do not apply, and why
+    std::vector<TrialFinding> findings;
+    std::string output;  // the end of what it wrote to its standard output and error
+};
+
+// What the trial's own process says. Thread-safe: plugins have threads.
+class TrialReport {
+public:
+    explicit TrialReport(int descriptor, struct TrialPage* page);
+
+    // Before each thing that is asked of the plugin, and after it.
+    void begins(const Blame& blame, std::string_view doing);
+    void ends();
+    // There is progress: the time that is allowed begins anew.
+    void lives();
+
+    void finding(std::string_view rule, std::string_view message);
+    void warning(std::string_view rule, std::string_view message);
+    void covers(std::string_view rule);
+    void skips(std::string_view rule, std::string_view why);
+    bool has_finding(std::string_view rule);
+    // Everything was said. Without it the trial counts as left.
+    [[noreturn]] void finish();
+
+private:
+    void say(const std::string& line);
+
+    std::mutex mutex_;
+    int descriptor_;
+    struct TrialPage* page_;
+    std::map<std::string, std::set<std::string>> said_;
+};
+
+// Runs `trial` in a child; `limit` is the time without progress, in seconds. Throws Interrupted.
+TrialOutcome run_trial(double limit, const std::function<void(TrialReport&)>& trial);
+
+// Memory that is lent to the plugin for a time.
+enum class LentMemory {
+    kRoomy,    // some bytes follow, which are neither zero nor the plugin's
+    kGuarded,  // the next byte, and every byte once the loan is over, crashes who touches it
+};
+
+// What is lent together and taken back together.
+class Loan {
+public:
+    explicit Loan(LentMemory memory) : memory_(memory) {}
+    Loan(Loan&&) = delete;
+    ~Loan();
+
+    void* bytes(const void* content, std::size_t size, const char* what, std::size_t room = 0);
+
+    template <typename Struct>
+    Struct* object(const Struct& content, const char* what) {
+        return static_cast<Struct*>(bytes(&content, sizeof content, what));
+    }
+
+private:
+    struct Piece {
+        void* begin;
+        std::size_t size;
+        std::size_t region;
+    };
+    LentMemory memory_;
+    std::vector<Piece> pieces_;
+};
+
+// From now on in this trial a crash on lent memory is told apart: P30 behind its end, P41 after its
+// time. Before the first guarded loan.
+void watch_lent_memory();
+
+}  // namespace narratoria::command

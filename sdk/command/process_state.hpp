@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a process has for itself and a plugin must not change: looked at before and after.
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace narratoria::command {
+
+// Signal handlers and mask, working folder, locale, umask, limits, environment, rounding: each under
+// a name for people.
+class ProcessState {
+public:
+    static ProcessState now();
+
+    // "the handler of signal 13 (Broken pipe)", …
+    std::vector<std::string> changed_since(const ProcessState& before) const;
+
+private:
+    std::map<std::string, std::string> values_;
+};
+
+// Open descriptors and what they are: "/tmp/x", "pipe:[4711]".
+std::map<int, std::string> open_descriptors();
+
+// Running threads and their names.
+std::map<int, std::string> running_threads();
+
+// Descriptors or threads that were not there before: "7 (/tmp/x)".
+std::vector<std::string> added(const std::map<int, std::string>& before,
+                               const std::map<int, std::string>& after);
+
+// The same for threads, which take a moment to be gone after they were joined.
+std::vector<std::string> added_threads(const std::map<int, std::string>& before);
+
+// This process has children, ended ones included.
+bool has_children();
+
+std::size_t mapping_count();
+
+// Bytes that are allocated and not freed.
+std::size_t heap_bytes();
+
+// The writable data of a loaded library.
+class WritableData {
+public:
+    // Of the library that `address` lies in.
+    explicit WritableData(const void* address);
+
+    struct Part {
+        const char* begin;
+        std::size_t size;
+    };
+    const std::vector<Part>& parts() const { return parts_; }
+    std::string content() const;
+
+private:
+    std::vector<Part> parts_;
+};
+
+}  // namespace narratoria::command

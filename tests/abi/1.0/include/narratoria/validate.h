@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NARRATORIA_VALIDATE_H
+#define NARRATORIA_VALIDATE_H
+/* Checks documents against their schema and the rules that no schema can say. */
+#include "narratoria/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    NAR_DOCUMENT_EVENTS = 1, /* a tool's output: NDJSON, protocol version "0" (spec 000, 004)    */
+    NAR_DOCUMENT_PLAN = 2,   /* Plan JSON (spec 003 §13.3)                                       */
+    NAR_DOCUMENT_RESULT = 3, /* an execution result (spec 003 §13.5)                             */
+    NAR_DOCUMENT_STORY = 4   /* `text` is the path of a story's folder                           */
+};
+
+/* Lists every fault, in the order of the text, as JSON for you to release:
+ *   [{"file", "line", "column", "byte", "pointer", "rule", "message"}]
+ * `file` only for a story; line and column count from 1, byte from 0; an empty array: no fault.
+ * NAR_OK says that the check was made, not that it found nothing. [thread-safe] */
+NAR_API nar_status nar_validate(uint32_t document, nar_str text, nar_text **faults,
+                                nar_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The layout of every public struct on 64-bit machines, pinned: who built against 1.0 has these
+ * numbers in his binary. A line here is never changed; a new field gets a line, and the size of its
+ * struct is changed with it. Compiled as C and C++ (layout.sh); what it does not compile breaks
+ * every plugin there is.
+ */
+#include <assert.h>
+#include <stddef.h>
+
+#include "narratoria/asset_renderer.h"
+#include "narratoria/base.h"
+#include "narratoria/engine.h"
+#include "narratoria/event.h"
+#include "narratoria/event_sink.h"
+#include "narratoria/host.h"
+#include "narratoria/host_loop.h"
+#include "narratoria/host_session.h"
+#include "narratoria/invocation.h"
+#include "narratoria/narrator.h"
+#include "narratoria/narratoria.h"
+#include "narratoria/plugin.h"
+#include "narratoria/plugins.h"
+#include "narratoria/result.h"
+#include "narratoria/session.h"
+#include "narratoria/status.h"
+#include "narratoria/tool.h"
+#include "narratoria/tool_runner.h"
+#include "narratoria/ui_handler.h"
+#include "narratoria/validate.h"
+
+#define SIZE(type, bytes) \
+    static_assert(sizeof(type) == (bytes), "the size of " #type " has changed")
+#define FIELD(type, field, bytes) \
+    static_assert(offsetof(type, field) == (bytes), #type "." #field " has moved")
+#define CONSTANT(name, value) static_assert((name) == (value), #name " has another value")
+
+#if UINTPTR_MAX == UINT64_MAX
+
+/* asset_renderer.h */
+SIZE(nar_asset, 128);
+FIELD(nar_asset, size, 0);
+FIELD(nar_asset, attempt, 4);
+FIELD(nar_asset, seq, 8);
+FIELD(nar_asset, plan_id, 16);
+FIELD(nar_asset, tool_id, 32);
+FIELD(nar_asset, asset_id, 48);
+FIELD(nar_asset, kind, 64);
+FIELD(nar_asset, media_type, 80);
+FIELD(nar_asset, path, 96);
+FIELD(nar_asset, metadata, 112);
+
+SIZE(nar_asset_renderer_extension, 32);
+FIELD(nar_asset_renderer_extension, size, 0);
+FIELD(nar_asset_renderer_extension, priority, 4);
+FIELD(nar_asset_renderer_extension, media_types, 8);
+FIELD(nar_asset_renderer_extension, media_type_count, 16);
+FIELD(nar_asset_renderer_extension, render, 24);
+
+/* base.h */
+SIZE(nar_str, 16);
+FIELD(nar_str, data, 0);
+FIELD(nar_str, size, 8);
+
+/* engine.h */
+SIZE(nar_times, 24);
+FIELD(nar_times, size, 0);
+FIELD(nar_times, try_ms, 4);
+FIELD(nar_times, plan_ms, 8);
+FIELD(nar_times, narrator_ms, 12);
+FIELD(nar_times, prompt_ms, 16);
+FIELD(nar_times, grace_ms, 20);
+
+SIZE(nar_limits, 40);
+FIELD(nar_limits, size, 0);
+FIELD(nar_limits, open_files, 4);
+FIELD(nar_limits, memory_bytes, 8);
+FIELD(nar_limits, file_bytes, 16);
+FIELD(nar_limits, cpu_seconds, 24);
+FIELD(nar_limits, history_patches, 28);
+FIELD(nar_limits, line_bytes, 32);
+
+SIZE(nar_engine_options, 104);
+FIELD(nar_engine_options, size, 0);
+FIELD(nar_engine_options, jobs, 4);
+FIELD(nar_engine_options, root, 8);
+FIELD(nar_engine_options, environment, 24);
+FIELD(nar_engine_options, environment_count, 32);
+FIELD(nar_engine_options, allow_paths, 40);
+FIELD(nar_engine_options, allow_path_count, 48);
+FIELD(nar_engine_options, times, 56);
+FIELD(nar_engine_options, limits, 64);
+FIELD(nar_engine_options, log, 72);
+FIELD(nar_engine_options, user, 80);
+FIELD(nar_engine_options, supervisor, 88);
+
+/* event.h */
+SIZE(nar_event, 96);
+FIELD(nar_event, size, 0);
+FIELD(nar_event, kind, 4);
+FIELD(nar_event, type, 8);
+FIELD(nar_event, attempt, 12);
+FIELD(nar_event, seq, 16);
+FIELD(nar_event, time_us, 24);
+FIELD(nar_event, session_id, 32);
+FIELD(nar_event, plan_id, 48);
+FIELD(nar_event, tool_id, 64);
+FIELD(nar_event, body, 80);
+
+SIZE(nar_event_sink, 32);
+FIELD(nar_event_sink, size, 0);
+FIELD(nar_event_sink, kinds, 4);
+FIELD(nar_event_sink, user, 8);
+FIELD(nar_event_sink, event, 16);
+FIELD(nar_event_sink, detached, 24);
+
+/* event_sink.h */
+SIZE(nar_event_sink_extension, 16);
+FIELD(nar_event_sink_extension, size, 0);
+FIELD(nar_event_sink_extension, kinds, 4);
+FIELD(nar_event_sink_extension, event, 8);
+
+/* host.h */
+SIZE(nar_host, 24);
+FIELD(nar_host, size, 0);
+FIELD(nar_host, abi_version, 4);
+FIELD(nar_host, context, 8);
+FIELD(nar_host, get_extension, 16);
+
+SIZE(nar_host_log, 16);
+FIELD(nar_host_log, size, 0);
+FIELD(nar_host_log, reserved, 4);
+FIELD(nar_host_log, write, 8);
+
+SIZE(nar_host_config, 24);
+FIELD(nar_host_config, size, 0);
+FIELD(nar_host_config, reserved, 4);
+FIELD(nar_host_config, settings, 8);
+FIELD(nar_host_config, story, 16);
+
+SIZE(nar_host_thread_check, 16);
+FIELD(nar_host_thread_check, size, 0);
+FIELD(nar_host_thread_check, reserved, 4);
+FIELD(nar_host_thread_check, is_engine_thread, 8);
+
+/* host_loop.h */
+SIZE(nar_host_post, 16);
+FIELD(nar_host_post, size, 0);
+FIELD(nar_host_post, reserved, 4);
+FIELD(nar_host_post, post, 8);
+
+SIZE(nar_host_timer, 24);
+FIELD(nar_host_timer, size, 0);
+FIELD(nar_host_timer, reserved, 4);
+FIELD(nar_host_timer, start, 8);
+FIELD(nar_host_timer, stop, 16);
+
+SIZE(nar_host_poll, 24);
+FIELD(nar_host_poll, size, 0);
+FIELD(nar_host_poll, reserved, 4);
+FIELD(nar_host_poll, start, 8);
+FIELD(nar_host_poll, stop, 16);
+
+/* host_session.h */
+SIZE(nar_host_state, 24);
+FIELD(nar_host_state, size, 0);
+FIELD(nar_host_state, reserved, 4);
+FIELD(nar_host_state, read, 8);
+FIELD(nar_host_state, patch, 16);
+
+SIZE(nar_host_assets, 16);
+FIELD(nar_host_assets, size, 0);
+FIELD(nar_host_assets, reserved, 4);
+FIELD(nar_host_assets, list, 8);
+
+SIZE(nar_host_prompt, 16);
+FIELD(nar_host_prompt, size, 0);
+FIELD(nar_host_prompt, reserved, 4);
+FIELD(nar_host_prompt, submit, 8);
+
+/* invocation.h */
+SIZE(nar_invocation, 128);
+FIELD(nar_invocation, size, 0);
+FIELD(nar_invocation, attempt, 4);
+FIELD(nar_invocation, plan_id, 8);
+FIELD(nar_invocation, tool_id, 24);
+FIELD(nar_invocation, tool_path, 40);
+FIELD(nar_invocation, plan_folder, 56);
+FIELD(nar_invocation, root, 72);
+FIELD(nar_invocation, request, 88);
+FIELD(nar_invocation, environment, 104);
+FIELD(nar_invocation, environment_count, 112);
+FIELD(nar_invocation, try_ms, 120);
+FIELD(nar_invocation, reserved, 124);
+
+SIZE(nar_invocation_end, 64);
+FIELD(nar_invocation_end, size, 0);
+FIELD(nar_invocation_end, exit_status, 4);
+FIELD(nar_invocation_end, error_code, 8);
+FIELD(nar_invocation_end, error, 24);
+FIELD(nar_invocation_end, user_us, 40);
+FIELD(nar_invocation_end, system_us, 48);
+FIELD(nar_invocation_end, resident_kb, 56);
+
+SIZE(nar_command, 24);
+FIELD(nar_command, size, 0);
+FIELD(nar_command, reserved, 4);
+FIELD(nar_command, arguments, 8);
+FIELD(nar_command, argument_count, 16);
+
+SIZE(nar_host_invocation, 40);
+FIELD(nar_host_invocation, size, 0);
+FIELD(nar_host_invocation, reserved, 4);
+FIELD(nar_host_invocation, output, 8);
+FIELD(nar_host_invocation, diagnostics, 16);
+FIELD(nar_host_invocation, ended, 24);
+FIELD(nar_host_invocation, run, 32);
+
+/* narrator.h */
+SIZE(nar_narrator, 56);
+FIELD(nar_narrator, size, 0);
+FIELD(nar_narrator, reserved, 4);
+FIELD(nar_narrator, id, 8);
+FIELD(nar_narrator, user, 24);
+FIELD(nar_narrator, generate, 32);
+FIELD(nar_narrator, cancel, 40);
+FIELD(nar_narrator, released, 48);
+
+SIZE(nar_narrator_extension, 24);
+FIELD(nar_narrator_extension, size, 0);
+FIELD(nar_narrator_extension, reserved, 4);
+FIELD(nar_narrator_extension, generate, 8);
+FIELD(nar_narrator_extension, cancel, 16);
+
+SIZE(nar_host_narrator, 24);
+FIELD(nar_host_narrator, size, 0);
+FIELD(nar_host_narrator, reserved, 4);
+FIELD(nar_host_narrator, reply, 8);
+FIELD(nar_host_narrator, fail, 16);
+
+/* plugin.h */
+SIZE(nar_failure, 512);
+FIELD(nar_failure, size, 0);
+FIELD(nar_failure, message, 4);
+
+SIZE(nar_host_description, 40);
+FIELD(nar_host_description, size, 0);
+FIELD(nar_host_description, abi_version, 4);
+FIELD(nar_host_description, name, 8);
+FIELD(nar_host_description, version, 24);
+
+SIZE(nar_plugin, 96);
+FIELD(nar_plugin, size, 0);
+FIELD(nar_plugin, abi_version, 4);
+FIELD(nar_plugin, id, 8);
+FIELD(nar_plugin, name, 24);
+FIELD(nar_plugin, version, 40);
+FIELD(nar_plugin, extensions, 56);
+FIELD(nar_plugin, extension_count, 64);
+FIELD(nar_plugin, init, 72);
+FIELD(nar_plugin, deinit, 80);
+FIELD(nar_plugin, get_extension, 88);
+
+/* session.h */
+SIZE(nar_session_options, 112);
+FIELD(nar_session_options, size, 0);
+FIELD(nar_session_options, reserved, 4);
+FIELD(nar_session_options, id, 8);
+FIELD(nar_session_options, story, 24);
+FIELD(nar_session_options, state, 40);
+FIELD(nar_session_options, narrator, 56);
+FIELD(nar_session_options, times, 64);
+FIELD(nar_session_options, plugins, 72);
+FIELD(nar_session_options, plugin_count, 80);
+FIELD(nar_session_options, narrator_id, 88);
+FIELD(nar_session_options, without_plugins, 104);
+FIELD(nar_session_options, reserved_2, 108);
+
+SIZE(nar_turn, 56);
+FIELD(nar_turn, size, 0);
+FIELD(nar_turn, outcome, 4);
+FIELD(nar_turn, generations, 8);
+FIELD(nar_turn, reserved, 12);
+FIELD(nar_turn, narrative, 16);
+FIELD(nar_turn, choices, 32);
+FIELD(nar_turn, result, 48);
+
+SIZE(nar_turn_handler, 24);
+FIELD(nar_turn_handler, size, 0);
+FIELD(nar_turn_handler, reserved, 4);
+FIELD(nar_turn_handler, user, 8);
+FIELD(nar_turn_handler, ended, 16);
+
+SIZE(nar_execution_handler, 24);
+FIELD(nar_execution_handler, size, 0);
+FIELD(nar_execution_handler, reserved, 4);
+FIELD(nar_execution_handler, user, 8);
+FIELD(nar_execution_handler, ended, 16);
+
+/* status.h */
+SIZE(nar_error, 64);
+FIELD(nar_error, size, 0);
+FIELD(nar_error, status, 4);
+FIELD(nar_error, code, 8);
+FIELD(nar_error, message, 24);
+FIELD(nar_error, details, 40);
+FIELD(nar_error, storage, 56);
+
+/* tool.h */
+SIZE(nar_tool, 56);
+FIELD(nar_tool, size, 0);
+FIELD(nar_tool, reserved, 4);
+FIELD(nar_tool, name, 8);
+FIELD(nar_tool, description, 24);
+FIELD(nar_tool, input_schema, 40);
+
+SIZE(nar_tool_extension, 40);
+FIELD(nar_tool_extension, size, 0);
+FIELD(nar_tool_extension, reserved, 4);
+FIELD(nar_tool_extension, tools, 8);
+FIELD(nar_tool_extension, tool_count, 16);
+FIELD(nar_tool_extension, invoke, 24);
+FIELD(nar_tool_extension, cancel, 32);
+
+/* tool_runner.h */
+SIZE(nar_tool_runner_extension, 40);
+FIELD(nar_tool_runner_extension, size, 0);
+FIELD(nar_tool_runner_extension, reserved, 4);
+FIELD(nar_tool_runner_extension, schemes, 8);
+FIELD(nar_tool_runner_extension, scheme_count, 16);
+FIELD(nar_tool_runner_extension, start, 24);
+FIELD(nar_tool_runner_extension, cancel, 32);
+
+/* ui_handler.h */
+SIZE(nar_ui_event, 80);
+FIELD(nar_ui_event, size, 0);
+FIELD(nar_ui_event, attempt, 4);
+FIELD(nar_ui_event, seq, 8);
+FIELD(nar_ui_event, plan_id, 16);
+FIELD(nar_ui_event, tool_id, 32);
+FIELD(nar_ui_event, name, 48);
+FIELD(nar_ui_event, payload, 64);
+
+SIZE(nar_ui_handler_extension, 32);
+FIELD(nar_ui_handler_extension, size, 0);
+FIELD(nar_ui_handler_extension, priority, 4);
+FIELD(nar_ui_handler_extension, events, 8);
+FIELD(nar_ui_handler_extension, event_count, 16);
+FIELD(nar_ui_handler_extension, handle, 24);
+#endif
+
+/* Numbers that plugins and hosts have compiled in. */
+CONSTANT(NAR_ABI_MAJOR, 1u);
+CONSTANT(NAR_OK, 0);
+CONSTANT(NAR_INVALID_ARGUMENT, -1);
+CONSTANT(NAR_INVALID_DOCUMENT, -2);
+CONSTANT(NAR_NOT_FOUND, -3);
+CONSTANT(NAR_BUSY, -4);
+CONSTANT(NAR_WRONG_THREAD, -5);
+CONSTANT(NAR_REENTRANT, -6);
+CONSTANT(NAR_FORKED, -7);
+CONSTANT(NAR_GONE, -8);
+CONSTANT(NAR_STALE, -9);
+CONSTANT(NAR_IO, -10);
+CONSTANT(NAR_OUT_OF_MEMORY, -11);
+CONSTANT(NAR_INTERNAL, -12);
+CONSTANT(NAR_DECLINED, -13);
+CONSTANT(NAR_UNSUPPORTED, -14);
+CONSTANT(NAR_FAILED, -15);
+CONSTANT(NAR_LOG_DEBUG, 1);
+CONSTANT(NAR_LOG_INFO, 2);
+CONSTANT(NAR_LOG_WARN, 3);
+CONSTANT(NAR_LOG_ERROR, 4);
+CONSTANT(NAR_KIND_TOOL_EVENT, 1);
+CONSTANT(NAR_KIND_PROMPT, 2);
+CONSTANT(NAR_KIND_NARRATIVE, 3);
+CONSTANT(NAR_KIND_PLAN_STARTED, 4);
+CONSTANT(NAR_KIND_PLAN_ENDED, 5);
+CONSTANT(NAR_KIND_TOOL_PENDING, 6);
+CONSTANT(NAR_KIND_TOOL_STARTED, 7);
+CONSTANT(NAR_KIND_TOOL_ENDED, 8);
+CONSTANT(NAR_KIND_ATTEMPT_STARTED, 9);
+CONSTANT(NAR_KIND_ATTEMPT_ENDED, 10);
+CONSTANT(NAR_KIND_ASSET_REFUSED, 11);
+CONSTANT(NAR_KIND_STATE_CONFLICT, 12);
+CONSTANT(NAR_KIND_WARNING, 13);
+CONSTANT(NAR_KIND_UI_PLACEHOLDER, 14);
+CONSTANT(NAR_KIND_ASSET_PLACEHOLDER, 15);
+CONSTANT(NAR_TYPE_LOG, 1);
+CONSTANT(NAR_TYPE_STATE_PATCH, 2);
+CONSTANT(NAR_TYPE_ASSET, 3);
+CONSTANT(NAR_TYPE_UI_EVENT, 4);
+CONSTANT(NAR_TYPE_ERROR, 5);
+CONSTANT(NAR_TYPE_DONE, 6);
+CONSTANT(NAR_RESULT_WITHOUT_EVENTS, 1);
+CONSTANT(NAR_TURN_COMPLETED, 1);
+CONSTANT(NAR_TURN_FALLBACK, 2);
+CONSTANT(NAR_TURN_CANCELLED, 3);
+CONSTANT(NAR_TURN_TIMEOUT, 4);
+CONSTANT(NAR_DOCUMENT_EVENTS, 1);
+CONSTANT(NAR_DOCUMENT_PLAN, 2);
+CONSTANT(NAR_DOCUMENT_RESULT, 3);
+CONSTANT(NAR_DOCUMENT_STORY, 4);
+
+/* Ids: the longest part of the contract, and never changed. */
+#define ID(name, text) static_assert(__builtin_strcmp(name, text) == 0, #name " has changed")
+ID(NAR_EXTENSION_ASSET_RENDERER, "narratoria.asset_renderer/1");
+ID(NAR_EXTENSION_EVENT_SINK, "narratoria.event_sink/1");
+ID(NAR_HOST_LOG, "narratoria.log/1");
+ID(NAR_HOST_CONFIG, "narratoria.config/1");
+ID(NAR_HOST_THREAD_CHECK, "narratoria.thread_check/1");
+ID(NAR_HOST_POST, "narratoria.post/1");
+ID(NAR_HOST_TIMER, "narratoria.timer/1");
+ID(NAR_HOST_POLL, "narratoria.poll/1");
+ID(NAR_HOST_STATE, "narratoria.state/1");
+ID(NAR_HOST_ASSETS, "narratoria.assets/1");
+ID(NAR_HOST_PROMPT, "narratoria.prompt/1");
+ID(NAR_HOST_INVOCATION, "narratoria.invocation/1");
+ID(NAR_EXTENSION_NARRATOR, "narratoria.narrator/1");
+ID(NAR_EXTENSION_TOOL, "narratoria.tool/1");
+ID(NAR_EXTENSION_TOOL_RUNNER, "narratoria.tool_runner/1");
+ID(NAR_EXTENSION_UI_HANDLER, "narratoria.ui_handler/1");

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Everything public in one shared object with debug information, for abidw and abidiff: a function
+ * for each struct, a pointer for each function. It is never run. abi_gate.sh says when one is missing.
+ */
+#include "narratoria/asset_renderer.h"
+#include "narratoria/base.h"
+#include "narratoria/engine.h"
+#include "narratoria/event.h"
+#include "narratoria/event_sink.h"
+#include "narratoria/host.h"
+#include "narratoria/host_loop.h"
+#include "narratoria/host_session.h"
+#include "narratoria/invocation.h"
+#include "narratoria/narrator.h"
+#include "narratoria/narratoria.h"
+#include "narratoria/plugin.h"
+#include "narratoria/plugins.h"
+#include "narratoria/result.h"
+#include "narratoria/session.h"
+#include "narratoria/status.h"
+#include "narratoria/tool.h"
+#include "narratoria/tool_runner.h"
+#include "narratoria/ui_handler.h"
+#include "narratoria/validate.h"
+
+#define STRUCT(type)                                \
+    NAR_API void probe_##type(const type *content); \
+    void probe_##type(const type *content) { (void)content; }
+#define FUNCTION(name) NAR_API __typeof__(name) *probe_##name;
+
+STRUCT(nar_asset)
+STRUCT(nar_asset_renderer_extension)
+STRUCT(nar_str)
+STRUCT(nar_times)
+STRUCT(nar_limits)
+STRUCT(nar_engine_options)
+STRUCT(nar_event)
+STRUCT(nar_event_sink)
+STRUCT(nar_event_sink_extension)
+STRUCT(nar_host)
+STRUCT(nar_host_log)
+STRUCT(nar_host_config)
+STRUCT(nar_host_thread_check)
+STRUCT(nar_host_post)
+STRUCT(nar_host_timer)
+STRUCT(nar_host_poll)
+STRUCT(nar_host_state)
+STRUCT(nar_host_assets)
+STRUCT(nar_host_prompt)
+STRUCT(nar_invocation)
+STRUCT(nar_invocation_end)
+STRUCT(nar_command)
+STRUCT(nar_host_invocation)
+STRUCT(nar_narrator)
+STRUCT(nar_narrator_extension)
+STRUCT(nar_host_narrator)
+STRUCT(nar_failure)
+STRUCT(nar_host_description)
+STRUCT(nar_plugin)
+STRUCT(nar_session_options)
+STRUCT(nar_turn)
+STRUCT(nar_turn_handler)
+STRUCT(nar_execution_handler)
+STRUCT(nar_error)
+STRUCT(nar_tool)
+STRUCT(nar_tool_extension)
+STRUCT(nar_tool_runner_extension)
+STRUCT(nar_ui_event)
+STRUCT(nar_ui_handler_extension)
+
+FUNCTION(nar_abi_version)
+FUNCTION(nar_engine_adopt_thread)
+FUNCTION(nar_engine_create)
+FUNCTION(nar_engine_descriptor)
+FUNCTION(nar_engine_destroy)
+FUNCTION(nar_engine_is_busy)
+FUNCTION(nar_engine_post)
+FUNCTION(nar_engine_run_for)
+FUNCTION(nar_engine_run_once)
+FUNCTION(nar_engine_run_until_idle)
+FUNCTION(nar_engine_timeout)
+FUNCTION(nar_error_clear)
+FUNCTION(nar_event_to_json)
+FUNCTION(nar_kind_name)
+FUNCTION(nar_library_version)
+FUNCTION(nar_narrator_fail)
+FUNCTION(nar_narrator_reply)
+FUNCTION(nar_plugins_search)
+FUNCTION(nar_result_cancelled)
+FUNCTION(nar_result_json)
+FUNCTION(nar_result_release)
+FUNCTION(nar_result_retain)
+FUNCTION(nar_result_success)
+FUNCTION(nar_result_write)
+FUNCTION(nar_result_write_to)
+FUNCTION(nar_session_attach_sink)
+FUNCTION(nar_session_cancel)
+FUNCTION(nar_session_create)
+FUNCTION(nar_session_destroy)
+FUNCTION(nar_session_detach_sink)
+FUNCTION(nar_session_execute)
+FUNCTION(nar_session_id)
+FUNCTION(nar_session_patch_state)
+FUNCTION(nar_session_prompt)
+FUNCTION(nar_session_read_assets)
+FUNCTION(nar_session_read_history)
+FUNCTION(nar_session_read_plugins)
+FUNCTION(nar_session_read_state)
+FUNCTION(nar_status_name)
+FUNCTION(nar_status_text)
+FUNCTION(nar_text_release)
+FUNCTION(nar_text_view)
+FUNCTION(nar_validate)
+
+/* Types of functions that no struct and no function above mentions. */
+NAR_API nar_plugin_entry_fn probe_nar_plugin_entry;
+NAR_API nar_write_fn probe_nar_write;

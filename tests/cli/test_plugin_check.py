@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""narratoria plugin check: a family of plugins, of which each breaks one rule (tests/plugins/family)."""
+
+import json
+import os
+import random
+import re
+import select
+import signal
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import BUILD, DEADLINE, NARRATORIA, SOURCE, default_signals, environment
+
+FAMILY = BUILD / "tests" / "plugins"
+RULES = [f"P{number}" for number in range(1, 42)]
+
+# The variant, the rule that finds it, how, and a part of what is said.
+CAUGHT = [
+    ("undefined_symbol", "P1", "failed", "function_that_nobody_defines"),
+    ("no_entry", "P2", "failed", "does not export nar_plugin_entry"),
+    ("second_export", "P2", "failed", "surplus_function"),
+    ("links_runtime", "P3", "failed", "libnarratoria.so"),
+    ("executable_stack", "P4", "failed", "executable stack"),
+    ("slow_constructor", "P5", "failed", "loading took"),
+    ("constructor_ignores_pipe", "P5", "failed", "handler of signal 13"),
+    ("no_note", "P6", "failed", ".note.narratoria"),
+    ("bad_note", "P6", "failed", "line 1, column"),
+    ("note_lies", "P7", "failed", '"1.0.1"'),
+    ("null_plugin", "P8", "failed", "left *plugin NULL"),
+    ("refuses_silently", "P9", "failed", "the entry refused without a reason"),
+    ("init_fails_silently", "P9", "failed", "init refused without a reason"),
+    ("accepts_any_major", "P10", "failed", "takes a host of ABI 2.0"),
+    ("refuses_later_minor", "P10", "failed", "1.65535"),
+    ("wrong_major", "P10", "failed", "its abi_version is 2.0"),
+    ("wrong_size", "P11", "failed", "size is 8"),
+    ("bad_id", "P12", "failed", "Not an id!"),
+    ("forgets_extension", "P13", "failed", "narratoria.event_sink/1"),
+    ("knows_every_id", "P14", "failed", "answers something"),
+    ("short_extension", "P16", "failed", "narratoria.ui_handler/1: size is 8"),
+    ("init_fails", "P17", "failed", "there is no device"),
+    ("reads_state_in_init", "P18", "failed", "state.read was called in init"),
+    ("hangs_in_deinit", "P19", "hung", "did not come back in deinit"),
+    ("leaks_thread", "P20", "failed", "a thread still runs"),
+    ("shares_global", "P21", "failed", "a global variable points to the host"),
+    ("reads_state_on_thread", "P22", "failed", "state.read"),
+    ("hangs_in_handler", "P23", "hung", "ui_handler handle"),
+    ("blocks", "P23", "failed", "ui_handler handle took"),
+    ("throws", "P24", "failed", "thrown across the contract"),
+    ("aborts", "P25", "crashed", "signal 6"),
+    ("exits", "P25", "failed", "ended the process in ui_handler handle"),
+    ("crashes", "P26", "crashed", "signal 11"),
+    ("installs_handler", "P27", "failed", "handler of signal 13"),
+    ("changes_folder", "P27", "failed", "working folder"),
+    ("leaks_descriptor", "P28", "failed", "/dev/null"),
+    ("leaves_child", "P28", "failed", "child process"),
+    ("leaks_memory", "P29", "failed", "bytes more are allocated"),
+    ("reads_beyond_size", "P30", "crashed", "behind the end of the nar_event"),
+    ("writes_beyond_size", "P30", "crashed", "behind the end of the nar_failure"),
+    ("reads_unterminated_id", "P30", "crashed", "behind the end of the id"),
+    ("needs_log", "P31", "crashed", "in init"),
+    ("crashes_on_unknown_kind", "P32", "crashed", "event_sink event"),
+    ("crashes_on_odd_data", "P33", "crashed", "ui_handler handle"),
+    ("bad_level", "P34", "failed", "the level is 9"),
+    ("never_answers", "P35", "failed", "no answer after 1 s"),
+    ("answers_twice", "P36", "failed", "answered already"),
+    ("answers_after_cancel", "P37", "failed", "was cancelled"),
+    ("ends_twice", "P39", "failed", "a second time"),
+    ("never_ends", "P39", "failed", "within 2 s after cancel"),
+    ("output_garbage", "P40", "failed", "line 1 of its output"),
+    ("missing_done", "P40", "failed", "0 done events"),
+    ("keeps_view", "P41", "crashed", "an event's body, whose time was over"),
+]
+WARNED = [
+    ("unknown_extension", "P15", "org.example.unknown/1"),
+    ("bad_plan", "P38", "requestId"),
+]
+
+
+def library(variant):
+    path = FAMILY / f"{variant}.so"
+    assert path.is_file(), f"{path} is not there: build the target narratoria_plugin_family"
+    return path
+
+
+def check(command, file, *arguments):
+    ran = command("plugin", "check", file, "--json", *arguments)
+    document = json.loads(ran.out)
+    assert ran.status in (0, 1), ran
+    assert document["ok"] == (ran.status == 0), ran
+    assert [rule["rule"] for rule in document["rules"]] == RULES
+    return {rule["rule"]: rule for rule in document["rules"]}
+
+
+def broken(rules):
+    return {
+        name: rule["verdict"]
+        for name, rule in rules.items()
+        if rule["verdict"] not in ("passed", "skipped", "warning")
+    }
+
+
+def warnings(rules):
+    return {name for name, rule in rules.items() if rule["verdict"] == "warning"}
+
+
+def messages(rule):
+    return "\n".join(finding["message"] for finding in rule["findings"])
+
+
+# ---------------------------------------------------------------- the family
+
+
+def test_a_good_plugin_passes_every_rule(command):
+    ran = command("plugin", "check", library("well_behaved"))
+    assert ran.status == 0, ran
+    assert ran.err == ""
+    assert "\x1b" not in ran.out
+    for rule in RULES:
+        assert re.search(rf"^{rule:<4} passed   ", ran.out, re.MULTILINE), (rule, ran)
+    assert "41 passed, 0 broken, 0 warnings, 0 skipped" in ran.out
+
+
+@pytest.mark.parametrize("variant, rule, verdict, said", CAUGHT, ids=[one[0] for one in CAUGHT])
+def test_each_breach_is_found_by_its_rule_alone(command, variant, rule, verdict, said):
+    rules = check(command, library(variant), "--time", "1")
+    assert broken(rules) == {rule: verdict}
+    assert said in messages(rules[rule])
+    assert rules[rule]["advice"]
+    assert warnings(rules) == set()
+
+
+@pytest.mark.parametrize("variant, rule, said", WARNED, ids=[one[0] for one in WARNED])
+def test_what_is_only_a_warning_passes(command, variant, rule, said):
+    rules = check(command, library(variant), "--time", "1")
+    assert broken(rules) == {}
+    assert warnings(rules) == {rule}
+    assert said in messages(rules[rule])
+
+
+def test_every_variant_of_the_family_has_its_row():
+    listing = (SOURCE / "tests" / "plugins" / "family" / "CMakeLists.txt").read_text()
+    family = set(re.search(r"set\(family\s([^)]*)\)", listing)[1].split())
+    assert family == {one[0] for one in CAUGHT} | {one[0] for one in WARNED} | {"well_behaved"}
+
+
+def test_every_rule_of_the_page_is_examined_or_said_to_be_not():
+    page = (SOURCE / "docs" / "plugin-rules.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (P\d+) \|.*\| ([^|]*) \|$", page, re.MULTILINE)
+    assert sorted(name for name, _ in rows) == sorted(RULES)
+    assert all(checked.strip("* ") in ("yes", "in part", "warns") for _, checked in rows)
+
+
+def test_a_crash_shows_what_the_plugin_wrote_and_goes_on(command):
+    ran = command("plugin", "check", library("crashes"), "--time", "1")
+    assert ran.status == 1, ran
+    assert "P26  crashed   does not crash\n" in ran.out
+    assert "P1   passed" in ran.out and "P35  passed" in ran.out
+    assert "log 1: ready" in ran.out
+
+
+def test_metadata_may_stand_in_a_file_beside_the_library(command):
+    copy = command.folder / "no_note.so"
+    copy.write_bytes(library("no_note").read_bytes())
+    names = ("event_sink", "ui_handler", "asset_renderer", "narrator", "tool_runner", "tool")
+    metadata = {
+        "schema": "plugin/1", "id": "org.narratoria.test.no_note", "name": "Test",
+        "version": "1.0.0", "abi": "1.0", "extensions": [f"narratoria.{name}/1" for name in names],
+    }
+    command.file("no_note.so.json", metadata)
+    assert broken(check(command, copy, "--time", "1")) == {}
+
+
+def test_settings_reach_the_plugin(command):
+    ran = command("plugin", "check", library("crashes"), "--settings", '{"colour": "blue"}')
+    assert "log 1: has settings" in ran.out, ran
+    ran = command("plugin", "check", library("crashes"), "--settings", "[1]")
+    assert ran.status == 2 and "--settings:1:1" in ran.err, ran
+
+
+# ---------------------------------------------------------------- files that are no plugin
+
+
+def well_behaved():
+    return library("well_behaved").read_bytes()
+
+
+WRONG_FILES = {
+    "text": (b"#!/bin/sh\necho hello\n", "is no shared library"),
+    "empty": (b"", "is empty"),
+    "magic": (b"\x7fELF", "damaged"),
+    "random": (random.Random(1).randbytes(10_000), "is no shared library"),
+    "random-elf": (b"\x7fELF\x02\x01\x01" + random.Random(2).randbytes(10_000), "is"),
+    "32-bit": (b"\x7fELF\x01\x01\x01" + bytes(45), "is made for 32-bit programs"),
+    "big-endian": (b"\x7fELF\x02\x02\x01" + bytes(57), "another byte order"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_FILES)
+def test_a_file_that_is_no_library_is_refused_with_a_message(command, name):
+    content, said = WRONG_FILES[name]
+    ran = command("plugin", "check", command.file(name, content))
+    assert ran.status == 2, ran
+    assert ran.out == ""
+    assert said in ran.err and name in ran.err
+
+
+@pytest.mark.parametrize("part", [0.01, 0.1, 0.5, 0.9, 0.999])
+def test_a_library_that_was_cut_off_is_refused(command, part):
+    whole = well_behaved()
+    ran = command("plugin", "check", command.file("cut.so", whole[: int(len(whole) * part)]))
+    assert ran.status == 2, ran
+    assert "damaged" in ran.err
+
+
+def test_no_library_is_found(command):
+    for path, said in (("missing.so", "No such file"), (command.folder, "is a folder"),
+                       ("/dev/null", "no regular file"), ("/bin/sh", "is a program")):
+        ran = command("plugin", "check", path)
+        assert ran.status == 2 and ran.out == "" and said in ran.err, ran
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read everything")
+def test_a_file_that_may_not_be_read(command):
+    path = command.file("closed.so", well_behaved())
+    path.chmod(0)
+    ran = command("plugin", "check", path)
+    assert ran.status == 2 and "Permission denied" in ran.err, ran
+
+
+def test_a_library_with_damaged_tables_is_refused_or_examined(command):
+    """Each number in header and segments replaced by a very large one, one at a time."""
+    whole = well_behaved()
+    segments = struct.unpack_from("<Q", whole, 32)[0]
+    for offset in [*range(16, 64, 8), *range(segments, segments + 56 * 3, 8)]:
+        damaged = bytearray(whole)
+        damaged[offset : offset + 8] = b"\xF0\xFF\xFF\xFF\xFF\xFF\xFF\x7F"
+        ran = command("plugin", "check", command.file("damaged.so", bytes(damaged)), "--time", "1")
+        assert ran.status in (0, 1, 2), (offset, ran)
+        assert ran.out or ran.err, offset
+
+
+# ---------------------------------------------------------------- plugins of others
+
+
+@pytest.mark.parametrize("kind", ["ui-handler", "asset-renderer", "narrator", "tool-runner", "tool",
+                                  "event-sink"])
+def test_what_plugin_new_writes_passes(command, kind):
+    assert command("plugin", "new", "paper-rain", "--kind", kind, "--lang", "c").status == 0
+    built = command.folder / "paper-rain.so"
+    sources = sorted((command.folder / "paper-rain").glob("*.c"))
+    assert sources
+    subprocess.run(
+        ["cc", "-std=c11", "-fPIC", "-shared", "-fvisibility=hidden",
+         f"-I{SOURCE / 'abi' / 'include'}", *sources, "-o", built], check=True)
+    rules = check(command, built)
+    assert broken(rules) == {} and warnings(rules) == set()
+
+
+def test_the_console_passes(command):
+    rules = check(command, BUILD / "lib" / "narratoria" / "plugins" / "console.so")
+    assert broken(rules) == {} and warnings(rules) == set()
+
+
+def test_a_host_shorter_than_there_can_be_is_told_and_no_breach(command):
+    rules = check(command, FAMILY / "1.0" / "event_sink.so")
+    assert rules["P30"]["verdict"] == "passed"
+    assert "shorter than those of 1.0" in rules["P30"]["why"]
+
+
+def test_what_does_not_apply_is_skipped_and_says_why(command):
+    rules = check(command, FAMILY / "1.0" / "narrator.so")
+    assert rules["P37"]["verdict"] == "skipped" and "cancel is NULL" in rules["P37"]["why"]
+    assert rules["P39"]["verdict"] == "skipped" and "runs no tools" in rules["P39"]["why"]
+
+
+def children_of(process):
+    found = []
+    for task in (process / "task").glob("*/children"):
+        found += task.read_text().split()
+    return found
+
+
+def test_ctrl_c_ends_the_check_and_the_trial(command):
+    running = subprocess.Popen(
+        [NARRATORIA, "plugin", "check", library("hangs_in_deinit"), "--time", "60"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), cwd=command.folder,
+        preexec_fn=default_signals)
+    process = Path("/proc") / str(running.pid)
+    deadline = time.monotonic() + DEADLINE
+    # Trials that come back are gone at once; the one that stays is the one that hangs.
+    before = None
+    while True:
+        now = children_of(process)
+        if now and now == before:
+            break
+        before = now
+        assert time.monotonic() < deadline, "there never was a trial"
+        select.select([running.stderr], [], [], 0.2)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=DEADLINE)
+    assert running.returncode == 130, (out, err)
+    assert not any(Path("/proc", child).exists() for child in now)
