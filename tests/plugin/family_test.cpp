@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plugins that break the rules, and plugins of 1.0, on the runtime as a host: what can be survived in
+// one process is, the plugin is named by its id, and the session goes on. (What crashes, hangs or ends
+// the process is the validator's to find: tests/cli/test_plugin_check.py.)
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "plugin/story_host.hpp"
+
+namespace narratoria::test {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// What becomes of a plugin.
+enum class Fate { kActive, kRefused, kDisabled };
+
+struct Variant {
+    const char* name;
+    Fate fate;
+    const char* said = "";  // in the log or the reason
+};
+
+void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
+
+std::string name_of(const ::testing::TestParamInfo<Variant>& each) { return each.param.name; }
+
+// Every kind of use in one session. Whatever the plugin does, what is not its own goes well.
+class PluginFamily : public ::testing::TestWithParam<Variant>, protected StoryHost {
+protected:
+    PluginFamily() : StoryHost("none") {}
+
+    void use(const std::string& library, const std::string& narrator) {
+        folder.write("story.toml",
+                     "title = \"Family\"\n[times]\nnarrator_ms = 100\ngrace_ms = 50\n[fallback]\n"
+                     "templates = [\"Nothing.\"]\n");
+        const std::string asset = folder.write("picture.png", "no picture");
+        folder.says(
+            "says",
+            {event("ui_event", R"("event":"weather","payload":{"kind":"rain"})"),
+             event("ui_event", R"("event":"narrative_choice","payload":{"choices":["Go"]})"),
+             event("asset", R"("assetId":"a","kind":"image","mediaType":"image/png","path":")" +
+                                asset + "\""),
+             kDone});
+        const std::string_view list[] = {library};
+        open({.plugins = list});
+        const Json all(session->plugins().view());
+        for (const Json& each : all.elements()) {
+            if (each["path"].string() == library || each["id"].string() == library) found = each;
+        }
+        const Json result =
+            run(plan_of({entry("mine", "says"), entry("echo", "echo", "\"required\":false"),
+                         entry("test", "test:x", R"("required":false,"timeoutMs":300)")}));
+        EXPECT_TRUE(tool_of(result, "mine")["ok"].boolean()) << result.text();
+        for (const Json& each : Json(session->plugins().view()).elements()) {
+            if (each["path"].string() == library || each["id"].string() == library) after = each;
+        }
+        close();
+        if (narrator.empty()) return;
+        const std::string_view again[] = {library};
+        try {
+            open({.plugins = again, .narrator_id = narrator});
+            told = prompt("hello");
+            close();
+        } catch (const Error& error) {
+            EXPECT_EQ(error.status(), NAR_NOT_FOUND) << error.what();
+        }
+    }
+
+    std::optional<Json> found;
+    std::optional<Json> after;
+    std::optional<Told> told;
+};
+
+TEST_P(PluginFamily, IsSurvived) {
+    const Variant& variant = GetParam();
+    const std::string name = variant.name;
+    use(NARRATORIA_BUILD_DIR "/tests/plugins/" + name + ".so", "org.narratoria.test." + name);
+    ASSERT_TRUE(found && after);
+    const char* const states[] = {"active", "refused", "disabled"};
+    EXPECT_EQ((*after)["state"].string(), states[static_cast<int>(variant.fate)]) << after->text();
+    EXPECT_THAT(log + (*found)["reason"].string() + (*after)["reason"].string(),
+                HasSubstr(variant.said));
+    if (*variant.said != '\0') {
+        EXPECT_THAT(log, HasSubstr(name)) << "it is named";
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Refused, PluginFamily,
+    ::testing::Values(Variant{"no_entry", Fate::kRefused, "nar_plugin_entry"},
+                      Variant{"undefined_symbol", Fate::kRefused, "cannot be loaded"},
+                      Variant{"no_note", Fate::kRefused, "says nothing of itself"},
+                      Variant{"bad_note", Fate::kRefused, "not valid"},
+                      Variant{"note_lies", Fate::kRefused, "says two things of itself"},
+                      Variant{"null_plugin", Fate::kRefused, "without a plugin"},
+                      Variant{"refuses_silently", Fate::kRefused, "without saying why"},
+                      Variant{"wrong_major", Fate::kRefused, "ABI 2.0"},
+                      Variant{"wrong_size", Fate::kRefused, "bytes"},
+                      Variant{"bad_id", Fate::kRefused, "id"},
+                      Variant{"forgets_extension", Fate::kRefused, "answers NULL"},
+                      Variant{"short_extension", Fate::kRefused, "bytes"},
+                      Variant{"init_fails", Fate::kRefused, ""},
+                      Variant{"init_fails_silently", Fate::kRefused, "without saying why"}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    Reported, PluginFamily,
+    ::testing::Values(Variant{"reads_state_in_init", Fate::kActive, "in init or deinit"},
+                      Variant{"blocks", Fate::kActive, "held the engine thread"},
+                      Variant{"throws", Fate::kDisabled, "threw an exception"},
+                      Variant{"answers_twice", Fate::kActive, "answered a request twice"},
+                      Variant{"answers_after_cancel", Fate::kActive, ""},
+                      Variant{"ends_twice", Fate::kActive, "ended an invocation twice"}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    GoneOnWith, PluginFamily,
+    ::testing::Values(
+        Variant{"well_behaved", Fate::kActive}, Variant{"second_export", Fate::kActive},
+        Variant{"slow_constructor", Fate::kActive}, Variant{"accepts_any_major", Fate::kActive},
+        Variant{"refuses_later_minor", Fate::kActive}, Variant{"knows_every_id", Fate::kActive},
+        Variant{"unknown_extension", Fate::kActive}, Variant{"bad_level", Fate::kActive},
+        Variant{"never_answers", Fate::kActive}, Variant{"bad_plan", Fate::kActive},
+        Variant{"never_ends", Fate::kActive}, Variant{"output_garbage", Fate::kActive},
+        Variant{"missing_done", Fate::kActive}, Variant{"leaks_descriptor", Fate::kActive},
+        Variant{"leaks_memory", Fate::kActive}),
+    name_of);
+
+TEST_F(PluginFamily, TheWellBehavedOneDoesAllOfItsWork) {
+    use(NARRATORIA_BUILD_DIR "/tests/plugins/well_behaved.so", "org.narratoria.test.well_behaved");
+    ASSERT_TRUE(told);
+    EXPECT_EQ(told->outcome, Outcome::kCompleted);
+    EXPECT_THAT(log, Not(HasSubstr("plugin org.narratoria"))) << "nothing is reported of it";
+    const auto weather = recorder.of(Kind::kUiPlaceholder);
+    ASSERT_EQ(weather.size(), 1U) << "it declines the weather";
+    EXPECT_EQ(weather[0].body["event"].string(), "weather");
+    EXPECT_THAT(recorder.of(Kind::kAssetPlaceholder), IsEmpty());
+}
+
+// ---------------------------------------------------------------- plugins of 1.0
+
+// Built from frozen sources with frozen headers: as if they had been compiled years ago.
+class PluginsOf10 : public PluginFamily {};
+
+TEST_P(PluginsOf10, WorkOnThisHost) {
+    const std::string name = GetParam().name;
+    const std::string library = NARRATORIA_BUILD_DIR "/tests/plugins/1.0/" + name + ".so";
+    use(library, "");
+    ASSERT_TRUE(found && after);
+    EXPECT_EQ((*found)["state"].string(), "active") << found->text();
+    EXPECT_EQ((*after)["state"].string(), "active") << after->text();
+}
+
+INSTANTIATE_TEST_SUITE_P(Extensions, PluginsOf10,
+                         ::testing::Values(Variant{"asset_renderer", Fate::kActive},
+                                           Variant{"event_sink", Fate::kActive},
+                                           Variant{"narrator", Fate::kActive},
+                                           Variant{"tool", Fate::kActive},
+                                           Variant{"tool_runner", Fate::kActive},
+                                           Variant{"ui_handler", Fate::kActive}),
+                         name_of);
+
+}  // namespace
+}  // namespace narratoria::test
