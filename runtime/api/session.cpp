@@ -157,6 +157,12 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
                 return refuse_argument(error, "narrator and narrator_id are both set; give one");
             }
             if (!settings.narrator) settings.narrator_id = copy(options.narrator_id);
+            if (!settings.narrator && settings.narrator_id.find('/') != std::string::npos) {
+                return refuse_argument(
+                    error,
+                    "narrator_id is a plugin's id; list its file in plugins, and "
+                    "name the id here");
+            }
             settings.without_plugins = options.without_plugins != 0;
             if (const nar_status status =
                     read_plugins(options.plugins, options.plugin_count, settings.plugins, error)) {

@@ -149,9 +149,14 @@ void Stream::end_batch() {
     const int64_t took = coarse_ns() - batch_start_ns_;
     if (took <= kSinkBudgetNs || times_each_) return;
     times_each_ = sinks_.size() > 1;
-    for (const Sink& sink : sinks_) {
-        if (sink.watcher) sink.watcher->on_sink_slow(took / 1'000'000, sinks_.size());
+    // What is told may take sinks off, or attach others.
+    ++sending_;
+    const size_t count = sinks_.size();
+    for (size_t i = 0; i < count; ++i) {
+        SinkWatcher* const watcher = sinks_[i].watcher;
+        if (watcher) watcher->on_sink_slow(took / 1'000'000, count);
     }
+    if (--sending_ == 0 && has_gaps_) sweep();
 }
 
 uint64_t Stream::publish(Kind kind, const Subject& subject, std::string_view body) {

@@ -79,9 +79,25 @@ bool is_tool_name(std::string_view text) {
 
 bool is_scheme(std::string_view text) {
     return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char c) {
-        return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
-               c == '.' || c == '_';
+        return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
+               c == '-' || c == '.' || c == '_';
     });
+}
+
+// RapidJSON follows references without looking whether they lead back.
+bool refers(json::Value value) {
+    if (value.is_object()) {
+        for (const json::Member member : value.members()) {
+            if ((member.key == "$ref" && member.value.is_string()) || refers(member.value)) {
+                return true;
+            }
+        }
+    } else if (value.is_array()) {
+        for (const json::Value element : value.elements()) {
+            if (refers(element)) return true;
+        }
+    }
+    return false;
 }
 
 // Behind the last one of at least this priority.
@@ -107,6 +123,7 @@ void forget_instance(List& list, const Instance* instance) {
 
 Dispatcher::~Dispatcher() {
     while (!instances_.empty()) instances_.pop_back();
+    mailbox_.deliver_lines();
 }
 
 void Dispatcher::note_refused(std::string id, std::string path, std::string reason) {
@@ -152,8 +169,28 @@ Instance* Dispatcher::add(const Library& library, std::string path, std::string 
         note_refused(library.id, instance->path(), reason);
         return nullptr;
     }
+    had_handlers_ = !handlers_.empty();
+    had_renderers_ = !renderers_.empty();
+    Instance* const made = instance.get();
+    made->set_on_disabled([this, made] { give_up(*made); });
     instances_.push_back(std::move(instance));
-    return instances_.back().get();
+    return made;
+}
+
+// It was disabled: what waits for it must not wait any longer.
+void Dispatcher::give_up(Instance& instance) {
+    for (const Attached& each : attached_) {
+        if (each.instance == &instance) each.stream->detach(each.sink);
+    }
+    const std::string message =
+        "the plugin " + instance.library().id + " is disabled: " + instance.disabled_reason();
+    InvocationEnd end;
+    end.error_code = "PLUGIN_DISABLED";
+    end.error = message;
+    mailbox_.end_all_of(&instance, end);
+    for (const auto& narrator : narrators_) {
+        if (narrator->instance == &instance) session_.answer(narrator->token, false, message);
+    }
 }
 
 bool Dispatcher::take_extensions(Instance& instance, std::string& reason) {
@@ -192,7 +229,7 @@ bool Dispatcher::take_handler(Instance& instance, std::string& reason) {
     }
     handler.events.insert(events.begin(), events.end());
     insert_by_priority(handlers_, std::move(handler));
-    return had_handlers_ = true;
+    return true;
 }
 
 bool Dispatcher::take_renderer(Instance& instance, std::string& reason) {
@@ -212,11 +249,11 @@ bool Dispatcher::take_renderer(Instance& instance, std::string& reason) {
         renderer.media_types.push_back(split_media_type(pattern));
     }
     insert_by_priority(renderers_, std::move(renderer));
-    return had_renderers_ = true;
+    return true;
 }
 
 bool Dispatcher::take_narrator(Instance& instance, std::string& reason) {
-    auto narrator = std::make_unique<Narrator>(Narrator{this, &instance, {}});
+    auto narrator = std::make_unique<Narrator>(Narrator{this, &instance, {}, 0});
     if (!read_extension(instance, NAR_EXTENSION_NARRATOR, NEEDED(nar_narrator_extension, generate),
                         narrator->extension, reason)) {
         return false;
@@ -289,6 +326,17 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
             reason = "the input schema of its tool \"" + name + "\" is no JSON: " + error.message;
             return false;
         }
+        if (!schema.empty()) {
+            if (refers(document.root())) {
+                reason = "the input schema of its tool \"" + name +
+                         "\" has a \"$ref\", which is not followed here; write it out";
+                return false;
+            }
+            // The narrator's request, where it stands too, is one line.
+            std::string line;
+            json::append_compact(line, schema);
+            schema = std::move(line);
+        }
         if (const ToolOffer* other = tool(name)) {
             instance.report("the tool \"" + name + "\" belongs to " +
                             other->instance->library().id + ", which was loaded first");
@@ -311,8 +359,7 @@ void Dispatcher::attach_sinks(event::Stream& stream) {
         // The plugin's own function: nothing of ours stands between the stream and it.
         sink.user = instance->data();
         sink.event = extension.event;
-        const uint64_t id = stream.attach(sink, instance);
-        instance->set_on_disabled([&stream, id] { stream.detach(id); });
+        attached_.push_back({instance, &stream, stream.attach(sink, instance)});
     }
 }
 
@@ -360,13 +407,15 @@ std::optional<nar_narrator> Dispatcher::narrator(std::string_view id) {
         return each->instance->library().id == id;
     });
     if (found == narrators_.end()) return std::nullopt;
+    (*found)->instance->set_narrator();
     nar_narrator out{};
     out.size = sizeof out;
     out.id = {(*found)->instance->library().id.data(), (*found)->instance->library().id.size()};
     out.user = found->get();
     out.generate = [](void* user, uint64_t token, nar_str request) {
-        const auto& narrator = *static_cast<const Narrator*>(user);
+        auto& narrator = *static_cast<Narrator*>(user);
         Instance& instance = *narrator.instance;
+        narrator.token = token;
         const bool called = instance.call(
             "its narrator", [&] { narrator.extension.generate(instance.data(), token, request); });
         if (called) return;

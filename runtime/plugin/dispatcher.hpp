@@ -91,6 +91,12 @@ private:
         Dispatcher* dispatcher;
         Instance* instance;
         nar_narrator_extension extension;
+        uint64_t token;  // of the last question
+    };
+    struct Attached {
+        Instance* instance;
+        event::Stream* stream;
+        uint64_t sink;
     };
     struct Refused {
         std::string id;
@@ -99,6 +105,7 @@ private:
     };
 
     void note_refused(std::string id, std::string path, std::string reason);
+    void give_up(Instance& instance);
     bool take_extensions(Instance& instance, std::string& reason);
     bool take_handler(Instance& instance, std::string& reason);
     bool take_renderer(Instance& instance, std::string& reason);
@@ -111,6 +118,7 @@ private:
     Mailbox mailbox_;
     std::vector<std::unique_ptr<Instance>> instances_;
     std::vector<std::pair<Instance*, nar_event_sink_extension>> sinks_;
+    std::vector<Attached> attached_;
     std::vector<Handler> handlers_;    // highest priority first
     std::vector<Renderer> renderers_;  // likewise
     std::vector<std::unique_ptr<Narrator>> narrators_;

@@ -9,6 +9,7 @@
 #include <deque>
 #include <mutex>
 #include <new>
+#include <system_error>
 
 #include "base/fork_count.hpp"
 #include "base/json.hpp"
@@ -24,9 +25,7 @@ namespace narratoria::plugin {
 struct HostHandle {
     nar_host host{};
     uint64_t made_under = 0;  // fork_count() then
-    // Over `instance`: other threads may be inside while it goes. Recursive, because a log line may
-    // make the host do something that makes the plugin log.
-    std::recursive_mutex mutex;
+    std::mutex mutex;         // over `instance`: other threads may be inside while it goes
     Instance* instance = nullptr;
 };
 
@@ -71,9 +70,13 @@ nar_status from_any_thread(const nar_host* host, Body&& body) noexcept {
         HostHandle* const handle = handle_of(host);
         if (handle == nullptr) return NAR_INVALID_ARGUMENT;
         if (handle->made_under != fork_count()) return NAR_FORKED;
-        const std::lock_guard lock(handle->mutex);
+        std::unique_lock lock(handle->mutex);
         if (handle->instance == nullptr) return NAR_GONE;
-        return body(*handle->instance);
+        Instance& instance = *handle->instance;
+        // On the engine thread nothing can take the instance away meanwhile, and what the body calls,
+        // a log function of the host's, may wait for a thread that waits for this lock.
+        if (instance.session().on_engine_thread()) lock.unlock();
+        return body(instance);
     });
 }
 
@@ -203,11 +206,13 @@ nar_status timer_start(const nar_host* host, uint32_t milliseconds, void (*on_ti
     return on_engine_thread(host, "timer.start", [&](Instance& instance) {
         const uint64_t number = ++instance.last_handle;
         auto made = std::make_unique<Timer>(instance.session().loop());
-        made->start(milliseconds, [&instance, number, on_time, user] {
-            const std::unique_ptr<Timer> gone = std::move(instance.timers[number]);
-            instance.timers.erase(number);
-            instance.call("a timer's function", [&] { on_time(user); });
-        });
+        // The loop's clock may be a millisecond behind, and early is too early.
+        made->start(milliseconds == 0 ? 0 : uint64_t{milliseconds} + 1,
+                    [&instance, number, on_time, user] {
+                        const std::unique_ptr<Timer> gone = std::move(instance.timers[number]);
+                        instance.timers.erase(number);
+                        instance.call("a timer's function", [&] { on_time(user); });
+                    });
         instance.timers.emplace(number, std::move(made));
         *timer = number;
         return NAR_OK;
@@ -229,11 +234,15 @@ nar_status poll_start(const nar_host* host, int32_t descriptor, void (*on_readab
         if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return NAR_IO;
         const uint64_t number = ++instance.last_handle;
         auto made = std::make_unique<Watch>(instance.session().loop());
-        made->start(descriptor, [&instance, number, on_readable, user] {
-            // Nobody would read it any more, and it would be readable for ever.
-            if (instance.disabled()) return instance.polls.at(number)->stop();
-            instance.call("a poll's function", [&] { on_readable(user); });
-        });
+        try {
+            made->start(descriptor, [&instance, number, on_readable, user] {
+                // Nobody would read it any more, and it would be readable for ever.
+                if (instance.disabled()) return instance.polls.at(number)->stop();
+                instance.call("a poll's function", [&] { on_readable(user); });
+            });
+        } catch (const std::system_error&) {
+            return NAR_IO;  // nothing that can be waited for, or somebody waits for it already
+        }
         instance.polls.emplace(number, std::move(made));
         *poll = number;
         return NAR_OK;
@@ -258,6 +267,10 @@ nar_status poll_stop(const nar_host* host, uint64_t poll) {
 nar_status answer(const nar_host* host, uint64_t token, bool is_plan, nar_str text) {
     return from_any_thread(host, [&](Instance& instance) -> nar_status {
         if (!is_active(instance)) return NAR_GONE;
+        if (!instance.is_narrator()) {
+            instance.report("it answered a narrator's request, and is not this session's narrator");
+            return NAR_GONE;
+        }
         const nar_status status =
             instance.session().answer(token, is_plan, std::string(view(text)));
         if (status == NAR_STALE) {
@@ -385,6 +398,11 @@ HostHandle* make_host(Instance& instance) {
     handle->made_under = fork_count();
     handle->instance = &instance;
     return handle;
+}
+
+void with_host_locked(HostHandle* handle, const std::function<void()>& body) {
+    const std::lock_guard lock(handle->mutex);
+    body();
 }
 
 const nar_host* host_of(const HostHandle* handle) { return &handle->host; }

@@ -25,15 +25,19 @@ Instance::~Instance() {
     timers.clear();
     polls.clear();
     const bool was_active = phase_ == Phase::Active;
-    phase_ = Phase::Deinit;
-    // Also of one that was disabled: its threads want to be joined.
-    disabled_ = false;
+    // Behind this no thread posts any more, so what is forgotten is all there is.
+    enter_phase(Phase::Deinit);
     mailbox_.forget(this);
-    if (was_active) {
-        call("deinit", [&] { library_.plugin.deinit(data_); });
-    }
+    // Also of one that was disabled: its threads want to be joined.
+    if (was_active) call_always("deinit", [&] { library_.plugin.deinit(data_); });
     phase_ = Phase::Over;
     retire_host(handle_);
+    // What its threads still said while they were joined.
+    mailbox_.forget(this);
+}
+
+void Instance::enter_phase(Phase phase) {
+    with_host_locked(handle_, [&] { phase_ = phase; });
 }
 
 bool Instance::init(std::string& reason) {
@@ -80,6 +84,13 @@ void Instance::note_thrown(const char* what, const char* text) noexcept {
 void Instance::disable(std::string reason) {
     if (disabled_.exchange(true, std::memory_order_acq_rel)) return;
     reason_ = std::move(reason);
+    // One that cannot be made is left out with this reason, and one that ends is told of as it is.
+    if (phase_ != Phase::Active) {
+        if (phase_ != Phase::Init) {
+            session_.log(NAR_LOG_ERROR, "plugin " + library_.id + ": " + reason_);
+        }
+        return;
+    }
     const std::string message =
         "plugin " + library_.id + " is disabled for this session: " + reason_;
     session_.log(NAR_LOG_ERROR, message);

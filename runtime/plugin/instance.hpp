@@ -41,7 +41,11 @@ public:
     // Calls into the plugin. False: it is disabled, or was by what it threw.
     template <typename Call>
     bool call(const char* what, Call&& function) {
-        if (disabled()) return false;
+        return !disabled() && call_always(what, std::forward<Call>(function));
+    }
+    // Also of one that is disabled: what gives back what it holds.
+    template <typename Call>
+    bool call_always(const char* what, Call&& function) {
         const int64_t start = begin_call();
         bool threw = true;
         try {
@@ -55,6 +59,10 @@ public:
         end_call(what, start);
         return !threw;
     }
+
+    // The session's narrator; others have no questions to answer.
+    void set_narrator() { is_narrator_.store(true); }
+    bool is_narrator() const { return is_narrator_.load(); }
 
     // It broke a rule and gets nothing more.
     void disable(std::string reason);
@@ -85,6 +93,7 @@ public:
     uint64_t last_handle = 0;
 
 private:
+    void enter_phase(Phase phase);
     int64_t begin_call();
     void end_call(const char* what, int64_t start);
     void note_thrown(const char* what, const char* text) noexcept;
@@ -99,6 +108,7 @@ private:
     void* data_ = nullptr;
     std::atomic<Phase> phase_{Phase::Made};
     std::atomic<bool> disabled_{false};
+    std::atomic<bool> is_narrator_{false};
     std::atomic<uint32_t> reports_{0};
     std::string reason_;
     std::function<void()> on_disabled_;

@@ -2,12 +2,13 @@
 #include "plugin/library.hpp"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <exception>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -59,6 +60,7 @@ bool call_entry(nar_plugin_entry_fn entry, const nar_plugin*& plugin, std::strin
 struct Loaded {
     std::unique_ptr<Library> library;  // nothing: it was refused
     std::string reason;
+    bool entry_ran = false;
 };
 
 Loaded load(const std::string& path, const Metadata& metadata) {
@@ -78,6 +80,7 @@ Loaded load(const std::string& path, const Metadata& metadata) {
         return out;
     }
     const nar_plugin* plugin = nullptr;
+    out.entry_ran = true;
     if (!call_entry(entry, plugin, out.reason)) return out;
     auto library = std::make_unique<Library>();
     if (accept_plugin(plugin, &metadata, *library, out.reason)) out.library = std::move(library);
@@ -118,18 +121,20 @@ bool accept_plugin(const nar_plugin* given, const Metadata* metadata, Library& o
         reason = std::move(why);
         return false;
     };
-    uint32_t size = 0;
-    std::memcpy(&size, given, sizeof size);
+    // The two fields that every ABI begins with.
+    uint32_t begin[2] = {0, 0};
+    std::memcpy(begin, given, sizeof begin);
+    const uint32_t size = begin[0];
+    if (begin[1] >> 16 != NAR_ABI_MAJOR) {
+        return refuse("it is built for ABI " + version_text(begin[1]) + ", and this is " +
+                      version_text(NAR_ABI_VERSION) + "; rebuild it with this SDK");
+    }
     if (size < kSmallest) {
         return refuse("its nar_plugin says that it has " + std::to_string(size) +
                       " bytes, and ABI 1.0 needs " + std::to_string(kSmallest));
     }
     std::memcpy(static_cast<void*>(&out.plugin), given, std::min<size_t>(size, sizeof out.plugin));
     const nar_plugin& plugin = out.plugin;
-    if (plugin.abi_version >> 16 != NAR_ABI_MAJOR) {
-        return refuse("it is built for ABI " + version_text(plugin.abi_version) + ", and this is " +
-                      version_text(NAR_ABI_VERSION) + "; rebuild it with this SDK");
-    }
     if (plugin.init == nullptr || plugin.deinit == nullptr || plugin.get_extension == nullptr) {
         return refuse("its nar_plugin has no init, deinit or get_extension");
     }
@@ -165,18 +170,37 @@ bool accept_plugin(const nar_plugin* given, const Metadata* metadata, Library& o
 
 const Library* load_library(const std::string& path, const Metadata& metadata,
                             std::string& reason) {
-    // Never destroyed: libraries stay as long as the process.
+    // Never destroyed: libraries stay as long as the process. By the file itself, which may have
+    // several names.
+    using File = std::pair<dev_t, ino_t>;
     static std::mutex& mutex = *new std::mutex;
-    static auto& loaded = *new std::map<std::string, Loaded>;
-    // One file may have several names.
-    std::error_code failure;
-    std::string real = std::filesystem::canonical(path, failure).string();
-    if (failure) real = path;
+    static auto& loaded = *new std::map<File, Loaded>;
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) {
+        reason = std::string("it cannot be read: ") + std::strerror(errno);
+        return nullptr;
+    }
     const std::lock_guard lock(mutex);
-    auto found = loaded.find(real);
-    if (found == loaded.end()) found = loaded.emplace(real, load(path, metadata)).first;
-    if (!found->second.library) reason = found->second.reason;
-    return found->second.library.get();
+    const File file{status.st_dev, status.st_ino};
+    auto found = loaded.find(file);
+    if (found == loaded.end()) {
+        Loaded made = load(path, metadata);
+        if (!made.entry_ran) {
+            // Another time it may be there: a missing library, too many open files.
+            reason = made.reason;
+            return nullptr;
+        }
+        found = loaded.emplace(file, std::move(made)).first;
+    }
+    const Library* library = found->second.library.get();
+    if (library == nullptr) {
+        reason = found->second.reason;
+    } else if (library->id != metadata.id || library->version != metadata.version) {
+        reason = "the file was changed after this process had loaded it as " + library->id + " " +
+                 library->version + "; start the process anew";
+        return nullptr;
+    }
+    return library;
 }
 
 }  // namespace narratoria::plugin

@@ -8,6 +8,11 @@
 
 namespace narratoria::plugin {
 
+uint64_t new_token() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+}
+
 void Mailbox::notify() {
     has_mail_.store(true, std::memory_order_release);
     session_.wake();
@@ -16,6 +21,10 @@ void Mailbox::notify() {
 void Mailbox::log(uint32_t level, std::string line) {
     {
         const std::lock_guard lock(mutex_);
+        if (lines_.size() >= kMostLines) {
+            ++lost_lines_;
+            return;
+        }
         lines_.push_back({level, std::move(line), nullptr});
     }
     notify();
@@ -32,6 +41,7 @@ void Mailbox::disable(Instance* instance, std::string reason) {
 nar_status Mailbox::post(Instance* from, void (*function)(void*), void (*drop)(void*), void* user) {
     {
         const std::lock_guard lock(mutex_);
+        if (posted_.size() >= kMostPosts) return NAR_BUSY;
         posted_.push_back({from, function, drop, user});
     }
     notify();
@@ -61,7 +71,9 @@ nar_status Mailbox::output(const Instance* from, uint64_t token, std::string_vie
         nar_status status = NAR_OK;
         Invocation* const invocation = find(from, token, status);
         if (invocation == nullptr) return status;
-        if (invocation->output.size() - invocation->delivered >= kMostOutput) return NAR_BUSY;
+        if (bytes.empty()) return NAR_OK;
+        const size_t waiting = invocation->output.size() - invocation->delivered;
+        if (waiting > 0 && waiting + bytes.size() > kMostOutput) return NAR_BUSY;
         invocation->output.append(bytes);
         invocation->has_output = true;
         mark(token, *invocation);
@@ -76,7 +88,8 @@ nar_status Mailbox::diagnostics(const Instance* from, uint64_t token, std::strin
         nar_status status = NAR_OK;
         Invocation* const invocation = find(from, token, status);
         if (invocation == nullptr) return status;
-        if (invocation->diagnostics.size() >= kMostOutput) return NAR_BUSY;
+        const size_t waiting = invocation->diagnostics.size();
+        if (waiting > 0 && waiting + bytes.size() > kMostOutput) return NAR_BUSY;
         invocation->diagnostics.append(bytes);
         mark(token, *invocation);
     }
@@ -99,11 +112,12 @@ nar_status Mailbox::ended(const Instance* from, uint64_t token, InvocationEnd en
 }
 
 uint64_t Mailbox::open(const Instance* by, InvocationListener& listener) {
+    const uint64_t token = new_token();
     const std::lock_guard lock(mutex_);
-    Invocation& invocation = invocations_[++last_token_];
+    Invocation& invocation = invocations_[token];
     invocation.instance = by;
     invocation.listener = &listener;
-    return last_token_;
+    return token;
 }
 
 void Mailbox::close(uint64_t token) {
@@ -111,53 +125,101 @@ void Mailbox::close(uint64_t token) {
     invocations_.erase(token);
 }
 
+bool Mailbox::has_ended(uint64_t token) {
+    const std::lock_guard lock(mutex_);
+    const auto found = invocations_.find(token);
+    return found != invocations_.end() && found->second.has_ended;
+}
+
 nar_status Mailbox::run(const Instance* from, uint64_t token, std::vector<std::string> arguments) {
     InvocationListener* listener = nullptr;
+    std::string diagnostics;
     {
         const std::lock_guard lock(mutex_);
         nar_status status = NAR_OK;
-        const Invocation* const invocation = find(from, token, status);
+        Invocation* const invocation = find(from, token, status);
         if (invocation == nullptr) return status;
         if (invocation->has_output) return NAR_INVALID_ARGUMENT;
         listener = invocation->listener;
+        diagnostics.swap(invocation->diagnostics);
     }
+    // The token will be closed: what was said before stays said.
+    if (!diagnostics.empty()) listener->on_diagnostics(diagnostics);
     return listener->on_run(std::move(arguments));
 }
 
-void Mailbox::deliver() {
-    std::vector<Line> lines;
-    std::vector<Posted> posted;
-    std::vector<uint64_t> marked;
+void Mailbox::end_all_of(const Instance* instance, const InvocationEnd& end) {
     {
         const std::lock_guard lock(mutex_);
-        has_mail_.store(false, std::memory_order_relaxed);
+        for (auto& [token, invocation] : invocations_) {
+            if (invocation.instance != instance || invocation.has_ended) continue;
+            invocation.end = end;
+            invocation.has_ended = true;
+            mark(token, invocation);
+        }
+        if (marked_.empty()) return;
+    }
+    notify();
+}
+
+void Mailbox::deliver_lines() {
+    std::vector<Line> lines;
+    uint64_t lost = 0;
+    {
+        const std::lock_guard lock(mutex_);
         lines.swap(lines_);
-        posted.swap(posted_);
-        marked.swap(marked_);
+        lost = std::exchange(lost_lines_, 0);
     }
     for (const Line& line : lines) {
         if (line.to_disable != nullptr) line.to_disable->disable(line.text);
         else session_.log(line.level, line.text);
     }
-    for (const Posted& each : posted) {
-        if (!each.from->disabled()) {
-            each.from->call("a posted function", [&] { each.function(each.user); });
-        } else if (each.drop) {
-            each.drop(each.user);
-        }
+    if (lost > 0) {
+        session_.log(NAR_LOG_WARN, std::to_string(lost) +
+                                       " more log lines of plugins came too fast and were dropped");
     }
-    for (size_t i = 0; i < marked.size(); ++i) {
-        if (i > 0 && session_.loop().time_is_up()) {
-            // The rest, in its order, in the next driving call.
-            const std::lock_guard lock(mutex_);
-            marked_.insert(marked_.begin(), marked.begin() + static_cast<ptrdiff_t>(i),
-                           marked.end());
-            break;
-        }
-        deliver_to(marked[i]);
+}
+
+void Mailbox::run_posted(const Posted& posted) {
+    if (!posted.from->disabled()) {
+        posted.from->call("a posted function", [&] { posted.function(posted.user); });
+    } else if (posted.drop) {
+        posted.from->call_always("a drop function", [&] { posted.drop(posted.user); });
     }
-    const std::lock_guard lock(mutex_);
-    if (!marked_.empty()) notify();
+}
+
+void Mailbox::deliver() {
+    has_mail_.store(false, std::memory_order_relaxed);
+    deliver_lines();
+    std::vector<Posted> posted;
+    std::vector<uint64_t> marked;
+    {
+        const std::lock_guard lock(mutex_);
+        posted.swap(posted_);
+        marked.swap(marked_);
+    }
+    size_t run = 0;
+    size_t delivered = 0;
+    // What was not come to, for want of time or because something threw, is first the next time.
+    auto put_back = [&] {
+        const std::lock_guard lock(mutex_);
+        posted_.insert(posted_.begin(), posted.begin() + static_cast<ptrdiff_t>(run), posted.end());
+        marked_.insert(marked_.begin(), marked.begin() + static_cast<ptrdiff_t>(delivered),
+                       marked.end());
+        if (!posted_.empty() || !marked_.empty()) notify();
+    };
+    try {
+        while (run < posted.size() && (run == 0 || !session_.loop().time_is_up())) {
+            run_posted(posted[run++]);
+        }
+        while (delivered < marked.size() && (delivered == 0 || !session_.loop().time_is_up())) {
+            deliver_to(marked[delivered++]);
+        }
+    } catch (...) {
+        put_back();
+        throw;
+    }
+    put_back();
 }
 
 void Mailbox::deliver_to(uint64_t token) {
@@ -205,6 +267,7 @@ void Mailbox::forget(Instance* instance) {
         const std::lock_guard lock(mutex_);
         std::erase_if(invocations_,
                       [&](const auto& each) { return each.second.instance == instance; });
+        std::erase_if(lines_, [&](const Line& line) { return line.to_disable == instance; });
         const auto kept =
             std::stable_partition(posted_.begin(), posted_.end(),
                                   [&](const Posted& each) { return each.from != instance; });
@@ -212,7 +275,7 @@ void Mailbox::forget(Instance* instance) {
         posted_.erase(kept, posted_.end());
     }
     for (const Posted& each : dropped) {
-        if (each.drop) instance->call("a drop function", [&] { each.drop(each.user); });
+        if (each.drop) instance->call_always("a drop function", [&] { each.drop(each.user); });
     }
 }
 

@@ -38,10 +38,16 @@ public:
     virtual nar_status on_run(std::vector<std::string> arguments) = 0;
 };
 
+// A number for a question or an invocation, never used twice in a process.
+uint64_t new_token();
+
 class Mailbox {
 public:
-    // More than this of one tool is not kept: its plugin is asked to wait.
-    static constexpr size_t kMostOutput = 16u * 1024 * 1024;
+    // What waits for the engine thread is bounded; who says more is asked to wait, and log lines
+    // beyond it are counted.
+    static constexpr size_t kMostOutput = 16u * 1024 * 1024;  // of one invocation
+    static constexpr size_t kMostPosts = 100'000;
+    static constexpr size_t kMostLines = 1'000;
     // As much as a read of a pipe brings.
     static constexpr size_t kPiece = 64 * 1024;
 
@@ -59,15 +65,21 @@ public:
     // ---- on the engine thread
     uint64_t open(const Instance* by, InvocationListener& listener);
     void close(uint64_t token);
+    // Its plugin has said that it ended, although that was not delivered yet.
+    bool has_ended(uint64_t token);
     nar_status run(const Instance* from, uint64_t token, std::vector<std::string> arguments);
+    // What is there now, as far as the budget of the driving call goes; the rest in the next one.
     void deliver();
+    void deliver_lines();
+    // All that this instance runs has ended like this.
+    void end_all_of(const Instance* instance, const InvocationEnd& end);
     // Nothing of this instance is delivered any more; what it posted is dropped.
     void forget(Instance* instance);
 
 private:
     struct Invocation {
-        const Instance* instance;
-        InvocationListener* listener;
+        const Instance* instance = nullptr;
+        InvocationListener* listener = nullptr;
         std::string output;
         size_t delivered = 0;  // of the output
         std::string diagnostics;
@@ -88,6 +100,7 @@ private:
         Instance* to_disable;
     };
 
+    void run_posted(const Posted& posted);
     void deliver_to(uint64_t token);
 
     // With the lock held.
@@ -101,7 +114,7 @@ private:
     std::vector<uint64_t> marked_;  // those with something to deliver
     std::vector<Posted> posted_;
     std::vector<Line> lines_;
-    uint64_t last_token_ = 0;
+    uint64_t lost_lines_ = 0;
     std::atomic<bool> has_mail_{false};
 };
 

@@ -20,6 +20,9 @@ struct Metadata {
     std::vector<std::string> extensions;
 };
 
+// The id that no file may have.
+inline constexpr const char* kBuiltInNarrator = "template";
+
 // Whether a text may be a plugin's id: a-z 0-9 . _ -, beginning with a letter or digit.
 bool is_id(std::string_view text);
 

@@ -116,10 +116,15 @@ void Engine::drive(Drive&& step) {
 
 void Engine::run_once() {
     if (busy()) drive([this] { loop_.run_once(); });
+    else run_for(0);
 }
 
 void Engine::run_until_idle() {
-    while (busy()) run_once();
+    // What plugins post keeps nobody waiting, but what is there is taken, and may begin a turn.
+    do {
+        while (busy()) run_once();
+        run_for(0);
+    } while (busy());
 }
 
 void Engine::run_for(uint64_t microseconds) {
@@ -136,8 +141,15 @@ void Engine::post(void (*function)(void*), void (*drop)(void*), void* user) {
 
 uint64_t Engine::open_token(Session* session) {
     const std::lock_guard lock(mutex_);
-    tokens_.emplace(++last_token_, Token{session, false});
-    return last_token_;
+    const uint64_t token = plugin::new_token();
+    tokens_.emplace(token, Token{session, false});
+    return token;
+}
+
+bool Engine::is_answered(uint64_t token) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = tokens_.find(token);
+    return found != tokens_.end() && found->second.answered;
 }
 
 void Engine::close_token(uint64_t token) {
@@ -145,11 +157,13 @@ void Engine::close_token(uint64_t token) {
     tokens_.erase(token);
 }
 
-Engine::Taken Engine::answer(uint64_t token, bool is_plan, std::string text) {
+Engine::Taken Engine::answer(uint64_t token, bool is_plan, std::string text, const Session* of) {
     {
         const std::lock_guard lock(mutex_);
         const auto found = tokens_.find(token);
-        if (found == tokens_.end()) return Taken::Gone;
+        if (found == tokens_.end() || (of != nullptr && found->second.session != of)) {
+            return Taken::Gone;
+        }
         if (found->second.answered) return Taken::Stale;
         found->second.answered = true;
         answers_.push_back({token, is_plan, std::move(text)});

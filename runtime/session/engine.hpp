@@ -79,8 +79,11 @@ public:
     // Answers that narrators owe. A token is good for one answer.
     enum class Taken : uint8_t { Yes, Gone, Stale };
     uint64_t open_token(Session* session);
+    // Whether it was answered, although the answer was not delivered yet.
+    bool is_answered(uint64_t token) const;
     void close_token(uint64_t token);
-    Taken answer(uint64_t token, bool is_plan, std::string text);  // from any thread
+    // From any thread; `of`: only when it is this session's question.
+    Taken answer(uint64_t token, bool is_plan, std::string text, const Session* of = nullptr);
 
     Session* add(std::unique_ptr<Session> session);
     // At once, or when the callback that is running has returned.
@@ -128,7 +131,6 @@ private:
     std::vector<Posted> posted_;
     std::vector<Answer> answers_;
     std::unordered_map<uint64_t, Token> tokens_;
-    uint64_t last_token_ = 0;
 };
 
 }  // namespace narratoria::session

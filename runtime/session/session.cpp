@@ -116,7 +116,8 @@ void Session::load_plugins() {
         add_wishes(*settings_.story, !has_other, wishes);
         own_settings.assign(settings_.story->plugins.begin(), settings_.story->plugins.end());
     }
-    if (!settings_.narrator_id.empty() && settings_.narrator_id != kTemplateNarrator) {
+    if (!settings_.narrator && !settings_.narrator_id.empty() &&
+        settings_.narrator_id != kTemplateNarrator) {
         wishes.listed.push_back(settings_.narrator_id);
     }
     // A host that asks for nothing pays for no search.
@@ -420,6 +421,8 @@ void Session::generate() {
     turn_->tokens.push_back(turn_->token);
     if (settings_.times.narrator_ms > 0) {
         turn_->narrator_timer.start(settings_.times.narrator_ms, [this] {
+            // It is in time: the answer waits to be taken, behind this.
+            if (engine_.is_answered(turn_->token)) return;
             close_question();
             refuse_generation(fault_list("narrator-time",
                                          "the narrator did not answer within " +
@@ -436,8 +439,10 @@ void Session::close_question() {
     if (turn_->token == 0) return;
     turn_->narrator_timer.stop();
     const uint64_t token = std::exchange(turn_->token, 0);
+    const bool is_answered = engine_.is_answered(token);
     engine_.close_token(token);
-    if (narrator_.cancel) call_out([&] { narrator_.cancel(narrator_.user, token); });
+    if (narrator_.cancel && !is_answered)
+        call_out([&] { narrator_.cancel(narrator_.user, token); });
 }
 
 void Session::on_answer(uint64_t token, bool is_plan, std::string text) {
@@ -533,7 +538,14 @@ std::string Session::narrator_request() const {
     }
     request.raw("planFaults", turn_->faults);
     request.key("state");
+    // An array stands in the state as it was written, and the request is one line.
+    const size_t state = out.size();
     state_.tree.append_json(out);
+    if (out.find_first_of("\r\n", state) != std::string::npos) {
+        const std::string written = out.substr(state);
+        out.resize(state);
+        json::append_compact(out, written);
+    }
     request.key("tools");
     out += '[';
     if (settings_.story) {
@@ -632,6 +644,7 @@ void Session::take_cancel() {
 // ---- what plugins ask for
 
 void Session::warn(std::string_view code, std::string_view message) {
+    if (destroying_) return;
     engine_.loop().defer(
         [this, alive = alive_, code = std::string(code), message = std::string(message)] {
             if (*alive) stream_.warn({}, code, message);
@@ -661,7 +674,7 @@ nar_status Session::submit_prompt(std::string_view text) {
 }
 
 nar_status Session::answer(uint64_t token, bool is_plan, std::string text) {
-    switch (engine_.answer(token, is_plan, std::move(text))) {
+    switch (engine_.answer(token, is_plan, std::move(text), this)) {
         case Engine::Taken::Yes: return NAR_OK;
         case Engine::Taken::Stale: return NAR_STALE;
         case Engine::Taken::Gone: break;

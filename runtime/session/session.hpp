@@ -88,7 +88,7 @@ public:
     void take_mail() { dispatcher_.mailbox().deliver(); }
     const plugin::Dispatcher& plugins() const { return dispatcher_; }
 
-    bool busy() const { return running_ || !jobs_.empty() || has_cancel() || has_mail(); }
+    bool busy() const { return running_ || !jobs_.empty() || has_cancel(); }
 
     const std::string& id() const { return stream_.session_id(); }
     event::Stream& stream() { return stream_; }
@@ -165,6 +165,9 @@ private:
     void call_out(Call&& call);
 
     Engine& engine_;
+    // Before the plugins, which may still say something while they end.
+    bool destroying_ = false;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     SessionSettings settings_;
     nar_narrator narrator_{};
     std::string narrator_fault_;
@@ -192,8 +195,6 @@ private:
     uint64_t fallbacks_ = 0;
     std::unordered_set<uint64_t> rendered_;  // the assets of this execution, by their events
     bool prompt_time_is_up_ = false;
-    bool destroying_ = false;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace narratoria::session

@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "base/fault.hpp"
+#include "plugin/metadata.hpp"
 #include "session/prompt_pattern.hpp"
 
 namespace narratoria::session {
 
-inline constexpr const char* kTemplateNarrator = "template";
+inline constexpr const char* kTemplateNarrator = plugin::kBuiltInNarrator;
 
 // What the template narrator says: a plan, or words alone. Names in braces are still in it.
 struct Answer {

@@ -106,6 +106,8 @@ public:
     void terminate(uint32_t grace_ms) override {
         if (process_) return process_->terminate(grace_ms);
         if (token_ == 0 || std::exchange(told_to_end_, true)) return;
+        // What has ended is on its way here, and must not be told to end.
+        if (mailbox_.has_ended(token_)) return;
         const auto cancel =
             function_ != nullptr ? function_->extension.cancel : runner_->extension.cancel;
         if (cancel != nullptr) {
@@ -154,6 +156,7 @@ public:
     }
 
     nar_status on_run(std::vector<std::string> arguments) override {
+        if (told_to_end_) return NAR_GONE;
         StartFailure failure;
         const std::string program = find_program(arguments.front(), environment_, failure.message);
         if (!program.empty()) {
