@@ -17,6 +17,9 @@ public:
     static constexpr std::uint32_t kKinds = View::kWanted;
     static constexpr std::string_view kUiEvents[] = {"narrative_choice"};
     static constexpr std::string_view kMediaTypes[] = {"image/*"};
+    // A story's own handlers come first.
+    static constexpr std::int32_t kUiPriority = -100;
+    static constexpr std::int32_t kAssetPriority = -100;
 
     explicit Console(const plugin::Host& host)
         : host_(host), view_([this](int error) {

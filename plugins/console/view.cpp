@@ -22,6 +22,7 @@ using std::chrono::milliseconds;
 // Lines of a length that is pleasant to read, however wide the terminal is.
 constexpr std::size_t kWidest = 76;
 constexpr std::size_t kPictureRows = 16;
+constexpr std::size_t kDiagnosticsRows = 5;
 constexpr std::size_t kBatch = 64 * 1024;
 constexpr milliseconds kClock{100};
 constexpr milliseconds kStoodStill{1000};
@@ -90,6 +91,7 @@ void View::take(const plugin::Event& event) {
             const std::string tool(event.tool_id());
             say_ended(board_.ended(event), errors_[tool]);
             errors_.erase(tool);
+            say_diagnostics(json::text(json::read(event.body()), "stderr"));
             break;
         }
         case Kind::kUiPlaceholder: {
@@ -148,6 +150,16 @@ void View::say_ended(const EndedTool& tool, std::string_view last_error) {
     line(fmt::format("    {} {} {}", sign,
                      tool.text.empty() || tool.text == last_error ? fallback : tool.text,
                      style_.dim("(" + about + ")")));
+}
+
+// The end of what a failed tool wrote to its standard error: often the only reason there is.
+void View::say_diagnostics(std::string_view text) {
+    std::vector<std::string> lines = wrap(text, std::max<std::size_t>(width(), 20) - 8);
+    while (!lines.empty() && lines.back().empty()) lines.pop_back();
+    const std::size_t shown = std::min(lines.size(), kDiagnosticsRows);
+    for (std::size_t index = lines.size() - shown; index < lines.size(); ++index) {
+        line("      " + style_.dim("| " + lines[index]));
+    }
 }
 
 void View::say_asset(std::string_view path, std::string_view kind, std::string_view id,

@@ -53,6 +53,7 @@ private:
     void narrate(std::string_view text);
     void take_error(const plugin::Event& event);
     void say_ended(const terminal::EndedTool& tool, std::string_view last_error);
+    void say_diagnostics(std::string_view text);
     void say_asset(std::string_view path, std::string_view kind, std::string_view id,
                    std::string_view media_type, std::string_view metadata);
     void end_plan(bool success);

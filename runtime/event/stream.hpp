@@ -80,6 +80,8 @@ public:
     // The clocks are read for what is read at once, not for each event of it.
     void begin_batch(int64_t wall_us);
     void end_batch();
+    // Of the running batch, so much is somebody else's.
+    void excuse(int64_t milliseconds) { batch_start_ns_ += milliseconds * 1'000'000; }
     int64_t time_us() const { return time_us_; }
 
     const std::string& session_id() const { return session_id_; }

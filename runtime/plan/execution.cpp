@@ -8,6 +8,19 @@
 namespace narratoria::plan {
 namespace {
 
+// Of a tool that failed, what its end shows of its standard error; the result has more.
+constexpr size_t kShownDiagnostics = 2000;
+
+// The last bytes of valid UTF-8, from the beginning of a character on.
+std::string_view end_of(std::string_view text, size_t most) {
+    if (text.size() <= most) return text;
+    text.remove_prefix(text.size() - most);
+    while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xC0) == 0x80) {
+        text.remove_prefix(1);
+    }
+    return text;
+}
+
 constexpr uint64_t kLongestBackoffMs = 30000;
 constexpr uint64_t kShortagePauseMs = 20;
 // Then those that run already get their turn: a thousand starts in a row would leave what they
@@ -557,6 +570,9 @@ void Execution::settle(uint32_t tool, State state, std::string code, std::string
     if (!result.ok()) {
         writer.string("error", result.error);
         writer.string("errorCode", result.error_code);
+        if (!result.diagnostics.empty()) {
+            writer.string("stderr", end_of(result.diagnostics, kShownDiagnostics));
+        }
     }
     writer.end();
     const event::Subject subject{plan_->request_id, plan_->tools[tool].tool_id, 0};

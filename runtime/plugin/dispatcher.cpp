@@ -57,6 +57,16 @@ bool read_names(const nar_str* names, uint64_t count, const char* what,
     return true;
 }
 
+std::string status_text(nar_status status) {
+    switch (status) {
+#define STATUS_CASE(name, value, text) \
+    case name: return text;
+        NAR_STATUS_LIST(STATUS_CASE)
+#undef STATUS_CASE
+        default: return "status " + std::to_string(status);
+    }
+}
+
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 // "Image/PNG; q=1" is image and png.
@@ -140,6 +150,7 @@ void Dispatcher::load(const Search& search,
         const Library* library = load_library(candidate->path, *candidate->metadata, reason);
         if (library == nullptr) {
             note_refused(candidate->metadata->id, candidate->path, reason);
+            refused_.back().version = candidate->metadata->version;
             continue;
         }
         const auto own = std::find_if(settings.begin(), settings.end(),
@@ -157,6 +168,7 @@ Instance* Dispatcher::add(const Library& library, std::string path, std::string 
     std::string reason;
     if (!instance->init(reason)) {
         note_refused(library.id, instance->path(), reason);
+        refused_.back().version = library.version;
         return nullptr;
     }
     if (!take_extensions(*instance, reason)) {
@@ -167,6 +179,7 @@ Instance* Dispatcher::add(const Library& library, std::string path, std::string 
         forget_instance(runners_, instance.get());
         forget_instance(tools_, instance.get());
         note_refused(library.id, instance->path(), reason);
+        refused_.back().version = library.version;
         return nullptr;
     }
     had_handlers_ = !handlers_.empty();
@@ -395,8 +408,7 @@ bool Dispatcher::render(const nar_asset& asset) {
         });
         if (status == NAR_OK) return true;
         if (status != NAR_DECLINED) {
-            renderer.instance->report("its asset renderer failed with status " +
-                                      std::to_string(status));
+            renderer.instance->report("its asset renderer failed (" + status_text(status) + ")");
         }
     }
     return false;
@@ -434,6 +446,16 @@ std::optional<nar_narrator> Dispatcher::narrator(std::string_view id) {
     return out;
 }
 
+std::string Dispatcher::why_not(std::string_view id) const {
+    for (const auto& instance : instances_) {
+        if (instance->library().id == id) return instance->disabled_reason();
+    }
+    for (const Refused& refused : refused_) {
+        if (refused.id == id) return refused.reason;
+    }
+    return "nothing of this id was looked for";
+}
+
 const RunnerOffer* Dispatcher::runner(std::string_view scheme) const {
     const auto found = std::find_if(runners_.begin(), runners_.end(),
                                     [&](const auto& each) { return each->scheme == scheme; });
@@ -450,12 +472,13 @@ void Dispatcher::append_json(std::string& out) const {
     out += '[';
     bool first = true;
     auto entry = [&](const std::string& id, const std::string& path, const char* state,
-                     const std::string& reason, const Library* library) {
+                     const std::string& reason, const std::string& version,
+                     const Library* library) {
         if (!first) out += ',';
         first = false;
         json::ObjectWriter writer(out);
         writer.string("id", id).string("path", path);
-        writer.string("version", library ? library->version : "");
+        writer.string("version", version);
         writer.key("extensions");
         out += '[';
         for (size_t i = 0; library && i < library->extensions.size(); ++i) {
@@ -468,10 +491,10 @@ void Dispatcher::append_json(std::string& out) const {
     for (const auto& instance : instances_) {
         const Library& library = instance->library();
         entry(library.id, instance->path(), instance->disabled() ? "disabled" : "active",
-              instance->disabled_reason(), &library);
+              instance->disabled_reason(), library.version, &library);
     }
     for (const Refused& refused : refused_) {
-        entry(refused.id, refused.path, "refused", refused.reason, nullptr);
+        entry(refused.id, refused.path, "refused", refused.reason, refused.version, nullptr);
     }
     out += ']';
 }

@@ -72,6 +72,9 @@ public:
     const ToolOffer* tool(std::string_view name) const;
     const std::vector<std::unique_ptr<ToolOffer>>& tools() const { return tools_; }
 
+    // Why there is no active plugin of this id, or nothing when there is one.
+    std::string why_not(std::string_view id) const;
+
     Mailbox& mailbox() { return mailbox_; }
     bool has_mail() const { return mailbox_.has_mail(); }
     void append_json(std::string& out) const;
@@ -102,6 +105,7 @@ private:
         std::string id;
         std::string path;
         std::string reason;
+        std::string version = {};
     };
 
     void note_refused(std::string id, std::string path, std::string reason);

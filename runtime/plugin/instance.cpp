@@ -68,6 +68,7 @@ void Instance::end_call(const char* what, int64_t start) {
     --session_.callback_depth();
     const int64_t took = clock::steady_ms() - start;
     if (took > kCallBudgetMs) {
+        session_.excuse(took);
         report(std::string(what) + " held the engine thread for " + std::to_string(took) +
                " ms; what takes long belongs on a thread of its own, or in a process");
     }

@@ -155,6 +155,7 @@ bool accept_plugin(const nar_plugin* given, const Metadata* metadata, Library& o
                       "\" in the note, and \"" + now + "\" when it is loaded");
     };
     if (out.id != metadata->id) return differs("id", metadata->id, out.id);
+    if (out.name != metadata->name) return differs("name", metadata->name, out.name);
     if (out.version != metadata->version) return differs("version", metadata->version, out.version);
     auto sorted = [](std::vector<std::string> list) {
         std::sort(list.begin(), list.end());

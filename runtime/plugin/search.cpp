@@ -156,6 +156,9 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
     auto take_id = [&](const std::string& id, const char* whose) {
         if (taken.contains(id)) return;
         std::string reason = "no folder has a plugin with this id";
+        if (id.ends_with(".so")) reason += "; a file is written with a slash: ./" + id;
+        else if (id.find('.') == std::string::npos)
+            reason += "; an id with dots stands in quotes, [plugins.\"org.example.rain\"]";
         for (Searched& each : out.places) {
             for (Candidate& candidate : each.candidates) {
                 if (!candidate.metadata || candidate.metadata->id != id) continue;

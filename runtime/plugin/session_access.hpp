@@ -21,6 +21,8 @@ public:
     // Counts the callbacks that the engine is inside of.
     virtual uint32_t& callback_depth() = 0;
     virtual void log(uint32_t level, std::string_view message) = 0;
+    // A plugin held the engine thread for so long, and was told of by itself.
+    virtual void excuse(int64_t milliseconds) = 0;
     // Something that a player's interface should know, too; the stream may be in the middle of an
     // event.
     virtual void warn(std::string_view code, std::string_view message) = 0;

@@ -138,9 +138,14 @@ void Session::choose_narrator() {
     if (id.empty()) return;
     if (id == kTemplateNarrator) {
         if (!settings_.story) {
-            narrator_fault_ =
-                "the narrator \"template\" answers from a story's prompts.json; name a "
-                "story, too";
+            const std::string reason = dispatcher_.why_not(id);
+            narrator_fault_ = (settings_.narrator_id.empty() ? "story.toml asks for the narrator \""
+                                                             : "the narrator \"") +
+                              id + "\"" +
+                              (settings_.without_plugins ? ", and no plugins were to be loaded"
+                               : reason.empty() ? ", and the plugin of that id is no narrator"
+                                                : ", and it could not be had: " + reason) +
+                              " (\"template\" is built in)";
             return;
         }
         dispatcher_.add(template_narrator_library(), "",
@@ -424,9 +429,10 @@ void Session::generate() {
             // It is in time: the answer waits to be taken, behind this.
             if (engine_.is_answered(turn_->token)) return;
             close_question();
-            refuse_generation(fault_list("narrator-time",
-                                         "the narrator did not answer within " +
-                                             std::to_string(settings_.times.narrator_ms) + " ms"));
+            refuse_generation("NARRATOR_TIMEOUT", "narrator-time",
+                              "the narrator did not answer within " +
+                                  std::to_string(settings_.times.narrator_ms) +
+                                  " ms (narrator_ms of [times])");
         });
     }
     const std::string request = narrator_request();
@@ -452,8 +458,17 @@ void Session::on_answer(uint64_t token, bool is_plan, std::string text) {
     if (is_plan) {
         take_plan(text);
     } else {
-        refuse_generation(fault_list("narrator-failed", "the narrator gave no plan: " + text));
+        refuse_generation("NARRATOR_FAILED", "narrator-failed",
+                          "the narrator gave no plan: " + text);
     }
+}
+
+// Told to the player's interface too: nobody else learns why a turn came to nothing.
+void Session::refuse_generation(const char* code, const char* rule, const std::string& message) {
+    stream_.warn({}, code,
+                 message + " (generation " + std::to_string(turn_->generation) + " of " +
+                     std::to_string(kMostGenerations) + ")");
+    refuse_generation(fault_list(rule, message));
 }
 
 void Session::refuse_generation(std::string faults) {

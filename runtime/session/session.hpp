@@ -132,6 +132,7 @@ private:
     void on_execution_ended(std::shared_ptr<plan::Result> result);
     void generate();
     void refuse_generation(std::string faults);
+    void refuse_generation(const char* code, const char* rule, const std::string& message);
     void take_plan(std::string_view text);
     void add_path_faults(const plan::Plan& plan, const std::string& folder, Faults& faults) const;
     void close_question();
@@ -153,6 +154,7 @@ private:
     bool on_engine_thread() const override { return engine_.on_its_thread(); }
     uint32_t& callback_depth() override { return engine_.callback_depth(); }
     void log(uint32_t level, std::string_view message) override { engine_.log(level, message); }
+    void excuse(int64_t milliseconds) override { stream_.excuse(milliseconds); }
     void warn(std::string_view code, std::string_view message) override;
     nar_status read_state(std::string_view pointer, std::string& json) override;
     nar_status patch_state(std::string_view patch, std::string_view who) override;

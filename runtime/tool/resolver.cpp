@@ -80,6 +80,8 @@ Resolution Resolver::resolve(std::string_view tool_path, const std::string& fold
     for (size_t colon = scheme.size(); colon != std::string_view::npos;
          colon = tool_path.find(':', colon + 1)) {
         const std::string_view rest = tool_path.substr(colon + 1);
+        // "name:path": the path is behind the next colon.
+        if (!scheme_of(rest).empty()) continue;
         Resolution file = resolve_file(rest.empty() ? std::string_view(".") : rest, folder);
         if (!file.forbidden) continue;
         file.error += "; that holds for what stands behind \"" + std::string(scheme) + ":\", too";

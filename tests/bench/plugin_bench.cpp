@@ -46,6 +46,7 @@ public:
     void log(uint32_t, std::string_view message) override {
         std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());
     }
+    void excuse(int64_t) override {}
     void warn(std::string_view, std::string_view) override {}
     nar_status read_state(std::string_view, std::string&) override { return NAR_NOT_FOUND; }
     nar_status patch_state(std::string_view, std::string_view) override { return NAR_OK; }

@@ -18,6 +18,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 
 class NarratorProcessTest : public ::testing::Test, protected StoryHost {
@@ -357,11 +358,13 @@ TEST_F(NarratorProcessTest, WithoutACommandThePluginIsLeftOutAndSaysWhy) {
 
 // ---------------------------------------------------------------- it is late
 
+constexpr const char* kCancel = R"(\{"id":[0-9]+,"cancel":true\})";
+
 TEST_F(NarratorProcessTest, OneThatNeverAnswersIsToldThatItIsTooLate) {
     shell(":", "", "[times]\nnarrator_ms = 50");
     EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
     EXPECT_TRUE(until([&] { return heard().size() == 10; }));
-    EXPECT_THAT(heard(), Contains(R"({"id":1,"cancel":true})"));
+    EXPECT_THAT(heard(), Contains(MatchesRegex(kCancel)));
     EXPECT_EQ(numbers().size(), 1U);
     expect_nothing_left();
 }
@@ -382,15 +385,14 @@ TEST_F(NarratorProcessTest, ACancelledTurnIsCancelledThere) {
     session->cancel();
     ASSERT_TRUE(until([&] { return outcome.has_value() && heard().size() == 2; }));
     EXPECT_EQ(*outcome, Outcome::kCancelled);
-    EXPECT_EQ(heard().at(1), R"({"id":1,"cancel":true})");
+    EXPECT_THAT(heard().at(1), MatchesRegex(kCancel));
 }
 
 TEST_F(NarratorProcessTest, ALateAnswerIsNotTakenForAnother) {
     // It answers the first request when it has been told that it is too late.
     shell(R"(case $line in
-        '{"id":1,"cancel":true}') plan 1 'Too late.' ;;
-        '{"id":1,'*) ;;
-        *) plan $id 'In time.' ;; esac)",
+        *'"cancel":true}') plan $first 'Too late.' ;;
+        *) if [ -z "$first" ]; then first=$id; else plan $id 'In time.'; fi ;; esac)",
           "", "[times]\nnarrator_ms = 1000");
     const Told told = prompt("go");
     EXPECT_EQ(told.narrative, "In time.") << log;

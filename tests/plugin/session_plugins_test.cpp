@@ -592,7 +592,9 @@ TEST_F(PluginTest, ARunnerIsCancelledWithItsSession) {
     story("");
     open();
     session->execute(plan_of({entry("t", "probe:wait")}), folder.path());
-    engine->run_for(std::chrono::microseconds(1000));
+    while (folder.read("notes").find("start probe:wait") == std::string::npos) {
+        engine->run_for(std::chrono::microseconds(0));
+    }
     close();
     EXPECT_THAT(notes(), Contains("cancel 1"));
 }
