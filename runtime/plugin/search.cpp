@@ -94,8 +94,13 @@ std::vector<Place> places(const std::string& story_folder) {
             const size_t colon = std::min(rest.find(':'), rest.size());
             const std::string_view folder = rest.substr(0, colon);
             // An empty or relative one would be the current folder, or below it.
-            if (!folder.empty() && folder.front() == '/') {
-                out.push_back({std::string(folder), kPathVariable, false, false});
+            if (!folder.empty()) {
+                const bool is_relative = folder.front() != '/';
+                out.push_back(
+                    {std::string(folder),
+                     is_relative ? std::string(kPathVariable) + "; relative, so it is not looked at"
+                                 : kPathVariable,
+                     false, false, is_relative});
             }
             rest.remove_prefix(std::min(colon + 1, rest.size()));
         }
@@ -127,7 +132,7 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
         out.places.front().candidates.push_back(std::move(candidate));
     }
     for (Searched& each : out.places) {
-        if (each.place.folder.empty()) continue;
+        if (each.place.folder.empty() || each.place.skipped) continue;
         for (const std::string& name : libraries_in(each.place.folder, each.exists)) {
             Candidate candidate;
             candidate.path = each.place.folder + "/" + name;

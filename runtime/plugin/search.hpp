@@ -16,6 +16,7 @@ struct Place {
     std::string from;      // for people: "NARRATORIA_PLUGIN_PATH", "the story", …
     bool trusted = false;  // what lies here loads in safe mode, too
     bool loads_all = false;
+    bool skipped = false;  // not looked at: it is relative
 };
 
 // What a session asks for.

@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,7 +38,13 @@ struct PlayOptions {
     std::string story;
     std::string narrator;
     std::vector<std::string> plugins;
+    std::string log = "warning";
 };
+
+constexpr std::pair<const char*, std::uint32_t> kLogLevels[] = {{"debug", NAR_LOG_DEBUG},
+                                                                {"info", NAR_LOG_INFO},
+                                                                {"warning", NAR_LOG_WARN},
+                                                                {"error", NAR_LOG_ERROR}};
 
 // What shows the story.
 constexpr std::string_view kConsole = "narratoria.console";
@@ -63,9 +71,12 @@ std::string find_story(const std::string& given) {
         "FOLDER");
 }
 
-// Reads standard input line by line, and notices a signal while it waits.
+// Reads standard input line by line, notices a signal while it waits, and lets the engine go on: a
+// plugin's timers and descriptors do not wait for the player.
 class PromptReader {
 public:
+    explicit PromptReader(Engine& engine) : engine_(engine) {}
+
     // Nothing at the end of the input, or after a signal.
     std::optional<std::string> next() {
         for (;;) {
@@ -79,9 +90,15 @@ public:
                 if (buffer_.empty()) return std::nullopt;
                 return std::exchange(buffer_, std::string());
             }
-            pollfd ready[] = {{STDIN_FILENO, POLLIN, 0}, {interruption::descriptor(), POLLIN, 0}};
-            if (poll(ready, 2, -1) < 0 && errno != EINTR) ended_ = true;
+            pollfd ready[] = {{STDIN_FILENO, POLLIN, 0},
+                              {interruption::descriptor(), POLLIN, 0},
+                              {engine_.descriptor(), POLLIN, 0}};
+            const auto due = engine_.timeout();
+            if (poll(ready, 3, due ? static_cast<int>(due->count()) : -1) < 0 && errno != EINTR) {
+                ended_ = true;
+            }
             if (interruption::received() != 0) return std::nullopt;
+            engine_.run_for(std::chrono::microseconds(0));
             if (ready[0].revents == 0) continue;
             char piece[4096];
             const ssize_t got = read(STDIN_FILENO, piece, sizeof piece);
@@ -94,6 +111,7 @@ public:
     }
 
 private:
+    Engine& engine_;
     std::string buffer_;
     bool ended_ = false;
 };
@@ -123,6 +141,12 @@ std::optional<std::size_t> number_in(std::string_view text) {
     return number;
 }
 
+std::string real_path(const std::string& path) {
+    const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
+                                                           &std::free);
+    return real ? std::string(real.get()) : path;
+}
+
 // One game, from the first prompt to the last. What the tools and the narrator say is the console
 // plugin's to show; what the player types, and what the game says of itself, is written here. Both
 // write to standard output, each when the other is at rest.
@@ -130,7 +154,11 @@ class Game {
 public:
     explicit Game(const PlayOptions& options)
         : style_(Style::for_descriptor(STDOUT_FILENO)),
-          is_live_(is_capable_terminal(STDOUT_FILENO)) {
+          is_live_(is_capable_terminal(STDOUT_FILENO)),
+          log_level_(
+              std::find_if(std::begin(kLogLevels), std::end(kLogLevels), [&](const auto& each) {
+                  return options.log == each.first;
+              })->second) {
         EngineOptions engine_options;
         engine_options.log = [this](std::uint32_t level, std::string_view message) {
             take_log(level, message);
@@ -145,6 +173,7 @@ public:
         } catch (const Error& error) {
             refuse_document(error, shown_path(options.story), "story", "it was not played");
         }
+        for (const std::string& plugin : options.plugins) require_active(plugin);
         has_console_ = console_is_active();
         write_title(story_title(options.story));
         for (const std::string& line : logged_early_) remark(line);
@@ -152,6 +181,7 @@ public:
     }
 
     bool is_live() const noexcept { return is_live_; }
+    Engine& engine() noexcept { return *engine_; }
 
     // errno when standard output can no longer be written: its reader went away (EPIPE), or its disk
     // is full; otherwise 0.
@@ -209,6 +239,21 @@ private:
         write(fmt::format("  {}\n  {}\n", style_.title(shown), style_.dim(rule)));
     }
 
+    // What the player asks for by name must be there.
+    void require_active(const std::string& wish) const {
+        const Text text = session_->plugins();
+        const json::Document plugins = json::read(text);
+        for (const json::Value& plugin : plugins.GetArray()) {
+            const std::string_view path = json::text(plugin, "path");
+            const bool is_it = json::text(plugin, "id") == wish || path == wish ||
+                               (wish.find('/') != std::string::npos && path == real_path(wish));
+            if (is_it && json::text(plugin, "state") == "refused") {
+                throw Refused(fmt::format("--plugin {}: {}", printable(wish),
+                                          printable(json::text(plugin, "reason"))));
+            }
+        }
+    }
+
     bool console_is_active() const {
         const Text text = session_->plugins();
         const json::Document plugins = json::read(text);
@@ -232,7 +277,7 @@ private:
     }
 
     void take_log(std::uint32_t level, std::string_view message) {
-        if (level < NAR_LOG_WARN) return;
+        if (level < log_level_) return;
         if (level == NAR_LOG_ERROR && message.starts_with(kConsole)) {
             // It can write no more, and whether by a closed pipe or a full disk shows here too.
             if (broken_ == 0) broken_ = message.ends_with(reason(EPIPE)) ? EPIPE : EIO;
@@ -248,6 +293,7 @@ private:
 
     Style style_;
     bool is_live_;
+    std::uint32_t log_level_;
     bool is_open_ = false;
     bool has_console_ = false;
     int broken_ = 0;
@@ -282,7 +328,7 @@ int play_given_prompts(Game& game, const std::vector<std::string>& prompts) {
 
 int play_lines(Game& game) {
     const bool asks = isatty(STDIN_FILENO) != 0 && game.is_live();
-    PromptReader reader;
+    PromptReader reader(game.engine());
     for (;;) {
         interruption::is_noted();
         if (asks) game.prompt_sign();
@@ -353,6 +399,12 @@ void add_play(CLI::App& application, Action& action) {
                      "Loads this plugin, too: a file (with a slash), or an id; may be repeated")
         ->type_name("PLUGIN")
         ->allow_extra_args(false);
+    command
+        ->add_option("--log", options->log,
+                     "What plugins and the engine say of themselves: debug, info, warning "
+                     "(default), error")
+        ->type_name("LEVEL")
+        ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
     command->footer(
         "A number selects one of the choices that were shown. Ctrl-D ends the game.\n"
         "Exit status with prompts: 0 every turn went well, 1 one ended in the fallback,\n"

@@ -24,6 +24,7 @@ namespace {
 struct Options {
     std::string story;
     std::vector<std::string> plugins;
+    std::string narrator;
     bool explain = false;
     bool as_json = false;
 };
@@ -31,6 +32,9 @@ struct Options {
 Text search(const Options& options) {
     std::vector<nar_str> listed;
     for (const std::string& plugin : options.plugins) listed.push_back(detail::to_c(plugin));
+    if (!options.narrator.empty() && options.narrator != "template") {
+        listed.push_back(detail::to_c(options.narrator));
+    }
     nar_text* text = nullptr;
     try {
         detail::Check check;
@@ -142,11 +146,14 @@ void add_plugin_list(CLI::App& plugin, Action& action) {
                      "As if the host asked for this one: a file (with a slash), or an id")
         ->type_name("PLUGIN")
         ->allow_extra_args(false);
+    command->add_option("--narrator", options->narrator, "As if this plugin were the narrator")
+        ->type_name("ID");
     command->add_flag("--explain", options->explain,
                       "Every folder and file that was looked at, and why it is taken or not");
     command->add_flag("--json", options->as_json, "The same for programs (narratoria/plugins.h)");
     command->footer(
-        "No plugin is loaded for it: what is told stands in the files.\n"
+        "No plugin is loaded for it: what is told stands in the files. Whether one that would be\n"
+        "loaded also starts, only a session shows (play --log info).\n"
         "Example:\n"
         "  narratoria plugin list --explain --story examples/stories/torch");
     command->callback([options, &action] { action = [options] { return list(*options); }; });

@@ -61,9 +61,33 @@ def test_play_loads_a_plugin_file_and_goes_on_without_one_that_is_none(command):
     ran = command("play", "--story", "story", "--plugin", str(PROBE), "go")
     assert ran.status == 0 and "Gone." in ran.out, ran
     (command.folder / "bad.so").write_text("no library")
-    ran = command("play", "--story", "story", "--plugin", "./bad.so", "go")
+    for wish, reason in (("./bad.so", "it is no shared library"), ("bad.so", "./bad.so"),
+                         ("./nothing.so", "No such file"), ("org.example.no", "no folder has")):
+        ran = command("play", "--story", "story", "--plugin", wish, "go")
+        assert ran.status == 2 and ran.out == "", ran
+        assert f"--plugin {wish}: " in ran.err and reason in ran.err
+    plugins = command.folder / "story" / "plugins"
+    plugins.mkdir()
+    (plugins / "bad.so").write_text("no library")
+    ran = command("play", "--story", "story", "go")
     assert ran.status == 0 and "Gone." in ran.out, ran
     assert "bad.so is left out" in ran.out
+
+
+def test_what_plugins_say_of_themselves_is_shown_when_asked_for(command):
+    command.story({"go": [{"narrative": "Gone."}]}, toml='title = "T"\n[plugins."test.probe"]\ndo = "chat"\n')
+    arguments = ("play", "--story", "story", "--plugin", str(PROBE), "go")
+    assert "test.probe: good day" not in command(*arguments).out
+    assert "test.probe: good day" in command(*arguments[:1], "--log", "info", *arguments[1:]).out
+    assert command("play", "--log", "loud", "go").status == 2
+
+
+def test_a_plugin_goes_on_while_the_player_thinks(command):
+    command.story({"go": [{"narrative": "Gone."}]}, toml='title = "T"\n[plugins."test.probe"]\ndo = "chat_later"\n')
+    terminal = command.on_terminal("play", "--story", "story", "--plugin", str(PROBE))
+    terminal.read_until("a while has passed")
+    terminal.type("\x04")
+    assert terminal.finish().status == 0
 
 
 def test_a_narrator_plugin_may_be_chosen(command):

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "narratoria/asset_renderer.h"
+#include "narratoria/engine.h"
 #include "narratoria/event_sink.h"
 #include "narratoria/host_loop.h"
 #include "narratoria/host_session.h"
@@ -94,6 +95,30 @@ nar_status init(const nar_host* host, void** instance, nar_failure* failure) {
         const nar_status status =
             probe->ask<nar_host_state>(NAR_HOST_STATE)->read(host, view(""), append, &text);
         probe->note("state in init: " + std::to_string(status));
+    }
+    if (probe->does("chat")) {
+        probe->ask<nar_host_log>(NAR_HOST_LOG)->write(host, NAR_LOG_INFO, view("good day"));
+    }
+    if (probe->does("chat_later")) {
+        // What init posts is called when the instance is active.
+        probe->ask<nar_host_post>(NAR_HOST_POST)
+            ->post(
+                host,
+                [](void* user) {
+                    uint64_t timer = 0;
+                    self(user)
+                        .ask<nar_host_timer>(NAR_HOST_TIMER)
+                        ->start(
+                            self(user).host, 100,
+                            [](void* again) {
+                                self(again)
+                                    .ask<nar_host_log>(NAR_HOST_LOG)
+                                    ->write(self(again).host, NAR_LOG_WARN,
+                                            view("a while has passed"));
+                            },
+                            user, &timer);
+                },
+                nullptr, probe);
     }
     probe->note(PROBE_ID " init " + std::string(view(config->story(host))));
     *instance = probe;

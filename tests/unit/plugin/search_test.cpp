@@ -102,7 +102,7 @@ TEST(PluginPlaces, NeverHaveTheCurrentFolder) {
     ::setenv("HOME", "also-relative", 1);
     std::vector<std::string> folders;
     for (const Place& place : places("/story")) {
-        if (place.from != "the installation") folders.push_back(place.folder);
+        if (place.from != "the installation" && !place.skipped) folders.push_back(place.folder);
     }
     EXPECT_THAT(folders, ElementsAre("/absolute", "/story/plugins"));
 }
