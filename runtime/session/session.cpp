@@ -138,14 +138,8 @@ void Session::choose_narrator() {
     if (id.empty()) return;
     if (id == kTemplateNarrator) {
         if (!settings_.story) {
-            const std::string reason = dispatcher_.why_not(id);
-            narrator_fault_ = (settings_.narrator_id.empty() ? "story.toml asks for the narrator \""
-                                                             : "the narrator \"") +
-                              id + "\"" +
-                              (settings_.without_plugins ? ", and no plugins were to be loaded"
-                               : reason.empty() ? ", and the plugin of that id is no narrator"
-                                                : ", and it could not be had: " + reason) +
-                              " (\"template\" is built in)";
+            narrator_fault_ =
+                "the narrator \"template\" answers from a story's prompts.json; name a story, too";
             return;
         }
         dispatcher_.add(template_narrator_library(), "",
@@ -154,12 +148,14 @@ void Session::choose_narrator() {
     if (const auto narrator = dispatcher_.narrator(id)) {
         narrator_ = *narrator;
     } else {
+        const std::string reason = dispatcher_.why_not(id);
         narrator_fault_ = (settings_.narrator_id.empty() ? "story.toml asks for the narrator \""
                                                          : "the narrator \"") +
-                          id +
-                          "\", and no plugin of that id that is a narrator was loaded "
-                          "(\"template\" is built in); "
-                          "narratoria plugin list --explain tells why";
+                          id + "\"" +
+                          (settings_.without_plugins ? ", and no plugins were to be loaded"
+                           : reason.empty()          ? ", and the plugin of that id is no narrator"
+                                                     : ", which is not there: " + reason) +
+                          " (\"template\" is built in)";
     }
 }
 

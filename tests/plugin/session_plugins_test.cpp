@@ -337,6 +337,33 @@ TEST_F(PluginTest, ATimerCallsBackOnce) {
     EXPECT_THAT(notes(), Contains("timer"));
 }
 
+TEST_F(PluginTest, APostThatThrowsIsDisabledAndTheOthersAreDropped) {
+    story("throw_posted");
+    open();
+    EXPECT_TRUE(run_path(says({ui("probe.show")}))["ok"].boolean());
+    engine->run_until_idle();
+    EXPECT_EQ(plugin("test.probe")["state"].string(), "disabled");
+    EXPECT_THAT(notes(), Contains("dropped"));
+    EXPECT_THAT(notes(), Not(Contains("posted all the same")));
+    EXPECT_TRUE(run_path(says({ui("probe.show")}))["ok"].boolean()) << "the session goes on";
+}
+
+TEST_F(PluginTest, APluginThatPostsForEverKeepsNobodyWaiting) {
+    story("for_ever");
+    open();
+    EXPECT_TRUE(run_path(says({ui("probe.show")}))["ok"].boolean());
+    EXPECT_FALSE(engine->is_busy());
+    engine->run_until_idle();
+    engine->run_for(std::chrono::microseconds(500));
+}
+
+TEST_F(PluginTest, ADeinitThatThrowsIsTold) {
+    story("throw_deinit");
+    open();
+    close();
+    EXPECT_THAT(log, HasSubstr("plugin test.probe: deinit threw an exception: no end today"));
+}
+
 // ---------------------------------------------------------------- assets
 
 class AssetPluginTest : public PluginTest {
@@ -468,6 +495,44 @@ TEST_F(PluginTest, ASecondAnswerIsStaleAndReported) {
     EXPECT_THAT(log, HasSubstr("answered a request twice"));
 }
 
+TEST_F(PluginTest, OneThatHasAnsweredIsNotToldThatItsAnswerIsNotWanted) {
+    story("at_once", {"probe"}, "[narrator]\nname = \"test.probe\"");
+    open();
+    session->prompt("hello");
+    engine->run_for(std::chrono::microseconds(0));
+    close();
+    EXPECT_THAT(notes(), Not(Contains(HasSubstr("cancelled"))));
+}
+
+TEST_F(PluginTest, OnlyTheSessionsNarratorAnswersItsQuestions) {
+    story("answer_for_others");
+    open();
+    run_path(says({ui("probe.show")}));
+    EXPECT_THAT(notes(), Contains("taken 0"));
+    EXPECT_THAT(log, HasSubstr("is not this session's narrator"));
+}
+
+TEST_F(PluginTest, WhyTheNarratorIsNotThereIsPartOfTheError) {
+    story("fail_init", {"probe"}, "[narrator]\nname = \"test.probe\"");
+    try {
+        open();
+        FAIL() << "it was not refused";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("the moon is in the wrong house"));
+    }
+}
+
+TEST_F(PluginTest, WhyAGenerationCameToNothingStandsInTheStream) {
+    story("silent", {"probe"}, "[narrator]\nname = \"test.probe\"\n[times]\nnarrator_ms = 5");
+    open();
+    prompt("hello");
+    const auto warnings = recorder.of(Kind::kWarning);
+    ASSERT_EQ(warnings.size(), 5U);
+    EXPECT_EQ(warnings[4].body["code"].string(), "NARRATOR_TIMEOUT");
+    EXPECT_THAT(warnings[4].body["message"].string(),
+                HasSubstr("within 5 ms (narrator_ms of [times]) (generation 5 of 5)"));
+}
+
 TEST_F(PluginTest, ANarratorThatIsSilentIsCancelledAndItsLateAnswerIsGone) {
     story("silent", {"probe"}, "[narrator]\nname = \"test.probe\"\n[times]\nnarrator_ms = 5");
     open();
@@ -554,6 +619,41 @@ TEST_F(PluginTest, WhatIsNoEventIsAProtocolErrorAsOfAProcess) {
     EXPECT_EQ(tool["errorCode"].string(), "PROTOCOL_ERROR");
     EXPECT_THAT(tool["error"].string(), HasSubstr("line 1"));
     EXPECT_THAT(notes(), Contains("cancel 1"));
+}
+
+TEST_F(PluginTest, WhatHasEndedIsNotToldToEnd) {
+    story("");
+    open();
+    EXPECT_EQ(run_path("probe:garbage_and_end")["errorCode"].string(), "PROTOCOL_ERROR");
+    EXPECT_THAT(notes(), Not(Contains(HasSubstr("cancel"))));
+}
+
+TEST_F(PluginTest, WhatIsCancelledCannotBeHandedOver) {
+    story("run_in_cancel");
+    open();
+    run_path("probe:wait", R"("timeoutMs":30,"retryPolicy":{"maxRetries":0})");
+    EXPECT_THAT(notes(), Contains("run " + std::to_string(NAR_GONE)));
+}
+
+TEST_F(PluginTest, WhatADisabledPluginRunsFailsAtOnce) {
+    story("throw_posted", {"probe"}, "[times]\ntry_ms = 0\nplan_ms = 0");
+    open();
+    const Json result = run(plan_of({entry("wait", "probe:wait", "\"async\":true"),
+                                     entry("show", says({ui("probe.show")}), "\"async\":true")},
+                                    "\"parallel\":true"));
+    EXPECT_EQ(tool_of(result, "wait")["errorCode"].string(), "PLUGIN_DISABLED") << result.text();
+}
+
+TEST_F(PluginTest, ASchemeMayHaveAPlus) {
+    story("", {"probe", "second"});
+    open();
+    EXPECT_TRUE(run_path("git+ssh:x")["ok"].boolean());
+}
+
+TEST_F(PluginTest, ASchemaThatRefersIsRefused) {
+    story("", {"refers"});
+    open();
+    EXPECT_THAT(plugin("test.refers")["reason"].string(), HasSubstr("\"$ref\""));
 }
 
 TEST_F(PluginTest, ARunnerSaysHowItFailed) {

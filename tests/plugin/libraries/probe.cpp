@@ -24,6 +24,14 @@
 #ifndef PROBE_ID
 #define PROBE_ID "test.probe"
 #endif
+#ifndef PROBE_SCHEME
+#define PROBE_SCHEME "probe"
+#endif
+#ifdef PROBE_REFERS
+#define PROBE_SCHEMA R"({"$ref":"#"})"
+#else
+#define PROBE_SCHEMA R"({"type":"object","required":["a"],"properties":{"a":{"type":"number"}}})"
+#endif
 #ifndef PROBE_PRIORITY
 #define PROBE_PRIORITY 0
 #endif
@@ -129,7 +137,9 @@ void deinit(void* instance) {
     Probe* const probe = &self(instance);
     if (probe->thread.joinable()) probe->thread.join();
     probe->note(PROBE_ID " deinit");
+    const bool throws = probe->does("throw_deinit");
     delete probe;
+    if (throws) throw std::runtime_error("no end today");
 }
 
 // ---- sink
@@ -145,6 +155,11 @@ void on_event(void* instance, const nar_event* event) {
 
 constexpr nar_str kEvents[] = {NAR_STR_INIT("probe.show"), NAR_STR_INIT("probe.other"),
                                NAR_STR_INIT("narrative_choice")};
+
+void post_again(void* instance) {
+    const Probe& probe = self(instance);
+    probe.ask<nar_host_post>(NAR_HOST_POST)->post(probe.host, post_again, nullptr, instance);
+}
 
 nar_status handle(void* instance, const nar_ui_event* event) {
     Probe& probe = self(instance);
@@ -173,6 +188,27 @@ nar_status handle(void* instance, const nar_ui_event* event) {
                                           ->read(probe.host, view(""), append, &text);
             probe.note("wrong thread " + std::to_string(status));
         }).join();
+    }
+    if (probe.does("throw_posted")) {
+        const auto* post = probe.ask<nar_host_post>(NAR_HOST_POST);
+        post->post(
+            probe.host, [](void*) { throw std::runtime_error("not posted"); }, nullptr, instance);
+        post->post(
+            probe.host, [](void* user) { self(user).note("posted all the same"); },
+            [](void* user) {
+                self(user).note("dropped");
+                throw std::runtime_error("not dropped either");
+            },
+            instance);
+    }
+    if (probe.does("for_ever")) post_again(instance);
+    if (probe.does("answer_for_others")) {
+        const auto* answers = probe.ask<nar_host_narrator>(NAR_EXTENSION_NARRATOR);
+        int taken = 0;
+        for (uint64_t token = 0; token < 1000; ++token) {
+            if (answers->reply(probe.host, token, view("{}")) != NAR_GONE) ++taken;
+        }
+        probe.note("taken " + std::to_string(taken));
     }
     if (probe.does("timer")) {
         uint64_t timer = 0;
@@ -217,6 +253,11 @@ void generate(void* instance, uint64_t token, nar_str) {
     const auto* host = probe.ask<nar_host_narrator>(NAR_EXTENSION_NARRATOR);
     if (probe.does("throw_narrator")) throw std::runtime_error("no plan comes to mind");
     if (probe.does("silent")) {
+        probe.token = token;
+        return;
+    }
+    if (probe.does("at_once")) {
+        host->reply(probe.host, token, view(kPlan));
         probe.token = token;
         return;
     }
@@ -295,6 +336,9 @@ nar_status start(void* instance, uint64_t token, const nar_invocation* invocatio
         throw std::bad_alloc();
     } else if (path == "probe:garbage") {
         host->output(probe.host, token, view("this is no event\n"));
+    } else if (path == "probe:garbage_and_end") {
+        host->output(probe.host, token, view("this is no event\n"));
+        host->ended(probe.host, token, nullptr);
     } else if (path == "probe:code") {
         nar_invocation_end end{};
         end.size = sizeof end;
@@ -330,13 +374,18 @@ nar_status start(void* instance, uint64_t token, const nar_invocation* invocatio
 void cancel(void* instance, uint64_t token) {
     Probe& probe = self(instance);
     probe.note("cancel " + std::to_string(token == probe.token));
+    if (probe.does("run_in_cancel")) {
+        const nar_str arguments[] = {view("true")};
+        const nar_command command{sizeof command, 0, arguments, 1};
+        probe.note("run " + std::to_string(probe.ask<nar_host_invocation>(NAR_HOST_INVOCATION)
+                                               ->run(probe.host, token, &command)));
+    }
     if (probe.does("never_ends")) return;
     probe.ask<nar_host_invocation>(NAR_HOST_INVOCATION)->ended(probe.host, token, nullptr);
 }
 
-constexpr nar_tool kAdd{
-    sizeof(nar_tool), 0, NAR_STR_INIT("probe_add"), NAR_STR_INIT("Adds two numbers."),
-    NAR_STR_INIT(R"({"type":"object","required":["a"],"properties":{"a":{"type":"number"}}})")};
+constexpr nar_tool kAdd{sizeof(nar_tool), 0, NAR_STR_INIT("probe_add"),
+                        NAR_STR_INIT("Adds two numbers."), NAR_STR_INIT(PROBE_SCHEMA)};
 constexpr const nar_tool* kTools[] = {&kAdd};
 
 void invoke(void* instance, uint64_t token, const nar_tool* tool,
@@ -348,7 +397,7 @@ void invoke(void* instance, uint64_t token, const nar_tool* tool,
 }
 
 const void* get_extension(nar_str id) {
-    static constexpr nar_str schemes[] = {NAR_STR_INIT("probe")};
+    static constexpr nar_str schemes[] = {NAR_STR_INIT(PROBE_SCHEME)};
     static constexpr nar_event_sink_extension sink{sizeof sink, 0, on_event};
     static constexpr nar_ui_handler_extension handler{sizeof handler, PROBE_PRIORITY, kEvents, 3,
                                                       handle};
