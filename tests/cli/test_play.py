@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness import NARRATORIA, TORCH, done, environment, event, log, screen
+from harness import BUILD, NARRATORIA, TORCH, done, environment, event, log, screen
 
 PROMPT_SIGN = r"›\x1b\[0m "
 NARRATIVE = "You reach for the torch on the wall."
@@ -253,6 +253,30 @@ def test_on_a_terminal_the_player_is_asked_and_ctrl_d_ends_the_game(command):
     terminal.read_until(PROMPT_SIGN)
     terminal.type("\x04")
     assert terminal.finish().status == 0
+
+
+def test_a_picture_is_shown_as_one_on_a_terminal_with_colours(command):
+    console = (BUILD / "lib/narratoria/plugins/console.so").read_bytes()
+    if b"libchafa" not in console:
+        pytest.skip("the console was built without chafa")
+    terminal = command.on_terminal(
+        "play", "--story", TORCH, "I light the torch",
+        env=environment(TERM="xterm-256color", COLORTERM="truecolor"))
+    ran = terminal.finish()
+    assert ran.status == 0, ran
+    picture = ran.out[ran.out.index("lit_torch"):]
+    assert picture.count("\x1b[38;2;") + picture.count("\x1b[48;2;") > 20
+    plain = command.on_terminal(
+        "play", "--story", TORCH, "I light the torch",
+        env=environment(TERM="xterm-256color", NO_COLOR="1")).finish()
+    assert "lit_torch" in plain.out and "38;2" not in plain.out
+
+
+def test_a_failed_tool_shows_the_end_of_its_standard_error(command):
+    command.story({"go": [plan("sad"), {"narrative": "Sad."}]},
+                  {"sad": "#!/bin/sh\ncat >/dev/null\necho 'config missing: set FOO' >&2\nexit 3\n"})
+    ran = command("play", "--story", "story", "go")
+    assert "| config missing: set FOO" in ran.out, ran
 
 
 # covers: 003-13.3-narrative
