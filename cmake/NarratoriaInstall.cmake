@@ -20,6 +20,7 @@ install(FILES
     "${PROJECT_BINARY_DIR}/NarratoriaConfig.cmake"
     "${PROJECT_BINARY_DIR}/NarratoriaConfigVersion.cmake"
     "${PROJECT_SOURCE_DIR}/cmake/NarratoriaPlugin.cmake"
+    "${PROJECT_SOURCE_DIR}/cmake/nar_plugin.map"
     DESTINATION "${package_folder}")
 
 # Relative to the file itself, so that an installed tree may be moved. An absolute folder given by

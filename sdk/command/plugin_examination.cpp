@@ -26,7 +26,8 @@ constexpr PluginRule kRules[] = {
     {"P1", "loads alone, every symbol found",
      "link what it uses (-Wl,-z,defs says what is missing)"},
     {"P2", "exports nar_plugin_entry and nothing else",
-     "compile with -fvisibility=hidden, link with -Wl,--exclude-libs,ALL, mark the entry "
+     "build it with narratoria_add_plugin, or with -fvisibility=hidden and "
+     "-Wl,--version-script=$(pkg-config --variable=pluginmap narratoria); mark the entry "
      "NAR_PLUGIN_EXPORT"},
     {"P3", "links nothing of Narratoria", "ask the host by get_extension instead of linking it"},
     {"P4", "no text relocations, no executable stack",

@@ -49,5 +49,16 @@ library=$(pkg-config --variable=libdir narratoria)
 LD_LIBRARY_PATH=$library "$work/host_c" "$story" "$prompt"
 LD_LIBRARY_PATH=$library "$work/host_cpp" "$story" "$prompt"
 
+say "a plugin in one file, built as docs/writing-a-plugin.md says"
+page=$source_folder/../../docs/writing-a-plugin.md
+sample() { awk -v fence="\`\`\`$1" '$0 == fence { on = 1; next } /^```/ { on = 0 } on' "$page"; }
+sample cpp >"$work/oracle.cpp"
+line=$(sample sh | sed -n '/^c++/,/oracle.so$/p')
+[ -n "$line" ] || { echo "$page shows no line that builds oracle.so" >&2; exit 1; }
+(cd "$work" && eval "${line/#c++/\"\$cxx\"}")
+symbols=$(nm -D --defined-only "$work/oracle.so" | awk '{ print $3 }' | grep -v '^__')
+[ "$symbols" = nar_plugin_entry ] || { echo "oracle.so lets out: $symbols" >&2; exit 1; }
+"$prefix/bin/narratoria" plugin check "$work/oracle.so"
+
 say "the installed schemas and headers are there"
 ls "$prefix"/share/narratoria/schemas/*.json "$prefix"/include/narratoria/engine.{h,hpp} >/dev/null
