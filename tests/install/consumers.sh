@@ -60,5 +60,19 @@ symbols=$(nm -D --defined-only "$work/oracle.so" | awk '{ print $3 }' | grep -v 
 [ "$symbols" = nar_plugin_entry ] || { echo "oracle.so lets out: $symbols" >&2; exit 1; }
 "$prefix/bin/narratoria" plugin check "$work/oracle.so"
 
+say "every link of the installed pages leads somewhere"
+find "$prefix/share/doc" -name '*.md' | sort >"$work/pages"
+[ "$(wc -l <"$work/pages")" -ge 10 ] || { echo "pages are missing: $(cat "$work/pages")" >&2; exit 1; }
+broken=0
+while read -r page; do
+    while read -r link; do
+        [ -e "${page%/*}/${link%%#*}" ] && continue
+        echo "$page: $link is not there" >&2
+        broken=1
+    done < <({ grep -o '](\([^)#:][^):]*\))' "$page" | sed 's/^](\(.*\))$/\1/'
+        grep -o 'src="[^"]*"' "$page" | sed 's/^src="\(.*\)"$/\1/'; } || true)
+done <"$work/pages"
+[ $broken -eq 0 ]
+
 say "the installed schemas and headers are there"
 ls "$prefix"/share/narratoria/schemas/*.json "$prefix"/include/narratoria/engine.{h,hpp} >/dev/null
