@@ -501,17 +501,16 @@ TEST_F(NarratorProcessTest, AtTheEndItIsTerminated) {
     EXPECT_EQ(folder.read("end"), "terminated\n");
 }
 
-TEST_F(NarratorProcessTest, AtTheEndOneThatIgnoresEverythingIsKilledInTime) {
-    auto shortest = std::chrono::nanoseconds::max();
-    for (int turn = 0; turn < 20 && shortest > std::chrono::milliseconds(50); ++turn) {
+TEST_F(NarratorProcessTest, AtTheEndOneThatIgnoresEverythingIsKilledBeforeTheHostMindsTheTime) {
+    bool was_in_time = false;
+    for (int turn = 0; turn < 20 && !was_in_time; ++turn) {
+        log.clear();
         shell("trap '' TERM; plan $id 'Here.'; while :; do sleep 1000; done");
         prompt("go");
-        const auto start = std::chrono::steady_clock::now();
         expect_nothing_left();
-        shortest =
-            std::min<std::chrono::nanoseconds>(shortest, std::chrono::steady_clock::now() - start);
+        was_in_time = log.find("held the engine thread") == std::string::npos;
     }
-    EXPECT_LE(shortest, std::chrono::milliseconds(50));
+    EXPECT_TRUE(was_in_time) << log;
 }
 
 TEST_F(NarratorProcessTest, ASessionThatEndsWhileItIsAskedLeavesNothing) {
