@@ -20,6 +20,7 @@ install(FILES
     "${PROJECT_BINARY_DIR}/NarratoriaConfig.cmake"
     "${PROJECT_BINARY_DIR}/NarratoriaConfigVersion.cmake"
     "${PROJECT_SOURCE_DIR}/cmake/NarratoriaPlugin.cmake"
+    "${PROJECT_SOURCE_DIR}/cmake/nar_plugin.map"
     DESTINATION "${package_folder}")
 
 # Relative to the file itself, so that an installed tree may be moved. An absolute folder given by
@@ -44,4 +45,35 @@ configure_file("${PROJECT_SOURCE_DIR}/cmake/narratoria.pc.in"
     "${PROJECT_BINARY_DIR}/narratoria.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/narratoria.pc"
     DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
-install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+# The pages that its users need, at the same places to each other as here. What they point to lies
+# elsewhere once it is installed, and what is not installed is no link there.
+set(uninstalled_pages "architecture|building|conformance|fuzzing|performance")
+function(narratoria_install_page page)
+    cmake_path(GET page PARENT_PATH folder)
+    set(here "${CMAKE_INSTALL_FULL_DOCDIR}/${folder}")
+    file(RELATIVE_PATH headers "${here}" "${CMAKE_INSTALL_FULL_INCLUDEDIR}/narratoria")
+    file(RELATIVE_PATH data "${here}" "${CMAKE_INSTALL_FULL_DATADIR}/narratoria")
+    file(READ "${PROJECT_SOURCE_DIR}/${page}" text)
+    string(REGEX REPLACE "\\]\\((\\.\\./)*(abi|sdk)/include/narratoria" "](${headers}" text "${text}")
+    string(REGEX REPLACE "\\]\\((\\.\\./)*abi/schemas" "](${data}/schemas" text "${text}")
+    string(REGEX REPLACE "\\]\\((\\.\\./)*(examples|\\.\\.)/stories" "](${data}/stories" text "${text}")
+    string(REGEX REPLACE "\\[([^]]*)\\]\\((abi|sdk|runtime|tests|docs/(${uninstalled_pages})\\.md)\\)"
+        "\\1" text "${text}")
+    file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/pages/${page}" CONTENT "@text@" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/pages/${page}"
+        DESTINATION "${CMAKE_INSTALL_DOCDIR}/${folder}")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${page}")
+endfunction()
+foreach(page IN ITEMS command-line embedding plugin-rules writing-a-plugin writing-a-tool)
+    narratoria_install_page("docs/${page}.md")
+endforeach()
+foreach(plugin IN ITEMS console event_log launcher narrator_process)
+    narratoria_install_page("plugins/${plugin}/README.md")
+endforeach()
+narratoria_install_page(examples/tools/README.md)
+narratoria_install_page(README.md)
+install(FILES LICENSE CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES docs/picture.svg DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs")
+install(DIRECTORY examples/hosts examples/tools DESTINATION "${CMAKE_INSTALL_DOCDIR}/examples"
+    USE_SOURCE_PERMISSIONS PATTERN README.md EXCLUDE)

@@ -28,11 +28,8 @@ function(narratoria_add_plugin name)
 
     # -fvisibility=hidden is not enough: the C++ library's templates say for themselves that they are
     # visible.
-    set(map "${CMAKE_CURRENT_BINARY_DIR}/${name}.map")
-    file(CONFIGURE OUTPUT "${map}" CONTENT
-        "{\n    global:\n        nar_plugin_entry;\n    local:\n        *;\n};\n")
-    target_link_options(${name} PRIVATE
-        "-Wl,--version-script,${map}" -Wl,--exclude-libs,ALL)
+    set(map "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/nar_plugin.map")
+    target_link_options(${name} PRIVATE "-Wl,--version-script,${map}" -Wl,--exclude-libs,ALL)
     set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS "${map}")
 
     # A symbol that nobody defines is a mistake that should be seen here, not by a player. A

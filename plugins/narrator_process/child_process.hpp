@@ -68,7 +68,8 @@ public:
     // What its death leaves is for work().
     void kill() noexcept { signal_group(SIGKILL); }
 
-    // Asks it to end, by the end of its input, then SIGTERM, then SIGKILL, and waits for it.
+    // Asks it to end, by the end of its input and SIGTERM, kills it when it has not after a moment,
+    // and waits for it.
     void end(std::string& diagnostics);
 
     // "exit status 3", "signal 9 (Killed)"; when it has ended.

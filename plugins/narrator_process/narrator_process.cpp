@@ -70,8 +70,16 @@ std::string_view ending(std::string_view text, std::size_t most) {
 
 class ProcessNarrator final : public plugin::Narrator {
 public:
-    explicit ProcessNarrator(const plugin::Host& host)
-        : ProcessNarrator(host, Settings(host.settings(), kId)) {}
+    // What is wrong with the settings is told by each request that needs them: a plugin that refuses
+    // its session leaves only "there is no such narrator" behind.
+    explicit ProcessNarrator(const plugin::Host& host) : host_(host) {
+        try {
+            read(Settings(host.settings(), kId));
+        } catch (const narratoria::plugins::SettingError& error) {
+            fault_ = error.what();
+            host.log(plugin::Level::kWarning, fault_);
+        }
+    }
 
     ~ProcessNarrator() {
         if (!process_) return;
@@ -85,6 +93,7 @@ public:
     }
 
     void generate(std::string_view request, plugin::Reply reply) override {
+        if (!fault_.empty()) throw std::runtime_error(fault_);
         log_lines_left_ = kMostLogLines;
         // It may have ended since it was last looked at.
         if (process_) work();
@@ -119,11 +128,19 @@ private:
         bool was_asked_again;
     };
 
-    ProcessNarrator(const plugin::Host& host, const Settings& settings)
-        : host_(host),
-          command_(command_of(settings)),
-          environment_(settings.texts_by_name("environment", kEnvironmentExample)),
-          restart_(settings.flag("restart", "restart = true").value_or(true)) {
+    void read(const Settings& settings) {
+        for (const std::string& name : settings.strangers({"command", "environment", "restart"})) {
+            host_.log(plugin::Level::kWarning,
+                      "there is no setting \"" + name +
+                          "\"; the settings are command, environment and restart");
+        }
+        auto command = settings.command("command", kCommandExample);
+        if (!command) {
+            throw settings.missing("command", "the narrator's program and its arguments",
+                                   kCommandExample);
+        }
+        command_ = std::move(*command);
+        environment_ = settings.texts_by_name("environment", kEnvironmentExample);
         for (const auto& [name, value] : environment_) {
             if (name.empty() || (name + value).find('\0') != std::string::npos ||
                 name.find('=') != std::string::npos) {
@@ -131,20 +148,7 @@ private:
                                      kEnvironmentExample);
             }
         }
-        for (const std::string& name : settings.strangers({"command", "environment", "restart"})) {
-            host.log(plugin::Level::kWarning,
-                     "there is no setting \"" + name +
-                         "\"; the settings are command, environment and restart");
-        }
-    }
-
-    static Settings::Texts command_of(const Settings& settings) {
-        auto command = settings.command("command", kCommandExample);
-        if (!command) {
-            throw settings.missing("command", "the narrator's program and its arguments",
-                                   kCommandExample);
-        }
-        return *command;
+        restart_ = settings.flag("restart", "restart = true").value_or(true);
     }
 
     // What the host's process has, and what the settings put over it.
@@ -382,9 +386,10 @@ private:
     }
 
     const plugin::Host host_;
-    const Settings::Texts command_;
-    const std::vector<std::pair<std::string, std::string>> environment_;
-    const bool restart_;
+    std::string fault_;  // of the settings
+    Settings::Texts command_;
+    std::vector<std::pair<std::string, std::string>> environment_;
+    bool restart_ = true;
 
     std::map<std::uint64_t, Question> questions_;
     std::deque<std::uint64_t> cancelled_;  // whose answers may still come

@@ -26,7 +26,8 @@ constexpr PluginRule kRules[] = {
     {"P1", "loads alone, every symbol found",
      "link what it uses (-Wl,-z,defs says what is missing)"},
     {"P2", "exports nar_plugin_entry and nothing else",
-     "compile with -fvisibility=hidden, link with -Wl,--exclude-libs,ALL, mark the entry "
+     "build it with narratoria_add_plugin, or with -fvisibility=hidden and "
+     "-Wl,--version-script=$(pkg-config --variable=pluginmap narratoria); mark the entry "
      "NAR_PLUGIN_EXPORT"},
     {"P3", "links nothing of Narratoria", "ask the host by get_extension instead of linking it"},
     {"P4", "no text relocations, no executable stack",
@@ -269,22 +270,20 @@ void Examination::look_at_life() {
 
 void Examination::look_at_extensions() {
     if (!stopped_.empty()) return;
-    bool has_any = false;
+    // What the file says of itself saves trials, but only when it can be believed. Otherwise each
+    // trial asks the loaded plugin, and one of an extension that it does not list covers nothing.
+    const bool is_believed = file_.metadata.faults.empty() && !is_broken("P7");
+    const std::vector<std::string>& said = file_.metadata.extensions;
     for (const std::string_view id : kKnownExtensions) {
-        const bool is_listed =
-            file_.metadata.faults.empty() && !is_broken("P7")
-                ? std::find(file_.metadata.extensions.begin(), file_.metadata.extensions.end(),
-                            id) != file_.metadata.extensions.end()
-                : true;
-        if (!is_listed) continue;
+        if (is_believed && std::find(said.begin(), said.end(), id) == said.end()) continue;
         ExerciseOptions one = exercise_;
         one.only = id;
-        has_any = true;
         may_use_all_ &= trial([&](TrialReport& report) {
             try_extension(report, file_.path, options_.settings, one);
         });
     }
-    if (!has_any) {
+    const bool was_used = !may_use_all_ || covered_.contains("P26");
+    if (!was_used) {
         for (const std::string_view rule : {"P22", "P23", "P24", "P25", "P26", "P34"}) {
             judgement(rule).why = "it has no extension that could be used";
         }

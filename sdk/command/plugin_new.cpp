@@ -160,6 +160,10 @@ int plugin_new(const PluginNewOptions& options) {
         {"ID", "org.example." + options.name},
         {"KIND", std::string(kind.name)},
         {"WHAT", std::string(kind.what)},
+        // The one template that reads a setting.
+        {"SETTING", kind.name == "ui-handler" && !is_c
+                        ? "label = \"It happens\"    # in front of what it logs\n"
+                        : ""},
         {"LANGUAGE", options.language},
         {"LANGUAGES", is_c ? "C" : "C CXX"},
         {"RELEASE", release()},

@@ -11,7 +11,7 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 sample() { awk -v fence="\`\`\`$1" '$0 == fence { on = 1; next } /^```/ { on = 0 } on' "$page"; }
 strict=(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -Iabi/include -Isdk/include)
-library=(-shared -fPIC -fvisibility=hidden -Wl,-z,defs)
+library=(-shared -fPIC -fvisibility=hidden -Wl,-z,defs -Wl,--version-script=cmake/nar_plugin.map)
 cpp=(-std=c++20 "${strict[@]}")
 for language in c cpp; do
     sample $language >"$work/sample.$language"

@@ -31,6 +31,7 @@ CAUGHT = [
     ("no_note", "P6", "failed", ".note.narratoria"),
     ("bad_note", "P6", "failed", "line 1, column"),
     ("note_lies", "P7", "failed", '"1.0.1"'),
+    ("note_lists_more", "P7", "failed", "list of extensions"),
     ("null_plugin", "P8", "failed", "left *plugin NULL"),
     ("refuses_silently", "P9", "failed", "the entry refused without a reason"),
     ("init_fails_silently", "P9", "failed", "init refused without a reason"),
@@ -276,6 +277,25 @@ def test_what_does_not_apply_is_skipped_and_says_why(command):
     rules = check(command, FAMILY / "1.0" / "narrator.so")
     assert rules["P37"]["verdict"] == "skipped" and "cancel is NULL" in rules["P37"]["why"]
     assert rules["P39"]["verdict"] == "skipped" and "runs no tools" in rules["P39"]["why"]
+
+
+@pytest.mark.parametrize("kind", ["event_sink", "narrator"])
+def test_what_a_plugin_without_metadata_does_not_have_is_not_used(command, kind):
+    whole = (FAMILY / "1.0" / f"{kind}.so").read_bytes()
+    assert b'"plugin/1"' in whole
+    path = command.file("unknown.so", whole.replace(b'"plugin/1"', b'"plugin/9"'))
+    rules = check(command, path, "--time", "1")
+    assert broken(rules) == {"P6": "failed"}
+    skipped = {name for name, rule in rules.items() if rule["verdict"] == "skipped"}
+    narrators = {"P35", "P36", "P37", "P38"} if kind == "event_sink" else {"P37"}
+    assert skipped == {"P7", "P39", "P40"} | narrators
+
+
+def test_rules_of_extensions_that_only_the_metadata_list_are_skipped(command):
+    rules = check(command, library("note_lists_more"), "--time", "1")
+    skipped = {name: rule["why"] for name, rule in rules.items() if rule["verdict"] == "skipped"}
+    assert set(skipped) == {"P35", "P36", "P37", "P38", "P39", "P40"}
+    assert skipped["P35"] == "it is no narrator" and skipped["P39"] == "it runs no tools"
 
 
 def children_of(process):

@@ -49,5 +49,30 @@ library=$(pkg-config --variable=libdir narratoria)
 LD_LIBRARY_PATH=$library "$work/host_c" "$story" "$prompt"
 LD_LIBRARY_PATH=$library "$work/host_cpp" "$story" "$prompt"
 
+say "a plugin in one file, built as docs/writing-a-plugin.md says"
+page=$source_folder/../../docs/writing-a-plugin.md
+sample() { awk -v fence="\`\`\`$1" '$0 == fence { on = 1; next } /^```/ { on = 0 } on' "$page"; }
+sample cpp >"$work/oracle.cpp"
+line=$(sample sh | sed -n '/^c++/,/oracle.so$/p')
+[ -n "$line" ] || { echo "$page shows no line that builds oracle.so" >&2; exit 1; }
+(cd "$work" && eval "${line/#c++/\"\$cxx\"}")
+symbols=$(nm -D --defined-only "$work/oracle.so" | awk '{ print $3 }' | grep -v '^__')
+[ "$symbols" = nar_plugin_entry ] || { echo "oracle.so lets out: $symbols" >&2; exit 1; }
+"$prefix/bin/narratoria" plugin check "$work/oracle.so"
+
+say "every link of the installed pages leads somewhere"
+find "$prefix/share/doc" -name '*.md' | sort >"$work/pages"
+[ "$(wc -l <"$work/pages")" -ge 10 ] || { echo "pages are missing: $(cat "$work/pages")" >&2; exit 1; }
+broken=0
+while read -r page; do
+    while read -r link; do
+        [ -e "${page%/*}/${link%%#*}" ] && continue
+        echo "$page: $link is not there" >&2
+        broken=1
+    done < <({ grep -o '](\([^)#:][^):]*\))' "$page" | sed 's/^](\(.*\))$/\1/'
+        grep -o 'src="[^"]*"' "$page" | sed 's/^src="\(.*\)"$/\1/'; } || true)
+done <"$work/pages"
+[ $broken -eq 0 ]
+
 say "the installed schemas and headers are there"
 ls "$prefix"/share/narratoria/schemas/*.json "$prefix"/include/narratoria/engine.{h,hpp} >/dev/null

@@ -26,9 +26,11 @@ typedef struct nar_tool_runner_extension {
     nar_status (*start)(void *instance, uint64_t token, const nar_invocation *invocation,
                         nar_failure *failure);
 
-    /* Asks for the end: cancelled, its time is up, or its output was no event. Its `ended` is waited
-     * for as long as a process has grace; then it is given up and the token is dead. It may call
-     * `ended` from here. [engine-thread, active] */
+    /* Asks for the end, once, and never after `ended`: cancelled, its time is up, or its output was
+     * no event. It may call `ended` from here. When a try's time is up or its output was no event,
+     * `ended` is waited for as long as a process has grace; then it is given up and the token is
+     * dead. When the whole plan is stopped nobody waits: the token is dead when this returns.
+     * [engine-thread, active] */
     void (*cancel)(void *instance, uint64_t token);
 } nar_tool_runner_extension;
 

@@ -205,9 +205,11 @@ protected:
 
 // A tool that Tools brings.
 struct ToolDescription {
-    std::string_view name;               // letters, digits, _ and -
-    std::string_view description;        // what it does, for narrators
-    std::string_view input_schema = {};  // JSON Schema of its input; empty: any object
+    std::string_view name;         // letters, digits, _ and -
+    std::string_view description;  // what it does, for narrators
+    // JSON Schema of its input, draft 4, as RapidJSON knows it; other keywords are ignored; "$ref" is
+    // refused, and the plugin with it. Empty: any object.
+    std::string_view input_schema = {};
 };
 
 // Brings tools as functions of this process. The class says which:

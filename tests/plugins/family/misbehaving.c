@@ -23,6 +23,7 @@
  * no_note                    no metadata
  * bad_note                   metadata that is no JSON
  * note_lies                  the metadata name another version
+ * note_lists_more            lists and gives only the event_sink; the metadata list all six
  * null_plugin                entry answers NAR_OK and leaves *plugin
  * refuses_silently           entry answers NAR_FAILED without a reason
  * accepts_any_major          entry takes every host
@@ -585,10 +586,14 @@ static const uint32_t unknown_extension[2] = {sizeof unknown_extension, 0};
 #define MORE_NOTED
 #endif
 
+#if MISBEHAVIOUR_NOTE_LISTS_MORE
+static const nar_str extensions[] = {NAR_STR_INIT(NAR_EXTENSION_EVENT_SINK)};
+#else
 static const nar_str extensions[] = {
     NAR_STR_INIT(NAR_EXTENSION_EVENT_SINK),     NAR_STR_INIT(NAR_EXTENSION_UI_HANDLER),
     NAR_STR_INIT(NAR_EXTENSION_ASSET_RENDERER), NAR_STR_INIT(NAR_EXTENSION_NARRATOR),
     NAR_STR_INIT(NAR_EXTENSION_TOOL_RUNNER),    NAR_STR_INIT(NAR_EXTENSION_TOOL) MORE_EXTENSIONS};
+#endif
 
 static const void *get_extension(nar_str id) {
 #if MISBEHAVIOUR_KNOWS_EVERY_ID
@@ -603,6 +608,9 @@ static const void *get_extension(nar_str id) {
 #endif
 #if !MISBEHAVIOUR_FORGETS_EXTENSION
     if (is_text(id, NAR_EXTENSION_EVENT_SINK)) return &event_sink;
+#endif
+#if MISBEHAVIOUR_NOTE_LISTS_MORE
+    return NOT_KNOWN;
 #endif
     if (is_text(id, NAR_EXTENSION_UI_HANDLER)) return &ui_handler;
     if (is_text(id, NAR_EXTENSION_ASSET_RENDERER)) return &asset_renderer;

@@ -18,8 +18,10 @@ typedef struct nar_tool {
     uint32_t reserved;
     nar_str name;         /* of two tools with the same name the one loaded first has it         */
     nar_str description;  /* what it does, for narrators                                         */
-    nar_str input_schema; /* JSON Schema of its input; empty: any object. An input that breaks it
-                             fails the attempt with INPUT_INVALID, and invoke is not called      */
+    nar_str input_schema; /* JSON Schema of its input, draft 4, as RapidJSON knows it; other keywords
+                             are ignored; "$ref" is refused, and the plugin with it. Empty: any
+                             object. An input that breaks it fails the attempt with INPUT_INVALID,
+                             and invoke is not called                                            */
 } nar_tool;
 
 typedef struct nar_tool_extension {
