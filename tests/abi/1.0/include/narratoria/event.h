@@ -22,7 +22,7 @@ enum {
     NAR_KIND_PLAN_ENDED = 5,      /* {success, executionTime, failedTools, canReplan}            */
     NAR_KIND_TOOL_PENDING = 6,    /* {toolPath, dependencies}                                    */
     NAR_KIND_TOOL_STARTED = 7,    /* {toolPath}                                                  */
-    NAR_KIND_TOOL_ENDED = 8,      /* {state, ok, executionTime, retryCount[, error, errorCode]}  */
+    NAR_KIND_TOOL_ENDED = 8,      /* {state, ok, executionTime, retryCount[, error, errorCode, stderr]} */
     NAR_KIND_ATTEMPT_STARTED = 9, /* {attempt}                                                   */
     NAR_KIND_ATTEMPT_ENDED = 10,  /* {attempt, state[, code, error, exitStatus, signal]}         */
     NAR_KIND_ASSET_REFUSED = 11,  /* {assetId, code, message}                                    */
