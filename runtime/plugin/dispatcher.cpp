@@ -394,12 +394,12 @@ bool Dispatcher::handle(const nar_ui_event& event) {
 }
 
 bool Dispatcher::render(const nar_asset& asset) {
-    const auto [type, subtype] = split_media_type(view(asset.media_type));
+    const auto wanted = split_media_type(view(asset.media_type));
     for (const Renderer& renderer : renderers_) {
         const bool fits = std::any_of(
             renderer.media_types.begin(), renderer.media_types.end(), [&](const auto& pattern) {
-                return (pattern.first == "*" || pattern.first == type) &&
-                       (pattern.second == "*" || pattern.second == subtype);
+                return (pattern.first == "*" || pattern.first == wanted.first) &&
+                       (pattern.second == "*" || pattern.second == wanted.second);
             });
         if (!fits) continue;
         nar_status status = NAR_DECLINED;

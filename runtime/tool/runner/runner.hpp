@@ -21,10 +21,10 @@ namespace narratoria::tool {
 
 // One try of a tool, as a runner needs it. Alive during start.
 struct Invocation {
-    std::string_view program;  // what the tool's path was resolved to …
+    std::string_view program;                     // what the tool's path was resolved to …
     const plugin::ToolOffer* function = nullptr;  // … or the plugin's tool …
     const plugin::RunnerOffer* runner = nullptr;  // … or the plugin that runs it
-    std::string_view tool_path;  // as the plan says it
+    std::string_view tool_path;                   // as the plan says it
     std::string_view plan_id;
     std::string_view tool_id;
     std::string_view folder;  // where the plan's relative paths begin

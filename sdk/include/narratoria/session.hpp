@@ -64,8 +64,8 @@ struct SessionOptions {
     std::optional<Narrator> narrator = {};  // narrator_id says which
     std::optional<Times> times = {};
     std::span<const std::string_view> plugins = {};  // to load, beside the story's: ids or paths
-    std::string_view narrator_id = {};  // a plugin's id, or "template"; the story's
-    bool without_plugins = false;       // none at all, whatever the story says
+    std::string_view narrator_id = {};               // a plugin's id, or "template"; the story's
+    bool without_plugins = false;                    // none at all, whatever the story says
 };
 
 namespace detail {
