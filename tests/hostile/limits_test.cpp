@@ -132,7 +132,7 @@ TEST_F(ToolLimits, OneMillionEvents) {
     const Witnesses witnesses;
     const MemoryGrowth growth;
 #ifdef NARRATORIA_SANITIZED
-    const uint64_t count = 50000;
+    const uint64_t count = 200000;
     const int least_served = 0;
 #else
     const uint64_t count = 1000000;
