@@ -655,8 +655,8 @@ private:
     void look_for_hosts(const WritableData& data) {
         for (const WritableData::Part& part : data.parts()) {
             for (std::size_t at = 0; at + sizeof(void*) <= part.size; at += sizeof(void*)) {
-                const void* word = nullptr;
-                std::memcpy(&word, part.begin + at, sizeof word);
+                const auto* const word =
+                    reinterpret_cast<const void*>(WritableData::word_at(part, at));
                 const bool is_hosts = word != nullptr &&
                                       std::any_of(living_.begin(), living_.end(),
                                                   [&](const auto* one) { return one->owns(word); });

@@ -3,6 +3,7 @@
 // What a process has for itself and a plugin must not change: looked at before and after.
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -55,6 +56,8 @@ public:
     };
     const std::vector<Part>& parts() const { return parts_; }
     std::string content() const;
+    // A word of a part; `at` is a multiple of its size.
+    static std::uintptr_t word_at(const Part& part, std::size_t at);
 
 private:
     std::vector<Part> parts_;

@@ -303,13 +303,13 @@ void end_ok(Probe& probe, uint64_t token) {
 }
 
 // More than is kept at once: it is asked to wait.
-void flood(Probe& probe, uint64_t token) {
+void flood(Probe& probe, uint64_t token, int count) {
     const auto* host = probe.ask<nar_host_invocation>(NAR_HOST_INVOCATION);
     auto say = [&](const std::string& line) {
         while (host->output(probe.host, token, view(line)) == NAR_BUSY) hold(1);
     };
     const std::string padding(100, '.');
-    for (int i = 0; i < 200000; ++i) {
+    for (int i = 0; i < count; ++i) {
         say(R"({"version":"0","type":"log","level":"info","message":"number )" + std::to_string(i) +
             R"(","fields":{"padding":")" + padding + "\"}}\n");
     }
@@ -327,8 +327,9 @@ nar_status start(void* instance, uint64_t token, const nar_invocation* invocatio
     if (path == "probe:thread") {
         if (probe.thread.joinable()) probe.thread.join();
         probe.thread = std::thread([&probe, token] { end_ok(probe, token); });
-    } else if (path == "probe:flood") {
-        probe.thread = std::thread([&probe, token] { flood(probe, token); });
+    } else if (path == "probe:flood" || path == "probe:small_flood") {
+        const int count = path == "probe:flood" ? 200000 : 5000;
+        probe.thread = std::thread([&probe, token, count] { flood(probe, token, count); });
     } else if (path == "probe:refuse") {
         std::snprintf(failure->message, 256, "the queue is full");
         return NAR_FAILED;
