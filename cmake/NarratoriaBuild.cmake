@@ -63,7 +63,8 @@ if(NARRATORIA_FUZZ)
             "use `cmake --preset fuzz`, or set CMAKE_CXX_COMPILER to a clang++.")
     endif()
     target_compile_options(narratoria_build INTERFACE
-        "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=fuzzer-no-link>")
+        "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=fuzzer-no-link>"
+        "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/tests/fuzz/ignored.txt>")
 endif()
 
 if(NARRATORIA_LTO)

@@ -44,6 +44,8 @@ std::unique_ptr<GdkPixbuf, Releases<g_object_unref>> load(const std::string& pat
 
 std::vector<std::string> picture_lines(const std::string& path, std::size_t columns,
                                        std::size_t rows) {
+    // The host's process gets no threads of ours.
+    chafa_set_n_threads(1);
     std::vector<std::string> lines;
     const auto picture = load(path);
     if (!picture) return lines;
