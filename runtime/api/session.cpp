@@ -323,6 +323,42 @@ nar_status nar_session_read_plugins(nar_session* session, nar_text** json, nar_e
     });
 }
 
+nar_status nar_session_extend(nar_session* session, const nar_session_extension* given,
+                              const nar_host** host, nar_error* error) {
+    session::Session* its = unwrap(session);
+    return on_engine(its ? &its->engine() : nullptr, error, Inside::Refused, [&]() -> nar_status {
+        nar_session_extension extension;
+        if (given == nullptr || !read_struct(given, extension)) {
+            return refuse_argument(error, "the extension is NULL, or its size is not set");
+        }
+        plugin::OwnExtension own{copy(extension.id), copy(extension.extension), extension.functions,
+                                 extension.instance, extension.released};
+        if (!plugin::is_id(own.id)) {
+            return refuse_argument(error,
+                                   "the id names it in messages: a-z 0-9 . _ - only, at most "
+                                   "128 of them");
+        }
+        if (!plugin::is_offered(own.extension)) {
+            return fail(error, NAR_UNSUPPORTED, "UNKNOWN_EXTENSION",
+                        "there is no extension \"" + utf8::repaired(own.extension) +
+                            "\" for a plugin; the ids stand in the headers as NAR_EXTENSION_…");
+        }
+        if (own.functions == nullptr) return refuse_argument(error, "functions is NULL");
+        const bool is_narrator = own.extension == NAR_EXTENSION_NARRATOR;
+        if (is_narrator && its->has_question()) {
+            return fail(error, NAR_BUSY, "NARRATOR_BUSY",
+                        "a narrator is being asked; another can be set when it has answered");
+        }
+        std::string reason;
+        const nar_host* made = its->extend(std::move(own), reason);
+        if (made == nullptr) {
+            return refuse_argument(error, "the extension is not valid: " + reason);
+        }
+        if (host != nullptr) *host = made;
+        return NAR_OK;
+    });
+}
+
 nar_status nar_plugins_search(nar_str story, const nar_str* plugins, uint64_t plugin_count,
                               nar_text** json, nar_error* error) {
     return guarded(error, [&]() -> nar_status {

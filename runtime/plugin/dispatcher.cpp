@@ -24,7 +24,7 @@ template <typename Extension>
 bool read_extension(const Instance& instance, const char* id, size_t needed, Extension& out,
                     std::string& reason) {
     std::memset(static_cast<void*>(&out), 0, sizeof out);
-    const void* given = instance.library().extension(id);
+    const void* given = instance.extension(id);
     if (given == nullptr) {
         reason = std::string("it lists ") + id + ", and its get_extension answers NULL for it";
         return false;
@@ -110,11 +110,13 @@ bool refers(json::Value value) {
     return false;
 }
 
-// Behind the last one of at least this priority.
+// Behind the last one of at least this priority; what the host brings, before the first.
 template <typename Each>
 void insert_by_priority(std::vector<Each>& list, Each each) {
+    const bool is_first = each.instance->is_own();
     const auto place = std::find_if(list.begin(), list.end(), [&](const Each& other) {
-        return other.extension.priority < each.extension.priority;
+        return other.extension.priority < each.extension.priority ||
+               (is_first && other.extension.priority == each.extension.priority);
     });
     list.insert(place, std::move(each));
 }
@@ -130,6 +132,12 @@ void forget_instance(List& list, const Instance* instance) {
 #define NEEDED(type, field) (offsetof(type, field) + sizeof(type::field))
 
 }  // namespace
+
+bool is_offered(std::string_view extension) {
+    return extension == NAR_EXTENSION_EVENT_SINK || extension == NAR_EXTENSION_UI_HANDLER ||
+           extension == NAR_EXTENSION_ASSET_RENDERER || extension == NAR_EXTENSION_NARRATOR ||
+           extension == NAR_EXTENSION_TOOL_RUNNER || extension == NAR_EXTENSION_TOOL;
+}
 
 Dispatcher::~Dispatcher() {
     while (!instances_.empty()) instances_.pop_back();
@@ -172,28 +180,50 @@ Instance* Dispatcher::add(const Library& library, std::string path, std::string 
         return nullptr;
     }
     if (!take_extensions(*instance, reason)) {
-        std::erase_if(sinks_, [&](const auto& each) { return each.first == instance.get(); });
-        forget_instance(handlers_, instance.get());
-        forget_instance(renderers_, instance.get());
-        forget_instance(narrators_, instance.get());
-        forget_instance(runners_, instance.get());
-        forget_instance(tools_, instance.get());
+        forget_extensions(instance.get());
         note_refused(library.id, instance->path(), reason);
         refused_.back().version = library.version;
         return nullptr;
     }
-    had_handlers_ = !handlers_.empty();
-    had_renderers_ = !renderers_.empty();
+    return keep(std::move(instance));
+}
+
+const Instance* Dispatcher::extend(OwnExtension own, std::string& reason) {
+    auto instance = std::make_unique<Instance>(std::move(own), session_, mailbox_, story_folder_);
+    const Library& library = instance->library();
+    if (!take_extensions(*instance, reason)) {
+        forget_extensions(instance.get());
+        instance->keep_from_release();
+        return nullptr;
+    }
+    if (stream_ != nullptr && library.offers(NAR_EXTENSION_EVENT_SINK)) {
+        attach_sink(*instance, sinks_.back().second);
+    }
+    return keep(std::move(instance));
+}
+
+Instance* Dispatcher::keep(std::unique_ptr<Instance> instance) {
+    had_handlers_ = had_handlers_ || !handlers_.empty();
+    had_renderers_ = had_renderers_ || !renderers_.empty();
     Instance* const made = instance.get();
     made->set_on_disabled([this, made] { give_up(*made); });
     instances_.push_back(std::move(instance));
     return made;
 }
 
+void Dispatcher::forget_extensions(const Instance* instance) {
+    std::erase_if(sinks_, [&](const auto& each) { return each.first == instance; });
+    forget_instance(handlers_, instance);
+    forget_instance(renderers_, instance);
+    forget_instance(narrators_, instance);
+    forget_instance(runners_, instance);
+    forget_instance(tools_, instance);
+}
+
 // It was disabled: what waits for it must not wait any longer.
 void Dispatcher::give_up(Instance& instance) {
     for (const Attached& each : attached_) {
-        if (each.instance == &instance) each.stream->detach(each.sink);
+        if (each.instance == &instance) stream_->detach(each.sink);
     }
     const std::string message =
         "the plugin " + instance.library().id + " is disabled: " + instance.disabled_reason();
@@ -350,7 +380,9 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
             json::append_compact(line, schema);
             schema = std::move(line);
         }
-        if (const ToolOffer* other = tool(name)) {
+        if (ToolOffer* other = find_tool(name); other != nullptr && instance.is_own()) {
+            other->replaced = true;
+        } else if (other != nullptr) {
             instance.report("the tool \"" + name + "\" belongs to " +
                             other->instance->library().id + ", which was loaded first");
             continue;
@@ -365,15 +397,18 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
 #undef NEEDED
 
 void Dispatcher::attach_sinks(event::Stream& stream) {
-    for (const auto& [instance, extension] : sinks_) {
-        nar_event_sink sink{};
-        sink.size = sizeof sink;
-        sink.kinds = extension.kinds;
-        // The plugin's own function: nothing of ours stands between the stream and it.
-        sink.user = instance->data();
-        sink.event = extension.event;
-        attached_.push_back({instance, &stream, stream.attach(sink, instance)});
-    }
+    stream_ = &stream;
+    for (const auto& [instance, extension] : sinks_) attach_sink(*instance, extension);
+}
+
+void Dispatcher::attach_sink(Instance& instance, const nar_event_sink_extension& extension) {
+    nar_event_sink sink{};
+    sink.size = sizeof sink;
+    sink.kinds = extension.kinds;
+    // The plugin's own function: nothing of ours stands between the stream and it.
+    sink.user = instance.data();
+    sink.event = extension.event;
+    attached_.push_back({&instance, stream_->attach(sink, &instance)});
 }
 
 bool Dispatcher::handle(const nar_ui_event& event) {
@@ -418,6 +453,12 @@ std::optional<nar_narrator> Dispatcher::narrator(std::string_view id) {
     const auto found = std::find_if(narrators_.begin(), narrators_.end(), [&](const auto& each) {
         return each->instance->library().id == id;
     });
+    return found == narrators_.end() ? std::nullopt : narrator(*(*found)->instance);
+}
+
+std::optional<nar_narrator> Dispatcher::narrator(const Instance& its) const {
+    const auto found = std::find_if(narrators_.begin(), narrators_.end(),
+                                    [&](const auto& each) { return each->instance == &its; });
     if (found == narrators_.end()) return std::nullopt;
     (*found)->instance->set_narrator();
     nar_narrator out{};
@@ -462,9 +503,10 @@ const RunnerOffer* Dispatcher::runner(std::string_view scheme) const {
     return found == runners_.end() ? nullptr : found->get();
 }
 
-const ToolOffer* Dispatcher::tool(std::string_view name) const {
-    const auto found = std::find_if(tools_.begin(), tools_.end(),
-                                    [&](const auto& each) { return each->name == name; });
+ToolOffer* Dispatcher::find_tool(std::string_view name) const {
+    const auto found = std::find_if(tools_.begin(), tools_.end(), [&](const auto& each) {
+        return !each->replaced && each->name == name;
+    });
     return found == tools_.end() ? nullptr : found->get();
 }
 

@@ -39,7 +39,11 @@ struct ToolOffer {
     std::string name;
     std::string description;
     std::string input_schema;  // or empty
+    bool replaced = false;     // what runs keeps it; nothing finds it any more
 };
+
+// An extension that a session takes from a plugin, or from its host.
+bool is_offered(std::string_view extension);
 
 class Dispatcher {
 public:
@@ -52,6 +56,10 @@ public:
     // Makes an instance, or notes why there is none. `path` is where this session has it from, empty
     // for what is built in; `settings` is a JSON object.
     Instance* add(const Library& library, std::string path, std::string settings);
+    // What the host brings itself, at any time. Nothing, and why, when its struct is not valid; then
+    // nothing is released. It comes before plugins of the same priority, the latest first, and a
+    // tool takes the place of one with the same name.
+    const Instance* extend(OwnExtension own, std::string& reason);
     // Loads what a search found, in its order.
     void load(const Search& search,
               const std::vector<std::pair<std::string, std::string>>& settings);
@@ -67,9 +75,11 @@ public:
 
     // As a host would give it; nothing when no such plugin is active, or it is no narrator.
     std::optional<nar_narrator> narrator(std::string_view id);
+    std::optional<nar_narrator> narrator(const Instance& its) const;
 
     const RunnerOffer* runner(std::string_view scheme) const;
-    const ToolOffer* tool(std::string_view name) const;
+    const ToolOffer* tool(std::string_view name) const { return find_tool(name); }
+    // Also those that were replaced.
     const std::vector<std::unique_ptr<ToolOffer>>& tools() const { return tools_; }
 
     // Why there is no active plugin of this id, or nothing when there is one.
@@ -98,7 +108,6 @@ private:
     };
     struct Attached {
         Instance* instance;
-        event::Stream* stream;
         uint64_t sink;
     };
     struct Refused {
@@ -109,8 +118,12 @@ private:
     };
 
     void note_refused(std::string id, std::string path, std::string reason);
+    Instance* keep(std::unique_ptr<Instance> instance);
     void give_up(Instance& instance);
     bool take_extensions(Instance& instance, std::string& reason);
+    void forget_extensions(const Instance* instance);
+    void attach_sink(Instance& instance, const nar_event_sink_extension& extension);
+    ToolOffer* find_tool(std::string_view name) const;
     bool take_handler(Instance& instance, std::string& reason);
     bool take_renderer(Instance& instance, std::string& reason);
     bool take_narrator(Instance& instance, std::string& reason);
@@ -122,6 +135,7 @@ private:
     Mailbox mailbox_;
     std::vector<std::unique_ptr<Instance>> instances_;
     std::vector<std::pair<Instance*, nar_event_sink_extension>> sinks_;
+    event::Stream* stream_ = nullptr;  // since attach_sinks
     std::vector<Attached> attached_;
     std::vector<Handler> handlers_;    // highest priority first
     std::vector<Renderer> renderers_;  // likewise

@@ -9,6 +9,14 @@ namespace {
 
 constexpr uint32_t kMostReports = 10;
 
+std::unique_ptr<const Library> library_of(const OwnExtension& own) {
+    auto library = std::make_unique<Library>();
+    library->id = own.id;
+    library->name = own.id;
+    library->extensions = {own.extension};
+    return library;
+}
+
 }  // namespace
 
 Instance::Instance(const Library& library, std::string path, SessionAccess& session,
@@ -21,6 +29,26 @@ Instance::Instance(const Library& library, std::string path, SessionAccess& sess
       story_folder_(std::move(story_folder)),
       handle_(make_host(*this)) {}
 
+Instance::Instance(OwnExtension own, SessionAccess& session, Mailbox& mailbox,
+                   std::string story_folder)
+    : own_(std::make_unique<OwnExtension>(std::move(own))),
+      own_library_(library_of(*own_)),
+      library_(*own_library_),
+      session_(session),
+      mailbox_(mailbox),
+      settings_("{}"),
+      story_folder_(std::move(story_folder)),
+      handle_(make_host(*this)),
+      data_(own_->data),
+      phase_(Phase::Active) {}
+
+const void* Instance::extension(std::string_view id) const {
+    if (own_) return own_->extension == id ? own_->functions : nullptr;
+    return library_.extension(id);
+}
+
+const nar_host* Instance::host() const { return host_of(handle_); }
+
 Instance::~Instance() {
     timers.clear();
     polls.clear();
@@ -29,7 +57,12 @@ Instance::~Instance() {
     enter_phase(Phase::Deinit);
     mailbox_.forget(this);
     // Also of one that was disabled: its threads want to be joined.
-    if (was_active) call_always("deinit", [&] { library_.plugin.deinit(data_); });
+    if (was_active) {
+        call_always("deinit", [&] {
+            if (!own_) library_.plugin.deinit(data_);
+            else if (own_->released != nullptr) own_->released(data_);
+        });
+    }
     phase_ = Phase::Over;
     retire_host(handle_);
     // What its threads still said while they were joined.
@@ -67,7 +100,7 @@ int64_t Instance::begin_call() {
 void Instance::end_call(const char* what, int64_t start) {
     --session_.callback_depth();
     const int64_t took = clock::steady_ms() - start;
-    if (took > kCallBudgetMs) {
+    if (took > kCallBudgetMs && !is_own()) {
         session_.excuse(took);
         report(std::string(what) + " held the engine thread for " + std::to_string(took) +
                " ms; what takes long belongs on a thread of its own, or in a process");
@@ -112,6 +145,7 @@ void Instance::report(std::string_view message) {
 void Instance::on_sink_threw(const char* what) noexcept { note_thrown("its event sink", what); }
 
 void Instance::on_sink_slow(int64_t milliseconds, size_t called) noexcept {
+    if (is_own()) return;
     try {
         const std::string time = "held the engine thread for about " +
                                  std::to_string(milliseconds) +

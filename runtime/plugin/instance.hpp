@@ -24,6 +24,15 @@ inline constexpr int64_t kCallBudgetMs = 50;
 
 struct HostHandle;
 
+// What the host brings itself (nar_session_extend): one extension, without a library.
+struct OwnExtension {
+    std::string id;
+    std::string extension;
+    const void* functions;
+    void* data;
+    void (*released)(void* data);  // may be NULL
+};
+
 class Instance : public event::SinkWatcher {
 public:
     enum class Phase : uint8_t { Made, Init, Active, Deinit, Over };
@@ -31,6 +40,8 @@ public:
     // `settings`: a JSON object. Session and mailbox outlive it.
     Instance(const Library& library, std::string path, SessionAccess& session, Mailbox& mailbox,
              std::string settings, std::string story_folder);
+    // Active at once: there is no init, and `released` stands for deinit.
+    Instance(OwnExtension own, SessionAccess& session, Mailbox& mailbox, std::string story_folder);
     ~Instance() override;  // deinit, when init was well
     Instance(const Instance&) = delete;
     Instance& operator=(const Instance&) = delete;
@@ -79,6 +90,13 @@ public:
     void on_sink_slow(int64_t milliseconds, size_t called) noexcept override;
 
     const Library& library() const { return library_; }
+    // The struct of an extension, or NULL.
+    const void* extension(std::string_view id) const;
+    // The host brought it, and knows how long its own functions take.
+    bool is_own() const { return own_ != nullptr; }
+    const nar_host* host() const;
+    // The host takes it back: what it holds is not released.
+    void keep_from_release() { own_->released = nullptr; }
     // Where this session has it from; one file may have several names.
     const std::string& path() const { return path_; }
     void* data() const { return data_; }
@@ -98,6 +116,8 @@ private:
     void end_call(const char* what, int64_t start);
     void note_thrown(const char* what, const char* text) noexcept;
 
+    const std::unique_ptr<OwnExtension> own_;
+    const std::unique_ptr<const Library> own_library_;
     const Library& library_;
     std::string path_;
     SessionAccess& session_;

@@ -159,6 +159,16 @@ void Session::choose_narrator() {
     }
 }
 
+const nar_host* Session::extend(plugin::OwnExtension own, std::string& reason) {
+    const plugin::Instance* instance = dispatcher_.extend(std::move(own), reason);
+    if (instance == nullptr) return nullptr;
+    if (const auto narrator = dispatcher_.narrator(*instance)) {
+        narrator_ = *narrator;
+        narrator_fault_.clear();
+    }
+    return instance->host();
+}
+
 Session::~Session() {
     destroying_ = true;
     processes_.set_grace(0);
@@ -167,8 +177,8 @@ Session::~Session() {
     *alive_ = false;
     // While there still is something to read.
     stream_.detach_all();
-    if (settings_.narrator && narrator_.released) {
-        call_out([&] { narrator_.released(narrator_.user); });
+    if (settings_.narrator && settings_.narrator->released) {
+        call_out([&] { settings_.narrator->released(settings_.narrator->user); });
     }
 }
 
@@ -580,7 +590,7 @@ std::string Session::narrator_request() const {
         }
     }
     for (const auto& tool : dispatcher_.tools()) {
-        if (tool->instance->disabled()) continue;
+        if (tool->replaced || tool->instance->disabled()) continue;
         if (out.back() != '[') out += ',';
         json::ObjectWriter entry(out);
         entry.string("name", tool->name).string("description", tool->description);

@@ -68,6 +68,12 @@ public:
     // Why the narrator that was asked for is not there; empty when it is, or none was.
     const std::string& narrator_fault() const { return narrator_fault_; }
 
+    // What the host brings itself; a narrator becomes the session's. Nothing, and why, when it is not
+    // valid. Outside of callbacks.
+    const nar_host* extend(plugin::OwnExtension own, std::string& reason);
+    // A narrator is being asked.
+    bool has_question() const { return turn_ && turn_->token != 0; }
+
     // False when one prompt runs and another waits already.
     bool prompt(std::string text, TurnHandler handler);
 

@@ -262,6 +262,15 @@ FIELD(nar_plugin, deinit, 80);
 FIELD(nar_plugin, get_extension, 88);
 
 /* session.h */
+SIZE(nar_session_extension, 64);
+FIELD(nar_session_extension, size, 0);
+FIELD(nar_session_extension, reserved, 4);
+FIELD(nar_session_extension, id, 8);
+FIELD(nar_session_extension, extension, 24);
+FIELD(nar_session_extension, functions, 40);
+FIELD(nar_session_extension, instance, 48);
+FIELD(nar_session_extension, released, 56);
+
 SIZE(nar_session_options, 112);
 FIELD(nar_session_options, size, 0);
 FIELD(nar_session_options, reserved, 4);

@@ -32,6 +32,35 @@ NAR_API nar_status nar_plugins_search(nar_str story, const nar_str *plugins, uin
 NAR_API nar_status nar_session_read_plugins(nar_session *session, nar_text **json,
                                             nar_error *error);
 
+/*
+ * What the host itself brings to a session: the same extensions as a plugin's, without a library.
+ *   id         names it in messages and log lines: a-z 0-9 . _ -, at most 128, "my-game"
+ *   extension  NAR_EXTENSION_UI_HANDLER, …: one of those that plugins have
+ *   functions  its struct, copied; what that points to (names, tools) stays as it is until released
+ *   instance   given to each of its functions
+ *   released   [engine-thread] called once, when nothing more of it will be; may be NULL. An
+ *              extension that was refused is not released
+ * Exceptions and rules are as for plugins (plugin.h), but its time on the engine thread is not
+ * watched: it is the host's own.
+ */
+typedef struct nar_session_extension {
+    uint32_t size;
+    uint32_t reserved;
+    nar_str id;
+    nar_str extension;
+    const void *functions;
+    void *instance;
+    void (*released)(void *instance);
+} nar_session_extension;
+
+/* Adds it until the session ends. Of equal priority the host's come before the plugins', the latest
+ * first; a tool takes the place of one with the same name, a narrator that of the session's, from
+ * the next question on. *host is for its calls, alive as long as the session; `host` may be NULL.
+ * NAR_UNSUPPORTED: no such extension; NAR_BUSY: a narrator is being asked; NAR_INVALID_ARGUMENT: the
+ * struct breaks a rule, which the message names. [engine-thread] */
+NAR_API nar_status nar_session_extend(nar_session *session, const nar_session_extension *extension,
+                                      const nar_host **host, nar_error *error);
+
 #ifdef __cplusplus
 }
 #endif

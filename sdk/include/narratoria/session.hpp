@@ -205,6 +205,26 @@ public:
         check(nar_session_detach_sink(handle(), sink, check.details()));
     }
 
+    // Adds what the host itself brings, an extension of narratoria/plugin.h without a library:
+    // `functions` is its C struct, `instance` what its functions are given; both stay as they are
+    // until `released(instance)`. Returns what it calls its host with, alive as long as the session.
+    // Its functions must not throw. Not inside a callback. Throws NAR_UNSUPPORTED, NAR_BUSY,
+    // NAR_INVALID_ARGUMENT; then nothing is released.
+    const nar_host* extend(std::string_view id, std::string_view extension, const void* functions,
+                           void* instance, void (*released)(void* instance) = nullptr) {
+        nar_session_extension description{};
+        description.size = sizeof description;
+        description.id = detail::to_c(id);
+        description.extension = detail::to_c(extension);
+        description.functions = functions;
+        description.instance = instance;
+        description.released = released;
+        const nar_host* host = nullptr;
+        detail::Check check;
+        check(nar_session_extend(handle(), &description, &host, check.details()));
+        return host;
+    }
+
     // The state at a JSON Pointer, as JSON; "" is all of it. Throws NAR_NOT_FOUND.
     Text state(std::string_view pointer = {}) const {
         detail::Check check;

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a host brings to its session itself (nar_session_extend): the extensions that plugins have,
+// without a library.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "conformance/folder.hpp"
+#include "conformance/stage.hpp"
+#include "narratoria/asset_renderer.h"
+#include "narratoria/event_sink.h"
+#include "narratoria/tool.h"
+#include "narratoria/ui_handler.h"
+
+namespace narratoria::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string text(nar_str view) { return std::string(detail::to_view(view)); }
+
+// A tool that says one patch and done, by the host that extend() gave.
+struct OwnTool {
+    explicit OwnTool(std::string its_name, std::string its_patch = R"({"a":1})")
+        : name(std::move(its_name)), patch(std::move(its_patch)) {
+        tool.size = sizeof tool;
+        tool.name = detail::to_c(name);
+        functions.size = sizeof functions;
+        functions.tools = &list;
+        functions.tool_count = 1;
+        functions.invoke = [](void* instance, uint64_t token, const nar_tool* called,
+                              const nar_invocation* invocation) {
+            auto& self = *static_cast<OwnTool*>(instance);
+            EXPECT_EQ(called, &self.tool);
+            self.requests.push_back(text(invocation->request));
+            const auto* answers = static_cast<const nar_host_invocation*>(
+                self.host->get_extension(self.host, detail::to_c(NAR_HOST_INVOCATION)));
+            const std::string lines = R"({"version":"0","type":"state_patch","patch":)" +
+                                      self.patch + "}\n" +
+                                      R"({"version":"0","type":"done","ok":true})" + "\n";
+            EXPECT_EQ(answers->output(self.host, token, detail::to_c(lines)), NAR_OK);
+            EXPECT_EQ(answers->ended(self.host, token, nullptr), NAR_OK);
+        };
+    }
+    OwnTool(const OwnTool&) = delete;
+    OwnTool& operator=(const OwnTool&) = delete;
+
+    void join(Session& session) {
+        host = session.extend("test", NAR_EXTENSION_TOOL, &functions, this,
+                              [](void* instance) { ++static_cast<OwnTool*>(instance)->released; });
+    }
+
+    std::string name;
+    std::string patch;
+    nar_tool tool{};
+    const nar_tool* list = &tool;
+    nar_tool_extension functions{};
+    const nar_host* host = nullptr;
+    std::vector<std::string> requests;
+    int released = 0;
+};
+
+class ExtendTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        EngineOptions options;
+        options.root = folder.path();
+        options.log = [this](uint32_t, std::string_view line) { log += std::string(line) + "\n"; };
+        engine.emplace(options);
+        session.emplace(*engine);
+    }
+    Json run(const std::string& plan) {
+        std::optional<Json> result;
+        session->execute(plan, folder.path(),
+                         [&](Result ended) { result.emplace(ended.json().view()); });
+        engine->run_until_idle();
+        return *result;
+    }
+    nar_status refusal(const char* id, const char* extension, const void* functions) {
+        try {
+            session->extend(id, extension, functions, nullptr);
+            return NAR_OK;
+        } catch (const Error& error) {
+            message = error.what();
+            return error.status();
+        }
+    }
+
+    Folder folder;
+    std::string log;
+    std::string message;
+    std::optional<Engine> engine;
+    std::optional<Session> session;
+};
+
+TEST_F(ExtendTest, AToolOfTheHostRunsByItsName) {
+    OwnTool tool("weather", R"({"weather":"rain"})");
+    tool.join(*session);
+    const Json result = run(plan_of({entry("t", "weather", R"("input":{"city":"Oslo"})")}));
+    EXPECT_TRUE(result["success"].boolean()) << result.text();
+    EXPECT_EQ(session->state("/weather").view(), R"("rain")");
+    ASSERT_EQ(tool.requests.size(), 1u);
+    EXPECT_THAT(tool.requests[0], HasSubstr(R"("input":{"city":"Oslo"})"));
+}
+
+TEST_F(ExtendTest, ALaterToolTakesThePlaceOfOneWithTheSameName) {
+    OwnTool first("weather", R"({"from":"first"})");
+    OwnTool second("weather", R"({"from":"second"})");
+    first.join(*session);
+    second.join(*session);
+    run(plan_of({entry("t", "weather")}));
+    EXPECT_EQ(session->state("/from").view(), R"("second")");
+    EXPECT_TRUE(first.requests.empty());
+}
+
+TEST_F(ExtendTest, ReleasedOnceWhenTheSessionEnds) {
+    OwnTool tool("weather");
+    tool.join(*session);
+    EXPECT_EQ(tool.released, 0);
+    session.reset();
+    EXPECT_EQ(tool.released, 1);
+    engine.reset();
+    EXPECT_EQ(tool.released, 1);
+}
+
+TEST_F(ExtendTest, OfHandlersTheLatestIsAskedFirst) {
+    struct Handler {
+        std::string name;
+        std::vector<std::string>* asked;
+        nar_status answer;
+    };
+    std::vector<std::string> asked;
+    Handler first{"first", &asked, NAR_OK};
+    Handler second{"second", &asked, NAR_DECLINED};
+    nar_ui_handler_extension functions{};
+    functions.size = sizeof functions;
+    functions.handle = [](void* instance, const nar_ui_event* event) {
+        const auto& self = *static_cast<Handler*>(instance);
+        self.asked->push_back(self.name + " " + text(event->name));
+        return self.answer;
+    };
+    session->extend("test", NAR_EXTENSION_UI_HANDLER, &functions, &first);
+    session->extend("test", NAR_EXTENSION_UI_HANDLER, &functions, &second);
+    run(plan_of(
+        {entry("t", folder.tool("t", R"(echo '{"version":"0","type":"ui_event","event":"bell"}'
+echo '{"version":"0","type":"done","ok":true}'
+)"))}));
+    EXPECT_THAT(asked, ElementsAre("second bell", "first bell"));
+}
+
+TEST_F(ExtendTest, ANarratorTakesThePlaceOfTheSessionsFromTheNextPromptOn) {
+    struct Asked {
+        const nar_host* host = nullptr;
+        int questions = 0;
+    } asked;
+    nar_narrator_extension functions{};
+    functions.size = sizeof functions;
+    functions.generate = [](void* instance, uint64_t token, nar_str) {
+        auto& self = *static_cast<Asked*>(instance);
+        ++self.questions;
+        const auto* answers = static_cast<const nar_host_narrator*>(
+            self.host->get_extension(self.host, detail::to_c(NAR_EXTENSION_NARRATOR)));
+        answers->reply(self.host, token,
+                       detail::to_c(R"({"requestId":"p","narrative":"It rains.","tools":[]})"));
+    };
+    asked.host = session->extend("test", NAR_EXTENSION_NARRATOR, &functions, &asked);
+    std::string narrative;
+    session->prompt("Look", [&](Turn turn) { narrative = turn.narrative(); });
+    engine->run_until_idle();
+    EXPECT_EQ(narrative, "It rains.");
+    EXPECT_EQ(asked.questions, 1);
+}
+
+TEST_F(ExtendTest, ASinkOfTheHostGetsTheStream) {
+    std::vector<uint32_t> kinds;
+    nar_event_sink_extension functions{};
+    functions.size = sizeof functions;
+    functions.kinds = narratoria::kinds(Kind::kPlanStarted, Kind::kPlanEnded);
+    functions.event = [](void* instance, const nar_event* event) {
+        static_cast<std::vector<uint32_t>*>(instance)->push_back(event->kind);
+    };
+    session->extend("test", NAR_EXTENSION_EVENT_SINK, &functions, &kinds);
+    run(plan_of({}));
+    EXPECT_THAT(kinds, ElementsAre(NAR_KIND_PLAN_STARTED, NAR_KIND_PLAN_ENDED));
+}
+
+TEST_F(ExtendTest, RefusalsNameTheRule) {
+    nar_ui_handler_extension functions{};
+    functions.size = sizeof functions;
+    EXPECT_EQ(refusal("test", NAR_EXTENSION_UI_HANDLER, &functions), NAR_INVALID_ARGUMENT);
+    EXPECT_THAT(message, HasSubstr("no function"));
+    EXPECT_EQ(refusal("test", NAR_EXTENSION_UI_HANDLER, nullptr), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(refusal("No id", NAR_EXTENSION_UI_HANDLER, &functions), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(refusal("test", "narratoria.oracle/1", &functions), NAR_UNSUPPORTED);
+    EXPECT_THAT(message, HasSubstr("narratoria.oracle/1"));
+}
+
+TEST_F(ExtendTest, ItMayTakeItsTime) {
+    nar_event_sink_extension functions{};
+    functions.size = sizeof functions;
+    functions.kinds = narratoria::kinds(Kind::kPlanEnded);
+    functions.event = [](void*, const nar_event*) {
+        const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(60);
+        while (std::chrono::steady_clock::now() < until) {
+        }
+    };
+    session->extend("test", NAR_EXTENSION_EVENT_SINK, &functions, nullptr);
+    run(plan_of({}));
+    EXPECT_EQ(log, "");
+}
+
+TEST_F(ExtendTest, NotInsideACallback) {
+    std::string refused;
+    nar_event_sink_extension functions{};
+    functions.size = sizeof functions;
+    functions.event = [](void*, const nar_event*) {};
+    session->attach([&](Event) {
+        try {
+            session->extend("test", NAR_EXTENSION_EVENT_SINK, &functions, nullptr);
+        } catch (const Error& error) {
+            refused = error.code();
+        }
+    });
+    run(plan_of({}));
+    EXPECT_EQ(refused, "REENTRANT");
+}
+
+}  // namespace
+}  // namespace narratoria::test
