@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Narratoria: a runtime for tool-driven interactive narrative.
+
+>>> import narratoria
+>>> with narratoria.Session(story="examples/stories/torch") as session:
+...     turn = session.play("I light the torch")
+>>> print(turn.narrative)
+You reach for the torch on the wall.
+
+What is here is loaded when it is first used: ``from narratoria.tool import run`` in a tool's script
+loads no compiled part.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from narratoria import aio, errors, events, tool
+    from narratoria._core import Event
+    from narratoria.context import Context
+    from narratoria.documents import (
+        Asset,
+        Attempt,
+        Invocation,
+        NarratorRequest,
+        Plan,
+        Result,
+        RetryPolicy,
+        ToolResult,
+    )
+    from narratoria.errors import (
+        BusyError,
+        Error,
+        ForkedError,
+        GoneError,
+        InvalidArgumentError,
+        InvalidDocumentError,
+        NotFoundError,
+        ReentrantError,
+        SystemRefusedError,
+        ThreadError,
+        UnsupportedError,
+    )
+    from narratoria.session import Limits, Session, State, Times, Turn, validate
+
+_PLACES = {
+    "Event": "_core",
+    "Context": "context",
+    "Asset": "documents",
+    "Attempt": "documents",
+    "Invocation": "documents",
+    "NarratorRequest": "documents",
+    "Plan": "documents",
+    "Result": "documents",
+    "RetryPolicy": "documents",
+    "ToolResult": "documents",
+    "BusyError": "errors",
+    "Error": "errors",
+    "ForkedError": "errors",
+    "GoneError": "errors",
+    "InvalidArgumentError": "errors",
+    "InvalidDocumentError": "errors",
+    "NotFoundError": "errors",
+    "ReentrantError": "errors",
+    "SystemRefusedError": "errors",
+    "ThreadError": "errors",
+    "UnsupportedError": "errors",
+    "Limits": "session",
+    "Session": "session",
+    "State": "session",
+    "Times": "session",
+    "Turn": "session",
+    "validate": "session",
+}
+_MODULES = ("aio", "errors", "events", "tool")
+
+__all__ = [
+    "Asset",
+    "Attempt",
+    "BusyError",
+    "Context",
+    "Error",
+    "Event",
+    "ForkedError",
+    "GoneError",
+    "InvalidArgumentError",
+    "InvalidDocumentError",
+    "Invocation",
+    "Limits",
+    "NarratorRequest",
+    "NotFoundError",
+    "Plan",
+    "ReentrantError",
+    "Result",
+    "RetryPolicy",
+    "Session",
+    "State",
+    "SystemRefusedError",
+    "ThreadError",
+    "Times",
+    "ToolResult",
+    "Turn",
+    "UnsupportedError",
+    "aio",
+    "errors",
+    "events",
+    "tool",
+    "validate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in _MODULES:
+        return import_module(f"narratoria.{name}")
+    if name in _PLACES:
+        value = getattr(import_module(f"narratoria.{_PLACES[name]}"), name)
+        globals()[name] = value
+        return value
+    if name == "__version__":
+        from narratoria import _core
+
+        return _core.library_version
+    raise AttributeError(f"module 'narratoria' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

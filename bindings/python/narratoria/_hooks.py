@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the compiled part asks of Python: where its log goes, and what an exception becomes.
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from narratoria._function import to_json_value
+
+if TYPE_CHECKING:
+    from logging import Logger
+
+__all__ = ["describe_exception", "log", "report_exception", "to_json_value"]
+
+# NAR_LOG_…, as logging counts.
+_LEVELS = {1: 10, 2: 20, 3: 30, 4: 40}
+
+
+def _logger() -> Logger:
+    import logging
+
+    return logging.getLogger("narratoria")
+
+
+def log(level: int, message: str) -> None:
+    """A line of the library's, to the logger ``narratoria``."""
+    _logger().log(_LEVELS.get(level, 20), "%s", message)
+
+
+def report_exception(what: str, exception: BaseException) -> None:
+    """An exception that left a callback: it is logged, and the session goes on."""
+    _logger().error("%s raised %r", what, exception, exc_info=exception)
+
+
+def describe_exception(exception: BaseException) -> tuple[str, str]:
+    """The events that a tool ends with which raised this, and the traceback."""
+    import traceback
+
+    from narratoria import _core
+
+    trace = "".join(traceback.format_exception(exception))
+    _logger().error("a tool raised %r", exception, exc_info=exception)
+    kind = type(exception).__name__
+    message = f"{kind}: {exception}" if str(exception) else kind
+    code = getattr(exception, "code", None)
+    error: dict[str, Any] = {
+        "version": "0",
+        "type": "error",
+        "errorCode": code if isinstance(code, str) and code else "PYTHON_EXCEPTION",
+        "errorMessage": message.encode("utf-8", "replace").decode(),
+        "details": {"exception": kind},
+    }
+    done = {"version": "0", "type": "done", "ok": False, "summary": error["errorMessage"]}
+    return f"{_core.to_json(error)}\n{_core.to_json(done)}\n", trace.encode("utf-8", "replace").decode()

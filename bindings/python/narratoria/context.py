@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a tool that is a Python function may use of its session, while it runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+    from narratoria._core import Invocation
+    from narratoria.session import State
+
+__all__ = ["Context"]
+
+
+class Context:
+    """What a tool says beside its result. A parameter annotated with it gets one.
+
+    >>> import narratoria
+    >>> with narratoria.Session() as session:
+    ...     @session.tool
+    ...     def rain(hours: int, context: narratoria.Context) -> None:
+    ...         context.log(f"raining for {hours} hours")
+    ...         context.patch({"weather": "rain"})
+    ...     result = session.execute({"requestId": "p", "tools": [
+    ...         {"toolId": "r", "toolPath": "rain", "input": {"hours": 2}}]})
+    ...     session.state["weather"]
+    'rain'
+    """
+
+    __narratoria_context__: ClassVar[bool] = True
+    __slots__ = ("_invocation", "_state")
+
+    def __init__(self, invocation: Invocation, state: State) -> None:
+        self._invocation = invocation
+        self._state = state
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """What a process finds on its standard input: requestId, tool, operation, input,
+        dependencies, results."""
+        return self._invocation.request
+
+    @property
+    def dependencies(self) -> dict[str, Any]:
+        """The output of each tool that this one depends on; None for one that failed and may."""
+        return dict(self.request["dependencies"])
+
+    @property
+    def state(self) -> State:
+        """The session's state, for reading. What this tool patches is in it when it has ended, or,
+        in an async function, soon after."""
+        return self._state
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the tool was told to end: cancelled, or its time is up."""
+        return self._invocation.is_cancelled
+
+    def emit(self, event: Mapping[str, Any]) -> None:
+        """Says an event as it is; ``version`` is added. The others below are shorter. What is said
+        after the tool was given up is dropped.
+
+        Raises:
+            ValueError, TypeError: it is no JSON.
+            BusyError: 16 MiB of this tool's events wait to be read. In an async function, await
+                something and try again.
+        """
+        line = event if "version" in event else {"version": "0", **event}
+        self._invocation.emit(dict(line))
+
+    def log(self, message: str, level: str = "info", **fields: Any) -> None:
+        """A line for people. ``level``: debug, info, warn or error."""
+        event: dict[str, Any] = {"type": "log", "level": level, "message": message}
+        if fields:
+            event["fields"] = fields
+        self.emit(event)
+
+    def progress(self, fraction: float, message: str = "") -> None:
+        """How far it is, from 0 to 1: a bar in a terminal."""
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"progress goes from 0 to 1, not {fraction}")
+        self.log(message, progress=fraction)
+
+    def patch(self, patch: Mapping[str, Any]) -> None:
+        """Merges into the state: objects deeply, lists whole, None removes (RFC 7396)."""
+        self.emit({"type": "state_patch", "patch": dict(patch)})
+
+    def asset(
+        self,
+        asset_id: str,
+        kind: str,
+        media_type: str,
+        path: str | PathLike[str],
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Registers a file that this tool has written. ``path`` is absolute, or relative to the
+        session's root."""
+        event: dict[str, Any] = {
+            "type": "asset",
+            "assetId": asset_id,
+            "kind": kind,
+            "mediaType": media_type,
+            "path": str(path),
+        }
+        if metadata is not None:
+            event["metadata"] = dict(metadata)
+        self.emit(event)
+
+    def ui_event(self, name: str, payload: Mapping[str, Any] | None = None) -> None:
+        """Asks something of the user interface: ``narrative_choice`` with ``{"choices": […]}``."""
+        self.emit({"type": "ui_event", "event": name, "payload": dict(payload or {})})
+
+    def error(self, code: str, message: str, details: Mapping[str, Any] | None = None) -> None:
+        """Says what went wrong; it does not end the tool."""
+        event: dict[str, Any] = {"type": "error", "errorCode": code, "errorMessage": message}
+        if details is not None:
+            event["details"] = dict(details)
+        self.emit(event)

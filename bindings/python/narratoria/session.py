@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session for scripts and notebooks: every call comes back when its work is done."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from narratoria import _core
+from narratoria._registry import Registry, plain_options
+from narratoria.documents import Asset, Result
+from narratoria.state import State
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from collections.abc import Callable, Iterable, Mapping
+    from os import PathLike
+    from types import TracebackType
+    from typing import Literal
+
+    from typing_extensions import Self
+
+    from narratoria.documents import NarratorRequest, Plan
+
+__all__ = ["Limits", "Session", "State", "Times", "Turn", "validate"]
+
+_core.check_interpreter()
+
+
+@dataclass(frozen=True)
+class Times:
+    """How long things may take, in milliseconds. None is the default, 0 no limit.
+
+    Attributes:
+        try_ms: one try of a tool (30,000).
+        plan_ms: one plan (60,000).
+        narrator_ms: one answer of a narrator (5,000).
+        prompt_ms: a prompt with its replans (300,000).
+        grace_ms: from SIGTERM to SIGKILL (2,000).
+
+    >>> Times(try_ms=500).to_dict()
+    {'try_ms': 500}
+    """
+
+    try_ms: int | None = None
+    plan_ms: int | None = None
+    narrator_ms: int | None = None
+    prompt_ms: int | None = None
+    grace_ms: int | None = None
+
+    def to_dict(self) -> dict[str, int]:
+        """Those that are set."""
+        return _set_fields(self)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of each tool process, and of what is kept. None is the default, 0 no limit.
+
+    Attributes:
+        open_files: descriptors that a tool may open (the host's own limit).
+        memory_bytes: address space of a tool (none).
+        file_bytes: the largest file that a tool may write (none).
+        cpu_seconds: processor time of a tool, in seconds (none).
+        history_patches: patches that are kept in the history (10,000).
+        line_bytes: the longest line of an event (8 MiB).
+
+    >>> Limits(cpu_seconds=5).to_dict()
+    {'cpu_seconds': 5}
+    """
+
+    open_files: int | None = None
+    memory_bytes: int | None = None
+    file_bytes: int | None = None
+    cpu_seconds: int | None = None
+    history_patches: int | None = None
+    line_bytes: int | None = None
+
+    def to_dict(self) -> dict[str, int]:
+        """Those that are set."""
+        return _set_fields(self)
+
+
+def _set_fields(numbers: Times | Limits) -> dict[str, int]:
+    out = {}
+    for name, value in vars(numbers).items():
+        if value is None:
+            continue
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise ValueError(f"{name} is a whole number from 0, not {value!r}")
+        out[name] = value
+    return out
+
+
+_OUTCOMES = {1: "completed", 2: "fallback", 3: "cancelled", 4: "timeout"}
+
+
+class Turn:
+    """What a prompt came to.
+
+    >>> import narratoria
+    >>> with narratoria.Session(story="examples/stories/torch") as session:
+    ...     turn = session.play("I light the torch")
+    >>> turn.outcome, turn.generations, turn.result.success
+    ('completed', 1, True)
+    """
+
+    __slots__ = ("_result", "_text", "assets", "choices", "generations", "narrative", "outcome")
+
+    narrative: str
+    """What to tell the player."""
+    choices: list[str]
+    """What the player may choose from; the text of one is the next prompt."""
+    assets: list[Asset]
+    """The assets that this turn made, the oldest first."""
+    outcome: Literal["completed", "fallback", "cancelled", "timeout"]
+    """``fallback``: no plan succeeded, and the narrative is a template of the story."""
+    generations: int
+    """Plans that were asked for, up to 5."""
+
+    def __init__(self, ended: Mapping[str, Any], assets: list[Asset]) -> None:
+        self.narrative = ended["narrative"]
+        self.choices = list(ended["choices"])
+        self.assets = assets
+        self.outcome = _OUTCOMES[ended["outcome"]]  # type: ignore[assignment]
+        self.generations = ended["generations"]
+        self._text = ended["result"]
+        self._result: Result | None = None
+
+    @property
+    def result(self) -> Result | None:
+        """The execution result of the last plan that ran, or None when none did."""
+        if self._result is None and self._text is not None:
+            self._result = Result.from_dict(self._text.to_dict())
+        return self._result
+
+    def __repr__(self) -> str:
+        parts = [self.outcome, repr(self.narrative)]
+        if self.choices:
+            parts.append(f"choices={self.choices!r}")
+        if self.assets:
+            parts.append(f"assets={[asset.asset_id for asset in self.assets]!r}")
+        return f"<Turn {' '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from narratoria._html import asset_html, result_html
+
+        parts = [f"<p>{escape(self.narrative)}</p>"]
+        if self.choices:
+            parts.append("".join(f"<li>{escape(choice)}</li>" for choice in self.choices))
+        parts += [asset_html(asset) for asset in self.assets]
+        if self.result is not None:
+            parts.append(result_html(self.result))
+        return "".join(parts)
+
+
+class Session(Registry):
+    """One player's game: its state, its assets, its event stream, its turns.
+
+    Use it with ``with``: when the block ends, its tools are ended. One thread at a time may use it,
+    any thread; each has a session of its own, best. Ctrl-C ends a call at once; the tools are ended
+    behind it.
+
+    Args:
+        story: the story's folder.
+        state: the state to start from.
+        narrator: a function (see :meth:`narrator`), or the id of a plugin; else the story's.
+        plugins: ids or paths of plugins to load beside the story's.
+        without_plugins: load none, whatever the story says.
+        id: the session's id; a fresh UUID.
+        jobs: tools at once; the processor's cores.
+        root: the tools' working folder; the current one.
+        environment: added to what tools get of the environment.
+        allow_paths: folders that tools must lie under; anywhere.
+        times: how long things may take.
+        limits: what tools may use.
+
+    Raises:
+        InvalidDocumentError: the story or the state has faults; ``faults`` lists each.
+
+    >>> import narratoria
+    >>> with narratoria.Session(story="examples/stories/torch") as session:
+    ...     turn = session.play("I light the torch")
+    ...     session.state["inventory"]["torch"]["lit"]
+    True
+    """
+
+    def __init__(
+        self,
+        story: str | PathLike[str] | None = None,
+        *,
+        state: Mapping[str, Any] | None = None,
+        narrator: str | Callable[[NarratorRequest], Any] | None = None,
+        plugins: Iterable[str | PathLike[str]] = (),
+        without_plugins: bool = False,
+        id: str | None = None,
+        jobs: int | None = None,
+        root: str | PathLike[str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        allow_paths: Iterable[str | PathLike[str]] = (),
+        times: Times | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self._loop: AbstractEventLoop | None = None
+        super().__init__(
+            plain_options(
+                story=story,
+                state=state,
+                narrator=narrator,
+                plugins=plugins,
+                without_plugins=without_plugins,
+                id=id,
+                jobs=jobs,
+                root=root,
+                environment=environment,
+                allow_paths=allow_paths,
+                times=times,
+                limits=limits,
+            )
+        )
+        _open_sessions.add(self)
+        if callable(narrator):
+            self.narrator(narrator)
+
+    def play(self, prompt: str) -> Turn:
+        """Submits the player's words, and returns what came of them.
+
+        Raises:
+            InvalidArgumentError: the prompt is empty, or the session has no narrator.
+            KeyboardInterrupt: Ctrl-C; the turn is cancelled, its tools are ended behind it.
+
+        >>> import narratoria
+        >>> with narratoria.Session(story="examples/stories/torch") as session:
+        ...     session.play("I light the torch and examine the door").choices
+        ['Push the door open', 'Turn back']
+        """
+        known = {asset["seq"] for asset in self._core.assets()}
+        ticket = self._wait(self._core.prompt(prompt))
+        new = [each for each in self._core.assets() if each["seq"] not in known]
+        return Turn(ticket.value, [Asset.from_dict(each) for each in new])
+
+    def execute(
+        self, plan: Plan | Mapping[str, Any] | str, *, folder: str | PathLike[str] | None = None
+    ) -> Result:
+        """Runs one plan, without the narrator.
+
+        Args:
+            plan: a :class:`Plan`, a dict of Plan JSON, or its text.
+            folder: where relative tool paths begin; the story's, else the session's root.
+
+        Raises:
+            InvalidDocumentError: the plan has faults; nothing was started.
+            KeyboardInterrupt: Ctrl-C; the plan is cancelled, its tools are ended behind it.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     session.execute({"requestId": "p", "tools": []}).success
+        True
+        """
+        ticket = self._wait(submit_plan(self._core, plan, folder))
+        return Result.from_dict(ticket.value.to_dict())
+
+    def close(self) -> None:
+        """Ends it: its tools are ended at once, without grace. A second call does nothing."""
+        self._core.close()
+        _open_sessions.discard(self)
+        if self._loop is not None:
+            loop, self._loop = self._loop, None
+            for task in self._tasks:
+                task.cancel()
+            if self._tasks:
+                from asyncio import gather
+
+                loop.run_until_complete(gather(*self._tasks, return_exceptions=True))
+            loop.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return "<Session closed>" if self.is_closed else f"<Session {self.id}>"
+
+    def _event_loop(self) -> AbstractEventLoop:
+        if self._loop is None:
+            from asyncio import new_event_loop
+
+            self._loop = new_event_loop()
+        return self._loop
+
+    def _wait(self, ticket: _core.Ticket) -> _core.Ticket:
+        try:
+            if self._loop is None:
+                self._core.wait(ticket)
+            while not ticket.is_done:
+                # An async function was called: its loop drives the engine, too.
+                from narratoria.aio import drive_until
+
+                drive_until(self._core, self._event_loop(), lambda: ticket.is_done)
+        except BaseException:
+            # Somebody wants out, Ctrl-C most likely: what runs is ended behind.
+            if not self._core.is_closed:
+                self._core.cancel()
+                self._core.run(0)
+            raise
+        return ticket
+
+
+def submit_plan(
+    core: _core.Session,
+    plan: Plan | Mapping[str, Any] | str,
+    folder: str | PathLike[str] | None,
+    ended: Callable[[_core.Ticket], None] | None = None,
+) -> _core.Ticket:
+    """Hands a plan in any of its forms to the engine."""
+    from os import fspath
+
+    given: Any = plan if isinstance(plan, (str, dict)) else None
+    if given is None:
+        to_dict = getattr(plan, "to_dict", None)
+        given = to_dict() if to_dict is not None else dict(plan)  # type: ignore[arg-type]
+    return core.execute(given, "" if folder is None else fspath(folder), ended)
+
+
+_DOCUMENTS = {"event": 1, "plan": 2, "result": 3, "story": 4}
+
+
+def validate(
+    kind: Literal["event", "plan", "result", "story"], document: str | PathLike[str] | Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Every fault of a document; an empty list says that it is valid.
+
+    Args:
+        kind: ``event`` (a tool's output, one event a line), ``plan``, ``result`` or ``story``.
+        document: its text or its dict; of a story the folder.
+
+    >>> [fault["message"] for fault in validate("plan", {"tools": []})]
+    ['the field requestId is missing']
+    """
+    if kind not in _DOCUMENTS:
+        raise ValueError(f"there is no kind of document {kind!r}; there are {', '.join(_DOCUMENTS)}")
+    text = document
+    if not isinstance(document, str):
+        from os import PathLike, fspath
+
+        text = fspath(document) if isinstance(document, PathLike) else _core.to_json(document)
+    faults: list[dict[str, Any]] = _core.validate(_DOCUMENTS[kind], text)
+    return faults
+
+
+# ---- the end of the process
+
+_open_sessions: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    # A thread that still waits comes back; the sessions of this one end here, while Python can still
+    # be called.
+    _core.leave_all()
+    for session in list(_open_sessions):
+        try:
+            session.close()
+        except Exception:  # noqa: BLE001, S110 (in use elsewhere, or made before a fork)
+            pass
+
+
+import atexit  # noqa: E402
+
+atexit.register(_close_all)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The session's state, as Python reads it."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
+from typing import TYPE_CHECKING, Any
+
+from narratoria.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from narratoria._core import Session
+
+__all__ = ["State"]
+
+_MISSING = object()
+
+
+class State(Mapping[str, Any]):
+    """A view of a session's state: it always shows the state as it is now.
+
+    What it returns are plain copies: changing them changes nothing; :meth:`patch` does.
+
+    >>> import narratoria
+    >>> with narratoria.Session(state={"door": {"open": False}, "keys": ["brass"]}) as session:
+    ...     state = session.state
+    ...     state["door"]["open"], state.at("/keys/0"), "window" in state, len(state)
+    (False, 'brass', False, 2)
+    """
+
+    __slots__ = ("_changed", "_core")
+
+    def __init__(self, core: Session, changed: Callable[[], None] | None = None) -> None:
+        self._core = core
+        self._changed = changed
+
+    def __getitem__(self, key: str) -> Any:
+        if not isinstance(key, str):
+            raise KeyError(key)
+        try:
+            return self._core.state("/" + key.replace("~", "~0").replace("/", "~1"))
+        except NotFoundError:
+            raise KeyError(key) from None
+
+    def at(self, pointer: str, default: Any = _MISSING) -> Any:
+        """The value at a JSON Pointer; ``""`` is all of it.
+
+        Raises:
+            NotFoundError: nothing is there, and no default was given.
+            InvalidArgumentError: it is no JSON Pointer.
+
+        >>> import narratoria
+        >>> with narratoria.Session(state={"a/b": [1, 2]}) as session:
+        ...     session.state.at("/a~1b/1"), session.state.at("/c", None)
+        (2, None)
+        """
+        try:
+            return self._core.state(pointer)
+        except NotFoundError:
+            if default is _MISSING:
+                raise
+            return default
+
+    def to_dict(self) -> dict[str, Any]:
+        """A copy of all of it."""
+        made: dict[str, Any] = self._core.state("")
+        return made
+
+    def patch(self, patch: Mapping[str, Any]) -> None:
+        """Merges a patch: objects deeply, lists whole, None removes (RFC 7396).
+
+        Raises:
+            ValueError, TypeError: it is no JSON; the message has the place as a JSON Pointer.
+
+        >>> import narratoria
+        >>> with narratoria.Session(state={"a": 1, "b": {"c": 2}}) as session:
+        ...     session.state.patch({"a": None, "b": {"d": 3}})
+        ...     session.state.to_dict()
+        {'b': {'c': 2, 'd': 3}}
+        """
+        self._core.patch_state(dict(patch))
+        if self._changed is not None:
+            self._changed()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_dict())
+
+    def __len__(self) -> int:
+        return len(self.to_dict())
+
+    # One reading for all, instead of one for each key.
+    def keys(self) -> KeysView[str]:
+        return self.to_dict().keys()
+
+    def values(self) -> ValuesView[Any]:
+        return self.to_dict().values()
+
+    def items(self) -> ItemsView[str, Any]:
+        return self.to_dict().items()
+
+    def __repr__(self) -> str:
+        text = repr(self.to_dict())
+        return f"<State {text if len(text) <= 200 else text[:199] + '…'}>"
+
+    def _repr_html_(self) -> str:
+        from narratoria._html import state_html
+
+        return state_html(self.to_dict())

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// narratoria._core: what the Python package is compiled of. Its face is the package; nothing here is
+// for direct use.
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "narratoria/narratoria.h"
+#include "narratoria/validate.hpp"
+#include "session.hpp"
+#include "value.hpp"
+
+namespace py = pybind11;
+namespace python = narratoria::python;
+
+namespace {
+
+// What a call of the SDK threw, as the class of narratoria.errors that belongs to its status.
+void throw_error(const narratoria::Error& error) {
+    try {
+        const py::object made = py::module_::import("narratoria.errors")
+                                    .attr("from_status")(nar_status_name(error.status()),
+                                                         python::to_str(error.code()),
+                                                         python::to_str(error.message()),
+                                                         python::to_str(error.details()));
+        PyErr_SetObject(py::type::handle_of(made).ptr(), made.ptr());
+    } catch (py::error_already_set& another) {
+        another.restore();
+    }
+}
+
+// One interpreter a process: the library's callbacks find their way back by it.
+void refuse_sub_interpreters() {
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        throw py::import_error(
+            "narratoria does not work in sub-interpreters: its callbacks belong to the main one; "
+            "use a process or a thread of the main interpreter");
+    }
+}
+
+// NULL while it is not made yet, or made no more.
+python::Session* session_of(PyObject* self) {
+    const auto value = reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder();
+    return value.holder_constructed() ? value.value_ptr<python::Session>() : nullptr;
+}
+
+// Py_VISIT wants these names.
+int traverse_session(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    const python::Session* session = session_of(self);
+    return session == nullptr ? 0 : session->traverse(visit, arg);
+}
+
+int clear_session(PyObject* self) {
+    if (python::Session* session = session_of(self)) session->clear();
+    return 0;
+}
+
+void make_collectable(PyHeapTypeObject* heap_type) {
+    PyTypeObject* type = &heap_type->ht_type;
+    type->tp_flags |= Py_TPFLAGS_HAVE_GC;
+    type->tp_traverse = traverse_session;
+    type->tp_clear = clear_session;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core, module) {
+    refuse_sub_interpreters();
+    module.doc() = "The compiled part of narratoria. Use the package; this may change.";
+    module.attr("library_version") = nar_library_version();
+    module.attr("abi_version") =
+        py::make_tuple(nar_abi_version() >> 16, nar_abi_version() & 0xFFFFu);
+    module.attr("header_abi_version") = py::make_tuple(NAR_ABI_MAJOR, NAR_ABI_MINOR);
+
+    py::register_exception_translator([](std::exception_ptr thrown) {
+        try {
+            if (thrown) std::rethrow_exception(thrown);
+        } catch (const narratoria::Error& error) {
+            throw_error(error);
+        }
+    });
+
+    python::add_event_type(module);
+    module.def("check_interpreter", refuse_sub_interpreters);
+    module.def("kind_name", [](std::uint32_t kind) { return nar_kind_name(kind); });
+    module.def("from_json", [](const py::object& text) {
+        if (PyBytes_Check(text.ptr())) {
+            return python::to_python(PyBytes_AS_STRING(text.ptr()),
+                                     static_cast<std::size_t>(PyBytes_GET_SIZE(text.ptr())));
+        }
+        return python::to_python(py::cast<std::string_view>(text));
+    });
+    module.def("to_json", [](const py::object& value, const py::object& convert) {
+        std::string out;
+        python::append_json(out, value, convert);
+        return python::to_str(out);
+    }, py::arg("value"), py::arg("convert") = py::none());
+    module.def("validate", [](std::uint32_t document, std::string_view text) {
+        const narratoria::Text faults =
+            narratoria::validate(static_cast<narratoria::Document>(document), text);
+        return python::to_python(faults.view());
+    });
+    module.def("leave_all", &python::Session::leave_all);
+
+    py::class_<python::Ticket, std::shared_ptr<python::Ticket>>(module, "Ticket")
+        .def_readonly("is_done", &python::Ticket::is_done)
+        .def_readonly("value", &python::Ticket::value);
+
+    py::class_<python::ResultText>(module, "ResultText")
+        .def("to_dict", &python::ResultText::to_dict)
+        .def_property_readonly("success", [](const python::ResultText& self) {
+            return self.result.success();
+        });
+
+    py::class_<python::Open, std::shared_ptr<python::Open>>(module, "Open")
+        .def_property_readonly("request", &python::Open::request)
+        .def_property_readonly("is_cancelled", &python::Open::is_cancelled)
+        .def_readwrite("on_cancel", &python::Open::on_cancel);
+    py::class_<python::Invocation, python::Open, std::shared_ptr<python::Invocation>>(
+        module, "Invocation")
+        .def("emit", &python::Invocation::emit)
+        .def("diagnostics", &python::Invocation::diagnostics)
+        .def("end", &python::Invocation::end);
+    py::class_<python::Question, python::Open, std::shared_ptr<python::Question>>(module,
+                                                                                  "Question")
+        .def("plan", &python::Question::plan)
+        .def("fail", &python::Question::fail);
+
+    py::class_<python::Session>(module, "Session", py::custom_type_setup(make_collectable))
+        .def(py::init<const py::dict&>())
+        .def("close", &python::Session::close)
+        .def_property_readonly("is_closed", &python::Session::is_closed)
+        .def("prompt", &python::Session::prompt, py::arg("text"), py::arg("ended") = py::none())
+        .def("execute", &python::Session::execute, py::arg("plan"), py::arg("folder"),
+             py::arg("ended") = py::none())
+        .def("cancel", &python::Session::cancel)
+        .def("wait", &python::Session::wait)
+        .def("run", &python::Session::run)
+        .def("descriptor", &python::Session::descriptor)
+        .def("timeout_ms", &python::Session::timeout_ms)
+        .def("is_busy", &python::Session::is_busy)
+        .def("state", &python::Session::state)
+        .def("patch_state", &python::Session::patch_state)
+        .def("history", &python::Session::history)
+        .def("assets", &python::Session::assets)
+        .def("plugins", &python::Session::plugins)
+        .def("id", &python::Session::id)
+        .def("attach", &python::Session::attach)
+        .def("detach", &python::Session::detach)
+        .def("add_tool", &python::Session::add_tool)
+        .def("add_ui_handler", &python::Session::add_ui_handler)
+        .def("add_asset_renderer", &python::Session::add_asset_renderer)
+        .def("set_narrator", &python::Session::set_narrator);
+}

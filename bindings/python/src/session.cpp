@@ -1,0 +1,714 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <unordered_set>
+#include <utility>
+
+#include "narratoria/narrator.h"
+#include "value.hpp"
+
+namespace narratoria::python {
+namespace {
+
+// How long the main thread may be deaf to a signal that another thread got.
+constexpr int kLongestWaitMs = 50;
+// What is handled without looking for signals.
+constexpr std::chrono::microseconds kRound{10'000};
+
+std::string_view view(nar_str text) { return detail::to_view(text); }
+
+bool on_main_thread() {
+    const py::module_ threading = py::module_::import("threading");
+    const py::object main = threading.attr("main_thread")().attr("ident");
+    return main.equal(threading.attr("get_ident")());
+}
+
+std::unordered_set<Session*>& living() {
+    static auto* const sessions = new std::unordered_set<Session*>;
+    return *sessions;
+}
+
+// A text option; None is empty. The text lives as long as the dict.
+std::string_view text_option(const py::dict& options, const char* name) {
+    const py::object value = options[name];
+    return value.is_none() ? std::string_view() : py::cast<std::string_view>(value);
+}
+
+struct Texts {
+    explicit Texts(const py::object& list) {
+        for (const py::handle each : list) all.push_back(py::cast<std::string>(each));
+        views.assign(all.begin(), all.end());
+    }
+    std::vector<std::string> all;
+    std::vector<std::string_view> views;
+};
+
+// Numbers by name, as Python's Times and Limits give them: what is left out is the default.
+Times times_of(const py::dict& given) {
+    Times times;
+    const std::pair<const char*, std::uint32_t*> fields[] = {
+        {"try_ms", &times.try_ms},       {"plan_ms", &times.plan_ms},
+        {"narrator_ms", &times.narrator_ms}, {"prompt_ms", &times.prompt_ms},
+        {"grace_ms", &times.grace_ms}};
+    for (const auto& [name, field] : fields) {
+        if (!given.contains(name)) continue;
+        const auto value = py::cast<std::uint32_t>(given[name]);
+        *field = value == 0 ? NAR_NONE : value;
+    }
+    return times;
+}
+
+Limits limits_of(const py::dict& given) {
+    Limits limits;
+    auto read = [&](const char* name, auto& field) {
+        if (!given.contains(name)) return;
+        using Number = std::remove_reference_t<decltype(field)>;
+        const auto value = py::cast<Number>(given[name]);
+        field = value == 0 ? static_cast<Number>(~Number{0}) : value;
+    };
+    read("open_files", limits.open_files);
+    read("memory_bytes", limits.memory_bytes);
+    read("file_bytes", limits.file_bytes);
+    read("cpu_seconds", limits.cpu_seconds);
+    read("history_patches", limits.history_patches);
+    read("line_bytes", limits.line_bytes);
+    return limits;
+}
+
+template <class Functions>
+const Functions& host_functions(const nar_host* host, std::string_view id) {
+    return *static_cast<const Functions*>(host->get_extension(host, detail::to_c(id)));
+}
+
+const nar_host_invocation& invocations(const nar_host* host) {
+    return host_functions<nar_host_invocation>(host, NAR_HOST_INVOCATION);
+}
+
+const nar_host_narrator& questions(const nar_host* host) {
+    return host_functions<nar_host_narrator>(host, NAR_EXTENSION_NARRATOR);
+}
+
+// With its traceback, which pybind11 keeps apart.
+py::object exception_of(const py::error_already_set& error) {
+    const py::object exception = error.value();
+    if (error.trace() && !error.trace().is_none()) {
+        PyException_SetTraceback(exception.ptr(), error.trace().ptr());
+    }
+    return exception;
+}
+
+}  // namespace
+
+py::object ResultText::to_dict() const {
+    const Text text = result.json();
+    return to_python(text.view());
+}
+
+// ---------------------------------------------------------------- what is given to the engine
+
+struct Session::Tool : Given {
+    std::string name;
+    std::string description;
+    std::string input_schema;
+    nar_tool tool{};
+    const nar_tool* list = &tool;
+    // A function from input to result that is done when it returns; else it gets an Invocation.
+    bool is_plain = false;
+
+    static Tool& of(void* instance) { return *static_cast<Tool*>(instance); }
+
+    void answer(std::uint64_t token, std::string_view lines) const {
+        const nar_host_invocation& functions = invocations(host);
+        functions.output(host, token, detail::to_c(lines));
+        functions.ended(host, token, nullptr);
+    }
+
+    static void invoke(void* instance, std::uint64_t token, const nar_tool*,
+                       const nar_invocation* invocation) noexcept {
+        Tool& self = of(instance);
+        Session& session = *self.session;
+        std::string lines;
+        if (session.call("a tool", [&] {
+                const py::object request = to_python(view(invocation->request));
+                if (self.is_plain) return self.run(token, request, lines);
+                const auto made =
+                    std::make_shared<Invocation>(session, self.host, token, request);
+                session.open(made);
+                self.function(made);
+            })) {
+            return;
+        }
+        // What it threw was told; this only ends what would else be waited for.
+        nar_invocation_end end{};
+        end.size = sizeof end;
+        end.error_code = detail::to_c("PYTHON_EXCEPTION");
+        end.error = detail::to_c("the function was interrupted");
+        invocations(self.host).ended(self.host, token, &end);
+    }
+
+    void run(std::uint64_t token, const py::object& request, std::string& lines) const {
+        try {
+            const py::object result = function(request["input"]);
+            lines = R"({"version":"0","type":"done","ok":true)";
+            if (!result.is_none()) {
+                lines += R"(,"result":)";
+                append_json(lines, result, session->hooks_.attr("to_json_value"));
+            }
+            lines += "}\n";
+        } catch (py::error_already_set& error) {
+            if (!error.matches(PyExc_Exception)) throw;
+            const py::tuple told = session->hooks_.attr("describe_exception")(exception_of(error));
+            const auto trace = py::cast<std::string>(told[1]);
+            invocations(host).diagnostics(host, token, detail::to_c(trace));
+            lines = py::cast<std::string>(told[0]);
+        }
+        answer(token, lines);
+    }
+
+    static void cancel(void* instance, std::uint64_t token) noexcept {
+        Session& session = *of(instance).session;
+        session.call("a tool's cancel", [&] {
+            if (const auto opened = session.open_.find(token); opened != session.open_.end()) {
+                const std::shared_ptr<Open> kept = opened->second;
+                kept->cancel();
+            }
+        });
+    }
+};
+
+struct Session::UiHandler : Given {
+    std::vector<std::string> names;
+    std::vector<nar_str> views;
+
+    static nar_status handle(void* instance, const nar_ui_event* event) noexcept {
+        auto& self = *static_cast<UiHandler*>(instance);
+        bool is_taken = false;
+        const bool is_well = self.session->call("a ui handler", [&] {
+            const py::object payload = to_python(view(event->payload));
+            is_taken = py::cast<bool>(self.function(to_str(view(event->name)), payload));
+        });
+        return !is_well ? NAR_FAILED : is_taken ? NAR_OK : NAR_DECLINED;
+    }
+};
+
+struct Session::AssetRenderer : Given {
+    std::vector<std::string> media_types;
+    std::vector<nar_str> views;
+
+    static nar_status render(void* instance, const nar_asset* asset) noexcept {
+        auto& self = *static_cast<AssetRenderer*>(instance);
+        bool is_taken = false;
+        const bool is_well = self.session->call("an asset renderer", [&] {
+            py::dict out;
+            out["planId"] = to_str(view(asset->plan_id));
+            out["toolId"] = to_str(view(asset->tool_id));
+            out["attempt"] = asset->attempt;
+            out["seq"] = asset->seq;
+            out["assetId"] = to_str(view(asset->asset_id));
+            out["kind"] = to_str(view(asset->kind));
+            out["mediaType"] = to_str(view(asset->media_type));
+            out["path"] = to_str(view(asset->path));
+            out["metadata"] = to_python(view(asset->metadata));
+            is_taken = py::cast<bool>(self.function(out));
+        });
+        return !is_well ? NAR_FAILED : is_taken ? NAR_OK : NAR_DECLINED;
+    }
+};
+
+struct Session::Narrator : Given {
+    static void generate(void* instance, std::uint64_t token, nar_str request) noexcept {
+        auto& self = *static_cast<Narrator*>(instance);
+        Session& session = *self.session;
+        if (session.call("the narrator", [&] {
+                const auto made = std::make_shared<Question>(session, self.host, token,
+                                                             to_python(view(request)));
+                session.open(made);
+                self.function(made);
+            })) {
+            return;
+        }
+        questions(self.host).fail(self.host, token, detail::to_c("it was interrupted"));
+    }
+    static void cancel(void* instance, std::uint64_t token) noexcept {
+        Tool::cancel(instance, token);
+    }
+};
+
+struct Session::Sink : Given {
+    EventMaker maker;
+    std::uint64_t number = 0;
+
+    void operator()(Event event) noexcept {
+        session->take_lock();
+        PyObject* made = nullptr;
+        try {
+            made = maker.make(event);
+        } catch (py::error_already_set& error) {
+            error.restore();
+        }
+        PyObject* answer = made == nullptr ? nullptr : PyObject_CallOneArg(function.ptr(), made);
+        Py_XDECREF(made);
+        if (answer != nullptr) {
+            Py_DECREF(answer);
+            return;
+        }
+        py::error_already_set error;
+        session->report("a sink", error);
+    }
+};
+
+// ---------------------------------------------------------------- open calls
+
+Open::Open(Session& session, const nar_host* host, std::uint64_t token, py::object request)
+    : session_(&session), host_(host), token_(token), request_(std::move(request)) {}
+
+void Open::cancel() {
+    is_cancelled_ = true;
+    if (!on_cancel.is_none()) on_cancel();
+}
+
+bool Invocation::emit(py::handle event) {
+    if (!is_open()) return false;
+    std::string line;
+    append_json(line, event, session_->hooks_.attr("to_json_value"));
+    line += '\n';
+    const nar_status status = invocations(host_).output(host_, token_, detail::to_c(line));
+    if (status == NAR_BUSY) {
+        throw Error(NAR_BUSY, "OUTPUT_FULL",
+                    "16 MiB of this tool's events wait to be read; an async function may await "
+                    "something and try again",
+                    "");
+    }
+    return status == NAR_OK;
+}
+
+bool Invocation::diagnostics(std::string_view text) {
+    return is_open() && invocations(host_).diagnostics(host_, token_, detail::to_c(text)) == NAR_OK;
+}
+
+void Invocation::end() {
+    if (!is_open()) return;
+    const auto kept = session_->close_open(token_);
+    invocations(host_).ended(host_, token_, nullptr);
+    leave();
+}
+
+bool Question::answered(nar_status status) {
+    const auto kept = session_->close_open(token_);
+    leave();
+    return status == NAR_OK;
+}
+
+bool Question::plan(py::handle plan) {
+    if (!is_open()) return false;
+    std::string text;
+    append_json(text, plan, session_->hooks_.attr("to_json_value"));
+    return answered(questions(host_).reply(host_, token_, detail::to_c(text)));
+}
+
+bool Question::fail(std::string_view message) {
+    return is_open() && answered(questions(host_).fail(host_, token_, detail::to_c(message)));
+}
+
+// ---------------------------------------------------------------- life
+
+Session::Session(const py::dict& options)
+    : hooks_(py::module_::import("narratoria._hooks")), owner_(std::this_thread::get_id()) {
+    const Texts environment(options["environment"]);
+    const Texts allow_paths(options["allow_paths"]);
+    const Texts plugins(options["plugins"]);
+    EngineOptions engine_options;
+    engine_options.jobs = py::cast<std::uint32_t>(options["jobs"]);
+    engine_options.root = text_option(options, "root");
+    engine_options.environment = environment.views;
+    engine_options.allow_paths = allow_paths.views;
+    engine_options.times = times_of(options["times"]);
+    engine_options.limits = limits_of(options["limits"]);
+    engine_options.log = [this](std::uint32_t level, std::string_view message) {
+        call("the log", [&] { hooks_.attr("log")(level, to_str(message)); });
+    };
+    std::string state;
+    if (!options["state"].is_none()) append_json(state, options["state"]);
+
+    SessionOptions session_options;
+    session_options.id = text_option(options, "id");
+    session_options.story = text_option(options, "story");
+    session_options.state = state;
+    session_options.plugins = plugins.views;
+    session_options.narrator_id = text_option(options, "narrator_id");
+    session_options.without_plugins = py::cast<bool>(options["without_plugins"]);
+
+    engine_.emplace(engine_options);
+    session_.emplace(*engine_, session_options);
+    living().insert(this);
+}
+
+Session::~Session() {
+    try {
+        close();
+    } catch (...) {
+        // It cannot be ended here, in a forked child for example, and is left alone.
+    }
+    living().erase(this);
+}
+
+void Session::close() {
+    if (!engine_) return;
+    {
+        const Inside inside(*this);
+        engine_->destroy();
+    }
+    session_.reset();
+    engine_.reset();
+    for (auto& [token, opened] : open_) opened->leave();
+    open_.clear();
+    given_.clear();
+    living().erase(this);
+    throw_what_was_kept();
+}
+
+int Session::traverse(visitproc visit, void* arg) const {
+    for (const auto& given : given_) Py_VISIT(given->function.ptr());
+    return 0;
+}
+
+void Session::clear() {
+    try {
+        close();
+    } catch (...) {
+    }
+}
+
+void Session::leave_all() {
+    for (Session* session : living()) {
+        session->is_leaving_ = true;
+        // Wakes whoever waits in another thread.
+        try {
+            if (session->engine_) session->engine_->post([] {});
+        } catch (const Error&) {
+        }
+    }
+}
+
+// ---------------------------------------------------------------- threads and the lock
+
+Session::Inside::Inside(Session& session) : session_(session) {
+    const std::thread::id caller = std::this_thread::get_id();
+    if (session.depth_ > 0 && session.owner_ != caller) {
+        throw Error(NAR_BUSY, "SESSION_IN_USE",
+                    "another thread is inside this session; a session serves one thread at a time "
+                    "(only cancel() may be called from any)",
+                    "");
+    }
+    if (!session.engine_) {
+        throw Error(NAR_GONE, "SESSION_CLOSED", "this session is closed", "");
+    }
+    if (session.owner_ != caller) {
+        session.engine_->adopt_thread();
+        session.owner_ = caller;
+    }
+    ++session.depth_;
+}
+
+Session::Inside::~Inside() { --session_.depth_; }
+
+narratoria::Session& Session::handle() { return *session_; }
+
+void Session::take_lock() {
+    if (released_ != nullptr) PyEval_RestoreThread(std::exchange(released_, nullptr));
+}
+
+template <class Drive>
+void Session::without_lock(Drive&& drive) {
+    struct Taken {
+        Session& session;
+        ~Taken() { session.take_lock(); }
+    } taken{*this};
+    released_ = PyEval_SaveThread();
+    drive();
+}
+
+void Session::throw_what_was_kept() {
+    if (!kept_) return;
+    const py::object exception = std::exchange(kept_, py::object());
+    PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
+    throw py::error_already_set();
+}
+
+void Session::report(const char* what, py::error_already_set& error) noexcept {
+    try {
+        if (!error.matches(PyExc_Exception)) {
+            if (!kept_) kept_ = exception_of(error);
+            return;
+        }
+        hooks_.attr("report_exception")(what, exception_of(error));
+    } catch (py::error_already_set& another) {
+        another.discard_as_unraisable("narratoria");
+    } catch (...) {
+    }
+}
+
+template <class Call>
+bool Session::call(const char* what, Call&& callback) noexcept {
+    take_lock();
+    try {
+        callback();
+        return true;
+    } catch (py::error_already_set& error) {
+        report(what, error);
+    } catch (const std::exception& error) {
+        PyErr_SetString(PyExc_RuntimeError, error.what());
+        py::error_already_set made;
+        report(what, made);
+    }
+    return false;
+}
+
+// ---------------------------------------------------------------- driving
+
+std::shared_ptr<Ticket> Session::prompt(std::string_view text, py::object ended) {
+    const Inside inside(*this);
+    auto ticket = std::make_shared<Ticket>();
+    ticket->ended = std::move(ended);
+    handle().prompt(text, [this, ticket](Turn turn) {
+        call("a turn's end", [&] {
+            py::dict out;
+            out["outcome"] = static_cast<std::uint32_t>(turn.outcome());
+            out["generations"] = turn.generations();
+            out["narrative"] = to_str(turn.narrative());
+            out["choices"] = to_python(turn.choices());
+            const Result result = turn.result();
+            out["result"] = result ? py::cast(ResultText{result}) : py::none();
+            ticket->value = out;
+            ticket->is_done = true;
+            if (!ticket->ended.is_none()) ticket->ended(ticket);
+        });
+    });
+    return ticket;
+}
+
+std::shared_ptr<Ticket> Session::execute(py::handle plan, std::string_view folder,
+                                         py::object ended) {
+    const Inside inside(*this);
+    std::string text;
+    if (py::isinstance<py::str>(plan)) text = py::cast<std::string>(plan);
+    else append_json(text, plan, hooks_.attr("to_json_value"));
+    auto ticket = std::make_shared<Ticket>();
+    ticket->ended = std::move(ended);
+    handle().execute(text, folder, [this, ticket](Result result) {
+        call("a plan's end", [&] {
+            ticket->value = py::cast(ResultText{result});
+            ticket->is_done = true;
+            if (!ticket->ended.is_none()) ticket->ended(ticket);
+        });
+    });
+    return ticket;
+}
+
+void Session::cancel() {
+    if (!engine_) throw Error(NAR_GONE, "SESSION_CLOSED", "this session is closed", "");
+    handle().cancel();
+}
+
+void Session::run(std::int64_t budget_us) {
+    const Inside inside(*this);
+    without_lock([&] { engine_->run_for(std::chrono::microseconds(budget_us)); });
+    throw_what_was_kept();
+}
+
+void Session::wait(const Ticket& ticket) {
+    using Clock = std::chrono::steady_clock;
+    const Inside inside(*this);
+    const bool hears_signals = on_main_thread();
+    auto looked = Clock::now();
+    while (!ticket.is_done) {
+        int woken = 0;
+        without_lock([&] {
+            engine_->run_for(kRound);
+            // With the lock, a callback may have done anything: it is looked at first.
+            if (released_ == nullptr) return;
+            auto timeout = engine_->timeout();
+            if (timeout == std::chrono::milliseconds(0)) return;
+            if (hears_signals && (!timeout || timeout->count() > kLongestWaitMs)) {
+                timeout = std::chrono::milliseconds(kLongestWaitMs);
+            }
+            pollfd watched{engine_->descriptor(), POLLIN, 0};
+            woken = ::poll(&watched, 1, timeout ? static_cast<int>(timeout->count()) : -1);
+        });
+        throw_what_was_kept();
+        if (is_leaving_) {
+            throw Error(NAR_GONE, "PROCESS_ENDS", "the interpreter is ending, and the session too",
+                        "");
+        }
+        const auto now = Clock::now();
+        if (hears_signals &&
+            (woken < 0 || now - looked > std::chrono::milliseconds(kLongestWaitMs / 2))) {
+            looked = now;
+            if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+        }
+    }
+}
+
+int Session::descriptor() {
+    const Inside inside(*this);
+    return engine_->descriptor();
+}
+
+std::optional<std::int64_t> Session::timeout_ms() {
+    const Inside inside(*this);
+    const auto timeout = engine_->timeout();
+    if (!timeout) return std::nullopt;
+    return timeout->count();
+}
+
+bool Session::is_busy() {
+    const Inside inside(*this);
+    return engine_->is_busy();
+}
+
+// ---------------------------------------------------------------- reading
+
+py::object Session::text(Text&& text) const { return to_python(text.view()); }
+
+py::object Session::state(std::string_view pointer) {
+    const Inside inside(*this);
+    return text(handle().state(pointer));
+}
+
+void Session::patch_state(py::handle patch) {
+    const Inside inside(*this);
+    std::string json;
+    append_json(json, patch, hooks_.attr("to_json_value"));
+    handle().patch_state(json);
+}
+
+py::object Session::history() {
+    const Inside inside(*this);
+    return text(handle().history());
+}
+
+py::object Session::assets() {
+    const Inside inside(*this);
+    return text(handle().assets());
+}
+
+py::object Session::plugins() {
+    const Inside inside(*this);
+    return text(handle().plugins());
+}
+
+std::string Session::id() {
+    const Inside inside(*this);
+    return std::string(handle().id());
+}
+
+// ---------------------------------------------------------------- giving
+
+template <class Each>
+Each& Session::keep(py::object function) {
+    auto made = std::make_unique<Each>();
+    made->session = this;
+    made->function = std::move(function);
+    Each& out = *made;
+    given_.push_back(std::move(made));
+    return out;
+}
+
+template <class Functions>
+void Session::extend(Given& given, const char* extension, const Functions& functions) {
+    try {
+        given.host = handle().extend("python", extension, &functions, &given);
+    } catch (...) {
+        std::erase_if(given_, [&](const auto& each) { return each.get() == &given; });
+        throw;
+    }
+}
+
+std::shared_ptr<Open> Session::close_open(std::uint64_t token) {
+    const auto found = open_.find(token);
+    if (found == open_.end()) return nullptr;
+    std::shared_ptr<Open> out = std::move(found->second);
+    open_.erase(found);
+    return out;
+}
+
+std::uint64_t Session::attach(py::object sink, std::uint32_t kinds) {
+    const Inside inside(*this);
+    Sink& made = keep<Sink>(std::move(sink));
+    made.number = handle().attach(std::ref(made), kinds);
+    return made.number;
+}
+
+void Session::detach(std::uint64_t sink) {
+    const Inside inside(*this);
+    handle().detach(sink);
+    // It may be the one that is running: what it is stays until the session ends.
+}
+
+void Session::add_tool(std::string name, std::string description, py::handle input_schema,
+                       py::object function, bool is_plain) {
+    const Inside inside(*this);
+    Tool& made = keep<Tool>(std::move(function));
+    made.name = std::move(name);
+    made.description = std::move(description);
+    append_json(made.input_schema, input_schema);
+    made.is_plain = is_plain;
+    made.tool.size = sizeof made.tool;
+    made.tool.name = detail::to_c(made.name);
+    made.tool.description = detail::to_c(made.description);
+    made.tool.input_schema = detail::to_c(made.input_schema);
+    nar_tool_extension functions{};
+    functions.size = sizeof functions;
+    functions.tools = &made.list;
+    functions.tool_count = 1;
+    functions.invoke = Tool::invoke;
+    functions.cancel = Tool::cancel;
+    extend(made, NAR_EXTENSION_TOOL, functions);
+}
+
+void Session::add_ui_handler(std::vector<std::string> names, std::int32_t priority,
+                             py::object function) {
+    const Inside inside(*this);
+    UiHandler& made = keep<UiHandler>(std::move(function));
+    made.names = std::move(names);
+    for (const std::string& name : made.names) made.views.push_back(detail::to_c(name));
+    nar_ui_handler_extension functions{};
+    functions.size = sizeof functions;
+    functions.priority = priority;
+    functions.events = made.views.data();
+    functions.event_count = made.views.size();
+    functions.handle = UiHandler::handle;
+    extend(made, NAR_EXTENSION_UI_HANDLER, functions);
+}
+
+void Session::add_asset_renderer(std::vector<std::string> media_types, std::int32_t priority,
+                                 py::object function) {
+    const Inside inside(*this);
+    AssetRenderer& made = keep<AssetRenderer>(std::move(function));
+    made.media_types = std::move(media_types);
+    for (const std::string& type : made.media_types) made.views.push_back(detail::to_c(type));
+    nar_asset_renderer_extension functions{};
+    functions.size = sizeof functions;
+    functions.priority = priority;
+    functions.media_types = made.views.data();
+    functions.media_type_count = made.views.size();
+    functions.render = AssetRenderer::render;
+    extend(made, NAR_EXTENSION_ASSET_RENDERER, functions);
+}
+
+void Session::set_narrator(py::object function) {
+    const Inside inside(*this);
+    Narrator& made = keep<Narrator>(std::move(function));
+    nar_narrator_extension functions{};
+    functions.size = sizeof functions;
+    functions.generate = Narrator::generate;
+    functions.cancel = Narrator::cancel;
+    extend(made, NAR_EXTENSION_NARRATOR, functions);
+}
+
+}  // namespace narratoria::python

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// narratoria._core.Session: an engine and its one session, as the Python classes Session and
+// aio.Session drive it. Here live the rules of threads and of the interpreter's lock:
+//
+// - A thread at a time. The engine moves to whoever calls, when nobody is inside.
+// - The lock is given away while the engine is driven or waited for, and taken back by the first
+//   callback into Python, which keeps it until the driving call returns: an event costs no lock.
+// - What a callback throws never reaches C: an Exception is reported, anything above it (Ctrl-C in a
+//   callback) is kept and thrown from the driving call.
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "event.hpp"
+#include "narratoria/asset_renderer.h"
+#include "narratoria/engine.hpp"
+#include "narratoria/tool.h"
+#include "narratoria/ui_handler.h"
+
+namespace narratoria::python {
+
+namespace py = pybind11;
+
+class Session;
+
+// What a submitted prompt or plan came to. `ended` is called with it, when there is one.
+struct Ticket {
+    bool is_done = false;
+    py::object value = py::none();
+    py::object ended = py::none();
+};
+
+// A result, read when somebody asks. Any thread, also after the session.
+struct ResultText {
+    Result result;
+    py::object to_dict() const;
+};
+
+// A try of a tool that is a Python function, or a question to a narrator, while it is open.
+class Open {
+public:
+    Open(Session& session, const nar_host* host, std::uint64_t token, py::object request);
+
+    py::object request() const { return request_; }
+    std::uint64_t token() const { return token_; }
+    bool is_cancelled() const { return is_cancelled_; }
+    py::object on_cancel = py::none();
+
+    void cancel();       // by the engine
+    void leave() { session_ = nullptr; }  // it is over, or its session is
+
+protected:
+    // Throws Gone when it is over; a late word of a tool is no fault of its author's.
+    bool is_open() const { return session_ != nullptr; }
+    Session* session_;
+    const nar_host* host_;
+    std::uint64_t token_;
+    py::object request_;
+    bool is_cancelled_ = false;
+};
+
+class Invocation : public Open {
+public:
+    using Open::Open;
+    // One event. False when nobody listens any more.
+    bool emit(py::handle event);
+    bool diagnostics(std::string_view text);
+    // Says how it ended, once.
+    void end();
+};
+
+class Question : public Open {
+public:
+    using Open::Open;
+    bool plan(py::handle plan);
+    bool fail(std::string_view message);
+
+private:
+    bool answered(nar_status status);
+};
+
+class Session {
+public:
+    // The options are those of the constructor of narratoria.Session, made plain.
+    explicit Session(const py::dict& options);
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    void close();
+    bool is_closed() const { return !engine_; }
+
+    std::shared_ptr<Ticket> prompt(std::string_view text, py::object ended);
+    std::shared_ptr<Ticket> execute(py::handle plan, std::string_view folder, py::object ended);
+    // From any thread and any callback.
+    void cancel();
+
+    // Until the ticket is done. Throws KeyboardInterrupt within 50 ms of a Ctrl-C; nothing was
+    // cancelled by that.
+    void wait(const Ticket& ticket);
+    // What is there to do, for about so long, without waiting.
+    void run(std::int64_t budget_us);
+    int descriptor();
+    std::optional<std::int64_t> timeout_ms();
+    bool is_busy();
+
+    py::object state(std::string_view pointer);
+    void patch_state(py::handle patch);
+    py::object history();
+    py::object assets();
+    py::object plugins();
+    std::string id();
+
+    std::uint64_t attach(py::object sink, std::uint32_t kinds);
+    void detach(std::uint64_t sink);
+    void add_tool(std::string name, std::string description, py::handle input_schema,
+                  py::object function, bool is_plain);
+    void add_ui_handler(std::vector<std::string> names, std::int32_t priority, py::object function);
+    void add_asset_renderer(std::vector<std::string> media_types, std::int32_t priority,
+                            py::object function);
+    void set_narrator(py::object function);
+
+    // For the collector of cycles.
+    int traverse(visitproc visit, void* arg) const;
+    void clear();
+
+    // The process ends: whoever waits in another thread comes back, soon.
+    static void leave_all();
+
+private:
+    friend class Open;
+    friend class Invocation;
+    friend class Question;
+
+    // Something that was given to the engine, and the Python callable behind it.
+    struct Given {
+        virtual ~Given() = default;
+        Session* session = nullptr;
+        const nar_host* host = nullptr;
+        py::object function;
+    };
+    struct Tool;
+    struct UiHandler;
+    struct AssetRenderer;
+    struct Narrator;
+    struct Sink;
+
+    // While it lives the calling thread is inside, and nobody else.
+    class Inside {
+    public:
+        explicit Inside(Session& session);
+        ~Inside();
+        Inside(const Inside&) = delete;
+        Inside& operator=(const Inside&) = delete;
+
+    private:
+        Session& session_;
+    };
+
+    narratoria::Session& handle();
+    py::object text(Text&& text) const;
+    void take_lock();
+    template <class Drive>
+    void without_lock(Drive&& drive);
+    void throw_what_was_kept();
+    void report(const char* what, py::error_already_set& error) noexcept;
+    // Runs a callback: with the lock, and with nothing thrown out of it. False when it threw.
+    template <class Call>
+    bool call(const char* what, Call&& callback) noexcept;
+    template <class Each>
+    Each& keep(py::object function);
+    template <class Functions>
+    void extend(Given& given, const char* extension, const Functions& functions);
+    void open(const std::shared_ptr<Open>& opened) { open_[opened->token()] = opened; }
+    std::shared_ptr<Open> close_open(std::uint64_t token);
+
+    py::object hooks_;  // the module narratoria._hooks
+    std::optional<Engine> engine_;
+    std::optional<narratoria::Session> session_;
+    std::vector<std::unique_ptr<Given>> given_;
+    std::unordered_map<std::uint64_t, std::shared_ptr<Open>> open_;
+
+    std::thread::id owner_;
+    std::uint32_t depth_ = 0;
+    PyThreadState* released_ = nullptr;  // while the lock is given away
+    py::object kept_;                    // an exception that must get out
+    bool is_leaving_ = false;
+};
+
+}  // namespace narratoria::python

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package, as its users have it: NARRATORIA_BUILD_DIR says which build, and
+NARRATORIA_WHEEL=1 that the installed one is meant."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SOURCE = Path(os.environ.get("NARRATORIA_SOURCE_DIR", Path(__file__).parents[2]))
+BUILD = Path(os.environ.get("NARRATORIA_BUILD_DIR", SOURCE / "build" / "release"))
+PACKAGES = None if os.environ.get("NARRATORIA_WHEEL") else BUILD / "python"
+
+if PACKAGES is not None:
+    sys.path.insert(0, str(PACKAGES))
+
+collect_ignore: list[str] = []
+try:
+    import narratoria._core  # noqa: F401
+except ImportError as error:
+    # A build without the package has nothing to test here; one that should have it fails.
+    if PACKAGES is not None and not (PACKAGES / "narratoria").is_dir():
+        collect_ignore = [path.name for path in Path(__file__).parent.glob("test_*.py")]
+    else:
+        raise error
+
+
+@pytest.fixture(autouse=True)
+def in_the_source_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(SOURCE)
+
+
+@pytest.fixture
+def session() -> Iterator[Any]:
+    import narratoria
+
+    with narratoria.Session() as made:
+        yield made
+
+
+@pytest.fixture
+def torch() -> str:
+    return str(SOURCE / "examples" / "stories" / "torch")
+
+
+@pytest.fixture
+def make_tool(tmp_path: Path) -> Callable[[str, str], str]:
+    """Writes a shell script that is a tool; returns its path."""
+
+    def make(name: str, script: str) -> str:
+        path = tmp_path / name
+        path.write_text("#!/bin/sh\nread -r invocation\n" + script + "\n")
+        path.chmod(0o755)
+        return str(path)
+
+    return make
+
+
+def child_environment() -> dict[str, str]:
+    """For programs of these tests: the same package, nothing else of ours."""
+    environment = dict(os.environ)
+    if PACKAGES is not None:
+        environment["PYTHONPATH"] = str(PACKAGES)
+    return environment

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans that several tests need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def one(path: str, tool_input: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    """A plan of one tool, "t", which is tried once."""
+    entry = {
+        "toolId": "t",
+        "toolPath": path,
+        "input": tool_input or {},
+        "retryPolicy": {"maxRetries": 0},
+        **more,
+    }
+    return {"requestId": "plan", "tools": [entry]}
+
+
+def line(event: str) -> str:
+    """A shell command that prints an event; `event` is JSON without its version."""
+    return "echo '" + '{"version":"0",' + event[1:] + "'"
+
+
+DONE = line('{"type":"done","ok":true}')

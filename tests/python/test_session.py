@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session for scripts: prompts, plans, state, assets, errors."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plans import DONE, line, one
+
+import narratoria
+from narratoria.documents import Invocation, Plan
+
+
+def test_a_turn_of_the_sample_story(torch: str) -> None:
+    with narratoria.Session(story=torch) as session:
+        turn = session.play("I light the torch and examine the door")
+        assert turn.outcome == "completed"
+        assert turn.generations == 1
+        assert turn.narrative
+        assert turn.choices
+        assert [asset.asset_id for asset in turn.assets] == ["lit_torch"]
+        assert turn.assets[0].media_type == "image/png"
+        assert Path(turn.assets[0].path).read_bytes().startswith(b"\x89PNG")
+        assert turn.result is not None and turn.result.success
+        assert session.state["inventory"]["torch"]["lit"] is True
+        assert turn.narrative in repr(turn)
+
+
+def test_assets_of_a_turn_are_those_that_it_made(torch: str) -> None:
+    with narratoria.Session(story=torch) as session:
+        session.play("I light the torch")
+        assert session.play("I sing").assets == []
+        assert len(session.assets) == 1
+
+
+def test_a_choice_is_the_next_prompt(torch: str) -> None:
+    with narratoria.Session(story=torch) as session:
+        first = session.play("I light the torch and examine the door")
+        assert session.play(first.choices[0]).narrative
+
+
+@pytest.mark.parametrize("form", [dict, Plan.from_dict, lambda plan: __import__("json").dumps(plan)])
+def test_a_plan_may_be_a_dict_a_plan_or_a_text(session: Any, make_tool: Any, form: Any) -> None:
+    path = make_tool("t", line('{"type":"state_patch","patch":{"seen":1}}') + "\n" + DONE)
+    result = session.execute(form(one(path)))
+    assert result.success
+    assert result["t"].output == {"seen": 1}
+    assert session.state.to_dict() == {"seen": 1}
+
+
+def test_a_plan_that_is_built(session: Any, make_tool: Any) -> None:
+    plan = Plan(tools=[Invocation("a", make_tool("t", DONE))])
+    assert session.execute(plan).plan_id == plan.request_id
+
+
+def test_a_failed_plan_is_a_result_and_no_exception(session: Any, make_tool: Any) -> None:
+    result = session.execute(one(make_tool("t", "exit 3")))
+    assert not result.success
+    assert result["t"].error_code == "EXIT_STATUS"
+    assert result.failed_tools == ["t"]
+
+
+def test_relative_paths_begin_in_the_folder(session: Any, make_tool: Any, tmp_path: Path) -> None:
+    make_tool("t", DONE)
+    assert session.execute(one("./t"), folder=tmp_path).success
+
+
+def test_the_options_reach_the_engine(make_tool: Any, tmp_path: Path) -> None:
+    with narratoria.Session(
+        id="mine",
+        root=tmp_path,
+        environment={"COLOUR": "blue"},
+        times=narratoria.Times(try_ms=100, grace_ms=10),
+        limits=narratoria.Limits(open_files=64),
+        jobs=1,
+    ) as session:
+        assert session.id == "mine"
+        said = make_tool(
+            "said",
+            'echo "{\\"version\\":\\"0\\",\\"type\\":\\"state_patch\\",\\"patch\\":'
+            '{\\"colour\\":\\"$COLOUR\\",\\"folder\\":\\"$PWD\\",\\"files\\":$(ulimit -n)}}"\n' + DONE,
+        )
+        assert session.execute(one(said)).success
+        assert session.state.to_dict() == {
+            "colour": "blue",
+            "folder": str(tmp_path.resolve()),
+            "files": 64,
+        }
+        slow = session.execute(one(make_tool("slow", "sleep 20")))
+        assert slow["t"].state == "timeout"
+
+
+def test_tools_outside_of_the_allowed_folders_are_refused(make_tool: Any, tmp_path: Path) -> None:
+    (tmp_path / "allowed").mkdir()
+    with (
+        narratoria.Session(allow_paths=[tmp_path / "allowed"]) as session,
+        pytest.raises(narratoria.InvalidDocumentError),
+    ):
+        session.execute(one(make_tool("t", DONE)))
+
+
+class TestState:
+    def test_it_reads_like_a_mapping(self) -> None:
+        with narratoria.Session(state={"a": {"b": [1, {"c": None}]}, "d/e": 1, "f~g": 2}) as session:
+            state = session.state
+            assert state["a"]["b"][0] == 1
+            assert state["d/e"] == 1 and state["f~g"] == 2
+            assert list(state) == ["a", "d/e", "f~g"]
+            assert len(state) == 3 and "a" in state and "z" not in state and 1 not in state
+            assert dict(state) == state.to_dict() == state
+            assert dict(state.items())["d/e"] == 1
+            assert state.get("z", 7) == 7
+            with pytest.raises(KeyError, match="z"):
+                state["z"]
+
+    def test_a_pointer_reads_anything(self) -> None:
+        with narratoria.Session(state={"a": [{"b/c": 5}]}) as session:
+            assert session.state.at("/a/0/b~1c") == 5
+            assert session.state.at("") == {"a": [{"b/c": 5}]}
+            assert session.state.at("/nothing", None) is None
+            with pytest.raises(narratoria.NotFoundError):
+                session.state.at("/nothing")
+            with pytest.raises(narratoria.InvalidArgumentError):
+                session.state.at("a")
+
+    def test_a_patch_merges_and_stands_in_the_history(self) -> None:
+        with narratoria.Session(state={"a": {"x": 1}}) as session:
+            session.state.patch({"a": {"y": 2, "x": None}})
+            assert session.state.to_dict() == {"a": {"y": 2}}
+            patches = session.history()["patches"]
+            assert [each["patch"] for each in patches] == [{"a": {"y": 2, "x": None}}]
+
+    def test_what_it_returns_is_a_copy(self) -> None:
+        with narratoria.Session(state={"a": {"x": 1}}) as session:
+            session.state["a"]["x"] = 2
+            assert session.state["a"]["x"] == 1
+
+    def test_its_repr_is_short(self) -> None:
+        with narratoria.Session(state={"a": "x" * 1000}) as session:
+            assert len(repr(session.state)) < 300
+
+    def test_a_state_that_is_no_json_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="/a/0: JSON knows no NaN"):
+            narratoria.Session(state={"a": [math.nan]})
+
+
+class TestErrors:
+    def test_a_plan_with_faults_lists_each(self, session: Any) -> None:
+        with pytest.raises(narratoria.InvalidDocumentError) as caught:
+            session.execute({"requestId": "p", "tools": [{"toolId": ""}]})
+        pointers = [fault["pointer"] for fault in caught.value.faults]
+        assert pointers == ["/tools/0/toolId", "/tools/0/toolPath"]
+        assert "/tools/0/toolId" in str(caught.value)
+        assert isinstance(caught.value, ValueError)
+
+    def test_a_story_that_is_not_there(self, tmp_path: Path) -> None:
+        with pytest.raises(narratoria.Error, match="nowhere"):
+            narratoria.Session(story=tmp_path / "nowhere")
+
+    def test_a_prompt_without_a_narrator(self, session: Any) -> None:
+        with pytest.raises(narratoria.InvalidArgumentError, match="narrator"):
+            session.play("Hello")
+
+    def test_an_empty_prompt(self, torch: str) -> None:
+        with narratoria.Session(story=torch) as session, pytest.raises(narratoria.Error):
+            session.play("")
+
+    def test_a_closed_session(self, session: Any) -> None:
+        session.close()
+        session.close()
+        assert session.is_closed
+        assert repr(session) == "<Session closed>"
+        for call in (
+            lambda: session.play("x"),
+            lambda: session.execute(one("x")),
+            lambda: session.state["x"],
+            lambda: session.cancel(),
+            lambda: session.id,
+            lambda: session.add_sink(print),
+        ):
+            with pytest.raises(narratoria.GoneError, match="closed"):
+                call()
+
+    def test_values_that_are_no_json_name_their_place(self, session: Any) -> None:
+        for value, message in (
+            (math.inf, "infinity"),
+            (2**64, "64 bits"),
+            (-(2**63) - 1, "64 bits"),
+            ({1, 2}, "set"),
+            (b"bytes", "bytes"),
+            ("\ud800", "surrogate"),
+        ):
+            with pytest.raises((ValueError, TypeError), match=f"/tools/0/input/v.*{message}"):
+                session.execute(one("x", {"v": value}))
+        with pytest.raises(TypeError, match="int"):
+            session.execute(one("x", {"v": {1: 2}}))
+
+    def test_a_value_that_contains_itself(self, session: Any) -> None:
+        loop: list[Any] = []
+        loop.append(loop)
+        with pytest.raises(ValueError, match="contains itself"):
+            session.execute(one("x", {"v": loop}))
+
+    def test_wrong_times_and_limits(self) -> None:
+        with pytest.raises(ValueError, match="try_ms"):
+            narratoria.Session(times=narratoria.Times(try_ms=-1))
+        with pytest.raises(ValueError, match="cpu_seconds"):
+            narratoria.Session(limits=narratoria.Limits(cpu_seconds=True))
+
+    def test_one_text_is_no_list_of_paths(self) -> None:
+        with pytest.raises(TypeError, match="lists"):
+            narratoria.Session(plugins="event_log")  # type: ignore[arg-type]
+
+    def test_errors_can_be_pickled(self, session: Any) -> None:
+        import pickle
+
+        with pytest.raises(narratoria.InvalidDocumentError) as caught:
+            session.execute({"tools": 1})
+        copy = pickle.loads(pickle.dumps(caught.value))
+        assert str(copy) == str(caught.value) and copy.faults == caught.value.faults
+
+
+class TestValidate:
+    def test_a_good_and_a_bad_plan(self) -> None:
+        assert narratoria.validate("plan", {"requestId": "p", "tools": []}) == []
+        faults = narratoria.validate("plan", '{"requestId":"p",\n"tools":[{}]}')
+        assert faults[0]["line"] == 2 and faults[0]["pointer"] == "/tools/0/toolId"
+
+    def test_a_story(self, torch: str) -> None:
+        assert narratoria.validate("story", Path(torch)) == []
+
+    def test_an_unknown_kind(self) -> None:
+        with pytest.raises(ValueError, match="event, plan, result, story"):
+            narratoria.validate("poem", "x")  # type: ignore[arg-type]
