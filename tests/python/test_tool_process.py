@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""narratoria.tool as tools use it: real processes, whose every line the event schema must take."""
+"""narratoria.tool as tools use it: real processes; the event schema must take every line."""
 
 import copy
 import io
@@ -20,7 +20,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "bindings" / "python"
 SCHEMAS = ROOT / "abi" / "schemas"
 EVENT = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "event-0.schema.json").read_text()))
-INPUT = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "tool-input.schema.json").read_text()))
+INPUT = jsonschema.Draft202012Validator(
+    json.loads((SCHEMAS / "tool-input.schema.json").read_text())
+)
 REQUEST = {
     "requestId": "r-1",
     "tool": "light",
@@ -85,8 +87,7 @@ def start(tmp_path):
 
 
 def test_every_event(start, tmp_path):
-    ran = start(
-        """
+    ran = start("""
 def light(request):
     log("Lighting torch...", "debug", attempts=1)
     progress(0.5)
@@ -98,8 +99,7 @@ def light(request):
     return {"was": request.input["action"]}
 
 run(light)
-"""
-    )
+""")
     assert ran.status == 0 and ran.diagnostics == ""
     assert ran.types == "log log log state_patch asset ui_event ui_event done".split()
     assert ran.events[0]["fields"] == {"attempts": 1} and ran.events[0]["level"] == "debug"
@@ -115,12 +115,10 @@ run(light)
 
 def test_the_request(start):
     INPUT.validate(REQUEST)
-    ran = start(
-        """
+    ran = start("""
 run(lambda request: [request.request_id, request.tool, request.operation, request.input,
                      request.dependencies, request.results])
-"""
-    )
+""")
     assert ran.done["result"] == [
         REQUEST[name]
         for name in ("requestId", "tool", "operation", "input", "dependencies", "results")
@@ -217,8 +215,7 @@ def test_exiting(start):
 
 
 def test_coroutines(start):
-    ran = start(
-        """
+    ran = start("""
 import asyncio
 
 async def light(request):
@@ -227,14 +224,12 @@ async def light(request):
     return 7
 
 run(light)
-"""
-    )
+""")
     assert ran.types == ["log", "done"] and ran.done["result"] == 7
 
 
 def test_other_output_goes_to_standard_error(start):
-    ran = start(
-        """
+    ran = start("""
 import os, subprocess, sys
 print("before")
 early = sys.stdout
@@ -253,8 +248,7 @@ def light(request):
 
 run(light)
 print("after")
-"""
-    )
+""")
     assert ran.types == ["log", "log", "done"] and ran.status == 0
     for text in ("before", "stray", "kept", "raw", "child", "bytes", "prompt> ", "after"):
         assert text in ran.diagnostics, text
@@ -301,8 +295,7 @@ def test_what_the_protocol_forbids_is_not_sent(start, statement, exception, says
 
 def test_the_bounds_are_taken(start):
     deep = "[" * 509 + "]" * 509
-    ran = start(
-        f"""
+    ran = start(f"""
 import enum, json, types
 class Name(str, enum.Enum):
     TORCH = "torch"
@@ -312,8 +305,7 @@ patch({{"low": -2 ** 63, "high": 2 ** 64 - 1, "deep": json.loads("{deep}"), "kin
        "number": Number.ONE, "text": "\\u2028\\x00\\U0001f525"}})
 patch(types.MappingProxyType({{"a": 1}}))
 done()
-"""
-    )
+""")
     assert ran.status == 0, ran.diagnostics
     sent = ran.events[0]["patch"]
     assert sent["low"] == -(2**63) and sent["high"] == 2**64 - 1
@@ -357,8 +349,7 @@ def test_each_line_is_sent_at_once():
 
 
 def test_threads_write_whole_lines(start):
-    ran = start(
-        """
+    ran = start("""
 import threading
 
 def light(request):
@@ -370,8 +361,7 @@ def light(request):
     for thread in threads: thread.join()
 
 run(light)
-"""
-    )
+""")
     assert len(ran.events) == 201
     for name in "abcd":
         mine = [e["fields"]["index"] for e in ran.events[:-1] if e["message"][0] == name]
@@ -379,13 +369,11 @@ run(light)
 
 
 def test_a_pipe_that_does_not_wait(start):
-    ran = start(
-        """
+    ran = start("""
 import os
 os.set_blocking(1, False)
 run(lambda request: patch({"a": "x" * 1000000}))
-"""
-    )
+""")
     assert ran.types == ["state_patch", "done"] and ran.status == 0, ran.diagnostics
 
 

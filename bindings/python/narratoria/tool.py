@@ -43,7 +43,7 @@ import json
 import os
 import sys
 
-# A tool starts often and lives shortly: `typing` is for those who check types, not for those who run.
+# A tool starts often and lives shortly: `typing` is for those who check types, not who run.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -94,9 +94,7 @@ class ToolError(Exception):
     narratoria.tool.ToolError: TORCH_WET: The torch is too wet to burn.
     """
 
-    def __init__(
-        self, code: str, message: str, details: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, code: str, message: str, details: Mapping[str, Any] | None = None) -> None:
         super().__init__(code, message, details)
         self.code = code
         self.message = message
@@ -275,8 +273,8 @@ def log(message: str, level: str = "info", **fields: Any) -> None:
     Raises:
         ValueError, TypeError: an argument cannot stand in an event.
 
-    >>> log("Lighting torch...", attempts=1)
-    {"version":"0","type":"log","level":"info","message":"Lighting torch...","fields":{"attempts":1}}
+    >>> log("Lighting...", attempts=1)
+    {"version":"0","type":"log","level":"info","message":"Lighting...","fields":{"attempts":1}}
     """
     if level not in _LEVELS:
         raise ValueError(f'a level is "debug", "info", "warn" or "error", not {level!r}')
@@ -452,11 +450,13 @@ def _object(value: Mapping[str, Any], argument: str) -> dict[str, Any]:
     try:
         return {**value}
     except TypeError:
-        raise TypeError(f"{argument} must be a dict with strings as keys, is {_name(value)}") from None
+        raise TypeError(
+            f"{argument} must be a dict with strings as keys, is {_name(value)}"
+        ) from None
 
 
 def _line(event: dict[str, Any]) -> bytes:
-    """The event as one line; raises, naming the place, for what JSON or the runtime does not know."""
+    """The event as one line; raises, naming the place, for what the runtime would not take."""
     waiting: list[tuple[Any, Any, int]] = [(event, None, 1)]
     while waiting:
         value, place, depth = waiting.pop()
@@ -467,7 +467,9 @@ def _line(event: dict[str, Any]) -> bytes:
                 _check_text(value, event, place)
         elif isinstance(value, int):
             if not -(2**63) <= value < 2**64:
-                raise ValueError(f"{_where(event, place)}: an integer of more than 64 bits: {value:#x}")
+                raise ValueError(
+                    f"{_where(event, place)}: an integer of more than 64 bits: {value:#x}"
+                )
         elif isinstance(value, float):
             if value != value or value in (_INFINITY, -_INFINITY):
                 raise ValueError(f"{_where(event, place)}: {float(value)} has no JSON form")
@@ -475,15 +477,16 @@ def _line(event: dict[str, Any]) -> bytes:
             if depth > DEEPEST_NESTING:
                 # The place itself would be a very long name.
                 raise ValueError(
-                    f"{_where(event, _outermost(place))}: nested deeper than {DEEPEST_NESTING} levels, "
-                    "or contains itself"
+                    f"{_where(event, _outermost(place))}: nested deeper than {DEEPEST_NESTING} "
+                    "levels, or contains itself"
                 )
             if isinstance(value, dict):
                 members: dict[Any, Any] = value
                 for key, item in members.items():
                     if not isinstance(key, str):
                         raise TypeError(
-                            f"{_where(event, place)}: the keys of an object are strings, not {key!r}"
+                            f"{_where(event, place)}: the keys of an object are strings, "
+                            f"not {key!r}"
                         )
                     if not key.isascii():
                         _check_text(key, event, place)
@@ -692,7 +695,7 @@ def _is_standard_output(stream: TextIO | None) -> bool:
 
 def _reserve_standard_output() -> int:
     """Moves the stream to a descriptor that children do not inherit; what is written to standard
-    output goes to standard error. Not undone: buffered output may still come when the process exits.
+    output goes to standard error. Not undone: buffered output may still come at the process's exit.
     """
     import fcntl
 
