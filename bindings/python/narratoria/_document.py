@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What events and documents have in common: attributes in snake_case, JSON in camelCase."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: More of one attribute than this many characters is not shown by `repr`.
+_SHOWN = 100
+
+
+class DocumentError(ValueError):
+    """A document does not hold what it must.
+
+    Attributes:
+        pointer: the JSON Pointer (RFC 6901) of the place; `""` is the document as a whole.
+        reason: what is wrong there, for people.
+
+    >>> error = DocumentError("must be a string, is a number", "/tools/0/toolId")
+    >>> error.pointer
+    '/tools/0/toolId'
+    >>> print(error)
+    /tools/0/toolId: must be a string, is a number
+    """
+
+    def __init__(self, reason: str, pointer: str = "") -> None:
+        super().__init__(reason, pointer)
+        self.reason = reason
+        self.pointer = pointer
+
+    def __str__(self) -> str:
+        return f"{self.pointer or 'the document'}: {self.reason}"
+
+    def within(self, token: str | int) -> DocumentError:
+        """The same fault, seen from the object or array that holds the place under `token`.
+
+        >>> DocumentError("is missing", "/b").within("a").pointer
+        '/a/b'
+        """
+        escaped = str(token).replace("~", "~0").replace("/", "~1")
+        return DocumentError(self.reason, f"/{escaped}{self.pointer}")
+
+
+class MissingObject(dict[str, Any]):
+    """The empty object of a member that is not there: written once something is put into it."""
+
+    __slots__ = ()
+
+
+class MissingArray(list[Any]):
+    """The empty array of a member that is not there: written once something is put into it."""
+
+    __slots__ = ()
+
+
+def name_of(value: object) -> str:
+    """What kind of JSON value it is, as a person would say it."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, (int, float)):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    if isinstance(value, (list, tuple)):
+        return "an array"
+    if isinstance(value, Mapping):
+        return "an object"
+    return f"of the type {type(value).__qualname__}"
+
+
+# What a member may hold. Each returns the value for the attribute, or raises.
+
+
+def string(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise DocumentError(f"must be a string, is {name_of(value)}")
+
+
+def string_or_null(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise DocumentError(f"must be a string or null, is {name_of(value)}")
+
+
+def boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise DocumentError(f"must be a boolean, is {name_of(value)}")
+
+
+def integer(value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    # For JSON Schema 2.0 is an integer too.
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    raise DocumentError(f"must be an integer, is {name_of(value)}")
+
+
+def mapping(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return value  # pyright: ignore[reportUnknownVariableType]
+    raise DocumentError(f"must be an object, is {name_of(value)}")
+
+
+def anything(value: Any) -> Any:
+    return value
+
+
+def array_of(read: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
+    """An array whose elements `read` takes."""
+
+    def read_array(value: Any) -> list[Any]:
+        if not isinstance(value, (list, tuple)):
+            raise DocumentError(f"must be an array, is {name_of(value)}")
+        elements: list[Any] = []
+        for index, element in enumerate(value):  # pyright: ignore[reportUnknownVariableType]
+            try:
+                elements.append(read(element))
+            except DocumentError as fault:
+                raise fault.within(index) from None
+        return elements
+
+    return read_array
+
+
+strings = array_of(string)
+
+
+def write_document(value: Any) -> Any:
+    return value.to_dict()
+
+
+def write_documents(value: Any) -> Any:
+    return [element.to_dict() for element in value]
+
+
+REQUIRED = 0
+OPTIONAL = 1
+DEFAULTED = 2
+ALWAYS_WRITTEN = 3
+
+
+class Member:
+    """One member of a JSON object, and the attribute that it becomes.
+
+    presence: REQUIRED must be there; OPTIONAL is left out when it is None or a Missing… that is
+    still empty; DEFAULTED is left out when it is what `default` makes; ALWAYS_WRITTEN may be
+    missing and is written all the same.
+    """
+
+    __slots__ = ("attribute", "default", "name", "presence", "read", "write")
+
+    def __init__(
+        self,
+        attribute: str,
+        read: Callable[[Any], Any],
+        presence: int = REQUIRED,
+        *,
+        name: str = "",
+        write: Callable[[Any], Any] | None = None,
+        default: Callable[[], Any] | None = None,
+    ) -> None:
+        self.attribute = attribute
+        first, *others = attribute.split("_")
+        self.name = name or first + "".join(other.capitalize() for other in others)
+        self.read = read
+        self.presence = presence
+        self.write = write
+        self.default = default
+
+    def is_left_out(self, value: Any) -> bool:
+        presence = self.presence
+        if presence == DEFAULTED:
+            return self.default is not None and bool(value == self.default())
+        return presence == OPTIONAL and (
+            value is None or (not value and type(value) in (MissingObject, MissingArray))
+        )
+
+
+class Document:
+    """A dataclass that is read from, and written as, a JSON object."""
+
+    __slots__ = ()
+
+    #: What the object holds beside what is the same in all of its kind (`_constants`).
+    _members: ClassVar[tuple[Member, ...]] = ()
+    _names: ClassVar[frozenset[str]] = frozenset()
+    _constants: ClassVar[dict[str, str]] = {}
+
+    def __init_subclass__(cls) -> None:
+        cls._names = frozenset(cls._constants).union(member.name for member in cls._members)
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Reads the object; values within are shared with it, not copied.
+
+        Unknown members are kept in `extra`. Whether the document keeps the rules that are beyond
+        types is not checked here: `narratoria validate` and the runtime do that.
+
+        Raises:
+            DocumentError: a member is missing or of another type; its `pointer` names the place.
+        """
+        if not isinstance(document, Mapping):
+            raise DocumentError(f"must be an object, is {name_of(document)}")
+        attributes: dict[str, Any] = {}
+        for name, constant in cls._constants.items():
+            if document.get(name) != constant:
+                if name not in document:
+                    raise DocumentError("is missing", "/" + name)
+                raise DocumentError(f'must be "{constant}"', "/" + name)
+        extra: dict[str, Any] = {}
+        for member in cls._members:
+            name = member.name
+            if name in document:
+                value = document[name]
+                try:
+                    attributes[member.attribute] = member.read(value)
+                except DocumentError as fault:
+                    raise fault.within(name) from None
+                if value is None and member.presence == OPTIONAL:
+                    # A null that was written is written again, which None alone would not be.
+                    extra[name] = None
+            elif member.presence == REQUIRED:
+                raise DocumentError("is missing", "/" + name)
+        names = cls._names
+        for name in document:
+            if name not in names:
+                extra[name] = document[name]
+        if extra:
+            attributes["extra"] = extra
+        return cls(**attributes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object, `extra` included; values within are shared with this, not copied.
+
+        Optional members that are not set, and those that are as the schema's default, are left out.
+        """
+        document: dict[str, Any] = dict(self._constants)
+        for member in self._members:
+            value = getattr(self, member.attribute)
+            if not member.is_left_out(value):
+                write = member.write
+                document[member.name] = value if write is None else write(value)
+        extra: Mapping[str, Any] = getattr(self, "extra")
+        for name, value in extra.items():
+            document.setdefault(name, value)
+        return document
+
+    # One for all: what `dataclass` would write for each class costs a third of the import.
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(
+            getattr(self, member.attribute) == getattr(other, member.attribute)
+            for member in self._members
+        ) and bool(getattr(self, "extra") == getattr(other, "extra"))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown: list[str] = []
+        for member in self._members:
+            value = getattr(self, member.attribute)
+            if not member.is_left_out(value):
+                text = repr(value)
+                if len(text) > _SHOWN:
+                    text = text[:_SHOWN] + "…"
+                shown.append(f"{member.attribute}={text}")
+        extra: Mapping[str, Any] = getattr(self, "extra")
+        if extra:
+            shown.append(f"extra={extra!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"

@@ -1,0 +1,757 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The documents that cross the runtime: plans, results, narrator requests, assets, faults.
+
+Each class is a dataclass whose attributes are the members of the JSON object in snake_case (`async`
+is `async_`). `from_dict` reads it, naming the place of what is wrong by JSON Pointer; `to_dict`
+writes it, without members that are as their schema's default. Members that are not known are kept
+in `extra`. Values within (dicts, lists) are shared with the object that was read.
+
+    >>> from narratoria.documents import Invocation, Plan
+    >>> plan = Plan(
+    ...     tools=[
+    ...         Invocation("torch", "tools/torch-lighter", input={"action": "light_torch"}),
+    ...         Invocation("door", "tools/door-examiner", dependencies=["torch"]),
+    ...     ],
+    ...     narrative="You reach for the torch.",
+    ...     request_id="plan-1",
+    ... )
+    >>> plan
+    <Plan plan-1: torch, door after torch>
+    >>> Plan.from_dict(plan.to_dict()) == plan
+    True
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ._document import (
+    DEFAULTED,
+    OPTIONAL,
+    Document,
+    DocumentError,
+    Member,
+    MissingArray,
+    MissingObject,
+    anything,
+    array_of,
+    boolean,
+    integer,
+    mapping,
+    string,
+    string_or_null,
+    strings,
+    write_document,
+    write_documents,
+)
+
+if TYPE_CHECKING:
+    from .events import Event, UnknownEvent
+
+__all__ = [
+    "Asset",
+    "Attempt",
+    "DocumentError",
+    "EventRange",
+    "Fault",
+    "Invocation",
+    "NarratorRequest",
+    "Plan",
+    "PlayerPrompt",
+    "Result",
+    "RetryPolicy",
+    "ToolDescription",
+    "ToolResult",
+]
+
+
+#: So many tools of a plan are shown by `repr`.
+_SHOWN_TOOLS = 8
+
+
+def _uuid() -> str:
+    """A random UUID (RFC 9562 version 4), without the cost of importing `uuid`."""
+    random = bytearray(os.urandom(16))
+    random[6] = random[6] & 0x0F | 0x40
+    random[8] = random[8] & 0x3F | 0x80
+    digits = random.hex()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def _short(identifier: str) -> str:
+    """What a person needs of a UUID to tell it from its neighbours."""
+    return identifier if len(identifier) <= 20 else identifier[:8] + "…"
+
+
+def _false() -> bool:
+    return False
+
+
+def _true() -> bool:
+    return True
+
+
+def _strings_by_name(value: Any) -> Any:
+    for name, text in mapping(value).items():
+        try:
+            string(text)
+        except DocumentError as fault:
+            raise fault.within(name) from None
+    return value
+
+
+# --------------------------------------------------------------------------------------------------
+# The plan
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class RetryPolicy(Document):
+    """What happens after a failure of a tool (spec 003 §13.3).
+
+    Attributes:
+        max_retries: retries after the first attempt, 0 to 10.
+        backoff_ms: milliseconds before the first retry; doubled for each further one.
+        extra: the members that this version does not know.
+
+    >>> RetryPolicy(max_retries=0).to_dict()
+    {'maxRetries': 0}
+    """
+
+    max_retries: int = 3
+    backoff_ms: int = 100
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    _members = (
+        Member("max_retries", integer, DEFAULTED, default=lambda: 3),
+        Member("backoff_ms", integer, DEFAULTED, default=lambda: 100),
+    )
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class Invocation(Document):
+    """One tool of a plan (spec 003 §13.3; spec 004 ToolInvocation).
+
+    Attributes:
+        tool_id: unique within the plan.
+        tool_path: a registered tool's name, an absolute path, or one relative to the plan.
+        input: passed to the tool as `input`.
+        dependencies: the toolIds that must have completed before.
+        required: True: its failure skips the tools that depend on it and fails the plan.
+        async_: True: may run beside others in a plan that is `parallel`. `async` in JSON.
+        retry_policy: what happens after a failure.
+        environment: added to the tool's environment.
+        timeout_ms: milliseconds that one attempt may take, 0 for no limit; None for the session's.
+        extra: the members that this version does not know.
+
+    >>> Invocation("torch", "tools/torch-lighter", async_=True).to_dict()
+    {'toolId': 'torch', 'toolPath': 'tools/torch-lighter', 'async': True}
+    """
+
+    tool_id: str
+    tool_path: str
+    input: dict[str, Any] = field(default_factory=dict)
+    dependencies: list[str] = field(default_factory=list)
+    required: bool = True
+    async_: bool = False
+    retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
+    environment: dict[str, str] = field(default_factory=dict)
+    timeout_ms: int | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    _members = (
+        Member("tool_id", string),
+        Member("tool_path", string),
+        Member("input", mapping, DEFAULTED, default=dict),
+        Member("dependencies", strings, DEFAULTED, default=list),
+        Member("required", boolean, DEFAULTED, default=_true),
+        Member("async_", boolean, DEFAULTED, name="async", default=_false),
+        Member(
+            "retry_policy",
+            RetryPolicy.from_dict,
+            DEFAULTED,
+            write=write_document,
+            default=RetryPolicy,
+        ),
+        Member("environment", _strings_by_name, DEFAULTED, default=dict),
+        Member("timeout_ms", integer, OPTIONAL),
+    )
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class Plan(Document):
+    """Plan JSON: which tools run, with what input, in what order (spec 003 §13.3).
+
+    Attributes:
+        tools: the invocations, in the plan's own order; none is a plan of narrative only.
+        narrative: shown to the player before or while the tools run; None when there is none.
+        parallel: True: tools whose `async_` is True may run at the same time.
+        disabled_skills: skills that failed before and must not be selected.
+        metadata: `generationAttempt`, `parentPlanId` and whatever else is worth knowing; in a
+            session the runtime sets these two itself.
+        request_id: names this plan's execution; a fresh UUID when left out.
+        extra: the members that this version does not know.
+
+    >>> Plan(narrative="Silence.").to_dict()  # doctest: +ELLIPSIS
+    {'requestId': '...-...-4...', 'narrative': 'Silence.', 'tools': []}
+    >>> Plan.from_dict({"requestId": "p", "tools": [{"toolId": "a", "toolPath": 5}]})
+    Traceback (most recent call last):
+        ...
+    narratoria._document.DocumentError: /tools/0/toolPath: must be a string, is a number
+    """
+
+    tools: list[Invocation] = field(default_factory=list)
+    narrative: str | None = None
+    parallel: bool = False
+    disabled_skills: list[str] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=MissingObject)
+    request_id: str = field(default_factory=_uuid)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    _members = (
+        Member("request_id", string),
+        Member("narrative", string, OPTIONAL),
+        Member("tools", array_of(Invocation.from_dict), write=write_documents),
+        Member("parallel", boolean, DEFAULTED, default=_false),
+        Member("disabled_skills", strings, DEFAULTED, default=list),
+        Member("metadata", mapping, OPTIONAL),
+    )
+
+    def tool(self, tool_id: str) -> Invocation:
+        """The invocation of that toolId.
+
+        Raises:
+            KeyError: the plan has none.
+
+        >>> Plan([Invocation("torch", "tools/torch-lighter")]).tool("torch").tool_path
+        'tools/torch-lighter'
+        """
+        for invocation in self.tools:
+            if invocation.tool_id == tool_id:
+                return invocation
+        raise _no_tool(tool_id, [invocation.tool_id for invocation in self.tools])
+
+    def __repr__(self) -> str:
+        tools: list[str] = []
+        for invocation in self.tools[:_SHOWN_TOOLS]:
+            after = " and ".join(invocation.dependencies)
+            tools.append(f"{invocation.tool_id} after {after}" if after else invocation.tool_id)
+        if len(self.tools) > _SHOWN_TOOLS:
+            tools.append(f"… {len(self.tools) - _SHOWN_TOOLS} more")
+        return f"<Plan {_short(self.request_id)}: {', '.join(tools) or 'no tools'}>"
+
+
+def _no_tool(tool_id: str, there: list[str]) -> KeyError:
+    return KeyError(f"no tool {tool_id!r}; there is {', '.join(there) or 'none'}")
+
+
+# --------------------------------------------------------------------------------------------------
+# The execution result
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class EventRange(Document):
+    """Which of a tool's events are an attempt's.
+
+    Attributes:
+        first: index of the first one in `events`.
+        count: how many.
+        extra: the members that this version does not know.
+
+    >>> ["a", "b", "c"][EventRange(1, 2).slice]
+    ['b', 'c']
+    """
+
+    first: int
+    count: int
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    _members = (Member("first", integer), Member("count", integer))
+
+    @property
+    def slice(self) -> slice:
+        """What to index a tool's `events` with.
+
+        >>> EventRange(1, 2).slice
+        slice(1, 3, None)
+        """
+        return slice(self.first, self.first + self.count)
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class Attempt(Document):
+    """One start of a tool, from spawn to its end.
+
+    Attributes:
+        attempt: 1 for the first.
+        state: `"completed"`, `"failed"` or `"timeout"`.
+        started_at: ISO-8601 date and time with its offset.
+        execution_time: milliseconds.
+        events: which of the tool's events are this attempt's.
+        code: the cause of a failure, for programs.
+        exit_status: with which status the process exited; None when it did not.
+        signal: the number of the signal that ended the process; None when none did.
+        extra: the members that this version does not know.
+
+    >>> Attempt(1, "failed", "2026-01-24T18:30:00Z", 12, EventRange(0, 3), "SIGNALED", signal=9)
+    <Attempt 1 failed SIGNALED signal 9 12 ms>
+    """
+
+    attempt: int
+    state: str
+    started_at: str
+    execution_time: int
+    events: EventRange
+    code: str | None = None
+    exit_status: int | None = None
+    signal: int | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    _members = (
+        Member("attempt", integer),
+        Member("state", string),
+        Member("code", string, OPTIONAL),
+        Member("exit_status", integer, OPTIONAL),
+        Member("signal", integer, OPTIONAL),
+        Member("started_at", string),
+        Member("execution_time", integer),
+        Member("events", EventRange.from_dict, write=write_document),
+    )
+
+    def __repr__(self) -> str:
+        said = [f"<Attempt {self.attempt} {self.state}"]
+        if self.code:
+            said.append(self.code)
+        if self.exit_status:
+            said.append(f"exit status {self.exit_status}")
+        if self.signal:
+            said.append(f"signal {self.signal}")
+        return " ".join(said) + f" {self.execution_time} ms>"
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class ToolResult(Document):
+    """How one tool of the plan ended (spec 003 §13.5).
+
+    Attributes:
+        tool_id: from the plan.
+        ok: whether the last attempt completed.
+        state: `"completed"`, `"failed"`, `"skipped"` (never started) or `"timeout"`.
+        output: the last attempt's patches, merged deeply onto `{}`.
+        execution_time: milliseconds from the first attempt's start to the last one's end.
+        retry_count: attempts after the first.
+        events: the tool's own events of all attempts, verbatim; `typed_events` gives objects.
+        error: what went wrong, for people; None when `ok`.
+        error_code: the cause, for programs.
+        attempts: each attempt's own record, in order.
+        result: what the tool returned, any JSON value; None where it returned none or null.
+        stderr: the last 64 KiB of the tool's standard error; None when it wrote none.
+        extra: the members that this version does not know.
+
+    >>> ToolResult("door", False, "failed", {}, 12, 3, [], "it is stuck", "EXIT_STATUS")
+    <ToolResult door failed EXIT_STATUS: it is stuck, 3 retries, 12 ms>
+    """
+
+    tool_id: str
+    ok: bool
+    state: str
+    output: dict[str, Any]
+    execution_time: int
+    retry_count: int
+    events: list[dict[str, Any]]
+    error: str | None = None
+    error_code: str | None = None
+    attempts: list[Attempt] = field(default_factory=MissingArray)
+    result: Any = None
+    stderr: str | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    _members = (
+        Member("tool_id", string),
+        Member("ok", boolean),
+        Member("state", string),
+        Member("output", mapping),
+        Member("execution_time", integer),
+        Member("retry_count", integer),
+        Member("error", string, OPTIONAL),
+        Member("error_code", string, OPTIONAL),
+        Member("events", array_of(mapping)),
+        Member("attempts", array_of(Attempt.from_dict), OPTIONAL, write=write_documents),
+        Member("result", anything, OPTIONAL),
+        Member("stderr", string, OPTIONAL),
+    )
+
+    def typed_events(self) -> Iterator[Event | UnknownEvent]:
+        """The events of all attempts as objects of the classes of `narratoria.events`.
+
+        Raises:
+            DocumentError: an event is not as the protocol has it.
+
+        >>> said = [{"version": "0", "type": "done", "ok": True}]
+        >>> list(ToolResult("a", True, "completed", {}, 1, 0, said).typed_events())
+        [Done(ok=True)]
+        """
+        from .events import event_from_dict
+
+        for index, event in enumerate(self.events):
+            try:
+                yield event_from_dict("tool_event", event)
+            except DocumentError as fault:
+                raise fault.within(index).within("events") from None
+
+    def __repr__(self) -> str:
+        said = f"<ToolResult {self.tool_id} {self.state}"
+        if self.error_code:
+            said += f" {self.error_code}"
+        if self.error:
+            said += f": {self.error if len(self.error) <= 80 else self.error[:80] + '…'}"
+        if self.error or self.retry_count:
+            said += ","
+        if self.retry_count:
+            said += f" {self.retry_count} {'retry' if self.retry_count == 1 else 'retries'},"
+        return f"{said} {self.execution_time} ms>"
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class Result(Document):
+    """What the execution of a plan returned (spec 003 §13.5).
+
+    Attributes:
+        plan_id: the plan's requestId.
+        success: whether every required tool completed.
+        narrative: the plan's narrative, or `""`.
+        execution_time: milliseconds.
+        tool_results: every tool of the plan, in the plan's order.
+        failed_tools: the toolIds that failed or timed out, optional ones too, skipped ones not.
+        generation_attempt: which generation for its prompt it was, from 1.
+        can_replan: whether the narrator may plan again.
+        disabled_skills: the skills that failed or timed out so far in this prompt.
+        state_conflicts: `{"path", "tools"}` for each path that two running tools wrote.
+        extra: the members that this version does not know.
+
+    By toolId it works as a mapping: `result["torch"]`, `"torch" in result`, iteration.
+
+    >>> torch = ToolResult("torch", True, "completed", {}, 110, 0, [])
+    >>> door = ToolResult("door", False, "failed", {}, 10, 0, [], "it is stuck", "EXIT_STATUS")
+    >>> result = Result("p", False, "", 120, [torch, door], ["door"], 1, True)
+    >>> result
+    <Result failed plan=p 2 tools, 1 failed (door: EXIT_STATUS) 120 ms>
+    >>> result["torch"].ok, "lever" in result, [tool.error for tool in result.failed]
+    (True, False, ['it is stuck'])
+    """
+
+    plan_id: str
+    success: bool
+    narrative: str
+    execution_time: int
+    tool_results: list[ToolResult]
+    failed_tools: list[str]
+    generation_attempt: int
+    can_replan: bool
+    disabled_skills: list[str] = field(default_factory=MissingArray)
+    state_conflicts: list[dict[str, Any]] = field(default_factory=MissingArray)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    _members = (
+        Member("plan_id", string),
+        Member("success", boolean),
+        Member("narrative", string),
+        Member("execution_time", integer),
+        Member("tool_results", array_of(ToolResult.from_dict), write=write_documents),
+        Member("failed_tools", strings),
+        Member("generation_attempt", integer),
+        Member("can_replan", boolean),
+        Member("disabled_skills", strings, OPTIONAL),
+        Member("state_conflicts", array_of(mapping), OPTIONAL),
+    )
+
+    @property
+    def failed(self) -> list[ToolResult]:
+        """The tools that failed or timed out, in the plan's order; skipped ones are not among them.
+
+        >>> Result("p", True, "", 0, [], [], 1, False).failed
+        []
+        """
+        return [tool for tool in self.tool_results if tool.state in ("failed", "timeout")]
+
+    @property
+    def skipped(self) -> list[ToolResult]:
+        """The tools that never started, in the plan's order.
+
+        >>> Result("p", True, "", 0, [], [], 1, False).skipped
+        []
+        """
+        return [tool for tool in self.tool_results if tool.state == "skipped"]
+
+    def tool(self, tool_id: str) -> ToolResult:
+        """The result of the tool of that toolId; `result[tool_id]` is the same.
+
+        Raises:
+            KeyError: the plan has none.
+
+        >>> Result("p", True, "", 0, [], [], 1, False).tool("torch")
+        Traceback (most recent call last):
+            ...
+        KeyError: "no tool 'torch'; there is none"
+        """
+        for tool in self.tool_results:
+            if tool.tool_id == tool_id:
+                return tool
+        raise _no_tool(tool_id, list(self))
+
+    def __getitem__(self, tool_id: str) -> ToolResult:
+        return self.tool(tool_id)
+
+    def __contains__(self, tool_id: object) -> bool:
+        return any(tool.tool_id == tool_id for tool in self.tool_results)
+
+    def __iter__(self) -> Iterator[str]:
+        return (tool.tool_id for tool in self.tool_results)
+
+    def __repr__(self) -> str:
+        count = len(self.tool_results)
+        counts = ["no tools" if count == 0 else "1 tool" if count == 1 else f"{count} tools"]
+        failed, skipped = self.failed, self.skipped
+        if failed:
+            causes = [f"{tool.tool_id}: {tool.error_code or tool.state}" for tool in failed[:3]]
+            if len(failed) > 3:
+                causes.append("…")
+            counts.append(f"{len(failed)} failed ({', '.join(causes)})")
+        if skipped:
+            counts.append(f"{len(skipped)} skipped")
+        return (
+            f"<Result {'success' if self.success else 'failed'} plan={_short(self.plan_id)} "
+            f"{', '.join(counts)} {self.execution_time} ms>"
+        )
+
+    def _repr_html_(self) -> str:
+        from ._html import result_html
+
+        return result_html(self)
+
+
+# --------------------------------------------------------------------------------------------------
+# The registry of assets
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class Asset(Document):
+    """An entry of a session's asset registry.
+
+    Attributes:
+        plan_id: the requestId of the plan in which it was made.
+        tool_id: the tool that made it.
+        attempt: which attempt of that tool, from 1.
+        seq: the number of its event in the session's stream.
+        asset_id: its name in its tool.
+        kind: a broad category: "image", "audio", "video", "model".
+        media_type: a MIME type.
+        path: absolute.
+        metadata: anything worth knowing: width, height, frame rate.
+        extra: the members that this version does not know.
+
+    >>> Asset("p", "torch", 1, 9, "lit_torch", "image", "image/png", "/tmp/torch.png")
+    <Asset lit_torch of torch: image/png /tmp/torch.png>
+    """
+
+    plan_id: str
+    tool_id: str
+    attempt: int
+    seq: int
+    asset_id: str
+    kind: str
+    media_type: str
+    path: str
+    metadata: dict[str, Any] = field(default_factory=MissingObject)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    _members = (
+        Member("plan_id", string),
+        Member("tool_id", string),
+        Member("attempt", integer),
+        Member("seq", integer),
+        Member("asset_id", string),
+        Member("kind", string),
+        Member("media_type", string),
+        Member("path", string),
+        Member("metadata", mapping, OPTIONAL),
+    )
+
+    def __repr__(self) -> str:
+        return f"<Asset {self.asset_id} of {self.tool_id}: {self.media_type} {self.path}>"
+
+    def _repr_html_(self) -> str:
+        from ._html import asset_html
+
+        return asset_html(self)
+
+
+# --------------------------------------------------------------------------------------------------
+# What a narrator is asked
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class Fault(Document):
+    """One fault of a document: what `narratoria validate --json` lists, and `planFaults`.
+
+    Attributes:
+        message: what is wrong and what to do, for people.
+        pointer: the JSON Pointer of the place; `""` is the whole.
+        rule: which rule was broken, for programs.
+        line, column: where in the text, from 1; None when there was no text.
+        byte: where in the text, from 0; None when there was no text.
+        file: which file of a story; None for other documents.
+        extra: the members that this version does not know.
+
+    >>> Fault("must not be empty", "/tools/0/toolId", "minLength", line=3, column=17)
+    <Fault 3:17 /tools/0/toolId minLength: must not be empty>
+    """
+
+    message: str
+    pointer: str = ""
+    rule: str = ""
+    line: int | None = None
+    column: int | None = None
+    byte: int | None = None
+    file: str | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    _members = (
+        Member("file", string, OPTIONAL),
+        Member("line", integer, OPTIONAL),
+        Member("column", integer, OPTIONAL),
+        Member("byte", integer, OPTIONAL),
+        Member("pointer", string),
+        Member("rule", string),
+        Member("message", string),
+    )
+
+    def __str__(self) -> str:
+        place = [str(part) for part in (self.file, self.line, self.column) if part is not None]
+        said = [":".join(place), self.pointer, self.rule]
+        return f"{' '.join(part for part in said if part) or 'fault'}: {self.message}"
+
+    def __repr__(self) -> str:
+        return f"<Fault {self}>"
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class PlayerPrompt(Document):
+    """What the player wrote (spec 004 PlayerPrompt).
+
+    Attributes:
+        text: the player's words.
+        timestamp: when it was submitted: ISO-8601 with its offset.
+        session_id: the session that it belongs to.
+        extra: the members that this version does not know.
+
+    >>> PlayerPrompt("I light the torch", "2026-01-24T18:30:00Z", "s").text
+    'I light the torch'
+    """
+
+    text: str
+    timestamp: str
+    session_id: str
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    _members = (
+        Member("text", string),
+        Member("timestamp", string),
+        Member("session_id", string),
+    )
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class ToolDescription(Document):
+    """A tool that a plan can name in `toolPath`.
+
+    Attributes:
+        name: what the plan writes.
+        description: what the tool does, for the narrator; None when it says nothing.
+        input_schema: JSON Schema of the tool's `input`; None when it takes any object.
+        extra: the members that this version does not know.
+
+    >>> ToolDescription("weather", "Tells tomorrow's weather.")
+    ToolDescription(name='weather', description="Tells tomorrow's weather.")
+    """
+
+    name: str
+    description: str | None = None
+    input_schema: dict[str, Any] | bool | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    _members = (
+        Member("name", string),
+        Member("description", string, OPTIONAL),
+        Member("input_schema", anything, OPTIONAL),
+    )
+
+
+def _result_or_null(value: Any) -> Result | None:
+    return None if value is None else Result.from_dict(value)
+
+
+def _write_or_null(value: Any) -> Any:
+    return None if value is None else value.to_dict()
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class NarratorRequest(Document):
+    """What a narrator is asked with (spec 003 §13.6); it answers with a `Plan`.
+
+    Attributes:
+        session_id: the session that asks.
+        prompt: what the player wrote.
+        generation_attempt: which generation for this prompt this is, 1 to 5.
+        parent_plan_id: the plan before this one for the same prompt, or None.
+        disabled_skills: skills that failed in this prompt and must not be selected.
+        previous_result: the execution result of the plan before, or None.
+        plan_faults: why the answer before was refused; empty when it was not.
+        state: the session state as it is now.
+        tools: the tools that a plan can name.
+        schema: which document this is.
+        extra: the members that this version does not know.
+
+    >>> prompt = PlayerPrompt("I light the torch", "2026-01-24T18:30:00Z", "s")
+    >>> NarratorRequest("s", prompt)
+    <NarratorRequest 'I light the torch' attempt 1>
+    """
+
+    session_id: str
+    prompt: PlayerPrompt
+    generation_attempt: int = 1
+    parent_plan_id: str | None = None
+    disabled_skills: list[str] = field(default_factory=list)
+    previous_result: Result | None = None
+    plan_faults: list[Fault] = field(default_factory=list)
+    state: dict[str, Any] = field(default_factory=dict)
+    tools: list[ToolDescription] = field(default_factory=list)
+    schema: str = "narrator-request/1"
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    _members = (
+        Member("schema", string),
+        Member("session_id", string),
+        Member("prompt", PlayerPrompt.from_dict, write=write_document),
+        Member("generation_attempt", integer),
+        Member("parent_plan_id", string_or_null),
+        Member("disabled_skills", strings),
+        Member("previous_result", _result_or_null, write=_write_or_null),
+        Member("plan_faults", array_of(Fault.from_dict), write=write_documents),
+        Member("state", mapping),
+        Member("tools", array_of(ToolDescription.from_dict), write=write_documents),
+    )
+
+    def __repr__(self) -> str:
+        said = [f"<NarratorRequest {self.prompt.text!r} attempt {self.generation_attempt}"]
+        if self.previous_result is not None:
+            said.append(f"after {self.previous_result!r}")
+        if self.plan_faults:
+            said.append(f"{len(self.plan_faults)} faults")
+        return ", ".join(said) + ">"

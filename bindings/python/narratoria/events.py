@@ -1,0 +1,789 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The event stream: what tools say (spec 000 §4) and what the runtime does, one class for each.
+
+Each class is frozen, is read with `from_dict` and written with `to_dict`, keeps the members that it
+does not know in `extra`, and matches by position:
+
+    >>> from narratoria.events import Done, Log, event_from_dict
+    >>> body = {"version": "0", "type": "log", "level": "warn", "message": "The torch gutters."}
+    >>> match event_from_dict("tool_event", body):
+    ...     case Log(message, "warn" | "error"):
+    ...         print(message)
+    ...     case Done(ok=False):
+    ...         print("failed")
+    The torch gutters.
+
+A member that is not there is None, or an empty dict or list; written back it stays away. Values
+within (dicts, lists) are shared with the object that was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from ._document import (
+    ALWAYS_WRITTEN,
+    OPTIONAL,
+    Document,
+    DocumentError,
+    Member,
+    MissingObject,
+    anything,
+    boolean,
+    integer,
+    mapping,
+    string,
+    string_or_null,
+    strings,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = [
+    "AssetEvent",
+    "AssetPlaceholder",
+    "AssetRefused",
+    "AttemptEnded",
+    "AttemptStarted",
+    "DocumentError",
+    "Done",
+    "ErrorEvent",
+    "Event",
+    "EventRecord",
+    "Log",
+    "Narrative",
+    "PlanEnded",
+    "PlanStarted",
+    "Prompt",
+    "RuntimeEvent",
+    "StateConflict",
+    "StatePatch",
+    "ToolEnded",
+    "ToolEvent",
+    "ToolPending",
+    "ToolStarted",
+    "UiEvent",
+    "UiPlaceholder",
+    "UnknownEvent",
+    "WarningEvent",
+    "event_from_dict",
+]
+
+_LEVELS = ("debug", "info", "warn", "error")
+
+
+def _level(value: Any) -> str:
+    if value in _LEVELS:
+        return string(value)
+    raise DocumentError('must be "debug", "info", "warn" or "error"')
+
+
+@dataclass(slots=True, frozen=True, kw_only=True, repr=False, eq=False)
+class Event(Document):
+    """What all events have in common.
+
+    Attributes:
+        record_kind: of the class: the record's `kind`, such as `"tool_event"` or `"plan_started"`.
+        extra: the members that this version does not know, by their JSON names.
+
+    >>> Log("Lighting torch...").record_kind, PlanStarted({}, 1).record_kind
+    ('tool_event', 'plan_started')
+    """
+
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    record_kind = ""
+
+
+# --------------------------------------------------------------------------------------------------
+# What tools say
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, frozen=True, kw_only=True, repr=False, eq=False)
+class ToolEvent(Event):
+    """What the events of tools have in common (spec 000 §3).
+
+    Attributes:
+        type: of the class: `"log"`, `"state_patch"`, `"asset"`, `"ui_event"`, `"error"`, `"done"`.
+        request_id: the invocation's, where the tool repeats it.
+        timestamp: when it happened, as the tool wrote it: should be ISO-8601.
+
+    >>> Log("Lighting torch...", timestamp="2026-01-24T18:30:00Z").to_dict()["timestamp"]
+    '2026-01-24T18:30:00Z'
+    """
+
+    request_id: str | None = None
+    timestamp: str | None = None
+
+    record_kind = "tool_event"
+    type = ""
+
+
+_ENVELOPE = (Member("request_id", string, OPTIONAL), Member("timestamp", string, OPTIONAL))
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class Log(ToolEvent):
+    """Progress or diagnostics (spec 000 §4.1).
+
+    Attributes:
+        message: for people.
+        level: `"debug"`, `"info"`, `"warn"` or `"error"`.
+        fields: key/value data; a number `progress` from 0 to 1 is how much is done.
+
+    >>> Log("Lighting torch...", fields={"progress": 0.5})
+    Log(message='Lighting torch...', level='info', fields={'progress': 0.5})
+    """
+
+    message: str
+    level: Literal["debug", "info", "warn", "error"] = "info"
+    fields: Mapping[str, Any] = field(default_factory=MissingObject)
+
+    type = "log"
+    _constants = {"version": "0", "type": "log"}
+    _members = (
+        Member("message", string),
+        Member("level", _level),
+        Member("fields", mapping, OPTIONAL),
+        *_ENVELOPE,
+    )
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class StatePatch(ToolEvent):
+    """A change of the session state (spec 000 §4.2).
+
+    Attributes:
+        patch: merged deeply into the state; arrays replace, None removes.
+
+    >>> StatePatch({"torch": {"lit": True}}).to_dict()
+    {'version': '0', 'type': 'state_patch', 'patch': {'torch': {'lit': True}}}
+    """
+
+    patch: Mapping[str, Any]
+
+    type = "state_patch"
+    _constants = {"version": "0", "type": "state_patch"}
+    _members = (Member("patch", mapping), *_ENVELOPE)
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class AssetEvent(ToolEvent):
+    """A file that the tool has written (spec 000 §4.3). What the session registers is an `Asset`.
+
+    Attributes:
+        asset_id: unique within the invocation.
+        kind: a broad category: "image", "audio", "video", "model".
+        media_type: a MIME type.
+        path: absolute, or relative to the engine's root.
+        metadata: anything worth knowing: width, height, frame rate.
+
+    >>> AssetEvent("lit_torch", "image", "image/png", "/tmp/torch.png").to_dict()["kind"]
+    'image'
+    """
+
+    asset_id: str
+    kind: str
+    media_type: str
+    path: str
+    metadata: Mapping[str, Any] = field(default_factory=MissingObject)
+
+    type = "asset"
+    _constants = {"version": "0", "type": "asset"}
+    _members = (
+        Member("asset_id", string),
+        Member("kind", string),
+        Member("media_type", string),
+        Member("path", string),
+        Member("metadata", mapping, OPTIONAL),
+        *_ENVELOPE,
+    )
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class UiEvent(ToolEvent):
+    """A request for an action of the user interface (spec 000 §4.4).
+
+    Attributes:
+        event: the action's name.
+        payload: its parameters.
+
+    >>> match UiEvent("narrative_choice", {"choices": ["Open", "Leave"]}):
+    ...     case UiEvent("narrative_choice", {"choices": choices}):
+    ...         print(choices)
+    ['Open', 'Leave']
+    """
+
+    event: str
+    payload: Mapping[str, Any] = field(default_factory=MissingObject)
+
+    type = "ui_event"
+    _constants = {"version": "0", "type": "ui_event"}
+    _members = (Member("event", string), Member("payload", mapping, OPTIONAL), *_ENVELOPE)
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class ErrorEvent(ToolEvent):
+    """A structured error; the invocation goes on (spec 000 §4.5). It is no exception.
+
+    Attributes:
+        error_code: for programs.
+        error_message: for people.
+        details: structured data for debugging.
+
+    >>> ErrorEvent("TORCH_WET", "The torch is wet.")
+    ErrorEvent(error_code='TORCH_WET', error_message='The torch is wet.')
+    """
+
+    error_code: str
+    error_message: str
+    details: Mapping[str, Any] = field(default_factory=MissingObject)
+
+    type = "error"
+    _constants = {"version": "0", "type": "error"}
+    _members = (
+        Member("error_code", string),
+        Member("error_message", string),
+        Member("details", mapping, OPTIONAL),
+        *_ENVELOPE,
+    )
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class Done(ToolEvent):
+    """The end of the invocation (spec 000 §4.6).
+
+    Attributes:
+        ok: True for success, False for a controlled failure.
+        summary: one sentence for a person.
+        result: what the tool returned, any JSON value; None where it returned none or null.
+
+    >>> Done(True, "Torch lit.").to_dict()
+    {'version': '0', 'type': 'done', 'ok': True, 'summary': 'Torch lit.'}
+    """
+
+    ok: bool
+    summary: str | None = None
+    result: Any = None
+
+    type = "done"
+    _constants = {"version": "0", "type": "done"}
+    _members = (
+        Member("ok", boolean),
+        Member("summary", string, OPTIONAL),
+        Member("result", anything, OPTIONAL),
+        *_ENVELOPE,
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# What the runtime does
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, frozen=True, kw_only=True, repr=False, eq=False)
+class RuntimeEvent(Event):
+    """What the runtime's own events have in common: nothing but that they are its own.
+
+    >>> isinstance(ToolStarted("tools/torch-lighter"), RuntimeEvent)
+    True
+    """
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class Prompt(RuntimeEvent):
+    """What the player wrote (spec 004 PlayerPrompt).
+
+    Attributes:
+        text: the player's words.
+        timestamp: ISO-8601 date and time with its offset.
+
+    >>> Prompt("I light the torch", "2026-01-24T18:30:00Z").text
+    'I light the torch'
+    """
+
+    text: str
+    timestamp: str
+
+    record_kind = "prompt"
+    _members = (Member("text", string), Member("timestamp", string))
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class Narrative(RuntimeEvent):
+    """Text for the player.
+
+    Attributes:
+        text: the text.
+        source: whose it is: `"plan"` or `"fallback"`; more may come.
+
+    >>> Narrative("You reach for the torch.", "plan")
+    Narrative(text='You reach for the torch.', source='plan')
+    """
+
+    text: str
+    source: str
+
+    record_kind = "narrative"
+    _members = (Member("text", string), Member("source", string))
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class PlanStarted(RuntimeEvent):
+    """A plan was taken and begins.
+
+    Attributes:
+        plan: Plan JSON; `Plan.from_dict` reads it.
+        generation_attempt: which generation for its prompt it is, from 1.
+        parent_plan_id: the plan that failed before it, or None.
+
+    >>> PlanStarted({"requestId": "p", "tools": []}, 1).to_dict()["parentPlanId"] is None
+    True
+    """
+
+    plan: Mapping[str, Any]
+    generation_attempt: int
+    parent_plan_id: str | None = None
+
+    record_kind = "plan_started"
+    _members = (
+        Member("plan", mapping),
+        Member("generation_attempt", integer),
+        Member("parent_plan_id", string_or_null),
+    )
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class PlanEnded(RuntimeEvent):
+    """A plan has ended; the execution result says more.
+
+    Attributes:
+        success: whether every required tool completed.
+        execution_time: milliseconds.
+        failed_tools: the toolIds that failed or timed out.
+        can_replan: whether the narrator may plan again.
+
+    >>> PlanEnded(False, 120, ["door"], True).failed_tools
+    ['door']
+    """
+
+    success: bool
+    execution_time: int
+    failed_tools: list[str]
+    can_replan: bool
+
+    record_kind = "plan_ended"
+    _members = (
+        Member("success", boolean),
+        Member("execution_time", integer),
+        Member("failed_tools", strings),
+        Member("can_replan", boolean),
+    )
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class ToolPending(RuntimeEvent):
+    """A tool of the plan waits for its dependencies or its turn.
+
+    Attributes:
+        tool_path: from the plan.
+        dependencies: the toolIds that it waits for.
+
+    >>> ToolPending("tools/door-examiner", ["torch"]).dependencies
+    ['torch']
+    """
+
+    tool_path: str
+    dependencies: list[str]
+
+    record_kind = "tool_pending"
+    _members = (Member("tool_path", string), Member("dependencies", strings))
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class ToolStarted(RuntimeEvent):
+    """A tool runs.
+
+    Attributes:
+        tool_path: from the plan.
+
+    >>> ToolStarted("tools/torch-lighter").to_dict()
+    {'toolPath': 'tools/torch-lighter'}
+    """
+
+    tool_path: str
+
+    record_kind = "tool_started"
+    _members = (Member("tool_path", string),)
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class ToolEnded(RuntimeEvent):
+    """A tool has ended or was skipped.
+
+    Attributes:
+        state: `"completed"`, `"failed"`, `"skipped"` or `"timeout"`.
+        ok: whether it completed.
+        execution_time: milliseconds.
+        retry_count: attempts after the first.
+        error: what went wrong, for people; None when it completed.
+        error_code: the cause, for programs.
+        stderr: the end of what a failed tool wrote to its standard error.
+
+    >>> ToolEnded("failed", False, 12, 3, "exited with status 1", "EXIT_STATUS").error_code
+    'EXIT_STATUS'
+    """
+
+    state: str
+    ok: bool
+    execution_time: int
+    retry_count: int
+    error: str | None = None
+    error_code: str | None = None
+    stderr: str | None = None
+
+    record_kind = "tool_ended"
+    _members = (
+        Member("state", string),
+        Member("ok", boolean),
+        Member("execution_time", integer),
+        Member("retry_count", integer),
+        Member("error", string, OPTIONAL),
+        Member("error_code", string, OPTIONAL),
+        Member("stderr", string, OPTIONAL),
+    )
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class AttemptStarted(RuntimeEvent):
+    """An attempt of a tool begins.
+
+    Attributes:
+        attempt: which one, from 1.
+
+    >>> AttemptStarted(2)
+    AttemptStarted(attempt=2)
+    """
+
+    attempt: int
+
+    record_kind = "attempt_started"
+    _members = (Member("attempt", integer),)
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class AttemptEnded(RuntimeEvent):
+    """An attempt of a tool has ended.
+
+    Attributes:
+        attempt: which one, from 1.
+        state: `"completed"`, `"failed"` or `"timeout"`.
+        code: the cause, for programs; None when it completed.
+        error: what went wrong, for people.
+        exit_status: with which status the process exited; None when it did not.
+        signal: the number of the signal that ended the process; None when none did.
+
+    >>> AttemptEnded(1, "failed", "SIGNALED", signal=9)
+    AttemptEnded(attempt=1, state='failed', code='SIGNALED', signal=9)
+    """
+
+    attempt: int
+    state: str
+    code: str | None = None
+    error: str | None = None
+    exit_status: int | None = None
+    signal: int | None = None
+
+    record_kind = "attempt_ended"
+    _members = (
+        Member("attempt", integer),
+        Member("state", string),
+        Member("code", string, OPTIONAL),
+        Member("error", string, OPTIONAL),
+        Member("exit_status", integer, OPTIONAL),
+        Member("signal", integer, OPTIONAL),
+    )
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class AssetRefused(RuntimeEvent):
+    """An asset that was not registered; the invocation goes on.
+
+    Attributes:
+        asset_id: from the tool's event.
+        code: `"ASSET_UNREADABLE"`, `"ASSET_INVALID"`, `"ASSET_DUPLICATE"`; more may come.
+        message: why, for people.
+
+    >>> AssetRefused("lit", "ASSET_DUPLICATE", "the assetId came before").code
+    'ASSET_DUPLICATE'
+    """
+
+    asset_id: str
+    code: str
+    message: str
+
+    record_kind = "asset_refused"
+    _members = (Member("asset_id", string), Member("code", string), Member("message", string))
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class StateConflict(RuntimeEvent):
+    """Two running tools wrote the same path; the later one's value stands.
+
+    Attributes:
+        path: a JSON Pointer into the state.
+        tools: the toolIds, the earlier one first.
+
+    >>> StateConflict("/torch/lit", ["light", "douse"]).tools
+    ['light', 'douse']
+    """
+
+    path: str
+    tools: list[str]
+
+    record_kind = "state_conflict"
+    _members = (Member("path", string), Member("tools", strings))
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class WarningEvent(RuntimeEvent):
+    """Something to know that stopped nothing: the record's kind is `warning`. No Python warning.
+
+    Attributes:
+        code: for programs.
+        message: for people.
+
+    >>> WarningEvent("TIMESTAMP_INVALID", "the timestamp is no ISO-8601").record_kind
+    'warning'
+    """
+
+    code: str
+    message: str
+
+    record_kind = "warning"
+    _members = (Member("code", string), Member("message", string))
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class UiPlaceholder(RuntimeEvent):
+    """A ui_event that no plugin took.
+
+    Attributes:
+        event: its name.
+        payload: its parameters, `{}` when the tool sent none.
+
+    >>> UiPlaceholder("flash", {}).event
+    'flash'
+    """
+
+    event: str
+    payload: Any
+
+    record_kind = "ui_placeholder"
+    _members = (Member("event", string), Member("payload", anything))
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class AssetPlaceholder(RuntimeEvent):
+    """An asset that was referenced and that no plugin shows.
+
+    Attributes:
+        asset_id: the asset's name in its tool.
+        kind: the broad category: image, audio …
+        media_type: as the tool wrote it.
+        path: absolute.
+        metadata: `{}` when the tool sent none.
+
+    >>> AssetPlaceholder("lit", "model", "model/obj", "/tmp/torch.obj", {}).media_type
+    'model/obj'
+    """
+
+    asset_id: str
+    kind: str
+    media_type: str
+    path: str
+    metadata: Mapping[str, Any]
+
+    record_kind = "asset_placeholder"
+    _members = (
+        Member("asset_id", string),
+        Member("kind", string),
+        Member("media_type", string),
+        Member("path", string),
+        Member("metadata", mapping),
+    )
+
+
+@dataclass(slots=True, frozen=True, repr=False)
+class UnknownEvent:
+    """An event that this version has no class for: new kinds and types may come.
+
+    Attributes:
+        kind: the record's `kind`.
+        body: the event, as it came.
+
+    >>> event_from_dict("moon_risen", {"phase": "full"})
+    UnknownEvent('moon_risen', {'phase': 'full'})
+    """
+
+    kind: str
+    body: Mapping[str, Any]
+
+    @property
+    def record_kind(self) -> str:
+        """As `kind`, the name under which all events have it."""
+        return self.kind
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event, as it came.
+
+        >>> UnknownEvent("moon_risen", {"phase": "full"}).to_dict()
+        {'phase': 'full'}
+        """
+        return dict(self.body)
+
+    def __repr__(self) -> str:
+        return f"UnknownEvent({self.kind!r}, {self.body!r})"
+
+
+_TOOL_EVENTS: dict[str, type[ToolEvent]] = {
+    event.type: event for event in (Log, StatePatch, AssetEvent, UiEvent, ErrorEvent, Done)
+}
+_RUNTIME_EVENTS: dict[str, type[RuntimeEvent]] = {
+    event.record_kind: event
+    for event in (
+        Prompt,
+        Narrative,
+        PlanStarted,
+        PlanEnded,
+        ToolPending,
+        ToolStarted,
+        ToolEnded,
+        AttemptStarted,
+        AttemptEnded,
+        AssetRefused,
+        StateConflict,
+        WarningEvent,
+        UiPlaceholder,
+        AssetPlaceholder,
+    )
+}
+
+
+def event_from_dict(kind: str, body: Mapping[str, Any]) -> Event | UnknownEvent:
+    """The event of a record, as an object of its class.
+
+    Args:
+        kind: the record's `kind`; for `"tool_event"` the body's `type` picks the class.
+        body: the record's `event`.
+
+    Returns:
+        An object of one of the classes of this module; `UnknownEvent` where there is none for it.
+
+    Raises:
+        DocumentError: a member is missing or of another type; its `pointer` counts from `body`.
+
+    >>> event_from_dict("tool_event", {"version": "0", "type": "done", "ok": True})
+    Done(ok=True)
+    >>> event_from_dict("plan_ended", {"success": 1})
+    Traceback (most recent call last):
+        ...
+    narratoria._document.DocumentError: /success: must be a boolean, is a number
+    """
+    found: type[Event] | None
+    if kind == "tool_event":
+        type_ = body.get("type")
+        found = _TOOL_EVENTS.get(type_) if isinstance(type_, str) else None
+    else:
+        found = _RUNTIME_EVENTS.get(kind)
+    return UnknownEvent(kind, body) if found is None else found.from_dict(body)
+
+
+def _attempt_or_null(value: Any) -> int | None:
+    return None if value is None else integer(value)
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class EventRecord(Document):
+    """One record of the event stream: one line of `narratoria run --events`.
+
+    Attributes:
+        seq: 1, 2 … without gaps within a session; the order of decoding and merging.
+        time: when the runtime made the record: ISO-8601 with its offset.
+        session_id: the session that it belongs to.
+        event: what happened.
+        plan_id: the plan's requestId; None outside of a plan.
+        tool_id: the tool's toolId; None where no tool is concerned.
+        attempt: which attempt of that tool, from 1; None outside of an attempt.
+        extra: the members that this version does not know.
+
+    >>> record = EventRecord.from_dict({
+    ...     "seq": 7, "time": "2026-01-24T18:30:00Z", "sessionId": "s", "planId": "p",
+    ...     "kind": "narrative", "event": {"text": "It is dark.", "source": "plan"},
+    ... })
+    >>> record.seq, record.kind, record.event
+    (7, 'narrative', Narrative(text='It is dark.', source='plan'))
+    """
+
+    seq: int
+    time: str
+    session_id: str
+    event: Event | UnknownEvent
+    plan_id: str | None = None
+    tool_id: str | None = None
+    attempt: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    _members = (
+        Member("seq", integer),
+        Member("time", string),
+        Member("session_id", string),
+        Member("plan_id", string_or_null, ALWAYS_WRITTEN),
+        Member("tool_id", string_or_null, ALWAYS_WRITTEN),
+        Member("attempt", _attempt_or_null, ALWAYS_WRITTEN),
+        Member("event", mapping),
+    )
+
+    @property
+    def kind(self) -> str:
+        """The record's kind: `"tool_event"`, `"plan_started"` …"""
+        return self.event.record_kind
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Reads the record and its event.
+
+        Raises:
+            DocumentError: a member is missing or of another type; its `pointer` names the place.
+        """
+        record = super(EventRecord, cls).from_dict(document)
+        kind = record.extra.get("kind")
+        if not isinstance(kind, str):
+            raise DocumentError("is missing or no string", "/kind")
+        body: Any = record.event
+        try:
+            event = event_from_dict(kind, body)
+        except DocumentError as fault:
+            raise fault.within("event") from None
+        extra = {name: value for name, value in record.extra.items() if name != "kind"}
+        return cls(
+            record.seq,
+            record.time,
+            record.session_id,
+            event,
+            record.plan_id,
+            record.tool_id,
+            record.attempt,
+            extra,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as a JSON object, with its event."""
+        document = super(EventRecord, self).to_dict()
+        event = self.event
+        del document["event"]
+        return {**document, "kind": event.record_kind, "event": event.to_dict()}

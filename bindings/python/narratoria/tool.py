@@ -1,0 +1,718 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything a tool written in Python needs: read the request, emit events, end well.
+
+A tool is a program. The runtime starts it, writes one JSON object (the *request*, spec 000 §6) to
+its standard input, and reads *events* from its standard output, one JSON object a line (spec 000
+§2–§4). The last event is `done`. A complete tool:
+
+    #!/usr/bin/env python3
+    from narratoria.tool import log, patch, run
+
+
+    def greet(request):
+        who = request.input.get("who", "stranger")
+        log(f"Greeting {who}")
+        patch({"greeted": {"name": who, "times": 1}})
+        return f"Good evening, {who}."
+
+
+    run(greet)
+
+This module needs the standard library alone, and no other module of the package: where the package
+is not installed, copy this file beside the script (as `narratoria_tool.py`, say) and write
+`from narratoria_tool import run`.
+
+**Errors.** What the protocol forbids is not sent: the function that should emit it raises
+`ValueError` or `TypeError`, which names the place in the event as a JSON Pointer. `run` turns what
+is raised into an `error` event and `done` with `ok: false`:
+
+| exception      | raised by                                         | code of the error event |
+|----------------|---------------------------------------------------|-------------------------|
+| `ToolError`    | the tool itself                                   | its own                 |
+| `InvalidInput` | reading the request; the tool                     | `INVALID_INPUT`         |
+| anything else  | the tool; an event that breaks the rules          | `TOOL_EXCEPTION`        |
+| `OutputLost`   | emitting, when the runtime cannot be written to   | none can be sent        |
+
+**Threads.** Events may be emitted from several threads at once, each arrives as a whole line.
+"""
+
+from __future__ import annotations
+
+import _thread
+import json
+import os
+import sys
+
+# A tool starts often and lives shortly: `typing` is for those who check types, not who run.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, BinaryIO, TextIO
+
+__all__ = [
+    "InvalidInput",
+    "OutputLost",
+    "Request",
+    "ToolError",
+    "asset",
+    "done",
+    "error",
+    "log",
+    "patch",
+    "progress",
+    "read_request",
+    "run",
+    "ui_event",
+]
+
+#: Objects and arrays inside one another beyond this depth are refused, as the runtime refuses them.
+DEEPEST_NESTING = 512
+
+_LEVELS = ("debug", "info", "warn", "error")
+_INFINITY = float("inf")
+_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+
+
+# --------------------------------------------------------------------------------------------------
+# Failures
+# --------------------------------------------------------------------------------------------------
+
+
+class ToolError(Exception):
+    """Raised by a tool that cannot do what it was asked.
+
+    `run` emits it as an `error` event (spec 000 §4.5) and ends with `done`, `ok: false`.
+
+    Attributes:
+        code: for programs, such as `"TORCH_WET"`.
+        message: for people.
+        details: an object with more, or None.
+
+    >>> raise ToolError("TORCH_WET", "The torch is too wet to burn.", {"wetness": 0.9})
+    Traceback (most recent call last):
+        ...
+    narratoria.tool.ToolError: TORCH_WET: The torch is too wet to burn.
+    """
+
+    def __init__(self, code: str, message: str, details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(code, message, details)
+        self.code = code
+        self.message = message
+        self.details = details
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+
+class InvalidInput(ToolError):
+    """The request, or a member of its `input`, is not what the tool needs: code `INVALID_INPUT`.
+
+    Args:
+        message: what is wrong, for people.
+        pointer: the JSON Pointer (RFC 6901) of the member within `input`, which begins the message
+            and stands in the details; None when the request as a whole is meant.
+
+    >>> str(InvalidInput("must be at least 2", "/sides"))
+    'INVALID_INPUT: input /sides: must be at least 2'
+    """
+
+    def __init__(self, message: str, pointer: str | None = None) -> None:
+        if pointer is None:
+            super().__init__("INVALID_INPUT", message)
+        else:
+            super().__init__("INVALID_INPUT", f"input {pointer}: {message}", {"pointer": pointer})
+        # What copying and pickling call the class with again.
+        self.args = (message, pointer)
+
+
+class OutputLost(OSError):
+    """An event could not be written: the runtime has gone, or closed its end.
+
+    Let it pass through: there is nobody left to tell, and `run` ends the process with status 1.
+
+    >>> issubclass(OutputLost, OSError)
+    True
+    """
+
+
+# --------------------------------------------------------------------------------------------------
+# The request
+# --------------------------------------------------------------------------------------------------
+
+
+class Request:
+    """What the runtime asks of the tool (spec 000 §6).
+
+    Attributes:
+        input: the plan's input for this tool, a dict; `{}` when there is none.
+        operation: which of the tool's abilities is asked for; `"run"` when the input names none.
+        dependencies: by toolId, what the tools before this one patched (a dict each), or None for
+            an optional one that failed.
+        results: by toolId, what those tools returned, where they returned something.
+        request_id: names this invocation; `""` when the tool was started by hand.
+        tool: the name under which the tool was called; `""` when it was started by hand.
+
+    >>> Request({"action": "light"}, operation="light").input["action"]
+    'light'
+    """
+
+    __slots__ = ("dependencies", "input", "operation", "request_id", "results", "tool")
+
+    def __init__(
+        self,
+        input: dict[str, Any] | None = None,
+        operation: str = "run",
+        dependencies: dict[str, dict[str, Any] | None] | None = None,
+        results: dict[str, Any] | None = None,
+        request_id: str = "",
+        tool: str = "",
+    ) -> None:
+        self.input: dict[str, Any] = {} if input is None else input
+        self.operation: str = operation
+        self.dependencies: dict[str, dict[str, Any] | None] = (
+            {} if dependencies is None else dependencies
+        )
+        self.results: dict[str, Any] = {} if results is None else results
+        self.request_id: str = request_id
+        self.tool: str = tool
+
+    def __repr__(self) -> str:
+        shown = [repr(self.input)]
+        for name in ("operation", "dependencies", "results", "request_id", "tool"):
+            value = getattr(self, name)
+            if value and (name, value) != ("operation", "run"):
+                shown.append(f"{name}={value!r}")
+        return f"Request({', '.join(shown)})"
+
+
+def read_request(stream: BinaryIO | TextIO | None = None) -> Request:
+    """Reads the request to the end of the stream; `run` does it for you.
+
+    Nothing but blanks is a request with an empty `input`, so that a tool can be started by hand; a
+    terminal is not waited for and counts as empty. Fields that are not known are ignored.
+
+    Args:
+        stream: binary (UTF-8) or text; None means standard input.
+
+    Raises:
+        InvalidInput: the text is not JSON, no object, or a field is of another type.
+
+    >>> import io
+    >>> read_request(io.StringIO('{"tool": "light", "input": {"action": "light"}}'))
+    Request({'action': 'light'}, tool='light')
+    """
+    source: Any = sys.stdin if stream is None else stream
+    if source is None or source.isatty():
+        return Request()
+    try:
+        text = getattr(source, "buffer", source).read()
+        if isinstance(text, bytes):
+            text = text.decode("utf-8")
+        if not text.strip():
+            return Request()
+        document: Any = json.loads(text)
+    except UnicodeDecodeError as fault:
+        raise InvalidInput(f"the request on standard input is not UTF-8: {fault}") from None
+    except (ValueError, RecursionError) as fault:
+        raise InvalidInput(f"the request on standard input is not JSON: {fault}") from None
+    except OSError as fault:
+        raise InvalidInput(f"standard input cannot be read: {fault}") from None
+    if not isinstance(document, dict):
+        raise InvalidInput(f"the request on standard input is {_name(document)}, not an object")
+
+    members: dict[str, Any] = document
+
+    def member(name: str, kind: type, missing: Any) -> Any:
+        value = members.get(name)
+        if value is None:
+            return missing
+        if not isinstance(value, kind):
+            due = "a string" if kind is str else "an object"
+            raise InvalidInput(f"the request's {name} must be {due}, is {_name(value)}")
+        return value
+
+    return Request(
+        member("input", dict, {}),
+        member("operation", str, "run"),
+        member("dependencies", dict, {}),
+        member("results", dict, {}),
+        member("requestId", str, ""),
+        member("tool", str, ""),
+    )
+
+
+def _name(value: object) -> str:
+    """What kind of JSON value it is, as a person would say it."""
+    if value is None:
+        return "null"
+    for kind, name in (
+        (bool, "a boolean"),
+        ((int, float), "a number"),
+        (str, "a string"),
+        ((list, tuple), "an array"),
+        (dict, "an object"),
+    ):
+        if isinstance(value, kind):
+            return name
+    return f"of the type {type(value).__qualname__}"
+
+
+# --------------------------------------------------------------------------------------------------
+# The events
+# --------------------------------------------------------------------------------------------------
+
+
+def log(message: str, level: str = "info", **fields: Any) -> None:
+    """Tells what the tool is doing (spec 000 §4.1).
+
+    Args:
+        message: for people, not empty.
+        level: "debug", "info", "warn" or "error"; none of them makes the tool fail.
+        fields: key/value data beside the text.
+
+    Raises:
+        ValueError, TypeError: an argument cannot stand in an event.
+
+    >>> log("Lighting...", attempts=1)
+    {"version":"0","type":"log","level":"info","message":"Lighting...","fields":{"attempts":1}}
+    """
+    if level not in _LEVELS:
+        raise ValueError(f'a level is "debug", "info", "warn" or "error", not {level!r}')
+    event: dict[str, Any] = {"version": "0", "type": "log", "level": level}
+    event["message"] = _text(message, "message")
+    if fields:
+        event["fields"] = fields
+    _output.send(event)
+
+
+def progress(fraction: float, message: str = "", level: str = "info") -> None:
+    """Tells how much is done: a log event whose `fields.progress` user interfaces draw as a bar.
+
+    Args:
+        fraction: from 0 to 1; one outside is taken as the nearer end.
+        message: for people; left empty it is the percentage.
+        level: as in `log`.
+
+    Raises:
+        ValueError: `fraction` is NaN; an argument cannot stand in an event.
+
+    >>> progress(0.25)
+    {"version":"0","type":"log","level":"info","message":"25 %","fields":{"progress":0.25}}
+    """
+    if fraction != fraction:
+        raise ValueError("a progress is a fraction from 0 to 1, not NaN")
+    shown = min(max(fraction, 0.0), 1.0)
+    log(message or f"{shown * 100:.0f} %", level, progress=shown)
+
+
+def patch(patch: Mapping[str, Any]) -> None:
+    """Changes the session's state (spec 000 §4.2).
+
+    Args:
+        patch: an object of JSON values: objects merge, arrays and other values replace, None
+            removes.
+
+    Raises:
+        ValueError, TypeError: it holds what JSON does not know (NaN, keys other than strings,
+            integers of more than 64 bits, lone surrogates …); the message names the place.
+
+    >>> patch({"inventory": {"torch": {"lit": True}}})
+    {"version":"0","type":"state_patch","patch":{"inventory":{"torch":{"lit":true}}}}
+    """
+    _output.send({"version": "0", "type": "state_patch", "patch": _object(patch, "patch")})
+
+
+def asset(
+    asset_id: str,
+    kind: str,
+    media_type: str,
+    path: str | os.PathLike[str],
+    metadata: Mapping[str, Any] | None = None,
+) -> None:
+    """Announces a file (spec 000 §4.3).
+
+    The file must be complete and readable by now; it stays the tool's, nobody else deletes it. The
+    path is sent as an absolute one.
+
+    Args:
+        asset_id: unique within the invocation.
+        kind: a broad category: "image", "audio", "video", "model" …
+        media_type: a MIME type, such as "image/png".
+        path: of the file.
+        metadata: anything worth knowing: width, height, frame rate.
+
+    Raises:
+        ValueError, TypeError: an argument is empty or cannot stand in an event.
+
+    >>> asset("lit_torch", "image", "image/png", "/tmp/torch.png")  # doctest: +ELLIPSIS
+    {"version":"0","type":"asset","assetId":"lit_torch",...,"path":"/tmp/torch.png"}
+    """
+    named: Any = os.fspath(path)
+    if not isinstance(named, str):
+        raise TypeError("a path is text: bytes may be no UTF-8, which events must be")
+    event: dict[str, Any] = {
+        "version": "0",
+        "type": "asset",
+        "assetId": _text(asset_id, "asset_id"),
+        "kind": _text(kind, "kind"),
+        "mediaType": _text(media_type, "media_type"),
+        "path": os.path.abspath(_text(named, "path")),
+    }
+    if metadata is not None:
+        event["metadata"] = _object(metadata, "metadata")
+    _output.send(event)
+
+
+def ui_event(event: str, payload: Mapping[str, Any] | None = None) -> None:
+    """Asks the user interface for something (spec 000 §4.4), which may not know it.
+
+    Args:
+        event: the action's name; every user interface knows "narrative_choice".
+        payload: the action's parameters.
+
+    Raises:
+        ValueError, TypeError: an argument is empty or cannot stand in an event.
+
+    >>> ui_event("narrative_choice", {"choices": ["Open", "Leave"]})  # doctest: +ELLIPSIS
+    {"version":"0","type":"ui_event","event":"narrative_choice","payload":{"choices":...}}
+    """
+    emitted: dict[str, Any] = {"version": "0", "type": "ui_event", "event": _text(event, "event")}
+    if payload is not None:
+        emitted["payload"] = _object(payload, "payload")
+    _output.send(emitted)
+
+
+def error(code: str, message: str, details: Mapping[str, Any] | None = None) -> None:
+    """Reports an error (spec 000 §4.5). The invocation goes on.
+
+    End it with `done(False)`, or raise a `ToolError`, which does both. A function that `run` calls
+    and that returns after this ends with `ok: false`.
+
+    Args:
+        code: for programs, such as "TORCH_WET".
+        message: for people.
+        details: structured data for debugging.
+
+    Raises:
+        ValueError, TypeError: an argument is empty or cannot stand in an event.
+
+    >>> error("TORCH_WET", "The torch is wet.")
+    {"version":"0","type":"error","errorCode":"TORCH_WET","errorMessage":"The torch is wet."}
+    """
+    event: dict[str, Any] = {
+        "version": "0",
+        "type": "error",
+        "errorCode": _text(code, "code"),
+        "errorMessage": _text(message, "message"),
+    }
+    if details is not None:
+        event["details"] = _object(details, "details")
+    _output.send(event)
+    _output.had_error = True
+
+
+def done(ok: bool = True, summary: str = "", result: Any = None) -> None:
+    """Ends the invocation (spec 000 §4.6), once: what is emitted after it raises.
+
+    A function that `run` calls needs it only to give a summary: `run` says `done` for it.
+
+    Args:
+        ok: True for success, False for a controlled failure.
+        summary: one sentence for a person.
+        result: what the tool returns to its caller and to the tools that depend on it, any JSON
+            value; None leaves it out.
+
+    Raises:
+        ValueError, TypeError: an argument cannot stand in an event.
+
+    >>> run(lambda request: done(True, "Torch lit.", {"hours": 3}))
+    {"version":"0","type":"done","ok":true,"summary":"Torch lit.","result":{"hours":3}}
+    """
+    event: dict[str, Any] = {"version": "0", "type": "done", "ok": bool(ok)}
+    if summary:
+        event["summary"] = _text(summary, "summary")
+    if result is not None:
+        event["result"] = result
+    _output.send(event, last=True)
+
+
+def _text(value: Any, argument: str) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{argument} must be a string, is {_name(value)}")
+    if not value:
+        raise ValueError(f"{argument} must not be empty")
+    return value
+
+
+def _object(value: Mapping[str, Any], argument: str) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    try:
+        return {**value}
+    except TypeError:
+        raise TypeError(
+            f"{argument} must be a dict with strings as keys, is {_name(value)}"
+        ) from None
+
+
+def _line(event: dict[str, Any]) -> bytes:
+    """The event as one line; raises, naming the place, for what the runtime would not take."""
+    waiting: list[tuple[Any, Any, int]] = [(event, None, 1)]
+    while waiting:
+        value, place, depth = waiting.pop()
+        if value is None or value is True or value is False:
+            continue
+        if isinstance(value, str):
+            if not value.isascii():
+                _check_text(value, event, place)
+        elif isinstance(value, int):
+            if not -(2**63) <= value < 2**64:
+                raise ValueError(
+                    f"{_where(event, place)}: an integer of more than 64 bits: {value:#x}"
+                )
+        elif isinstance(value, float):
+            if value != value or value in (_INFINITY, -_INFINITY):
+                raise ValueError(f"{_where(event, place)}: {float(value)} has no JSON form")
+        elif isinstance(value, (dict, list, tuple)):
+            if depth > DEEPEST_NESTING:
+                # The place itself would be a very long name.
+                raise ValueError(
+                    f"{_where(event, _outermost(place))}: nested deeper than {DEEPEST_NESTING} "
+                    "levels, or contains itself"
+                )
+            if isinstance(value, dict):
+                members: dict[Any, Any] = value
+                for key, item in members.items():
+                    if not isinstance(key, str):
+                        raise TypeError(
+                            f"{_where(event, place)}: the keys of an object are strings, "
+                            f"not {key!r}"
+                        )
+                    if not key.isascii():
+                        _check_text(key, event, place)
+                    waiting.append((item, (place, key), depth + 1))
+            else:
+                elements: Sequence[Any] = value
+                for index, item in enumerate(elements):
+                    waiting.append((item, (place, index), depth + 1))
+        else:
+            raise TypeError(
+                f"{_where(event, place)}: {type(value).__qualname__} is no JSON type; "
+                "use dict, list, str, int, float, bool or None"
+            )
+    return (_encode(event) + "\n").encode("utf-8")
+
+
+def _check_text(text: str, event: dict[str, Any], place: Any) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as fault:
+        raise ValueError(
+            f"{_where(event, place)}: U+{ord(text[fault.start]):04X} at {fault.start} is a lone "
+            "surrogate, which UTF-8 cannot hold"
+        ) from None
+
+
+def _where(event: dict[str, Any], place: Any) -> str:
+    """The place as a JSON Pointer into the event."""
+    tokens: list[str] = []
+    while place is not None:
+        place, token = place
+        tokens.append(str(token).replace("~", "~0").replace("/", "~1"))
+    pointer = "".join("/" + token for token in reversed(tokens))
+    return f"the event of type {event['type']}, {_well_formed(pointer) or 'as a whole'}"
+
+
+def _outermost(place: Any) -> Any:
+    while place is not None and place[0] is not None and place[0][0] is not None:
+        place = place[0]
+    return place
+
+
+class _Output:
+    """Where events go: a descriptor, or what `sys.stdout` is when the event is emitted."""
+
+    __slots__ = ("_descriptor", "_lock", "done", "had_error")
+
+    def __init__(self, descriptor: int | None = None, stream: TextIO | None = None) -> None:
+        self._descriptor: int | TextIO | None = stream if descriptor is None else descriptor
+        self._lock = _thread.allocate_lock()
+        self.done = False
+        self.had_error = False
+
+    def send(self, event: dict[str, Any], last: bool = False) -> None:
+        line = _line(event)
+        with self._lock:
+            if self.done:
+                raise ValueError(
+                    f"an event of type {event['type']} was emitted after done, which ends the "
+                    "invocation"
+                )
+            try:
+                self._write(line)
+            except OSError as fault:
+                raise OutputLost(
+                    fault.errno, f"the event cannot be written to the runtime: {fault.strerror}"
+                ) from None
+            self.done = last
+
+    def _write(self, line: bytes) -> None:
+        if not isinstance(self._descriptor, int):
+            stream = sys.stdout if self._descriptor is None else self._descriptor
+            # The bytes of UTF-8 whatever the locale is; a stand-in for tests may have text alone.
+            binary = getattr(stream, "buffer", None)
+            if binary is None:
+                stream.write(line.decode("utf-8"))
+            else:
+                stream.flush()
+                binary.write(line)
+            stream.flush()
+            return
+        rest = memoryview(line)
+        while rest:
+            try:
+                rest = rest[os.write(self._descriptor, rest) :]
+            except BlockingIOError:
+                import select
+
+                select.select([], [self._descriptor], [])
+
+
+_output = _Output()
+
+
+# --------------------------------------------------------------------------------------------------
+# Running
+# --------------------------------------------------------------------------------------------------
+
+
+def run(function: Callable[[Request], Any]) -> None:
+    """Runs a tool: reads the request, calls `function(request)`, and ends with `done` in any case.
+
+    What the function returns becomes `done.result`, None leaves it out; an `async def` function is
+    awaited. A function that has said `done` itself gets no second one; one that reported an `error`
+    ends with `ok: false`. What it raises becomes an `error` event and `done` with `ok: false`, with
+    the traceback on standard error.
+
+    Standard output belongs to the events from here on: what `print`, a library or a child process
+    writes there goes to standard error instead of breaking the protocol. Standard input has been
+    read to its end.
+
+    Args:
+        function: takes a `Request`, returns a JSON value or None.
+
+    Raises:
+        SystemExit: with status 1, when the runtime could not be told how it ended: it is gone, or
+            the function raised after `done`; standard error says why. Otherwise `run` returns, and
+            the status is the script's.
+
+    >>> import io, sys
+    >>> sys.stdin = io.StringIO('{"input": {"sides": 6}}')  # what the runtime writes
+    >>> run(lambda request: request.input["sides"] + 1)
+    {"version":"0","type":"done","ok":true,"result":7}
+    """
+    global _output
+    before, stream = _output, sys.stdout
+    in_place = _is_standard_output(stream)
+    try:
+        if in_place:
+            _output = _Output(_reserve_standard_output())
+        else:
+            # A test has put a stream of its own into `sys.stdout`: the events go there.
+            _output = _Output(stream=stream)
+            sys.stdout = sys.stderr
+        _call(function)
+    except OutputLost as fault:
+        _complain(f"tool failed: {fault}")
+        raise SystemExit(1) from None
+    finally:
+        if not in_place:
+            _output, sys.stdout = before, stream
+
+
+def _call(function: Callable[[Request], Any]) -> None:
+    try:
+        returned = function(read_request())
+        if hasattr(returned, "__await__"):
+            import asyncio
+
+            async def awaited(awaitable: Any) -> Any:
+                return await awaitable
+
+            returned = asyncio.run(awaited(returned))
+        if not _output.done:
+            done(not _output.had_error, result=returned)
+        elif returned is not None:
+            _complain("what the tool returned is lost: it was returned after done")
+    except OutputLost:
+        raise
+    except ToolError as fault:
+        _fail(fault.code, fault.message, fault.details)
+    except SystemExit as fault:
+        if _output.done:
+            raise
+        if fault.code in (None, 0):
+            done(not _output.had_error)
+        else:
+            _fail("TOOL_EXCEPTION", f"the tool called sys.exit({fault.code!r})")
+    except Exception as fault:
+        sys.__excepthook__(type(fault), fault, fault.__traceback__)
+        kind = type(fault).__qualname__
+        text = str(fault)
+        _fail("TOOL_EXCEPTION", f"{kind}: {text}" if text else kind, {"exception": kind})
+
+
+def _fail(code: Any, message: Any, details: Any = None) -> None:
+    if _output.done:
+        _complain(f"tool failed after done: {message}")
+        raise SystemExit(1)
+    code = _well_formed(str(code)) or "TOOL_FAILURE"
+    message = _well_formed(str(message)) or "no message was given"
+    try:
+        error(code, message, details)
+    except (TypeError, ValueError) as fault:
+        _complain(f"the details of the error are left out: {fault}")
+        error(code, message)
+    done(False, message)
+
+
+def _well_formed(text: str) -> str:
+    """With U+FFFD for lone surrogates: no file name in a message keeps an error from being told."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _complain(text: str) -> None:
+    if sys.stderr is not None:
+        print(text, file=sys.stderr, flush=True)
+
+
+def _is_standard_output(stream: TextIO | None) -> bool:
+    try:
+        return stream is None or stream.fileno() == 1
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+def _reserve_standard_output() -> int:
+    """Moves the stream to a descriptor that children do not inherit; what is written to standard
+    output goes to standard error. Not undone: buffered output may still come at the process's exit.
+    """
+    import fcntl
+
+    try:
+        # Above the standard ones, of which some may be closed.
+        descriptor = int(fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 3))
+    except OSError as fault:
+        raise OutputLost(fault.errno, f"there is no standard output: {fault.strerror}") from None
+    try:
+        os.dup2(2, 1)
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        if nowhere != 1:
+            os.close(nowhere)
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        # As standard error has it: lines of both come in the order in which they were written.
+        reconfigure(line_buffering=True, errors="backslashreplace")
+    return descriptor
