@@ -120,7 +120,7 @@ class TestTools:
             context.ui_event("bell", {"times": 1})
             context.error("SMALL", "nothing serious")
             context.emit({"type": "log", "level": "info", "message": "raw"})
-            assert context.request["tool"] == "t"
+            assert context.request["tool"] == "busy"
             assert context.state.to_dict() == {}
             assert not context.is_cancelled
             return "done"
@@ -138,7 +138,7 @@ class TestTools:
         def steps(n: int) -> Any:
             for i in range(n):
                 yield {"type": "log", "level": "info", "message": str(i)}
-            yield Log("info", "typed")
+            yield Log("typed")
             return "over"
 
         tool = session.execute(one("steps", {"n": 2}))["t"]
@@ -218,11 +218,14 @@ class TestTools:
     def test_what_a_tool_may_not_call(self, session: Any) -> None:
         refused = []
 
+        def max_of(a: int) -> int:
+            return a
+
         @session.tool
         def inside() -> None:
             for call in (
                 lambda: session.execute(one("inside")),
-                lambda: session.tool(lambda: None),
+                lambda: session.tool(max_of),
                 lambda: session.close(),
             ):
                 try:
@@ -248,9 +251,9 @@ class TestTools:
             return "x"
 
         session.play("x")
-        tool = next(tool for tool in requests[0].tools if tool["name"] == "weather")
-        assert tool["description"] == "What the weather is."
-        assert tool["inputSchema"]["required"] == ["city"]
+        tool = next(tool for tool in requests[0].tools if tool.name == "weather")
+        assert tool.description == "What the weather is."
+        assert tool.input_schema["required"] == ["city"]
 
 
 class TestHandlers:
@@ -347,9 +350,9 @@ class TestNarrators:
 
         turn = session.play("x")
         assert turn.narrative == "at last" and turn.generations == 4
-        assert requests[1].plan_faults[0]["pointer"] == "/tools/0/toolId"
-        assert "no idea" in requests[2].plan_faults[0]["message"]
-        assert "int" in requests[3].plan_faults[0]["message"]
+        assert requests[1].plan_faults[0].pointer == "/tools/0/toolId"
+        assert "no idea" in requests[2].plan_faults[0].message
+        assert "int" in requests[3].plan_faults[0].message
 
     def test_as_an_argument(self) -> None:
         with narratoria.Session(narrator=lambda request: "Yes.") as session:

@@ -151,7 +151,7 @@ class TestErrors:
     def test_a_plan_with_faults_lists_each(self, session: Any) -> None:
         with pytest.raises(narratoria.InvalidDocumentError) as caught:
             session.execute({"requestId": "p", "tools": [{"toolId": ""}]})
-        pointers = [fault["pointer"] for fault in caught.value.faults]
+        pointers = [fault.pointer for fault in caught.value.faults]
         assert pointers == ["/tools/0/toolId", "/tools/0/toolPath"]
         assert "/tools/0/toolId" in str(caught.value)
         assert isinstance(caught.value, ValueError)
@@ -227,7 +227,7 @@ class TestValidate:
     def test_a_good_and_a_bad_plan(self) -> None:
         assert narratoria.validate("plan", {"requestId": "p", "tools": []}) == []
         faults = narratoria.validate("plan", '{"requestId":"p",\n"tools":[{}]}')
-        assert faults[0]["line"] == 2 and faults[0]["pointer"] == "/tools/0/toolId"
+        assert faults[0].line == 2 and faults[0].pointer == "/tools/0/toolId"
 
     def test_a_story(self, torch: str) -> None:
         assert narratoria.validate("story", Path(torch)) == []

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from narratoria.documents import (
         Asset,
         Attempt,
+        Fault,
         Invocation,
         NarratorRequest,
         Plan,
@@ -49,6 +50,7 @@ _PLACES = {
     "Context": "context",
     "Asset": "documents",
     "Attempt": "documents",
+    "Fault": "documents",
     "Invocation": "documents",
     "NarratorRequest": "documents",
     "Plan": "documents",
@@ -82,6 +84,7 @@ __all__ = [
     "Context",
     "Error",
     "Event",
+    "Fault",
     "ForkedError",
     "GoneError",
     "InvalidArgumentError",

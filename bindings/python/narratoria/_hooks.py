@@ -5,12 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from narratoria._function import to_json_value
-
 if TYPE_CHECKING:
     from logging import Logger
 
-__all__ = ["describe_exception", "log", "report_exception", "to_json_value"]
+__all__ = ["describe_exception", "log", "report_exception", "to_plain"]
 
 # NAR_LOG_…, as logging counts.
 _LEVELS = {1: 10, 2: 20, 3: 30, 4: 40}
@@ -52,3 +50,23 @@ def describe_exception(exception: BaseException) -> tuple[str, str]:
     }
     done = {"version": "0", "type": "done", "ok": False, "summary": error["errorMessage"]}
     return f"{_core.to_json(error)}\n{_core.to_json(done)}\n", trace.encode("utf-8", "replace").decode()
+
+
+def to_plain(value: Any) -> Any:
+    """One step from a value that is none of JSON's to one that may be; NotImplemented: there is none.
+
+    What is inside of it is asked for again.
+    """
+    from dataclasses import fields, is_dataclass
+    from enum import Enum
+
+    to_dict = getattr(value, "to_dict", None)
+    if callable(to_dict) and not isinstance(value, type):
+        return to_dict()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: getattr(value, each.name) for each in fields(value)}
+    if isinstance(value, Enum):
+        return value.value
+    if hasattr(value, "keys") and hasattr(value, "__getitem__"):
+        return dict(value)
+    return NotImplemented

@@ -78,11 +78,17 @@ class Context:
             event["fields"] = fields
         self.emit(event)
 
-    def progress(self, fraction: float, message: str = "") -> None:
-        """How far it is, from 0 to 1: a bar in a terminal."""
-        if not 0 <= fraction <= 1:
-            raise ValueError(f"progress goes from 0 to 1, not {fraction}")
-        self.log(message, progress=fraction)
+    def progress(self, fraction: float, message: str = "", level: str = "info") -> None:
+        """How far it is, from 0 to 1 (what is outside is taken as the nearer end): a bar in a
+        terminal. Without a message the percentage is told.
+
+        Raises:
+            ValueError: ``fraction`` is NaN.
+        """
+        if fraction != fraction:
+            raise ValueError("a progress is a fraction from 0 to 1, not NaN")
+        shown = min(max(fraction, 0.0), 1.0)
+        self.log(message or f"{shown * 100:.0f} %", level, progress=shown)
 
     def patch(self, patch: Mapping[str, Any]) -> None:
         """Merges into the state: objects deeply, lists whole, None removes (RFC 7396)."""

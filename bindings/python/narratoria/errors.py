@@ -9,14 +9,17 @@ happened, where, and what to do.
 ...     try:
 ...         session.execute({"requestId": "p", "tools": [{"toolId": ""}]})
 ...     except narratoria.InvalidDocumentError as error:
-...         error.code, [fault["pointer"] for fault in error.faults]
+...         error.code, [fault.pointer for fault in error.faults]
 ('PLAN', ['/tools/0/toolId', '/tools/0/toolPath'])
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from narratoria.documents import Fault
 
 __all__ = [
     "BusyError",
@@ -68,10 +71,12 @@ class InvalidDocumentError(Error, ValueError):
     status = "NAR_INVALID_DOCUMENT"
 
     @property
-    def faults(self) -> list[dict[str, Any]]:
-        """Every fault, in the order of the text: ``line``, ``column``, ``byte``, ``pointer`` (a
-        JSON Pointer), ``rule``, ``message``, and ``file`` in a story."""
-        return list(self.details) if isinstance(self.details, list) else []
+    def faults(self) -> list[Fault]:
+        """Every fault, in the order of the text: where it is, the rule, and what to do."""
+        from narratoria.documents import Fault
+
+        found = self.details if isinstance(self.details, list) else []
+        return [Fault.from_dict(each) for each in found]
 
 
 class NotFoundError(Error, LookupError):

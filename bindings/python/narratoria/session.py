@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from narratoria import _core
 from narratoria._registry import Registry, plain_options
-from narratoria.documents import Asset, Result
+from narratoria.documents import Asset, Fault, Result
 from narratoria.state import State
 
 if TYPE_CHECKING:
@@ -237,6 +237,7 @@ class Session(Registry):
         ...     session.play("I light the torch and examine the door").choices
         ['Push the door open', 'Turn back']
         """
+        self._core.refuse_inside()
         known = {asset["seq"] for asset in self._core.assets()}
         ticket = self._wait(self._core.prompt(prompt))
         new = [each for each in self._core.assets() if each["seq"] not in known]
@@ -260,6 +261,7 @@ class Session(Registry):
         ...     session.execute({"requestId": "p", "tools": []}).success
         True
         """
+        self._core.refuse_inside()
         ticket = self._wait(submit_plan(self._core, plan, folder))
         return Result.from_dict(ticket.value.to_dict())
 
@@ -292,6 +294,8 @@ class Session(Registry):
         return "<Session closed>" if self.is_closed else f"<Session {self.id}>"
 
     def _event_loop(self) -> AbstractEventLoop:
+        # From the next step on it drives the engine, as long as it has tasks.
+        self._core.end_wait()
         if self._loop is None:
             from asyncio import new_event_loop
 
@@ -300,13 +304,15 @@ class Session(Registry):
 
     def _wait(self, ticket: _core.Ticket) -> _core.Ticket:
         try:
-            if self._loop is None:
-                self._core.wait(ticket)
             while not ticket.is_done:
-                # An async function was called: its loop drives the engine, too.
-                from narratoria.aio import drive_until
+                if self._tasks:
+                    from narratoria.aio import drive_until
 
-                drive_until(self._core, self._event_loop(), lambda: ticket.is_done)
+                    drive_until(
+                        self._core, self._event_loop(), lambda: ticket.is_done or not self._tasks
+                    )
+                else:
+                    self._core.wait(ticket)
         except BaseException:
             # Somebody wants out, Ctrl-C most likely: what runs is ended behind.
             if not self._core.is_closed:
@@ -337,15 +343,15 @@ _DOCUMENTS = {"event": 1, "plan": 2, "result": 3, "story": 4}
 
 def validate(
     kind: Literal["event", "plan", "result", "story"], document: str | PathLike[str] | Mapping[str, Any]
-) -> list[dict[str, Any]]:
+) -> list[Fault]:
     """Every fault of a document; an empty list says that it is valid.
 
     Args:
         kind: ``event`` (a tool's output, one event a line), ``plan``, ``result`` or ``story``.
         document: its text or its dict; of a story the folder.
 
-    >>> [fault["message"] for fault in validate("plan", {"tools": []})]
-    ['the field requestId is missing']
+    >>> validate("plan", {"tools": []})
+    [<Fault ...: "requestId" is missing>]
     """
     if kind not in _DOCUMENTS:
         raise ValueError(f"there is no kind of document {kind!r}; there are {', '.join(_DOCUMENTS)}")
@@ -354,8 +360,7 @@ def validate(
         from os import PathLike, fspath
 
         text = fspath(document) if isinstance(document, PathLike) else _core.to_json(document)
-    faults: list[dict[str, Any]] = _core.validate(_DOCUMENTS[kind], text)
-    return faults
+    return [Fault.from_dict(each) for each in _core.validate(_DOCUMENTS[kind], text)]
 
 
 # ---- the end of the process

@@ -30,12 +30,12 @@ void throw_error(const narratoria::Error& error) {
 }
 
 // One interpreter a process: the library's callbacks find their way back by it.
-void refuse_sub_interpreters() {
-    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-        throw py::import_error(
-            "narratoria does not work in sub-interpreters: its callbacks belong to the main one; "
-            "use a process or a thread of the main interpreter");
-    }
+bool is_refused() {
+    if (PyInterpreterState_Get() == PyInterpreterState_Main()) return false;
+    PyErr_SetString(PyExc_ImportError,
+                    "narratoria does not work in sub-interpreters: its callbacks belong to the main "
+                    "one; use a process, or a thread of the main interpreter");
+    return true;
 }
 
 // NULL while it is not made yet, or made no more.
@@ -43,6 +43,16 @@ python::Session* session_of(PyObject* self) {
     const auto value = reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder();
     return value.holder_constructed() ? value.value_ptr<python::Session>() : nullptr;
 }
+
+// A sub-interpreter may be handed a copy of the module without its start being called. Plain C:
+// pybind11 would wait for ever there.
+PyMethodDef check_interpreter = {
+    "check_interpreter",
+    [](PyObject*, PyObject*) -> PyObject* {
+        if (is_refused()) return nullptr;
+        Py_RETURN_NONE;
+    },
+    METH_NOARGS, nullptr};
 
 // Py_VISIT wants these names.
 int traverse_session(PyObject* self, visitproc visit, void* arg) {
@@ -65,8 +75,10 @@ void make_collectable(PyHeapTypeObject* heap_type) {
 
 }  // namespace
 
+// pybind11 itself would wait for ever in a sub-interpreter, so its start goes under another name, and
+// the real one looks first.
+#define PyInit__core narratoria_init_core
 PYBIND11_MODULE(_core, module) {
-    refuse_sub_interpreters();
     module.doc() = "The compiled part of narratoria. Use the package; this may change.";
     module.attr("library_version") = nar_library_version();
     module.attr("abi_version") =
@@ -82,7 +94,8 @@ PYBIND11_MODULE(_core, module) {
     });
 
     python::add_event_type(module);
-    module.def("check_interpreter", refuse_sub_interpreters);
+    module.attr("check_interpreter") =
+        py::reinterpret_steal<py::object>(PyCFunction_New(&check_interpreter, nullptr));
     module.def("kind_name", [](std::uint32_t kind) { return nar_kind_name(kind); });
     module.def("from_json", [](const py::object& text) {
         if (PyBytes_Check(text.ptr())) {
@@ -136,6 +149,8 @@ PYBIND11_MODULE(_core, module) {
              py::arg("ended") = py::none())
         .def("cancel", &python::Session::cancel)
         .def("wait", &python::Session::wait)
+        .def("refuse_inside", &python::Session::refuse_inside)
+        .def("end_wait", &python::Session::end_wait)
         .def("run", &python::Session::run)
         .def("descriptor", &python::Session::descriptor)
         .def("timeout_ms", &python::Session::timeout_ms)
@@ -152,4 +167,9 @@ PYBIND11_MODULE(_core, module) {
         .def("add_ui_handler", &python::Session::add_ui_handler)
         .def("add_asset_renderer", &python::Session::add_asset_renderer)
         .def("set_narrator", &python::Session::set_narrator);
+}
+#undef PyInit__core
+
+extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
+    return is_refused() ? nullptr : narratoria_init_core();
 }

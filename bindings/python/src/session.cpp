@@ -157,7 +157,7 @@ struct Session::Tool : Given {
             lines = R"({"version":"0","type":"done","ok":true)";
             if (!result.is_none()) {
                 lines += R"(,"result":)";
-                append_json(lines, result, session->hooks_.attr("to_json_value"));
+                append_json(lines, result, session->hooks_.attr("to_plain"));
             }
             lines += "}\n";
         } catch (py::error_already_set& error) {
@@ -275,7 +275,7 @@ void Open::cancel() {
 bool Invocation::emit(py::handle event) {
     if (!is_open()) return false;
     std::string line;
-    append_json(line, event, session_->hooks_.attr("to_json_value"));
+    append_json(line, event, session_->hooks_.attr("to_plain"));
     line += '\n';
     const nar_status status = invocations(host_).output(host_, token_, detail::to_c(line));
     if (status == NAR_BUSY) {
@@ -307,7 +307,7 @@ bool Question::answered(nar_status status) {
 bool Question::plan(py::handle plan) {
     if (!is_open()) return false;
     std::string text;
-    append_json(text, plan, session_->hooks_.attr("to_json_value"));
+    append_json(text, plan, session_->hooks_.attr("to_plain"));
     return answered(questions(host_).reply(host_, token_, detail::to_c(text)));
 }
 
@@ -385,13 +385,24 @@ void Session::clear() {
 }
 
 void Session::leave_all() {
+    const std::thread::id caller = std::this_thread::get_id();
+    auto is_used_elsewhere = [&](const Session* session) {
+        return session->depth_ > 0 && session->owner_ != caller;
+    };
     for (Session* session : living()) {
         session->is_leaving_ = true;
-        // Wakes whoever waits in another thread.
+        if (!is_used_elsewhere(session)) continue;
         try {
-            if (session->engine_) session->engine_->post([] {});
+            session->engine_->post([] {});  // wakes it
         } catch (const Error&) {
         }
+    }
+    // A thread that came back later would find no interpreter.
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    while (std::any_of(living().begin(), living().end(), is_used_elsewhere) &&
+           std::chrono::steady_clock::now() < deadline) {
+        const py::gil_scoped_release released;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }
 
@@ -497,7 +508,7 @@ std::shared_ptr<Ticket> Session::execute(py::handle plan, std::string_view folde
     const Inside inside(*this);
     std::string text;
     if (py::isinstance<py::str>(plan)) text = py::cast<std::string>(plan);
-    else append_json(text, plan, hooks_.attr("to_json_value"));
+    else append_json(text, plan, hooks_.attr("to_plain"));
     auto ticket = std::make_shared<Ticket>();
     ticket->ended = std::move(ended);
     handle().execute(text, folder, [this, ticket](Result result) {
@@ -515,6 +526,14 @@ void Session::cancel() {
     handle().cancel();
 }
 
+void Session::refuse_inside() const {
+    if (depth_ == 0 || owner_ != std::this_thread::get_id()) return;
+    throw Error(NAR_REENTRANT, "REENTRANT",
+                "this call waits for the session, and the session waits for the callback that it is "
+                "made in: a tool, a sink, a handler or a narrator",
+                "");
+}
+
 void Session::run(std::int64_t budget_us) {
     const Inside inside(*this);
     without_lock([&] { engine_->run_for(std::chrono::microseconds(budget_us)); });
@@ -526,7 +545,8 @@ void Session::wait(const Ticket& ticket) {
     const Inside inside(*this);
     const bool hears_signals = on_main_thread();
     auto looked = Clock::now();
-    while (!ticket.is_done) {
+    is_wait_over_ = false;
+    while (!ticket.is_done && !is_wait_over_) {
         int woken = 0;
         without_lock([&] {
             engine_->run_for(kRound);
@@ -583,7 +603,7 @@ py::object Session::state(std::string_view pointer) {
 void Session::patch_state(py::handle patch) {
     const Inside inside(*this);
     std::string json;
-    append_json(json, patch, hooks_.attr("to_json_value"));
+    append_json(json, patch, hooks_.attr("to_plain"));
     handle().patch_state(json);
 }
 

@@ -104,9 +104,12 @@ public:
     // From any thread and any callback.
     void cancel();
 
-    // Until the ticket is done. Throws KeyboardInterrupt within 50 ms of a Ctrl-C; nothing was
-    // cancelled by that.
+    // What would wait for itself in a callback is refused.
+    void refuse_inside() const;
+    // Until the ticket is done, or a callback calls end_wait. Throws KeyboardInterrupt within 50 ms of
+    // a Ctrl-C; nothing was cancelled by that.
     void wait(const Ticket& ticket);
+    void end_wait() { is_wait_over_ = true; }
     // What is there to do, for about so long, without waiting.
     void run(std::int64_t budget_us);
     int descriptor();
@@ -133,7 +136,7 @@ public:
     int traverse(visitproc visit, void* arg) const;
     void clear();
 
-    // The process ends: whoever waits in another thread comes back, soon.
+    // The process ends: whoever waits in another thread comes back first, for at most 2 s.
     static void leave_all();
 
 private:
@@ -193,6 +196,7 @@ private:
     std::uint32_t depth_ = 0;
     PyThreadState* released_ = nullptr;  // while the lock is given away
     py::object kept_;                    // an exception that must get out
+    bool is_wait_over_ = false;
     bool is_leaving_ = false;
 };
 

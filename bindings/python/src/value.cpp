@@ -313,10 +313,10 @@ private:
 
     void write_converted(PyObject* value) {
         const py::object made = convert_(py::handle(value));
-        // It converts all that is inside, too.
-        const py::handle convert = std::exchange(convert_, py::handle());
+        if (made.ptr() == Py_NotImplemented || Py_TYPE(made.ptr()) == Py_TYPE(value)) {
+            refuse_type(value);
+        }
         write(made.ptr());
-        convert_ = convert;
     }
 
     [[noreturn]] void refuse_type(PyObject* value) {

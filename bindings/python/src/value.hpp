@@ -19,8 +19,8 @@ py::object to_python(const char* text, std::size_t size);
 py::object to_python(std::string_view text);
 
 // Appends a value as JSON on one line. What is no JSON is refused by ValueError or TypeError, with the
-// JSON Pointer of the place. `convert` is asked for the value to write instead of one that is none of
-// the plain types; it may be empty.
+// JSON Pointer of the place. `convert` makes a plain value of one that is none, or answers
+// NotImplemented; it may be empty.
 void append_json(std::string& out, py::handle value, py::handle convert = py::handle());
 
 // UTF-8 text to a str; what is no UTF-8 is replaced.

@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads, signals, forks, the end of the interpreter, and what is left behind: nothing."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import time
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SOURCE, child_environment
+from plans import DONE, one
+
+import narratoria
+
+SANITIZED = "SANITIZER" in os.environ.get("NARRATORIA_SANITIZE", "") or "libasan" in os.environ.get(
+    "LD_PRELOAD", ""
+)
+
+
+def python(script: str, *arguments: str, timeout: float = 50) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-X", "dev", "-c", textwrap.dedent(script), *arguments],
+        capture_output=True,
+        text=True,
+        env=child_environment(),
+        cwd=SOURCE,
+        timeout=timeout,
+        check=False,
+    )
+
+
+def gone(pid: int, seconds: float = 5) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.01)
+    return False
+
+
+class TestThreads:
+    def test_a_session_moves_to_the_thread_that_uses_it(self, make_tool: Any) -> None:
+        path = make_tool("t", DONE)
+        with narratoria.Session() as session:
+            assert session.execute(one(path)).success
+            results = []
+            thread = threading.Thread(target=lambda: results.append(session.execute(one(path))))
+            thread.start()
+            thread.join()
+            assert results[0].success
+            assert session.execute(one(path)).success
+
+    def test_a_second_thread_inside_is_refused(self, make_tool: Any) -> None:
+        started = threading.Event()
+        with narratoria.Session() as session:
+            session.add_sink(lambda event: started.set(), ["tool_started"])
+            results = []
+            thread = threading.Thread(
+                target=lambda: results.append(session.execute(one(make_tool("t", "sleep 60"))))
+            )
+            thread.start()
+            assert started.wait(10)
+            with pytest.raises(narratoria.BusyError, match="thread"):
+                session.state.to_dict()
+            session.cancel()
+            thread.join(10)
+            assert results[0]["t"].error_code == "CANCELLED"
+
+    def test_other_threads_run_while_one_waits(self, make_tool: Any) -> None:
+        with narratoria.Session() as session:
+            counted = 0
+            is_over = threading.Event()
+
+            def count() -> None:
+                nonlocal counted
+                while not is_over.is_set():
+                    counted += 1
+                    time.sleep(0.001)
+
+            thread = threading.Thread(target=count)
+            thread.start()
+            session.execute(one(make_tool("t", f"sleep 0.3\n{DONE}")))
+            is_over.set()
+            thread.join()
+            assert counted > 50
+
+    def test_a_session_a_thread(self, make_tool: Any) -> None:
+        path = make_tool("t", DONE)
+        results: list[bool] = []
+
+        def work() -> None:
+            with narratoria.Session() as session:
+
+                @session.tool
+                def twice(x: int) -> int:
+                    return 2 * x
+
+                for i in range(10):
+                    results.append(session.execute(one("twice", {"x": i}))["t"].result == 2 * i)
+                results.append(session.execute(one(path)).success)
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(results) == 88 and all(results)
+
+
+class TestInterrupts:
+    @pytest.mark.parametrize("call", ["execute", "play"])
+    def test_ctrl_c_comes_back_at_once_and_leaves_nothing(self, call: str, tmp_path: Path) -> None:
+        tool = tmp_path / "t"
+        tool.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\ntrap '' TERM\nsleep 60\n")
+        tool.chmod(0o755)
+        script = """
+            import os, signal, sys, threading, time, narratoria
+            plan = {"requestId": "p", "tools": [{"toolId": "t", "toolPath": sys.argv[1]}]}
+            sent = []
+            def interrupt():
+                while not os.path.exists(sys.argv[2]):
+                    time.sleep(0.01)
+                sent.append(time.monotonic())
+                os.kill(os.getpid(), signal.SIGINT)
+            with narratoria.Session(narrator=lambda request: plan) as session:
+                threading.Thread(target=interrupt).start()
+                try:
+                    session.play("x") if sys.argv[3] == "play" else session.execute(plan)
+                except KeyboardInterrupt:
+                    print("took", time.monotonic() - sent[0])
+                print(session.execute({"requestId": "q", "tools": []}).success)
+        """
+        done = python(script, str(tool), str(tmp_path / "pid"), call)
+        assert done.returncode == 0, done.stderr
+        took, success = done.stdout.splitlines()
+        assert float(took.split()[1]) < (1.0 if SANITIZED else 0.1)
+        assert success == "True"
+        assert gone(int((tmp_path / "pid").read_text()))
+
+    def test_a_signal_handler_that_does_not_raise_changes_nothing(self, make_tool: Any) -> None:
+        heard = []
+        before = signal.signal(signal.SIGUSR1, lambda number, frame: heard.append(number))
+        try:
+            with narratoria.Session() as session:
+                threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+                assert session.execute(one(make_tool("t", f"sleep 0.4\n{DONE}"))).success
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+        assert heard == [signal.SIGUSR1]
+
+
+class TestTheEnd:
+    def test_of_the_interpreter_with_a_running_plan(self, tmp_path: Path) -> None:
+        tool = tmp_path / "t"
+        tool.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nsleep 60\n")
+        tool.chmod(0o755)
+        script = """
+            import os, sys, threading, time, narratoria
+            session = narratoria.Session()
+            plan = {"requestId": "p", "tools": [{"toolId": "t", "toolPath": sys.argv[1]}]}
+            def run():
+                try:
+                    session.execute(plan)
+                except narratoria.GoneError:
+                    pass
+            threading.Thread(target=run, daemon=True).start()
+            while not os.path.exists(sys.argv[2]):
+                time.sleep(0.01)
+            print("over")
+        """
+        done = python(script, str(tool), str(tmp_path / "pid"))
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == "over\n"
+        assert done.stderr == ""
+        assert gone(int((tmp_path / "pid").read_text()))
+
+    def test_of_the_interpreter_with_an_open_session(self) -> None:
+        script = """
+            import narratoria
+            session = narratoria.Session(narrator=lambda request: "x")
+            session.add_sink(print, ["plan_ended"])
+            print(session.play("x").narrative)
+        """
+        done = python(script)
+        assert done.returncode == 0 and done.stderr == "", done.stderr
+
+    def test_of_an_asyncio_program_that_forgot_to_close(self) -> None:
+        script = """
+            import asyncio, narratoria
+            async def main():
+                session = narratoria.aio.Session(narrator=lambda request: "x")
+                await session.__aenter__()
+                print((await session.play("x")).narrative)
+            asyncio.run(main())
+        """
+        done = python(script)
+        assert done.returncode == 0 and done.stdout == "x\n", done.stderr
+
+    def test_of_the_host_by_sigkill(self, tmp_path: Path) -> None:
+        tool = tmp_path / "t"
+        tool.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nsleep 60\n")
+        tool.chmod(0o755)
+        script = (
+            "import sys, narratoria\n"
+            "narratoria.Session().execute({'requestId': 'p', 'tools': ["
+            "{'toolId': 't', 'toolPath': sys.argv[1]}]})"
+        )
+        host = subprocess.Popen(
+            [sys.executable, "-c", script, str(tool)], env=child_environment(), cwd=SOURCE
+        )
+        deadline = time.monotonic() + 20
+        while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        pid = int((tmp_path / "pid").read_text())
+        host.kill()
+        host.wait()
+        assert gone(pid)
+
+
+class TestForks:
+    def test_what_a_child_does_with_it_is_refused_and_its_own_works(self) -> None:
+        script = """
+            import os, narratoria
+            session = narratoria.Session()
+            session.execute({"requestId": "p", "tools": []})
+            child = os.fork()
+            if child == 0:
+                try:
+                    session.execute({"requestId": "p", "tools": []})
+                except narratoria.ForkedError as error:
+                    print("refused:", error)
+                try:
+                    session.state["x"]
+                except narratoria.ForkedError:
+                    print("refused")
+                with narratoria.Session() as own:
+                    print(own.execute({"requestId": "p", "tools": []}).success, flush=True)
+                os._exit(0)
+            os.waitpid(child, 0)
+            print(session.execute({"requestId": "p", "tools": []}).success)
+        """
+        done = python(script)
+        assert done.returncode == 0, done.stderr
+        lines = done.stdout.splitlines()
+        assert lines[0].startswith("refused: ") and "fork" in lines[0]
+        assert lines[1:] == ["refused", "True", "True"]
+
+    def test_a_child_that_ends_normally(self) -> None:
+        script = """
+            import os, narratoria
+            session = narratoria.Session()
+            child = os.fork()
+            if child != 0:
+                _, status = os.waitpid(child, 0)
+                print(os.waitstatus_to_exitcode(status))
+                print(session.execute({"requestId": "p", "tools": []}).success)
+        """
+        done = python(script)
+        assert done.stdout == "0\nTrue\n", done.stderr
+
+
+class TestNothingIsLeft:
+    def test_a_dropped_session_is_collected_with_its_functions(self) -> None:
+        class Marker:
+            pass
+
+        marker = Marker()
+        watched = weakref.ref(marker)
+        session = narratoria.Session()
+
+        # A circle: the session has the function, which has the session.
+        @session.tool
+        def tool() -> Any:
+            return session, marker
+
+        session.add_sink(lambda event: (session, marker))
+        session.on_ui_event()(lambda event: (session, marker))
+        session.narrator(lambda request: (session, marker))
+        del session, tool, marker
+        gc.collect()
+        assert watched() is None
+
+    def test_ten_thousand_sessions(self) -> None:
+        script = """
+            import gc, os, sys, narratoria
+            def rounds(count):
+                for number in range(count):
+                    session = narratoria.Session(state={"n": number})
+                    @session.tool
+                    def tool(n: int) -> int:
+                        return session.state["n"] + n
+                    session.add_sink(lambda event: None)
+                    if number % 10 == 0:
+                        session.execute({"requestId": "p", "tools": [
+                            {"toolId": "t", "toolPath": "tool", "input": {"n": 1}}]})
+                    if number % 2 == 0:
+                        session.close()
+                gc.collect()
+            def resident():
+                with open("/proc/self/statm") as file:
+                    return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            def descriptors():
+                return len(os.listdir("/proc/self/fd"))
+            count = int(sys.argv[1])
+            rounds(count // 5)
+            before = resident(), descriptors()
+            rounds(count)
+            after = resident(), descriptors()
+            print(before, after)
+            # 100 bytes a session would be a leak already.
+            assert after[0] - before[0] < max(count * 100, 1 << 20), (before, after)
+            assert after[1] == before[1], (before, after)
+        """
+        done = python(script, "1000" if SANITIZED else "10000")
+        assert done.returncode == 0, done.stderr
+
+    def test_events_are_freed(self, session: Any) -> None:
+        import tracemalloc
+
+        @session.tool
+        def chatty(context: narratoria.Context) -> None:
+            for i in range(1000):
+                context.log("x" * 100, n=i)
+
+        session.add_sink(lambda event: event.body)
+        session.execute(one("chatty"))
+        tracemalloc.start()
+        before = tracemalloc.take_snapshot()
+        for _ in range(5):
+            session.execute(one("chatty"))
+        gc.collect()
+        after = tracemalloc.take_snapshot()
+        tracemalloc.stop()
+        grown = sum(each.size_diff for each in after.compare_to(before, "filename"))
+        assert grown < 200_000
+
+
+def test_sub_interpreters_are_refused() -> None:
+    script = """
+        import sys
+        try:
+            import _xxsubinterpreters as interpreters
+        except ImportError:
+            import _interpreters as interpreters
+        code = "\\n".join([
+            "import sys",
+            f"sys.path[:] = {sys.path!r}",
+            "try:",
+            "    import narratoria",
+            "    narratoria.Session()",
+            "except ImportError as error:",
+            f"    open({sys.argv[1]!r}, 'w').write(str(error))",
+        ])
+        if sys.argv[2] == "first":
+            import narratoria
+            narratoria.Session().close()
+        interpreter = interpreters.create()
+        interpreters.run_string(interpreter, code)
+    """
+    for order in ("first", "never"):
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "message"
+            done = python(script, str(out), order)
+            assert out.exists(), done.stderr
+            message = out.read_text()
+            assert "interpreter" in message, message
