@@ -1,0 +1,672 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tools from typed functions: the schema says exactly what the function can be called with."""
+
+import collections
+import copy
+import dataclasses
+import enum
+import functools
+import json
+import random
+import sys
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NewType, Optional, TypedDict, Union
+
+import jsonschema
+import pytest
+from from_schema import json_values
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typing_extensions import NotRequired, Required
+
+from narratoria._document import DocumentError
+from narratoria._function import describe, to_json_value
+from narratoria.documents import Invocation, Plan
+from narratoria.events import Log
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    GREEN = "green"
+    NONE = None
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+@dataclasses.dataclass
+class Point:
+    """A place on the map.
+
+    More of it.
+    """
+
+    x: int
+    y: int = 0
+
+
+@dataclasses.dataclass
+class Room:
+    name: str
+    corners: list[Point] = dataclasses.field(default_factory=list)
+    door: Optional[Point] = None
+    colour: Colour = Colour.RED
+
+
+class Torch(TypedDict):
+    lit: bool
+    hours: NotRequired[float]
+
+
+class Loose(TypedDict, total=False):
+    name: Required[str]
+    torch: Torch
+
+
+Name = NewType("Name", str)
+
+ANNOTATIONS = [
+    bool,
+    int,
+    float,
+    str,
+    None,
+    Any,
+    object,
+    Colour,
+    Level,
+    Point,
+    Room,
+    Torch,
+    Loose,
+    Name,
+    list,
+    dict,
+    tuple,
+    Literal["a", 1, True, None],
+    Literal[0, False, Colour.GREEN],
+    Literal[1],
+    tuple[int, str],
+    tuple[()],
+    Union[int, float],
+    Union[float, int],
+    Union[Point, Torch, str],
+    Union[Colour, Level],
+    Optional[list[int]],
+    Union[str, Name],
+    int | None,
+    dict[str, Any] | Point,
+    Point | dict[str, Any],
+]
+
+annotations = st.recursive(
+    st.sampled_from(ANNOTATIONS),
+    lambda inner: st.one_of(
+        inner.map(lambda one: list[one]),
+        inner.map(lambda one: Sequence[one]),
+        inner.map(lambda one: Optional[one]),
+        inner.map(lambda one: dict[str, one]),
+        inner.map(lambda one: Mapping[str, one]),
+        inner.map(lambda one: tuple[one, ...]),
+        inner.map(lambda one: Annotated[one, "described"]),
+        st.tuples(inner, inner).map(lambda pair: tuple[pair[0], pair[1]]),
+        st.tuples(inner, inner).map(lambda pair: Union[pair[0], pair[1]]),
+        st.tuples(inner, inner).map(
+            lambda pair: dataclasses.make_dataclass(
+                "Made",
+                [("one", pair[0]), ("two", Optional[pair[1]], dataclasses.field(default=None))],
+            )
+        ),
+    ),
+    max_leaves=4,
+)
+
+
+def tool_of(annotation):
+    def take(value): ...
+
+    take.__annotations__["value"] = annotation
+    return describe(take)
+
+
+def draft4(schema):
+    jsonschema.Draft4Validator.check_schema(schema)
+    assert "$ref" not in json.dumps(schema)
+    return jsonschema.Draft4Validator(schema)
+
+
+ODD = [0, 1, -1, 0.0, 1.0, 2.5, True, False, None, "", "red", "1", [], [1, "a"], {}, {"x": 1}]
+
+
+def near(schema, chance):
+    """A value that fits the schema."""
+    if "enum" in schema:
+        return chance.choice(schema["enum"])
+    if "anyOf" in schema:
+        return near(chance.choice(schema["anyOf"]), chance)
+    kind = schema.get("type")
+    if kind is None:
+        return chance.choice(ODD)
+    if isinstance(kind, list):
+        kind = chance.choice(kind)
+    if kind == "array":
+        items = schema.get("items", {})
+        if isinstance(items, list):
+            return [near(one, chance) for one in items]
+        count = min(chance.randrange(4), schema.get("maxItems", 3))
+        return [near(items, chance) for _ in range(count)]
+    if kind == "object":
+        required = schema.get("required", ())
+        made = {
+            name: near(one, chance)
+            for name, one in schema.get("properties", {}).items()
+            if name in required or chance.random() < 0.5
+        }
+        more = schema.get("additionalProperties", True)
+        if more is not False:
+            for name in chance.sample(["", "a", "b/~", "ü"], chance.randrange(3)):
+                made[name] = near({} if more is True else more, chance)
+        return made
+    simple = {
+        "boolean": [True, False],
+        "integer": [0, 1, -(2**63), 2**64 - 1],
+        "number": [0, 1, -7, 0.0, 1.0, -2.5, 1e300],
+        "string": ["", "a", "red", "1", "ü"],
+        "null": [None],
+    }
+    return chance.choice(simple[kind])
+
+
+def changed(value, chance):
+    """The value with something left out, put in, or replaced."""
+    way = chance.randrange(4)
+    if isinstance(value, dict) and way == 0:
+        return {**value, "more": 1}
+    if isinstance(value, dict) and value and way < 3:
+        name = chance.choice(sorted(value))
+        if way == 1:
+            return {key: one for key, one in value.items() if key != name}
+        return {**value, name: changed(value[name], chance)}
+    if isinstance(value, list) and value and way < 3:
+        at = chance.randrange(len(value))
+        inner = [] if way == 1 else [changed(value[at], chance)]
+        return [*value[:at], *inner, *value[at + 1 :]]
+    return chance.choice(ODD)
+
+
+@settings(max_examples=400, deadline=None)
+@given(annotations, st.integers(0, 2**32))
+def test_the_schema_takes_exactly_what_bind_takes(annotation, seed):
+    chance = random.Random(seed)
+    tool = tool_of(annotation)
+    schema = draft4(tool.input_schema)
+    inner = tool.input_schema["properties"]["value"]
+    for turn in range(12):
+        value = near(inner, chance)
+        for _ in range(turn % 3):
+            value = changed(value, chance)
+        given = {"value": value}
+        before = copy.deepcopy(given)
+        try:
+            tool.bind(given)
+            fault = None
+        except DocumentError as caught:
+            fault = caught
+            assert fault.pointer.startswith("/value")
+        assert schema.is_valid(given) == (fault is None), (annotation, value, fault)
+        assert repr(given) == repr(before), "the input stays as it was"
+
+
+@settings(max_examples=200, deadline=None)
+@given(annotations, st.integers(0, 2**32))
+def test_what_is_bound_comes_back(annotation, seed):
+    chance = random.Random(seed)
+    tool = tool_of(annotation)
+    for _ in range(6):
+        value = near(tool.input_schema["properties"]["value"], chance)
+        bound = tool.bind({"value": value})["value"]
+        # To Python and back nothing is lost but what was left out, which is its default then.
+        again = tool.bind({"value": to_json_value(bound)})["value"]
+        assert to_json_value(again) == to_json_value(bound)
+
+
+@pytest.mark.parametrize(
+    "annotation, value, bound",
+    [
+        (int, 5, 5),
+        (float, 5, 5.0),
+        (Union[int, float], 5, 5),
+        (Union[float, int], 5, 5),
+        (Union[float, int], 5.0, 5.0),
+        (Optional[float], 5, 5.0),
+        (list[float], [1, 2.5], [1.0, 2.5]),
+        (tuple[int, ...], [1, 2], (1, 2)),
+        (tuple[int, str], [1, "a"], (1, "a")),
+        (Sequence[int], [1], [1]),
+        (Colour, "red", Colour.RED),
+        (Colour, None, Colour.NONE),
+        (Level, 2, Level.HIGH),
+        (Literal[Colour.GREEN, "blue"], "green", Colour.GREEN),
+        (Literal[1, True], True, True),
+        (Literal[1, True], 1, 1),
+        (Literal[1], 1.0, 1),
+        (Point, {"x": 1}, Point(1)),
+        (Point | dict[str, Any], {"x": 1}, Point(1)),
+        (Point | dict[str, Any], {"x": "1"}, {"x": "1"}),
+        (
+            Room,
+            {"name": "hall", "corners": [{"x": 1, "y": 2}], "door": {"x": 3}, "colour": "green"},
+            Room("hall", [Point(1, 2)], Point(3), Colour.GREEN),
+        ),
+        (Torch, {"lit": True, "hours": 2}, {"lit": True, "hours": 2.0}),
+        (dict[str, tuple[int, int]], {"a": [1, 2]}, {"a": (1, 2)}),
+        (Name, "Ada", "Ada"),
+    ],
+)
+def test_conversions(annotation, value, bound):
+    result = tool_of(annotation).bind({"value": value})["value"]
+    assert result == bound and type(result) is type(bound)
+
+
+@pytest.mark.parametrize(
+    "annotation, value, pointer, says",
+    [
+        (int, True, "/value", "must be an integer, is a boolean"),
+        (int, 1.0, "/value", "must be an integer, is the number 1.0"),
+        (float, True, "/value", "must be a number, is a boolean"),
+        (bool, 1, "/value", "must be a boolean, is a number"),
+        (str, None, "/value", "must be a string, is null"),
+        (None, 1, "/value", "must be null"),
+        (Room, {"name": "a", "corners": [{"x": 1}, {"x": "b"}]}, "/value/corners/1/x", "integer"),
+        (Room, {"corners": []}, "/value/name", "is missing"),
+        (Room, {"name": "a", "size": 3}, "/value/size", "is no member of Room"),
+        (Room, {"name": "a", "door": {"x": "1"}}, "/value/door/x", "must be an integer"),
+        (Torch, {"lit": 1}, "/value/lit", "must be a boolean"),
+        (Colour, "blue", "/value", "must be one of 'red', 'green', None, is 'blue'"),
+        (Colour, ["red"], "/value", "is an array"),
+        (Union[int, str], [], "/value", "must be an integer or a string, is an array"),
+        (tuple[int, int], [1], "/value", "must have 2 elements, has 1"),
+        (tuple[int, int], [1, "b"], "/value/1", "must be an integer"),
+        (dict[str, int], {"a/b~": "c"}, "/value/a~1b~0", "must be an integer"),
+        (list[int], {"a": 1}, "/value", "must be an array, is an object"),
+    ],
+)
+def test_faults_name_their_place(annotation, value, pointer, says):
+    with pytest.raises(DocumentError) as caught:
+        tool_of(annotation).bind({"value": value})
+    assert caught.value.pointer == pointer and says in str(caught.value)
+
+
+def test_the_schema_of_a_whole_function():
+    def examine(
+        target: Annotated[str, "what to look at"],
+        /,
+    ): ...
+
+    def look(
+        target: Annotated[str, "what to look at"],
+        light: float = 0.5,
+        *,
+        closely: bool = False,
+        room: Room = Room("hall"),
+        how=None,
+        opaque: Any = object(),
+    ):
+        """Looks at something
+        more closely.
+
+        And more."""
+
+    tool = describe(look)
+    assert tool.name == "look" and tool.description == "Looks at something more closely."
+    assert not tool.is_async and not tool.is_generator and tool.context_parameter is None
+    assert tool.input_schema == {
+        "type": "object",
+        "properties": {
+            "target": {"type": "string", "description": "what to look at"},
+            "light": {"type": "number", "default": 0.5},
+            "closely": {"type": "boolean", "default": False},
+            "room": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "corners": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "x": {"type": "integer"},
+                                "y": {"type": "integer", "default": 0},
+                            },
+                            "required": ["x"],
+                            "additionalProperties": False,
+                            "description": "A place on the map.",
+                        },
+                        "default": [],
+                    },
+                    "door": {
+                        "anyOf": [
+                            {
+                                "type": "object",
+                                "properties": {
+                                    "x": {"type": "integer"},
+                                    "y": {"type": "integer", "default": 0},
+                                },
+                                "required": ["x"],
+                                "additionalProperties": False,
+                                "description": "A place on the map.",
+                            },
+                            {"type": "null"},
+                        ],
+                        "default": None,
+                    },
+                    "colour": {"enum": ["red", "green", None], "default": "red"},
+                },
+                "required": ["name"],
+                "additionalProperties": False,
+                "default": {"name": "hall", "corners": [], "door": None, "colour": "red"},
+            },
+            "how": {"default": None},
+            "opaque": {},
+        },
+        "required": ["target"],
+        "additionalProperties": False,
+    }
+    draft4(tool.input_schema)
+    assert tool.bind({"target": "door"}) == {"target": "door"}
+    with pytest.raises(DocumentError, match="/target: is missing"):
+        tool.bind({})
+    with pytest.raises(DocumentError, match="/sides: is unknown to the tool look"):
+        tool.bind({"target": "door", "sides": 6})
+    with pytest.raises(DocumentError, match="must be an object, is an array"):
+        tool.bind([])
+    with pytest.raises(TypeError, match="parameter target of the tool examine: is positional-only"):
+        describe(examine)
+
+
+def test_other_members():
+    def take(first: int, **others: float): ...
+
+    def open_to_all(**others): ...
+
+    tool = describe(take)
+    assert tool.input_schema["additionalProperties"] == {"type": "number"}
+    assert tool.bind({"first": 1, "second": 2}) == {"first": 1, "second": 2.0}
+    with pytest.raises(DocumentError, match="/third: must be a number"):
+        tool.bind({"first": 1, "third": "3"})
+    assert describe(open_to_all).input_schema == {
+        "type": "object",
+        "properties": {},
+        "additionalProperties": True,
+    }
+
+
+class Context:
+    __narratoria_context__ = True
+
+
+def test_the_context():
+    def first(context: Context, a: int): ...
+
+    def by_name(a: int, where: "Context", **others): ...
+
+    def twice(one: Context, two: Context): ...
+
+    tool = describe(first)
+    assert tool.context_parameter == "context"
+    assert list(tool.input_schema["properties"]) == ["a"]
+    with pytest.raises(DocumentError, match="/context: is unknown"):
+        tool.bind({"a": 1, "context": 5})
+    tool = describe(by_name)
+    assert tool.context_parameter == "where"
+    for given, fits in (({"a": 1, "b": 2}, True), ({"a": 1, "where": 2}, False)):
+        assert draft4(tool.input_schema).is_valid(given) is fits
+        if not fits:
+            with pytest.raises(DocumentError):
+                tool.bind(given)
+    with pytest.raises(TypeError, match="second Context"):
+        describe(twice)
+
+
+def test_annotations_that_are_text(tmp_path, monkeypatch):
+    (tmp_path / "texts.py").write_text("""
+from __future__ import annotations
+import dataclasses
+from typing import TYPE_CHECKING, TypedDict
+from typing_extensions import NotRequired
+if TYPE_CHECKING:
+    from narratoria import Context, Something
+    from collections.abc import Iterator
+
+class Torch(TypedDict):
+    lit: bool
+    hours: NotRequired[float]
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    torch: Torch | None = None
+
+def look(point: Point, ctx: Context, how: list[str] | None = None) -> Iterator[Something]:
+    yield
+
+def make():
+    @dataclasses.dataclass
+    class Local:
+        a: int
+    def take(one: Local):
+        return Local
+    return take
+
+def missing(one: Something): ...
+""")
+    monkeypatch.syspath_prepend(tmp_path)
+    import texts
+
+    tool = describe(texts.look)
+    assert tool.context_parameter == "ctx" and tool.is_generator
+    bound = tool.bind({"point": {"x": 1, "torch": {"lit": True, "hours": 1}}})
+    assert bound == {"point": texts.Point(1, {"lit": True, "hours": 1.0})}
+    torch = tool.input_schema["properties"]["point"]["properties"]["torch"]["anyOf"][0]
+    assert torch["required"] == ["lit"]
+    assert describe(texts.make()).input_schema["required"] == ["one"]
+    with pytest.raises(TypeError, match="tool missing cannot be evaluated: name 'Something'"):
+        describe(texts.missing)
+
+
+def test_kinds_of_functions():
+    async def waits(a: int): ...
+
+    def yields(a: int):
+        yield
+
+    async def both(a: int):
+        yield
+
+    class Callable:
+        "Can be called."
+
+        async def __call__(self, a: int): ...
+
+        def method(self, a: int): ...
+
+    def kinds(function, **options):
+        tool = describe(function, **options)
+        assert tool.function is function
+        assert tool.bind({"a": 1}) == {"a": 1}
+        return tool.is_async, tool.is_generator
+
+    assert kinds(waits) == (True, False)
+    assert kinds(yields) == (False, True)
+    assert kinds(both) == (True, True)
+    assert kinds(Callable()) == (True, False)
+    assert kinds(Callable().method) == (False, False)
+    assert describe(Callable().method).name == "method"
+    assert kinds(functools.partial(waits)) == (True, False)
+    assert describe(functools.partial(waits)).name == "waits"
+
+    @functools.wraps(waits)
+    async def wrapped(*arguments, **more): ...
+
+    assert kinds(wrapped) == (True, False)
+
+
+def test_names():
+    def café(): ...
+
+    with pytest.raises(ValueError, match="cannot be the name of a tool"):
+        describe(lambda: 1)
+    with pytest.raises(ValueError, match="letters, digits"):
+        describe(café)
+    assert describe(lambda: 1, name="one-1_A", description="x").description == "x"
+
+
+class Node(TypedDict):
+    inner: "list[Node]"
+
+
+@dataclasses.dataclass
+class Tree:
+    left: "Tree | None" = None
+
+
+@dataclasses.dataclass
+class Needs:
+    a: int
+    b: dataclasses.InitVar[int]
+
+
+class Flags(enum.Flag):
+    A = 1
+
+
+@pytest.mark.parametrize(
+    "annotation, says",
+    [
+        (set[int], r"set\[int\] has no equal in JSON; use list"),
+        (bytes, "bytes has no equal in JSON; use str"),
+        (dict[int, str], "the keys of an object are strings"),
+        (list[set[int]], "has no equal"),
+        (complex, "complex has no equal"),
+        (collections.Counter, "no equal"),
+        (typing.Callable, "no equal"),
+        (type, "no equal"),
+        (Flags, "no equal"),
+        (Node, r"Node contains itself \(Node > Node\)"),
+        (Tree, "member left of Tree: Tree contains itself"),
+        (Needs, "needs b, which is no field"),
+        (Literal[b"x"], "no value of JSON's own"),
+        (enum.Enum("Empty", []), "no value that it could have"),
+        (enum.Enum("Strange", [("A", (1, 2))]), "no value of JSON's own"),
+        (typing.TypeVar("T"), "no equal"),
+        (5, "no equal"),
+    ],
+)
+def test_what_has_no_equal_in_json_is_refused_at_once(annotation, says):
+    def take(value): ...
+
+    take.__annotations__["value"] = annotation
+    with pytest.raises(TypeError, match=says) as caught:
+        describe(take)
+    if annotation != 5:
+        assert "parameter value of the tool take" in str(caught.value)
+
+
+def test_variable_positional_parameters_are_refused():
+    def take(*values: int): ...
+
+    with pytest.raises(TypeError, match=r"make it values: list\[\.\.\.\]"):
+        describe(take)
+
+
+def test_rules_of_a_dataclass():
+    @dataclasses.dataclass
+    class Even:
+        n: int
+
+        def __post_init__(self):
+            if self.n % 2:
+                raise ValueError("must be even")
+
+    assert tool_of(Even).bind({"value": {"n": 2}})["value"] == Even(2)
+    with pytest.raises(DocumentError, match="/value: must be even"):
+        tool_of(Even).bind({"value": {"n": 1}})
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="written as Python 3.12 has it")
+def test_type_statements():
+    names = {}
+    exec("type Number = int | float\ntype Chain = list[Chain]", names)
+    assert tool_of(names["Number"]).bind({"value": 1}) == {"value": 1}
+    with pytest.raises(TypeError, match="Chain contains itself"):
+        tool_of(names["Chain"])
+
+
+# --------------------------------------------------------------------------------------------------
+# What a function returns
+# --------------------------------------------------------------------------------------------------
+
+
+@given(json_values)
+def test_json_stays_as_it_is(value):
+    assert to_json_value(value) == value
+    json.dumps(to_json_value(value), allow_nan=False)
+
+
+def test_what_a_function_returns():
+    class Text(str):
+        pass
+
+    class Pair(typing.NamedTuple):
+        a: int
+        b: int
+
+    room = Room("hall", [Point(1, 2)], None, Colour.GREEN)
+    assert to_json_value({"room": room, "pair": Pair(1, 2), "level": Level.HIGH}) == {
+        "room": {"name": "hall", "corners": [{"x": 1, "y": 2}], "door": None, "colour": "green"},
+        "pair": [1, 2],
+        "level": 2,
+    }
+    assert type(to_json_value(Level.HIGH)) is int and type(to_json_value(Text("a"))) is str
+    assert to_json_value(types.MappingProxyType({Text("a"): ()})) == {"a": []}
+    plan = Plan([Invocation("a", "b")], request_id="p")
+    assert to_json_value([plan, Log("x")]) == [plan.to_dict(), Log("x").to_dict()]
+
+
+@pytest.mark.parametrize(
+    "value, exception, says",
+    [
+        ({"a": [0, float("nan")]}, ValueError, "/a/1: nan has no equal in JSON"),
+        ([float("inf")], ValueError, "/0: inf"),
+        ({"a": {1, 2}}, TypeError, "/a: set has no equal in JSON; use list"),
+        (b"x", TypeError, "the value: bytes has no equal in JSON; use str"),
+        ({"a/b": {1: 2}}, TypeError, "/a~1b: the keys of an object are strings, not 1"),
+        ([2**64], ValueError, "/0: an integer of more than 64 bits"),
+        ({"a": "\ud800"}, ValueError, r"/a: U\+D800 at 0 is a lone surrogate"),
+        ({"\ud800": 1}, ValueError, "lone surrogate"),
+        ([Point(1, object())], TypeError, "/0/y: object has no equal"),
+        (print, TypeError, "builtin_function_or_method"),
+    ],
+)
+def test_what_json_does_not_know(value, exception, says):
+    with pytest.raises(exception, match=says):
+        to_json_value(value)
+
+
+def test_what_contains_itself():
+    value = []
+    value.append(value)
+    with pytest.raises(ValueError, match="contains itself|nested"):
+        to_json_value(value)
+    point = Point(1)
+    point.y = point
+    with pytest.raises(ValueError, match="contains itself|nested"):
+        to_json_value(point)
+    deep = json.loads("[" * 512 + "]" * 512)
+    assert to_json_value(deep) == deep
+    with pytest.raises(ValueError):
+        to_json_value([deep])
