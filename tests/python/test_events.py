@@ -17,7 +17,7 @@ from narratoria.events import (
     AttemptEnded,
     DocumentError,
     Done,
-    Event,
+    EventBody,
     EventRecord,
     Log,
     StatePatch,
@@ -38,7 +38,7 @@ KINDS = [
 classes = [
     one
     for one in vars(events).values()
-    if isinstance(one, type) and issubclass(one, Event) and one not in (Event, ToolEvent)
+    if isinstance(one, type) and issubclass(one, EventBody) and one not in (EventBody, ToolEvent)
 ]
 
 

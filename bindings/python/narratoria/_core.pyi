@@ -3,7 +3,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, final
 
-from narratoria.events import EventBody
+from narratoria.events import EventBody, UnknownEvent
 
 library_version: str
 abi_version: tuple[int, int]
@@ -42,7 +42,7 @@ class Event:
     @property
     def body(self) -> dict[str, Any]: ...
     @property
-    def data(self) -> EventBody: ...
+    def data(self) -> EventBody | UnknownEvent: ...
     def to_dict(self) -> dict[str, Any]: ...
 
 class Ticket:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
     from os import PathLike
 
-    from narratoria._core import Event
+    from narratoria._core import Event, Open, Question
+    from narratoria._core import Invocation as OpenInvocation
+    from narratoria._function import FunctionDescription
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
@@ -152,7 +154,7 @@ class Registry:
         4
         """
         if function is None:
-            return lambda given: self.tool(given, name=name, description=description)  # type: ignore[call-overload, no-any-return]
+            return lambda given: self.tool(given, name=name, description=description)  # type: ignore[call-overload]
         about = describe(function)
         is_plain = not about.is_async and not about.is_generator and not about.context_parameter
         bind = about.bind
@@ -164,7 +166,7 @@ class Registry:
             call: Callable[[Any], Any] = run_plain
         else:
 
-            def run_open(invocation: _core.Invocation) -> None:
+            def run_open(invocation: OpenInvocation) -> None:
                 self._run_tool(function, about, invocation)
 
             call = run_open
@@ -177,7 +179,7 @@ class Registry:
         )
         return function
 
-    def _run_tool(self, function: Callable[..., Any], about: Any, invocation: _core.Invocation) -> None:
+    def _run_tool(self, function: Callable[..., Any], about: FunctionDescription, invocation: OpenInvocation) -> None:
         def arguments() -> dict[str, Any]:
             made: dict[str, Any] = about.bind(invocation.request["input"])
             if about.context_parameter:
@@ -202,7 +204,7 @@ class Registry:
         function: Callable[..., Any],
         arguments: Callable[[], dict[str, Any]],
         is_generator: bool,
-        invocation: _core.Invocation,
+        invocation: OpenInvocation,
     ) -> None:
         from asyncio import CancelledError
 
@@ -224,7 +226,7 @@ class Registry:
 
         self._spawn(run(), invocation)
 
-    def _spawn(self, work: Coroutine[Any, Any, None], open_call: _core.Open) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None], open_call: Open) -> None:
         task = self._event_loop().create_task(work)
         # The loop itself keeps no task alive.
         self._tasks.add(task)
@@ -333,7 +335,7 @@ class Registry:
         'You say: Hello'
         """
 
-        def ask(question: _core.Question) -> None:
+        def ask(question: Question) -> None:
             from inspect import isawaitable
 
             try:
@@ -350,7 +352,7 @@ class Registry:
         self._core.set_narrator(ask)
         return function
 
-    def _spawn_narrator(self, answer: Any, question: _core.Question) -> None:
+    def _spawn_narrator(self, answer: Any, question: Question) -> None:
         from asyncio import CancelledError
 
         async def run() -> None:
@@ -452,7 +454,7 @@ class Registry:
         return self._core.is_closed
 
 
-def _say(invocation: _core.Invocation, event: Any) -> None:
+def _say(invocation: OpenInvocation, event: Any) -> None:
     if event is None:
         return
     if hasattr(event, "to_dict"):
@@ -460,7 +462,7 @@ def _say(invocation: _core.Invocation, event: Any) -> None:
     invocation.emit(event if "version" in event else {"version": "0", **event})
 
 
-def _run_generator(generator: Iterator[Any], invocation: _core.Invocation) -> Any:
+def _run_generator(generator: Iterator[Any], invocation: OpenInvocation) -> Any:
     while True:
         try:
             event = next(generator)
@@ -469,21 +471,21 @@ def _run_generator(generator: Iterator[Any], invocation: _core.Invocation) -> An
         _say(invocation, event)
 
 
-def _say_done(invocation: _core.Invocation, result: Any) -> None:
+def _say_done(invocation: OpenInvocation, result: Any) -> None:
     done: dict[str, Any] = {"version": "0", "type": "done", "ok": True}
     if result is not None:
         done["result"] = result
     invocation.emit(done)
 
 
-def _say_failure(invocation: _core.Invocation, exception: Exception) -> None:
+def _say_failure(invocation: OpenInvocation, exception: Exception) -> None:
     lines, trace = describe_exception(exception)
     invocation.diagnostics(trace)
     for line in lines.splitlines():
         invocation.emit(_core.from_json(line))
 
 
-def _answer(question: _core.Question, answer: Any) -> None:
+def _answer(question: Question, answer: Any) -> None:
     if isinstance(answer, str):
         answer = Plan(tools=[], narrative=answer)
     if isinstance(answer, Plan):

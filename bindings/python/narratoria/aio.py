@@ -106,6 +106,29 @@ def drive_until(
         driver.stop()
 
 
+def end_tasks(loop: asyncio.AbstractEventLoop, tasks: set[asyncio.Task[None]]) -> None:
+    """Cancels the tasks of a blocking session, and lets them end."""
+    if not tasks:
+        return
+    for task in tasks:
+        task.cancel()
+
+    def run() -> None:
+        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        run()
+        return
+    # Two loops do not run in one thread.
+    import threading
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+
+
 class EventStream:
     """The event stream of a session, for ``async for``. It ends when the session is closed.
 

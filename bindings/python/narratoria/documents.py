@@ -49,7 +49,7 @@ from ._document import (
 )
 
 if TYPE_CHECKING:
-    from .events import Event, UnknownEvent
+    from .events import EventBody, UnknownEvent
 
 __all__ = [
     "Asset",
@@ -385,7 +385,7 @@ class ToolResult(Document):
         Member("stderr", string, OPTIONAL),
     )
 
-    def typed_events(self) -> Iterator[Event | UnknownEvent]:
+    def typed_events(self) -> Iterator[EventBody | UnknownEvent]:
         """The events of all attempts as objects of the classes of `narratoria.events`.
 
         Raises:

@@ -51,7 +51,7 @@ __all__ = [
     "DocumentError",
     "Done",
     "ErrorEvent",
-    "Event",
+    "EventBody",
     "EventRecord",
     "Log",
     "Narrative",
@@ -82,7 +82,7 @@ def _level(value: Any) -> str:
 
 
 @dataclass(slots=True, frozen=True, kw_only=True, repr=False, eq=False)
-class Event(Document):
+class EventBody(Document):
     """What all events have in common.
 
     Attributes:
@@ -104,7 +104,7 @@ class Event(Document):
 
 
 @dataclass(slots=True, frozen=True, kw_only=True, repr=False, eq=False)
-class ToolEvent(Event):
+class ToolEvent(EventBody):
     """What the events of tools have in common (spec 000 §3).
 
     Attributes:
@@ -286,7 +286,7 @@ class Done(ToolEvent):
 
 
 @dataclass(slots=True, frozen=True, kw_only=True, repr=False, eq=False)
-class RuntimeEvent(Event):
+class RuntimeEvent(EventBody):
     """What the runtime's own events have in common: nothing but that they are its own.
 
     >>> isinstance(ToolStarted("tools/torch-lighter"), RuntimeEvent)
@@ -674,7 +674,7 @@ _RUNTIME_EVENTS: dict[str, type[RuntimeEvent]] = {
 }
 
 
-def event_from_dict(kind: str, body: Mapping[str, Any]) -> Event | UnknownEvent:
+def event_from_dict(kind: str, body: Mapping[str, Any]) -> EventBody | UnknownEvent:
     """The event of a record, as an object of its class.
 
     Args:
@@ -694,7 +694,7 @@ def event_from_dict(kind: str, body: Mapping[str, Any]) -> Event | UnknownEvent:
         ...
     narratoria._document.DocumentError: /success: must be a boolean, is a number
     """
-    found: type[Event] | None
+    found: type[EventBody] | None
     if kind == "tool_event":
         type_ = body.get("type")
         found = _TOOL_EVENTS.get(type_) if isinstance(type_, str) else None
@@ -732,7 +732,7 @@ class EventRecord(Document):
     seq: int
     time: str
     session_id: str
-    event: Event | UnknownEvent
+    event: EventBody | UnknownEvent
     plan_id: str | None = None
     tool_id: str | None = None
     attempt: int | None = None

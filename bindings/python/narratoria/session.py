@@ -271,12 +271,9 @@ class Session(Registry):
         _open_sessions.discard(self)
         if self._loop is not None:
             loop, self._loop = self._loop, None
-            for task in self._tasks:
-                task.cancel()
-            if self._tasks:
-                from asyncio import gather
+            from narratoria.aio import end_tasks
 
-                loop.run_until_complete(gather(*self._tasks, return_exceptions=True))
+            end_tasks(loop, self._tasks)
             loop.close()
 
     def __enter__(self) -> Self:
@@ -355,11 +352,12 @@ def validate(
     """
     if kind not in _DOCUMENTS:
         raise ValueError(f"there is no kind of document {kind!r}; there are {', '.join(_DOCUMENTS)}")
-    text = document
-    if not isinstance(document, str):
-        from os import PathLike, fspath
+    from os import PathLike, fspath
 
-        text = fspath(document) if isinstance(document, PathLike) else _core.to_json(document)
+    if isinstance(document, (str, PathLike)):
+        text = fspath(document)
+    else:
+        text = _core.to_json(dict(document))
     return [Fault.from_dict(each) for each in _core.validate(_DOCUMENTS[kind], text)]
 
 

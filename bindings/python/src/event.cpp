@@ -10,8 +10,7 @@ namespace narratoria::python {
 namespace {
 
 struct EventObject {
-    PyObject_HEAD
-    std::uint64_t seq;
+    PyObject_HEAD std::uint64_t seq;
     std::int64_t time_us;
     std::uint32_t kind;
     std::uint32_t type;
@@ -140,8 +139,8 @@ PyObject* get_data(PyObject* self, void*) {
 PyObject* to_dict(PyObject* self, PyObject*) {
     return guarded([&] {
         const py::handle event(self);
-        const py::object time = event.attr("time").attr("isoformat")(
-            py::arg("timespec") = "microseconds");
+        const py::object time =
+            event.attr("time").attr("isoformat")(py::arg("timespec") = "microseconds");
         py::dict out;
         out["seq"] = event.attr("seq");
         out["time"] = time.attr("replace")("+00:00", "Z");
@@ -163,7 +162,8 @@ PyObject* event_repr(PyObject* self) {
         out += py::cast<std::string>(type.is_none() ? event.attr("kind") : py::object(type));
         if (!event.attr("tool_id").is_none()) {
             out += " of " + py::cast<std::string>(event.attr("tool_id"));
-            if (of(self)->attempt > 1) out += " (attempt " + std::to_string(of(self)->attempt) + ")";
+            if (of(self)->attempt > 1)
+                out += " (attempt " + std::to_string(of(self)->attempt) + ")";
         }
         // As much of it as stands in a line.
         constexpr std::size_t kLongest = 100;
@@ -197,11 +197,11 @@ PyGetSetDef getters[] = {
      "the body as an object of its kind, for pattern matching: Log, Done, PlanStarted …", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyMethodDef methods[] = {
-    {"to_dict", to_dict, METH_NOARGS,
-     "to_dict()\n--\n\nThe whole record {seq, time, sessionId, planId, toolId, attempt, kind, event}, "
-     "as `narratoria run --events` writes it."},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {{"to_dict", to_dict, METH_NOARGS,
+                          "to_dict()\n--\n\nThe whole record {seq, time, sessionId, planId, "
+                          "toolId, attempt, kind, event}, "
+                          "as `narratoria run --events` writes it."},
+                         {nullptr, nullptr, 0, nullptr}};
 
 constexpr const char* kDoc =
     "One record of a session's event stream: what a tool said, or a step of the runtime.\n"

@@ -18,11 +18,11 @@ namespace {
 // What a call of the SDK threw, as the class of narratoria.errors that belongs to its status.
 void throw_error(const narratoria::Error& error) {
     try {
-        const py::object made = py::module_::import("narratoria.errors")
-                                    .attr("from_status")(nar_status_name(error.status()),
-                                                         python::to_str(error.code()),
-                                                         python::to_str(error.message()),
-                                                         python::to_str(error.details()));
+        const py::object made =
+            py::module_::import("narratoria.errors")
+                .attr("from_status")(nar_status_name(error.status()), python::to_str(error.code()),
+                                     python::to_str(error.message()),
+                                     python::to_str(error.details()));
         PyErr_SetObject(py::type::handle_of(made).ptr(), made.ptr());
     } catch (py::error_already_set& another) {
         another.restore();
@@ -32,9 +32,10 @@ void throw_error(const narratoria::Error& error) {
 // One interpreter a process: the library's callbacks find their way back by it.
 bool is_refused() {
     if (PyInterpreterState_Get() == PyInterpreterState_Main()) return false;
-    PyErr_SetString(PyExc_ImportError,
-                    "narratoria does not work in sub-interpreters: its callbacks belong to the main "
-                    "one; use a process, or a thread of the main interpreter");
+    PyErr_SetString(
+        PyExc_ImportError,
+        "narratoria does not work in sub-interpreters: its callbacks belong to the main "
+        "one; use a process, or a thread of the main interpreter");
     return true;
 }
 
@@ -46,13 +47,12 @@ python::Session* session_of(PyObject* self) {
 
 // A sub-interpreter may be handed a copy of the module without its start being called. Plain C:
 // pybind11 would wait for ever there.
-PyMethodDef check_interpreter = {
-    "check_interpreter",
-    [](PyObject*, PyObject*) -> PyObject* {
-        if (is_refused()) return nullptr;
-        Py_RETURN_NONE;
-    },
-    METH_NOARGS, nullptr};
+PyMethodDef check_interpreter = {"check_interpreter",
+                                 [](PyObject*, PyObject*) -> PyObject* {
+                                     if (is_refused()) return nullptr;
+                                     Py_RETURN_NONE;
+                                 },
+                                 METH_NOARGS, nullptr};
 
 // Py_VISIT wants these names.
 int traverse_session(PyObject* self, visitproc visit, void* arg) {
@@ -104,11 +104,14 @@ PYBIND11_MODULE(_core, module) {
         }
         return python::to_python(py::cast<std::string_view>(text));
     });
-    module.def("to_json", [](const py::object& value, const py::object& convert) {
-        std::string out;
-        python::append_json(out, value, convert);
-        return python::to_str(out);
-    }, py::arg("value"), py::arg("convert") = py::none());
+    module.def(
+        "to_json",
+        [](const py::object& value, const py::object& convert) {
+            std::string out;
+            python::append_json(out, value, convert);
+            return python::to_str(out);
+        },
+        py::arg("value"), py::arg("convert") = py::none());
     module.def("validate", [](std::uint32_t document, std::string_view text) {
         const narratoria::Text faults =
             narratoria::validate(static_cast<narratoria::Document>(document), text);
@@ -122,16 +125,15 @@ PYBIND11_MODULE(_core, module) {
 
     py::class_<python::ResultText>(module, "ResultText")
         .def("to_dict", &python::ResultText::to_dict)
-        .def_property_readonly("success", [](const python::ResultText& self) {
-            return self.result.success();
-        });
+        .def_property_readonly(
+            "success", [](const python::ResultText& self) { return self.result.success(); });
 
     py::class_<python::Open, std::shared_ptr<python::Open>>(module, "Open")
         .def_property_readonly("request", &python::Open::request)
         .def_property_readonly("is_cancelled", &python::Open::is_cancelled)
         .def_readwrite("on_cancel", &python::Open::on_cancel);
-    py::class_<python::Invocation, python::Open, std::shared_ptr<python::Invocation>>(
-        module, "Invocation")
+    py::class_<python::Invocation, python::Open, std::shared_ptr<python::Invocation>>(module,
+                                                                                      "Invocation")
         .def("emit", &python::Invocation::emit)
         .def("diagnostics", &python::Invocation::diagnostics)
         .def("end", &python::Invocation::end);

@@ -51,10 +51,11 @@ struct Texts {
 // Numbers by name, as Python's Times and Limits give them: what is left out is the default.
 Times times_of(const py::dict& given) {
     Times times;
-    const std::pair<const char*, std::uint32_t*> fields[] = {
-        {"try_ms", &times.try_ms},       {"plan_ms", &times.plan_ms},
-        {"narrator_ms", &times.narrator_ms}, {"prompt_ms", &times.prompt_ms},
-        {"grace_ms", &times.grace_ms}};
+    const std::pair<const char*, std::uint32_t*> fields[] = {{"try_ms", &times.try_ms},
+                                                             {"plan_ms", &times.plan_ms},
+                                                             {"narrator_ms", &times.narrator_ms},
+                                                             {"prompt_ms", &times.prompt_ms},
+                                                             {"grace_ms", &times.grace_ms}};
     for (const auto& [name, field] : fields) {
         if (!given.contains(name)) continue;
         const auto value = py::cast<std::uint32_t>(given[name]);
@@ -136,8 +137,7 @@ struct Session::Tool : Given {
         if (session.call("a tool", [&] {
                 const py::object request = to_python(view(invocation->request));
                 if (self.is_plain) return self.run(token, request, lines);
-                const auto made =
-                    std::make_shared<Invocation>(session, self.host, token, request);
+                const auto made = std::make_shared<Invocation>(session, self.host, token, request);
                 session.open(made);
                 self.function(made);
             })) {
@@ -225,8 +225,8 @@ struct Session::Narrator : Given {
         auto& self = *static_cast<Narrator*>(instance);
         Session& session = *self.session;
         if (session.call("the narrator", [&] {
-                const auto made = std::make_shared<Question>(session, self.host, token,
-                                                             to_python(view(request)));
+                const auto made =
+                    std::make_shared<Question>(session, self.host, token, to_python(view(request)));
                 session.open(made);
                 self.function(made);
             })) {
@@ -528,10 +528,11 @@ void Session::cancel() {
 
 void Session::refuse_inside() const {
     if (depth_ == 0 || owner_ != std::this_thread::get_id()) return;
-    throw Error(NAR_REENTRANT, "REENTRANT",
-                "this call waits for the session, and the session waits for the callback that it is "
-                "made in: a tool, a sink, a handler or a narrator",
-                "");
+    throw Error(
+        NAR_REENTRANT, "REENTRANT",
+        "this call waits for the session, and the session waits for the callback that it is "
+        "made in: a tool, a sink, a handler or a narrator",
+        "");
 }
 
 void Session::run(std::int64_t budget_us) {

@@ -55,7 +55,7 @@ public:
     bool is_cancelled() const { return is_cancelled_; }
     py::object on_cancel = py::none();
 
-    void cancel();       // by the engine
+    void cancel();                        // by the engine
     void leave() { session_ = nullptr; }  // it is over, or its session is
 
 protected:

@@ -354,7 +354,8 @@ private:
 }  // namespace
 
 py::object to_python(const char* text, std::size_t size) {
-    constexpr unsigned kFlags = rapidjson::kParseFullPrecisionFlag | rapidjson::kParseStopWhenDoneFlag;
+    constexpr unsigned kFlags =
+        rapidjson::kParseFullPrecisionFlag | rapidjson::kParseStopWhenDoneFlag;
     rapidjson::Reader reader;
     rapidjson::StringStream stream(text);
     Builder builder;
@@ -365,7 +366,8 @@ py::object to_python(const char* text, std::size_t size) {
                               rapidjson::GetParseError_En(parsed.Code()));
     }
     std::size_t end = stream.Tell();
-    while (end < size && (text[end] == ' ' || text[end] == '\n' || text[end] == '\r' || text[end] == '\t')) {
+    while (end < size &&
+           (text[end] == ' ' || text[end] == '\n' || text[end] == '\r' || text[end] == '\t')) {
         ++end;
     }
     if (end != size) {
