@@ -13,8 +13,8 @@ loads no compiled part.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+# `typing` is for those who check types, not for those who run.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from narratoria import aio, errors, events, tool
     from narratoria._core import Event
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from narratoria.errors import (
         BusyError,
+        DocumentError,
         Error,
         ForkedError,
         GoneError,
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from narratoria.session import Limits, Session, State, Times, Turn, validate
+
+    __version__: str
 
 _PLACES = {
     "Event": "_core",
@@ -58,6 +61,7 @@ _PLACES = {
     "RetryPolicy": "documents",
     "ToolResult": "documents",
     "BusyError": "errors",
+    "DocumentError": "errors",
     "Error": "errors",
     "ForkedError": "errors",
     "GoneError": "errors",
@@ -82,6 +86,7 @@ __all__ = [
     "Attempt",
     "BusyError",
     "Context",
+    "DocumentError",
     "Error",
     "Event",
     "Fault",
@@ -113,20 +118,23 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
+# Hidden from type checkers, for which there would be every name.
+if not TYPE_CHECKING:
 
-    if name in _MODULES:
-        return import_module(f"narratoria.{name}")
-    if name in _PLACES:
-        value = getattr(import_module(f"narratoria.{_PLACES[name]}"), name)
-        globals()[name] = value
-        return value
-    if name == "__version__":
-        from narratoria import _core
+    def __getattr__(name: str) -> object:
+        from importlib import import_module
 
-        return _core.library_version
-    raise AttributeError(f"module 'narratoria' has no attribute {name!r}")
+        if name in _MODULES:
+            return import_module(f"narratoria.{name}")
+        if name in _PLACES:
+            value = getattr(import_module(f"narratoria.{_PLACES[name]}"), name)
+            globals()[name] = value
+            return value
+        if name == "__version__":
+            from narratoria import _core
+
+            return _core.library_version
+        raise AttributeError(f"module 'narratoria' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

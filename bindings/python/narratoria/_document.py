@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from .errors import DocumentError
+
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -13,36 +15,9 @@ if TYPE_CHECKING:
 _SHOWN = 100
 
 
-class DocumentError(ValueError):
-    """A document does not hold what it must.
-
-    Attributes:
-        pointer: the JSON Pointer (RFC 6901) of the place; `""` is the document as a whole.
-        reason: what is wrong there, for people.
-
-    >>> error = DocumentError("must be a string, is a number", "/tools/0/toolId")
-    >>> error.pointer
-    '/tools/0/toolId'
-    >>> print(error)
-    /tools/0/toolId: must be a string, is a number
-    """
-
-    def __init__(self, reason: str, pointer: str = "") -> None:
-        super().__init__(reason, pointer)
-        self.reason = reason
-        self.pointer = pointer
-
-    def __str__(self) -> str:
-        return f"{self.pointer or 'the document'}: {self.reason}"
-
-    def within(self, token: str | int) -> DocumentError:
-        """The same fault, seen from the object or array that holds the place under `token`.
-
-        >>> DocumentError("is missing", "/b").within("a").pointer
-        '/a/b'
-        """
-        escaped = str(token).replace("~", "~0").replace("/", "~1")
-        return DocumentError(self.reason, f"/{escaped}{self.pointer}")
+# `dict` and `list` as default factories whose members are known to type checkers, at no cost.
+new_object: Callable[[], dict[str, Any]] = dict
+new_array: Callable[[], list[Any]] = list
 
 
 class MissingObject(dict[str, Any]):
@@ -106,7 +81,7 @@ def integer(value: Any) -> int:
 
 def mapping(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return value  # pyright: ignore[reportUnknownVariableType]
+        return value
     raise DocumentError(f"must be an object, is {name_of(value)}")
 
 
@@ -121,7 +96,7 @@ def array_of(read: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
         if not isinstance(value, (list, tuple)):
             raise DocumentError(f"must be an array, is {name_of(value)}")
         elements: list[Any] = []
-        for index, element in enumerate(value):  # pyright: ignore[reportUnknownVariableType]
+        for index, element in enumerate(value):
             try:
                 elements.append(read(element))
             except DocumentError as fault:
@@ -207,6 +182,10 @@ class Document:
 
         Raises:
             DocumentError: a member is missing or of another type; its `pointer` names the place.
+
+        >>> from narratoria import Invocation
+        >>> Invocation.from_dict({"toolId": "torch", "toolPath": "light", "mood": "dark"}).extra
+        {'mood': 'dark'}
         """
         if not isinstance(document, Mapping):
             raise DocumentError(f"must be an object, is {name_of(document)}")
@@ -242,6 +221,10 @@ class Document:
         """The JSON object, `extra` included; values within are shared with this, not copied.
 
         Optional members that are not set, and those that are as the schema's default, are left out.
+
+        >>> from narratoria import Invocation
+        >>> Invocation("torch", "light", timeout_ms=500).to_dict()
+        {'toolId': 'torch', 'toolPath': 'light', 'timeoutMs': 500}
         """
         document: dict[str, Any] = dict(self._constants)
         for member in self._members:

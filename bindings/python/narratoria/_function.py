@@ -37,16 +37,14 @@ from __future__ import annotations
 
 import collections.abc
 import contextlib
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
-from ._document import Document, DocumentError, name_of
+from ._document import name_of
+from .errors import DocumentError
 
 #: A converter takes a JSON value and returns the argument, or raises DocumentError.
 Converter = Callable[[Any], Any]
-
-_DEEPEST_NESTING = 512
 
 
 class FunctionDescription:
@@ -115,7 +113,7 @@ class FunctionDescription:
         >>> describe(greet).bind({"who": "Ada", "times": "twice"})
         Traceback (most recent call last):
             ...
-        narratoria._document.DocumentError: /times: must be an integer, is a string
+        narratoria.errors.DocumentError: /times: must be an integer, is a string
         """
         arguments: dict[str, Any] = {}
         try:
@@ -309,8 +307,11 @@ def _missing(required: frozenset[str], there: Mapping[str, Any]) -> DocumentErro
 
 
 def _add_default(schema: dict[str, Any], default: Any) -> None:
+    from narratoria import _core
+    from narratoria._hooks import to_plain
+
     try:
-        schema["default"] = to_json_value(default)
+        schema["default"] = _core.from_json(_core.to_json(default, to_plain))
     except (TypeError, ValueError):
         # A default that has no form in JSON is the function's own affair.
         return
@@ -460,7 +461,7 @@ class _Compiler:
         return TypeError(f"{self._where}: {shown} has no equal in JSON; use {instead}")
 
     @contextlib.contextmanager
-    def _inside_of(self, named: Any) -> Iterator[None]:
+    def _inside_of(self, named: Any) -> Generator[None, None, None]:
         """Refuses what contains itself: without `$ref` its schema would have no end."""
         if any(one is named for one in self._inside):
             names = [getattr(one, "__name__", str(one)) for one in (*self._inside, named)]
@@ -756,129 +757,11 @@ def _written_docstring(annotation: Any) -> str:
 
 def _of_array(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
-        return value  # pyright: ignore[reportUnknownVariableType]
+        return value
     raise DocumentError(f"must be an array, is {name_of(value)}")
 
 
 def _of_object(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return value  # pyright: ignore[reportUnknownVariableType]
+        return value
     raise DocumentError(f"must be an object, is {name_of(value)}")
-
-
-# --------------------------------------------------------------------------------------------------
-# What a function returns
-# --------------------------------------------------------------------------------------------------
-
-
-def to_json_value(value: Any) -> Any:
-    """A value as JSON has it: dict, list, str, int, float, bool, None, and nothing else.
-
-    Dataclasses become dicts of their fields, enums their values, tuples lists; the documents and
-    events of this package become what their `to_dict` says. Containers are copied.
-
-    Raises:
-        TypeError: a value of another type (a set, bytes …), or a key that is no string.
-        ValueError: NaN, an infinity, an integer of more than 64 bits, text with a lone surrogate,
-            more than 512 levels (or a container that contains itself).
-        Both name the place by its JSON Pointer.
-
-    >>> to_json_value({"rolls": (1, 6), "fair": True})
-    {'rolls': [1, 6], 'fair': True}
-    >>> to_json_value({"rolls": [1, {2, 3}]})
-    Traceback (most recent call last):
-        ...
-    TypeError: /rolls/1: set has no equal in JSON; use list
-    """
-    try:
-        return _to_json(value, [])
-    except RecursionError:
-        raise ValueError("the value: nested too deeply") from None
-
-
-def _to_json(value: Any, path: list[Any]) -> Any:
-    kind = type(value)
-    if kind is str:
-        if not value.isascii():
-            _check_text(value, path)
-        return value
-    if value is None or kind is bool:
-        return value
-    if kind is int:
-        if not -(2**63) <= value < 2**64:
-            raise ValueError(f"{_pointer(path)}: an integer of more than 64 bits")
-        return value
-    if kind is float:
-        if value - value != 0:
-            raise ValueError(f"{_pointer(path)}: {value!r} has no equal in JSON")
-        return value
-    if len(path) >= _DEEPEST_NESTING:
-        raise ValueError(
-            f"{_pointer(path[:3])}…: nested deeper than {_DEEPEST_NESTING} levels, or contains "
-            "itself"
-        )
-    if isinstance(value, (list, tuple)):
-        elements: list[Any] = []
-        for index, element in enumerate(value):  # pyright: ignore[reportUnknownVariableType]
-            path.append(index)
-            elements.append(_to_json(element, path))
-            path.pop()
-        return elements
-    if isinstance(value, Mapping):
-        members: dict[str, Any] = {}
-        for key, member in value.items():  # pyright: ignore[reportUnknownVariableType]
-            if not isinstance(key, str):
-                raise TypeError(f"{_pointer(path)}: the keys of an object are strings, not {key!r}")
-            if not key.isascii():
-                _check_text(key, path)
-            path.append(key)
-            members[str.__str__(key)] = _to_json(member, path)
-            path.pop()
-        return members
-    return _other_to_json(value, path)
-
-
-def _other_to_json(value: Any, path: list[Any]) -> Any:
-    # Neither has to be imported for a value to be one of its kind.
-    enumeration = sys.modules.get("enum")
-    if enumeration is not None and isinstance(value, enumeration.Enum):
-        return _to_json(value.value, path)
-    if isinstance(value, Document):
-        return _to_json(value.to_dict(), path)
-    fields = getattr(type(value), "__dataclass_fields__", None)
-    if fields is not None:
-        import dataclasses
-
-        members: dict[str, Any] = {}
-        for field in dataclasses.fields(value):
-            path.append(field.name)
-            members[field.name] = _to_json(getattr(value, field.name), path)
-            path.pop()
-        return members
-    # A class of its own made from one of them, such as NumPy's float64.
-    if isinstance(value, str):
-        return _to_json(str.__str__(value), path)
-    if isinstance(value, int):
-        return _to_json(int.__int__(value), path)
-    if isinstance(value, float):
-        return _to_json(float.__float__(value), path)
-    name = type(value).__name__
-    instead = {"set": "list", "frozenset": "list", "bytes": "str", "bytearray": "str"}.get(
-        name, "dict, list, str, int, float, bool, None, a dataclass or an enum"
-    )
-    raise TypeError(f"{_pointer(path)}: {name} has no equal in JSON; use {instead}")
-
-
-def _check_text(text: str, path: list[Any]) -> None:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as fault:
-        raise ValueError(
-            f"{_pointer(path)}: U+{ord(text[fault.start]):04X} at {fault.start} is a lone "
-            "surrogate, which UTF-8 cannot hold"
-        ) from None
-
-
-def _pointer(path: list[Any]) -> str:
-    pointer = "".join("/" + str(one).replace("~", "~0").replace("/", "~1") for one in path)
-    return pointer.encode("utf-8", "backslashreplace").decode("utf-8") or "the value"

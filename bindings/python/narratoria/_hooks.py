@@ -67,6 +67,7 @@ def to_plain(value: Any) -> Any:
         return {each.name: getattr(value, each.name) for each in fields(value)}
     if isinstance(value, Enum):
         return value.value
-    if hasattr(value, "keys") and hasattr(value, "__getitem__"):
-        return dict(value)
+    mapping: Any = value
+    if hasattr(mapping, "keys") and hasattr(mapping, "__getitem__"):
+        return dict(mapping)
     return NotImplemented

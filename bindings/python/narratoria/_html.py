@@ -101,11 +101,11 @@ class _Tree:
         label = f"<b>{_escape(_shortened(str(name), 80))}</b>"
         if isinstance(value, Mapping):
             self._add_container(
-                label, list(value.items()), "member", "{ }", level  # pyright: ignore
+                label, list(value.items()), "member", "{ }", level
             )
         elif isinstance(value, (list, tuple)):
             self._add_container(
-                label, list(enumerate(value)), "element", "[ ]", level  # pyright: ignore
+                label, list(enumerate(value)), "element", "[ ]", level
             )
         else:
             self.parts.append(f"<div>{label}: {_scalar(value)}</div>")
@@ -189,7 +189,7 @@ def result_html(result: Result) -> str:
         writers: Any = conflict.get("tools", ())
         if isinstance(writers, (list, tuple)):
             writers = " and ".join(
-                str(one) for one in writers  # pyright: ignore[reportUnknownVariableType]
+                str(one) for one in writers
             )
         parts.append(
             f"<div>{_escape(_shortened(str(conflict.get('path', '')), 200))} was written by "

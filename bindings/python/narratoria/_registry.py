@@ -15,7 +15,7 @@ from narratoria.state import State
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
-    from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
     from os import PathLike
 
     from narratoria._core import Event, Open, Question
@@ -398,6 +398,12 @@ class Registry:
 
         Raises:
             ValueError: it is not attached.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     sink = session.add_sink(print)
+        ...     session.remove_sink(sink)
+        ...     _ = session.execute({"requestId": "p", "tools": []})
         """
         for place, (each, number) in enumerate(self._sinks):
             if each == sink:
@@ -437,7 +443,14 @@ class Registry:
 
     def history(self) -> dict[str, Any]:
         """The patches that made the state: ``{"limit", "dropped", "patches": [{seq, time, planId,
-        toolId, attempt, patch}]}``, the oldest first; ``dropped`` counts what the limit cost."""
+        toolId, attempt, patch}]}``, the oldest first; ``dropped`` counts what the limit cost.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     session.state.patch({"door": "open"})
+        ...     [each["patch"] for each in session.history()["patches"]]
+        [{'door': 'open'}]
+        """
         made: dict[str, Any] = self._core.history()
         return made
 
@@ -445,6 +458,15 @@ class Registry:
         """Ends what runs and drops what waits. From any thread, and from callbacks.
 
         Tools get SIGTERM, and SIGKILL after the grace time; nobody waits for that here.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     @session.tool
+        ...     def give_up() -> None:
+        ...         session.cancel()
+        ...     session.execute({"requestId": "p", "tools": [
+        ...         {"toolId": "g", "toolPath": "give_up"}]}).success
+        False
         """
         self._core.cancel()
 

@@ -23,7 +23,7 @@ from narratoria.documents import Asset, Result
 from narratoria.session import Limits, Times, Turn, submit_plan
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
     from types import TracebackType
 
@@ -133,14 +133,29 @@ class EventStream:
     """The event stream of a session, for ``async for``. It ends when the session is closed.
 
     Events wait here without a bound until they are asked for; :meth:`close` when no more are wanted.
+
+    >>> import asyncio, narratoria
+    >>> async def main():
+    ...     async with narratoria.aio.Session() as session:
+    ...         events = session.events()
+    ...         await session.execute({"requestId": "p", "tools": []})
+    ...         events.close()
+    ...         return [event.kind async for event in events]
+    >>> asyncio.run(main())
+    ['plan_started', 'plan_ended']
     """
 
-    def __init__(self, session: Session, kinds: Iterable[str] | None) -> None:
+    def __init__(
+        self, core: _core.Session, streams: set[EventStream], kinds: Iterable[str] | None
+    ) -> None:
         self._waiting: deque[Event] = deque()
         self._asked: asyncio.Future[None] | None = None
         self._is_closed = False
-        self._session = session
-        self._number = session._core.attach(self._take, kinds_mask(kinds))
+        self._core = core
+        self._number = core.attach(self._take, kinds_mask(kinds))
+        # The streams of the session, which ends them.
+        self._streams = streams
+        streams.add(self)
 
     def _take(self, event: Event) -> None:
         self._waiting.append(event)
@@ -151,13 +166,23 @@ class EventStream:
             self._asked.set_result(None)
 
     def close(self) -> None:
-        """No more events; those that wait can still be read. A second call does nothing."""
+        """No more events; those that wait can still be read. A second call does nothing.
+
+        >>> import asyncio, narratoria
+        >>> async def main():
+        ...     async with narratoria.aio.Session() as session:
+        ...         events = session.events()
+        ...         events.close()
+        ...         return [event async for event in events]
+        >>> asyncio.run(main())
+        []
+        """
         if self._is_closed:
             return
         self._is_closed = True
-        self._session._streams.discard(self)
-        if not self._session.is_closed:
-            self._session._core.detach(self._number)
+        self._streams.discard(self)
+        if not self._core.is_closed:
+            self._core.detach(self._number)
         self._wake()
 
     def __aiter__(self) -> Self:
@@ -174,7 +199,17 @@ class EventStream:
         return self._waiting.popleft()
 
     async def aclose(self) -> None:
-        """The same as close."""
+        """The same as :meth:`close`, for ``contextlib.aclosing``.
+
+        >>> import asyncio, contextlib, narratoria
+        >>> async def main():
+        ...     async with narratoria.aio.Session() as session:
+        ...         async with contextlib.aclosing(session.events(["plan_ended"])) as events:
+        ...             await session.execute({"requestId": "p", "tools": []})
+        ...             return (await anext(events)).kind
+        >>> asyncio.run(main())
+        'plan_ended'
+        """
         self.close()
 
 
@@ -250,7 +285,16 @@ class Session(Registry):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Ends it: its tools are ended at once, its tasks cancelled. A second call does nothing."""
+        """Ends it: its tools are ended at once, its tasks cancelled. A second call does nothing.
+
+        >>> import asyncio, narratoria
+        >>> async def main():
+        ...     session = await narratoria.aio.Session().__aenter__()
+        ...     await session.aclose()
+        ...     return session
+        >>> asyncio.run(main())
+        <aio.Session closed>
+        """
         if self._driver is not None:
             self._driver.stop()
             self._driver = None
@@ -271,6 +315,13 @@ class Session(Registry):
         Raises:
             BusyError: one waits already.
             InvalidArgumentError: the prompt is empty, or the session has no narrator.
+
+        >>> import asyncio, narratoria
+        >>> async def main():
+        ...     async with narratoria.aio.Session(narrator=lambda request: "It is dark.") as session:
+        ...         return await session.play("I look around")
+        >>> asyncio.run(main())
+        <Turn completed 'It is dark.'>
         """
         known = {asset["seq"] for asset in self._core.assets()}
         ticket = await self._ended(lambda ended: self._core.prompt(prompt, ended))
@@ -285,6 +336,13 @@ class Session(Registry):
 
         Raises:
             InvalidDocumentError: the plan has faults; nothing was started.
+
+        >>> import asyncio, narratoria
+        >>> async def main():
+        ...     async with narratoria.aio.Session() as session:
+        ...         return await session.execute({"requestId": "p", "tools": []})
+        >>> asyncio.run(main())
+        <Result success plan=p no tools ... ms>
         """
         ticket = await self._ended(lambda ended: submit_plan(self._core, plan, folder, ended))
         return Result.from_dict(ticket.value.to_dict())
@@ -305,12 +363,24 @@ class Session(Registry):
         >>> asyncio.run(main()).success
         True
         """
-        stream = EventStream(self, kinds)
-        self._streams.add(stream)
-        return stream
+        return EventStream(self._core, self._streams, kinds)
 
     def cancel(self) -> None:
-        """Ends what runs and drops what waits. From any thread."""
+        """Ends what runs and drops what waits. From any thread.
+
+        >>> import asyncio, narratoria
+        >>> async def main():
+        ...     async with narratoria.aio.Session() as session:
+        ...         @session.tool
+        ...         async def dream() -> None:
+        ...             await asyncio.sleep(60)
+        ...         _ = asyncio.get_running_loop().call_later(0.01, session.cancel)
+        ...         result = await session.execute({"requestId": "p", "tools": [
+        ...             {"toolId": "d", "toolPath": "dream"}]})
+        ...         return result["d"].error_code
+        >>> asyncio.run(main())
+        'CANCELLED'
+        """
         self._core.cancel()
 
     def __repr__(self) -> str:

@@ -67,12 +67,27 @@ class Context:
             ValueError, TypeError: it is no JSON.
             BusyError: 16 MiB of this tool's events wait to be read. In an async function, await
                 something and try again.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     @session.tool
+        ...     def bell(context: narratoria.Context) -> None:
+        ...         context.emit({"type": "log", "level": "info", "message": "ding"})
+        ...     _ = session.add_sink(lambda event: print(event.data), ["tool_event"])
+        ...     _ = session.execute({"requestId": "p", "tools": [
+        ...         {"toolId": "b", "toolPath": "bell"}]})
+        Log(message='ding', level='info')
+        Done(ok=True)
         """
         line = event if "version" in event else {"version": "0", **event}
         self._invocation.emit(dict(line))
 
     def log(self, message: str, level: str = "info", **fields: Any) -> None:
-        """A line for people. ``level``: debug, info, warn or error."""
+        """A line for people. ``level``: debug, info, warn or error.
+
+        >>> def fish(context: Context) -> None:
+        ...     context.log("The line is torn.", "warn", pounds=12)
+        """
         event: dict[str, Any] = {"type": "log", "level": level, "message": message}
         if fields:
             event["fields"] = fields
@@ -84,6 +99,10 @@ class Context:
 
         Raises:
             ValueError: ``fraction`` is NaN.
+
+        >>> def dig(metres: int, context: Context) -> None:
+        ...     for metre in range(metres):
+        ...         context.progress(metre / metres, f"{metre} m deep")
         """
         if fraction != fraction:
             raise ValueError("a progress is a fraction from 0 to 1, not NaN")
@@ -91,7 +110,11 @@ class Context:
         self.log(message or f"{shown * 100:.0f} %", level, progress=shown)
 
     def patch(self, patch: Mapping[str, Any]) -> None:
-        """Merges into the state: objects deeply, lists whole, None removes (RFC 7396)."""
+        """Merges into the state: objects deeply, lists whole, None removes (RFC 7396).
+
+        >>> def douse(context: Context) -> None:
+        ...     context.patch({"torch": {"lit": False, "hours": None}})
+        """
         self.emit({"type": "state_patch", "patch": dict(patch)})
 
     def asset(
@@ -103,7 +126,21 @@ class Context:
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         """Registers a file that this tool has written. ``path`` is absolute, or relative to the
-        session's root."""
+        session's root.
+
+        >>> import narratoria, tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder, narratoria.Session() as session:
+        ...     @session.tool
+        ...     def draw(context: narratoria.Context) -> None:
+        ...         path = Path(folder, "map.txt")
+        ...         path.write_text("X marks the spot")
+        ...         context.asset("map", "text", "text/plain", path)
+        ...     _ = session.execute({"requestId": "p", "tools": [
+        ...         {"toolId": "d", "toolPath": "draw"}]})
+        ...     session.assets
+        [<Asset map of d: text/plain ...map.txt>]
+        """
         event: dict[str, Any] = {
             "type": "asset",
             "assetId": asset_id,
@@ -116,11 +153,19 @@ class Context:
         self.emit(event)
 
     def ui_event(self, name: str, payload: Mapping[str, Any] | None = None) -> None:
-        """Asks something of the user interface: ``narrative_choice`` with ``{"choices": […]}``."""
+        """Asks something of the user interface: ``narrative_choice`` with ``{"choices": […]}``.
+
+        >>> def fork(context: Context) -> None:
+        ...     context.ui_event("narrative_choice", {"choices": ["Left", "Right"]})
+        """
         self.emit({"type": "ui_event", "event": name, "payload": dict(payload or {})})
 
     def error(self, code: str, message: str, details: Mapping[str, Any] | None = None) -> None:
-        """Says what went wrong; it does not end the tool."""
+        """Says what went wrong; it does not end the tool.
+
+        >>> def fetch(context: Context) -> None:
+        ...     context.error("ROPE_SHORT", "The rope does not reach the water.", {"metres": 12})
+        """
         event: dict[str, Any] = {"type": "error", "errorCode": code, "errorMessage": message}
         if details is not None:
             event["details"] = dict(details)

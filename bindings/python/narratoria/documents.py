@@ -32,7 +32,6 @@ from ._document import (
     DEFAULTED,
     OPTIONAL,
     Document,
-    DocumentError,
     Member,
     MissingArray,
     MissingObject,
@@ -41,12 +40,15 @@ from ._document import (
     boolean,
     integer,
     mapping,
+    new_array,
+    new_object,
     string,
     string_or_null,
     strings,
     write_document,
     write_documents,
 )
+from .errors import DocumentError
 
 if TYPE_CHECKING:
     from .events import EventBody, UnknownEvent
@@ -123,7 +125,7 @@ class RetryPolicy(Document):
 
     max_retries: int = 3
     backoff_ms: int = 100
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=new_object)
 
     _members = (
         Member("max_retries", integer, DEFAULTED, default=lambda: 3),
@@ -153,14 +155,14 @@ class Invocation(Document):
 
     tool_id: str
     tool_path: str
-    input: dict[str, Any] = field(default_factory=dict)
-    dependencies: list[str] = field(default_factory=list)
+    input: dict[str, Any] = field(default_factory=new_object)
+    dependencies: list[str] = field(default_factory=new_array)
     required: bool = True
     async_: bool = False
     retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
-    environment: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=new_object)
     timeout_ms: int | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=new_object)
 
     _members = (
         Member("tool_id", string),
@@ -200,16 +202,16 @@ class Plan(Document):
     >>> Plan.from_dict({"requestId": "p", "tools": [{"toolId": "a", "toolPath": 5}]})
     Traceback (most recent call last):
         ...
-    narratoria._document.DocumentError: /tools/0/toolPath: must be a string, is a number
+    narratoria.errors.DocumentError: /tools/0/toolPath: must be a string, is a number
     """
 
-    tools: list[Invocation] = field(default_factory=list)
+    tools: list[Invocation] = field(default_factory=new_array)
     narrative: str | None = None
     parallel: bool = False
-    disabled_skills: list[str] = field(default_factory=list)
+    disabled_skills: list[str] = field(default_factory=new_array)
     metadata: dict[str, Any] = field(default_factory=MissingObject)
     request_id: str = field(default_factory=_uuid)
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=new_object)
 
     _members = (
         Member("request_id", string),
@@ -268,7 +270,7 @@ class EventRange(Document):
 
     first: int
     count: int
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=new_object)
 
     _members = (Member("first", integer), Member("count", integer))
 
@@ -309,7 +311,7 @@ class Attempt(Document):
     code: str | None = None
     exit_status: int | None = None
     signal: int | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=new_object)
 
     _members = (
         Member("attempt", integer),
@@ -368,7 +370,7 @@ class ToolResult(Document):
     attempts: list[Attempt] = field(default_factory=MissingArray)
     result: Any = None
     stderr: str | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=new_object)
 
     _members = (
         Member("tool_id", string),
@@ -454,7 +456,7 @@ class Result(Document):
     can_replan: bool
     disabled_skills: list[str] = field(default_factory=MissingArray)
     state_conflicts: list[dict[str, Any]] = field(default_factory=MissingArray)
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=new_object)
 
     _members = (
         Member("plan_id", string),
@@ -568,7 +570,7 @@ class Asset(Document):
     media_type: str
     path: str
     metadata: dict[str, Any] = field(default_factory=MissingObject)
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=new_object)
 
     _members = (
         Member("plan_id", string),
@@ -620,7 +622,7 @@ class Fault(Document):
     column: int | None = None
     byte: int | None = None
     file: str | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=new_object)
 
     _members = (
         Member("file", string, OPTIONAL),
@@ -658,7 +660,7 @@ class PlayerPrompt(Document):
     text: str
     timestamp: str
     session_id: str
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=new_object)
 
     _members = (
         Member("text", string),
@@ -684,7 +686,7 @@ class ToolDescription(Document):
     name: str
     description: str | None = None
     input_schema: dict[str, Any] | bool | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=new_object)
 
     _members = (
         Member("name", string),
@@ -727,13 +729,13 @@ class NarratorRequest(Document):
     prompt: PlayerPrompt
     generation_attempt: int = 1
     parent_plan_id: str | None = None
-    disabled_skills: list[str] = field(default_factory=list)
+    disabled_skills: list[str] = field(default_factory=new_array)
     previous_result: Result | None = None
-    plan_faults: list[Fault] = field(default_factory=list)
-    state: dict[str, Any] = field(default_factory=dict)
-    tools: list[ToolDescription] = field(default_factory=list)
+    plan_faults: list[Fault] = field(default_factory=new_array)
+    state: dict[str, Any] = field(default_factory=new_object)
+    tools: list[ToolDescription] = field(default_factory=new_array)
     schema: str = "narrator-request/1"
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=new_object)
 
     _members = (
         Member("schema", string),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What calls of this package raise.
 
-Every error has a ``code`` for programs, which never changes, and a message for people: what
-happened, where, and what to do.
+Every :class:`Error` has a ``code`` for programs, which never changes, and a message for people: what
+happened, where, and what to do. A :class:`DocumentError` comes from reading a dict into a class.
 
 >>> import narratoria
 >>> with narratoria.Session() as session:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BusyError",
+    "DocumentError",
     "Error",
     "ForkedError",
     "GoneError",
@@ -59,14 +60,64 @@ class Error(Exception):
         return (_restored, (type(self), str(self), self.code, self.details))
 
 
+class DocumentError(ValueError):
+    """A document does not hold what it must.
+
+    Attributes:
+        pointer: the JSON Pointer (RFC 6901) of the place; `""` is the document as a whole.
+        reason: what is wrong there, for people.
+
+    >>> error = DocumentError("must be a string, is a number", "/tools/0/toolId")
+    >>> error.pointer
+    '/tools/0/toolId'
+    >>> print(error)
+    /tools/0/toolId: must be a string, is a number
+    """
+
+    def __init__(self, reason: str, pointer: str = "") -> None:
+        super().__init__(reason, pointer)
+        self.reason = reason
+        self.pointer = pointer
+
+    def __str__(self) -> str:
+        return f"{self.pointer or 'the document'}: {self.reason}"
+
+    def within(self, token: str | int) -> DocumentError:
+        """The same fault, seen from the object or array that holds the place under `token`.
+
+        >>> DocumentError("is missing", "/b").within("a").pointer
+        '/a/b'
+        """
+        escaped = str(token).replace("~", "~0").replace("/", "~1")
+        return DocumentError(self.reason, f"/{escaped}{self.pointer}")
+
+
 class InvalidArgumentError(Error, ValueError):
-    """An argument is missing or out of range."""
+    """An argument is missing or out of range.
+
+    >>> import narratoria
+    >>> with narratoria.Session(narrator=lambda request: "Yes?") as session:
+    ...     try:
+    ...         session.play("")
+    ...     except narratoria.InvalidArgumentError as error:
+    ...         error.status
+    'NAR_INVALID_ARGUMENT'
+    """
 
     status = "NAR_INVALID_ARGUMENT"
 
 
 class InvalidDocumentError(Error, ValueError):
-    """A plan, a story, a state or a patch breaks its rules; nothing was started or changed."""
+    """A plan, a story, a state or a patch breaks its rules; nothing was started or changed.
+
+    >>> import narratoria
+    >>> with narratoria.Session() as session:
+    ...     try:
+    ...         session.execute({"requestId": "p"})
+    ...     except narratoria.InvalidDocumentError as error:
+    ...         print(error.faults[0].message)
+    "tools" is missing...
+    """
 
     status = "NAR_INVALID_DOCUMENT"
 
@@ -75,54 +126,119 @@ class InvalidDocumentError(Error, ValueError):
         """Every fault, in the order of the text: where it is, the rule, and what to do."""
         from narratoria.documents import Fault
 
-        found = self.details if isinstance(self.details, list) else []
+        found: list[dict[str, Any]] = self.details or []
         return [Fault.from_dict(each) for each in found]
 
 
 class NotFoundError(Error, LookupError):
-    """What was asked for is not there."""
+    """What was asked for is not there.
+
+    >>> import narratoria
+    >>> with narratoria.Session(state={"door": "shut"}) as session:
+    ...     try:
+    ...         session.state.at("/window")
+    ...     except narratoria.NotFoundError:
+    ...         print("there is no window")
+    there is no window
+    """
 
     status = "NAR_NOT_FOUND"
 
 
 class BusyError(Error):
-    """One prompt may wait while a turn runs, and a session serves one thread at a time."""
+    """One prompt may wait while a turn runs, and a session serves one thread at a time.
+
+    >>> import asyncio, narratoria
+    >>> async def main():
+    ...     async with narratoria.aio.Session(narrator=lambda request: "Yes?") as session:
+    ...         turns = [asyncio.create_task(session.play("Hello")) for _ in range(3)]
+    ...         return await asyncio.gather(*turns, return_exceptions=True)
+    >>> [type(turn).__name__ for turn in asyncio.run(main())]
+    ['Turn', 'Turn', 'BusyError']
+    """
 
     status = "NAR_BUSY"
 
 
 class ThreadError(Error, RuntimeError):
-    """The call belongs on another thread."""
+    """The call belongs on another thread.
+
+    >>> issubclass(ThreadError, RuntimeError)
+    True
+    """
 
     status = "NAR_WRONG_THREAD"
 
 
 class ReentrantError(Error, RuntimeError):
-    """The call is not allowed inside a callback: a tool, a sink, a handler, a narrator."""
+    """The call is not allowed inside a callback: a tool, a sink, a handler, a narrator.
+
+    >>> import narratoria
+    >>> with narratoria.Session() as session:
+    ...     @session.narrator
+    ...     def echo(request):
+    ...         try:
+    ...             session.play(request.prompt.text)
+    ...         except narratoria.ReentrantError:
+    ...             return "No echo of an echo."
+    ...     session.play("Hello").narrative
+    'No echo of an echo.'
+    """
 
     status = "NAR_REENTRANT"
 
 
 class ForkedError(Error, RuntimeError):
-    """The session was made before a fork; the child makes one of its own."""
+    """The session was made before a fork; the child makes one of its own.
+
+    >>> import narratoria, os
+    >>> session = narratoria.Session()
+    >>> child = os.fork()
+    >>> if child == 0:
+    ...     try:
+    ...         session.state.to_dict()
+    ...     except narratoria.ForkedError:
+    ...         os._exit(7)
+    >>> os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    7
+    >>> session.close()
+    """
 
     status = "NAR_FORKED"
 
 
 class GoneError(Error, RuntimeError):
-    """The session is closed."""
+    """The session is closed.
+
+    >>> import narratoria
+    >>> with narratoria.Session() as session:
+    ...     pass
+    >>> try:
+    ...     session.execute({"requestId": "p", "tools": []})
+    ... except narratoria.GoneError as error:
+    ...     error.status
+    'NAR_GONE'
+    """
 
     status = "NAR_GONE"
 
 
 class SystemRefusedError(Error, OSError):
-    """The operating system refused; the message says what and why."""
+    """The operating system refused; the message says what and why.
+
+    >>> issubclass(SystemRefusedError, OSError)
+    True
+    """
 
     status = "NAR_IO"
 
 
 class UnsupportedError(Error):
-    """The library does not know this version, extension or ability."""
+    """The library does not know this version, extension or ability.
+
+    >>> UnsupportedError("no such extension").status
+    'NAR_UNSUPPORTED'
+    """
 
     status = "NAR_UNSUPPORTED"
 

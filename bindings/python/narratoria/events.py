@@ -27,17 +27,18 @@ from ._document import (
     ALWAYS_WRITTEN,
     OPTIONAL,
     Document,
-    DocumentError,
     Member,
     MissingObject,
     anything,
     boolean,
     integer,
     mapping,
+    new_object,
     string,
     string_or_null,
     strings,
 )
+from .errors import DocumentError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -93,7 +94,7 @@ class EventBody(Document):
     ('tool_event', 'plan_started')
     """
 
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=new_object)
 
     record_kind = ""
 
@@ -692,7 +693,7 @@ def event_from_dict(kind: str, body: Mapping[str, Any]) -> EventBody | UnknownEv
     >>> event_from_dict("plan_ended", {"success": 1})
     Traceback (most recent call last):
         ...
-    narratoria._document.DocumentError: /success: must be a boolean, is a number
+    narratoria.errors.DocumentError: /success: must be a boolean, is a number
     """
     found: type[EventBody] | None
     if kind == "tool_event":
@@ -736,7 +737,7 @@ class EventRecord(Document):
     plan_id: str | None = None
     tool_id: str | None = None
     attempt: int | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=new_object)
 
     _members = (
         Member("seq", integer),
@@ -759,6 +760,11 @@ class EventRecord(Document):
 
         Raises:
             DocumentError: a member is missing or of another type; its `pointer` names the place.
+
+        >>> EventRecord.from_dict({"seq": 7})
+        Traceback (most recent call last):
+            ...
+        narratoria.errors.DocumentError: /time: is missing
         """
         record = super(EventRecord, cls).from_dict(document)
         kind = record.extra.get("kind")
@@ -782,7 +788,11 @@ class EventRecord(Document):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as a JSON object, with its event."""
+        """The record as a JSON object, with its event.
+
+        >>> EventRecord(7, "2026-01-24T18:30:00Z", "s", Narrative("Dark.", "plan")).to_dict()["event"]
+        {'text': 'Dark.', 'source': 'plan'}
+        """
         document = super(EventRecord, self).to_dict()
         event = self.event
         del document["event"]

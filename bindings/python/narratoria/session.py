@@ -50,7 +50,11 @@ class Times:
     grace_ms: int | None = None
 
     def to_dict(self) -> dict[str, int]:
-        """Those that are set."""
+        """Those that are set.
+
+        >>> Times(prompt_ms=0).to_dict()
+        {'prompt_ms': 0}
+        """
         return _set_fields(self)
 
 
@@ -78,12 +82,16 @@ class Limits:
     line_bytes: int | None = None
 
     def to_dict(self) -> dict[str, int]:
-        """Those that are set."""
+        """Those that are set.
+
+        >>> Limits().to_dict()
+        {}
+        """
         return _set_fields(self)
 
 
 def _set_fields(numbers: Times | Limits) -> dict[str, int]:
-    out = {}
+    out: dict[str, int] = {}
     for name, value in vars(numbers).items():
         if value is None:
             continue
@@ -235,7 +243,7 @@ class Session(Registry):
         >>> import narratoria
         >>> with narratoria.Session(story="examples/stories/torch") as session:
         ...     session.play("I light the torch and examine the door").choices
-        ['Push the door open', 'Turn back']
+        ['Open', 'Leave']
         """
         self._core.refuse_inside()
         known = {asset["seq"] for asset in self._core.assets()}
@@ -266,7 +274,14 @@ class Session(Registry):
         return Result.from_dict(ticket.value.to_dict())
 
     def close(self) -> None:
-        """Ends it: its tools are ended at once, without grace. A second call does nothing."""
+        """Ends it: its tools are ended at once, without grace. A second call does nothing.
+
+        >>> import narratoria
+        >>> session = narratoria.Session()
+        >>> session.close()
+        >>> session
+        <Session closed>
+        """
         self._core.close()
         _open_sessions.discard(self)
         if self._loop is not None:

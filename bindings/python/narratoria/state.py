@@ -64,7 +64,13 @@ class State(Mapping[str, Any]):
             return default
 
     def to_dict(self) -> dict[str, Any]:
-        """A copy of all of it."""
+        """A copy of all of it.
+
+        >>> import narratoria
+        >>> with narratoria.Session(state={"keys": ["brass"]}) as session:
+        ...     session.state.to_dict()
+        {'keys': ['brass']}
+        """
         made: dict[str, Any] = self._core.state("")
         return made
 
@@ -92,12 +98,33 @@ class State(Mapping[str, Any]):
 
     # One reading for all, instead of one for each key.
     def keys(self) -> KeysView[str]:
+        """The names at the top of the state, as they are now.
+
+        >>> import narratoria
+        >>> with narratoria.Session(state={"door": 1, "keys": 2}) as session:
+        ...     list(session.state.keys())
+        ['door', 'keys']
+        """
         return self.to_dict().keys()
 
     def values(self) -> ValuesView[Any]:
+        """The values at the top of the state, as they are now.
+
+        >>> import narratoria
+        >>> with narratoria.Session(state={"door": 1, "keys": 2}) as session:
+        ...     list(session.state.values())
+        [1, 2]
+        """
         return self.to_dict().values()
 
     def items(self) -> ItemsView[str, Any]:
+        """The names and values at the top of the state, as they are now.
+
+        >>> import narratoria
+        >>> with narratoria.Session(state={"door": 1, "keys": 2}) as session:
+        ...     dict(session.state.items())
+        {'door': 1, 'keys': 2}
+        """
         return self.to_dict().items()
 
     def __repr__(self) -> str:

@@ -200,7 +200,15 @@ PyGetSetDef getters[] = {
 PyMethodDef methods[] = {{"to_dict", to_dict, METH_NOARGS,
                           "to_dict()\n--\n\nThe whole record {seq, time, sessionId, planId, "
                           "toolId, attempt, kind, event}, "
-                          "as `narratoria run --events` writes it."},
+                          "as `narratoria run --events` writes it.\n\n"
+                          ">>> import narratoria\n"
+                          ">>> with narratoria.Session(id=\"cellar\") as session:\n"
+                          "...     seen = []\n"
+                          "...     _ = session.add_sink(seen.append, [\"plan_ended\"])\n"
+                          "...     _ = session.execute({\"requestId\": \"p\", \"tools\": []})\n"
+                          ">>> record = seen[0].to_dict()\n"
+                          ">>> record[\"sessionId\"], record[\"planId\"], record[\"kind\"]\n"
+                          "('cellar', 'p', 'plan_ended')\n"},
                          {nullptr, nullptr, 0, nullptr}};
 
 constexpr const char* kDoc =
@@ -214,7 +222,7 @@ constexpr const char* kDoc =
     "...     seen = []\n"
     "...     session.add_sink(seen.append, kinds=[\"plan_ended\"])\n"
     "...     session.execute({\"requestId\": \"p\", \"tools\": []})\n"
-    "<bound method ...\n"
+    "<built-in method append ...\n"
     "<Result ...\n"
     ">>> seen[0].kind, seen[0].body[\"success\"]\n"
     "('plan_ended', True)\n";

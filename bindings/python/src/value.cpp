@@ -20,6 +20,8 @@ namespace {
 
 // The runtime takes events of 512 levels; a result and a record put a few around them.
 constexpr std::size_t kMostLevels = 1000;
+// Conversions inside of one another: more than one for each level is nothing that ends.
+constexpr std::size_t kMostConversions = 2 * kMostLevels;
 
 bool is_ascii(const char* text, std::size_t size) {
     constexpr std::uint64_t kHighBits = 0x8080808080808080;
@@ -316,7 +318,13 @@ private:
         if (made.ptr() == Py_NotImplemented || Py_TYPE(made.ptr()) == Py_TYPE(value)) {
             refuse_type(value);
         }
+        // Two types that become each other would go on for ever.
+        if (++conversions_ > kMostConversions) {
+            refuse(PyExc_ValueError, std::string("a ") + Py_TYPE(value)->tp_name +
+                                         " becomes no value of JSON, however often it is converted");
+        }
         write(made.ptr());
+        --conversions_;
     }
 
     [[noreturn]] void refuse_type(PyObject* value) {
@@ -349,6 +357,7 @@ private:
     std::string& out_;
     py::handle convert_;
     std::vector<Step> steps_;
+    std::size_t conversions_ = 0;
 };
 
 }  // namespace

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the package says of itself: every public name has a docstring with an example, and every
+example does what it says."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import io
+import pkgutil
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SOURCE
+
+import narratoria
+
+PUBLIC = ("aio", "context", "documents", "errors", "events", "session", "state", "tool")
+MODULES = sorted(
+    f"narratoria.{module.name}"
+    for module in pkgutil.iter_modules(narratoria.__path__)
+    if module.name != "_core"
+)
+HOW = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+# What stands for an operator or a step of Python's own is said in the class's docstring.
+UNDERSCORED = "_"
+
+
+def examples_of(thing: Any, name: str, names: dict[str, Any]) -> list[doctest.DocTest]:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    return finder.find(thing, name, extraglobs=names) if thing is not None else []
+
+
+def run_examples(tests: list[doctest.DocTest]) -> int:
+    said: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=HOW, verbose=False)
+    for test in tests:
+        runner.run(test, out=said.append, clear_globs=True)
+    assert runner.summarize(verbose=False).failed == 0, "".join(said)
+    return runner.tries
+
+
+@pytest.fixture(autouse=True)
+def streams_as_they_are(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Some examples put something into sys.stdin; for the others it is empty."""
+    before, sys.stdin = sys.stdin, io.StringIO("")
+    yield
+    sys.stdin = before
+
+
+@pytest.mark.parametrize("name", ["narratoria", *MODULES])
+def test_examples_of(name: str) -> None:
+    module = importlib.import_module(name)
+    names = {public: getattr(module, public) for public in getattr(module, "__all__", ())}
+    run_examples(examples_of(module, name, names))
+
+
+def test_examples_of_the_compiled_event() -> None:
+    # doctest finds nothing in what is compiled: each docstring is a test of its own.
+    parser = doctest.DocTestParser()
+    tests = [
+        parser.get_doctest(thing.__doc__, {}, name, "event.cpp", None)
+        for name, thing in [("Event", narratoria.Event), *vars(narratoria.Event).items()]
+        if not name.startswith("__") and thing.__doc__
+    ]
+    assert run_examples(tests) >= 7
+
+
+@pytest.mark.parametrize("page", ["README.md", "bindings/python/README.md", "docs/python.md"])
+def test_examples_in(page: str) -> None:
+    """The fenced blocks that are written as in an interpreter; each may use what one before made."""
+    text = Path(SOURCE, page).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(?:python|pycon)\n(>>> .*?)^```", text, re.MULTILINE | re.DOTALL)
+    run_examples([doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, page, 0)])
+
+
+def test_every_line_of_the_packages_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    text = Path(SOURCE, "bindings/python/README.md").read_text(encoding="utf-8")
+    [code] = [part.split("```")[0] for part in text.split("```python\n")[1:]]
+    exec(compile(code, "README.md", "exec"), {})
+    assert capsys.readouterr().out == "You reach for the torch on the wall.\n"
+
+
+def public_names() -> Iterator[tuple[str, Any]]:
+    """Every public thing of the package, and of its classes what they are not given by Python."""
+    seen: set[int] = set()
+    modules = [(name, importlib.import_module(f"narratoria.{name}")) for name in PUBLIC]
+    tops = [("narratoria", name, getattr(narratoria, name)) for name in narratoria.__all__]
+    for module_name, module in modules:
+        tops += [(module_name, name, getattr(module, name)) for name in module.__all__]
+    for place, name, thing in tops:
+        if inspect.ismodule(thing) or id(thing) in seen:
+            continue
+        seen.add(id(thing))
+        yield f"{place}.{name}", thing
+        if not isinstance(thing, type):
+            continue
+        for base in thing.__mro__:
+            if not base.__module__.startswith("narratoria") or base.__module__.endswith("._core"):
+                continue
+            for member_name, member in vars(base).items():
+                if member_name.startswith(UNDERSCORED) or id(member) in seen:
+                    continue
+                if callable(member) or isinstance(member, (property, classmethod, staticmethod)):
+                    seen.add(id(member))
+                    yield f"{place}.{base.__name__}.{member_name}", member
+    for name, member in vars(narratoria.Event).items():
+        if not name.startswith(UNDERSCORED):
+            yield f"narratoria.Event.{name}", member
+
+
+def test_every_public_name_has_a_docstring() -> None:
+    names = dict(public_names())
+    assert len(names) > 120
+    bare = [name for name, thing in names.items() if not (thing.__doc__ or "").strip()]
+    # A dataclass without a docstring gets one from Python: its signature.
+    bare += [
+        name
+        for name, thing in names.items()
+        if isinstance(thing, type) and (thing.__doc__ or "").startswith(f"{thing.__name__}(")
+    ]
+    assert bare == []
+
+
+def test_every_public_class_and_function_has_an_example() -> None:
+    def is_described(thing: Any) -> bool:
+        # A property's own docstring says it; classes, functions and methods show how.
+        return not isinstance(thing, property) and not inspect.isgetsetdescriptor(thing)
+
+    without = [
+        name
+        for name, thing in public_names()
+        if is_described(thing) and ">>>" not in (thing.__doc__ or "")
+    ]
+    assert without == []
+
+
+def test_dir_and_unknown_names() -> None:
+    assert set(narratoria.__all__) <= set(dir(narratoria))
+    assert narratoria.__version__.count(".") == 2
+    with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
+        narratoria.Nonsense  # noqa: B018
