@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every pytest of this project gets: a time of its own, after which it fails with a trace."""
 
+import os
 import signal
 
 import pytest
+
+# Of an installed wheel: tests/run.py --full installs one, and runs them with it.
+collect_ignore = [] if os.environ.get("NARRATORIA_WHEEL") else ["wheel"]
 
 LIMIT_SECONDS = 60
 

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
         ThreadError,
         UnsupportedError,
     )
-    from narratoria.session import Limits, Session, State, Times, Turn, validate
+    from narratoria.options import Limits, Times
+    from narratoria.session import Session, State, Turn, validate
 
     __version__: str
 
@@ -72,10 +73,10 @@ _PLACES = {
     "SystemRefusedError": "errors",
     "ThreadError": "errors",
     "UnsupportedError": "errors",
-    "Limits": "session",
+    "Limits": "options",
     "Session": "session",
     "State": "session",
-    "Times": "session",
+    "Times": "options",
     "Turn": "session",
     "validate": "session",
 }

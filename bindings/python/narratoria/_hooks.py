@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from logging import Logger
+    from typing import Any
 
 __all__ = ["describe_exception", "log", "report_exception", "to_plain"]
 

@@ -3,26 +3,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, overload
-
 from narratoria import _core
-from narratoria._function import describe
 from narratoria._hooks import describe_exception, report_exception
 from narratoria.context import Context
-from narratoria.documents import Asset, NarratorRequest, Plan
-from narratoria.events import UiEvent
 from narratoria.state import State
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
     from os import PathLike
+    from typing import Any, TypeVar, overload
 
     from narratoria._core import Event, Open, Question
     from narratoria._core import Invocation as OpenInvocation
     from narratoria._function import FunctionDescription
+    from narratoria.documents import Asset
 
-Function = TypeVar("Function", bound="Callable[..., Any]")
+    Function = TypeVar("Function", bound=Callable[..., Any])
+else:
+
+    def overload(function):
+        return function
+
 
 # The bits of a sink's kinds.
 _KINDS: dict[str, int] = {}
@@ -155,6 +158,8 @@ class Registry:
         """
         if function is None:
             return lambda given: self.tool(given, name=name, description=description)  # type: ignore[call-overload]
+        from narratoria._function import describe
+
         about = describe(function)
         is_plain = not about.is_async and not about.is_generator and not about.context_parameter
         bind = about.bind
@@ -261,6 +266,8 @@ class Registry:
         if len(names) == 1 and callable(names[0]):
             raise TypeError("on_ui_event needs parentheses: @session.on_ui_event(\"bell\")")
 
+        from narratoria.events import UiEvent
+
         def give(function: Function) -> Function:
             def handle(name: str, payload: dict[str, Any]) -> bool:
                 return self._finish(function(UiEvent(name, payload)))
@@ -288,6 +295,8 @@ class Registry:
         """
         if not media_types or callable(media_types[0]):
             raise TypeError('asset_renderer needs media types: @session.asset_renderer("image/*")')
+
+        from narratoria.documents import Asset
 
         def give(function: Function) -> Function:
             def render(asset: dict[str, Any]) -> bool:
@@ -334,6 +343,8 @@ class Registry:
         ...     session.play("Hello").narrative
         'You say: Hello'
         """
+
+        from narratoria.documents import NarratorRequest
 
         def ask(question: Question) -> None:
             from inspect import isawaitable
@@ -433,6 +444,8 @@ class Registry:
     @property
     def assets(self) -> list[Asset]:
         """The asset registry, the oldest first."""
+        from narratoria.documents import Asset
+
         return [Asset.from_dict(each) for each in self._core.assets()]
 
     @property
@@ -508,6 +521,8 @@ def _say_failure(invocation: OpenInvocation, exception: Exception) -> None:
 
 
 def _answer(question: Question, answer: Any) -> None:
+    from narratoria.documents import Plan
+
     if isinstance(answer, str):
         answer = Plan(tools=[], narrative=answer)
     if isinstance(answer, Plan):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from narratoria import _core
 from narratoria._registry import Registry, kinds_mask, plain_options
 from narratoria.documents import Asset, Result
-from narratoria.session import Limits, Times, Turn, submit_plan
+from narratoria.session import Turn, submit_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from narratoria._core import Event
     from narratoria.documents import NarratorRequest, Plan
+    from narratoria.options import Limits, Times
 
 __all__ = ["EventStream", "Session"]
 

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
+    from typing import Any, ClassVar
 
     from narratoria._core import Invocation
     from narratoria.session import State

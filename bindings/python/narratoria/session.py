@@ -4,101 +4,30 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from narratoria import _core
 from narratoria._registry import Registry, plain_options
-from narratoria.documents import Asset, Fault, Result
 from narratoria.state import State
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
     from types import TracebackType
-    from typing import Literal
+    from typing import Any, Literal
 
     from typing_extensions import Self
 
-    from narratoria.documents import NarratorRequest, Plan
+    from narratoria.documents import Asset, Fault, NarratorRequest, Plan, Result
+    from narratoria.options import Limits, Times
 
-__all__ = ["Limits", "Session", "State", "Times", "Turn", "validate"]
+# Loaded when they are needed: the classes of documents with `dataclasses` (which brings `inspect`), and
+# `typing` (which brings `re`) by nobody here. Together they take four times as long as all the rest.
+
+__all__ = ["Session", "State", "Turn", "validate"]
 
 _core.check_interpreter()
-
-
-@dataclass(frozen=True)
-class Times:
-    """How long things may take, in milliseconds. None is the default, 0 no limit.
-
-    Attributes:
-        try_ms: one try of a tool (30,000).
-        plan_ms: one plan (60,000).
-        narrator_ms: one answer of a narrator (5,000).
-        prompt_ms: a prompt with its replans (300,000).
-        grace_ms: from SIGTERM to SIGKILL (2,000).
-
-    >>> Times(try_ms=500).to_dict()
-    {'try_ms': 500}
-    """
-
-    try_ms: int | None = None
-    plan_ms: int | None = None
-    narrator_ms: int | None = None
-    prompt_ms: int | None = None
-    grace_ms: int | None = None
-
-    def to_dict(self) -> dict[str, int]:
-        """Those that are set.
-
-        >>> Times(prompt_ms=0).to_dict()
-        {'prompt_ms': 0}
-        """
-        return _set_fields(self)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits of each tool process, and of what is kept. None is the default, 0 no limit.
-
-    Attributes:
-        open_files: descriptors that a tool may open (the host's own limit).
-        memory_bytes: address space of a tool (none).
-        file_bytes: the largest file that a tool may write (none).
-        cpu_seconds: processor time of a tool, in seconds (none).
-        history_patches: patches that are kept in the history (10,000).
-        line_bytes: the longest line of an event (8 MiB).
-
-    >>> Limits(cpu_seconds=5).to_dict()
-    {'cpu_seconds': 5}
-    """
-
-    open_files: int | None = None
-    memory_bytes: int | None = None
-    file_bytes: int | None = None
-    cpu_seconds: int | None = None
-    history_patches: int | None = None
-    line_bytes: int | None = None
-
-    def to_dict(self) -> dict[str, int]:
-        """Those that are set.
-
-        >>> Limits().to_dict()
-        {}
-        """
-        return _set_fields(self)
-
-
-def _set_fields(numbers: Times | Limits) -> dict[str, int]:
-    out: dict[str, int] = {}
-    for name, value in vars(numbers).items():
-        if value is None:
-            continue
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise ValueError(f"{name} is a whole number from 0, not {value!r}")
-        out[name] = value
-    return out
 
 
 _OUTCOMES = {1: "completed", 2: "fallback", 3: "cancelled", 4: "timeout"}
@@ -140,6 +69,8 @@ class Turn:
     def result(self) -> Result | None:
         """The execution result of the last plan that ran, or None when none did."""
         if self._result is None and self._text is not None:
+            from narratoria.documents import Result
+
             self._result = Result.from_dict(self._text.to_dict())
         return self._result
 
@@ -163,6 +94,14 @@ class Turn:
         if self.result is not None:
             parts.append(result_html(self.result))
         return "".join(parts)
+
+
+def _assets(records: list[dict[str, Any]]) -> list[Asset]:
+    if not records:
+        return []
+    from narratoria.documents import Asset
+
+    return [Asset.from_dict(each) for each in records]
 
 
 class Session(Registry):
@@ -249,7 +188,7 @@ class Session(Registry):
         known = {asset["seq"] for asset in self._core.assets()}
         ticket = self._wait(self._core.prompt(prompt))
         new = [each for each in self._core.assets() if each["seq"] not in known]
-        return Turn(ticket.value, [Asset.from_dict(each) for each in new])
+        return Turn(ticket.value, _assets(new))
 
     def execute(
         self, plan: Plan | Mapping[str, Any] | str, *, folder: str | PathLike[str] | None = None
@@ -270,6 +209,8 @@ class Session(Registry):
         True
         """
         self._core.refuse_inside()
+        from narratoria.documents import Result
+
         ticket = self._wait(submit_plan(self._core, plan, folder))
         return Result.from_dict(ticket.value.to_dict())
 
@@ -368,6 +309,8 @@ def validate(
     if kind not in _DOCUMENTS:
         raise ValueError(f"there is no kind of document {kind!r}; there are {', '.join(_DOCUMENTS)}")
     from os import PathLike, fspath
+
+    from narratoria.documents import Fault
 
     if isinstance(document, (str, PathLike)):
         text = fspath(document)

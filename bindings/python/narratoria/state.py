@@ -3,22 +3,27 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
 
 from narratoria.errors import NotFoundError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
+    from typing import Any
 
     from narratoria._core import Session
+
+    _Base = Mapping[str, Any]
+else:
+    _Base = Mapping
 
 __all__ = ["State"]
 
 _MISSING = object()
 
 
-class State(Mapping[str, Any]):
+class State(_Base):
     """A view of a session's state: it always shows the state as it is now.
 
     What it returns are plain copies: changing them changes nothing; :meth:`patch` does.

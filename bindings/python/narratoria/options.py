@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers that a session can be given: how long things may take, and what tools may use.
+
+>>> import narratoria
+>>> narratoria.Session(times=narratoria.Times(try_ms=500)).close()
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Limits", "Times"]
+
+
+@dataclass(frozen=True)
+class Times:
+    """How long things may take, in milliseconds. None is the default, 0 no limit.
+
+    Attributes:
+        try_ms: one try of a tool (30,000).
+        plan_ms: one plan (60,000).
+        narrator_ms: one answer of a narrator (5,000).
+        prompt_ms: a prompt with its replans (300,000).
+        grace_ms: from SIGTERM to SIGKILL (2,000).
+
+    >>> Times(try_ms=500).to_dict()
+    {'try_ms': 500}
+    """
+
+    try_ms: int | None = None
+    plan_ms: int | None = None
+    narrator_ms: int | None = None
+    prompt_ms: int | None = None
+    grace_ms: int | None = None
+
+    def to_dict(self) -> dict[str, int]:
+        """Those that are set.
+
+        >>> Times(prompt_ms=0).to_dict()
+        {'prompt_ms': 0}
+        """
+        return _set_fields(self)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of each tool process, and of what is kept. None is the default, 0 no limit.
+
+    Attributes:
+        open_files: descriptors that a tool may open (the host's own limit).
+        memory_bytes: address space of a tool (none).
+        file_bytes: the largest file that a tool may write (none).
+        cpu_seconds: processor time of a tool, in seconds (none).
+        history_patches: patches that are kept in the history (10,000).
+        line_bytes: the longest line of an event (8 MiB).
+
+    >>> Limits(cpu_seconds=5).to_dict()
+    {'cpu_seconds': 5}
+    """
+
+    open_files: int | None = None
+    memory_bytes: int | None = None
+    file_bytes: int | None = None
+    cpu_seconds: int | None = None
+    history_patches: int | None = None
+    line_bytes: int | None = None
+
+    def to_dict(self) -> dict[str, int]:
+        """Those that are set.
+
+        >>> Limits().to_dict()
+        {}
+        """
+        return _set_fields(self)
+
+
+def _set_fields(numbers: Times | Limits) -> dict[str, int]:
+    out: dict[str, int] = {}
+    for name, value in vars(numbers).items():
+        if value is None:
+            continue
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise ValueError(f"{name} is a whole number from 0, not {value!r}")
+        out[name] = value
+    return out
