@@ -200,7 +200,7 @@ class Plan(Document):
     >>> Plan.from_dict({"requestId": "p", "tools": [{"toolId": "a", "toolPath": 5}]})
     Traceback (most recent call last):
         ...
-    narratoria._document.DocumentError: /tools/0/toolPath: must be a string, is a number
+    narratoria.documents.DocumentError: /tools/0/toolPath: must be a string, is a number
     """
 
     tools: list[Invocation] = field(default_factory=list)
