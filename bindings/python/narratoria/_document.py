@@ -45,6 +45,10 @@ class DocumentError(ValueError):
         return DocumentError(self.reason, f"/{escaped}{self.pointer}")
 
 
+# Where people import it from, and what a traceback should say.
+DocumentError.__module__ = "narratoria.documents"
+
+
 class MissingObject(dict[str, Any]):
     """The empty object of a member that is not there: written once something is put into it."""
 

@@ -115,7 +115,7 @@ class FunctionDescription:
         >>> describe(greet).bind({"who": "Ada", "times": "twice"})
         Traceback (most recent call last):
             ...
-        narratoria._document.DocumentError: /times: must be an integer, is a string
+        narratoria.documents.DocumentError: /times: must be an integer, is a string
         """
         arguments: dict[str, Any] = {}
         try:

@@ -692,7 +692,7 @@ def event_from_dict(kind: str, body: Mapping[str, Any]) -> EventBody | UnknownEv
     >>> event_from_dict("plan_ended", {"success": 1})
     Traceback (most recent call last):
         ...
-    narratoria._document.DocumentError: /success: must be a boolean, is a number
+    narratoria.documents.DocumentError: /success: must be a boolean, is a number
     """
     found: type[EventBody] | None
     if kind == "tool_event":
