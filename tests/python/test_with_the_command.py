@@ -11,7 +11,7 @@ import pytest
 
 from narratoria import events
 from narratoria.documents import Fault, Invocation, Plan, Result, RetryPolicy
-from narratoria.events import Event, EventRecord, ToolEvent, UnknownEvent
+from narratoria.events import EventBody, EventRecord, ToolEvent, UnknownEvent
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "bindings" / "python"
@@ -141,7 +141,7 @@ def test_a_plan_made_in_python(narratoria, tmp_path):
     for line in (tmp_path / "events.ndjson").read_text().splitlines():
         record = EventRecord.from_dict(json.loads(line))
         assert record.to_dict() == json.loads(line)
-        assert isinstance(record.event, Event) and not isinstance(record.event, UnknownEvent)
+        assert isinstance(record.event, EventBody) and not isinstance(record.event, UnknownEvent)
         assert isinstance(record.event, ToolEvent) or not record.event.extra
         kinds.add(record.kind)
     assert {"plan_started", "tool_event", "asset_refused", "tool_ended", "plan_ended"} <= kinds

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import atexit
 from typing import TYPE_CHECKING, Any, TypeVar, overload
+from weakref import WeakSet
 
 from narratoria import _core
 from narratoria._function import describe
 from narratoria._hooks import describe_exception, report_exception
 from narratoria.context import Context
 from narratoria.documents import Asset, NarratorRequest, Plan
+from narratoria.errors import Error
 from narratoria.events import UiEvent
 from narratoria.state import State
 
@@ -94,6 +97,7 @@ class Registry:
         self._core = _core.Session(options)
         self._tasks = set()
         self._sinks: list[tuple[Callable[[Event], Any], int]] = []
+        _living.add(self._core)
 
     # ---- what the two kinds of session do differently
 
@@ -499,3 +503,22 @@ def _answer(question: Question, answer: Any) -> None:
         question.plan(answer)
     except (TypeError, ValueError) as exception:
         question.fail(f"the narrator's plan is no JSON: {exception}")
+
+
+# ---- the end of the process
+
+_living: WeakSet[_core.Session] = WeakSet()
+
+
+def _end_all() -> None:
+    # A thread that still waits comes back first; what is left ends while Python can still be called.
+    _core.leave_all()
+    for core in list(_living):
+        try:
+            core.close()
+        except Error:
+            # In use by a thread that did not come back, or made before a fork.
+            continue
+
+
+atexit.register(_end_all)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -221,7 +220,6 @@ class Session(Registry):
                 limits=limits,
             )
         )
-        _open_sessions.add(self)
         if callable(narrator):
             self.narrator(narrator)
 
@@ -268,7 +266,6 @@ class Session(Registry):
     def close(self) -> None:
         """Ends it: its tools are ended at once, without grace. A second call does nothing."""
         self._core.close()
-        _open_sessions.discard(self)
         if self._loop is not None:
             loop, self._loop = self._loop, None
             from narratoria.aio import end_tasks
@@ -359,24 +356,3 @@ def validate(
     else:
         text = _core.to_json(dict(document))
     return [Fault.from_dict(each) for each in _core.validate(_DOCUMENTS[kind], text)]
-
-
-# ---- the end of the process
-
-_open_sessions: weakref.WeakSet[Session] = weakref.WeakSet()
-
-
-def _close_all() -> None:
-    # A thread that still waits comes back; the sessions of this one end here, while Python can still
-    # be called.
-    _core.leave_all()
-    for session in list(_open_sessions):
-        try:
-            session.close()
-        except Exception:  # noqa: BLE001, S110 (in use elsewhere, or made before a fork)
-            pass
-
-
-import atexit  # noqa: E402
-
-atexit.register(_close_all)
