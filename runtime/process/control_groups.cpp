@@ -107,13 +107,14 @@ std::string describe_group_failure(uint32_t stage, int error, const std::string&
     std::string text = "no process can be put into a group in \"" + path + "\": " + reason;
     if (error == EACCES || error == EPERM) {
         text +=
-            "; who moves processes must be allowed to write cgroup.procs of the lowest folder "
-            "above "
-            "both, that one and the one this program is in (see /proc/self/cgroup): start it in a "
-            "group beside or below \"" +
-            path + "\", all of which belong to its user";
+            "; this program (see /proc/self/cgroup) must be in a group beside or below that "
+            "folder, "
+            "and cgroup.procs of the lowest folder above both must belong to its user";
     } else if (error == EOPNOTSUPP) {
-        text += "; \"" + path + "/cgroup.type\" must be \"domain\"";
+        text +=
+            "; there are processes in the folder itself (cgroup.procs), which have to be moved "
+            "into "
+            "a group below it, or its cgroup.type is not \"domain\"";
     }
     return text;
 }
@@ -166,14 +167,22 @@ bool ControlGroups::enable(Controllers wanted, std::string& why) {
         return false;
     }
     if (more.empty()) return true;
+    const std::string occupied =
+        "; there are processes in the folder (cgroup.procs), and only one without may have limited "
+        "groups in it: move them into a group below it, or name another folder";
+    // Looked at first, because the kernel refuses this for memory alone. The uppermost folder, which
+    // has no type, may have both.
+    if (::faccessat(folder_.get(), "cgroup.type", F_OK, 0) == 0 &&
+        !read_file(folder_, "cgroup.procs", error).empty()) {
+        why = "\"" + path_ + "\" cannot have groups with limits" + occupied;
+        return false;
+    }
     error = write_file(folder_.get(), "cgroup.subtree_control", more);
     if (error == 0) return true;
     why = "\"" + more + "\" cannot be written to \"" + path_ +
           "/cgroup.subtree_control\": " + error_text(error);
     if (error == EBUSY) {
-        why +=
-            "; there are processes in the folder (cgroup.procs), and only one without may have "
-            "limited groups in it: move them into a group below it, or name another folder";
+        why += occupied;
     } else if (error == EACCES || error == EPERM || error == EROFS) {
         why +=
             "; the folder, its cgroup.procs and its cgroup.subtree_control must belong to the user "

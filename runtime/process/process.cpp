@@ -150,11 +150,13 @@ public:
     }
 
     // Starts a program without a name, to see what happens before; waits for the answer. 0 or errno.
-    int ask_for_nothing(const Pipe& pipe, supervisor_ended& ended) {
+    int ask_for_nothing(const Pipe& pipe, Controllers limited, supervisor_ended& ended) {
         supervisor_request request{};
         request.kind = SUPERVISOR_START;
         request.memory_bytes = request.file_bytes = request.cpu_seconds = request.open_files =
             request.processes = request.resident_bytes = SUPERVISOR_NO_LIMIT;
+        if (limited.processes) request.processes = 1000;
+        if (limited.memory) request.resident_bytes = uint64_t{1} << 30;
         std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
         packet.append({'\0', '/', '\0'});
         const int descriptors[3] = {pipe.read.get(), pipe.write.get(), pipe.write.get()};
@@ -389,22 +391,26 @@ Pool::~Pool() {
 }
 
 bool Pool::use_groups(const std::string& folder, std::string& why) {
-    if (groups_.open(folder, why) && try_group(why)) return true;
+    if (groups_.open(folder, why) && try_group({}, why)) return true;
     groups_ = ControlGroups();
     return false;
 }
 
 bool Pool::enable_limits(Controllers wanted, std::string& why) {
-    if (!wanted.processes && !wanted.memory) return true;
-    if (groups_.is_open()) return groups_.enable(wanted, why);
+    if (wanted.processes <= tried_.processes && wanted.memory <= tried_.memory) return true;
+    if (groups_.is_open()) {
+        if (!groups_.enable(wanted, why) || !try_group(wanted, why)) return false;
+        tried_ = {tried_.processes || wanted.processes, tried_.memory || wanted.memory};
+        return true;
+    }
     why =
         "that needs a cgroup folder, and the engine was given none (nar_engine_options.cgroup, "
         "--cgroup)";
     return false;
 }
 
-// Starts a program that is not there: it comes as far as being put into a group.
-bool Pool::try_group(std::string& why) {
+// Starts a program that is not there: it comes as far as being put into a group with limits.
+bool Pool::try_group(Controllers limited, std::string& why) {
     StartFailure failure;
     Supervisor* supervisor = take(failure);
     if (supervisor == nullptr) {
@@ -414,7 +420,7 @@ bool Pool::try_group(std::string& why) {
     Pipe pipe;
     supervisor_ended ended{};
     int error = make_pipe(pipe);
-    if (error == 0) error = supervisor->ask_for_nothing(pipe, ended);
+    if (error == 0) error = supervisor->ask_for_nothing(pipe, limited, ended);
     if (error != 0 || ended.start_stage != SUPERVISOR_STAGE_EXECUTE) {
         why = error != 0
                   ? "the supervisor cannot be asked: " + error_text(error)

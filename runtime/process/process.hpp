@@ -171,13 +171,14 @@ private:
     void give_back(Supervisor* supervisor);
     void discard(Supervisor* supervisor);
     int program(StartFailure& failure);
-    bool try_group(std::string& why);
+    bool try_group(Controllers limited, std::string& why);
     struct Leaving;
     void reap_leaving();
 
     Loop& loop_;
     std::string supervisor_path_;
     ControlGroups groups_;
+    Controllers tried_;  // a group was limited in these
     Descriptor program_;
     std::vector<std::unique_ptr<Supervisor>> all_;
     std::vector<Supervisor*> idle_;

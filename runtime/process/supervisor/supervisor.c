@@ -38,7 +38,7 @@
 #endif
 
 enum { MAXIMUM_TEXTS = 8192, CHILD_STACK = 64 * 1024, UNKILLABLE_MS = 5000, KILL_ROUND_MS = 20 };
-enum { GROUP_PATIENCE_MS = 5, MAXIMUM_GROUP_DEPTH = 64 };
+enum { GROUP_PATIENCE_MS = 5, MAXIMUM_GROUP_DEPTH = 64, MOST_PROCESSES = 4 * 1024 * 1024 };
 
 // The order matters: from TERMINATING on the invocation only moves towards its end.
 enum phase { IDLE, RUNNING, TERMINATING, KILLING };
@@ -198,7 +198,8 @@ static int make_group(const struct supervisor_request *request, uint32_t *stage)
         unlinkat(SUPERVISOR_GROUPS, group.name, AT_REMOVEDIR);
         return error;
     }
-    if (request->processes != SUPERVISOR_NO_LIMIT) {
+    // What is more than a kernel can have is no limit that it takes.
+    if (request->processes <= MOST_PROCESSES) {
         *stage = SUPERVISOR_STAGE_GROUP_PROCESSES;
         if ((error = limit_group("pids.max", request->processes)) != 0) return error;
     }
