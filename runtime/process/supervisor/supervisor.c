@@ -57,10 +57,9 @@ static struct {
 static struct {
     const char *prefix;
     unsigned number;
-    int folder;    // -1: none
-    int entrance;  // its cgroup.procs, where the child must enter by itself; otherwise -1
+    int folder;  // -1: none
     char name[128];
-} group = {.folder = -1, .entrance = -1};
+} group = {.folder = -1};
 
 static union {
     struct supervisor_request request;
@@ -75,6 +74,7 @@ struct start {
     char **arguments;
     char **environment;
     int descriptors[3];
+    int entrance;  // the group's cgroup.procs, where the child enters by itself; otherwise -1
     // Written by the child, which shares this memory until it runs the program.
     volatile int error;
     volatile uint32_t stage;
@@ -118,8 +118,8 @@ static int run_child(void *unused) {
     // Should this supervisor be killed, the tool is not left alone.
     system_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
     long failed = 0;
-    if (group.entrance >= 0) {
-        failed = system_call(SYS_write, group.entrance, (long)"0", 1, 0);
+    if (start.entrance >= 0) {
+        failed = system_call(SYS_write, start.entrance, (long)"0", 1, 0);
         if (failed < 0) fail(SUPERVISOR_STAGE_GROUP_ENTER, failed);
     }
     for (int i = 0; i < 3; ++i) system_call(SYS_dup3, start.descriptors[i], i, 0, 0);
@@ -448,6 +448,7 @@ static void fail_start(uint32_t stage, int error, const int *descriptors, int co
 // Only one child at a time is between clone and exec: the next start comes after ended.
 static int make_child(int *error, uint32_t *stage) {
     *stage = SUPERVISOR_STAGE_CLONE;
+    start.entrance = -1;
     if (group.folder >= 0) {
         // Born in the group: to move there later costs the kernel far more.
         const struct clone_into_arguments arguments = {.flags = CLONE_VM | CLONE_INTO_CGROUP,
@@ -463,8 +464,8 @@ static int make_child(int *error, uint32_t *stage) {
             if (*error != EAGAIN && *error != ENOMEM) *stage = SUPERVISOR_STAGE_GROUP_ENTER;
             return -1;
         }
-        group.entrance = openat(group.folder, "cgroup.procs", O_WRONLY | O_CLOEXEC);
-        if (group.entrance < 0) {
+        start.entrance = openat(group.folder, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+        if (start.entrance < 0) {
             *error = errno;
             *stage = SUPERVISOR_STAGE_GROUP_ENTER;
             return -1;
@@ -534,8 +535,8 @@ static void begin(size_t size, int *descriptors, int descriptor_count) {
     int error = 0;
     const int child = make_child(&error, &stage);
     for (int i = 0; i < 3; ++i) close(descriptors[i]);
-    if (group.entrance >= 0) close(group.entrance);
-    group.entrance = -1;
+    // Its number stands for the child to read, which has descriptors of its own.
+    if (start.entrance >= 0) close(start.entrance);
     if (child < 0) {
         fail_start(stage, error, NULL, 0);
         return;
