@@ -11,6 +11,8 @@ namespace narratoria::plan {
 namespace {
 
 constexpr int64_t kMaximumRetries = 10;
+constexpr size_t kToldCycles = 100;
+constexpr size_t kSpelledTools = 50;
 // A double holds every whole number up to here.
 constexpr int64_t kMaximumInteger = int64_t{1} << 53;
 
@@ -473,42 +475,49 @@ void Plan::find_cycles(Faults& faults) {
     }
     if (ready.size() == count) return;
 
-    // Each walk along dependencies that wait themselves ends in a cycle: a new one, or one told.
-    std::vector<uint32_t> walk(count, 0);
-    uint32_t walks = 0;
-    for (uint32_t start = 0; start < count; ++start) {
-        if (waiting[start] == 0 || walk[start] != 0) continue;
-        ++walks;
-        uint32_t at = start;
-        while (walk[at] == 0) {
-            walk[at] = walks;
-            for (const uint32_t dependency : dependencies.of(at)) {
-                if (waiting[dependency] != 0) {
-                    at = dependency;
-                    break;
-                }
+    // Depth first among those: each dependency on a tool that is still being walked through closes a
+    // cycle. Every cycle holds such a dependency, so none is left when these are taken away.
+    constexpr uint32_t kDone = UINT32_MAX;
+    std::vector<uint32_t> place(count, 0);  // in the path, from 1
+    std::vector<uint32_t> next(count, 0);
+    std::vector<uint32_t> path;
+    size_t told = 0;
+    const auto tell = [&](uint32_t first) {
+        std::string spelled;
+        for (size_t i = place[first] - 1, length = 0; i < path.size(); ++i, ++length) {
+            if (length > kSpelledTools) {
+                spelled += "… → ";
+                break;
             }
+            spelled += tools[path[i]].tool_id;
+            spelled += " → ";
         }
-        if (walk[at] != walks) continue;
-        std::string spelled(tools[at].tool_id);
-        uint32_t length = 0;
-        for (uint32_t each = at;;) {
-            for (const uint32_t dependency : dependencies.of(each)) {
-                if (waiting[dependency] != 0) {
-                    each = dependency;
-                    break;
-                }
-            }
-            if (++length <= 50 || each == at) {
-                spelled += " → ";
-                spelled += tools[each].tool_id;
-            } else if (length == 51) {
-                spelled += " → …";
-            }
-            if (each == at) break;
-        }
-        fault(faults, dependency_lists_[at], "plan-cycle",
+        spelled += tools[first].tool_id;
+        if (++told == kToldCycles) spelled += "; others, if there are any, are not listed";
+        fault(faults, dependency_lists_[first], "plan-cycle",
               "the tools depend on each other in a circle: " + spelled);
+    };
+    for (uint32_t start = 0; start < count && told < kToldCycles; ++start) {
+        if (waiting[start] == 0 || place[start] != 0) continue;
+        path.assign(1, start);
+        place[start] = 1;
+        while (!path.empty() && told < kToldCycles) {
+            const uint32_t at = path.back();
+            const auto its = dependencies.of(at);
+            if (next[at] == its.size()) {
+                place[at] = kDone;
+                path.pop_back();
+                continue;
+            }
+            const uint32_t dependency = its.first[next[at]++];
+            if (waiting[dependency] == 0 || place[dependency] == kDone) continue;
+            if (place[dependency] != 0) {
+                tell(dependency);
+            } else {
+                path.push_back(dependency);
+                place[dependency] = static_cast<uint32_t>(path.size());
+            }
+        }
     }
 }
 

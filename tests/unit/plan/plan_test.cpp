@@ -15,6 +15,7 @@ namespace {
 using namespace narratoria;
 using namespace std::string_literals;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -323,9 +324,33 @@ TEST(PlanFaults, CyclesAreSpelledOutEachOnce) {
     EXPECT_THAT(
         messages(Given{{"a", {"b"}}, {"b", {"a"}}, {"c", {"d"}}, {"d", {"e"}}, {"e", {"c"}}}),
         ElementsAre("a → b → a", "c → d → e → c"));
+    // Those that share tools, each by itself.
+    EXPECT_THAT(messages(Given{{"a", {"b"}}, {"b", {"a", "c"}}, {"c", {"b", "a", "c"}}}),
+                ElementsAre("a → b → a", "b → c → b", "a → b → c → a", "c → c"));
+    EXPECT_THAT(messages(Given{{"a", {"b", "c"}}, {"b", {"a"}}, {"c", {"a"}}}),
+                ElementsAre("a → b → a", "a → c → a"));
     // A diamond is none.
     EXPECT_THAT(messages(Given{{"a", {}}, {"b", {"a"}}, {"c", {"a"}}, {"d", {"b", "c"}}}),
                 IsEmpty());
+}
+
+TEST(PlanFaults, OfVeryManyCyclesTheFirstHundredAreListed) {
+    const size_t count = 300;
+    std::string everybody;
+    for (size_t i = 0; i < count; ++i)
+        everybody += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\"";
+    const std::string text = R"({"requestId":"r","tools":)" +
+                             list_of(count,
+                                     [&](size_t i) {
+                                         return R"({"toolId":")" + std::to_string(i) +
+                                                R"(","toolPath":"p","dependencies":[)" +
+                                                (i % 2 == 0 ? everybody : "\"0\"") + "]}";
+                                     }) +
+                             "}";
+    const Parsed parsed = parse(text);
+    ASSERT_EQ(parsed.faults.size(), 100u);
+    EXPECT_THAT(parsed.faults[0].message, EndsWith("0 → 0"));
+    EXPECT_THAT(parsed.faults[99].message, EndsWith("; others, if there are any, are not listed"));
 }
 
 TEST(PlanFaults, AVeryLongCycleIsAbbreviated) {
