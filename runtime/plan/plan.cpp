@@ -11,7 +11,9 @@ namespace narratoria::plan {
 namespace {
 
 constexpr int64_t kMaximumRetries = 10;
-constexpr size_t kToldCycles = 100;
+// Of cycles that share tools, beyond the first.
+constexpr size_t kSharedCycles = 100;
+constexpr size_t kSharedBytes = 256 * 1024;
 constexpr size_t kSpelledTools = 50;
 // A double holds every whole number up to here.
 constexpr int64_t kMaximumInteger = int64_t{1} << 53;
@@ -481,27 +483,41 @@ void Plan::find_cycles(Faults& faults) {
     std::vector<uint32_t> place(count, 0);  // in the path, from 1
     std::vector<uint32_t> next(count, 0);
     std::vector<uint32_t> path;
-    size_t told = 0;
+    std::vector<bool> is_told(count, false);
+    size_t shared = 0;
+    size_t shared_bytes = 0;
     const auto tell = [&](uint32_t first) {
-        std::string spelled;
+        // All that share no tool are told, which is linear, as it is to find that out.
+        size_t begin = path.size();
+        while (begin >= place[first] && !is_told[path[begin - 1]]) is_told[path[--begin]] = true;
+        std::string message = "the tools depend on each other in a circle: ";
+        if (begin >= place[first]) {
+            if (shared > kSharedCycles) return;
+            if (shared == kSharedCycles || shared_bytes > kSharedBytes) {
+                shared = kSharedCycles + 1;
+                fault(faults, dependency_lists_[first], "plan-cycle",
+                      "there are more circles, which share tools with those that are told");
+                return;
+            }
+            ++shared;
+        }
         for (size_t i = place[first] - 1, length = 0; i < path.size(); ++i, ++length) {
             if (length > kSpelledTools) {
-                spelled += "… → ";
+                message += "… → ";
                 break;
             }
-            spelled += tools[path[i]].tool_id;
-            spelled += " → ";
+            message += tools[path[i]].tool_id;
+            message += " → ";
         }
-        spelled += tools[first].tool_id;
-        if (++told == kToldCycles) spelled += "; others, if there are any, are not listed";
-        fault(faults, dependency_lists_[first], "plan-cycle",
-              "the tools depend on each other in a circle: " + spelled);
+        message += tools[first].tool_id;
+        if (begin >= place[first]) shared_bytes += message.size();
+        fault(faults, dependency_lists_[first], "plan-cycle", std::move(message));
     };
-    for (uint32_t start = 0; start < count && told < kToldCycles; ++start) {
+    for (uint32_t start = 0; start < count; ++start) {
         if (waiting[start] == 0 || place[start] != 0) continue;
         path.assign(1, start);
         place[start] = 1;
-        while (!path.empty() && told < kToldCycles) {
+        while (!path.empty()) {
             const uint32_t at = path.back();
             const auto its = dependencies.of(at);
             if (next[at] == its.size()) {
