@@ -635,6 +635,7 @@ static void leave(void) {
             signal_descendants(SIGKILL);
         }
     }
+    remove_group();
     _exit(0);
 }
 

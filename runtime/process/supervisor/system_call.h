@@ -45,7 +45,6 @@ static inline long clone_into(const struct clone_into_arguments *arguments, int 
         "syscall\n\t"
         "test %%rax, %%rax\n\t"
         "jnz 1f\n\t"
-        "xor %%ebp, %%ebp\n\t"
         "xor %%edi, %%edi\n\t"
         "call *%[child]\n\t"
         "ud2\n"
@@ -61,7 +60,6 @@ static inline long clone_into(const struct clone_into_arguments *arguments, int 
     __asm__ volatile(
         "svc 0\n\t"
         "cbnz x0, 1f\n\t"
-        "mov x29, xzr\n\t"
         "blr %[child]\n\t"
         "brk 0\n"
         "1:"
