@@ -450,7 +450,7 @@ static int make_child(int *error, uint32_t *stage) {
     *stage = SUPERVISOR_STAGE_CLONE;
     start.entrance = -1;
     if (group.folder >= 0) {
-        // Born in the group: to move there later costs the kernel far more.
+        // Born in the group: not for a moment is it outside, and nothing has to be moved.
         const struct clone_into_arguments arguments = {.flags = CLONE_VM | CLONE_INTO_CGROUP,
                                                        .exit_signal = SIGCHLD,
                                                        .stack = (uint64_t)(uintptr_t)child_stack,
