@@ -7,8 +7,11 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -53,7 +56,18 @@ std::vector<std::string> folders_in(int folder) {
     return names;
 }
 
-// True when it is gone.
+void kill_group(const Descriptor& group) {
+    if (write_file(group.get(), "cgroup.kill", "1") == 0) return;
+    // Before Linux 5.14: one by one, and again in the next round.
+    int error = 0;
+    const std::string list = read_file(group, "cgroup.procs", error);
+    for (size_t at = 0, end = 0; (end = list.find('\n', at)) != std::string::npos; at = end + 1) {
+        const int pid = std::atoi(list.c_str() + at);
+        if (pid > 0) ::kill(pid, SIGKILL);
+    }
+}
+
+// Kills what is in it. True when it is gone.
 bool remove_group(int above, const std::string& name, int depth = kDeepest) {
     const auto removed = [&] {
         return ::unlinkat(above, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT;
@@ -62,17 +76,11 @@ bool remove_group(int above, const std::string& name, int depth = kDeepest) {
     const Descriptor group(
         ::openat(above, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!group || depth == 0) return false;
+    kill_group(group);
     for (const std::string& inner : folders_in(group.get())) {
         remove_group(group.get(), inner, depth - 1);
     }
     return removed();
-}
-
-void kill_group(int above, const std::string& name) {
-    const Descriptor group(
-        ::openat(above, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    // Kernels before 5.14 have no such file; there what a lost supervisor left stays.
-    if (group) write_file(group.get(), "cgroup.kill", "1");
 }
 
 }  // namespace
@@ -201,7 +209,6 @@ void ControlGroups::remove_groups(int patience_ms, int supervisor) const {
         bool all_gone = true;
         for (const std::string& name : folders_in(folder_.get())) {
             if (name.compare(0, prefix.size(), prefix) != 0) continue;
-            kill_group(folder_.get(), name);
             all_gone = remove_group(folder_.get(), name) && all_gone;
         }
         if (all_gone || Clock::now() >= deadline) return;
