@@ -64,6 +64,7 @@ def plain_options(
     allow_paths: Iterable[str | PathLike[str]],
     times: Any,
     limits: Any,
+    cgroup: str | PathLike[str] | None,
 ) -> dict[str, Any]:
     """The constructor's arguments as the compiled part takes them."""
     from os import fspath
@@ -78,6 +79,7 @@ def plain_options(
         "without_plugins": without_plugins,
         "id": id,
         "jobs": 0 if jobs is None else jobs,
+        "cgroup": None if cgroup is None else fspath(cgroup),
         "root": None if root is None else fspath(root),
         "environment": [f"{name}={value}" for name, value in (environment or {}).items()],
         "allow_paths": [fspath(each) for each in allow_paths],

@@ -62,6 +62,8 @@ class Limits:
         memory_bytes: address space of a tool (none).
         file_bytes: the largest file that a tool may write (none).
         cpu_seconds: processor time of a tool, in seconds (none).
+        processes: processes of a tool at a time (none; needs the session's ``cgroup``).
+        resident_bytes: memory of a tool with all its descendants (none; needs ``cgroup``).
         history_patches: patches that are kept in the history (10,000).
         line_bytes: the longest line of an event (8 MiB).
 
@@ -73,6 +75,8 @@ class Limits:
     memory_bytes: int | None = None
     file_bytes: int | None = None
     cpu_seconds: int | None = None
+    processes: int | None = None
+    resident_bytes: int | None = None
     history_patches: int | None = None
     line_bytes: int | None = None
 
@@ -176,6 +180,8 @@ class Session(Registry):
         allow_paths: folders that tools must lie under; anywhere.
         times: how long things may take.
         limits: what tools may use.
+        cgroup: a folder of cgroup2 that was delegated to this user: each try of a tool gets a
+            control group of its own there. None without.
 
     Raises:
         InvalidDocumentError: the story or the state has faults; ``faults`` lists each.
@@ -202,6 +208,7 @@ class Session(Registry):
         allow_paths: Iterable[str | PathLike[str]] = (),
         times: Times | None = None,
         limits: Limits | None = None,
+        cgroup: str | PathLike[str] | None = None,
     ) -> None:
         self._loop: AbstractEventLoop | None = None
         super().__init__(
@@ -218,6 +225,7 @@ class Session(Registry):
                 allow_paths=allow_paths,
                 times=times,
                 limits=limits,
+                cgroup=cgroup,
             )
         )
         if callable(narrator):

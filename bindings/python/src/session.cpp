@@ -76,6 +76,8 @@ Limits limits_of(const py::dict& given) {
     read("memory_bytes", limits.memory_bytes);
     read("file_bytes", limits.file_bytes);
     read("cpu_seconds", limits.cpu_seconds);
+    read("processes", limits.processes);
+    read("resident_bytes", limits.resident_bytes);
     read("history_patches", limits.history_patches);
     read("line_bytes", limits.line_bytes);
     return limits;
@@ -327,6 +329,7 @@ Session::Session(const py::dict& options)
     engine_options.root = text_option(options, "root");
     engine_options.environment = environment.views;
     engine_options.allow_paths = allow_paths.views;
+    engine_options.cgroup = text_option(options, "cgroup");
     engine_options.times = times_of(options["times"]);
     engine_options.limits = limits_of(options["limits"]);
     engine_options.log = [this](std::uint32_t level, std::string_view message) {
