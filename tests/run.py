@@ -213,6 +213,24 @@ def layout(report):
                          "\n".join(wrong) or text)
 
 
+def machine(report, preset):
+    """The control groups, in a virtual machine: only where there is one to boot."""
+    name = "machine: control groups"
+    with Stage("control groups, in a virtual machine"):
+        status, text = run(["tests/machine/control_groups.sh", f"build/{preset}"], limit=400)
+    if status == 77:
+        report.skips(name, text.strip())
+        return
+    lines = text.splitlines()
+    report.passes(sum(line.startswith(" ok ") for line in lines))
+    failed = [number for number, line in enumerate(lines) if line.startswith(" FAILED ")]
+    for number in failed:
+        report.fails(f"{name}: {lines[number].split(maxsplit=1)[1]}",
+                     "\n".join(lines[number + 1:number + 31]))
+    if status != 0 and not failed:
+        report.fails(name, text)
+
+
 def fuzz(report, seconds):
     targets = sorted((TREE / "tests/fuzz").glob("*_fuzzer.cpp"))
     if not targets or not build(report, "fuzz", target="narratoria_fuzzers"):
@@ -254,6 +272,7 @@ def full(report):
     layout(report)
     if (TREE / "build/release/bin/narratoria").exists():
         ctest(report, "release", "-L", "^full$")
+        machine(report, "release")
     # The checks of the tree and its headers were made once, in release.
     once = ("-LE", "^(check|full)$")
     if build(report, "clang", "-DNARRATORIA_TESTS=ON"):

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The engine in a C program: runs the plan in the file that is named, prints what its tools say as
- * they say it, and then the result. Tool paths are relative to the plan.   embed PLAN.json */
+ * they say it, and then the result. Tool paths are relative to the plan, which is below 1 MiB.
+ *     embed PLAN.json */
 #include "narratoria/narratoria.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static void print_event(void *user, const nar_event *event) {
-    (void)user;
-    printf("%.*s\n", (int)event->body.size, event->body.data);
+    fprintf(user, "%.*s\n", (int)event->body.size, event->body.data);
 }
 
 static void print_result(void *user, nar_result *result) {
@@ -21,15 +21,14 @@ int main(int argc, char **argv) {
     static char text[1 << 20];
     FILE *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
     const nar_str plan = {text, file != NULL ? fread(text, 1, sizeof text, file) : 0};
-    if (file == NULL || plan.size == sizeof text)
-        return fprintf(stderr, "usage: embed PLAN.json, a file below 1 MiB\n"), 2;
+    if (!file || plan.size == sizeof text) return fprintf(stderr, "usage: embed PLAN.json\n"), 2;
     const char *slash = strrchr(argv[1], '/');
     const nar_str folder = {argv[1], slash != NULL ? (uint64_t)(slash - argv[1]) + 1 : 0};
     int outcome = 1;
     nar_error error = NAR_ERROR_INIT;
     nar_engine *engine = NULL;
     nar_session *session = NULL;
-    const nar_event_sink sink = {sizeof sink, 1u << NAR_KIND_TOOL_EVENT, NULL, print_event, NULL};
+    const nar_event_sink sink = {sizeof sink, 1u << NAR_KIND_TOOL_EVENT, stdout, print_event, NULL};
     const nar_execution_handler handler = {sizeof handler, 0, &outcome, print_result};
     if (nar_engine_create(NULL, &engine, &error) != NAR_OK ||
         nar_session_create(engine, NULL, &session, &error) != NAR_OK ||
@@ -37,7 +36,6 @@ int main(int argc, char **argv) {
         nar_session_execute(session, plan, folder, &handler, &error) != NAR_OK ||
         nar_engine_run_until_idle(engine, &error) != NAR_OK)
         fprintf(stderr, "%.*s\n", (int)error.message.size, error.message.data);
-    nar_error_clear(&error);
-    nar_engine_destroy(engine, NULL); /* its sessions end with it */
+    nar_engine_destroy(engine, &error); /* its sessions end with it, and the error is cleared */
     return outcome;
 }

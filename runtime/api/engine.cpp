@@ -79,7 +79,20 @@ nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engin
                 log(user, level, view(message));
             };
         }
-        *engine = new nar_engine(std::move(settings));
+        if (has_nul(options.cgroup)) {
+            return refuse_argument(error, "the cgroup folder's path holds a NUL character");
+        }
+        auto made = std::make_unique<nar_engine>(std::move(settings));
+        std::string why;
+        const std::string cgroup = copy(options.cgroup);
+        if (!cgroup.empty() && !made->engine.pool().use_groups(cgroup, why)) {
+            return fail(error, NAR_IO, "CGROUP", why);
+        }
+        if (const nar_status status =
+                prepare_limits(made->engine, made->engine.settings().limits, error)) {
+            return status;
+        }
+        *engine = made.release();
         return NAR_OK;
     });
 }

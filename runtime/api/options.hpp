@@ -31,9 +31,28 @@ inline bool read_limits(const nar_limits* given, session::Limits& limits) {
     lay(read.memory_bytes, UINT64_MAX, limits.process.memory_bytes);
     lay(read.file_bytes, UINT64_MAX, limits.process.file_bytes);
     lay(read.cpu_seconds, NAR_NONE, limits.process.cpu_seconds);
+    lay(read.processes, NAR_NONE, limits.process.processes);
+    lay(read.resident_bytes, UINT64_MAX, limits.process.resident_bytes);
     lay(read.line_bytes, UINT64_MAX, limits.line_bytes);
     if (read.history_patches != 0) limits.history_patches = read.history_patches;
     return true;
+}
+
+// Sees to it that these limits can be set, after the engine has its cgroup folder or none.
+inline nar_status prepare_limits(session::Engine& engine, const session::Limits& limits,
+                                 nar_error* error) {
+    const process::Limits& process = limits.process;
+    if (process.resident_bytes < process::kLeastResidentBytes) {
+        return refuse_argument(error, "resident_bytes must be at least 1 MiB (1048576), not " +
+                                          std::to_string(process.resident_bytes));
+    }
+    std::string why;
+    if (engine.pool().enable_limits(process.controllers(), why)) return NAR_OK;
+    const char* what = process.controllers().processes && process.controllers().memory
+                           ? "processes and resident_bytes"
+                       : process.controllers().processes ? "processes"
+                                                         : "resident_bytes";
+    return fail(error, NAR_IO, "CGROUP", std::string(what) + " cannot be limited: " + why);
 }
 
 }  // namespace narratoria::api

@@ -57,6 +57,8 @@ void take_story(const session::Story& story, session::Times& times, session::Lim
     lay_limit(story.limits.file_bytes, limits.process.file_bytes);
     lay_limit(story.limits.cpu_seconds, limits.process.cpu_seconds);
     lay_limit(story.limits.open_files, limits.process.open_files);
+    lay_limit(story.limits.processes, limits.process.processes);
+    lay_limit(story.limits.resident_bytes, limits.process.resident_bytes);
     lay_limit(story.limits.line_bytes, limits.line_bytes);
     if (story.limits.history_patches && *story.limits.history_patches != 0) {
         limits.history_patches = static_cast<uint32_t>(*story.limits.history_patches);
@@ -141,6 +143,10 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
                                             ("the story \"" + folder + "\" is not valid").c_str());
                 }
                 take_story(*settings.story, settings.times, settings.limits);
+                if (const nar_status status =
+                        prepare_limits(engine->engine, settings.limits, error)) {
+                    return status;
+                }
             }
             if (!read_times(options.times, settings.times)) {
                 return refuse_argument(error, "the size of times is not set");

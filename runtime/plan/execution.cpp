@@ -487,6 +487,7 @@ void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
         outcome.ok = false;
         outcome.code = "TIMEOUT";
         outcome.error = "the tool did not end within " + std::to_string(try_ms) + " ms";
+        if (!outcome.limit.empty()) outcome.error += "; " + outcome.limit;
     }
     AttemptRecord& record = running.record;
     record.state = state;

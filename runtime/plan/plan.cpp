@@ -11,6 +11,10 @@ namespace narratoria::plan {
 namespace {
 
 constexpr int64_t kMaximumRetries = 10;
+// Of cycles that share tools, beyond the first.
+constexpr size_t kSharedCycles = 100;
+constexpr size_t kSharedBytes = 256 * 1024;
+constexpr size_t kSpelledTools = 50;
 // A double holds every whole number up to here.
 constexpr int64_t kMaximumInteger = int64_t{1} << 53;
 
@@ -473,42 +477,63 @@ void Plan::find_cycles(Faults& faults) {
     }
     if (ready.size() == count) return;
 
-    // Each walk along dependencies that wait themselves ends in a cycle: a new one, or one told.
-    std::vector<uint32_t> walk(count, 0);
-    uint32_t walks = 0;
+    // Depth first among those: each dependency on a tool that is still being walked through closes a
+    // cycle. Every cycle holds such a dependency, so none is left when these are taken away.
+    constexpr uint32_t kDone = UINT32_MAX;
+    std::vector<uint32_t> place(count, 0);  // in the path, from 1
+    std::vector<uint32_t> next(count, 0);
+    std::vector<uint32_t> path;
+    std::vector<bool> is_told(count, false);
+    size_t shared = 0;
+    size_t shared_bytes = 0;
+    const auto tell = [&](uint32_t first) {
+        // All that share no tool are told, which is linear, as it is to find that out.
+        size_t begin = path.size();
+        while (begin >= place[first] && !is_told[path[begin - 1]]) is_told[path[--begin]] = true;
+        std::string message = "the tools depend on each other in a circle: ";
+        if (begin >= place[first]) {
+            if (shared > kSharedCycles) return;
+            if (shared == kSharedCycles || shared_bytes > kSharedBytes) {
+                shared = kSharedCycles + 1;
+                fault(faults, dependency_lists_[first], "plan-cycle",
+                      "there are more circles, which share tools with those that are told");
+                return;
+            }
+            ++shared;
+        }
+        for (size_t i = place[first] - 1, length = 0; i < path.size(); ++i, ++length) {
+            if (length > kSpelledTools) {
+                message += "… → ";
+                break;
+            }
+            message += tools[path[i]].tool_id;
+            message += " → ";
+        }
+        message += tools[first].tool_id;
+        if (begin >= place[first]) shared_bytes += message.size();
+        fault(faults, dependency_lists_[first], "plan-cycle", std::move(message));
+    };
     for (uint32_t start = 0; start < count; ++start) {
-        if (waiting[start] == 0 || walk[start] != 0) continue;
-        ++walks;
-        uint32_t at = start;
-        while (walk[at] == 0) {
-            walk[at] = walks;
-            for (const uint32_t dependency : dependencies.of(at)) {
-                if (waiting[dependency] != 0) {
-                    at = dependency;
-                    break;
-                }
+        if (waiting[start] == 0 || place[start] != 0) continue;
+        path.assign(1, start);
+        place[start] = 1;
+        while (!path.empty()) {
+            const uint32_t at = path.back();
+            const auto its = dependencies.of(at);
+            if (next[at] == its.size()) {
+                place[at] = kDone;
+                path.pop_back();
+                continue;
+            }
+            const uint32_t dependency = its.first[next[at]++];
+            if (waiting[dependency] == 0 || place[dependency] == kDone) continue;
+            if (place[dependency] != 0) {
+                tell(dependency);
+            } else {
+                path.push_back(dependency);
+                place[dependency] = static_cast<uint32_t>(path.size());
             }
         }
-        if (walk[at] != walks) continue;
-        std::string spelled(tools[at].tool_id);
-        uint32_t length = 0;
-        for (uint32_t each = at;;) {
-            for (const uint32_t dependency : dependencies.of(each)) {
-                if (waiting[dependency] != 0) {
-                    each = dependency;
-                    break;
-                }
-            }
-            if (++length <= 50 || each == at) {
-                spelled += " → ";
-                spelled += tools[each].tool_id;
-            } else if (length == 51) {
-                spelled += " → …";
-            }
-            if (each == at) break;
-        }
-        fault(faults, dependency_lists_[at], "plan-cycle",
-              "the tools depend on each other in a circle: " + spelled);
     }
 }
 

@@ -18,6 +18,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "process/error_text.hpp"
 #include "process/supervisor/protocol.h"
 
 extern "C" {
@@ -32,13 +33,10 @@ namespace {
 constexpr int kLargePipe = 1024 * 1024;
 constexpr size_t kKeptIdle = 8;
 constexpr int kPatienceMs = 6000;  // more than a supervisor's own with what cannot be killed
+constexpr int kGroupPatienceMs = 1000;
+constexpr int kLostPatienceMs = 10;
 
 bool is_shortage(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
-
-std::string error_text(int error) {
-    const char* text = ::strerrordesc_np(error);
-    return text != nullptr ? text : "error " + std::to_string(error);
-}
 
 std::string first_line_of(const std::string& path) {
     Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -50,9 +48,13 @@ std::string first_line_of(const std::string& path) {
 }
 
 std::string describe_start_failure(uint32_t stage, int error, const std::string& path,
-                                   const std::string& folder) {
+                                   const std::string& folder, const std::string& groups) {
     const std::string reason = error_text(error);
     switch (stage) {
+        case SUPERVISOR_STAGE_GROUP:
+        case SUPERVISOR_STAGE_GROUP_PROCESSES:
+        case SUPERVISOR_STAGE_GROUP_MEMORY:
+        case SUPERVISOR_STAGE_GROUP_ENTER: return describe_group_failure(stage, error, groups);
         case SUPERVISOR_STAGE_FOLDER:
             return "its working folder \"" + folder + "\" cannot be entered: " + reason;
         case SUPERVISOR_STAGE_LIMITS: return "its limits cannot be set: " + reason;
@@ -147,6 +149,28 @@ public:
         send({reinterpret_cast<const char*>(&request), sizeof request}, nullptr, 0);
     }
 
+    // Starts a program without a name, to see what happens before; waits for the answer. 0 or errno.
+    int ask_for_nothing(const Pipe& pipe, Controllers limited, supervisor_ended& ended) {
+        supervisor_request request{};
+        request.kind = SUPERVISOR_START;
+        request.memory_bytes = request.file_bytes = request.cpu_seconds = request.open_files =
+            request.processes = request.resident_bytes = SUPERVISOR_NO_LIMIT;
+        if (limited.processes) request.processes = 1000;
+        if (limited.memory) request.resident_bytes = uint64_t{1} << 30;
+        std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
+        packet.append({'\0', '/', '\0'});
+        const int descriptors[3] = {pipe.read.get(), pipe.write.get(), pipe.write.get()};
+        if (const int error = send(packet, descriptors, 3)) return error;
+        pollfd answered{socket_.get(), POLLIN, 0};
+        int ready = 0;
+        do {
+            ready = ::poll(&answered, 1, kPatienceMs);
+        } while (ready < 0 && errno == EINTR);
+        if (ready == 0) return ETIMEDOUT;
+        const ssize_t got = ::recv(socket_.get(), &ended, sizeof ended, MSG_DONTWAIT);
+        return got == static_cast<ssize_t>(sizeof ended) ? 0 : got < 0 ? errno : EPIPE;
+    }
+
     // A tool may stop who watches over it. Whoever is to end something must run.
     void wake_stopped() const {
         if (pid_ > 1) ::kill(pid_, SIGCONT);
@@ -176,14 +200,20 @@ private:
             exit.user_us = ended.user_us;
             exit.system_us = ended.system_us;
             exit.resident_kb = ended.resident_kb;
+            exit.refused_processes = ended.refused_processes;
+            exit.memory_limit_hits = ended.memory_limit_hits;
+            exit.memory_kills = ended.memory_kills;
             if (!exit.started && owner != nullptr) {
-                exit.start_failure = describe_start_failure(ended.start_stage, ended.start_error,
-                                                            owner->path_, owner->folder_);
+                exit.start_failure =
+                    describe_start_failure(ended.start_stage, ended.start_error, owner->path_,
+                                           owner->folder_, pool.groups_.path());
             }
             if (ended.left_behind) pool.discard(this);
             else pool.give_back(this);
         } else {
             exit.supervisor_lost = true;
+            // What it had is known by its group. A group that is not gone soon goes with the pool.
+            pool.groups_.remove_groups(kLostPatienceMs, pid_);
             pool.discard(this);
         }
         // `this` may be gone.
@@ -357,6 +387,49 @@ Pool::~Pool() {
         }
         each->reap();
     }
+    groups_.remove_groups(kGroupPatienceMs);
+}
+
+bool Pool::use_groups(const std::string& folder, std::string& why) {
+    if (groups_.open(folder, why) && try_group({}, why)) return true;
+    groups_ = ControlGroups();
+    return false;
+}
+
+bool Pool::enable_limits(Controllers wanted, std::string& why) {
+    if (wanted.processes <= tried_.processes && wanted.memory <= tried_.memory) return true;
+    if (groups_.is_open()) {
+        if (!groups_.enable(wanted, why) || !try_group(wanted, why)) return false;
+        tried_ = {tried_.processes || wanted.processes, tried_.memory || wanted.memory};
+        return true;
+    }
+    why =
+        "that needs a cgroup folder, and the engine was given none (nar_engine_options.cgroup, "
+        "--cgroup)";
+    return false;
+}
+
+// Starts a program that is not there: it comes as far as being put into a group with limits.
+bool Pool::try_group(Controllers limited, std::string& why) {
+    StartFailure failure;
+    Supervisor* supervisor = take(failure);
+    if (supervisor == nullptr) {
+        why = failure.message;
+        return false;
+    }
+    Pipe pipe;
+    supervisor_ended ended{};
+    int error = make_pipe(pipe);
+    if (error == 0) error = supervisor->ask_for_nothing(pipe, limited, ended);
+    if (error != 0 || ended.start_stage != SUPERVISOR_STAGE_EXECUTE) {
+        why = error != 0
+                  ? "the supervisor cannot be asked: " + error_text(error)
+                  : describe_group_failure(ended.start_stage, ended.start_error, groups_.path());
+        discard(supervisor);
+        return false;
+    }
+    give_back(supervisor);
+    return true;
 }
 
 // The descriptor of the program to execute, or -1.
@@ -429,7 +502,11 @@ Supervisor* Pool::take(StartFailure& failure) {
     posix_spawn_file_actions_adddup2(&actions, theirs.get(), SUPERVISOR_SOCKET);
     const std::string host = std::to_string(::getpid());
     char name[] = "narratoria-supervisor";
-    char* const arguments[] = {name, const_cast<char*>(host.c_str()), nullptr};
+    char* arguments[] = {name, const_cast<char*>(host.c_str()), nullptr, nullptr};
+    if (groups_.is_open()) {
+        posix_spawn_file_actions_adddup2(&actions, groups_.folder().get(), SUPERVISOR_GROUPS);
+        arguments[2] = const_cast<char*>(groups_.prefix().c_str());
+    }
     char* const environment[] = {nullptr};
     const std::string path = "/proc/self/fd/" + std::to_string(file);
     pid_t pid = -1;
@@ -504,6 +581,8 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
     request.file_bytes = command.limits.file_bytes;
     request.cpu_seconds = command.limits.cpu_seconds;
     request.open_files = command.limits.open_files;
+    request.processes = command.limits.processes;
+    request.resident_bytes = command.limits.resident_bytes;
 
     std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
     bool has_zero = false;

@@ -11,8 +11,12 @@
 
 #include "base/descriptor.hpp"
 #include "base/loop.hpp"
+#include "process/control_groups.hpp"
 
 namespace narratoria::process {
+
+// With less, the kernel may kill a tool before it is one, and its supervisor with it.
+constexpr uint64_t kLeastResidentBytes = 1024 * 1024;
 
 struct Limits {
     // UINT64_MAX: no limit of ours.
@@ -20,6 +24,13 @@ struct Limits {
     uint64_t file_bytes = UINT64_MAX;
     uint64_t cpu_seconds = UINT64_MAX;
     uint64_t open_files = UINT64_MAX;
+    // Of all processes of an invocation together; only where Pool::use_groups was told so.
+    uint64_t processes = UINT64_MAX;
+    uint64_t resident_bytes = UINT64_MAX;
+
+    Controllers controllers() const {
+        return {.processes = processes != UINT64_MAX, .memory = resident_bytes != UINT64_MAX};
+    }
 };
 
 // Tells a function that calls out whether its own object was destroyed meanwhile. `slot` is where
@@ -58,6 +69,10 @@ struct Exit {
     uint64_t user_us = 0;
     uint64_t system_us = 0;
     uint64_t resident_kb = 0;
+    // Of its control group, 0 without one; protocol.h says what they count.
+    uint64_t refused_processes = 0;
+    uint64_t memory_limit_hits = 0;
+    uint64_t memory_kills = 0;
 };
 
 // Whoever runs a process. Each call is made from the loop; the process may be destroyed in any.
@@ -129,6 +144,12 @@ public:
     Pool(Loop& loop, std::string supervisor_path);
     ~Pool();  // kills what runs, at once
 
+    // From now on each invocation gets a group of its own in this cgroup2 folder. Before the first
+    // start. False, and why, when that cannot work: a process is put into one to find out.
+    bool use_groups(const std::string& folder, std::string& why);
+    // Before limits that need them are set. False, and why, when they cannot be.
+    bool enable_limits(Controllers wanted, std::string& why);
+
     // Nothing when it could not be started, and why.
     std::unique_ptr<Process> start(const Command& command, Listener& listener,
                                    StartFailure& failure);
@@ -150,11 +171,14 @@ private:
     void give_back(Supervisor* supervisor);
     void discard(Supervisor* supervisor);
     int program(StartFailure& failure);
+    bool try_group(Controllers limited, std::string& why);
     struct Leaving;
     void reap_leaving();
 
     Loop& loop_;
     std::string supervisor_path_;
+    ControlGroups groups_;
+    Controllers tried_;  // a group was limited in these
     Descriptor program_;
     std::vector<std::unique_ptr<Supervisor>> all_;
     std::vector<Supervisor*> idle_;

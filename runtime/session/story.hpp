@@ -50,6 +50,8 @@ struct Story {
         std::optional<uint64_t> cpu_seconds;
         std::optional<uint64_t> file_bytes;
         std::optional<uint64_t> open_files;
+        std::optional<uint64_t> processes;
+        std::optional<uint64_t> resident_bytes;
         std::optional<uint64_t> line_bytes;
         std::optional<uint32_t> history_patches;
     };

@@ -23,6 +23,7 @@
 #include "drive.hpp"
 #include "faults.hpp"
 #include "file.hpp"
+#include "group_options.hpp"
 #include "interruption.hpp"
 #include "json.hpp"
 #include "message.hpp"
@@ -39,6 +40,7 @@ struct PlayOptions {
     std::string narrator;
     std::vector<std::string> plugins;
     std::string log = "warning";
+    GroupOptions groups;
 };
 
 constexpr std::pair<const char*, std::uint32_t> kLogLevels[] = {{"debug", NAR_LOG_DEBUG},
@@ -163,6 +165,7 @@ public:
         engine_options.log = [this](std::uint32_t level, std::string_view message) {
             take_log(level, message);
         };
+        options.groups.apply_to(engine_options);
         engine_.emplace(engine_options);
         std::vector<std::string_view> plugins{kConsole};
         plugins.insert(plugins.end(), options.plugins.begin(), options.plugins.end());
@@ -405,6 +408,7 @@ void add_play(CLI::App& application, Action& action) {
                      "(default), error")
         ->type_name("LEVEL")
         ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
+    options->groups.add_to(*command);
     command->footer(
         "A number selects one of the choices that were shown. Ctrl-D ends the game.\n"
         "Exit status with prompts: 0 every turn went well, 1 one ended in the fallback,\n"

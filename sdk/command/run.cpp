@@ -13,6 +13,7 @@
 #include "drive.hpp"
 #include "faults.hpp"
 #include "file.hpp"
+#include "group_options.hpp"
 #include "interruption.hpp"
 #include "message.hpp"
 #include "narratoria/engine.hpp"
@@ -33,6 +34,7 @@ struct RunOptions {
     std::optional<std::uint32_t> try_ms;
     std::optional<std::uint32_t> plan_ms;
     std::optional<std::uint32_t> grace_ms;
+    GroupOptions groups;
     bool quiet = false;
 };
 
@@ -143,6 +145,7 @@ int run(const RunOptions& options) {
     times.plan_ms = time_of(asked.plan_ms);
     times.grace_ms = time_of(asked.grace_ms);
     engine_options.times = times;
+    asked.groups.apply_to(engine_options);
     if (!asked.quiet) {
         progress.emplace();
         engine_options.log = [&](std::uint32_t level, std::string_view message) {
@@ -285,6 +288,7 @@ void add_run(CLI::App& application, Action& action) {
                      "Time from SIGTERM to SIGKILL (default 2000, 0: at once)")
         ->check(within(0u, NAR_NONE - 1))
         ->type_name("MS");
+    options->groups.add_to(*command);
     command->add_flag("--quiet", options->quiet, "No progress; errors stay");
     command->footer(
         "Exit status: 0 the plan succeeded, 1 it failed, 2 it was refused and nothing ran,\n"

@@ -13,6 +13,7 @@
 #include "drive.hpp"
 #include "faults.hpp"
 #include "file.hpp"
+#include "group_options.hpp"
 #include "interruption.hpp"
 #include "json.hpp"
 #include "message.hpp"
@@ -26,6 +27,7 @@ namespace {
 struct ToolRunOptions {
     std::string tool;
     std::string input;
+    GroupOptions groups;
 };
 
 // The tool's own events on their way to standard output. A reader that goes away ends the tool.
@@ -86,7 +88,9 @@ int tool_run(const ToolRunOptions& options) {
 
     Result result;
     std::unique_ptr<EventLines> lines;
-    Engine engine;
+    EngineOptions engine_options;
+    options.groups.apply_to(engine_options);
+    Engine engine(engine_options);
     Session session(engine);
     lines = std::make_unique<EventLines>(session);
     session.attach(
@@ -141,6 +145,7 @@ void add_tool_run(CLI::App& tool, Action& action) {
             "--input", options->input,
             "The tool's input: a JSON object, @FILE, or - for standard input (default: {})")
         ->type_name("JSON");
+    options->groups.add_to(*command);
     command->footer(
         "Exit status: 0 the tool completed, 1 it failed, 2 it was not run, 130 after Ctrl-C.\n"
         "Example:\n"

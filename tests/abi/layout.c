@@ -71,7 +71,7 @@ FIELD(nar_times, narrator_ms, 12);
 FIELD(nar_times, prompt_ms, 16);
 FIELD(nar_times, grace_ms, 20);
 
-SIZE(nar_limits, 40);
+SIZE(nar_limits, 56);
 FIELD(nar_limits, size, 0);
 FIELD(nar_limits, open_files, 4);
 FIELD(nar_limits, memory_bytes, 8);
@@ -79,8 +79,11 @@ FIELD(nar_limits, file_bytes, 16);
 FIELD(nar_limits, cpu_seconds, 24);
 FIELD(nar_limits, history_patches, 28);
 FIELD(nar_limits, line_bytes, 32);
+FIELD(nar_limits, resident_bytes, 40);
+FIELD(nar_limits, processes, 48);
+FIELD(nar_limits, reserved, 52);
 
-SIZE(nar_engine_options, 104);
+SIZE(nar_engine_options, 120);
 FIELD(nar_engine_options, size, 0);
 FIELD(nar_engine_options, jobs, 4);
 FIELD(nar_engine_options, root, 8);
@@ -93,6 +96,7 @@ FIELD(nar_engine_options, limits, 64);
 FIELD(nar_engine_options, log, 72);
 FIELD(nar_engine_options, user, 80);
 FIELD(nar_engine_options, supervisor, 88);
+FIELD(nar_engine_options, cgroup, 104);
 
 /* event.h */
 SIZE(nar_event, 96);

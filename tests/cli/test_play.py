@@ -205,6 +205,7 @@ def test_the_title_stands_above_the_first_turn(command):
         (["--story", "story/story.toml", "go"], "name the story's folder"),
         (["--story", "story", ""], "a prompt is empty"),
         (["--story", "story", "--narrator", "oracle", "go"], 'the narrator "oracle"'),
+        (["--story", "story", "--cgroup", ".", "go"], '"." is no cgroup2 folder'),
     ],
 )
 def test_misuse_is_refused_with_what_to_do(command, arguments, said):
@@ -220,6 +221,14 @@ def test_a_story_with_faults_is_refused_with_file_and_line(command):
     ran = command("play", "--story", "story", "go")
     assert ran.status == 2, ran
     assert re.search(r"story\.toml:3(:\d+)?: .*try_mss", ran.err), ran
+    assert ran.out == ""
+
+
+def test_a_story_that_limits_its_tools_processes_is_refused_without_a_cgroup_folder(command):
+    command.story({"go": [{"narrative": "Gone."}]}, toml='title = "T"\n[limits]\nprocesses = 9\n')
+    ran = command("play", "--story", "story", "go")
+    assert ran.status == 2, ran
+    assert "processes cannot be limited" in ran.err and "--cgroup" in ran.err
     assert ran.out == ""
 
 

@@ -191,6 +191,12 @@ def test_a_plan_that_is_no_document_is_refused_with_its_place(command, content):
         (["plan.json", "--events", "-"], "standard output"),
         (["plan.json", "--trace", "-"], "standard output"),
         (["plan.json", "--state", "-"], "--state"),
+        (["plan.json", "--max-processes", "9"], "--cgroup"),
+        (["plan.json", "--max-resident", "1048576"], "--cgroup"),
+        (["plan.json", "--cgroup", ".", "--max-resident", "1000"], "--max-resident"),
+        (["plan.json", "--cgroup", ".", "--max-processes", "0"], "--max-processes"),
+        (["plan.json", "--cgroup", "."], '"." is no cgroup2 folder; name one below'),
+        (["plan.json", "--cgroup", "no-such"], '"no-such" cannot be opened: No such file'),
         (["plan.json", "--state", "same", "--result", "./same"], "same"),
     ],
 )

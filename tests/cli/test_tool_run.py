@@ -119,6 +119,8 @@ def test_a_refused_asset_is_a_warning(command):
         (["light", "--input", '{"a": 1,\n"b" 2}'], "--input:2:5"),
         (["light", "--input", "@missing.json"], "missing.json"),
         (["light", "--input", "{} {}"], "--input:1:"),
+        (["light", "--max-resident", "1048576"], "--cgroup"),
+        (["light", "--cgroup", "."], '"." is no cgroup2 folder'),
     ],
 )
 def test_misuse_is_refused_with_what_to_do(command, arguments, said):

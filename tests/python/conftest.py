@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 SOURCE = Path(os.environ.get("NARRATORIA_SOURCE_DIR", Path(__file__).parents[2]))
@@ -28,6 +29,10 @@ except ImportError as error:
         collect_ignore = [path.name for path in Path(__file__).parent.glob("test_*.py")]
     else:
         raise error
+
+# Nothing is left in the source tree, and a busy machine fails nobody.
+hypothesis.settings.register_profile("narratoria", database=None, deadline=None)
+hypothesis.settings.load_profile("narratoria")
 
 
 @pytest.fixture(autouse=True)

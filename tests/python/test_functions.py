@@ -83,9 +83,25 @@ class TestTools:
         assert not tool.ok and tool.state == "failed"
         assert "KeyError: 'k'" in tool.error
         error = next(event for event in tool.events if event["type"] == "error")
-        assert error["errorCode"] == "PYTHON_EXCEPTION"
+        assert error["errorCode"] == "TOOL_EXCEPTION"
         assert "in broken" in tool.stderr and "KeyError" in tool.stderr
         assert "in broken" in caplog.text
+
+    def test_an_error_of_the_tools_own(self, session: Any) -> None:
+        from narratoria.tool import ToolError
+
+        @session.tool
+        def wet() -> None:
+            raise ToolError("TORCH_WET", "too wet to burn", {"wetness": 0.9})
+
+        error = session.execute(one("wet"))["t"].events[0]
+        assert error == {
+            "version": "0",
+            "type": "error",
+            "errorCode": "TORCH_WET",
+            "errorMessage": "too wet to burn",
+            "details": {"wetness": 0.9},
+        }
 
     def test_a_result_that_is_no_json_fails_the_attempt(self, session: Any) -> None:
         @session.tool

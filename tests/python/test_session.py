@@ -93,6 +93,11 @@ def test_the_options_reach_the_engine(make_tool: Any, tmp_path: Path) -> None:
         assert slow["t"].state == "timeout"
 
 
+def test_a_control_group_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(narratoria.SystemRefusedError, match="cgroup"):
+        narratoria.Session(cgroup=tmp_path, limits=narratoria.Limits(processes=10))
+
+
 def test_tools_outside_of_the_allowed_folders_are_refused(make_tool: Any, tmp_path: Path) -> None:
     (tmp_path / "allowed").mkdir()
     with (

@@ -35,19 +35,21 @@ def describe_exception(exception: BaseException) -> tuple[str, str]:
     import traceback
 
     from narratoria import _core
+    from narratoria.tool import ToolError
 
     trace = "".join(traceback.format_exception(exception))
     _logger().error("a tool raised %r", exception, exc_info=exception)
     kind = type(exception).__name__
-    message = f"{kind}: {exception}" if str(exception) else kind
-    code = getattr(exception, "code", None)
-    error: dict[str, Any] = {
-        "version": "0",
-        "type": "error",
-        "errorCode": code if isinstance(code, str) and code else "PYTHON_EXCEPTION",
-        "errorMessage": message.encode("utf-8", "replace").decode(),
-        "details": {"exception": kind},
-    }
+    error: dict[str, Any] = {"version": "0", "type": "error", "errorCode": "TOOL_EXCEPTION"}
+    if isinstance(exception, ToolError):
+        message = exception.message
+        error["errorCode"] = exception.code
+        if exception.details is not None:
+            error["details"] = dict(exception.details)
+    else:
+        message = f"{kind}: {exception}" if str(exception) else kind
+        error["details"] = {"exception": kind}
+    error["errorMessage"] = message.encode("utf-8", "replace").decode()
     done = {"version": "0", "type": "done", "ok": False, "summary": error["errorMessage"]}
     return f"{_core.to_json(error)}\n{_core.to_json(done)}\n", trace.encode("utf-8", "replace").decode()
 

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import atexit
+from weakref import WeakSet
+
 from narratoria import _core
 from narratoria._hooks import describe_exception, report_exception
 from narratoria.context import Context
+from narratoria.errors import Error
 from narratoria.state import State
 
 TYPE_CHECKING = False
@@ -64,6 +68,7 @@ def plain_options(
     allow_paths: Iterable[str | PathLike[str]],
     times: Any,
     limits: Any,
+    cgroup: str | PathLike[str] | None,
 ) -> dict[str, Any]:
     """The constructor's arguments as the compiled part takes them."""
     from os import fspath
@@ -78,6 +83,7 @@ def plain_options(
         "without_plugins": without_plugins,
         "id": id,
         "jobs": 0 if jobs is None else jobs,
+        "cgroup": None if cgroup is None else fspath(cgroup),
         "root": None if root is None else fspath(root),
         "environment": [f"{name}={value}" for name, value in (environment or {}).items()],
         "allow_paths": [fspath(each) for each in allow_paths],
@@ -97,6 +103,7 @@ class Registry:
         self._core = _core.Session(options)
         self._tasks = set()
         self._sinks: list[tuple[Callable[[Event], Any], int]] = []
+        _living.add(self._core)
 
     # ---- what the two kinds of session do differently
 
@@ -536,3 +543,22 @@ def _answer(question: Question, answer: Any) -> None:
         question.plan(answer)
     except (TypeError, ValueError) as exception:
         question.fail(f"the narrator's plan is no JSON: {exception}")
+
+
+# ---- the end of the process
+
+_living: WeakSet[_core.Session] = WeakSet()
+
+
+def _end_all() -> None:
+    # A thread that still waits comes back first; what is left ends while Python can still be called.
+    _core.leave_all()
+    for core in list(_living):
+        try:
+            core.close()
+        except Error:
+            # In use by a thread that did not come back, or made before a fork.
+            continue
+
+
+atexit.register(_end_all)

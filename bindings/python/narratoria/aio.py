@@ -249,6 +249,7 @@ class Session(Registry):
         allow_paths: Iterable[str | PathLike[str]] = (),
         times: Times | None = None,
         limits: Limits | None = None,
+        cgroup: str | PathLike[str] | None = None,
     ) -> None:
         self._driver: _Driver | None = None
         self._running_loop: asyncio.AbstractEventLoop | None = None
@@ -267,6 +268,7 @@ class Session(Registry):
                 allow_paths=allow_paths,
                 times=times,
                 limits=limits,
+                cgroup=cgroup,
             )
         )
         if callable(narrator):

@@ -297,6 +297,9 @@ class Attempt(Document):
         code: the cause of a failure, for programs.
         exit_status: with which status the process exited; None when it did not.
         signal: the number of the signal that ended the process; None when none did.
+        error: what went wrong, for people.
+        resources: what the process used, where that is known: `userMicroseconds`,
+            `systemMicroseconds`, `maximumResidentKiB`.
         extra: the members that this version does not know.
 
     >>> Attempt(1, "failed", "2026-01-24T18:30:00Z", 12, EventRange(0, 3), "SIGNALED", signal=9)
@@ -311,17 +314,21 @@ class Attempt(Document):
     code: str | None = None
     exit_status: int | None = None
     signal: int | None = None
+    error: str | None = None
+    resources: dict[str, Any] = field(default_factory=MissingObject)
     extra: dict[str, Any] = field(default_factory=new_object)
 
     _members = (
         Member("attempt", integer),
         Member("state", string),
         Member("code", string, OPTIONAL),
+        Member("error", string, OPTIONAL),
         Member("exit_status", integer, OPTIONAL),
         Member("signal", integer, OPTIONAL),
         Member("started_at", string),
         Member("execution_time", integer),
         Member("events", EventRange.from_dict, write=write_document),
+        Member("resources", mapping, OPTIONAL),
     )
 
     def __repr__(self) -> str:

@@ -51,6 +51,8 @@ class Limits:
         memory_bytes: address space of a tool (none).
         file_bytes: the largest file that a tool may write (none).
         cpu_seconds: processor time of a tool, in seconds (none).
+        processes: processes of a tool at a time (none; needs the session's ``cgroup``).
+        resident_bytes: memory of a tool with all its descendants (none; needs ``cgroup``).
         history_patches: patches that are kept in the history (10,000).
         line_bytes: the longest line of an event (8 MiB).
 
@@ -62,6 +64,8 @@ class Limits:
     memory_bytes: int | None = None
     file_bytes: int | None = None
     cpu_seconds: int | None = None
+    processes: int | None = None
+    resident_bytes: int | None = None
     history_patches: int | None = None
     line_bytes: int | None = None
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import weakref
-
 from narratoria import _core
 from narratoria._registry import Registry, plain_options
 from narratoria.state import State
@@ -124,6 +122,8 @@ class Session(Registry):
         allow_paths: folders that tools must lie under; anywhere.
         times: how long things may take.
         limits: what tools may use.
+        cgroup: a folder of cgroup2 that was delegated to this user: each try of a tool gets a
+            control group of its own there. None without.
 
     Raises:
         InvalidDocumentError: the story or the state has faults; ``faults`` lists each.
@@ -150,6 +150,7 @@ class Session(Registry):
         allow_paths: Iterable[str | PathLike[str]] = (),
         times: Times | None = None,
         limits: Limits | None = None,
+        cgroup: str | PathLike[str] | None = None,
     ) -> None:
         self._loop: AbstractEventLoop | None = None
         super().__init__(
@@ -166,9 +167,9 @@ class Session(Registry):
                 allow_paths=allow_paths,
                 times=times,
                 limits=limits,
+                cgroup=cgroup,
             )
         )
-        _open_sessions.add(self)
         if callable(narrator):
             self.narrator(narrator)
 
@@ -224,7 +225,6 @@ class Session(Registry):
         <Session closed>
         """
         self._core.close()
-        _open_sessions.discard(self)
         if self._loop is not None:
             loop, self._loop = self._loop, None
             from narratoria.aio import end_tasks
@@ -317,24 +317,3 @@ def validate(
     else:
         text = _core.to_json(dict(document))
     return [Fault.from_dict(each) for each in _core.validate(_DOCUMENTS[kind], text)]
-
-
-# ---- the end of the process
-
-_open_sessions: weakref.WeakSet[Session] = weakref.WeakSet()
-
-
-def _close_all() -> None:
-    # A thread that still waits comes back; the sessions of this one end here, while Python can still
-    # be called.
-    _core.leave_all()
-    for session in list(_open_sessions):
-        try:
-            session.close()
-        except Exception:  # noqa: BLE001, S110 (in use elsewhere, or made before a fork)
-            pass
-
-
-import atexit  # noqa: E402
-
-atexit.register(_close_all)

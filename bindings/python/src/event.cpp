@@ -249,22 +249,22 @@ void add_event_type(py::module_& module) {
     module.attr("Event") = made;
 }
 
-PyObject* EventMaker::shared(Shared& place, std::string_view text) {
-    if (!place.made || place.text != text) {
-        place.made = text.empty() ? py::object(py::none()) : py::object(to_str(text));
-        place.text = text;
-    }
-    return new_reference(place.made.ptr());
+void EventMaker::update(Shared& place, std::string_view text) {
+    if (place.made && place.text == text) return;
+    place.made = text.empty() ? py::object(py::none()) : py::object(to_str(text));
+    place.text = text;
 }
 
 PyObject* EventMaker::make(const Event& event) {
     const nar_event& raw = event.raw();
+    update(session_id_, event.session_id());
+    update(plan_id_, event.plan_id());
+    update(tool_id_, event.tool_id());
     PyObject* bytes =
         PyBytes_FromStringAndSize(raw.body.data, static_cast<Py_ssize_t>(raw.body.size));
-    if (bytes == nullptr) return nullptr;
-    EventObject* made = PyObject_New(EventObject, event_type);
+    EventObject* made = bytes == nullptr ? nullptr : PyObject_New(EventObject, event_type);
     if (made == nullptr) {
-        Py_DECREF(bytes);
+        Py_XDECREF(bytes);
         return nullptr;
     }
     made->seq = raw.seq;
@@ -272,12 +272,12 @@ PyObject* EventMaker::make(const Event& event) {
     made->kind = raw.kind;
     made->type = raw.type;
     made->attempt = raw.attempt;
+    made->session_id = new_reference(session_id_.made.ptr());
+    made->plan_id = new_reference(plan_id_.made.ptr());
+    made->tool_id = new_reference(tool_id_.made.ptr());
     made->bytes = bytes;
     made->body = nullptr;
     made->data = nullptr;
-    made->session_id = shared(session_id_, event.session_id());
-    made->plan_id = shared(plan_id_, event.plan_id());
-    made->tool_id = shared(tool_id_, event.tool_id());
     return reinterpret_cast<PyObject*>(made);
 }
 

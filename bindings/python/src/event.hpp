@@ -31,7 +31,7 @@ private:
         std::string text;
         py::object made;
     };
-    PyObject* shared(Shared& place, std::string_view text);
+    static void update(Shared& place, std::string_view text);
 
     Shared session_id_;
     Shared plan_id_;

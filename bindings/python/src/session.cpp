@@ -76,6 +76,8 @@ Limits limits_of(const py::dict& given) {
     read("memory_bytes", limits.memory_bytes);
     read("file_bytes", limits.file_bytes);
     read("cpu_seconds", limits.cpu_seconds);
+    read("processes", limits.processes);
+    read("resident_bytes", limits.resident_bytes);
     read("history_patches", limits.history_patches);
     read("line_bytes", limits.line_bytes);
     return limits;
@@ -146,7 +148,7 @@ struct Session::Tool : Given {
         // What it threw was told; this only ends what would else be waited for.
         nar_invocation_end end{};
         end.size = sizeof end;
-        end.error_code = detail::to_c("PYTHON_EXCEPTION");
+        end.error_code = detail::to_c("TOOL_EXCEPTION");
         end.error = detail::to_c("the function was interrupted");
         invocations(self.host).ended(self.host, token, &end);
     }
@@ -327,6 +329,7 @@ Session::Session(const py::dict& options)
     engine_options.root = text_option(options, "root");
     engine_options.environment = environment.views;
     engine_options.allow_paths = allow_paths.views;
+    engine_options.cgroup = text_option(options, "cgroup");
     engine_options.times = times_of(options["times"]);
     engine_options.limits = limits_of(options["limits"]);
     engine_options.log = [this](std::uint32_t level, std::string_view message) {
@@ -426,7 +429,10 @@ Session::Inside::Inside(Session& session) : session_(session) {
     ++session.depth_;
 }
 
-Session::Inside::~Inside() { --session_.depth_; }
+Session::Inside::~Inside() {
+    // What is dropped may come back here.
+    if (--session_.depth_ == 0) std::vector<std::unique_ptr<Given>>().swap(session_.retired_);
+}
 
 narratoria::Session& Session::handle() { return *session_; }
 
@@ -668,7 +674,13 @@ std::uint64_t Session::attach(py::object sink, std::uint32_t kinds) {
 void Session::detach(std::uint64_t sink) {
     const Inside inside(*this);
     handle().detach(sink);
-    // It may be the one that is running: what it is stays until the session ends.
+    const auto found = std::find_if(given_.begin(), given_.end(), [&](const auto& each) {
+        const auto* attached = dynamic_cast<const Sink*>(each.get());
+        return attached != nullptr && attached->number == sink;
+    });
+    // It may be the one that is running.
+    retired_.push_back(std::move(*found));
+    given_.erase(found);
 }
 
 void Session::add_tool(std::string name, std::string description, py::handle input_schema,

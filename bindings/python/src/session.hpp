@@ -190,6 +190,7 @@ private:
     std::optional<Engine> engine_;
     std::optional<narratoria::Session> session_;
     std::vector<std::unique_ptr<Given>> given_;
+    std::vector<std::unique_ptr<Given>> retired_;  // until nobody is inside
     std::unordered_map<std::uint64_t, std::shared_ptr<Open>> open_;
 
     std::thread::id owner_;

@@ -20,6 +20,10 @@ extern "C" {
 /* The descriptor at which a supervisor finds its socket. */
 #define SUPERVISOR_SOCKET 3
 
+/* The descriptor of the cgroup2 folder in which it makes a group for each invocation, when its second
+ * argument is there: what the groups' names begin with. */
+#define SUPERVISOR_GROUPS 4
+
 /* A request with its texts must fit in one packet. */
 #define SUPERVISOR_REQUEST_BYTES (192u * 1024u)
 
@@ -42,6 +46,8 @@ struct supervisor_request {
     uint64_t file_bytes;
     uint64_t cpu_seconds;
     uint64_t open_files;
+    uint64_t processes; /* these two need a group */
+    uint64_t resident_bytes;
 };
 
 /* The step at which a start failed. */
@@ -51,7 +57,11 @@ enum supervisor_stage {
     SUPERVISOR_STAGE_CLONE = 2,
     SUPERVISOR_STAGE_LIMITS = 3,
     SUPERVISOR_STAGE_FOLDER = 4,
-    SUPERVISOR_STAGE_EXECUTE = 5
+    SUPERVISOR_STAGE_EXECUTE = 5,
+    SUPERVISOR_STAGE_GROUP = 6,           /* making the group    */
+    SUPERVISOR_STAGE_GROUP_PROCESSES = 7, /* writing pids.max    */
+    SUPERVISOR_STAGE_GROUP_MEMORY = 8,    /* writing memory.*    */
+    SUPERVISOR_STAGE_GROUP_ENTER = 9
 };
 
 struct supervisor_ended {
@@ -63,6 +73,10 @@ struct supervisor_ended {
     uint64_t user_us;
     uint64_t system_us;
     uint64_t resident_kb; /* the largest resident size */
+    /* Of the group, 0 without one: */
+    uint64_t refused_processes; /* how often no process could be made for a limit on their number */
+    uint64_t memory_limit_hits; /* how often the group's own limit left nothing but to kill       */
+    uint64_t memory_kills;      /* what was killed for want of memory, for whichever limit        */
 };
 
 #ifdef __cplusplus

@@ -6,6 +6,9 @@
 // leaves behind must find a parent that knows whose it was. So the library starts this small
 // program once per slot, asks it over a socket, and every orphan of the tool becomes its child
 // (PR_SET_CHILD_SUBREAPER). When the library's process ends, however it ends, so does everything.
+//
+// Where the host names a cgroup2 folder, each invocation also gets a control group of its own there:
+// for limits on all of its processes together, and so that the kernel knows what belongs to it.
 
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -21,14 +24,21 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "events.h"
 #include "protocol.h"
 #include "system_call.h"
 
+#ifndef CLONE_INTO_CGROUP
+#define CLONE_INTO_CGROUP 0x200000000ull
+#endif
+
 enum { MAXIMUM_TEXTS = 8192, CHILD_STACK = 64 * 1024, UNKILLABLE_MS = 5000, KILL_ROUND_MS = 20 };
+enum { GROUP_PATIENCE_MS = 5, MAXIMUM_GROUP_DEPTH = 64, MOST_PROCESSES = 4 * 1024 * 1024 };
 
 // The order matters: from TERMINATING on the invocation only moves towards its end.
 enum phase { IDLE, RUNNING, TERMINATING, KILLING };
@@ -43,6 +53,14 @@ static struct {
     struct supervisor_ended ended;
 } invocation = {.input_file = -1, .input_pipe = -1};
 
+// The control group of the invocation. Without a prefix there never is one.
+static struct {
+    const char *prefix;
+    unsigned number;
+    int folder;  // -1: none
+    char name[128];
+} group = {.folder = -1};
+
 static union {
     struct supervisor_request request;
     char bytes[SUPERVISOR_REQUEST_BYTES];
@@ -56,6 +74,7 @@ struct start {
     char **arguments;
     char **environment;
     int descriptors[3];
+    int entrance;  // the group's cgroup.procs, where the child enters by itself; otherwise -1
     // Written by the child, which shares this memory until it runs the program.
     volatile int error;
     volatile uint32_t stage;
@@ -98,9 +117,13 @@ static int run_child(void *unused) {
     system_call(SYS_setsid, 0, 0, 0, 0);
     // Should this supervisor be killed, the tool is not left alone.
     system_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
+    long failed = 0;
+    if (start.entrance >= 0) {
+        failed = system_call(SYS_write, start.entrance, (long)"0", 1, 0);
+        if (failed < 0) fail(SUPERVISOR_STAGE_GROUP_ENTER, failed);
+    }
     for (int i = 0; i < 3; ++i) system_call(SYS_dup3, start.descriptors[i], i, 0, 0);
     const struct supervisor_request *request = &packet.request;
-    long failed = 0;
     if ((failed = set_limit(RLIMIT_AS, request->memory_bytes)) != 0 ||
         (failed = set_limit(RLIMIT_FSIZE, request->file_bytes)) != 0 ||
         (failed = set_limit(RLIMIT_CPU, request->cpu_seconds)) != 0 ||
@@ -115,6 +138,141 @@ static int run_child(void *unused) {
                          (long)start.environment, 0);
     fail(SUPERVISOR_STAGE_EXECUTE, failed);
     return 0;
+}
+
+// ---- the control group
+
+// 0 or errno.
+static int write_to_group(const char *file, const char *text) {
+    const int descriptor = openat(group.folder, file, O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0) return errno;
+    const ssize_t written = write(descriptor, text, strlen(text));
+    const int error = written < 0 ? errno : 0;
+    close(descriptor);
+    return error;
+}
+
+// What is there of a short file; nothing when it cannot be read.
+static void read_from_group(const char *file, char *text, size_t size) {
+    const int descriptor = openat(group.folder, file, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = descriptor < 0 ? 0 : read(descriptor, text, size - 1);
+    if (descriptor >= 0) close(descriptor);
+    text[got > 0 ? got : 0] = '\0';
+}
+
+static char *write_number(char *out, uint64_t value) {
+    char digits[20];
+    int count = 0;
+    do {
+        digits[count++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    while (count > 0) *out++ = digits[--count];
+    *out = '\0';
+    return out;
+}
+
+static int limit_group(const char *file, uint64_t value) {
+    char text[24];
+    write_number(text, value);
+    return write_to_group(file, text);
+}
+
+// Makes the invocation's group with its limits. 0, or errno and the stage.
+static int make_group(const struct supervisor_request *request, uint32_t *stage) {
+    *stage = SUPERVISOR_STAGE_GROUP;
+    int error = EEXIST;
+    // The number of a process comes back one day, with the groups that it could not remove.
+    for (int tries = 0; tries < 100 && error == EEXIST; ++tries) {
+        char *end = stpcpy(group.name, group.prefix);
+        *end++ = '-';
+        end = write_number(end, (uint64_t)getpid());
+        *end++ = '-';
+        write_number(end, ++group.number);
+        error = mkdirat(SUPERVISOR_GROUPS, group.name, 0755) == 0 ? 0 : errno;
+    }
+    if (error != 0) return error;
+    group.folder = openat(SUPERVISOR_GROUPS, group.name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (group.folder < 0) {
+        error = errno;
+        unlinkat(SUPERVISOR_GROUPS, group.name, AT_REMOVEDIR);
+        return error;
+    }
+    // What is more than a kernel can have is no limit that it takes.
+    if (request->processes <= MOST_PROCESSES) {
+        *stage = SUPERVISOR_STAGE_GROUP_PROCESSES;
+        if ((error = limit_group("pids.max", request->processes)) != 0) return error;
+    }
+    if (request->resident_bytes != SUPERVISOR_NO_LIMIT) {
+        *stage = SUPERVISOR_STAGE_GROUP_MEMORY;
+        if ((error = limit_group("memory.max", request->resident_bytes)) != 0) return error;
+        // Half a tool is no tool: when one process must die, all do.
+        if ((error = write_to_group("memory.oom.group", "1")) != 0) return error;
+        // A kernel without swap has no such file.
+        error = write_to_group("memory.swap.max", "0");
+        if (error != 0 && error != ENOENT) return error;
+    }
+    return 0;
+}
+
+// Kills all that is in the group, whoever its parents are.
+static void kill_group(void) {
+    if (group.folder < 0 || write_to_group("cgroup.kill", "1") == 0) return;
+    // Before Linux 5.14: one by one, and again in the next round.
+    char list[4096];
+    read_from_group("cgroup.procs", list, sizeof list);
+    char *end = list;
+    for (char *at = list;; at = end) {
+        const long pid = strtol(at, &end, 10);
+        if (end == at || *end != '\n') return;
+        if (pid > 0) kill((pid_t)pid, SIGKILL);
+    }
+}
+
+// Removes the groups that the tool made within its own.
+static void remove_groups_in(int folder, int depth) {
+    const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = again < 0 ? NULL : fdopendir(again);
+    if (list == NULL) {
+        if (again >= 0) close(again);
+        return;
+    }
+    for (struct dirent *entry; (entry = readdir(list)) != NULL;) {
+        if (entry->d_type != DT_DIR || strcmp(entry->d_name, ".") == 0 ||
+            strcmp(entry->d_name, "..") == 0) {
+            continue;
+        }
+        if (unlinkat(folder, entry->d_name, AT_REMOVEDIR) == 0 || depth == 0) continue;
+        const int inner = openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (inner < 0) continue;
+        remove_groups_in(inner, depth - 1);
+        close(inner);
+        unlinkat(folder, entry->d_name, AT_REMOVEDIR);
+    }
+    closedir(list);
+}
+
+// Removes the invocation's group and keeps what it counted. False when somebody is in it still.
+static int remove_group(void) {
+    if (group.folder < 0) return 1;
+    char events[512];
+    read_from_group("pids.events", events, sizeof events);
+    invocation.ended.refused_processes = event_count(events, "max");
+    read_from_group("memory.events", events, sizeof events);
+    invocation.ended.memory_limit_hits = event_count(events, "oom");
+    invocation.ended.memory_kills = event_count(events, "oom_kill");
+    // Who was reaped may be on its way out of the group a moment longer.
+    for (int round = 0; unlinkat(SUPERVISOR_GROUPS, group.name, AT_REMOVEDIR) != 0; ++round) {
+        if (errno == ENOENT) break;
+        if (round == GROUP_PATIENCE_MS) return 0;
+        kill_group();
+        remove_groups_in(group.folder, MAXIMUM_GROUP_DEPTH);
+        const struct timespec moment = {.tv_nsec = 1000000};
+        if (round > 0) nanosleep(&moment, NULL);
+    }
+    close(group.folder);
+    group.folder = -1;
+    return 1;
 }
 
 // ---- the descendants
@@ -221,6 +379,7 @@ static void begin_killing(void) {
     close_input();
     if (invocation.phase != KILLING) invocation.deadline_ms = now_ms() + UNKILLABLE_MS;
     invocation.phase = KILLING;
+    kill_group();
     signal_descendants(SIGKILL);
     invocation.next_round_ms = now_ms() + KILL_ROUND_MS;
 }
@@ -265,10 +424,11 @@ static int reap(void) {
 static void on_children(void) {
     if (invocation.phase == IDLE) return;
     if (invocation.phase == KILLING) kill_children();
-    const int none_left = reap();
-    if (none_left) {
+    const int no_child_left = reap();
+    if (no_child_left && remove_group()) {
         report_end();
-    } else if (invocation.main == 0 && invocation.phase == RUNNING) {
+    } else if (invocation.main == 0 && (invocation.phase == RUNNING ||
+                                        (no_child_left && invocation.phase == TERMINATING))) {
         // The tool is done; what it left behind is not asked.
         begin_killing();
     }
@@ -280,7 +440,40 @@ static void fail_start(uint32_t stage, int error, const int *descriptors, int co
     for (int i = 0; i < count; ++i) close(descriptors[i]);
     start.error = error;
     start.stage = stage;
+    if (!remove_group()) invocation.ended.left_behind = 1;
     report_end();
+}
+
+// The memory is shared and the child has a stack of its own, so nothing is copied and nobody waits.
+// Only one child at a time is between clone and exec: the next start comes after ended.
+static int make_child(int *error, uint32_t *stage) {
+    *stage = SUPERVISOR_STAGE_CLONE;
+    start.entrance = -1;
+    if (group.folder >= 0) {
+        // Born in the group: not for a moment is it outside, and nothing has to be moved.
+        const struct clone_into_arguments arguments = {.flags = CLONE_VM | CLONE_INTO_CGROUP,
+                                                       .exit_signal = SIGCHLD,
+                                                       .stack = (uint64_t)(uintptr_t)child_stack,
+                                                       .stack_size = sizeof child_stack,
+                                                       .cgroup = (uint64_t)group.folder};
+        const long child = clone_into(&arguments, run_child);
+        if (child >= 0) return (int)child;
+        *error = (int)-child;
+        // Before Linux 5.7, or forbidden by a filter: it enters by itself.
+        if (*error != ENOSYS && *error != EINVAL && *error != E2BIG && *error != EPERM) {
+            if (*error != EAGAIN && *error != ENOMEM) *stage = SUPERVISOR_STAGE_GROUP_ENTER;
+            return -1;
+        }
+        start.entrance = openat(group.folder, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+        if (start.entrance < 0) {
+            *error = errno;
+            *stage = SUPERVISOR_STAGE_GROUP_ENTER;
+            return -1;
+        }
+    }
+    const int child = clone(run_child, child_stack + sizeof child_stack, CLONE_VM | SIGCHLD, NULL);
+    *error = errno;
+    return child;
 }
 
 static void begin(size_t size, int *descriptors, int descriptor_count) {
@@ -331,13 +524,21 @@ static void begin(size_t size, int *descriptors, int descriptor_count) {
         invocation.input_pipe = pipe_ends[1];
     }
 
-    // The memory is shared and the child has a stack of its own, so nothing is copied and nobody
-    // waits. Only one child at a time is between clone and exec: the next start comes after ended.
-    const int child = clone(run_child, child_stack + sizeof child_stack, CLONE_VM | SIGCHLD, NULL);
-    const int error = errno;
+    uint32_t stage = SUPERVISOR_STAGE_CLONE;
+    if (group.prefix != NULL) {
+        const int failed = make_group(request, &stage);
+        if (failed != 0) {
+            fail_start(stage, failed, descriptors, 3);
+            return;
+        }
+    }
+    int error = 0;
+    const int child = make_child(&error, &stage);
     for (int i = 0; i < 3; ++i) close(descriptors[i]);
+    // Its number stands for the child to read, which has descriptors of its own.
+    if (start.entrance >= 0) close(start.entrance);
     if (child < 0) {
-        fail_start(SUPERVISOR_STAGE_CLONE, error, NULL, 0);
+        fail_start(stage, error, NULL, 0);
         return;
     }
     invocation.main = child;
@@ -399,7 +600,7 @@ static void pump_input(void) {
 
 // ---- the life
 
-static void become_quiet(void) {
+static void become_quiet(int last_descriptor) {
     // No terminal, no descriptor and no signal of the host reaches the tools through us.
     setsid();
     // By the system call: the C library keeps the two signals before SIGRTMIN to itself, and a host
@@ -413,12 +614,12 @@ static void become_quiet(void) {
     for (int i = 0; i < 3; ++i) {
         if (nothing >= 0 && nothing != i) dup2(nothing, i);
     }
-    if (nothing > 3) close(nothing);
-    if (syscall(SYS_close_range, SUPERVISOR_SOCKET + 1, ~0u, 0) != 0) {
+    if (nothing > last_descriptor) close(nothing);
+    if (syscall(SYS_close_range, last_descriptor + 1, ~0u, 0) != 0) {
         const long most = sysconf(_SC_OPEN_MAX);
-        for (int i = SUPERVISOR_SOCKET + 1; i < most; ++i) close(i);
+        for (int i = last_descriptor + 1; i < most; ++i) close(i);
     }
-    fcntl(SUPERVISOR_SOCKET, F_SETFD, FD_CLOEXEC);
+    for (int i = SUPERVISOR_SOCKET; i <= last_descriptor; ++i) fcntl(i, F_SETFD, FD_CLOEXEC);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     prctl(PR_SET_NAME, "narratoria-sup", 0, 0, 0);
 }
@@ -426,18 +627,26 @@ static void become_quiet(void) {
 static void leave(void) {
     if (invocation.phase != IDLE) {
         begin_killing();
-        for (const int64_t patience = now_ms() + UNKILLABLE_MS; !reap() && now_ms() < patience;) {
+        for (const int64_t patience = now_ms() + UNKILLABLE_MS;
+             !(reap() && remove_group()) && now_ms() < patience;) {
             struct timespec round = {.tv_nsec = 1000000};
             nanosleep(&round, NULL);
+            kill_group();
             signal_descendants(SIGKILL);
         }
     }
+    remove_group();
     _exit(0);
 }
 
 int main(int count, char **arguments) {
-    become_quiet();
+    become_quiet(count > 2 ? SUPERVISOR_GROUPS : SUPERVISOR_SOCKET);
     if (count < 2) _exit(2);
+    if (count > 2) {
+        // Longer than the host makes them.
+        if (strlen(arguments[2]) > sizeof group.name - 40) _exit(2);
+        group.prefix = arguments[2];
+    }
     const pid_t host = (pid_t)strtol(arguments[1], NULL, 10);
     // The socket alone would not tell: a forked child of the host may hold it open.
     const int host_process = (int)syscall(SYS_pidfd_open, host, 0);

@@ -5,7 +5,14 @@
  * System calls that answer -errno and leave errno alone: the child of a clone that shares memory
  * runs beside its parent and must not write to what both of them have, errno among it.
  */
+#include <stdint.h>
 #include <sys/syscall.h>
+
+/* The first version of the kernel's struct clone_args that knows `cgroup`. */
+struct clone_into_arguments {
+    uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
+    uint64_t set_tid, set_tid_size, cgroup;
+};
 
 static inline long system_call(long number, long a, long b, long c, long d) {
 #if defined(__x86_64__)
@@ -26,6 +33,40 @@ static inline long system_call(long number, long a, long b, long c, long d) {
     return x0;
 #else
 #error "narratoria-supervisor knows x86_64 and aarch64"
+#endif
+}
+
+/* clone3. The child calls `child` on its own stack, which never returns. The parent gets the child's
+ * number, or -errno. */
+static inline long clone_into(const struct clone_into_arguments *arguments, int (*child)(void *)) {
+#if defined(__x86_64__)
+    long result;
+    __asm__ volatile(
+        "syscall\n\t"
+        "test %%rax, %%rax\n\t"
+        "jnz 1f\n\t"
+        "xor %%edi, %%edi\n\t"
+        "call *%[child]\n\t"
+        "ud2\n"
+        "1:"
+        : "=a"(result)
+        : "a"(SYS_clone3), "D"(arguments), "S"(sizeof *arguments), [child] "r"(child)
+        : "rcx", "r11", "memory");
+    return result;
+#else
+    register long x8 __asm__("x8") = SYS_clone3;
+    register long x0 __asm__("x0") = (long)arguments;
+    register long x1 __asm__("x1") = (long)sizeof *arguments;
+    __asm__ volatile(
+        "svc 0\n\t"
+        "cbnz x0, 1f\n\t"
+        "blr %[child]\n\t"
+        "brk 0\n"
+        "1:"
+        : "+r"(x0)
+        : "r"(x8), "r"(x1), [child] "r"(child)
+        : "memory");
+    return x0;
 #endif
 }
 

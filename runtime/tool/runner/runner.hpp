@@ -41,6 +41,7 @@ struct Outcome {
     std::string error;         // for people; empty when it is ok
     std::string warning_code;  // something that stands beside a done that counts
     std::string warning;
+    std::string limit;   // one that it came to, for people; mostly empty
     std::string result;  // done.result as JSON, or empty
     std::string diagnostics;
     int exit_status = -1;

@@ -22,7 +22,33 @@ std::string signal_text(int number) {
     return text;
 }
 
+// Whether it was the limit of its own, and not one above or the machine's end.
+bool is_over_its_memory(const process::Limits& limits, const process::Exit& exit) {
+    return limits.resident_bytes != UINT64_MAX && exit.memory_limit_hits > 0;
+}
+
 }  // namespace
+
+std::string describe_process_limit(const process::Limits& limits, const process::Exit& exit) {
+    if (exit.refused_processes == 0) return {};
+    const std::string count =
+        std::to_string(exit.refused_processes) + (exit.refused_processes == 1 ? " time" : " times");
+    if (limits.processes == UINT64_MAX) {
+        return "the tool could not make a process " + count +
+               ", because pids.max of a cgroup above its own was reached";
+    }
+    return "the tool came to its limit of " + std::to_string(limits.processes) +
+           " processes (processes) " + count;
+}
+
+std::string describe_memory_end(const process::Limits& limits, const process::Exit& exit) {
+    if (is_over_its_memory(limits, exit)) {
+        return "the tool used more memory than its limit of " +
+               std::to_string(limits.resident_bytes) + " bytes (resident_bytes) and was ended";
+    }
+    return "the kernel ended the tool because memory ran out, the machine's or that of a cgroup "
+           "above its own";
+}
 
 void Tail::add(std::string_view data) {
     if (data.size() > kDiagnosticsTail) data.remove_prefix(data.size() - kDiagnosticsTail);
@@ -190,6 +216,12 @@ Outcome StreamAttempt::judge(const process::Exit& exit) {
         return outcome;
     };
     if (!exit.start_failure.empty()) return fail("SPAWN_FAILED", exit.start_failure);
+    outcome.limit = describe_process_limit(settings_.limits, exit);
+    // What the tool does not say itself is put down to the limit that it came to.
+    auto fail_by_itself = [&](const char* code, std::string error) {
+        if (outcome.limit.empty()) return fail(code, std::move(error));
+        return fail("PROCESS_LIMIT", outcome.limit + "; " + error);
+    };
 
     const bool signaled = !exit.supervisor_lost && WIFSIGNALED(exit.wait_status);
     if (signaled) outcome.signal = WTERMSIG(exit.wait_status);
@@ -201,6 +233,12 @@ Outcome StreamAttempt::judge(const process::Exit& exit) {
     if (broken_ && !cut_short) return fail("PROTOCOL_ERROR", describe_protocol_error());
     if (exit.supervisor_lost) {
         return fail("SUPERVISOR_LOST", "the process that watched over the tool was killed");
+    }
+    // A death by our own signal after done is no exit status.
+    const bool our_death = lingered_ && done_;
+    if (outcome.signal == SIGKILL && exit.memory_kills > 0 && !our_death) {
+        return fail(is_over_its_memory(settings_.limits, exit) ? "MEMORY_LIMIT" : "OUT_OF_MEMORY",
+                    describe_memory_end(settings_.limits, exit));
     }
     // SIGXCPU names the limit; who ignores it is killed a second later.
     const bool killed_for_cpu =
@@ -214,27 +252,32 @@ Outcome StreamAttempt::judge(const process::Exit& exit) {
                     "the tool wrote a file larger than its limit (file_bytes) and was ended");
     }
     if (!own_code_.empty()) return fail(own_code_.c_str(), own_error_);
-    // A death by our own signal after done is no exit status.
-    const bool our_death = lingered_ && done_;
     if (signaled && !our_death) {
-        return fail("SIGNALED", "the tool was ended by " + signal_text(outcome.signal) +
-                                    (done_ ? " after its done event" : " before its done event"));
+        return fail_by_itself("SIGNALED",
+                              "the tool was ended by " + signal_text(outcome.signal) +
+                                  (done_ ? " after its done event" : " before its done event"));
     }
     if (outcome.exit_status > 0 && !our_death) {
-        return fail("EXIT_STATUS",
-                    "the tool exited with status " + std::to_string(outcome.exit_status) +
-                        (done_ ? " after its done event" : " and without a done event"));
+        return fail_by_itself("EXIT_STATUS",
+                              "the tool exited with status " + std::to_string(outcome.exit_status) +
+                                  (done_ ? " after its done event" : " and without a done event"));
     }
-    if (!done_) return fail("MISSING_DONE", "the tool exited without a done event");
+    if (!done_) return fail_by_itself("MISSING_DONE", "the tool exited without a done event");
     if (our_death) {
         outcome.warning_code = "LINGERED";
         outcome.warning = "the tool went on for " + std::to_string(linger_ms()) +
                           " ms after its done event and was ended";
     }
     if (!done_ok_) {
-        return fail("TOOL_FAILED", !last_error_.empty() ? last_error_
-                                   : !summary_.empty()  ? summary_
-                                                        : "the tool reported ok: false");
+        std::string error = !last_error_.empty() ? last_error_
+                            : !summary_.empty()  ? summary_
+                                                 : "the tool reported ok: false";
+        if (!outcome.limit.empty()) error += " (" + outcome.limit + ")";
+        return fail("TOOL_FAILED", std::move(error));
+    }
+    if (!outcome.limit.empty() && outcome.warning.empty()) {
+        outcome.warning_code = "PROCESS_LIMIT";
+        outcome.warning = outcome.limit;
     }
     outcome.ok = true;
     return outcome;

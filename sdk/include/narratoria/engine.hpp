@@ -66,6 +66,7 @@ struct EngineOptions {
     // What the engine has to say that belongs to no session. `level` is NAR_LOG_….
     std::function<void(std::uint32_t level, std::string_view message)> log = {};
     std::string_view supervisor = {};  // path of narratoria-supervisor; the embedded one
+    std::string_view cgroup = {};      // a cgroup2 folder of this user's; none
 };
 
 // Movable, not copyable. The destructor belongs on the engine thread, outside callbacks; elsewhere
@@ -103,6 +104,7 @@ public:
             };
         }
         description.supervisor = detail::to_c(options.supervisor);
+        description.cgroup = detail::to_c(options.cgroup);
         detail::Check check;
         check(nar_engine_create(&description, &core_->engine, check.details()));
     }

@@ -24,6 +24,7 @@ using narratoria::test::Folder;
 using narratoria::test::Json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::string text(nar_str view) {
     return view.size == 0 ? std::string() : std::string(view.data, static_cast<size_t>(view.size));
@@ -393,6 +394,64 @@ TEST_F(CContract, APathWithANulIsNotCutOffThere) {
     nar_session* other = nullptr;
     EXPECT_EQ(nar_session_create(engine, &session_options, &other, error), NAR_INVALID_ARGUMENT);
     EXPECT_THAT(error.message(), HasSubstr("NUL"));
+}
+
+TEST_F(CContract, LimitsOfAllProcessesNeedACgroupFolderThatWorks) {
+    const Folder folder;
+    nar_engine* another = nullptr;
+    nar_limits limits{};
+    limits.size = sizeof limits;
+    nar_engine_options options{};
+    options.size = sizeof options;
+    options.limits = &limits;
+
+    limits.processes = 20;
+    EXPECT_EQ(nar_engine_create(&options, &another, error), NAR_IO);
+    EXPECT_EQ(error.code(), "CGROUP");
+    EXPECT_THAT(error.message(), StartsWith("processes cannot be limited: that needs a cgroup"));
+    limits.resident_bytes = 1024 * 1024;
+    EXPECT_EQ(nar_engine_create(&options, &another, error), NAR_IO);
+    EXPECT_THAT(error.message(), StartsWith("processes and resident_bytes cannot be limited"));
+    limits.resident_bytes = 1024 * 1024 - 1;
+    EXPECT_EQ(nar_engine_create(&options, &another, error), NAR_INVALID_ARGUMENT);
+    EXPECT_THAT(error.message(), HasSubstr("at least 1 MiB (1048576), not 1048575"));
+
+    const std::string path = folder.path();
+    options.cgroup = view(path);
+    limits.resident_bytes = 0;
+    EXPECT_EQ(nar_engine_create(&options, &another, error), NAR_IO);
+    EXPECT_EQ(error.code(), "CGROUP");
+    EXPECT_THAT(error.message(), StartsWith("\"" + path + "\" is no cgroup2 folder"));
+    options.limits = nullptr;
+    EXPECT_EQ(nar_engine_create(&options, &another, error), NAR_IO) << "also without limits";
+    EXPECT_EQ(another, nullptr);
+
+    // No limit needs nothing.
+    options.cgroup = {};
+    options.limits = &limits;
+    limits.processes = NAR_NONE;
+    limits.resident_bytes = UINT64_MAX;
+    EXPECT_EQ(nar_engine_create(&options, &another, error), NAR_OK) << error.message();
+    nar_engine_destroy(another, nullptr);
+    // A host that was built before these fields is read no further than it reaches.
+    limits.processes = 20;
+    limits.size = offsetof(nar_limits, resident_bytes);
+    EXPECT_EQ(nar_engine_create(&options, &another, error), NAR_OK) << error.message();
+    nar_engine_destroy(another, nullptr);
+}
+
+TEST_F(CContract, AStoryWithLimitsOfAllProcessesIsRefusedWithoutACgroupFolder) {
+    const Folder folder;
+    const std::string path = folder.path();
+    folder.write("story.toml", "title = \"t\"\n[limits]\nprocesses = 9\n");
+    nar_session_options options{};
+    options.size = sizeof options;
+    options.story = view(path);
+    nar_session* other = nullptr;
+    EXPECT_EQ(nar_session_create(engine, &options, &other, error), NAR_IO);
+    EXPECT_EQ(error.code(), "CGROUP");
+    EXPECT_THAT(error.message(), StartsWith("processes cannot be limited: that needs a cgroup"));
+    EXPECT_EQ(other, nullptr);
 }
 
 TEST_F(CContract, StatesThatAreNoObjectsAreRefusedWithTheirPlace) {

@@ -461,8 +461,9 @@ TEST_F(ExecutionTest, RetriesEndWithTheFirstSuccess) {
 }
 
 TEST_F(ExecutionTest, EachKindOfFailureIsTriedAgain) {
-    for (const char* code : {"TOOL_FAILED", "EXIT_STATUS", "SIGNALED", "PROTOCOL_ERROR",
-                             "MISSING_DONE", "CPU_LIMIT", "FILE_SIZE_LIMIT", "SUPERVISOR_LOST"}) {
+    for (const char* code :
+         {"TOOL_FAILED", "EXIT_STATUS", "SIGNALED", "PROTOCOL_ERROR", "MISSING_DONE", "CPU_LIMIT",
+          "FILE_SIZE_LIMIT", "PROCESS_LIMIT", "MEMORY_LIMIT", "SUPERVISOR_LOST"}) {
         runner.starts.clear();
         begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}));
         end("a", failed(code));
@@ -667,11 +668,13 @@ TEST_F(ExecutionTest, ATryThatTakesTooLongIsEndedAndTriedAgain) {
     tool::Outcome killed = failed("SIGNALED");
     killed.exit_status = -1;
     killed.signal = 15;
+    killed.limit = "it had no more processes";
     end("a", std::move(killed));
     ASSERT_TRUE(result);
     EXPECT_EQ(of("a").state, State::Timeout);
     EXPECT_EQ(of("a").error_code, "TIMEOUT");
-    EXPECT_EQ(of("a").error, "the tool did not end within 15 ms");
+    EXPECT_EQ(of("a").attempts[0].error, "the tool did not end within 15 ms");
+    EXPECT_EQ(of("a").error, "the tool did not end within 15 ms; it had no more processes");
     EXPECT_EQ(of("a").attempts[0].state, State::Timeout);
     EXPECT_EQ(of("a").attempts[1].signal, 15);
     EXPECT_THAT(result->failed_tools, ElementsAre("a"));

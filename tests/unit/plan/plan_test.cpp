@@ -15,8 +15,10 @@ namespace {
 using namespace narratoria;
 using namespace std::string_literals;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 struct Parsed {
     bool ok;
@@ -323,9 +325,44 @@ TEST(PlanFaults, CyclesAreSpelledOutEachOnce) {
     EXPECT_THAT(
         messages(Given{{"a", {"b"}}, {"b", {"a"}}, {"c", {"d"}}, {"d", {"e"}}, {"e", {"c"}}}),
         ElementsAre("a → b → a", "c → d → e → c"));
+    // Those that share tools, each by itself.
+    EXPECT_THAT(messages(Given{{"a", {"b"}}, {"b", {"a", "c"}}, {"c", {"b", "a", "c"}}}),
+                ElementsAre("a → b → a", "b → c → b", "a → b → c → a", "c → c"));
+    EXPECT_THAT(messages(Given{{"a", {"b", "c"}}, {"b", {"a"}}, {"c", {"a"}}}),
+                ElementsAre("a → b → a", "a → c → a"));
     // A diamond is none.
     EXPECT_THAT(messages(Given{{"a", {}}, {"b", {"a"}}, {"c", {"a"}}, {"d", {"b", "c"}}}),
                 IsEmpty());
+}
+
+TEST(PlanFaults, OfVeryManyCyclesThatShareToolsAHundredAreListed) {
+    const size_t count = 2000;
+    const auto plan = [&](const std::string& prefix) {
+        return R"({"requestId":"r","tools":)" +
+               list_of(count,
+                       [&](size_t i) {
+                           std::string dependencies;
+                           for (size_t j = 0; j < (i % 10 == 0 ? count : 1); ++j) {
+                               dependencies +=
+                                   (j > 0 ? ",\"" : "\"") + prefix + std::to_string(j) + "\"";
+                           }
+                           return R"({"toolId":")" + prefix + std::to_string(i) +
+                                  R"(","toolPath":"p","dependencies":[)" + dependencies + "]}";
+                       }) +
+               "}";
+    };
+    expect_quick([&] {
+        const Parsed parsed = parse(plan(""));
+        ASSERT_EQ(parsed.faults.size(), 102u);
+        EXPECT_THAT(parsed.faults[0].message, EndsWith(": 0 → 0"));
+        EXPECT_THAT(parsed.faults[1].message, EndsWith(": 0 → 1 → 0"));
+        EXPECT_EQ(parsed.faults[101].message,
+                  "there are more circles, which share tools with those that are told");
+    });
+    // Long names make fewer.
+    const Parsed parsed = parse(plan(std::string(4000, 'n')));
+    EXPECT_LT(parsed.faults.size(), 60u);
+    EXPECT_THAT(parsed.faults.back().message, StartsWith("there are more circles"));
 }
 
 TEST(PlanFaults, AVeryLongCycleIsAbbreviated) {

@@ -5,10 +5,15 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 
 #include "hostile/leftovers.hpp"
@@ -320,6 +325,86 @@ TEST_F(ProcessTest, HasTheLimitsThatAreSet) {
     const Heard heard = run(command);
     // The shell counts files in blocks of 512 bytes.
     EXPECT_EQ(heard.output, "77\n2048\n9\n");
+}
+
+// In a control group of its own, where this machine has a cgroup2 folder that is ours to use.
+class ProcessGroupTest : public ProcessTest {
+protected:
+    void SetUp() override {
+        ProcessTest::SetUp();
+        std::ifstream mounts("/proc/self/mounts");
+        for (std::string device, place, type, rest;
+             folder.empty() && mounts >> device >> place >> type && std::getline(mounts, rest);) {
+            if (type == "cgroup2")
+                folder = place + "/narratoria-tests-" + std::to_string(::getpid());
+        }
+        std::string why = "no cgroup2 is mounted";
+        if (folder.empty() || ::mkdir(folder.c_str(), 0755) != 0) {
+            if (!folder.empty()) why = folder + " cannot be made: " + std::strerror(errno);
+            folder.clear();
+            GTEST_SKIP() << why << "; tests/machine/ shows it in a machine of its own";
+        }
+        if (!pool->use_groups(folder, why)) GTEST_SKIP() << why;
+    }
+    void TearDown() override {
+        ProcessTest::TearDown();
+        if (folder.empty()) return;
+        EXPECT_EQ(groups(), 0);
+        EXPECT_EQ(::rmdir(folder.c_str()), 0) << std::strerror(errno);
+    }
+    int groups() const {
+        int count = 0;
+        for (const auto& each : std::filesystem::directory_iterator(folder)) {
+            count += each.is_directory() ? 1 : 0;
+        }
+        return count;
+    }
+    std::string folder;
+};
+
+TEST_F(ProcessGroupTest, IsInAGroupThatGoesWithIt) {
+    for (int i = 0; i < 3; ++i) {
+        const Heard heard = run(shell("grep ^0:: /proc/self/cgroup; (setsid sleep 60 &) ; exit 3"));
+        EXPECT_THAT(heard.output,
+                    testing::HasSubstr(folder.substr(folder.rfind('/')) + "/narratoria-"));
+        EXPECT_EQ(WEXITSTATUS(heard.exit.wait_status), 3);
+        EXPECT_EQ(groups(), 0);
+    }
+}
+
+TEST_F(ProcessGroupTest, MayHaveGroupsOfItsOwnWithin) {
+    const Heard heard =
+        run(shell("own=" + folder +
+                  "/$(sed -n 's|^0::.*/||p' /proc/self/cgroup); mkdir -p $own/a/b $own/c;"
+                  "(setsid sh -c \"echo 0 >$own/a/b/cgroup.procs; exec sleep 60\" &);"
+                  "until grep -q . $own/a/b/cgroup.procs; do sleep 0.01; done; echo in"));
+    EXPECT_EQ(heard.output, "in\n");
+    EXPECT_EQ(groups(), 0);
+}
+
+TEST_F(ProcessGroupTest, IsFoundAfterItsSupervisorWasKilled) {
+    Heard heard;
+    const auto process = start(
+        shell("(setsid sleep 60 >/dev/null 2>&1 &); sleep 0.1; kill -KILL $PPID; sleep 60"), heard);
+    ASSERT_TRUE(until([&] { return heard.exits > 0; }));
+    EXPECT_TRUE(heard.exit.supervisor_lost);
+    const Clock::time_point deadline = Clock::now() + std::chrono::seconds(10);
+    // Without its supervisor, what it left behind becomes this process's to wait for.
+    while (::waitpid(-1, nullptr, WNOHANG) >= 0 && Clock::now() < deadline) loop->run_for(10000);
+    EXPECT_TRUE(descendants().empty());
+    pool.reset();
+    EXPECT_EQ(groups(), 0);
+}
+
+TEST_F(ProcessGroupTest, IsGoneWithThePool) {
+    Heard heard;
+    auto process = start(shell("trap '' TERM; (setsid sleep 60 &); echo up; sleep 60"), heard);
+    ASSERT_TRUE(until([&] { return !heard.output.empty(); }));
+    EXPECT_EQ(groups(), 1);
+    process.reset();
+    pool.reset();
+    EXPECT_EQ(groups(), 0);
+    EXPECT_TRUE(descendants().empty());
 }
 
 TEST_F(ProcessTest, TakesItsDescendantsWithIt) {

@@ -112,6 +112,8 @@ memory_bytes = 5
 cpu_seconds = 6
 file_bytes = 7
 open_files = 8
+processes = 11
+resident_bytes = 12
 line_bytes = 9
 history_patches = 10
 [tools]
@@ -146,6 +148,8 @@ er = {}
     EXPECT_EQ(story->limits.cpu_seconds, 6u);
     EXPECT_EQ(story->limits.file_bytes, 7u);
     EXPECT_EQ(story->limits.open_files, 8u);
+    EXPECT_EQ(story->limits.processes, 11u);
+    EXPECT_EQ(story->limits.resident_bytes, 12u);
     EXPECT_EQ(story->limits.line_bytes, 9u);
     EXPECT_EQ(story->limits.history_patches, 10u);
     EXPECT_EQ(story->allow_paths, (List{folder.path() + "/tools", "/opt/tools"}));

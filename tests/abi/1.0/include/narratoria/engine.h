@@ -39,6 +39,13 @@ typedef struct nar_limits {
     uint32_t history_patches;  /* patches kept in a session's history; default 10,000; at most
                                   64 MiB of them                                               */
     uint64_t line_bytes;       /* the longest event line; default 8 MiB                          */
+    /* These two are of a tool with all that it starts, together. They need a cgroup folder
+     * (nar_engine_options.cgroup); without one the call that gets them fails. */
+    uint64_t resident_bytes;   /* memory.max, without swap; at least 1 MiB; default: none. Over it,
+                                  all of the tool is killed: MEMORY_LIMIT                      */
+    uint32_t processes;        /* pids.max, threads count as well; default: none. Over it, none
+                                  can be made, and a failure that follows is PROCESS_LIMIT     */
+    uint32_t reserved;
 } nar_limits;
 
 enum { NAR_LOG_DEBUG = 1, NAR_LOG_INFO = 2, NAR_LOG_WARN = 3, NAR_LOG_ERROR = 4 };
@@ -58,6 +65,11 @@ typedef struct nar_engine_options {
     void (*log)(void *user, uint32_t level, nar_str message);
     void *user;
     nar_str supervisor;          /* path of narratoria-supervisor; empty: the embedded one       */
+    /* Path of a cgroup2 folder that belongs to this process's user; empty: none. Each try of a tool
+     * gets a group of its own there, is ended with all that is in it, and may be limited in
+     * `processes` and `resident_bytes`. A folder that cannot be used fails the engine's creation
+     * with the code CGROUP and a message that says what to do. */
+    nar_str cgroup;
 } nar_engine_options;
 
 /* Makes an engine that belongs to the calling thread. `options` may be NULL. [thread-safe] */

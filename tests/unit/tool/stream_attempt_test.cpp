@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/runner/stream_attempt.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace {
+
+using namespace narratoria;
+using process::Exit;
+using tool::Outcome;
+
+class Nothing : public tool::Source {
+public:
+    void terminate(uint32_t) override {}
+    void stop_reading() override {}
+};
+
+class Heard : public tool::AttemptListener {
+public:
+    void on_batch() override {}
+    void on_batch_end() override {}
+    void on_event(const event::Event&) override {}
+    void on_ended(Outcome its_outcome) override { outcome = std::move(its_outcome); }
+    Outcome outcome;
+};
+
+// What becomes of a tool that was in a control group.
+class StreamAttemptTest : public testing::Test {
+protected:
+    StreamAttemptTest() {
+        settings.limits.processes = 20;
+        settings.limits.resident_bytes = 64u << 20;
+        exit.started = true;
+    }
+
+    Outcome end(std::string printed = "", bool is_told_to = false) {
+        Heard heard;
+        tool::StreamAttempt attempt(loop, settings, heard);
+        attempt.set_source(std::make_unique<Nothing>());
+        if (!printed.empty()) {
+            const size_t size = printed.size();
+            printed.append(json::kPadding, '\0');
+            attempt.on_output(printed.data(), size);
+        }
+        if (is_told_to) attempt.terminate();
+        attempt.on_exit(exit);
+        return heard.outcome;
+    }
+
+    static constexpr const char* kDone = "{\"version\":\"0\",\"type\":\"done\",\"ok\":true}\n";
+    static constexpr const char* kRefusal =
+        "{\"version\":\"0\",\"type\":\"done\",\"ok\":false,\"summary\":\"No.\"}\n";
+    static constexpr int kExitedWith2 = 2 << 8;
+
+    Loop loop;
+    tool::StreamSettings settings;
+    Exit exit;
+};
+
+TEST_F(StreamAttemptTest, NamesTheLimitOfProcessesWhereTheToolSaysNothing) {
+    exit.refused_processes = 3;
+    Outcome outcome = end();
+    EXPECT_EQ(outcome.code, "PROCESS_LIMIT");
+    EXPECT_EQ(outcome.error,
+              "the tool came to its limit of 20 processes (processes) 3 times; the tool exited "
+              "without a done event");
+    exit.wait_status = kExitedWith2;
+    outcome = end();
+    EXPECT_EQ(outcome.code, "PROCESS_LIMIT");
+    EXPECT_EQ(
+        outcome.error,
+        "the tool came to its limit of 20 processes (processes) 3 times; the tool exited with "
+        "status 2 and without a done event");
+    exit.wait_status = SIGSEGV;
+    EXPECT_EQ(end().code, "PROCESS_LIMIT");
+    EXPECT_EQ(outcome.limit, "the tool came to its limit of 20 processes (processes) 3 times");
+}
+
+TEST_F(StreamAttemptTest, BelievesAToolThatSpeaksOfItsLimitOfProcesses) {
+    exit.refused_processes = 1;
+    const Outcome failed = end(kRefusal);
+    EXPECT_EQ(failed.code, "TOOL_FAILED");
+    EXPECT_EQ(failed.error, "No. (the tool came to its limit of 20 processes (processes) 1 time)");
+    const Outcome fine = end(kDone);
+    EXPECT_TRUE(fine.ok);
+    EXPECT_EQ(fine.warning_code, "PROCESS_LIMIT");
+    EXPECT_EQ(fine.warning, "the tool came to its limit of 20 processes (processes) 1 time");
+}
+
+TEST_F(StreamAttemptTest, DoesNotCallALimitAboveItsOwn) {
+    exit.refused_processes = 2;
+    settings.limits.processes = UINT64_MAX;
+    EXPECT_EQ(
+        end().error,
+        "the tool could not make a process 2 times, because pids.max of a cgroup above its own "
+        "was reached; the tool exited without a done event");
+    exit.refused_processes = 0;
+    exit.wait_status = SIGKILL;
+    exit.memory_kills = 1;
+    const Outcome outcome = end();
+    EXPECT_EQ(outcome.code, "OUT_OF_MEMORY");
+    EXPECT_EQ(outcome.error,
+              "the kernel ended the tool because memory ran out, the machine's or that of a cgroup "
+              "above its own");
+}
+
+TEST_F(StreamAttemptTest, NamesTheLimitOfMemory) {
+    exit.wait_status = SIGKILL;
+    exit.memory_limit_hits = 1;
+    exit.memory_kills = 4;
+    for (const char* printed : {"", kDone, "{\"version\":\"0\",\"type\":\"lo"}) {
+        const Outcome outcome = end(printed);
+        EXPECT_FALSE(outcome.ok);
+        EXPECT_EQ(outcome.code, "MEMORY_LIMIT") << printed;
+        EXPECT_EQ(outcome.error,
+                  "the tool used more memory than its limit of 67108864 bytes (resident_bytes) and "
+                  "was ended");
+        EXPECT_EQ(outcome.signal, SIGKILL);
+    }
+}
+
+// The group's own counters also move when nobody had to die, or another of it than the tool.
+TEST_F(StreamAttemptTest, BlamesNoLimitThatDidNotEndIt) {
+    exit.memory_limit_hits = 5;
+    EXPECT_TRUE(end(kDone).ok);
+    exit.memory_kills = 1;
+    EXPECT_TRUE(end(kDone).ok);
+    exit.wait_status = kExitedWith2;
+    EXPECT_EQ(end().code, "EXIT_STATUS");
+    exit.wait_status = SIGSEGV;
+    EXPECT_EQ(end().code, "SIGNALED");
+    exit.memory_kills = 0;
+    exit.wait_status = SIGKILL;
+    EXPECT_EQ(end().code, "SIGNALED");
+    EXPECT_EQ(end("", true).code, "SIGNALED");
+    EXPECT_EQ(end().limit, "");
+}
+
+}  // namespace
