@@ -144,4 +144,4 @@ def test_dir_and_unknown_names() -> None:
     assert set(narratoria.__all__) <= set(dir(narratoria))
     assert narratoria.__version__.count(".") == 2
     with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
-        narratoria.Nonsense  # noqa: B018
+        narratoria.Nonsense

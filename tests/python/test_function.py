@@ -429,11 +429,11 @@ def test_the_context():
         tool.bind({"a": 1, "context": 5})
     tool = describe(by_name)
     assert tool.context_parameter == "where"
-    for given, fits in (({"a": 1, "b": 2}, True), ({"a": 1, "where": 2}, False)):
-        assert draft4(tool.input_schema).is_valid(given) is fits
+    for said, fits in (({"a": 1, "b": 2}, True), ({"a": 1, "where": 2}, False)):
+        assert draft4(tool.input_schema).is_valid(said) is fits
         if not fits:
             with pytest.raises(DocumentError):
-                tool.bind(given)
+                tool.bind(said)
     with pytest.raises(TypeError, match="second Context"):
         describe(twice)
 

@@ -65,7 +65,7 @@ class TestTools:
             return 1
 
         @session.tool  # type: ignore[no-redef]
-        def f() -> int:
+        def f() -> int:  # noqa: F811
             return 2
 
         assert session.execute(one("f"))["t"].result == 2

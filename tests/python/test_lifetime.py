@@ -278,19 +278,21 @@ class TestNothingIsLeft:
         class Marker:
             pass
 
-        marker = Marker()
-        watched = weakref.ref(marker)
-        session = narratoria.Session()
+        def make_circle() -> weakref.ref[Marker]:
+            marker = Marker()
+            session = narratoria.Session()
 
-        # A circle: the session has the function, which has the session.
-        @session.tool
-        def tool() -> Any:
-            return session, marker
+            # The session has the function, which has the session.
+            @session.tool
+            def tool() -> Any:
+                return session, marker
 
-        session.add_sink(lambda event: (session, marker))
-        session.on_ui_event()(lambda event: (session, marker))
-        session.narrator(lambda request: (session, marker))
-        del session, tool, marker
+            session.add_sink(lambda event: (session, marker))
+            session.on_ui_event()(lambda event: (session, marker))
+            session.narrator(lambda request: (session, marker))
+            return weakref.ref(marker)
+
+        watched = make_circle()
         gc.collect()
         assert watched() is None
 

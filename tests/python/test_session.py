@@ -42,7 +42,9 @@ def test_a_choice_is_the_next_prompt(torch: str) -> None:
         assert session.play(first.choices[0]).narrative
 
 
-@pytest.mark.parametrize("form", [dict, Plan.from_dict, lambda plan: __import__("json").dumps(plan)])
+@pytest.mark.parametrize(
+    "form", [dict, Plan.from_dict, lambda plan: __import__("json").dumps(plan)]
+)
 def test_a_plan_may_be_a_dict_a_plan_or_a_text(session: Any, make_tool: Any, form: Any) -> None:
     path = make_tool("t", line('{"type":"state_patch","patch":{"seen":1}}') + "\n" + DONE)
     result = session.execute(form(one(path)))
@@ -81,7 +83,8 @@ def test_the_options_reach_the_engine(make_tool: Any, tmp_path: Path) -> None:
         said = make_tool(
             "said",
             'echo "{\\"version\\":\\"0\\",\\"type\\":\\"state_patch\\",\\"patch\\":'
-            '{\\"colour\\":\\"$COLOUR\\",\\"folder\\":\\"$PWD\\",\\"files\\":$(ulimit -n)}}"\n' + DONE,
+            '{\\"colour\\":\\"$COLOUR\\",\\"folder\\":\\"$PWD\\",\\"files\\":$(ulimit -n)}}"\n'
+            + DONE,
         )
         assert session.execute(one(said)).success
         assert session.state.to_dict() == {
@@ -109,7 +112,9 @@ def test_tools_outside_of_the_allowed_folders_are_refused(make_tool: Any, tmp_pa
 
 class TestState:
     def test_it_reads_like_a_mapping(self) -> None:
-        with narratoria.Session(state={"a": {"b": [1, {"c": None}]}, "d/e": 1, "f~g": 2}) as session:
+        with narratoria.Session(
+            state={"a": {"b": [1, {"c": None}]}, "d/e": 1, "f~g": 2}
+        ) as session:
             state = session.state
             assert state["a"]["b"][0] == 1
             assert state["d/e"] == 1 and state["f~g"] == 2

@@ -51,7 +51,9 @@ def describe_exception(exception: BaseException) -> tuple[str, str]:
         error["details"] = {"exception": kind}
     error["errorMessage"] = message.encode("utf-8", "replace").decode()
     done = {"version": "0", "type": "done", "ok": False, "summary": error["errorMessage"]}
-    return f"{_core.to_json(error)}\n{_core.to_json(done)}\n", trace.encode("utf-8", "replace").decode()
+    return f"{_core.to_json(error)}\n{_core.to_json(done)}\n", trace.encode(
+        "utf-8", "replace"
+    ).decode()
 
 
 def to_plain(value: Any) -> Any:

@@ -100,13 +100,9 @@ class _Tree:
         self._left -= 1
         label = f"<b>{_escape(_shortened(str(name), 80))}</b>"
         if isinstance(value, Mapping):
-            self._add_container(
-                label, list(value.items()), "member", "{ }", level
-            )
+            self._add_container(label, list(value.items()), "member", "{ }", level)
         elif isinstance(value, (list, tuple)):
-            self._add_container(
-                label, list(enumerate(value)), "element", "[ ]", level
-            )
+            self._add_container(label, list(enumerate(value)), "element", "[ ]", level)
         else:
             self.parts.append(f"<div>{label}: {_scalar(value)}</div>")
 
@@ -122,8 +118,7 @@ class _Tree:
             return
         unfolded = ' open="open"' if level < self._open_levels else ""
         self.parts.append(
-            f"<details{unfolded}><summary>{label} {count}</summary>"
-            '<div style="margin-left:1.3em">'
+            f'<details{unfolded}><summary>{label} {count}</summary><div style="margin-left:1.3em">'
         )
         shown = 0
         for name, value in items[:_SHOWN_MEMBERS]:
@@ -188,9 +183,7 @@ def result_html(result: Result) -> str:
     for conflict in result.state_conflicts[:_SHOWN_MEMBERS]:
         writers: Any = conflict.get("tools", ())
         if isinstance(writers, (list, tuple)):
-            writers = " and ".join(
-                str(one) for one in writers
-            )
+            writers = " and ".join(str(one) for one in writers)
         parts.append(
             f"<div>{_escape(_shortened(str(conflict.get('path', '')), 200))} was written by "
             f"{_escape(_shortened(str(writers), 200))} at the same time; the later value stands."

@@ -120,11 +120,11 @@ class Registry:
     def tool(self, function: Function, /) -> Function: ...
 
     @overload
-    def tool(
+    def tool(  # noqa: F811 (overload is not typing's own here)
         self, /, *, name: str | None = None, description: str | None = None
     ) -> Callable[[Function], Function]: ...
 
-    def tool(
+    def tool(  # noqa: F811
         self,
         function: Function | None = None,
         /,
@@ -191,7 +191,9 @@ class Registry:
         )
         return function
 
-    def _run_tool(self, function: Callable[..., Any], about: FunctionDescription, invocation: OpenInvocation) -> None:
+    def _run_tool(
+        self, function: Callable[..., Any], about: FunctionDescription, invocation: OpenInvocation
+    ) -> None:
         def arguments() -> dict[str, Any]:
             made: dict[str, Any] = about.bind(invocation.request["input"])
             if about.context_parameter:
@@ -271,7 +273,7 @@ class Registry:
         ding 3
         """
         if len(names) == 1 and callable(names[0]):
-            raise TypeError("on_ui_event needs parentheses: @session.on_ui_event(\"bell\")")
+            raise TypeError('on_ui_event needs parentheses: @session.on_ui_event("bell")')
 
         from narratoria.events import UiEvent
 
@@ -284,7 +286,9 @@ class Registry:
 
         return give
 
-    def asset_renderer(self, *media_types: str, priority: int = 0) -> Callable[[Function], Function]:
+    def asset_renderer(
+        self, *media_types: str, priority: int = 0
+    ) -> Callable[[Function], Function]:
         """Makes a function show assets.
 
         It gets a :class:`narratoria.Asset` when the asset is first named by a ui event, or when

@@ -397,7 +397,9 @@ class Session(Registry):
         if self._driver is not None:
             self._driver.arm()
 
-    async def _ended(self, submit: Callable[[Callable[[_core.Ticket], None]], _core.Ticket]) -> _core.Ticket:
+    async def _ended(
+        self, submit: Callable[[Callable[[_core.Ticket], None]], _core.Ticket]
+    ) -> _core.Ticket:
         if self._driver is None:
             raise RuntimeError("use the session inside of `async with`: then the loop drives it")
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -295,7 +295,8 @@ _DOCUMENTS = {"event": 1, "plan": 2, "result": 3, "story": 4}
 
 
 def validate(
-    kind: Literal["event", "plan", "result", "story"], document: str | PathLike[str] | Mapping[str, Any]
+    kind: Literal["event", "plan", "result", "story"],
+    document: str | PathLike[str] | Mapping[str, Any],
 ) -> list[Fault]:
     """Every fault of a document; an empty list says that it is valid.
 
@@ -307,7 +308,9 @@ def validate(
     [<Fault ...: "requestId" is missing>]
     """
     if kind not in _DOCUMENTS:
-        raise ValueError(f"there is no kind of document {kind!r}; there are {', '.join(_DOCUMENTS)}")
+        raise ValueError(
+            f"there is no kind of document {kind!r}; there are {', '.join(_DOCUMENTS)}"
+        )
     from os import PathLike, fspath
 
     from narratoria.documents import Fault
