@@ -23,18 +23,36 @@ probe_compiler() {
         echo 'int main() { return 0; }' | c++ -std=c++20 -static -x c++ - -o /dev/null 2>/dev/null
 }
 
-# The first Python that has the modules the tests are written with. An interpreter of the user's own
-# (pyenv, a virtual environment) is taken when it has them; else the system's.
+# The first Python that has the modules the tests are written with, and headers to build our own for
+# it. An interpreter of the user's own (pyenv, a virtual environment) is taken when it has them; else
+# the system's.
 test_python() {
     local candidate
     for candidate in python3 /usr/bin/python3; do
-        if "$candidate" -c 'import tomllib, pytest, jsonschema; jsonschema.Draft202012Validator' \
+        if "$candidate" -c 'if True:
+            import os, sysconfig
+            import hypothesis, jsonschema, pytest, tomllib, typing_extensions
+            jsonschema.Draft202012Validator
+            os.stat(os.path.join(sysconfig.get_path("include"), "Python.h"))' \
             >/dev/null 2>&1; then
             command -v "$candidate"
             return 0
         fi
     done
     return 1
+}
+
+# Of that Python, or the system's for all of them.
+probe_pybind11() {
+    local python
+    python=$(test_python) && "$python" -m pybind11 --cmakedir >/dev/null 2>&1 ||
+        compgen -G '/usr/*/cmake/pybind11/pybind11Config.cmake' >/dev/null ||
+        compgen -G '/usr/local/*/cmake/pybind11/pybind11Config.cmake' >/dev/null
+}
+
+probe_venv() {
+    local python
+    python=$(test_python) && "$python" -c 'import ensurepip, venv'
 }
 
 probe_fuzzer_library() {
@@ -65,8 +83,12 @@ packages_to_test() {
 libgtest-dev        probe_header gtest/gtest.h
 libgmock-dev        probe_header gmock/gmock.h
 binutils            probe_command readelf
+python3-dev         test_python
 python3-pytest      test_python
 python3-jsonschema  test_python
+python3-hypothesis  test_python
+python3-typing-extensions test_python
+pybind11-dev        probe_pybind11
 LIST
 }
 
@@ -79,6 +101,7 @@ clang-14            probe_command clang-14
 clang-format-14     probe_command clang-format-14
 libclang-rt-14-dev  probe_fuzzer_library
 doxygen             probe_command doxygen
+python3-venv        probe_venv
 libchafa-dev        pkg-config --exists chafa
 libgdk-pixbuf-2.0-dev pkg-config --exists gdk-pixbuf-2.0
 LIST

@@ -30,7 +30,13 @@ SANITIZERS = {
 }
 # When everything fails, the first failures say why; the others are named, and then counted.
 DETAILED, NAMED = 25, 100
-FORMATTED = ("sdk", "runtime", "plugins", "examples", "tests")
+FORMATTED = ("sdk", "runtime", "plugins", "bindings", "examples", "tests")
+# With the Python that runs this, which has what the tests import.
+PYTHON = ("-DNARRATORIA_PYTHON=ON", f"-DPython_EXECUTABLE={sys.executable}")
+NO_PYTHON = ("-DNARRATORIA_PYTHON=OFF",)
+# The versions that the Python package is for; after so many seconds no further one is begun.
+PYTHON_VERSIONS = ("3.10", "3.11", "3.12", "3.13")
+WHEEL_SECONDS = 180
 
 
 class Report:
@@ -59,13 +65,15 @@ class Report:
         self.skipped.append((name, reason))
 
 
-def run(command, environment=None, limit=None):
-    """A command's exit status and its output (both streams). On time-out its children end too."""
+def run(command, environment=None, limit=None, folder=TREE):
+    """A command's exit status and its output (both streams). On time-out its children end too.
+    A variable of the environment that is None is not there."""
+    variables = {**os.environ, **(environment or {})}
+    variables = {name: value for name, value in variables.items() if value is not None}
     with tempfile.TemporaryFile() as output:
         child = subprocess.Popen(
-            [str(part) for part in command], cwd=TREE, stdin=subprocess.DEVNULL, stdout=output,
-            stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})},
-            start_new_session=True)
+            [str(part) for part in command], cwd=folder, stdin=subprocess.DEVNULL, stdout=output,
+            stderr=subprocess.STDOUT, env=variables, start_new_session=True)
         note = ""
         try:
             child.wait(limit)
@@ -186,17 +194,151 @@ def ctest(report, preset, *selection, prefix=()):
 
 
 def pytest(report, preset, prefix=()):
-    if not any((TREE / "tests").rglob("test_*.py")):
-        return
-    with Stage(f"{preset}: the command, by pytest"), tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "pytest.xml"
+    """What is tested through the command, and the runner's own tests; the Python package's not."""
+    with Stage(f"{preset}: the command, by pytest"):
+        run_pytest(report, f"{preset}, pytest", [*prefix, sys.executable, "-B"],
+                   ["tests", "--ignore=tests/python", "--ignore=tests/wheel"], of_build(preset))
+
+
+def python(report, preset):
+    with Stage(f"{preset}: the Python package"):
+        run_pytest(report, f"{preset}, Python", [sys.executable, "-B"], ["tests/python"],
+                   of_build(preset))
+
+
+def of_build(preset):
+    return {**SANITIZERS, "NARRATORIA_BUILD_DIR": str(TREE / "build" / preset),
+            "NARRATORIA_SOURCE_DIR": str(TREE)}
+
+
+def run_pytest(report, suite, interpreter, selection, environment, folder=TREE, more=lambda: ""):
+    """`more` says what stands in files beside the output."""
+    with tempfile.TemporaryDirectory() as results:
+        file = Path(results) / "pytest.xml"
         status, text = run(
-            [*prefix, sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider",
-             "--junit-xml", file, "tests"],
-            {**SANITIZERS, "NARRATORIA_BUILD_DIR": str(TREE / "build" / preset),
-             "NARRATORIA_SOURCE_DIR": str(TREE)},
-            limit=900)
-        read_cases(report, f"{preset}, pytest", file, status, text)
+            [*interpreter, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junit-xml", file,
+             *selection], environment, limit=900, folder=folder)
+        read_cases(report, suite, file, status, text + more())
+
+
+def python_under_asan(report):
+    """The package in an interpreter that is no sanitizer's: the runtime library comes before it. The
+    programs that the tests start get the same; tools have an environment of their own."""
+    libraries = [run(["gcc", f"-print-file-name={name}"])[1].strip()
+                 for name in ("libasan.so", "libstdc++.so")]
+    with Stage("asan: the Python package, -X dev"), tempfile.TemporaryDirectory() as folder:
+        # pytest catches what is written to standard error, and a report ends the process at once.
+        def reports():
+            return "".join(f"\n{file.read_text(errors='replace')}"
+                           for file in sorted(Path(folder).iterdir()))
+
+        options = {
+            name: ":".join((text, f"log_path={folder}/report", *more))
+            for name, text, more in (
+                # What an interpreter keeps to its end is no leak of ours.
+                ("ASAN_OPTIONS", SANITIZERS["ASAN_OPTIONS"], ("detect_leaks=0",)),
+                ("UBSAN_OPTIONS", SANITIZERS["UBSAN_OPTIONS"], ()))}
+        run_pytest(
+            report, "asan, Python", [*fixed_addresses(), sys.executable, "-B", "-X", "dev"],
+            ["tests/python"],
+            {**of_build("asan"), **options, "LD_PRELOAD": ":".join(libraries),
+             "PYTHONMALLOC": "malloc"}, more=reports)
+        said = reports()
+        if said:
+            report.fails("asan, Python: a sanitizer's report", said)
+
+
+def make_venv(report, folder, interpreter, *packages):
+    """A virtual environment with these packages of PyPI, made once and brought up to date. Returns
+    its Python, or None."""
+    made = folder / "bin" / "python"
+    status, text = (0, "") if made.exists() else run(
+        [interpreter, "-m", "venv", "--clear", folder])
+    if status == 0 and packages:
+        status, text = run([made, "-m", "pip", "--disable-pip-version-check", "install", "-q",
+                            *packages], limit=600)
+    if status != 0:
+        report.fails(f"packages of PyPI for {folder.name}", text)
+        return None
+    return made
+
+
+def checked_types(report, tools):
+    """What mypy, pyright and ruff find in the package and in programs that use it."""
+    package, sample = TREE / "bindings/python", TREE / "tests/python/typing_sample.py"
+    sources = [".", TREE / "tests/python", TREE / "tests/wheel"]
+    configured = ("--config", "pyproject.toml")
+    for name, command in (
+            ("mypy --strict", ["mypy"]),
+            ("mypy --strict, a sample", ["mypy", "--config-file", "pyproject.toml", sample]),
+            ("pyright", ["pyright", "--warnings"]),
+            ("pyright, a sample", ["pyright", "--warnings", "--pythonversion", "3.10", sample]),
+            ("ruff check", ["ruff", "check", "--no-cache", *configured, *sources]),
+            ("ruff format", ["ruff", "format", "--no-cache", "--diff", *configured, *sources])):
+        status, text = run(
+            [tools.parent / command[0], *command[1:]],
+            {"MYPYPATH": str(package), "MYPY_CACHE_DIR": str(TREE / "build/mypy"),
+             "PATH": f"{tools.parent}:{os.environ['PATH']}"}, limit=300, folder=package)
+        if status == 0:
+            report.passes()
+        else:
+            report.fails(f"Python package: {name}", text)
+
+
+def interpreters():
+    """Of each version of Python one that can make extensions and virtual environments."""
+    found = {f"{sys.version_info[0]}.{sys.version_info[1]}": sys.executable}
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    probe = ("import ensurepip, os, sys, sysconfig; assert os.path.exists("
+             "os.path.join(sysconfig.get_path('include'), 'Python.h')); "
+             "print('%d.%d' % sys.version_info[:2])")
+    for version in PYTHON_VERSIONS:
+        for candidate in (f"python{version}", *sorted(pyenv.glob(f"{version}.*/bin/python3"))):
+            if version not in found and shutil.which(candidate):
+                status, text = run([candidate, "-c", probe])
+                if status == 0 and text.strip() == version:
+                    found[version] = str(candidate)
+    return found
+
+
+def wheels(report, tools):
+    """A wheel for each Python there is: built, installed where nothing else is, and tested there."""
+    begin = time.monotonic()
+    found = interpreters()
+    for version in sorted(found, key=lambda each: (found[each] != sys.executable, each)):
+        if time.monotonic() - begin > WHEEL_SECONDS:
+            report.skips(f"wheel for Python {version}", "it would take too long: the time is used")
+            continue
+        with Stage(f"the wheel, Python {version}"), tempfile.TemporaryDirectory() as folder:
+            wheel(report, version, found[version], tools, Path(folder))
+    for version in PYTHON_VERSIONS:
+        if version not in found:
+            report.skips(f"wheel for Python {version}", f"no Python {version} with its headers here")
+
+
+def wheel(report, version, interpreter, tools, folder):
+    suite = f"wheel, Python {version}"
+    # Without isolation with what is in the virtual environment, and with it for the other versions.
+    own = interpreter == sys.executable
+    builder = tools if own else make_venv(report, folder / "builder", interpreter)
+    if builder is None:
+        return
+    status, text = run(
+        [builder, "-m", "pip", "--disable-pip-version-check", "wheel", "--no-deps", "-w", folder,
+         *(["--no-build-isolation"] if own else []), TREE / "bindings/python"],
+        {"PYTHONPATH": None}, limit=600)
+    made = sorted(folder.glob("narratoria-*.whl"))
+    if status != 0 or len(made) != 1:
+        report.fails(f"{suite}: build (its tests are not run)", text)
+        return
+    python = make_venv(report, folder / "venv", interpreter, made[0], "pytest", "jsonschema",
+                       "hypothesis", "typing_extensions")
+    if python is None:
+        return
+    installed = {"PYTHONPATH": None, "LD_LIBRARY_PATH": None, "NARRATORIA_WHEEL": "1",
+                 "NARRATORIA_SOURCE_DIR": str(TREE)}
+    for name, tests in ((suite, "tests/python"), (f"{suite}, its files", "tests/wheel")):
+        run_pytest(report, name, [python, "-B"], [TREE / tests], installed, folder)
 
 
 def layout(report):
@@ -262,10 +404,11 @@ def fuzz_one(target, seconds, prefix):
 
 
 def quick(report):
-    if not build(report, "release", "-DNARRATORIA_TESTS=ON"):
+    if not build(report, "release", "-DNARRATORIA_TESTS=ON", *PYTHON):
         return
     ctest(report, "release", "-LE", "^full$")
     pytest(report, "release")
+    python(report, "release")
 
 
 def full(report):
@@ -275,13 +418,23 @@ def full(report):
         machine(report, "release")
     # The checks of the tree and its headers were made once, in release.
     once = ("-LE", "^(check|full)$")
-    if build(report, "clang", "-DNARRATORIA_TESTS=ON"):
+    if build(report, "clang", "-DNARRATORIA_TESTS=ON", *PYTHON):
         ctest(report, "clang", *once)
-    for preset in ("asan", "tsan"):
-        if build(report, preset, "-DNARRATORIA_TESTS=ON"):
+    # The thread sanitizer would have to know the interpreter, too.
+    for preset, package in (("asan", PYTHON), ("tsan", NO_PYTHON)):
+        if build(report, preset, "-DNARRATORIA_TESTS=ON", *package):
             ctest(report, preset, *once, prefix=fixed_addresses())
             pytest(report, preset, prefix=fixed_addresses())
+            if package is PYTHON:
+                python_under_asan(report)
     fuzz(report, seconds=30)
+    with Stage("what the Python package is checked with, from PyPI"):
+        tools = make_venv(report, TREE / "build/python-tools", sys.executable, "-r",
+                          TREE / "tests/python/requirements.txt")
+    if tools is not None:
+        with Stage("types and layout of the Python package"):
+            checked_types(report, tools)
+        wheels(report, tools)
 
 
 def main():
