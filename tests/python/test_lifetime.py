@@ -22,17 +22,19 @@ from plans import DONE, one
 
 import narratoria
 
-SANITIZED = "SANITIZER" in os.environ.get("NARRATORIA_SANITIZE", "") or "libasan" in os.environ.get(
-    "LD_PRELOAD", ""
-)
+SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 
 
 def python(script: str, *arguments: str, timeout: float = 50) -> subprocess.CompletedProcess[str]:
+    environment = child_environment()
+    if SANITIZED:
+        # What is freed is kept for a while, up to so much: to see whether it grows for ever.
+        environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=4"
     return subprocess.run(
         [sys.executable, "-X", "dev", "-c", textwrap.dedent(script), *arguments],
         capture_output=True,
         text=True,
-        env=child_environment(),
+        env=environment,
         cwd=SOURCE,
         timeout=timeout,
         check=False,
