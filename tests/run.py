@@ -338,7 +338,9 @@ def wheel(report, version, interpreter, tools, folder):
     installed = {"PYTHONPATH": None, "LD_LIBRARY_PATH": None, "NARRATORIA_WHEEL": "1",
                  "NARRATORIA_SOURCE_DIR": str(TREE)}
     for name, tests in ((suite, "tests/python"), (f"{suite}, its files", "tests/wheel")):
-        run_pytest(report, name, [python, "-B"], [TREE / tests], installed, folder)
+        run_pytest(report, name, [python, "-B"],
+                   ["--rootdir", TREE, "--confcutdir", TREE / "tests", TREE / tests],
+                   installed, folder)
 
 
 def layout(report):

@@ -9,16 +9,12 @@ import json
 from pathlib import Path
 
 import jsonschema
-import referencing
 from hypothesis import strategies as st
 
 SCHEMAS = {
     path.name.removesuffix(".schema.json"): json.loads(path.read_text(encoding="utf-8"))
     for path in (Path(__file__).resolve().parents[2] / "abi" / "schemas").glob("*.schema.json")
 }
-_REGISTRY = referencing.Registry().with_resources(
-    (schema["$id"], referencing.Resource.from_contents(schema)) for schema in SCHEMAS.values()
-)
 
 json_values = st.recursive(
     st.none()
@@ -39,7 +35,18 @@ unknown_members = st.dictionaries(
 
 
 def validator(name):
-    return jsonschema.Draft202012Validator(SCHEMAS[name], registry=_REGISTRY)
+    schema, by_id = SCHEMAS[name], {each["$id"]: each for each in SCHEMAS.values()}
+    try:
+        from referencing import Registry, Resource
+    except ImportError:
+        # jsonschema before 4.18, as distributions ship it: urllib does not join "#/..." to a URN.
+        def join(base, reference):
+            return base.partition("#")[0] + reference if reference.startswith("#") else reference
+
+        resolver = jsonschema.RefResolver(schema["$id"], schema, store=by_id, urljoin_cache=join)
+        return jsonschema.Draft202012Validator(schema, resolver=resolver)
+    resources = [(identifier, Resource.from_contents(each)) for identifier, each in by_id.items()]
+    return jsonschema.Draft202012Validator(schema, registry=Registry().with_resources(resources))
 
 
 def resolve(schema, name):
