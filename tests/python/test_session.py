@@ -63,6 +63,12 @@ def test_a_failed_plan_is_a_result_and_no_exception(session: Any, make_tool: Any
     assert result.failed_tools == ["t"]
 
 
+def test_a_result_outlives_its_session(make_tool: Any) -> None:
+    with narratoria.Session() as session:
+        result = session.execute(one(make_tool("t", DONE)))
+    assert result["t"].events == [{"version": "0", "type": "done", "ok": True}]
+
+
 def test_relative_paths_begin_in_the_folder(session: Any, make_tool: Any, tmp_path: Path) -> None:
     make_tool("t", DONE)
     assert session.execute(one("./t"), folder=tmp_path).success

@@ -13,9 +13,11 @@ loads no compiled part.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+# A tool starts often and lives shortly: `typing` is for those who check types, not who run.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from narratoria import aio, errors, events, tool
     from narratoria._core import Event
     from narratoria.context import Context

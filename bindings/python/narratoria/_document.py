@@ -105,7 +105,8 @@ def integer(value: Any) -> int:
 
 
 def mapping(value: Any) -> Any:
-    if isinstance(value, Mapping):
+    # A dict is what comes from JSON; to ask the abstract class takes ten times as long.
+    if type(value) is dict or isinstance(value, Mapping):
         return value  # pyright: ignore[reportUnknownVariableType]
     raise DocumentError(f"must be an object, is {name_of(value)}")
 
@@ -208,7 +209,7 @@ class Document:
         Raises:
             DocumentError: a member is missing or of another type; its `pointer` names the place.
         """
-        if not isinstance(document, Mapping):
+        if type(document) is not dict and not isinstance(document, Mapping):
             raise DocumentError(f"must be an object, is {name_of(document)}")
         attributes: dict[str, Any] = {}
         for name, constant in cls._constants.items():
@@ -231,9 +232,10 @@ class Document:
             elif member.presence == REQUIRED:
                 raise DocumentError("is missing", "/" + name)
         names = cls._names
-        for name in document:
-            if name not in names:
-                extra[name] = document[name]
+        if not document.keys() <= names:
+            for name in document:
+                if name not in names:
+                    extra[name] = document[name]
         if extra:
             attributes["extra"] = extra
         return cls(**attributes)
@@ -278,3 +280,38 @@ class Document:
         if extra:
             shown.append(f"extra={extra!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class LateDocument(Document):
+    """A document that may be read when it is first looked at, and not before."""
+
+    __slots__ = ("_late",)
+
+    _late: Callable[[], Mapping[str, Any]]
+
+    @classmethod
+    def later(cls, read: Callable[[], Mapping[str, Any]], **known: Any) -> Self:
+        """One that `read` gives, with the attributes that are known already."""
+        made = cls.__new__(cls)
+        made._late = read
+        for name, value in known.items():
+            setattr(made, name, value)
+        return made
+
+    if not TYPE_CHECKING:  # for a type checker they are all there, and nothing else
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "extra" or any(name == member.attribute for member in self._members):
+                document = self.from_dict(self._late())
+                for attribute in ("extra", *(member.attribute for member in self._members)):
+                    # What is set stays: somebody set it, or reads this in another thread.
+                    try:
+                        object.__getattribute__(self, attribute)
+                    except AttributeError:
+                        setattr(self, attribute, getattr(document, attribute))
+                try:
+                    del self._late
+                except AttributeError:
+                    pass
+                return getattr(self, name)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

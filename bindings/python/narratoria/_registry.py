@@ -6,11 +6,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from narratoria import _core
-from narratoria._function import describe
 from narratoria._hooks import describe_exception, report_exception
 from narratoria.context import Context
 from narratoria.documents import Asset, NarratorRequest, Plan
-from narratoria.events import UiEvent
 from narratoria.state import State
 
 if TYPE_CHECKING:
@@ -155,6 +153,8 @@ class Registry:
         """
         if function is None:
             return lambda given: self.tool(given, name=name, description=description)  # type: ignore[call-overload]
+        from narratoria._function import describe
+
         about = describe(function)
         is_plain = not about.is_async and not about.is_generator and not about.context_parameter
         bind = about.bind
@@ -260,6 +260,8 @@ class Registry:
         """
         if len(names) == 1 and callable(names[0]):
             raise TypeError("on_ui_event needs parentheses: @session.on_ui_event(\"bell\")")
+
+        from narratoria.events import UiEvent
 
         def give(function: Function) -> Function:
             def handle(name: str, payload: dict[str, Any]) -> bool:

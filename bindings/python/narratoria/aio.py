@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from narratoria import _core
 from narratoria._registry import Registry, kinds_mask, plain_options
-from narratoria.documents import Asset, Result
-from narratoria.session import Limits, Times, Turn, submit_plan
+from narratoria.documents import Asset
+from narratoria.session import Limits, Times, Turn, read_later, submit_plan
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from narratoria._core import Event
-    from narratoria.documents import NarratorRequest, Plan
+    from narratoria.documents import NarratorRequest, Plan, Result
 
 __all__ = ["EventStream", "Session"]
 
@@ -287,7 +287,7 @@ class Session(Registry):
             InvalidDocumentError: the plan has faults; nothing was started.
         """
         ticket = await self._ended(lambda ended: submit_plan(self._core, plan, folder, ended))
-        return Result.from_dict(ticket.value.to_dict())
+        return read_later(ticket.value)
 
     def events(self, kinds: Iterable[str] | None = None) -> EventStream:
         """The events from now on, for ``async for``.

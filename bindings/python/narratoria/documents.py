@@ -33,6 +33,7 @@ from ._document import (
     OPTIONAL,
     Document,
     DocumentError,
+    LateDocument,
     Member,
     MissingArray,
     MissingObject,
@@ -417,7 +418,7 @@ class ToolResult(Document):
 
 
 @dataclass(slots=True, repr=False, eq=False)
-class Result(Document):
+class Result(LateDocument):
     """What the execution of a plan returned (spec 003 §13.5).
 
     Attributes:

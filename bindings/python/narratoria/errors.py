@@ -15,7 +15,6 @@ happened, where, and what to do.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -152,7 +151,11 @@ def from_status(status: str, code: str, message: str, details: str) -> BaseExcep
     """The exception for a status of the library; ``details`` is JSON, or empty."""
     if status == "NAR_OUT_OF_MEMORY":
         return MemoryError(message)
-    parsed = json.loads(details) if details else None
+    parsed = None
+    if details:
+        import json
+
+        parsed = json.loads(details)
     error = _CLASSES.get(status, Error)(message, code=code, details=parsed)
     error.status = status
     return error

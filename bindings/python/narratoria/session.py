@@ -132,7 +132,7 @@ class Turn:
     def result(self) -> Result | None:
         """The execution result of the last plan that ran, or None when none did."""
         if self._result is None and self._text is not None:
-            self._result = Result.from_dict(self._text.to_dict())
+            self._result = read_later(self._text)
         return self._result
 
     def __repr__(self) -> str:
@@ -262,8 +262,7 @@ class Session(Registry):
         True
         """
         self._core.refuse_inside()
-        ticket = self._wait(submit_plan(self._core, plan, folder))
-        return Result.from_dict(ticket.value.to_dict())
+        return read_later(self._wait(submit_plan(self._core, plan, folder)).value)
 
     def close(self) -> None:
         """Ends it: its tools are ended at once, without grace. A second call does nothing."""
@@ -317,6 +316,12 @@ class Session(Registry):
                 self._core.run(0)
             raise
         return ticket
+
+
+def read_later(text: _core.ResultText) -> Result:
+    """A result of which nothing is made but what is asked for: most are asked for `success` alone,
+    and one with many events is as slow to read as they were to make."""
+    return Result.later(text.to_dict, success=text.success)
 
 
 def submit_plan(
