@@ -96,6 +96,9 @@ def boolean(value: Any) -> bool:
 
 
 def integer(value: Any) -> int:
+    # As most are; a bool is an int for isinstance.
+    if type(value) is int:
+        return value
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     # For JSON Schema 2.0 is an integer too.
@@ -195,9 +198,15 @@ class Document:
     _members: ClassVar[tuple[Member, ...]] = ()
     _names: ClassVar[frozenset[str]] = frozenset()
     _constants: ClassVar[dict[str, str]] = {}
+    #: Of each member the name, the attribute, how it is read and whether it must be there.
+    _reads: ClassVar[tuple[tuple[str, str, Callable[[Any], Any], int], ...]] = ()
 
     def __init_subclass__(cls) -> None:
         cls._names = frozenset(cls._constants).union(member.name for member in cls._members)
+        cls._reads = tuple(
+            (member.name, member.attribute, member.read, member.presence)
+            for member in cls._members
+        )
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
@@ -218,19 +227,19 @@ class Document:
                     raise DocumentError("is missing", "/" + name)
                 raise DocumentError(f'must be "{constant}"', "/" + name)
         extra: dict[str, Any] = {}
-        for member in cls._members:
-            name = member.name
-            if name in document:
-                value = document[name]
-                try:
-                    attributes[member.attribute] = member.read(value)
-                except DocumentError as fault:
-                    raise fault.within(name) from None
-                if value is None and member.presence == OPTIONAL:
-                    # A null that was written is written again, which None alone would not be.
-                    extra[name] = None
-            elif member.presence == REQUIRED:
-                raise DocumentError("is missing", "/" + name)
+        name = ""
+        try:
+            for name, attribute, read, presence in cls._reads:
+                if name in document:
+                    value = document[name]
+                    attributes[attribute] = read(value)
+                    if value is None and presence == OPTIONAL:
+                        # A null that was written is written again, which None alone would not be.
+                        extra[name] = None
+                elif presence == REQUIRED:
+                    raise DocumentError("is missing")
+        except DocumentError as fault:
+            raise fault.within(name) from None
         names = cls._names
         if not document.keys() <= names:
             for name in document:

@@ -22,7 +22,10 @@ async def main() -> None:
         command=sys.executable, args=[str(Path(__file__).with_name("mcp_server.py"))]
     )
     with open("/dev/null", "w") as nowhere:
-        async with stdio_client(server, errlog=nowhere) as streams, ClientSession(*streams) as client:
+        async with (
+            stdio_client(server, errlog=nowhere) as streams,
+            ClientSession(*streams) as client,
+        ):
             await client.initialize()
             for number in range(min(count, 20)):
                 await client.call_tool("add", {"a": number, "b": 2})
