@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A story behind HTTP with nothing but asyncio: one session a player, all of them in one loop.
 
-    python examples/python/server.py [PORT]      8080; 0 is any free port
+    python examples/python/server.py [PORT [STORY]]      8080; 0 is any free port
 
-    curl -N localhost:8080/events?player=ada     what happens, as Server-Sent Events
-    curl localhost:8080/prompt?player=ada -d '{"prompt": "I light the torch"}'
+    curl -N 'localhost:8080/events?player=ada'           what happens, as Server-Sent Events
+    curl 'localhost:8080/prompt?player=ada' -d '{"prompt": "I light the torch"}'
 
 Ctrl-C and SIGTERM end it cleanly: tools are ended, event streams are closed, answers are sent.
 """
@@ -79,7 +79,8 @@ def server_sent(event: Event) -> bytes:
 class Server:
     """Whoever plays, and the connections that they have."""
 
-    def __init__(self) -> None:
+    def __init__(self, story: Path) -> None:
+        self._story = story
         self._sessions: dict[str, aio.Session] = {}
         self._stack = AsyncExitStack()
         self._connections: set[asyncio.Task[None]] = set()
@@ -105,7 +106,7 @@ class Server:
         if player not in self._sessions:
             if self._stop.is_set() or len(self._sessions) == MOST_PLAYERS:
                 raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "No more players are taken.")
-            session = aio.Session(story=STORY)
+            session = aio.Session(story=self._story)
             self._sessions[player] = await self._stack.enter_async_context(session)
         return self._sessions[player]
 
@@ -175,4 +176,6 @@ class Server:
 
 
 if __name__ == "__main__":
-    asyncio.run(Server().run(int(sys.argv[1]) if len(sys.argv) > 1 else 8080))
+    port = int(sys.argv[1]) if len(sys.argv) > 1 else 8080
+    story = Path(sys.argv[2]) if len(sys.argv) > 2 else STORY
+    asyncio.run(Server(story).run(port))

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 from conftest import child_environment
+
+import narratoria
 
 
 def loaded_by(script: str) -> set[str]:
@@ -15,7 +18,7 @@ def loaded_by(script: str) -> set[str]:
         [sys.executable, "-S", "-c", f"{script}\nimport sys; print(*sys.modules)"],
         capture_output=True,
         text=True,
-        env=child_environment(),
+        env={**child_environment(), "PYTHONPATH": str(Path(narratoria.__file__).parents[1])},
         timeout=60,
         check=True,
     )

@@ -45,6 +45,16 @@ def kinds_mask(kinds: Iterable[str] | None) -> int:
     return mask
 
 
+def check_prompt(prompt: str) -> None:
+    """Refuses what cannot be the player's words."""
+    if not isinstance(prompt, str):
+        raise TypeError(f"a prompt is a str, not {type(prompt).__name__}")
+    try:
+        prompt.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"a prompt has no lone surrogates, as at {error.start}") from None
+
+
 def plain_options(
     *,
     story: str | PathLike[str] | None,

@@ -18,7 +18,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from narratoria import _core
-from narratoria._registry import Registry, kinds_mask, plain_options
+from narratoria._registry import Registry, check_prompt, kinds_mask, plain_options
 from narratoria.documents import Asset
 from narratoria.session import Limits, Times, Turn, read_later, submit_plan
 
@@ -273,8 +273,11 @@ class Session(Registry):
             InvalidArgumentError: the prompt is empty, or the session has no narrator.
         """
         known = {asset["seq"] for asset in self._core.assets()}
+        check_prompt(prompt)
         ticket = await self._ended(lambda ended: self._core.prompt(prompt, ended))
-        new = [each for each in self._core.assets() if each["seq"] not in known]
+        # One whose session was closed meanwhile was cancelled, and is told so as well.
+        assets = [] if self._core.is_closed else self._core.assets()
+        new = [each for each in assets if each["seq"] not in known]
         return Turn(ticket.value, [Asset.from_dict(each) for each in new])
 
     async def execute(

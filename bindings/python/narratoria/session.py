@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from narratoria import _core
-from narratoria._registry import Registry, plain_options
+from narratoria._registry import Registry, check_prompt, plain_options
 from narratoria.documents import Asset, Fault, Result
 from narratoria.state import State
 
@@ -144,17 +144,9 @@ class Turn:
         return f"<Turn {' '.join(parts)}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from narratoria._html import turn_html
 
-        from narratoria._html import asset_html, result_html
-
-        parts = [f"<p>{escape(self.narrative)}</p>"]
-        if self.choices:
-            parts.append("".join(f"<li>{escape(choice)}</li>" for choice in self.choices))
-        parts += [asset_html(asset) for asset in self.assets]
-        if self.result is not None:
-            parts.append(result_html(self.result))
-        return "".join(parts)
+        return turn_html(self.narrative, self.choices, self.assets, self.result)
 
 
 class Session(Registry):
@@ -237,6 +229,7 @@ class Session(Registry):
         ...     session.play("I light the torch and examine the door").choices
         ['Push the door open', 'Turn back']
         """
+        check_prompt(prompt)
         self._core.refuse_inside()
         known = {asset["seq"] for asset in self._core.assets()}
         ticket = self._wait(self._core.prompt(prompt))
