@@ -20,6 +20,7 @@ from pathlib import Path
 
 import narratoria
 from narratoria import Invocation, Plan, RetryPolicy
+from narratoria.tool import ToolError
 
 session = narratoria.Session(story="examples/stories/torch")
 page: list[str] = []
@@ -65,7 +66,7 @@ def brew(herbs: list[str], context: narratoria.Context) -> int:
     """Brews a potion; returns how strong it is."""
     context.log(f"Stirring {', '.join(herbs)} in")
     if "nightshade" in herbs:
-        raise ValueError("nobody should drink that")
+        raise ToolError("POISONOUS", "Nobody should drink that.")
     context.patch({"potion": {"herbs": herbs}})
     return len(herbs)
 

@@ -198,11 +198,11 @@ class TestNotebook:
     def test_its_page(self, tmp_path: Path) -> None:
         page = tmp_path / "story.html"
         done = run("notebook.py", str(page))
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 0 and done.stderr == "", done.stderr
         text = page.read_text(encoding="utf-8")
         assert text.startswith("<!doctype html>")
         assert "You reach for the torch" in text and "data:image/png;base64," in text
-        assert "door_inscription" in text and "nobody should drink that" in text
+        assert "door_inscription" in text and "Nobody should drink that." in text
         assert "skipped" in text
 
     def test_without_a_name_nothing_is_written(self) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from logging import Logger
 
 __all__ = ["describe_exception", "log", "report_exception", "to_plain"]
@@ -32,24 +33,39 @@ def report_exception(what: str, exception: BaseException) -> None:
 
 def describe_exception(exception: BaseException) -> tuple[str, str]:
     """The events that a tool ends with which raised this, and the traceback."""
+    import contextlib
     import traceback
 
-    from narratoria import _core
+    from narratoria.tool import ToolError
 
+    if isinstance(exception, ToolError):
+        # A failure in good order, told as by a tool that is a process: nobody needs the traceback,
+        # unless it cannot be told.
+        with contextlib.suppress(TypeError, ValueError):
+            return _failure(exception.code, exception.message, exception.details), ""
     trace = "".join(traceback.format_exception(exception))
     _logger().error("a tool raised %r", exception, exc_info=exception)
     kind = type(exception).__name__
     message = f"{kind}: {exception}" if str(exception) else kind
     code = getattr(exception, "code", None)
+    error_code = code if isinstance(code, str) and code else "PYTHON_EXCEPTION"
+    lines = _failure(error_code, message.encode("utf-8", "replace").decode(), {"exception": kind})
+    return lines, trace.encode("utf-8", "replace").decode()
+
+
+def _failure(code: str, message: str, details: Mapping[str, Any] | None) -> str:
+    from narratoria import _core
+
     error: dict[str, Any] = {
         "version": "0",
         "type": "error",
-        "errorCode": code if isinstance(code, str) and code else "PYTHON_EXCEPTION",
-        "errorMessage": message.encode("utf-8", "replace").decode(),
-        "details": {"exception": kind},
+        "errorCode": code,
+        "errorMessage": message,
     }
-    done = {"version": "0", "type": "done", "ok": False, "summary": error["errorMessage"]}
-    return f"{_core.to_json(error)}\n{_core.to_json(done)}\n", trace.encode("utf-8", "replace").decode()
+    if details is not None:
+        error["details"] = dict(details)
+    done = {"version": "0", "type": "done", "ok": False, "summary": message}
+    return f"{_core.to_json(error, to_plain)}\n{_core.to_json(done)}\n"
 
 
 def to_plain(value: Any) -> Any:

@@ -136,7 +136,7 @@ class Registry:
         None, Any, list, dict, tuple, Literal, Enum, TypedDict, dataclass, ``X | None``. An input
         that breaks the schema fails the attempt with ``INPUT_INVALID``. What it returns is the
         tool's ``result``; what it raises fails the attempt, with the traceback in its diagnostics
-        and in the log. It may be async, may be a generator that yields events (dicts), and gets a
+        and in the log; :class:`narratoria.tool.ToolError` with neither. It may be async, may be a generator that yields events (dicts), and gets a
         :class:`Context` for a parameter annotated with it. A function of the same name takes the
         place of an earlier one.
 
