@@ -16,7 +16,6 @@ import asyncio
 import json
 import signal
 import sys
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -73,7 +72,7 @@ def answer(status: HTTPStatus, document: Any) -> bytes:
 
 
 def server_sent(event: Event) -> bytes:
-    return f"id: {event.seq}\nevent: {event.kind}\ndata: {json.dumps(event.to_dict())}\n\n".encode()
+    return f"id: {event.seq}\nevent: {event.kind}\ndata: {event.to_json()}\n\n".encode()
 
 
 class Server:
@@ -82,7 +81,6 @@ class Server:
     def __init__(self, story: Path) -> None:
         self._story = story
         self._sessions: dict[str, aio.Session] = {}
-        self._stack = AsyncExitStack()
         self._connections: set[asyncio.Task[None]] = set()
         self._stop = asyncio.Event()
 
@@ -95,7 +93,8 @@ class Server:
         await self._stop.wait()
         server.close()
         # The sessions first: their ends are what the connections wait for.
-        await self._stack.aclose()
+        for session in self._sessions.values():
+            await session.aclose()
         if self._connections:
             _, late = await asyncio.wait(self._connections, timeout=2)
             for connection in late:
@@ -106,8 +105,7 @@ class Server:
         if player not in self._sessions:
             if self._stop.is_set() or len(self._sessions) == MOST_PLAYERS:
                 raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "No more players are taken.")
-            session = aio.Session(story=self._story)
-            self._sessions[player] = await self._stack.enter_async_context(session)
+            self._sessions[player] = await aio.Session(story=self._story)
         return self._sessions[player]
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

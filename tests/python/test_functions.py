@@ -471,6 +471,7 @@ class TestSinks:
         session.execute(one(make_tool("t", DONE)))
         for event in seen:
             validator.validate(event.to_dict())
+            assert json.loads(event.to_json()) == event.to_dict()
 
     def test_pattern_matching(self, session: Any, make_tool: Any) -> None:
         lines = []

@@ -23,7 +23,7 @@ from narratoria.documents import Asset
 from narratoria.session import Turn, read_later, submit_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping
     from os import PathLike
     from types import TracebackType
 
@@ -273,6 +273,20 @@ class Session(Registry):
         )
         if callable(narrator):
             self.narrator(narrator)
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        """Enters it without a block: ``session = await aio.Session()``, in a notebook or where a
+        session comes on demand. Then `aclose` ends it.
+
+        >>> import asyncio, narratoria
+        >>> async def main():
+        ...     session = await narratoria.aio.Session()
+        ...     await session.aclose()
+        ...     return session
+        >>> asyncio.run(main())
+        <aio.Session closed>
+        """
+        return self.__aenter__().__await__()
 
     async def __aenter__(self) -> Self:
         self._running_loop = asyncio.get_running_loop()
