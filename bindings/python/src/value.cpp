@@ -322,8 +322,9 @@ private:
         }
         // Two types that become each other would go on for ever.
         if (++conversions_ > kMostConversions) {
-            refuse(PyExc_ValueError, std::string("a ") + Py_TYPE(value)->tp_name +
-                                         " becomes no value of JSON, however often it is converted");
+            refuse(PyExc_ValueError,
+                   std::string("a ") + Py_TYPE(value)->tp_name +
+                       " becomes no value of JSON, however often it is converted");
         }
         write(made.ptr());
         --conversions_;
