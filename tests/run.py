@@ -341,6 +341,16 @@ def wheel(report, version, interpreter, tools, folder):
         run_pytest(report, name, [python, "-B"],
                    ["--rootdir", TREE, "--confcutdir", TREE / "tests", TREE / tests],
                    installed, folder)
+    if own:
+        # Of an installed package pyright tells how much of what is public has a type.
+        status, text = run(
+            [tools.parent / "pyright", "--verifytypes", "narratoria", "--ignoreexternal"],
+            {**installed, "VIRTUAL_ENV": str(folder / "venv"),
+             "PATH": f"{python.parent}:{os.environ['PATH']}"}, limit=300, folder=folder)
+        if status == 0 and "score: 100%" in text:
+            report.passes()
+        else:
+            report.fails(f"{suite}: pyright --verifytypes", text)
 
 
 def layout(report):

@@ -256,7 +256,7 @@ class Document:
             for member in self._members
         ) and bool(getattr(self, "extra") == getattr(other, "extra"))
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         shown: list[str] = []

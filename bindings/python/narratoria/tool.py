@@ -122,7 +122,7 @@ class InvalidInput(ToolError):
         else:
             super().__init__("INVALID_INPUT", f"input {pointer}: {message}", {"pointer": pointer})
         # What copying and pickling call the class with again.
-        self.args = (message, pointer)
+        self.args: tuple[Any, ...] = (message, pointer)
 
 
 class OutputLost(OSError):
