@@ -36,9 +36,9 @@ uint32_t Object::find(std::string_view key, uint32_t hash) const {
     for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
         const uint32_t value = index[slot];
         if (value == 0) return kNone;
-        if (value == kGap) continue;
-        const Entry& entry = entries[value - 1];
-        if (entry.hash == hash && entry.key.equals(key)) return value - 1;
+        if (!may_be(value, hash)) continue;
+        const Entry& entry = entries[position_in(value)];
+        if (entry.hash == hash && entry.key.equals(key)) return position_in(value);
     }
 }
 
@@ -55,7 +55,7 @@ Entry& Object::append(std::string_view key, uint32_t hash) {
     if (index != nullptr) {
         uint32_t slot = hash & mask;
         while (index[slot] != 0 && index[slot] != kGap) slot = (slot + 1) & mask;
-        index[slot] = count;
+        index[slot] = value_for(count - 1, hash);
     }
     return entry;
 }
@@ -64,7 +64,8 @@ void Object::remove(uint32_t position) {
     Entry& entry = entries[position];
     if (index != nullptr) {
         uint32_t slot = entry.hash & mask;
-        while (index[slot] != position + 1) slot = (slot + 1) & mask;
+        const uint32_t value = value_for(position, entry.hash);
+        while (index[slot] != value) slot = (slot + 1) & mask;
         index[slot] = kGap;
     }
     entry.key.release();
@@ -104,7 +105,7 @@ void Object::rebuild_index(uint32_t slots) {
     for (uint32_t i = 0; i < count; ++i) {
         uint32_t slot = entries[i].hash & mask;
         while (index[slot] != 0) slot = (slot + 1) & mask;
-        index[slot] = i + 1;
+        index[slot] = value_for(i, entries[i].hash);
     }
 }
 
