@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "state/object.hpp"
 
+#include "state/block.hpp"
+
 namespace narratoria::state {
 
 Object::~Object() {
@@ -9,8 +11,8 @@ Object::~Object() {
         entries[i].key.release();
         release_value(entries[i]);
     }
-    std::free(entries);
-    std::free(index);
+    free_block(entries, bytes_of_entries());
+    free_block(index, bytes_of_index());
 }
 
 void Object::release_value(Entry& entry) {
@@ -87,19 +89,17 @@ void Object::grow() {
     }
     if (capacity == 0 || live >= capacity / 2) {
         const uint32_t larger = capacity == 0 ? 4 : capacity * 2;
-        // Large blocks grow by remapping their pages: nothing is copied.
-        void* grown = std::realloc(entries, size_t{larger} * sizeof(Entry));
-        if (grown == nullptr) throw std::bad_alloc();
-        entries = static_cast<Entry*>(grown);
+        // A large block grows by having its pages moved: nothing is copied.
+        entries = static_cast<Entry*>(
+            grow_block(entries, bytes_of_entries(), size_t{larger} * sizeof(Entry)));
         capacity = larger;
     }
     if (capacity >= kIndexFrom) rebuild_index(capacity * 2);
 }
 
 void Object::rebuild_index(uint32_t slots) {
-    auto* fresh = static_cast<uint32_t*>(std::calloc(slots, sizeof(uint32_t)));
-    if (fresh == nullptr) throw std::bad_alloc();
-    std::free(index);
+    auto* fresh = static_cast<uint32_t*>(new_block(size_t{slots} * sizeof(uint32_t)));
+    free_block(index, bytes_of_index());
     index = fresh;
     mask = slots - 1;
     for (uint32_t i = 0; i < count; ++i) {

@@ -166,6 +166,8 @@ private:
     uint32_t value_for(uint32_t position, uint32_t hash) const {
         return (hash & ~mask) | (position + 1);
     }
+    size_t bytes_of_entries() const { return size_t{capacity} * sizeof(Entry); }
+    size_t bytes_of_index() const { return (size_t{mask} + 1) * sizeof(uint32_t); }
     void grow();
     void rebuild_index(uint32_t slots);
 };
