@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "state/object.hpp"
 
-#include "state/block.hpp"
+#include "base/block.hpp"
 
 namespace narratoria::state {
 

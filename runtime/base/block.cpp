@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "state/block.hpp"
+#include "base/block.hpp"
 
 #include <sys/mman.h>
 
@@ -8,11 +8,14 @@
 #include <cstring>
 #include <new>
 
-namespace narratoria::state {
+namespace narratoria {
 namespace {
 
 constexpr std::size_t kHugePage = 2u * 1024 * 1024;
+// Has a mapping of its own: grown without being copied, and given back at once.
 constexpr std::size_t kLarge = kHugePage;
+// The pages of less are all known to the processor, and the last one is touched as a whole.
+constexpr std::size_t kHuge = 4 * kHugePage;
 
 bool is_large(std::size_t bytes) { return bytes >= kLarge; }
 
@@ -28,7 +31,7 @@ void* map(std::size_t bytes) {
     const std::size_t before = -reinterpret_cast<std::uintptr_t>(begin) % kHugePage;
     if (before > 0) ::munmap(begin, before);
     ::munmap(begin + before + size, kHugePage - before);
-    ::madvise(begin + before, size, MADV_HUGEPAGE);
+    if (bytes >= kHuge) ::madvise(begin + before, size, MADV_HUGEPAGE);
     return begin + before;
 }
 
@@ -68,4 +71,4 @@ void free_block(void* block, std::size_t bytes) {
     else std::free(block);
 }
 
-}  // namespace narratoria::state
+}  // namespace narratoria
