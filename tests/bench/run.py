@@ -6,7 +6,9 @@
     tests/bench/run.py spawn pipeline     these rows; the others stay as they were
     tests/bench/run.py --quick            all rows in two minutes, smaller; prints only
 
-Needs the preset "release" built with Google Benchmark there (NARRATORIA_BENCH), ninja and make.
+Needs the preset "release" built with Google Benchmark there (NARRATORIA_BENCH), ninja and make. The
+rows of Python need the package built for the Python that this runs in, and one of them a Python with
+the package mcp of PyPI: NARRATORIA_MCP_PYTHON names it, or an environment is made in the build folder.
 What is compared runs in turn, one round of each to warm up, and the ratio is the median of the
 ratios of the rounds: a neighbour who wakes up disturbs both. Exit status 1 when a row fails.
 """
@@ -17,6 +19,7 @@ import json
 import math
 import os
 import platform
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -27,6 +30,8 @@ from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[2]
 PAGE = TREE / "docs/performance.md"
+SCRIPTS = TREE / "tests/bench/python"
+MCP = "mcp==2.3.0"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 REQUEST_ID = "6f0c7a52-1d7e-4a0e-9c55-2b9f4a1d8e77"
 
@@ -39,15 +44,21 @@ class Bench:
         self.quick = quick
         self.rounds = 3 if quick else 7
         self.commands = []
+        # The package of the build; its byte code is kept, as an installed one's is.
+        self.environment = {**os.environ, "PYTHONPATH": str(build / "python")}
+        self.environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
     def program(self, name):
         return self.programs / name
 
     def note(self, command):
         """Remembers a command as somebody else would type it."""
-        text = " ".join(str(part) for part in command)
+        text = " ".join(shlex.quote(str(part)) for part in command)
         text = text.replace(str(self.programs), "$BENCH").replace(str(self.build), "$BUILD")
-        text = text.replace(str(self.work), "$WORK")
+        text = text.replace(str(self.work), "$WORK").replace(f"{TREE}/", "")
+        text = text.replace(sys.executable, "python3")
+        if "NARRATORIA_MCP_PYTHON" in os.environ:
+            text = text.replace(os.environ["NARRATORIA_MCP_PYTHON"], "$NARRATORIA_MCP_PYTHON")
         if text not in self.commands:
             self.commands.append(text)
 
@@ -57,6 +68,7 @@ class Bench:
         begin = time.perf_counter()
         done = subprocess.run([str(part) for part in command], cwd=self.work,
                               stdin=subprocess.DEVNULL, text=True, check=False,
+                              env=self.environment,
                               stdout=subprocess.PIPE if output else subprocess.DEVNULL,
                               stderr=subprocess.PIPE)
         seconds = time.perf_counter() - begin
@@ -68,6 +80,10 @@ class Bench:
     def number(self, *command):
         """The last line of a command's output."""
         return float(self.run(command)[0].split()[-1])
+
+    def python(self, script, *arguments, interpreter=sys.executable):
+        """What a script of tests/bench/python prints."""
+        return self.document(interpreter, SCRIPTS / script, *arguments)
 
     def document(self, *command):
         return json.loads(self.run(command)[0])
@@ -134,7 +150,7 @@ def median(values):
 
 
 class Row:
-    """One line of the table. `value` is judged: at least or at most the bar."""
+    """One line of the table. `value` is judged: at least or at most the bar. None: not measured."""
 
     def __init__(self, key, what, value, unit, ours="", peer="", least=None, most=None,
                  stretch=None, note=""):
@@ -142,15 +158,19 @@ class Row:
         self.ours, self.peer = ours, peer
         # Rounded away from the bar, so that no 0.8995 is printed as a 0.90 that fails.
         digits = 2 if unit == "×" else 3 if unit == "s" else 1
-        scaled = value * 10**digits
-        shown = math.floor(scaled) if least is not None else math.ceil(scaled)
-        self.value = f"{shown / 10**digits:.{digits}f} {unit}"
+        self.value = ""
+        if value is not None:
+            scaled = value * 10**digits
+            shown = math.floor(scaled) if least is not None else math.ceil(scaled)
+            self.value = f"{shown / 10**digits:.{digits}f} {unit}"
         bar = least if least is not None else most
         sign = "≥" if least is not None else "≤"
         self.bar = "" if bar is None else f"{sign} {bar:g} {unit}"
         self.stretch = "" if stretch is None else f"{stretch:g}"
         reaches = (lambda goal: value >= goal) if least is not None else (lambda goal: value <= goal)
-        if bar is None:
+        if value is None:
+            self.verdict = "not measured"
+        elif bar is None:
             self.verdict = "—"
         elif stretch is not None and reaches(stretch):
             self.verdict = "pass, stretch"
@@ -253,7 +273,8 @@ def pipeline(bench):
     return rows
 
 
-def cat(bench):
+def cat_plan(bench):
+    """A plan with one tool, which says the lines of the pipeline; these lines, and how many."""
     lines, count = bench.lines("flat")
     output = bench.work / f"output-{count}.ndjson"
     if not output.exists():
@@ -262,7 +283,11 @@ def cat(bench):
             file.write('{"version":"0","type":"done","ok":true}\n')
     tool = bench.file(f"cat-{count}.sh", f"#!/bin/sh\nexec cat '{output}'\n")
     tool.chmod(0o755)
-    plan = bench.plan(f"cat-{count}.json", tool, 1)
+    return bench.plan(f"cat-{count}.json", tool, 1), lines, count
+
+
+def cat(bench):
+    plan, lines, count = cat_plan(bench)
     result = bench.work / "result.json"
 
     def run():
@@ -423,17 +448,147 @@ def frame(bench):
                 note=note)]
 
 
+def has_package(bench):
+    """Whether the Python package can be measured; says why not."""
+    done = subprocess.run([sys.executable, "-c", "import narratoria._core"], env=bench.environment,
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print("  the Python package is not built for this Python, its rows are left out: "
+              + (done.stderr.strip().splitlines() or ["it cannot be imported"])[-1])
+    return done.returncode == 0
+
+
+def python_plan(bench):
+    if not has_package(bench):
+        return []
+    count = 300 if bench.quick else 2000
+    plan = bench.plan(f"independent-{count}.json", bench.program("log_done"), count)
+    arguments = (plan, "--jobs", "2", "--resident-mb", "500")
+    results = bench.in_turn(
+        lambda: bench.python("run_plan.py", *arguments)["seconds"],
+        lambda: bench.document(bench.program("run_plan"), *arguments)["seconds"])
+    rate = [f"{count / median(column):.0f} tools/s" for column in zip(*results)]
+    return [Row("python-plan", f"the {count:,} tools of `spawn` from Python, `session.execute(plan)`, "
+                "with a sink, 500 MB resident in the host: the time against the same host in C++",
+                median(ours / peer for ours, peer in results), "×", rate[0], rate[1], most=1.1)]
+
+
+def mcp_python():
+    """A Python that has the reference client of the Model Context Protocol; raises why there is none."""
+    def run(*command, seconds):
+        try:
+            done = subprocess.run([str(part) for part in command], capture_output=True, text=True,
+                                  timeout=seconds, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise RuntimeError(str(error)) from error
+        if done.returncode != 0:
+            raise RuntimeError((done.stderr.strip().splitlines() or ["it failed"])[-1])
+
+    def has_mcp(python):
+        run(python, "-c", "import mcp", seconds=60)
+        return python
+
+    if "NARRATORIA_MCP_PYTHON" in os.environ:
+        return has_mcp(os.environ["NARRATORIA_MCP_PYTHON"])
+    folder = TREE / "build/mcp"
+    python = folder / "bin/python"
+    try:
+        return has_mcp(python)
+    except RuntimeError:
+        run(sys.executable, "-m", "venv", folder, seconds=120)
+        run(python, "-m", "pip", "install", "--quiet", MCP, seconds=300)
+        return has_mcp(python)
+
+
+def python_tool(bench):
+    if not has_package(bench):
+        return []
+    count, mcp_count = 1000, 100 if bench.quick else 500
+    runs, versions = [], set()
+
+    def tool():
+        runs.append(bench.python("tool_calls.py", count))
+        return runs[-1]["toolUs"]
+
+    measures, missing = [tool], ""
+    try:
+        interpreter = mcp_python()
+
+        def mcp():
+            run = bench.python("mcp_calls.py", mcp_count, interpreter=interpreter)
+            versions.add(run["version"])
+            return run["callUs"]
+
+        measures.append(mcp)
+    except RuntimeError as error:
+        missing = f"the package {MCP} is not to be had: {error}"
+    results = bench.in_turn(*measures)
+    functions = [run["functionUs"] for run in runs[1:]]
+    ours = f"{median(row[0] for row in results):.1f} µs"
+    what = "the same against a call of a tool on standard input and output by the reference Python " \
+           "client of the Model Context Protocol, its server warm"
+    if missing:
+        compared = Row("python-tool-mcp", what, None, "×", ours, least=20, note=missing)
+    else:
+        compared = Row("python-tool-mcp", what, median(peer / mine for mine, peer in results), "×", ours,
+                       f"{median(row[1] for row in results):.0f} µs", least=20,
+                       note=f"mcp {', '.join(sorted(versions))}")
+    return [
+        Row("python-tool", f"a Python function as a tool (`@session.tool`), {count:,} in one plan, their "
+            "results read: a tool over a call of the function itself",
+            median(row[0] - function for row, function in zip(results, functions)), "µs", ours,
+            f"{median(functions):.2f} µs", most=20,
+            note=f"{median(run['untilEndUs'] for run in runs[1:]):.1f} µs until the plan has ended"),
+        compared,
+    ]
+
+
+def python_sink(bench):
+    if not has_package(bench):
+        return []
+    plan, lines, count = cat_plan(bench)
+    results = bench.in_turn(
+        lambda: bench.python("sink.py", plan, count)["seconds"],
+        lambda: bench.python("sink.py", plan, count, "--read")["seconds"],
+        lambda: bench.python("json_loads.py", lines)["seconds"])
+    rate = [f"{count / median(column) / 1e6:.2f} M/s" for column in zip(*results)]
+    ratio = lambda ours: median(row[2] / row[ours] for row in results)
+    return [
+        Row("python-sink", f"{count:,} `state_patch` lines from `cat FILE` as a tool to a sink in Python, "
+            "from submission to `result.success`; against `json.loads` of the same lines in memory",
+            ratio(0), "×", rate[0], rate[2], least=1.5),
+        Row("python-sink-read", "the same with the body of each event read", ratio(1), "×", rate[1],
+            rate[2], least=0.8),
+    ]
+
+
+def python_import(bench):
+    if not has_package(bench):
+        return []
+    count = 10 if bench.quick else 30
+    timer = bench.program("command_time")
+    results = bench.in_turn(
+        lambda: bench.number(timer, count, sys.executable, "-c", "import narratoria; narratoria.Session"),
+        lambda: bench.number(timer, count, sys.executable, "-c", "pass"))
+    each = [f"{median(column) * 1e3:.1f} ms" for column in zip(*results)]
+    return [Row("python-import", "`import narratoria` with its compiled part, start to exit, over "
+                "`python -c pass`", median((ours - peer) * 1e3 for ours, peer in results), "ms",
+                each[0], each[1], most=30)]
+
+
 MEASURES = {
     "spawn": spawn, "chain": chain, "pipeline": pipeline, "cat": cat, "state": state,
     "memory": memory, "plan": plan, "many": many, "million": million, "command": command,
-    "frame": frame, "plugins": plugins,
+    "frame": frame, "plugins": plugins, "python-plan": python_plan, "python-tool": python_tool,
+    "python-sink": python_sink, "python-import": python_import,
 }
 ORDER = [
     "spawn", "spawn-1gb", "spawn-ninja", "spawn-make", "chain", "chain-nolibc", "pipeline",
     "pipeline-one-tree", "pipeline-nested", "pipeline-pool", "pipeline-with-log", "cat", "state-same", "state-random",
     "state-memory", "plan", "plan-memory", "plan-growth", "many", "many-memory", "million",
     "command", "frame", "plugin-sink", "plugin-sink-cpp", "plugin-sinks-16", "plugin-scan",
-    "plugin-life",
+    "plugin-life", "python-plan", "python-tool", "python-tool-mcp", "python-sink",
+    "python-sink-read", "python-import",
 ]
 HEAD = ["row", "work", "ours", "peer", "measured", "bar", "stretch", "", "when"]
 
@@ -484,7 +639,7 @@ def write_page(measured, commands):
                       for name in MEASURES if name in old_commands)
     text = (f"\n{machine()}\n\n{table(lines)}\n\nThe commands, as `run.py` gave them in their "
             f"last round (`$BUILD` is `build/release`, `$BENCH` is `$BUILD/tests/bench`, `$WORK` "
-            f"what `run.py --keep` leaves):\n\n```sh\n{shown}\n```\n")
+            f"what `run.py --keep` leaves; for Python `$BUILD/python` is on `PYTHONPATH`):\n\n```sh\n{shown}\n```\n")
     PAGE.write_text(page[:begin] + text + page[end:])
 
 

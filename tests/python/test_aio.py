@@ -230,6 +230,18 @@ def test_the_end_of_the_block_ends_what_runs(make_tool: Any) -> None:
     run(main())
 
 
+def test_the_end_of_the_block_ends_a_turn(make_tool: Any) -> None:
+    async def main() -> None:
+        async with aio.Session() as session:
+            path = make_tool("t", "sleep 60")
+            session.narrator(lambda request: {**one(path), "narrative": "Wait."})
+            task = asyncio.create_task(session.play("x"))
+            await anext(session.events(["tool_started"]))
+        assert (await asyncio.wait_for(task, 5)).outcome == "cancelled"
+
+    run(main())
+
+
 def test_cancel_from_another_thread(make_tool: Any) -> None:
     async def main() -> None:
         async with aio.Session() as session:

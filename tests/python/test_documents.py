@@ -2,7 +2,9 @@
 """narratoria.documents: what is read is written again, and is valid if it was valid."""
 
 import copy
+import dataclasses
 import json
+import pickle
 import re
 import typing
 from pathlib import Path
@@ -312,3 +314,43 @@ def test_a_request_made_in_python_is_valid():
 def test_type_hints_can_be_evaluated():
     for name in documents.__all__:
         assert typing.get_type_hints(getattr(documents, name)) is not None
+
+
+class TestLater:
+    def later(self, document, reads):
+        def read():
+            reads.append(document)
+            return document
+
+        return Result.later(read, success=document["success"])
+
+    def document(self):
+        return Result(
+            "p", True, "Light!", 5, [tool_of("torch")], [], 1, False, extra={"new": 1}
+        ).to_dict()
+
+    def test_nothing_is_read_that_is_not_asked_for(self):
+        reads = []
+        result = self.later(self.document(), reads)
+        assert result.success and not hasattr(result, "_repr_png_") and reads == []
+        assert result["torch"].ok and result.narrative == "Light!" and result.extra == {"new": 1}
+        assert len(reads) == 1
+
+    def test_it_is_as_one_that_was_read(self):
+        document = self.document()
+        read = Result.from_dict(document)
+        assert self.later(document, []) == read
+        assert repr(self.later(document, [])) == repr(read)
+        assert self.later(document, []).to_dict() == document
+        assert copy.deepcopy(self.later(document, [])) == read
+        assert pickle.loads(pickle.dumps(self.later(document, []))) == read
+        assert dataclasses.replace(self.later(document, []), narrative="Dark.").narrative == "Dark."
+
+    def test_what_was_set_stays(self):
+        result = self.later(self.document(), [])
+        result.narrative = "Dark."
+        assert result.plan_id == "p" and result.narrative == "Dark."
+
+    def test_an_unknown_attribute(self):
+        with pytest.raises(AttributeError, match="'Result' object has no attribute 'tools'"):
+            self.later(self.document(), []).tools

@@ -12,6 +12,7 @@ from plans import DONE, line, one
 
 import narratoria
 from narratoria.events import Log, UiEvent
+from narratoria.tool import ToolError
 
 
 class TestTools:
@@ -36,6 +37,38 @@ class TestTools:
             result = session.execute(one("add", wrong))
             assert result["t"].error_code == "INPUT_INVALID", wrong
         assert calls == []
+
+    @pytest.mark.parametrize("kind", ["plain", "open", "async"])
+    def test_a_failure_in_good_order(
+        self, session: Any, kind: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        wet = ToolError("TORCH_WET", "The torch is too wet.", {"wetness": 0.9})
+
+        def plain() -> None:
+            raise wet
+
+        def open_(context: narratoria.Context) -> None:
+            raise wet
+
+        async def async_() -> None:
+            raise wet
+
+        session.tool(name="light")({"plain": plain, "open": open_, "async": async_}[kind])
+        tool = session.execute(one("light"))["t"]
+        assert tool.error == "TORCH_WET: The torch is too wet."
+        assert tool.events[0]["errorMessage"] == "The torch is too wet."
+        assert tool.events[0]["details"] == {"wetness": 0.9}
+        assert tool.events[1]["ok"] is False and tool.stderr is None
+        assert caplog.text == "", "a tool that says why needs no traceback"
+
+    def test_a_tool_error_that_is_no_json(self, session: Any) -> None:
+        @session.tool
+        def light() -> None:
+            raise ToolError("WET", "too wet \ud800", {"what": object()})
+
+        tool = session.execute(one("light"))["t"]
+        assert tool.error is not None and "too wet" in tool.error
+        assert tool.stderr is not None and "Traceback" in tool.stderr
 
     def test_dataclasses_come_and_go(self, session: Any) -> None:
         @dataclass
@@ -438,6 +471,7 @@ class TestSinks:
         session.execute(one(make_tool("t", DONE)))
         for event in seen:
             validator.validate(event.to_dict())
+            assert json.loads(event.to_json()) == event.to_dict()
 
     def test_pattern_matching(self, session: Any, make_tool: Any) -> None:
         lines = []

@@ -12,7 +12,7 @@ from from_schema import SCHEMAS, json_values, objects
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from narratoria._html import asset_html, result_html, state_html
+from narratoria._html import asset_html, result_html, state_html, turn_html
 from narratoria.documents import Asset, Attempt, EventRange, Result, ToolResult
 
 HOSTILE = [
@@ -32,7 +32,21 @@ HOSTILE = [
 VOID = {"img"}
 ALLOWED = {
     *("div", "span", "b", "i", "p", "pre", "a", "img", "audio", "video", "details", "summary"),
-    *("table", "thead", "tbody", "tr", "th", "td", "svg", "line", "text", "rect", "title"),
+    *(
+        "ol",
+        "li",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "svg",
+        "line",
+        "text",
+        "rect",
+        "title",
+    ),
 }
 
 
@@ -332,3 +346,20 @@ def test_strangers_text_in_an_asset(tmp_path, text):
 @given(st.text(max_size=20), st.text(max_size=20))
 def test_any_asset_is_well_formed(name, path):
     check(asset_html(Asset("p", name, 1, 1, name, name, name, "/nowhere/" + path)))
+
+
+# ---- a turn
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_a_turn_with_hostile_words(hostile, tmp_path):
+    asset = Asset("p", "torch", 1, 9, hostile, "image", hostile, str(tmp_path / "none"))
+    checked = check(turn_html(hostile, [hostile] * 3, [asset], None))
+    assert [tag for tag, _ in checked.seen].count("li") == 3
+
+
+def test_a_turn_is_bounded(tmp_path):
+    asset = Asset("p", "torch", 1, 9, "lit", "image", "image/png", str(tmp_path / "none"))
+    text = turn_html("x" * 10**6, ["y" * 10**6] * 1000, [asset] * 1000, None)
+    assert len(text) < 200_000
+    assert "… 900 more choices" in check(text).text and "… 980 more assets" in check(text).text

@@ -65,6 +65,12 @@ def test_a_failed_plan_is_a_result_and_no_exception(session: Any, make_tool: Any
     assert result.failed_tools == ["t"]
 
 
+def test_a_result_outlives_its_session(make_tool: Any) -> None:
+    with narratoria.Session() as session:
+        result = session.execute(one(make_tool("t", DONE)))
+    assert result["t"].events == [{"version": "0", "type": "done", "ok": True}]
+
+
 def test_relative_paths_begin_in_the_folder(session: Any, make_tool: Any, tmp_path: Path) -> None:
     make_tool("t", DONE)
     assert session.execute(one("./t"), folder=tmp_path).success
@@ -148,6 +154,14 @@ class TestState:
             session.state["a"]["x"] = 2
             assert session.state["a"]["x"] == 1
 
+    def test_of_a_closed_session_it_says_so(self) -> None:
+        with narratoria.Session() as session:
+            state = session.state
+        assert repr(state) == "<State of a closed session>"
+        assert "closed" in state._repr_html_()
+        with pytest.raises(narratoria.GoneError):
+            state.to_dict()
+
     def test_its_repr_is_short(self) -> None:
         with narratoria.Session(state={"a": "x" * 1000}) as session:
             assert len(repr(session.state)) < 300
@@ -177,6 +191,13 @@ class TestErrors:
     def test_an_empty_prompt(self, torch: str) -> None:
         with narratoria.Session(story=torch) as session, pytest.raises(narratoria.Error):
             session.play("")
+
+    def test_a_prompt_that_is_no_text(self, torch: str) -> None:
+        with narratoria.Session(story=torch) as session:
+            with pytest.raises(TypeError, match="a prompt is a str, not int"):
+                session.play(5)  # type: ignore[arg-type]
+            with pytest.raises(ValueError, match="surrogates, as at 2"):
+                session.play("I \ud800")
 
     def test_a_closed_session(self, session: Any) -> None:
         session.close()

@@ -13,7 +13,7 @@ loads no compiled part.
 
 from __future__ import annotations
 
-# `typing` is for those who check types, not for those who run.
+# A tool starts often and lives shortly: `typing` is for those who check types, not who run.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from narratoria import aio, errors, events, tool

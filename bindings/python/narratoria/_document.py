@@ -71,6 +71,9 @@ def boolean(value: Any) -> bool:
 
 
 def integer(value: Any) -> int:
+    # As most are; a bool is an int for isinstance.
+    if type(value) is int:
+        return value
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     # For JSON Schema 2.0 is an integer too.
@@ -80,7 +83,8 @@ def integer(value: Any) -> int:
 
 
 def mapping(value: Any) -> Any:
-    if isinstance(value, Mapping):
+    # A dict is what comes from JSON; to ask the abstract class takes ten times as long.
+    if type(value) is dict or isinstance(value, Mapping):
         return value
     raise DocumentError(f"must be an object, is {name_of(value)}")
 
@@ -169,9 +173,14 @@ class Document:
     _members: ClassVar[tuple[Member, ...]] = ()
     _names: ClassVar[frozenset[str]] = frozenset()
     _constants: ClassVar[dict[str, str]] = {}
+    #: Of each member the name, the attribute, how it is read and whether it must be there.
+    _reads: ClassVar[tuple[tuple[str, str, Callable[[Any], Any], int], ...]] = ()
 
     def __init_subclass__(cls) -> None:
         cls._names = frozenset(cls._constants).union(member.name for member in cls._members)
+        cls._reads = tuple(
+            (member.name, member.attribute, member.read, member.presence) for member in cls._members
+        )
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
@@ -187,7 +196,7 @@ class Document:
         >>> Invocation.from_dict({"toolId": "torch", "toolPath": "light", "mood": "dark"}).extra
         {'mood': 'dark'}
         """
-        if not isinstance(document, Mapping):
+        if type(document) is not dict and not isinstance(document, Mapping):
             raise DocumentError(f"must be an object, is {name_of(document)}")
         attributes: dict[str, Any] = {}
         for name, constant in cls._constants.items():
@@ -196,23 +205,24 @@ class Document:
                     raise DocumentError("is missing", "/" + name)
                 raise DocumentError(f'must be "{constant}"', "/" + name)
         extra: dict[str, Any] = {}
-        for member in cls._members:
-            name = member.name
-            if name in document:
-                value = document[name]
-                try:
-                    attributes[member.attribute] = member.read(value)
-                except DocumentError as fault:
-                    raise fault.within(name) from None
-                if value is None and member.presence == OPTIONAL:
-                    # A null that was written is written again, which None alone would not be.
-                    extra[name] = None
-            elif member.presence == REQUIRED:
-                raise DocumentError("is missing", "/" + name)
+        name = ""
+        try:
+            for name, attribute, read, presence in cls._reads:
+                if name in document:
+                    value = document[name]
+                    attributes[attribute] = read(value)
+                    if value is None and presence == OPTIONAL:
+                        # A null that was written is written again, which None alone would not be.
+                        extra[name] = None
+                elif presence == REQUIRED:
+                    raise DocumentError("is missing")
+        except DocumentError as fault:
+            raise fault.within(name) from None
         names = cls._names
-        for name in document:
-            if name not in names:
-                extra[name] = document[name]
+        if not document.keys() <= names:
+            for name in document:
+                if name not in names:
+                    extra[name] = document[name]
         if extra:
             attributes["extra"] = extra
         return cls(**attributes)
@@ -261,3 +271,49 @@ class Document:
         if extra:
             shown.append(f"extra={extra!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class LateDocument(Document):
+    """A document that may be read when it is first looked at, and not before."""
+
+    __slots__ = ("_late",)
+
+    _late: Callable[[], Mapping[str, Any]]
+
+    @classmethod
+    def later(cls, read: Callable[[], Mapping[str, Any]], **known: Any) -> Self:
+        """One that `read` gives, with the attributes that are known already.
+
+        >>> from narratoria import Result
+        >>> result = Result.later(lambda: {}, success=True)
+        >>> result.success
+        True
+        """
+        made = cls.__new__(cls)
+        made._late = read
+        for name, value in known.items():
+            setattr(made, name, value)
+        return made
+
+    if not TYPE_CHECKING:  # for a type checker they are all there, and nothing else
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "extra" or any(name == member.attribute for member in self._members):
+                try:
+                    late = object.__getattribute__(self, "_late")
+                except AttributeError:
+                    # Another thread has read it meanwhile, or it is not made yet.
+                    return object.__getattribute__(self, name)
+                document = self.from_dict(late())
+                for attribute in ("extra", *(member.attribute for member in self._members)):
+                    # What is set stays: somebody set it, or reads this in another thread.
+                    try:
+                        object.__getattribute__(self, attribute)
+                    except AttributeError:
+                        setattr(self, attribute, getattr(document, attribute))
+                try:
+                    del self._late
+                except AttributeError:
+                    pass
+                return getattr(self, name)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from logging import Logger
     from typing import Any
 
@@ -32,28 +33,39 @@ def report_exception(what: str, exception: BaseException) -> None:
 
 def describe_exception(exception: BaseException) -> tuple[str, str]:
     """The events that a tool ends with which raised this, and the traceback."""
+    import contextlib
     import traceback
 
-    from narratoria import _core
     from narratoria.tool import ToolError
 
+    if isinstance(exception, ToolError):
+        # A failure in good order, told as by a tool that is a process: nobody needs the traceback,
+        # unless it cannot be told.
+        with contextlib.suppress(TypeError, ValueError):
+            return _failure(exception.code, exception.message, exception.details), ""
     trace = "".join(traceback.format_exception(exception))
     _logger().error("a tool raised %r", exception, exc_info=exception)
     kind = type(exception).__name__
-    error: dict[str, Any] = {"version": "0", "type": "error", "errorCode": "TOOL_EXCEPTION"}
-    if isinstance(exception, ToolError):
-        message = exception.message
-        error["errorCode"] = exception.code
-        if exception.details is not None:
-            error["details"] = dict(exception.details)
-    else:
-        message = f"{kind}: {exception}" if str(exception) else kind
-        error["details"] = {"exception": kind}
-    error["errorMessage"] = message.encode("utf-8", "replace").decode()
-    done = {"version": "0", "type": "done", "ok": False, "summary": error["errorMessage"]}
-    return f"{_core.to_json(error)}\n{_core.to_json(done)}\n", trace.encode(
-        "utf-8", "replace"
-    ).decode()
+    message = f"{kind}: {exception}" if str(exception) else kind
+    lines = _failure(
+        "TOOL_EXCEPTION", message.encode("utf-8", "replace").decode(), {"exception": kind}
+    )
+    return lines, trace.encode("utf-8", "replace").decode()
+
+
+def _failure(code: str, message: str, details: Mapping[str, Any] | None) -> str:
+    from narratoria import _core
+
+    error: dict[str, Any] = {
+        "version": "0",
+        "type": "error",
+        "errorCode": code,
+        "errorMessage": message,
+    }
+    if details is not None:
+        error["details"] = dict(details)
+    done = {"version": "0", "type": "done", "ok": False, "summary": message}
+    return f"{_core.to_json(error, to_plain)}\n{_core.to_json(done)}\n"
 
 
 def to_plain(value: Any) -> Any:

@@ -27,6 +27,9 @@ _SHOWN_MEMBERS = 100
 _SHOWN_CHARACTERS = 400
 _SHOWN_LEVELS = 24
 _SHOWN_VALUES = 2000
+#: So many characters of a narrative and assets of a turn are shown.
+_SHOWN_NARRATIVE = 20_000
+_SHOWN_ASSETS = 20
 #: No file has a longer path, in bytes.
 _LONGEST_PATH = 4096
 #: So many tools of a result are shown.
@@ -65,6 +68,37 @@ def _shortened(text: str, limit: int) -> str:
 
 def _plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+# --------------------------------------------------------------------------------------------------
+# A turn
+# --------------------------------------------------------------------------------------------------
+
+
+def turn_html(
+    narrative: str, choices: list[str], assets: list[Asset], result: Result | None
+) -> str:
+    """What the player is told and may choose, what was made, and how the plan went.
+
+    >>> print(turn_html("It is dark.", ["Go on"], [], None))  # doctest: +ELLIPSIS
+    <div ...><p ...>It is dark.</p><ol ...><li>Go on</li></ol></div>
+    """
+    told = _escape(_shortened(narrative, _SHOWN_NARRATIVE))
+    parts = [f'<div style="{_FRAME}"><p style="white-space:pre-wrap">{told}</p>']
+    if choices:
+        items = [
+            f"<li>{_escape(_shortened(choice, _SHOWN_CHARACTERS))}</li>"
+            for choice in choices[:_SHOWN_MEMBERS]
+        ]
+        if len(choices) > _SHOWN_MEMBERS:
+            items.append(f"<li>… {_plural(len(choices) - _SHOWN_MEMBERS, 'more choice')}</li>")
+        parts.append(f'<ol style="margin:0 0 1em">{"".join(items)}</ol>')
+    parts += [asset_html(asset) for asset in assets[:_SHOWN_ASSETS]]
+    if len(assets) > _SHOWN_ASSETS:
+        parts.append(f"<p>… {_plural(len(assets) - _SHOWN_ASSETS, 'more asset')}</p>")
+    if result is not None:
+        parts.append(result_html(result))
+    return "".join(parts) + "</div>"
 
 
 # --------------------------------------------------------------------------------------------------

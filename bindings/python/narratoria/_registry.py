@@ -54,6 +54,16 @@ def kinds_mask(kinds: Iterable[str] | None) -> int:
     return mask
 
 
+def check_prompt(prompt: str) -> None:
+    """Refuses what cannot be the player's words."""
+    if not isinstance(prompt, str):
+        raise TypeError(f"a prompt is a str, not {type(prompt).__name__}")
+    try:
+        prompt.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"a prompt has no lone surrogates, as at {error.start}") from None
+
+
 def plain_options(
     *,
     story: str | PathLike[str] | None,
@@ -138,7 +148,7 @@ class Registry:
         None, Any, list, dict, tuple, Literal, Enum, TypedDict, dataclass, ``X | None``. An input
         that breaks the schema fails the attempt with ``INPUT_INVALID``. What it returns is the
         tool's ``result``; what it raises fails the attempt, with the traceback in its diagnostics
-        and in the log. It may be async, may be a generator that yields events (dicts), and gets a
+        and in the log; :class:`narratoria.tool.ToolError` with neither. It may be async, may be a generator that yields events (dicts), and gets a
         :class:`Context` for a parameter annotated with it. A function of the same name takes the
         place of an earlier one.
 

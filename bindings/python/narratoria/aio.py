@@ -18,19 +18,19 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from narratoria import _core
-from narratoria._registry import Registry, kinds_mask, plain_options
-from narratoria.documents import Asset, Result
-from narratoria.session import Turn, submit_plan
+from narratoria._registry import Registry, check_prompt, kinds_mask, plain_options
+from narratoria.documents import Asset
+from narratoria.session import Turn, read_later, submit_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping
     from os import PathLike
     from types import TracebackType
 
     from typing_extensions import Self
 
     from narratoria._core import Event
-    from narratoria.documents import NarratorRequest, Plan
+    from narratoria.documents import NarratorRequest, Plan, Result
     from narratoria.options import Limits, Times
 
 __all__ = ["EventStream", "Session"]
@@ -274,6 +274,20 @@ class Session(Registry):
         if callable(narrator):
             self.narrator(narrator)
 
+    def __await__(self) -> Generator[Any, None, Self]:
+        """Enters it without a block: ``session = await aio.Session()``, in a notebook or where a
+        session comes on demand. Then `aclose` ends it.
+
+        >>> import asyncio, narratoria
+        >>> async def main():
+        ...     session = await narratoria.aio.Session()
+        ...     await session.aclose()
+        ...     return session
+        >>> asyncio.run(main())
+        <aio.Session closed>
+        """
+        return self.__aenter__().__await__()
+
     async def __aenter__(self) -> Self:
         self._running_loop = asyncio.get_running_loop()
         self._driver = _Driver(self._core, self._running_loop)
@@ -327,8 +341,11 @@ class Session(Registry):
         <Turn completed 'It is dark.'>
         """
         known = {asset["seq"] for asset in self._core.assets()}
+        check_prompt(prompt)
         ticket = await self._ended(lambda ended: self._core.prompt(prompt, ended))
-        new = [each for each in self._core.assets() if each["seq"] not in known]
+        # One whose session was closed meanwhile was cancelled, and is told so as well.
+        assets = [] if self._core.is_closed else self._core.assets()
+        new = [each for each in assets if each["seq"] not in known]
         return Turn(ticket.value, [Asset.from_dict(each) for each in new])
 
     async def execute(
@@ -348,7 +365,7 @@ class Session(Registry):
         <Result success plan=p no tools ... ms>
         """
         ticket = await self._ended(lambda ended: submit_plan(self._core, plan, folder, ended))
-        return Result.from_dict(ticket.value.to_dict())
+        return read_later(ticket.value)
 
     def events(self, kinds: Iterable[str] | None = None) -> EventStream:
         """The events from now on, for ``async for``.

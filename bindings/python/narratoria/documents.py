@@ -32,6 +32,7 @@ from ._document import (
     DEFAULTED,
     OPTIONAL,
     Document,
+    LateDocument,
     Member,
     MissingArray,
     MissingObject,
@@ -426,7 +427,7 @@ class ToolResult(Document):
 
 
 @dataclass(slots=True, repr=False, eq=False)
-class Result(Document):
+class Result(LateDocument):
     """What the execution of a plan returned (spec 003 §13.5).
 
     Attributes:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from narratoria import _core
-from narratoria._registry import Registry, plain_options
+from narratoria._registry import Registry, check_prompt, plain_options
 from narratoria.state import State
 
 TYPE_CHECKING = False
@@ -67,9 +67,7 @@ class Turn:
     def result(self) -> Result | None:
         """The execution result of the last plan that ran, or None when none did."""
         if self._result is None and self._text is not None:
-            from narratoria.documents import Result
-
-            self._result = Result.from_dict(self._text.to_dict())
+            self._result = read_later(self._text)
         return self._result
 
     def __repr__(self) -> str:
@@ -81,17 +79,9 @@ class Turn:
         return f"<Turn {' '.join(parts)}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from narratoria._html import turn_html
 
-        from narratoria._html import asset_html, result_html
-
-        parts = [f"<p>{escape(self.narrative)}</p>"]
-        if self.choices:
-            parts.append("".join(f"<li>{escape(choice)}</li>" for choice in self.choices))
-        parts += [asset_html(asset) for asset in self.assets]
-        if self.result is not None:
-            parts.append(result_html(self.result))
-        return "".join(parts)
+        return turn_html(self.narrative, self.choices, self.assets, self.result)
 
 
 def _assets(records: list[dict[str, Any]]) -> list[Asset]:
@@ -185,6 +175,7 @@ class Session(Registry):
         ...     session.play("I light the torch and examine the door").choices
         ['Open', 'Leave']
         """
+        check_prompt(prompt)
         self._core.refuse_inside()
         known = {asset["seq"] for asset in self._core.assets()}
         ticket = self._wait(self._core.prompt(prompt))
@@ -210,10 +201,7 @@ class Session(Registry):
         True
         """
         self._core.refuse_inside()
-        from narratoria.documents import Result
-
-        ticket = self._wait(submit_plan(self._core, plan, folder))
-        return Result.from_dict(ticket.value.to_dict())
+        return read_later(self._wait(submit_plan(self._core, plan, folder)).value)
 
     def close(self) -> None:
         """Ends it: its tools are ended at once, without grace. A second call does nothing.
@@ -273,6 +261,14 @@ class Session(Registry):
                 self._core.run(0)
             raise
         return ticket
+
+
+def read_later(text: _core.ResultText) -> Result:
+    """A result of which nothing is made but what is asked for: most are asked for `success` alone,
+    and one with many events is as slow to read as they were to make."""
+    from narratoria.documents import Result
+
+    return Result.later(text.to_dict, success=text.success)
 
 
 def submit_plan(

@@ -133,10 +133,15 @@ class State(_Base):
         return self.to_dict().items()
 
     def __repr__(self) -> str:
+        # Debuggers and notebooks ask at any time.
+        if self._core.is_closed:
+            return "<State of a closed session>"
         text = repr(self.to_dict())
         return f"<State {text if len(text) <= 200 else text[:199] + '…'}>"
 
     def _repr_html_(self) -> str:
         from narratoria._html import state_html
 
+        if self._core.is_closed:
+            return "<p>The session is closed.</p>"
         return state_html(self.to_dict())

@@ -154,6 +154,32 @@ PyObject* to_dict(PyObject* self, PyObject*) {
     });
 }
 
+PyObject* to_json(PyObject* self, PyObject*) {
+    return guarded([&] {
+        const EventObject& event = *of(self);
+        auto view = [](PyObject* text) -> nar_str {
+            if (text == Py_None) return {};
+            Py_ssize_t size = 0;
+            const char* data = PyUnicode_AsUTF8AndSize(text, &size);
+            if (data == nullptr) throw py::error_already_set();
+            return {data, static_cast<std::uint64_t>(size)};
+        };
+        nar_event raw{};
+        raw.size = sizeof raw;
+        raw.kind = event.kind;
+        raw.type = event.type;
+        raw.attempt = event.attempt;
+        raw.seq = event.seq;
+        raw.time_us = event.time_us;
+        raw.session_id = view(event.session_id);
+        raw.plan_id = view(event.plan_id);
+        raw.tool_id = view(event.tool_id);
+        raw.body = {PyBytes_AS_STRING(event.bytes),
+                    static_cast<std::uint64_t>(PyBytes_GET_SIZE(event.bytes))};
+        return to_str(Event(raw).json().view()).release().ptr();
+    });
+}
+
 PyObject* event_repr(PyObject* self) {
     return guarded([&] {
         const py::handle event(self);
@@ -197,19 +223,29 @@ PyGetSetDef getters[] = {
      "the body as an object of its kind, for pattern matching: Log, Done, PlanStarted …", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyMethodDef methods[] = {{"to_dict", to_dict, METH_NOARGS,
-                          "to_dict()\n--\n\nThe whole record {seq, time, sessionId, planId, "
-                          "toolId, attempt, kind, event}, "
-                          "as `narratoria run --events` writes it.\n\n"
-                          ">>> import narratoria\n"
-                          ">>> with narratoria.Session(id=\"cellar\") as session:\n"
-                          "...     seen = []\n"
-                          "...     _ = session.add_sink(seen.append, [\"plan_ended\"])\n"
-                          "...     _ = session.execute({\"requestId\": \"p\", \"tools\": []})\n"
-                          ">>> record = seen[0].to_dict()\n"
-                          ">>> record[\"sessionId\"], record[\"planId\"], record[\"kind\"]\n"
-                          "('cellar', 'p', 'plan_ended')\n"},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {
+    {"to_dict", to_dict, METH_NOARGS,
+     "to_dict()\n--\n\nThe whole record {seq, time, sessionId, planId, "
+     "toolId, attempt, kind, event}, "
+     "as `narratoria run --events` writes it.\n\n"
+     ">>> import narratoria\n"
+     ">>> with narratoria.Session(id=\"cellar\") as session:\n"
+     "...     seen = []\n"
+     "...     _ = session.add_sink(seen.append, [\"plan_ended\"])\n"
+     "...     _ = session.execute({\"requestId\": \"p\", \"tools\": []})\n"
+     ">>> record = seen[0].to_dict()\n"
+     ">>> record[\"sessionId\"], record[\"planId\"], record[\"kind\"]\n"
+     "('cellar', 'p', 'plan_ended')\n"},
+    {"to_json", to_json, METH_NOARGS,
+     "to_json()\n--\n\nThe same as one line of JSON, made without looking at the body: for a file, "
+     "or "
+     "for server-sent events.\n\n"
+     ">>> import narratoria\n"
+     ">>> with narratoria.Session() as session:\n"
+     "...     _ = session.add_sink(lambda event: print(event.to_json()), kinds=[\"plan_ended\"])\n"
+     "...     _ = session.execute({\"requestId\": \"p\", \"tools\": []})\n"
+     "{\"seq\":2,...\"kind\":\"plan_ended\",...}\n"},
+    {nullptr, nullptr, 0, nullptr}};
 
 constexpr const char* kDoc =
     "One record of a session's event stream: what a tool said, or a step of the runtime.\n"

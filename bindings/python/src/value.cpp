@@ -363,11 +363,29 @@ private:
     std::size_t conversions_ = 0;
 };
 
+// The collector of cycles looks at all containers again and again while many are made, and there is
+// nothing to find among them.
+class CollectorPause {
+public:
+    explicit CollectorPause(bool is_worth_it) : is_paused_(is_worth_it && PyGC_Disable() == 1) {}
+    ~CollectorPause() {
+        if (is_paused_) PyGC_Enable();
+    }
+    CollectorPause(const CollectorPause&) = delete;
+    CollectorPause& operator=(const CollectorPause&) = delete;
+
+private:
+    bool is_paused_;
+};
+
+constexpr std::size_t kLarge = 64 * 1024;
+
 }  // namespace
 
 py::object to_python(const char* text, std::size_t size) {
     constexpr unsigned kFlags =
         rapidjson::kParseFullPrecisionFlag | rapidjson::kParseStopWhenDoneFlag;
+    const CollectorPause pause(size > kLarge);
     rapidjson::Reader reader;
     rapidjson::StringStream stream(text);
     Builder builder;

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A narrator in Python: it plans with the tools of a story and with functions of this file.
+
+    python examples/python/narrator.py "I light the torch and pull the lever"
+
+The lever is rusted fast, and its tool fails. The runtime then asks again, with that skill disabled
+and the result of the first plan, and the narrator takes another way to the same end.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path, PurePath
+
+import narratoria
+from narratoria import Context, Invocation, NarratorRequest, Plan, RetryPolicy, ToolResult
+from narratoria.events import ErrorEvent
+
+STORY = Path(__file__).resolve().parents[1] / "stories" / "torch"
+ONCE = RetryPolicy(max_retries=0)
+
+#: What a word of the player's can mean: the tools that do it, the best one first.
+DEEDS: dict[str, list[Invocation]] = {
+    "torch": [Invocation("torch", "tools/torch-lighter", {"action": "light_torch"})],
+    "lever": [
+        Invocation("lever", "tools/rusty-lever", {"action": "pull_lever"}, retry_policy=ONCE),
+        Invocation("lever", "pry", {"strength": 3}),
+    ],
+    "door": [Invocation("door", "tools/door-examiner", {"target": "mysterious_door"})],
+}
+
+
+def pry(strength: int, context: Context) -> str:
+    """Pries something loose that does not move by hand."""
+    if not context.state.at("/inventory/torch/lit", False):
+        context.log("You cannot see where to put the iron.", "warn")
+    for blow in range(1, strength + 1):
+        context.progress(blow / strength, f"Blow {blow} of {strength}")
+    context.patch({"lever": {"pulled": True}})
+    context.ui_event("narrative_choice", {"choices": ["Go down the stairs", "Turn back"]})
+    return "loose"
+
+
+def reason(failed: ToolResult) -> str:
+    """Why a tool failed, in its own words."""
+    for event in failed.typed_events():
+        match event:
+            case ErrorEvent(_, message):
+                return message
+    return f"The {failed.tool_id} resists."
+
+
+def narrate(request: NarratorRequest) -> Plan | str:
+    """From what the player said to a plan, or to words alone."""
+    words = request.prompt.text.lower()
+    before = request.previous_result
+    said = [reason(tool) for tool in before.failed] if before is not None else []
+    tools: list[Invocation] = []
+    for deed, ways in DEEDS.items():
+        if deed not in words or (before is not None and deed in before and before[deed].ok):
+            continue
+        for way in ways:
+            # A skill is named after the last part of its tool's path.
+            if PurePath(way.tool_path).name not in request.disabled_skills:
+                # One after the other, in the order in which they stand above.
+                after = [tools[-1].tool_id] if tools else []
+                tools.append(replace(way, dependencies=after))
+                said.append(f"You see to the {deed}{' another way' if way is not ways[0] else ''}.")
+                break
+        else:
+            return f"You have tried everything you know with the {deed}."
+    return Plan(tools, " ".join(said)) if tools else "There is a torch here, a lever and a door."
+
+
+def main() -> None:
+    prompt = " ".join(sys.argv[1:]) or "I light the torch and pull the lever"
+    with narratoria.Session(story=STORY, narrator=narrate) as session:
+        session.tool(pry)
+        session.add_sink(print, ["plan_started", "tool_event", "tool_ended"])
+        turn = session.play(prompt)
+        print(turn.narrative)
+        for choice in turn.choices:
+            print(f"  - {choice}")
+        print(f"after {turn.generations} plans: {session.state.to_dict()}")
+
+
+if __name__ == "__main__":
+    main()

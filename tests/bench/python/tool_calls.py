@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tool_calls.py COUNT: a function as a tool, COUNT times in one plan, the results read, and the
+function itself called as often with the same arguments. Prints the microseconds of a call of each, the
+median of nine rounds, as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from statistics import median
+
+import narratoria
+
+ROUNDS = 9
+
+
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+def main() -> None:
+    count = int(sys.argv[1])
+    inputs = [{"a": number, "b": 2} for number in range(count)]
+    plan = {
+        "requestId": "p",
+        "tools": [
+            {"toolId": f"t{number}", "toolPath": "add", "input": tool_input}
+            for number, tool_input in enumerate(inputs)
+        ],
+    }
+    until_end, as_tool, as_function = [], [], []
+    with narratoria.Session() as session:
+        session.tool(add)
+        for _ in range(ROUNDS):
+            begin = time.perf_counter()
+            result = session.execute(plan)
+            until_end.append(time.perf_counter() - begin)
+            returned = [tool.result for tool in result.tool_results]
+            as_tool.append(time.perf_counter() - begin)
+            begin = time.perf_counter()
+            sums = [add(**tool_input) for tool_input in inputs]
+            as_function.append(time.perf_counter() - begin)
+            if returned != sums:
+                raise SystemExit(f"{returned[:3]}… is not {sums[:3]}…")
+    micro = 1e6 / count
+    print(
+        json.dumps(
+            {
+                "toolUs": median(as_tool) * micro,
+                "untilEndUs": median(until_end) * micro,
+                "functionUs": median(as_function) * micro,
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What importing the package loads: a tool's start and a script's are short."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from conftest import child_environment
+
+import narratoria
+
+
+def loaded_by(script: str) -> set[str]:
+    done = subprocess.run(
+        # Without site: what an environment loads at its start says nothing of the package.
+        [sys.executable, "-S", "-c", f"{script}\nimport sys; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        env={**child_environment(), "PYTHONPATH": str(Path(narratoria.__file__).parents[1])},
+        timeout=60,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+def test_a_session_loads_what_it_needs() -> None:
+    loaded = loaded_by("import narratoria; narratoria.Session")
+    assert "narratoria._core" in loaded
+    late = {"asyncio", "json", "logging", "typing_extensions", "narratoria.aio"}
+    late |= {"narratoria.events", "narratoria._function", "narratoria._html", "narratoria.tool"}
+    assert loaded & late == set()
+
+
+def test_a_tool_loads_no_compiled_part() -> None:
+    loaded = loaded_by("from narratoria.tool import run")
+    assert loaded & {"narratoria._core", "narratoria.session", "dataclasses", "typing"} == set()
