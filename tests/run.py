@@ -36,7 +36,7 @@ PYTHON = ("-DNARRATORIA_PYTHON=ON", f"-DPython_EXECUTABLE={sys.executable}")
 NO_PYTHON = ("-DNARRATORIA_PYTHON=OFF",)
 # The versions that the Python package is for; after so many seconds no further one is begun.
 PYTHON_VERSIONS = ("3.10", "3.11", "3.12", "3.13")
-WHEEL_SECONDS = 180
+WHEEL_SECONDS = 150
 
 
 class Report:

@@ -127,7 +127,9 @@ class TestInterrupts:
     @pytest.mark.parametrize("call", ["execute", "play"])
     def test_ctrl_c_comes_back_at_once_and_leaves_nothing(self, call: str, tmp_path: Path) -> None:
         tool = tmp_path / "t"
-        tool.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\ntrap '' TERM\nsleep 60\n")
+        tool.write_text(
+            f"#!/bin/sh\necho $$ > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid\ntrap '' TERM\nsleep 60\n"
+        )
         tool.chmod(0o755)
         script = """
             import os, signal, sys, threading, time, narratoria
@@ -168,7 +170,9 @@ class TestInterrupts:
 class TestTheEnd:
     def test_of_the_interpreter_with_a_running_plan(self, tmp_path: Path) -> None:
         tool = tmp_path / "t"
-        tool.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nsleep 60\n")
+        tool.write_text(
+            f"#!/bin/sh\necho $$ > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid\nsleep 60\n"
+        )
         tool.chmod(0o755)
         script = """
             import os, sys, threading, time, narratoria
@@ -214,7 +218,9 @@ class TestTheEnd:
 
     def test_of_the_host_by_sigkill(self, tmp_path: Path) -> None:
         tool = tmp_path / "t"
-        tool.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nsleep 60\n")
+        tool.write_text(
+            f"#!/bin/sh\necho $$ > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid\nsleep 60\n"
+        )
         tool.chmod(0o755)
         script = (
             "import sys, narratoria\n"
