@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -91,6 +93,7 @@ public:
     }
 
     bool write_file(int file, uint64_t offset, uint64_t size) override {
+        if (reserve(size)) return copy(file, offset, size);
         auto at = static_cast<off_t>(offset);
         while (size > 0) {
             const ssize_t sent =
@@ -111,7 +114,20 @@ public:
     int failure = 0;
 
 private:
-    // Where the kernel cannot move it by itself, for example into a file opened for appending.
+    // A regular file gets the blocks it will need together. From one file to another the kernel
+    // moves small pieces with sendfile, which takes longer than copying large ones; elsewhere it
+    // moves pages.
+    bool reserve(uint64_t size) {
+        struct stat status {};
+        if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+        const off_t at = ::lseek(descriptor_, 0, SEEK_CUR);
+        if (at >= 0) {
+            ::fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, at, static_cast<off_t>(size));
+        }
+        return true;
+    }
+
+    // Also where the kernel cannot move it by itself.
     bool copy(int file, uint64_t offset, uint64_t size) {
         std::unique_ptr<char[]> buffer(new char[256 * 1024]);
         while (size > 0) {

@@ -4,14 +4,14 @@
 #include <cassert>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <new>
+#include <utility>
 
 #define RAPIDJSON_ASSERT(x) assert(x)
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
 
+#include "base/block.hpp"
 #include "base/json_text.hpp"
 #include "base/utf8.hpp"
 
@@ -274,20 +274,19 @@ const char* rule_of(ParseError::Kind kind) {
     return "json";
 }
 
-Tape::~Tape() { std::free(nodes_); }
+Tape::~Tape() { free_block(nodes_, size_t{capacity_} * sizeof(Node)); }
 
 void Tape::grow() {
     const uint32_t capacity = capacity_ == 0 ? 64 : capacity_ * 2;
-    void* grown = std::realloc(nodes_, size_t{capacity} * sizeof(Node));
-    if (grown == nullptr) throw std::bad_alloc();
-    nodes_ = static_cast<Node*>(grown);
+    nodes_ = static_cast<Node*>(
+        grow_block(nodes_, size_t{capacity_} * sizeof(Node), size_t{capacity} * sizeof(Node)));
     capacity_ = capacity;
 }
 
 void Tape::shrink() {
     constexpr uint32_t kKeptNodes = 4096;
     if (capacity_ > kKeptNodes) {
-        std::free(nodes_);
+        free_block(nodes_, size_t{capacity_} * sizeof(Node));
         nodes_ = nullptr;
         count_ = capacity_ = 0;
     }
@@ -458,15 +457,18 @@ std::optional<double> Value::number() const {
     return value;
 }
 
+Document::~Document() { free_block(block_, room_); }
+
 bool Document::parse(std::string_view text, ParseError& error, uint32_t depth) {
-    // Reserved at once, so that a large text is not moved for its padding.
-    text_.clear();
-    text_.reserve(text.size() + kPadding);
-    text_.append(text);
-    text_.append(kPadding, '\0');
-    const bool ok = tape_.parse(std::string_view(text_.data(), text.size()), error, depth);
-    text_.resize(text.size());  // the padding stays in place behind it
-    return ok;
+    if (room_ < text.size() + kPadding) {
+        free_block(block_, std::exchange(room_, 0));
+        block_ = nullptr;
+        block_ = static_cast<char*>(grow_block(nullptr, 0, text.size() + kPadding));
+        room_ = text.size() + kPadding;
+    }
+    if (!text.empty()) std::memcpy(block_, text.data(), text.size());
+    std::memset(block_ + text.size(), 0, kPadding);
+    return tape_.parse({block_, text.size()}, error, depth);
 }
 
 namespace {

@@ -139,7 +139,6 @@ private:
     void grow();
 
     std::string_view text_;
-    // Grown with realloc, which moves large blocks by remapping their pages.
     Node* nodes_ = nullptr;
     uint32_t count_ = 0;
     uint32_t capacity_ = 0;
@@ -213,16 +212,18 @@ inline bool Value::empty() const { return node().size == index_ + 1; }
 class Document {
 public:
     Document() = default;
+    ~Document();
     Document(const Document&) = delete;
     Document& operator=(const Document&) = delete;
 
     // Copies the text.
     bool parse(std::string_view text, ParseError& error, uint32_t depth = kMaximumDepth);
     Value root() const { return tape_.root(); }
-    const std::string& text() const { return text_; }
+    std::string_view text() const { return tape_.source(); }
 
 private:
-    std::string text_;
+    char* block_ = nullptr;
+    size_t room_ = 0;
     Tape tape_;
 };
 

@@ -26,10 +26,12 @@ private:
     friend class EventLog;
     // False when the file system refuses; the events then stay in memory.
     bool append(std::string_view bytes, uint64_t& offset);
+    void reserve(uint64_t size);
 
     uint64_t in_memory_ = 0;
     Descriptor file_;
     uint64_t file_size_ = 0;
+    uint64_t reserved_ = 0;  // bytes of the file for which the disk was asked, granted or not
     bool refused_ = false;
 };
 
@@ -58,6 +60,7 @@ public:
 
 private:
     static constexpr size_t kChunk = 64 * 1024;
+    static constexpr size_t kBlock = 256 * 1024;  // what a file is best written in
 
     struct Extent {
         uint64_t offset;

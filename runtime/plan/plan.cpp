@@ -28,7 +28,15 @@ public:
         while (slots < tools.size() * 2) slots *= 2;
         slots_.assign(slots, 0);
         names_.reserve(tools.size());
-        for (const Tool& tool : tools) names_.push_back(tool.tool_id);
+        size_t bytes = 0;
+        for (const Tool& tool : tools) bytes += is_short(tool.tool_id) ? tool.tool_id.size() : 0;
+        texts_.reserve(bytes);
+        for (const Tool& tool : tools) {
+            names_.push_back(tool.tool_id);
+            if (!is_short(tool.tool_id)) continue;
+            names_.back() = {texts_.data() + texts_.size(), tool.tool_id.size()};
+            texts_ += tool.tool_id;
+        }
     }
 
     uint64_t hash(std::string_view name) const { return hash_text(name, seed_); }
@@ -70,7 +78,10 @@ private:
         return slot;
     }
 
+    static bool is_short(std::string_view name) { return name.size() <= 64; }
+
     uint64_t seed_;
+    std::string texts_;  // the short names, side by side: in the plan's text they lie far apart
     std::vector<uint32_t> slots_;  // position + 1; 0: free
     std::vector<std::string_view> names_;
 };

@@ -54,7 +54,7 @@ public:
     // Reads and checks a plan; false and every fault when it must not run. The text is copied.
     bool parse(std::string_view text, Faults& faults);
 
-    const std::string& text() const { return document_.text(); }
+    std::string_view text() const { return document_.text(); }
     std::string_view request_id;
     std::string_view narrative;
     bool parallel = false;

@@ -53,7 +53,7 @@ private:
 // Where in a plan's document a text of it begins, its quotation mark included; 0 when it was written
 // with escapes and so stands elsewhere.
 size_t byte_in(const plan::Plan& plan, std::string_view text) {
-    const std::string& document = plan.text();
+    const std::string_view document = plan.text();
     const bool inside =
         text.data() > document.data() && text.data() < document.data() + document.size();
     return inside ? static_cast<size_t>(text.data() - document.data()) - 1 : 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "state/object.hpp"
 
+#include "base/block.hpp"
+
 namespace narratoria::state {
 
 Object::~Object() {
@@ -9,8 +11,8 @@ Object::~Object() {
         entries[i].key.release();
         release_value(entries[i]);
     }
-    std::free(entries);
-    std::free(index);
+    free_block(entries, bytes_of_entries());
+    free_block(index, bytes_of_index());
 }
 
 void Object::release_value(Entry& entry) {
@@ -36,9 +38,9 @@ uint32_t Object::find(std::string_view key, uint32_t hash) const {
     for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
         const uint32_t value = index[slot];
         if (value == 0) return kNone;
-        if (value == kGap) continue;
-        const Entry& entry = entries[value - 1];
-        if (entry.hash == hash && entry.key.equals(key)) return value - 1;
+        if (!may_be(value, hash)) continue;
+        const Entry& entry = entries[position_in(value)];
+        if (entry.hash == hash && entry.key.equals(key)) return position_in(value);
     }
 }
 
@@ -55,7 +57,7 @@ Entry& Object::append(std::string_view key, uint32_t hash) {
     if (index != nullptr) {
         uint32_t slot = hash & mask;
         while (index[slot] != 0 && index[slot] != kGap) slot = (slot + 1) & mask;
-        index[slot] = count;
+        index[slot] = value_for(count - 1, hash);
     }
     return entry;
 }
@@ -64,7 +66,8 @@ void Object::remove(uint32_t position) {
     Entry& entry = entries[position];
     if (index != nullptr) {
         uint32_t slot = entry.hash & mask;
-        while (index[slot] != position + 1) slot = (slot + 1) & mask;
+        const uint32_t value = value_for(position, entry.hash);
+        while (index[slot] != value) slot = (slot + 1) & mask;
         index[slot] = kGap;
     }
     entry.key.release();
@@ -86,25 +89,23 @@ void Object::grow() {
     }
     if (capacity == 0 || live >= capacity / 2) {
         const uint32_t larger = capacity == 0 ? 4 : capacity * 2;
-        // Large blocks grow by remapping their pages: nothing is copied.
-        void* grown = std::realloc(entries, size_t{larger} * sizeof(Entry));
-        if (grown == nullptr) throw std::bad_alloc();
-        entries = static_cast<Entry*>(grown);
+        // A large block grows by having its pages moved: nothing is copied.
+        entries = static_cast<Entry*>(
+            grow_block(entries, bytes_of_entries(), size_t{larger} * sizeof(Entry)));
         capacity = larger;
     }
     if (capacity >= kIndexFrom) rebuild_index(capacity * 2);
 }
 
 void Object::rebuild_index(uint32_t slots) {
-    auto* fresh = static_cast<uint32_t*>(std::calloc(slots, sizeof(uint32_t)));
-    if (fresh == nullptr) throw std::bad_alloc();
-    std::free(index);
+    auto* fresh = static_cast<uint32_t*>(new_block(size_t{slots} * sizeof(uint32_t)));
+    free_block(index, bytes_of_index());
     index = fresh;
     mask = slots - 1;
     for (uint32_t i = 0; i < count; ++i) {
         uint32_t slot = entries[i].hash & mask;
         while (index[slot] != 0) slot = (slot + 1) & mask;
-        index[slot] = i + 1;
+        index[slot] = value_for(i, entries[i].hash);
     }
 }
 

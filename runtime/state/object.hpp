@@ -113,13 +113,15 @@ struct Entry {
 static_assert(sizeof(Entry) == 40);
 
 struct Object {
-    static constexpr uint32_t kIndexFrom = 9;  // up to eight keys are compared one by one
-    static constexpr uint32_t kGap = UINT32_MAX;
+    static constexpr uint32_t kIndexFrom = 9;     // up to eight keys are compared one by one
+    static constexpr uint32_t kGap = UINT32_MAX;  // in the index: was removed
     static constexpr uint32_t kNone = UINT32_MAX;
 
     Entry* entries = nullptr;
-    uint32_t* index = nullptr;  // position + 1; 0: free; kGap: was removed
-    uint32_t count = 0;         // gaps included
+    // By hash & mask: position + 1, which the mask has room for, and above the mask the rest of the
+    // hash, so that a key which is not the one wanted is hardly ever looked at. 0: free.
+    uint32_t* index = nullptr;
+    uint32_t count = 0;  // gaps included
     uint32_t live = 0;
     uint32_t capacity = 0;
     uint32_t mask = 0;  // slots of the index - 1
@@ -131,7 +133,17 @@ struct Object {
 
     // The position of a key from a tape, or kNone.
     uint32_t find(std::string_view key, uint32_t hash) const;
-    uint32_t slot_of(uint32_t hash) const { return hash & mask; }
+    // Starts to bring in what find() will look at: first the index, then the entry. Only with an index.
+    void fetch_slot(uint32_t hash) const { __builtin_prefetch(&index[hash & mask]); }
+    void fetch_entry(uint32_t hash) const {
+        for (uint32_t slot = hash & mask; index[slot] != 0; slot = (slot + 1) & mask) {
+            if (!may_be(index[slot], hash)) continue;
+            const char* entry = reinterpret_cast<const char*>(&entries[position_in(index[slot])]);
+            __builtin_prefetch(entry, 1);
+            __builtin_prefetch(entry + sizeof(Entry) - 1, 1);
+            return;
+        }
+    }
     // Whether the key is the one at a position, which may be none.
     bool find_at(uint32_t position, std::string_view key, uint32_t hash) const {
         return position < count && entries[position].hash == hash &&
@@ -146,6 +158,16 @@ struct Object {
     static void release_value(Entry& entry);
 
 private:
+    // A gap is no position: entries are half as many as slots.
+    bool may_be(uint32_t value, uint32_t hash) const {
+        return ((value ^ hash) & ~mask) == 0 && value != kGap;
+    }
+    uint32_t position_in(uint32_t value) const { return (value & mask) - 1; }
+    uint32_t value_for(uint32_t position, uint32_t hash) const {
+        return (hash & ~mask) | (position + 1);
+    }
+    size_t bytes_of_entries() const { return size_t{capacity} * sizeof(Entry); }
+    size_t bytes_of_index() const { return (size_t{mask} + 1) * sizeof(uint32_t); }
     void grow();
     void rebuild_index(uint32_t slots);
 };

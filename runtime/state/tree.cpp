@@ -222,21 +222,14 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
 
     // The entries of a large object lie anywhere in memory: ask for all of them before the first
     // is needed.
-    if (target->count > kMoreThanTheCacheHolds && count > 1) {
-        for (uint32_t i = 0; i < count; ++i) {
-            __builtin_prefetch(&target->index[target->slot_of(members[i].hash)]);
-        }
-        for (uint32_t i = 0; i < count; ++i) {
-            const uint32_t value = target->index[target->slot_of(members[i].hash)];
-            if (value != 0 && value != Object::kGap) {
-                const char* entry = reinterpret_cast<const char*>(&target->entries[value - 1]);
-                __builtin_prefetch(entry, 1);
-                __builtin_prefetch(entry + sizeof(Entry) - 1, 1);
-            }
-        }
+    const bool is_large = target->count > kMoreThanTheCacheHolds;
+    if (is_large && count > 1) {
+        for (uint32_t i = 0; i < count; ++i) target->fetch_slot(members[i].hash);
+        for (uint32_t i = 0; i < count; ++i) target->fetch_entry(members[i].hash);
     }
 
-    // Tools write the same keys in the same order again and again: the next entry is tried first.
+    // Tools write the same keys in the same order again and again: the next entry is tried first,
+    // unless it would have to be brought in for that.
     uint32_t expected = 0;
     for (uint32_t i = 0; i < count; ++i) {
         const Patch::Member& member = members[i];
@@ -245,7 +238,7 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
         const std::string_view key(key_node.begin, key_node.size);
         const json::Type type = nodes[member.key + 1].type;
         uint32_t position = expected;
-        if (!target->find_at(position, key, member.hash)) {
+        if (is_large || !target->find_at(position, key, member.hash)) {
             position = target->find(key, member.hash);
         }
         if (type == json::Type::Null) {

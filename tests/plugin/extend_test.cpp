@@ -114,6 +114,19 @@ TEST_F(ExtendTest, ALaterToolTakesThePlaceOfOneWithTheSameName) {
     EXPECT_TRUE(first.requests.empty());
 }
 
+TEST_F(ExtendTest, AToolThatIsRefusedTakesNobodysPlace) {
+    OwnTool first("weather", R"({"from":"first"})");
+    first.join(*session);
+    OwnTool second("weather");
+    OwnTool nameless("bad name");
+    const nar_tool* both[] = {&second.tool, &nameless.tool};
+    second.functions.tools = both;
+    second.functions.tool_count = 2;
+    EXPECT_THROW(second.join(*session), Error);
+    run(plan_of({entry("t", "weather")}));
+    EXPECT_EQ(session->state("/from").view(), R"("first")");
+}
+
 TEST_F(ExtendTest, ReleasedOnceWhenTheSessionEnds) {
     OwnTool tool("weather");
     tool.join(*session);

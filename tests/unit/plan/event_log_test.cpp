@@ -78,12 +78,14 @@ private:
 
 // Memory is for what is not in the file yet.
 TEST(EventLog, KeepsNoMemoryForWhatIsInTheFile) {
-    const auto spool = std::make_shared<EventSpool>();
-    EventLog large(spool), small(spool);
+    EventLog large(std::make_shared<EventSpool>());
     large.add(line(1, EventSpool::kInMemory + 1));
     EXPECT_LT(large.allocated(), 256u * 1024) << "one large event, spilled at once";
-    EventLog filling(spool);
-    for (size_t i = 0; i < 2000; ++i) filling.add(line(i, 5000));
+    for (size_t i = 0; i < 4000; ++i) large.add(line(i, 5000));
+    EXPECT_LE(large.allocated(), 1024u * 1024) << "the file is in use: no chunks any more";
+
+    const auto spool = std::make_shared<EventSpool>();
+    EventLog filling(spool), small(spool);
     std::string expected;
     while (!spool->over_limit()) filling.add(line(7, 1000));
     add(small, expected, line(2, 1000));
@@ -189,14 +191,15 @@ TEST(EventLog, WhereNoFileCanBeMadeTheEventsStayInMemory) {
 }
 
 TEST(EventLog, AnOutputThatRefusesEndsTheWriting) {
-    EventLog log(std::make_shared<EventSpool>());
-    std::string expected;
-    for (size_t i = 0; expected.size() < 2 * EventSpool::kInMemory; ++i)
-        add(log, expected, line(i, 3000));
-    for (size_t pieces = 0; pieces < 3; ++pieces) {
-        CountingOutput output;
-        output.refuse_after = pieces;
-        EXPECT_FALSE(log.write(output)) << pieces;
+    for (const uint64_t size : {EventSpool::kInMemory / 2, 2 * EventSpool::kInMemory}) {
+        EventLog log(std::make_shared<EventSpool>());
+        std::string expected;
+        for (size_t i = 0; expected.size() < size; ++i) add(log, expected, line(i, 3000));
+        for (size_t pieces = 0; pieces < 2; ++pieces) {
+            CountingOutput output;
+            output.refuse_after = pieces;
+            EXPECT_FALSE(log.write(output)) << pieces << " of " << size << " bytes";
+        }
     }
 }
 
