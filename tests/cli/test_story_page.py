@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/writing-a-story.md: the story that it shows is one."""
+
+import re
+
+import pytest
+
+from harness import SOURCE
+
+DONE = 'echo \'{"version":"0","type":"done","ok":true}\''
+
+
+@pytest.fixture
+def well(command, tmp_path):
+    page = (SOURCE / "docs" / "writing-a-story.md").read_text(encoding="utf-8")
+    (tmp_path / "tools").mkdir()
+    for language, file in (("toml", "story.toml"), ("json", "prompts.json")):
+        text = re.search(rf"```{language}\n(.*?)```", page, re.DOTALL).group(1)
+        (tmp_path / file).write_text(text, encoding="utf-8")
+
+    def rope(script):
+        (tmp_path / "tools" / "rope").write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / "tools" / "rope").chmod(0o755)
+        return tmp_path
+
+    return rope
+
+
+def test_it_has_no_faults(command, well):
+    assert command("validate", "story", well(DONE)).status == 0
+
+
+def test_its_patterns_capture_and_others_are_unmatched(command, well):
+    story = well("read -r request; case $request in *'\"thing\":\"bucket\"'*) " + DONE + ";; esac")
+    played = command("play", "--story", story, "  i LOWER the   bucket!", "Sing")
+    assert "The rope runs through your hands." in played.out
+    assert 'The well does not understand "Sing".' in played.out
+
+
+def test_what_failed_is_answered_by_the_next_answer(command, well):
+    played = command("play", "--story", well("exit 1"), "Lower the bucket into the well.")
+    assert "The rope is stuck. The bucket stays where it is." in played.out
