@@ -248,6 +248,38 @@ class TestInterrupts:
         assert (cleaned, success, end) == ("cleaned up", "True", "end")
         assert float(took) < (1.0 if SANITIZED else 0.1)
 
+    def test_ctrl_c_in_an_async_function_that_computes(self) -> None:
+        script = """
+            import asyncio, os, signal, threading, time, narratoria
+            started, sent = threading.Event(), []
+            def interrupt():
+                started.wait()
+                time.sleep(0.1)
+                sent.append(time.monotonic())
+                os.kill(os.getpid(), signal.SIGINT)
+            with narratoria.Session() as session:
+                @session.tool
+                async def count(seconds: float):
+                    started.set()
+                    until = time.monotonic() + seconds
+                    while time.monotonic() < until:
+                        pass
+                def plan(seconds):
+                    return {"requestId": "p", "tools": [
+                        {"toolId": "t", "toolPath": "count", "input": {"seconds": seconds}}]}
+                threading.Thread(target=interrupt).start()
+                try:
+                    session.execute(plan(30))
+                except KeyboardInterrupt:
+                    print(time.monotonic() - sent[0])
+                print(session.execute(plan(0)).success)
+        """
+        done = python(script)
+        assert done.returncode == 0, done.stderr
+        took, success = done.stdout.splitlines()
+        assert float(took) < (1.0 if SANITIZED else 0.1)
+        assert success == "True" and done.stderr == ""
+
     def test_ctrl_c_at_any_moment_breaks_nothing(self) -> None:
         script = """
             import asyncio, random, signal, threading, time, narratoria

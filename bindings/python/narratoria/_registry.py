@@ -329,8 +329,8 @@ class Registry:
                 # Of its own making it is a failure like others.
                 if not invocation.is_cancelled and not self._core.is_closed:
                     await _say_failure_patiently(invocation, exception)
-            except (KeyboardInterrupt, SystemExit) as exception:
-                _say_failure(invocation, exception)
+            except (KeyboardInterrupt, SystemExit):
+                # It leaves the loop, and whoever runs that gets it.
                 raise
             except BaseException as exception:
                 if isinstance(exception, GeneratorExit) and _current(current_task) is not task:

@@ -14,11 +14,13 @@ thread and without polling.
 from __future__ import annotations
 
 import asyncio
+import selectors
 import signal
 import threading
 from collections import deque
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, ref
 
@@ -186,13 +188,27 @@ class _Interrupts:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
-        # In a callback of the engine's an exception is in good hands; and who presses twice means it.
-        if self.came or self._driver.is_inside:
+        # In a callback of the engine's an exception is in good hands, and a function that computes
+        # hears of nothing else; and who presses twice means it.
+        if self.came or self._driver.is_inside or not _is_bookkeeping(frame):
             raise KeyboardInterrupt
         self.came = True
         self._stop()
         # The loop may be asleep.
         self._loop.call_soon_threadsafe(_do_nothing)
+
+
+_BOOKKEEPERS = (
+    f"{Path(asyncio.__file__).parent}/",
+    f"{Path(__file__).parent}/",
+    selectors.__file__,
+    # Of asyncio's tasks.
+    f"{Path(selectors.__file__).parent}/_weakrefset.py",
+)
+
+
+def _is_bookkeeping(frame: FrameType | None) -> bool:
+    return frame is None or frame.f_code.co_filename.startswith(_BOOKKEEPERS)
 
 
 def _do_nothing() -> None:
