@@ -253,6 +253,7 @@ class Registry:
                 f"a tool is a function, not {type(function).__name__}; a name and a description are "
                 'given by theirs: @session.tool(name="...")'
             )
+        _import_for(function)
         from narratoria._function import describe
 
         about = describe(function, name=name, description=description)
@@ -412,6 +413,7 @@ class Registry:
 
         def give(function: Function) -> Function:
             need_callable("a handler", function)
+            _import_for(function)
 
             def handle(name: str, payload: dict[str, Any]) -> bool:
                 return self._finish(function(UiEvent(name, payload)))
@@ -448,6 +450,7 @@ class Registry:
 
         def give(function: Function) -> Function:
             need_callable("an asset renderer", function)
+            _import_for(function)
 
             def render(asset: dict[str, Any]) -> bool:
                 return self._finish(function(Asset.from_dict(asset)))
@@ -495,6 +498,7 @@ class Registry:
         from narratoria.documents import NarratorRequest
 
         need_callable("a narrator", function)
+        _import_for(function)
 
         def ask(question: Question) -> None:
             try:
@@ -753,6 +757,15 @@ def _is_async(function: Any) -> bool:
     if code is None:
         code = getattr(getattr(type(function), "__call__", None), "__code__", None)
     return bool(getattr(code, "co_flags", 0) & _ASYNC_FLAGS)
+
+
+def _import_for(function: Any) -> None:
+    # Ctrl-C within an import leaves half a module behind: what an async function needs is there before
+    # it is called.
+    if _is_async(function):
+        from importlib import import_module
+
+        import_module("narratoria.aio")
 
 
 def _fail(question: Question, exception: BaseException) -> None:

@@ -20,7 +20,7 @@ import threading
 from collections import deque
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from pathlib import Path
+from os.path import dirname
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, ref
 
@@ -199,11 +199,11 @@ class _Interrupts:
 
 
 _BOOKKEEPERS = (
-    f"{Path(asyncio.__file__).parent}/",
-    f"{Path(__file__).parent}/",
+    dirname(asyncio.__file__) + "/",
+    dirname(__file__) + "/",
     selectors.__file__,
     # Of asyncio's tasks.
-    f"{Path(selectors.__file__).parent}/_weakrefset.py",
+    dirname(selectors.__file__) + "/_weakrefset.py",
 )
 
 
