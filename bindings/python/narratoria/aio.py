@@ -165,10 +165,12 @@ class _Interrupts:
     def __enter__(self) -> Self:
         if (
             threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+            # One of ours is there when its end was interrupted.
+            and signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _on_interrupt)
         ):
             self._is_ours = True
-            signal.signal(signal.SIGINT, self._hear)
+            _listening[:] = [self]
+            signal.signal(signal.SIGINT, _on_interrupt)
             self._beat()
         return self
 
@@ -182,20 +184,33 @@ class _Interrupts:
         exception: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if self._is_ours:
+            # From here on it is as without us, even when this is interrupted itself.
+            _listening.clear()
+            if signal.getsignal(signal.SIGINT) is _on_interrupt:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
         if self._heart is not None:
             self._heart.cancel()
-        if self._is_ours and signal.getsignal(signal.SIGINT) == self._hear:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    def _hear(self, number: int, frame: FrameType | None) -> None:
+    def hear(self, frame: FrameType | None) -> None:
         # In a callback of the engine's an exception is in good hands, and a function that computes
         # hears of nothing else; and who presses twice means it.
-        if self.came or self._driver.is_inside or not _is_bookkeeping(frame):
+        is_safe = self._driver.is_inside or not _is_bookkeeping(frame)
+        if self.came or is_safe or self._loop.is_closed():
             raise KeyboardInterrupt
         self.came = True
         self._stop()
         # The loop may be asleep.
         self._loop.call_soon_threadsafe(_do_nothing)
+
+
+_listening: list[_Interrupts] = []
+
+
+def _on_interrupt(number: int, frame: FrameType | None) -> None:
+    if not _listening:
+        raise KeyboardInterrupt
+    _listening[0].hear(frame)
 
 
 _BOOKKEEPERS = (
