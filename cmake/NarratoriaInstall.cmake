@@ -48,7 +48,7 @@ install(FILES "${PROJECT_BINARY_DIR}/narratoria.pc"
 
 # The pages that its users need, at the same places to each other as here. What they point to lies
 # elsewhere once it is installed, and what is not installed is no link there.
-set(uninstalled_pages "architecture|building|conformance|fuzzing|performance")
+set(uninstalled_pages "architecture|building|conformance|fuzzing|performance|python")
 function(narratoria_install_page page)
     cmake_path(GET page PARENT_PATH folder)
     set(here "${CMAKE_INSTALL_FULL_DOCDIR}/${folder}")
@@ -58,7 +58,9 @@ function(narratoria_install_page page)
     string(REGEX REPLACE "\\]\\((\\.\\./)*(abi|sdk)/include/narratoria" "](${headers}" text "${text}")
     string(REGEX REPLACE "\\]\\((\\.\\./)*abi/schemas" "](${data}/schemas" text "${text}")
     string(REGEX REPLACE "\\]\\((\\.\\./)*(examples|\\.\\.)/stories" "](${data}/stories" text "${text}")
-    string(REGEX REPLACE "\\[([^]]*)\\]\\((abi|sdk|runtime|tests|docs/(${uninstalled_pages})\\.md)\\)"
+    set(folders "abi|sdk|runtime|tests|examples/python|bindings/python[^)]*")
+    string(REGEX REPLACE
+        "\\[([^]]*)\\]\\((\\.\\./)*(${folders}|(docs/)?(${uninstalled_pages})\\.md[^)]*)\\)"
         "\\1" text "${text}")
     file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/pages/${page}" CONTENT "@text@" @ONLY)
     install(FILES "${PROJECT_BINARY_DIR}/pages/${page}"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 
 #include "base/json.hpp"
 #include "base/utf8.hpp"
@@ -348,6 +349,8 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
         reason = "its tools have no invoke, or no valid list";
         return false;
     }
+    std::vector<std::unique_ptr<ToolOffer>> offers;
+    std::vector<ToolOffer*> displaced;
     for (uint64_t i = 0; i < extension.tool_count; ++i) {
         nar_tool read;
         std::memset(&read, 0, sizeof read);
@@ -380,17 +383,20 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
             json::append_compact(line, schema);
             schema = std::move(line);
         }
-        if (ToolOffer* other = find_tool(name); other != nullptr && instance.is_own()) {
-            other->replaced = true;
-        } else if (other != nullptr) {
+        ToolOffer* const other = find_tool(name);
+        if (other != nullptr && !instance.is_own()) {
             instance.report("the tool \"" + name + "\" belongs to " +
                             other->instance->library().id + ", which was loaded first");
             continue;
         }
-        tools_.push_back(std::make_unique<ToolOffer>(
+        if (other != nullptr) displaced.push_back(other);
+        offers.push_back(std::make_unique<ToolOffer>(
             ToolOffer{&instance, extension, extension.tools[i], std::move(name),
                       utf8::repaired(view(read.description)), std::move(schema)}));
     }
+    // Only when all are well: one that is refused takes nobody's place.
+    for (ToolOffer* other : displaced) other->replaced = true;
+    std::move(offers.begin(), offers.end(), std::back_inserter(tools_));
     return true;
 }
 

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
+
 #include "conformance/folder.hpp"
 #include "conformance/stage.hpp"
 #include "narratoria/asset_renderer.h"
@@ -87,15 +89,21 @@ protected:
         }
     }
 
+    template <class... Words>
+    OwnTool& own(Words... words) {
+        return tools.emplace_back(words...);
+    }
+
     Folder folder;
     std::string log;
     std::string message;
+    std::deque<OwnTool> tools;  // until the session has released them
     std::optional<Engine> engine;
     std::optional<Session> session;
 };
 
 TEST_F(ExtendTest, AToolOfTheHostRunsByItsName) {
-    OwnTool tool("weather", R"({"weather":"rain"})");
+    OwnTool& tool = own("weather", R"({"weather":"rain"})");
     tool.join(*session);
     const Json result = run(plan_of({entry("t", "weather", R"("input":{"city":"Oslo"})")}));
     EXPECT_TRUE(result["success"].boolean()) << result.text();
@@ -105,8 +113,8 @@ TEST_F(ExtendTest, AToolOfTheHostRunsByItsName) {
 }
 
 TEST_F(ExtendTest, ALaterToolTakesThePlaceOfOneWithTheSameName) {
-    OwnTool first("weather", R"({"from":"first"})");
-    OwnTool second("weather", R"({"from":"second"})");
+    OwnTool& first = own("weather", R"({"from":"first"})");
+    OwnTool& second = own("weather", R"({"from":"second"})");
     first.join(*session);
     second.join(*session);
     run(plan_of({entry("t", "weather")}));
@@ -114,8 +122,21 @@ TEST_F(ExtendTest, ALaterToolTakesThePlaceOfOneWithTheSameName) {
     EXPECT_TRUE(first.requests.empty());
 }
 
+TEST_F(ExtendTest, AToolThatIsRefusedTakesNobodysPlace) {
+    OwnTool& first = own("weather", R"({"from":"first"})");
+    first.join(*session);
+    OwnTool& second = own("weather");
+    OwnTool& nameless = own("bad name");
+    const nar_tool* both[] = {&second.tool, &nameless.tool};
+    second.functions.tools = both;
+    second.functions.tool_count = 2;
+    EXPECT_THROW(second.join(*session), Error);
+    run(plan_of({entry("t", "weather")}));
+    EXPECT_EQ(session->state("/from").view(), R"("first")");
+}
+
 TEST_F(ExtendTest, ReleasedOnceWhenTheSessionEnds) {
-    OwnTool tool("weather");
+    OwnTool& tool = own("weather");
     tool.join(*session);
     EXPECT_EQ(tool.released, 0);
     session.reset();

@@ -83,9 +83,20 @@ class Terminal:
     def type(self, keys: str) -> None:
         os.write(self._master, keys.encode())
 
-    def until(self, pattern: str) -> str:
+    def interrupt_until(self, pattern: str) -> str:
+        """Ctrl-C, again and again: one that comes between the prompt and the reading of the line is
+        seen by Python when a line has been read, and not before."""
+        for _ in range(SECONDS):
+            self.type("\x03")
+            try:
+                return self.until(pattern, 1)
+            except AssertionError:
+                continue
+        return self.until(pattern)
+
+    def until(self, pattern: str, seconds: float = SECONDS) -> str:
         """What was shown up to what matches the pattern, which is taken off."""
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + seconds
         while (found := re.search(pattern, self._seen)) is None:
             left = deadline - time.monotonic()
             assert left > 0 and select.select([self._master], [], [], left)[0], self._seen
@@ -162,8 +173,7 @@ class TestChat:
         chat.type("an owl\n")
         chat.until("You hear an owl.\n> ")
         assert is_gone(tool)
-        chat.type("\x03")
-        chat.until(r"\(cancelled\)\n> ")
+        chat.interrupt_until(r"\(cancelled\)\n> ")
         chat.type("\x04")
         assert chat.status() == 0
 

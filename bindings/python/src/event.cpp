@@ -105,16 +105,23 @@ PyObject* get_text(PyObject* self, void*) {
     return PyUnicode_DecodeUTF8(PyBytes_AS_STRING(bytes), PyBytes_GET_SIZE(bytes), "replace");
 }
 
+// Another thread may have made one meanwhile. Takes the reference.
+void keep_first(PyObject*& place, PyObject* made) {
+    if (place == nullptr) place = made;
+    else Py_DECREF(made);
+}
+
 PyObject* get_body(PyObject* self, void*) {
     EventObject* event = of(self);
     if (event->body == nullptr) {
-        event->body = guarded([&] {
+        PyObject* made = guarded([&] {
             return to_python(PyBytes_AS_STRING(event->bytes),
                              static_cast<std::size_t>(PyBytes_GET_SIZE(event->bytes)))
                 .release()
                 .ptr();
         });
-        if (event->body == nullptr) return nullptr;
+        if (made == nullptr) return nullptr;
+        keep_first(event->body, made);
     }
     return new_reference(event->body);
 }
@@ -122,7 +129,7 @@ PyObject* get_body(PyObject* self, void*) {
 PyObject* get_data(PyObject* self, void*) {
     EventObject* event = of(self);
     if (event->data == nullptr) {
-        event->data = guarded([&] {
+        PyObject* made = guarded([&] {
             const py::object kind = py::reinterpret_steal<py::object>(get_kind(self, nullptr));
             const py::object body = py::reinterpret_steal<py::object>(get_body(self, nullptr));
             if (!kind || !body) throw py::error_already_set();
@@ -131,7 +138,8 @@ PyObject* get_data(PyObject* self, void*) {
                 .release()
                 .ptr();
         });
-        if (event->data == nullptr) return nullptr;
+        if (made == nullptr) return nullptr;
+        keep_first(event->data, made);
     }
     return new_reference(event->data);
 }

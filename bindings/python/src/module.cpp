@@ -61,6 +61,14 @@ int traverse_session(PyObject* self, visitproc visit, void* arg) {
     return session == nullptr ? 0 : session->traverse(visit, arg);
 }
 
+void finalize_session(PyObject* self) {
+    // An exception that is on its way stays as it is.
+    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+    PyErr_Fetch(&type, &value, &trace);
+    if (python::Session* session = session_of(self)) session->finalize();
+    PyErr_Restore(type, value, trace);
+}
+
 int clear_session(PyObject* self) {
     if (python::Session* session = session_of(self)) session->clear();
     return 0;
@@ -70,6 +78,7 @@ void make_collectable(PyHeapTypeObject* heap_type) {
     PyTypeObject* type = &heap_type->ht_type;
     type->tp_flags |= Py_TPFLAGS_HAVE_GC;
     type->tp_traverse = traverse_session;
+    type->tp_finalize = finalize_session;
     type->tp_clear = clear_session;
 }
 
@@ -151,6 +160,8 @@ PYBIND11_MODULE(_core, module) {
              py::arg("ended") = py::none())
         .def("cancel", &python::Session::cancel)
         .def("wait", &python::Session::wait)
+        .def("begin_use", &python::Session::begin_use)
+        .def("end_use", &python::Session::end_use)
         .def("refuse_inside", &python::Session::refuse_inside)
         .def("end_wait", &python::Session::end_wait)
         .def("run", &python::Session::run)

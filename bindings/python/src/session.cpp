@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session.hpp"
 
+#include <cxxabi.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -96,6 +98,31 @@ const nar_host_narrator& questions(const nar_host* host) {
     return host_functions<nar_host_narrator>(host, NAR_EXTENSION_NARRATOR);
 }
 
+// The interpreter is gone, and this thread with it: Python before 3.14 would end it here, through
+// frames that hold objects of Python. The process ends soon.
+[[noreturn]] void park() {
+    for (;;) ::pause();
+}
+
+// Calls something of Python. Nothing that has a destructor stands between here and Python, so that
+// a thread which is ended in there stops without touching an object.
+py::object call_vector(PyObject* function, PyObject* const* arguments, std::size_t count) {
+    PyObject* answer = nullptr;
+    try {
+        answer = PyObject_Vectorcall(function, arguments, count, nullptr);
+    } catch (abi::__forced_unwind&) {
+        park();
+    }
+    if (answer == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(answer);
+}
+
+template <class... Arguments>
+py::object call_python(const py::object& function, const Arguments&... arguments) {
+    PyObject* const all[] = {arguments.ptr()..., nullptr};
+    return call_vector(function.ptr(), all, sizeof...(arguments));
+}
+
 // With its traceback, which pybind11 keeps apart.
 py::object exception_of(const py::error_already_set& error) {
     const py::object exception = error.value();
@@ -108,8 +135,12 @@ py::object exception_of(const py::error_already_set& error) {
 }  // namespace
 
 py::object ResultText::to_dict() const {
-    const Text text = result.json();
-    return to_python(text.view());
+    Text text;
+    {
+        const py::gil_scoped_release released;
+        text = result.json();
+    }
+    return to_python(text.view().data(), text.view().size());
 }
 
 // ---------------------------------------------------------------- what is given to the engine
@@ -141,7 +172,7 @@ struct Session::Tool : Given {
                 if (self.is_plain) return self.run(token, request, lines);
                 const auto made = std::make_shared<Invocation>(session, self.host, token, request);
                 session.open(made);
-                self.function(made);
+                call_python(self.function, py::cast(made));
             })) {
             return;
         }
@@ -155,7 +186,7 @@ struct Session::Tool : Given {
 
     void run(std::uint64_t token, const py::object& request, std::string& lines) const {
         try {
-            const py::object result = function(request["input"]);
+            const py::object result = call_python(function, py::object(request["input"]));
             lines = R"({"version":"0","type":"done","ok":true)";
             if (!result.is_none()) {
                 lines += R"(,"result":)";
@@ -164,12 +195,22 @@ struct Session::Tool : Given {
             lines += "}\n";
         } catch (py::error_already_set& error) {
             if (!error.matches(PyExc_Exception)) throw;
-            const py::tuple told = session->hooks_.attr("describe_exception")(exception_of(error));
-            const auto trace = py::cast<std::string>(told[1]);
-            invocations(host).diagnostics(host, token, detail::to_c(trace));
-            lines = py::cast<std::string>(told[0]);
+            lines = failure(token, error);
+        } catch (const py::builtin_exception& error) {
+            error.set_error();
+            py::error_already_set made;
+            lines = failure(token, made);
         }
         answer(token, lines);
+    }
+
+    // Tells its diagnostics, and returns its last lines.
+    std::string failure(std::uint64_t token, const py::error_already_set& error) const {
+        const py::tuple told =
+            call_python(session->hooks_.attr("describe_exception"), exception_of(error));
+        const auto trace = py::cast<std::string>(told[1]);
+        invocations(host).diagnostics(host, token, detail::to_c(trace));
+        return py::cast<std::string>(told[0]);
     }
 
     static void cancel(void* instance, std::uint64_t token) noexcept {
@@ -192,7 +233,8 @@ struct Session::UiHandler : Given {
         bool is_taken = false;
         const bool is_well = self.session->call("a ui handler", [&] {
             const py::object payload = to_python(view(event->payload));
-            is_taken = py::cast<bool>(self.function(to_str(view(event->name)), payload));
+            is_taken =
+                py::cast<bool>(call_python(self.function, to_str(view(event->name)), payload));
         });
         return !is_well ? NAR_FAILED : is_taken ? NAR_OK : NAR_DECLINED;
     }
@@ -216,7 +258,7 @@ struct Session::AssetRenderer : Given {
             out["mediaType"] = to_str(view(asset->media_type));
             out["path"] = to_str(view(asset->path));
             out["metadata"] = to_python(view(asset->metadata));
-            is_taken = py::cast<bool>(self.function(out));
+            is_taken = py::cast<bool>(call_python(self.function, out));
         });
         return !is_well ? NAR_FAILED : is_taken ? NAR_OK : NAR_DECLINED;
     }
@@ -230,7 +272,7 @@ struct Session::Narrator : Given {
                 const auto made =
                     std::make_shared<Question>(session, self.host, token, to_python(view(request)));
                 session.open(made);
-                self.function(made);
+                call_python(self.function, py::cast(made));
             })) {
             return;
         }
@@ -247,20 +289,13 @@ struct Session::Sink : Given {
 
     void operator()(Event event) noexcept {
         session->take_lock();
-        PyObject* made = nullptr;
         try {
-            made = maker.make(event);
+            const auto made = py::reinterpret_steal<py::object>(maker.make(event));
+            if (!made) throw py::error_already_set();
+            call_python(function, made);
         } catch (py::error_already_set& error) {
-            error.restore();
+            session->report("a sink", error);
         }
-        PyObject* answer = made == nullptr ? nullptr : PyObject_CallOneArg(function.ptr(), made);
-        Py_XDECREF(made);
-        if (answer != nullptr) {
-            Py_DECREF(answer);
-            return;
-        }
-        py::error_already_set error;
-        session->report("a sink", error);
     }
 };
 
@@ -271,7 +306,20 @@ Open::Open(Session& session, const nar_host* host, std::uint64_t token, py::obje
 
 void Open::cancel() {
     is_cancelled_ = true;
-    if (!on_cancel.is_none()) on_cancel();
+    const py::object told = on_cancel;
+    if (!told.is_none()) call_python(told);
+}
+
+void Open::leave() {
+    session_ = nullptr;
+    // A task, most often, which has this in its frame.
+    const py::object dropped = std::exchange(on_cancel, py::none());
+}
+
+int Open::traverse(visitproc visit, void* arg) const {
+    Py_VISIT(request_.ptr());
+    Py_VISIT(on_cancel.ptr());
+    return 0;
 }
 
 bool Invocation::emit(py::handle event) {
@@ -279,6 +327,8 @@ bool Invocation::emit(py::handle event) {
     std::string line;
     append_json(line, event, session_->hooks_.attr("to_plain"));
     line += '\n';
+    // The conversion may have run code that closed the session.
+    if (!is_open()) return false;
     const nar_status status = invocations(host_).output(host_, token_, detail::to_c(line));
     if (status == NAR_BUSY) {
         throw Error(NAR_BUSY, "OUTPUT_FULL",
@@ -310,7 +360,7 @@ bool Question::plan(py::handle plan) {
     if (!is_open()) return false;
     std::string text;
     append_json(text, plan, session_->hooks_.attr("to_plain"));
-    return answered(questions(host_).reply(host_, token_, detail::to_c(text)));
+    return is_open() && answered(questions(host_).reply(host_, token_, detail::to_c(text)));
 }
 
 bool Question::fail(std::string_view message) {
@@ -320,7 +370,9 @@ bool Question::fail(std::string_view message) {
 // ---------------------------------------------------------------- life
 
 Session::Session(const py::dict& options)
-    : hooks_(py::module_::import("narratoria._hooks")), owner_(std::this_thread::get_id()) {
+    : hooks_(py::module_::import("narratoria._hooks")),
+      process_(::getpid()),
+      owner_(std::this_thread::get_id()) {
     const Texts environment(options["environment"]);
     const Texts allow_paths(options["allow_paths"]);
     const Texts plugins(options["plugins"]);
@@ -333,10 +385,10 @@ Session::Session(const py::dict& options)
     engine_options.times = times_of(options["times"]);
     engine_options.limits = limits_of(options["limits"]);
     engine_options.log = [this](std::uint32_t level, std::string_view message) {
-        call("the log", [&] { hooks_.attr("log")(level, to_str(message)); });
+        call("the log", [&] { call_python(hooks_.attr("log"), py::int_(level), to_str(message)); });
     };
     std::string state;
-    if (!options["state"].is_none()) append_json(state, options["state"]);
+    if (!options["state"].is_none()) append_json(state, options["state"], hooks_.attr("to_plain"));
 
     SessionOptions session_options;
     session_options.id = text_option(options, "id");
@@ -368,29 +420,50 @@ void Session::close() {
     }
     session_.reset();
     engine_.reset();
-    for (auto& [token, opened] : open_) opened->leave();
-    open_.clear();
-    given_.clear();
     living().erase(this);
+    // What is dropped may run code, which finds a session that is closed.
+    const auto given = std::exchange(given_, {});
+    const auto opened = std::exchange(open_, {});
+    for (const auto& [token, each] : opened) each->leave();
     throw_what_was_kept();
 }
 
 int Session::traverse(visitproc visit, void* arg) const {
     for (const auto& given : given_) Py_VISIT(given->function.ptr());
+    for (const auto& [token, opened] : open_) {
+        if (const int stopped = opened->traverse(visit, arg)) return stopped;
+    }
+    for (const auto& ticket : tickets_) Py_VISIT(ticket->ended.ptr());
     return 0;
 }
 
-void Session::clear() {
+// While nothing of what the callbacks need was taken away yet.
+void Session::finalize() noexcept {
     try {
         close();
     } catch (...) {
+        // It was made before a fork, or threw what nobody is there for.
+        PyErr_Clear();
+    }
+}
+
+void Session::clear() noexcept {
+    std::vector<py::object> dropped;
+    for (const auto& given : given_) {
+        dropped.push_back(std::exchange(given->function, py::none()));
+    }
+    for (const auto& ticket : tickets_) {
+        dropped.push_back(std::exchange(ticket->ended, py::none()));
+    }
+    for (const auto& [token, opened] : open_) {
+        dropped.push_back(std::exchange(opened->on_cancel, py::none()));
     }
 }
 
 void Session::leave_all() {
     const std::thread::id caller = std::this_thread::get_id();
     auto is_used_elsewhere = [&](const Session* session) {
-        return session->depth_ > 0 && session->owner_ != caller;
+        return session->process_ == ::getpid() && session->depth_ > 0 && session->owner_ != caller;
     };
     for (Session* session : living()) {
         session->is_leaving_ = true;
@@ -412,6 +485,7 @@ void Session::leave_all() {
 // ---------------------------------------------------------------- threads and the lock
 
 Session::Inside::Inside(Session& session) : session_(session) {
+    session.refuse_forked();
     const std::thread::id caller = std::this_thread::get_id();
     if (session.depth_ > 0 && session.owner_ != caller) {
         throw Error(NAR_BUSY, "SESSION_IN_USE",
@@ -437,7 +511,12 @@ Session::Inside::~Inside() {
 narratoria::Session& Session::handle() { return *session_; }
 
 void Session::take_lock() {
-    if (released_ != nullptr) PyEval_RestoreThread(std::exchange(released_, nullptr));
+    if (released_ == nullptr) return;
+    try {
+        PyEval_RestoreThread(std::exchange(released_, nullptr));
+    } catch (abi::__forced_unwind&) {
+        park();
+    }
 }
 
 template <class Drive>
@@ -463,7 +542,7 @@ void Session::report(const char* what, py::error_already_set& error) noexcept {
             if (!kept_) kept_ = exception_of(error);
             return;
         }
-        hooks_.attr("report_exception")(what, exception_of(error));
+        call_python(hooks_.attr("report_exception"), py::str(what), exception_of(error));
     } catch (py::error_already_set& another) {
         another.discard_as_unraisable("narratoria");
     } catch (...) {
@@ -478,6 +557,10 @@ bool Session::call(const char* what, Call&& callback) noexcept {
         return true;
     } catch (py::error_already_set& error) {
         report(what, error);
+    } catch (const py::builtin_exception& error) {
+        error.set_error();
+        py::error_already_set made;
+        report(what, made);
     } catch (const std::exception& error) {
         PyErr_SetString(PyExc_RuntimeError, error.what());
         py::error_already_set made;
@@ -487,6 +570,14 @@ bool Session::call(const char* what, Call&& callback) noexcept {
 }
 
 // ---------------------------------------------------------------- driving
+
+void Session::finish(const std::shared_ptr<Ticket>& ticket, py::object value) {
+    tickets_.erase(ticket);
+    ticket->value = std::move(value);
+    ticket->is_done = true;
+    const py::object ended = std::exchange(ticket->ended, py::none());
+    if (!ended.is_none()) call_python(ended, py::cast(ticket));
+}
 
 std::shared_ptr<Ticket> Session::prompt(std::string_view text, py::object ended) {
     const Inside inside(*this);
@@ -501,11 +592,10 @@ std::shared_ptr<Ticket> Session::prompt(std::string_view text, py::object ended)
             out["choices"] = to_python(turn.choices());
             const Result result = turn.result();
             out["result"] = result ? py::cast(ResultText{result}) : py::none();
-            ticket->value = out;
-            ticket->is_done = true;
-            if (!ticket->ended.is_none()) ticket->ended(ticket);
+            finish(ticket, out);
         });
     });
+    tickets_.insert(ticket);
     return ticket;
 }
 
@@ -518,16 +608,20 @@ std::shared_ptr<Ticket> Session::execute(py::handle plan, std::string_view folde
     auto ticket = std::make_shared<Ticket>();
     ticket->ended = std::move(ended);
     handle().execute(text, folder, [this, ticket](Result result) {
-        call("a plan's end", [&] {
-            ticket->value = py::cast(ResultText{result});
-            ticket->is_done = true;
-            if (!ticket->ended.is_none()) ticket->ended(ticket);
-        });
+        call("a plan's end", [&] { finish(ticket, py::cast(ResultText{result})); });
     });
+    tickets_.insert(ticket);
     return ticket;
 }
 
+void Session::refuse_forked() const {
+    if (::getpid() == process_) return;
+    throw Error(NAR_FORKED, "FORKED",
+                "the session was made before a fork; make one of its own in the child", "");
+}
+
 void Session::cancel() {
+    refuse_forked();
     if (!engine_) throw Error(NAR_GONE, "SESSION_CLOSED", "this session is closed", "");
     handle().cancel();
 }
@@ -539,6 +633,16 @@ void Session::refuse_inside() const {
         "this call waits for the session, and the session waits for the callback that it is "
         "made in: a tool, a sink, a handler or a narrator",
         "");
+}
+
+void Session::begin_use() {
+    refuse_inside();
+    const Inside inside(*this);
+    ++depth_;
+}
+
+void Session::end_use() {
+    if (depth_ > 0) --depth_;
 }
 
 void Session::run(std::int64_t budget_us) {
@@ -600,7 +704,9 @@ bool Session::is_busy() {
 
 // ---------------------------------------------------------------- reading
 
-py::object Session::text(Text&& text) const { return to_python(text.view()); }
+py::object Session::text(Text&& text) const {
+    return to_python(text.view().data(), text.view().size());
+}
 
 py::object Session::state(std::string_view pointer) {
     const Inside inside(*this);

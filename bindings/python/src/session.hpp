@@ -10,6 +10,7 @@
 //   callback) is kept and thrown from the driving call.
 
 #include <pybind11/pybind11.h>
+#include <sys/types.h>
 
 #include <cstdint>
 #include <memory>
@@ -18,6 +19,7 @@
 #include <string_view>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "event.hpp"
@@ -55,8 +57,9 @@ public:
     bool is_cancelled() const { return is_cancelled_; }
     py::object on_cancel = py::none();
 
-    void cancel();                        // by the engine
-    void leave() { session_ = nullptr; }  // it is over, or its session is
+    void cancel();  // by the engine
+    int traverse(visitproc visit, void* arg) const;
+    void leave();  // it is over, or its session is
 
 protected:
     // Throws Gone when it is over; a late word of a tool is no fault of its author's.
@@ -106,6 +109,10 @@ public:
 
     // What would wait for itself in a callback is refused.
     void refuse_inside() const;
+    // Between the two the session is the calling thread's, which may wait and run; to others, and to
+    // what it calls meanwhile, it is as if a call were going on.
+    void begin_use();
+    void end_use();
     // Until the ticket is done, or a callback calls end_wait. Throws KeyboardInterrupt within 50 ms of
     // a Ctrl-C; nothing was cancelled by that.
     void wait(const Ticket& ticket);
@@ -134,7 +141,8 @@ public:
 
     // For the collector of cycles.
     int traverse(visitproc visit, void* arg) const;
-    void clear();
+    void finalize() noexcept;
+    void clear() noexcept;
 
     // The process ends: whoever waits in another thread comes back first, for at most 2 s.
     static void leave_all();
@@ -170,6 +178,8 @@ private:
     };
 
     narratoria::Session& handle();
+    void refuse_forked() const;
+    void finish(const std::shared_ptr<Ticket>& ticket, py::object value);
     py::object text(Text&& text) const;
     void take_lock();
     template <class Drive>
@@ -192,7 +202,9 @@ private:
     std::vector<std::unique_ptr<Given>> given_;
     std::vector<std::unique_ptr<Given>> retired_;  // until nobody is inside
     std::unordered_map<std::uint64_t, std::shared_ptr<Open>> open_;
+    std::unordered_set<std::shared_ptr<Ticket>> tickets_;  // of what runs or waits
 
+    const pid_t process_;
     std::thread::id owner_;
     std::uint32_t depth_ = 0;
     PyThreadState* released_ = nullptr;  // while the lock is given away

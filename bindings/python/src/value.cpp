@@ -22,8 +22,8 @@ namespace {
 
 // The runtime takes events of 512 levels; a result and a record put a few around them.
 constexpr std::size_t kMostLevels = 1000;
-// Conversions inside of one another: more than one for each level is nothing that ends.
-constexpr std::size_t kMostConversions = 2 * kMostLevels;
+// Conversions of one another, with no container between.
+constexpr std::size_t kMostConversions = 8;
 
 bool is_ascii(const char* text, std::size_t size) {
     constexpr std::uint64_t kHighBits = 0x8080808080808080;
@@ -182,8 +182,9 @@ public:
         else if (PyFloat_Check(value)) write_float(PyFloat_AS_DOUBLE(value));
         else if (PyDict_Check(value)) write_object(value);
         else if (PyList_Check(value) || PyTuple_Check(value)) write_array(value);
-        else if (convert_ && !convert_.is_none()) write_converted(value);
-        else refuse_type(value);
+        else if (convert_ && !convert_.is_none()) {
+            write_converted(value);
+        } else refuse_type(value);
     }
 
 private:
@@ -192,6 +193,12 @@ private:
         PyObject* key;  // or NULL: the index counts
         Py_ssize_t index;
     };
+
+    void write_inner(PyObject* value) {
+        const std::size_t before = std::exchange(conversions_, 0);
+        write(value);
+        conversions_ = before;
+    }
 
     void write_text(PyObject* value) {
         Py_ssize_t size = 0;
@@ -292,7 +299,7 @@ private:
             steps_.back().key = key;
             write_text(key);
             out_ += ':';
-            write(member);
+            write_inner(member);
             if (PyDict_GET_SIZE(value) != size) {
                 throw py::value_error("the dict changed while it was written");
             }
@@ -309,7 +316,7 @@ private:
             steps_.back().index = i;
             const py::object held =
                 py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(value, i));
-            write(held.ptr());
+            write_inner(held.ptr());
         }
         out_ += ']';
         steps_.pop_back();
@@ -320,7 +327,7 @@ private:
         if (made.ptr() == Py_NotImplemented || Py_TYPE(made.ptr()) == Py_TYPE(value)) {
             refuse_type(value);
         }
-        // Two types that become each other would go on for ever.
+        // A mock, or two types that become each other, would go on for ever.
         if (++conversions_ > kMostConversions) {
             refuse(PyExc_ValueError,
                    std::string("a ") + Py_TYPE(value)->tp_name +

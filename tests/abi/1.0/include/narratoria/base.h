@@ -67,7 +67,8 @@ typedef struct nar_result nar_result;   /* what a plan came to: result.h    */
 /* Text that you own. */
 typedef struct nar_text nar_text;
 
-/* The text's content, alive until nar_text_release. `text` may be NULL: the empty text. [thread-safe] */
+/* The text's content, alive until nar_text_release. A NUL follows it, which `size` does not count.
+ * `text` may be NULL: the empty text, without one. [thread-safe] */
 NAR_API nar_str nar_text_view(const nar_text *text);
 
 /* Gives the text back. NULL is allowed. [thread-safe] */

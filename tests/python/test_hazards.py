@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where C and Python meet at a bad moment: nothing crashes, nothing hangs, nothing is left."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import time
+import unittest.mock
+import weakref
+from typing import Any
+
+import pytest
+from plans import DONE, line, one
+from test_lifetime import python
+
+import narratoria
+from narratoria import aio
+
+
+def test_a_session_that_is_closed_while_a_plan_is_converted() -> None:
+    class Slow:
+        def __init__(self, core: Any) -> None:
+            self.core = core
+
+        def to_dict(self) -> dict[str, Any]:
+            self.core.close()
+            return {}
+
+    async def main() -> None:
+        async with aio.Session() as session:
+
+            @session.narrator
+            async def tell(request: Any) -> Any:
+                return {"requestId": "p", "tools": [], "metadata": Slow(session._core)}
+
+            turn = await asyncio.wait_for(session.play("x"), 20)
+            assert turn.outcome == "cancelled"
+
+    asyncio.run(main())
+
+
+def test_functions_that_run_code_while_they_are_dropped() -> None:
+    kept: list[Any] = []
+
+    class Sink:
+        def __call__(self, event: Any) -> None: ...
+
+        def __del__(self) -> None:
+            kept.append([b"\xff" * n for n in range(1, 120) for _ in range(20)])
+            gc.collect()
+
+    session = narratoria.Session()
+    for _ in range(8):
+        session.add_sink(Sink())
+    session._sinks.clear()
+    session.close()
+    gc.collect()
+    assert len(kept) == 8
+
+
+def test_the_collector_finds_a_session_with_a_plan_running() -> None:
+    # The sink and the session are a circle, and the end of the session still tells the sink.
+    script = """
+        import gc, tempfile, os, narratoria
+        path = os.path.join(tempfile.mkdtemp(), "t")
+        with open(path, "w") as file:
+            file.write("#!/bin/sh\\nsleep 60\\n")
+        os.chmod(path, 0o755)
+        told = []
+        def sink(event):
+            return told.append(event.kind)
+        def make(sink):
+            session = narratoria.Session()
+            session.add_sink(sink)
+            sink.session = session
+            session._core.execute({"requestId": "p", "tools": [
+                {"toolId": "t", "toolPath": path}]}, "", None)
+            session._core.run(50000)
+        gc.disable()
+        make(sink)
+        del sink
+        gc.collect()
+        print(told[-1])
+    """
+    done = python(script)
+    assert done.returncode == 0 and done.stdout == "plan_ended\n", done.stderr
+
+
+def test_a_daemon_thread_in_a_callback_when_the_interpreter_ends() -> None:
+    script = """
+        import threading, time, narratoria
+        session = narratoria.Session()
+        started = threading.Event()
+        @session.tool
+        def forever() -> None:
+            started.set()
+            while True:
+                time.sleep(0.0005)
+        plan = {"requestId": "p", "tools": [{"toolId": "t", "toolPath": "forever"}]}
+        threading.Thread(target=lambda: session.execute(plan), daemon=True).start()
+        started.wait()
+        print("over")
+    """
+    done = python(script)
+    assert done.returncode == 0 and done.stdout == "over\n", (done.returncode, done.stderr)
+
+
+@pytest.mark.parametrize("mock", [unittest.mock.Mock, unittest.mock.MagicMock])
+def test_a_tool_that_returns_a_mock(session: Any, mock: Any) -> None:
+    @session.tool
+    def fake() -> Any:
+        return mock()
+
+    begin = time.monotonic()
+    assert not session.execute(one("fake")).success
+    assert time.monotonic() - begin < 5
+
+
+def test_results_that_no_json_can_hold_are_told_with_their_traceback(session: Any) -> None:
+    @session.tool
+    def circle() -> Any:
+        out: list[Any] = []
+        out.append(out)
+        return out
+
+    tool = session.execute(one("circle"))["t"]
+    assert "contains itself" in tool.error and "ValueError" in tool.stderr
+
+
+def test_an_open_call_does_not_keep_its_session(make_tool: Any) -> None:
+    async def main() -> weakref.ref[Any]:
+        session = aio.Session()
+        await session.__aenter__()
+        asyncio.get_running_loop().create_task(session.execute(one(make_tool("t", "sleep 60"))))
+        await asyncio.sleep(0.05)
+        watched = weakref.ref(session)
+        await session.aclose()
+        return watched
+
+    watched = asyncio.run(main())
+    gc.collect()
+    assert watched() is None
+
+
+def test_a_fork_while_another_thread_drives() -> None:
+    script = """
+        import os, sys, threading, time, narratoria
+        session = narratoria.Session()
+        started = threading.Event()
+        session.add_sink(lambda event: started.set(), ["tool_started"])
+        plan = {"requestId": "p", "tools": [{"toolId": "t", "toolPath": "/bin/sleep"}]}
+        plan["tools"][0]["toolPath"] = sys.argv[1]
+        thread = threading.Thread(target=lambda: session.execute(plan))
+        thread.start()
+        started.wait()
+        if os.fork() == 0:
+            for call in (lambda: session.execute(plan), session.cancel):
+                try:
+                    call()
+                except narratoria.ForkedError as error:
+                    print("refused", flush=True)
+            begin = time.monotonic()
+            import atexit
+            atexit._run_exitfuncs()
+            print(time.monotonic() - begin < 1, flush=True)
+            os._exit(0)
+        os.wait()
+        session.cancel()
+        thread.join()
+    """
+    import os
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "t")
+        with open(path, "w") as file:
+            file.write("#!/bin/sh\nsleep 60\n")
+        os.chmod(path, 0o755)
+        done = python(script, path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "refused\nrefused\nTrue\n"
+
+
+def test_a_body_that_two_threads_look_at(session: Any, make_tool: Any) -> None:
+    events: list[narratoria.Event] = []
+    session.add_sink(events.append)
+    log = line('{"type":"log","level":"info","message":"hello"}')
+    session.execute(one(make_tool("t", f"{log}\n{DONE}")))
+    bodies: list[Any] = []
+    threads = [
+        threading.Thread(target=lambda: bodies.append([event.body for event in events]))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(seen is body for row in bodies for seen, body in zip(row, bodies[0], strict=True))
+
+
+def test_a_state_may_hold_what_a_patch_may() -> None:
+    from dataclasses import dataclass
+
+    @dataclass
+    class Point:
+        x: int
+
+    with narratoria.Session(state={"at": Point(1)}) as session:
+        assert session.state.to_dict() == {"at": {"x": 1}}
+
+
+def test_a_held_session_is_refused_to_others_and_to_what_it_calls(session: Any) -> None:
+    core = session._core
+    core.begin_use()
+    refused: list[str] = []
+
+    def use() -> None:
+        try:
+            core.state("")
+        except narratoria.BusyError:
+            refused.append("busy")
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    thread.join()
+    with pytest.raises(narratoria.ReentrantError):
+        core.refuse_inside()
+    core.end_use()
+    core.refuse_inside()
+    assert refused == ["busy"]
