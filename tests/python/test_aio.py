@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
 from collections.abc import Coroutine
@@ -276,5 +277,270 @@ def test_a_blocking_session_in_a_loop_names_the_way_out() -> None:
 
             with pytest.raises(RuntimeError, match="aio"):
                 session.execute(one("nap"))
+
+    run(main())
+
+
+# ---- calls that wait for each other
+
+
+def test_a_call_that_waits_is_dropped_by_itself(make_tool: Any) -> None:
+    async def main() -> None:
+        plan = one(make_tool("t", f"sleep 0.5\n{DONE}"))
+        async with aio.Session() as session:
+            running = asyncio.create_task(session.execute(plan))
+            await asyncio.sleep(0.1)
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(session.execute(plan), 0.1)
+            waiting = [asyncio.create_task(session.execute(plan)) for _ in range(2)]
+            await asyncio.sleep(0)
+            waiting[0].cancel()
+            assert (await running).success
+            assert (await waiting[1]).success
+            assert waiting[0].cancelled()
+
+    run(main())
+
+
+def test_a_cancelled_call_makes_room_for_the_next(make_tool: Any) -> None:
+    async def main() -> None:
+        path = make_tool("t", "sleep 60")
+        async with aio.Session() as session:
+            started = session.events(["tool_started"])
+            running = asyncio.create_task(session.execute(one(path)))
+            waiting = asyncio.create_task(session.execute({"requestId": "p", "tools": []}))
+            await anext(started)
+            running.cancel()
+            assert (await asyncio.wait_for(waiting, 5)).success
+            assert running.cancelled()
+
+    run(main())
+
+
+def test_cancel_drops_what_waits(make_tool: Any) -> None:
+    async def main() -> None:
+        plan = one(make_tool("t", "sleep 60"))
+        async with aio.Session() as session:
+            calls = [asyncio.create_task(session.execute(plan)) for _ in range(3)]
+            await anext(session.events(["tool_started"]))
+            session.cancel()
+            for call in calls:
+                result = await asyncio.wait_for(call, 5)
+                assert result["t"].error_code == "CANCELLED"
+            assert (await session.execute({"requestId": "p", "tools": []})).success
+
+    run(main())
+
+
+def test_a_plan_with_faults_does_not_hold_up_the_next() -> None:
+    async def main() -> None:
+        async with aio.Session() as session:
+            calls = [{"requestId": "p"}, {"requestId": "q", "tools": []}]
+            first, second = await asyncio.gather(
+                *(session.execute(plan) for plan in calls), return_exceptions=True
+            )
+            assert isinstance(first, narratoria.InvalidDocumentError)
+            assert isinstance(second, narratoria.Result) and second.success
+
+    run(main())
+
+
+def test_a_turn_has_its_own_assets(tmp_path: Any) -> None:
+    (tmp_path / "a.png").write_text("x")
+
+    async def main() -> None:
+        async with aio.Session() as session:
+
+            @session.tool
+            async def draw(name: str, context: narratoria.Context) -> None:
+                await asyncio.sleep(0.02)
+                context.asset(name, "image", "image/png", tmp_path / "a.png")
+
+            @session.narrator
+            def tell(request: Any) -> Any:
+                return one("draw", {"name": request.prompt.text})
+
+            turns = await asyncio.gather(session.play("first"), session.play("second"))
+            assert [[each.asset_id for each in turn.assets] for turn in turns] == [
+                ["first"],
+                ["second"],
+            ]
+
+    run(main())
+
+
+def test_the_end_of_the_session_ends_what_waits(make_tool: Any) -> None:
+    async def main() -> None:
+        async with aio.Session() as session:
+            plan = one(make_tool("t", "sleep 60"))
+            calls = [asyncio.create_task(session.execute(plan)) for _ in range(2)]
+            await anext(session.events(["tool_started"]))
+        assert (await asyncio.wait_for(calls[0], 5))["t"].error_code == "CANCELLED"
+        with pytest.raises(narratoria.GoneError):
+            await asyncio.wait_for(calls[1], 5)
+
+    run(main())
+
+
+# ---- what waits for itself, other threads, other loops
+
+
+@pytest.mark.parametrize("call", ["execute", "play", "aclose"])
+@pytest.mark.parametrize("kind", ["tool", "child", "narrator", "handler"])
+def test_what_would_wait_for_itself_is_refused(call: str, kind: str) -> None:
+    async def main() -> None:
+        refused: list[str] = []
+        async with aio.Session() as session:
+
+            async def again() -> None:
+                calls = {
+                    "execute": lambda: session.execute({"requestId": "q", "tools": []}),
+                    "play": lambda: session.play("x"),
+                    "aclose": session.aclose,
+                }
+                try:
+                    await asyncio.wait_for(calls[call](), 5)
+                except narratoria.ReentrantError as error:
+                    refused.append(error.code)
+
+            @session.tool
+            async def tool(context: narratoria.Context) -> None:
+                if kind == "handler":
+                    context.ui_event("bell")
+                await {"child": lambda: asyncio.create_task(again())}.get(kind, again)()
+
+            @session.on_ui_event("bell")
+            async def ring(event: Any) -> None:
+                await again()
+
+            @session.narrator
+            async def tell(request: Any) -> str:
+                if kind == "narrator":
+                    await again()
+                return "x"
+
+            if kind == "narrator":
+                await session.play("x")
+                assert refused == ["REENTRANT"]
+                return
+            assert (await session.execute(one("tool"))).success
+            await session.execute({"requestId": "p", "tools": []})
+            await asyncio.sleep(0.05)
+            # No plan waits for a handler, which may play on.
+            assert refused == ["REENTRANT"] * (2 if (kind, call) == ("handler", "aclose") else 1)
+
+    run(main())
+
+
+def test_what_a_tool_left_behind_may_call_the_session() -> None:
+    async def main() -> None:
+        async with aio.Session() as session:
+            left: list[asyncio.Task[Any]] = []
+
+            async def later() -> bool:
+                await asyncio.sleep(0.05)
+                return (await session.execute({"requestId": "q", "tools": []})).success
+
+            @session.tool
+            async def tool() -> None:
+                left.append(asyncio.create_task(later()))
+
+            await session.execute(one("tool"))
+            assert await left[0]
+
+    run(main())
+
+
+def test_other_threads_are_refused() -> None:
+    async def main() -> None:
+        async with aio.Session(narrator=lambda request: "x") as session:
+            state = session.state
+            stream = session.events()
+            for call in (
+                lambda: state.patch({"a": 1}),
+                lambda: state.to_dict(),
+                lambda: session.assets,
+                lambda: session.history(),
+                lambda: session.tool(name="x")(lambda: 1),
+                lambda: session.add_sink(print),
+                lambda: session.events(),
+                lambda: stream.close(),
+                lambda: asyncio.run(session.play("x")),
+                lambda: asyncio.run(session.aclose()),
+            ):
+                with pytest.raises(narratoria.ThreadError, match="thread of its loop"):
+                    await asyncio.to_thread(call)
+            # These are from any thread.
+            await asyncio.to_thread(session.cancel)
+            assert session._id in await asyncio.to_thread(repr, session)
+            assert (await session.play("x")).narrative == "x"
+
+    asyncio.run(asyncio.wait_for(main(), 30), debug=True)
+
+
+def test_a_thread_inside_costs_no_timer() -> None:
+    async def main() -> None:
+        async with aio.Session(times=narratoria.Times(try_ms=200)) as session:
+
+            @session.tool
+            async def forever() -> None:
+                await asyncio.sleep(60)
+
+            def hold() -> None:
+                session._core.begin_use()
+                time.sleep(0.4)
+                session._core.end_use()
+
+            task = asyncio.create_task(session.execute(one("forever")))
+            await asyncio.sleep(0.05)
+            # Nobody may, and who does all the same loses no timer.
+            await asyncio.to_thread(hold)
+            assert (await asyncio.wait_for(task, 5))["t"].state == "timeout"
+
+    run(main())
+
+
+def test_another_loop_is_refused() -> None:
+    session = aio.Session()
+
+    async def enter() -> None:
+        await session.__aenter__()
+        assert (await session.execute({"requestId": "p", "tools": []})).success
+
+    async def use() -> None:
+        with pytest.raises(RuntimeError, match="event loop that it was entered in"):
+            await session.execute({"requestId": "p", "tools": []})
+        with pytest.raises(RuntimeError, match="event loop that it was entered in"):
+            await session.__aenter__()
+        await session.aclose()
+        assert session.is_closed
+
+    run(enter())
+    run(use())
+
+
+def test_entered_twice_it_is_one() -> None:
+    async def main() -> None:
+        async with aio.Session(narrator=lambda request: "x") as session:
+            driver = session._driver
+            assert await session is session and session._driver is driver
+            assert (await session.play("x")).narrative == "x"
+
+    run(main())
+
+
+def test_a_stream_that_was_dropped_collects_nothing() -> None:
+    async def main() -> None:
+        async with aio.Session() as session:
+            plan = {"requestId": "p", "tools": []}
+            task = asyncio.create_task(session.execute(plan))
+            async for _ in session.events():
+                break
+            await task
+            await session.execute(plan)
+            gc.collect()
+            assert len(session._streams) == 0
+            kept = [each for each in gc.get_objects() if isinstance(each, aio.EventStream)]
+            assert kept == []
 
     run(main())

@@ -67,8 +67,133 @@ class TestTools:
             raise ToolError("WET", "too wet \ud800", {"what": object()})
 
         tool = session.execute(one("light"))["t"]
-        assert tool.error is not None and "too wet" in tool.error
-        assert tool.stderr is not None and "Traceback" in tool.stderr
+        assert tool.error == "WET: too wet ?", "its code is what programs look at"
+        assert "details" not in tool.events[0]
+        assert tool.stderr is not None and "/details/what" in tool.stderr
+
+    def test_a_tool_error_that_says_nothing(self, session: Any) -> None:
+        @session.tool
+        def light() -> None:
+            raise ToolError("", "")
+
+        assert session.execute(one("light"))["t"].error == "TOOL_EXCEPTION: ToolError"
+
+    def test_an_exception_whose_text_cannot_be_read(self, session: Any) -> None:
+        class Mute(Exception):
+            def __str__(self) -> str:
+                raise ValueError("no text")
+
+            __repr__ = __str__
+
+        @session.tool
+        def plain() -> None:
+            raise Mute
+
+        @session.tool
+        async def async_() -> None:
+            raise Mute
+
+        for name in ("plain", "async_"):
+            tool = session.execute(one(name))["t"]
+            assert tool.error_code == "TOOL_FAILED", tool.error
+            assert "Mute" in tool.error and "Traceback" in tool.stderr
+
+    def test_a_name_for_a_lambda(self, session: Any) -> None:
+        session.tool(name="six", description="Always.")(lambda: 6)
+        assert session.execute(one("six"))["t"].result == 6
+        with pytest.raises(ValueError, match="name="):
+            session.tool(lambda: 6)
+
+    def test_what_is_no_function_is_refused_at_once(self, session: Any) -> None:
+        for give in (
+            lambda: session.tool(5),
+            lambda: session.tool("name"),
+            lambda: session.narrator(5),
+            lambda: session.on_ui_event("x")(5),
+            lambda: session.asset_renderer("x/y")(5),
+            lambda: session.add_sink(5),
+            lambda: narratoria.Session(narrator=5),  # type: ignore[arg-type]
+        ):
+            with pytest.raises(TypeError, match="function, not|function or the id"):
+                give()
+
+    def test_an_async_function_within_a_decorator(self, session: Any) -> None:
+        import asyncio
+        import functools
+
+        def doubled(function: Any) -> Any:
+            @functools.wraps(function)
+            def call(*arguments: Any, **named: Any) -> Any:
+                return function(*arguments, **named)
+
+            return call
+
+        @session.tool
+        @doubled
+        async def nap(seconds: float = 0.0) -> str:
+            await asyncio.sleep(seconds)
+            return "rested"
+
+        @session.tool
+        def dream(context: narratoria.Context) -> Any:
+            return asyncio.sleep(0, "dreamt")
+
+        @session.tool
+        def late() -> Any:
+            async def later() -> None: ...
+
+            return later()
+
+        assert session.execute(one("nap", {"seconds": 0.01}))["t"].result == "rested"
+        assert session.execute(one("dream"))["t"].result == "dreamt"
+        # Of a bare function nobody knows it before.
+        assert "functools.wraps" in session.execute(one("late"))["t"].error
+
+    @pytest.mark.parametrize("kind", ["CancelledError", "GeneratorExit", "Own"])
+    def test_an_async_function_fails_by_whatever_it_raises(self, session: Any, kind: str) -> None:
+        import asyncio
+
+        class Own(BaseException):
+            pass
+
+        made = {
+            "CancelledError": asyncio.CancelledError,
+            "GeneratorExit": GeneratorExit,
+            "Own": Own,
+        }[kind]
+
+        @session.tool
+        async def odd() -> None:
+            await asyncio.sleep(0)
+            raise made
+
+        tool = session.execute(one("odd"))["t"]
+        assert tool.error == f"TOOL_EXCEPTION: {kind}" and "Traceback" in tool.stderr
+
+    def test_an_async_generator_may_say_much(self, session: Any) -> None:
+        @session.tool
+        async def much() -> Any:
+            for _ in range(30):
+                yield {"type": "log", "level": "info", "message": "x" * 1_000_000}
+
+        tool = session.execute(one("much"))["t"]
+        assert tool.ok and len(tool.events) == 31, tool.error
+
+    def test_a_generator_is_told_that_it_says_too_much(self, session: Any) -> None:
+        seen = []
+
+        @session.tool
+        def much() -> Any:
+            try:
+                for _ in range(30):
+                    yield {"type": "log", "level": "info", "message": "x" * 1_000_000}
+            except narratoria.BusyError as error:
+                seen.append(str(error))
+            return "as much as there was room for"
+
+        tool = session.execute(one("much"))["t"]
+        assert tool.result == "as much as there was room for", tool.error
+        assert "async generator" in seen[0]
 
     def test_dataclasses_come_and_go(self, session: Any) -> None:
         @dataclass
@@ -264,6 +389,28 @@ class TestTools:
             assert session.execute(one("forever"))["t"].state == "timeout"
         assert told == ["cancelled"]
 
+    def test_an_async_function_that_goes_on_all_the_same_is_waited_for_once(self) -> None:
+        import asyncio
+        import time
+
+        is_over = False
+        with narratoria.Session(times=narratoria.Times(try_ms=50, grace_ms=50)) as session:
+
+            @session.tool
+            async def stubborn() -> None:
+                while not is_over:
+                    try:
+                        await asyncio.sleep(0.01)
+                    except asyncio.CancelledError:
+                        continue
+
+            assert session.execute(one("stubborn"))["t"].state == "timeout"
+            begin = time.monotonic()
+            for _ in range(20):
+                session.execute({"requestId": "p", "tools": []})
+            assert time.monotonic() - begin < 0.5
+            is_over = True
+
     def test_what_a_tool_may_not_call(self, session: Any) -> None:
         refused = []
 
@@ -362,6 +509,37 @@ class TestHandlers:
             session.play("I light the torch")
         assert [(asset.asset_id, asset.tool_id) for asset in shown] == [("lit_torch", "light1")]
 
+    def test_an_async_handler_runs_to_its_end(self, session: Any, make_tool: Any) -> None:
+        import asyncio
+
+        ended = []
+
+        @session.on_ui_event("bell")
+        async def ring(event: UiEvent) -> None:
+            await asyncio.sleep(0.05)
+            try:
+                session.execute({"requestId": "q", "tools": []})
+            except narratoria.ReentrantError:
+                ended.append(event.event)
+
+        bell = line('{"type":"ui_event","event":"bell"}')
+        assert session.execute(one(make_tool("t", f"{bell}\n{DONE}"))).success
+        assert ended == ["bell"]
+
+    def test_an_async_renderer_runs_to_its_end(self, torch: str) -> None:
+        import asyncio
+
+        shown = []
+        with narratoria.Session(story=torch) as session:
+
+            @session.asset_renderer("image/*")
+            async def show(asset: narratoria.Asset) -> None:
+                await asyncio.sleep(0.05)
+                shown.append(asset.asset_id)
+
+            session.play("I light the torch")
+            assert shown == ["lit_torch"]
+
     def test_forgotten_parentheses_are_named(self, session: Any) -> None:
         with pytest.raises(TypeError, match="parentheses"):
             session.on_ui_event(lambda event: None)
@@ -406,6 +584,35 @@ class TestNarrators:
     def test_as_an_argument(self) -> None:
         with narratoria.Session(narrator=lambda request: "Yes.") as session:
             assert session.play("x").narrative == "Yes."
+
+    def test_an_answer_that_is_no_json_says_so(self, session: Any) -> None:
+        class Odd:
+            def to_dict(self) -> Any:
+                raise RuntimeError("not today")
+
+        told = []
+        session.add_sink(lambda event: told.append(event.body["message"]), ["warning"])
+        answers: list[Any] = [
+            narratoria.Plan(metadata={"x": {1, 2}}),
+            {"requestId": "p", "tools": [Odd()]},
+            "at last",
+        ]
+        session.narrator(lambda request: answers.pop(0))
+        assert session.play("x").narrative == "at last"
+        assert "set" in told[0] and "not today" in told[1]
+
+    def test_a_plan_of_dicts(self, session: Any) -> None:
+        session.tool(name="six")(lambda: 6)
+        plan = narratoria.Plan(tools=[{"toolId": "a", "toolPath": "six"}])  # type: ignore[list-item]
+        assert repr(plan).endswith(": a>")
+        plan.tools.append({"toolId": "b", "toolPath": "six"})  # type: ignore[arg-type]
+        session.narrator(lambda request: plan)
+        assert session.play("x").result["b"].result == 6
+        plan.tools.append(5)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="/tools/2: must be a document or a dict, is a number"):
+            plan.to_dict()
+        with pytest.raises(narratoria.DocumentError, match="/tools/0/toolPath"):
+            narratoria.Plan(tools=[{"toolId": "a"}])  # type: ignore[list-item]
 
     def test_over_the_storys(self, torch: str) -> None:
         with narratoria.Session(story=torch, narrator=lambda request: "Mine.") as session:
@@ -531,6 +738,20 @@ class TestSinks:
         session.execute({"requestId": "p", "tools": []})
         session.close()
         assert seen[-1].body["success"] is True
+
+    def test_an_async_function_is_refused(self, session: Any) -> None:
+        class Sink:
+            async def __call__(self, event: Any) -> None: ...
+
+            async def method(self, event: Any) -> None: ...
+
+        import functools
+
+        async def function(event: Any) -> None: ...
+
+        for sink in (function, Sink(), Sink().method, functools.partial(function)):
+            with pytest.raises(TypeError, match="async"):
+                session.add_sink(sink)
 
     def test_it_cannot_be_made(self) -> None:
         with pytest.raises(TypeError):

@@ -34,5 +34,7 @@ def test_a_session_loads_what_it_needs() -> None:
 
 
 def test_a_tool_loads_no_compiled_part() -> None:
-    loaded = loaded_by("from narratoria.tool import run")
-    assert loaded & {"narratoria._core", "narratoria.session", "dataclasses", "typing"} == set()
+    for script in ("from narratoria.tool import run", "from narratoria import ToolError"):
+        loaded = loaded_by(script)
+        late = {"narratoria._core", "narratoria.session", "dataclasses", "typing"}
+        assert loaded & late == set(), script

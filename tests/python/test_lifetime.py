@@ -82,6 +82,65 @@ class TestThreads:
             thread.join(10)
             assert results[0]["t"].error_code == "CANCELLED"
 
+    @pytest.mark.parametrize("call", ["execute", "close", "state"])
+    def test_a_second_thread_is_refused_while_async_functions_run(self, call: str) -> None:
+        import asyncio
+
+        calls: dict[str, Any] = {
+            "execute": lambda: session.execute(one("nap")),
+            "close": lambda: session.close(),
+            "state": lambda: session.state.to_dict(),
+        }
+        started = threading.Event()
+        refused: list[Exception] = []
+
+        def use() -> None:
+            started.wait(10)
+            for _ in range(20):
+                try:
+                    calls[call]()
+                except narratoria.BusyError as error:
+                    refused.append(error)
+                time.sleep(0.005)
+
+        with narratoria.Session() as session:
+
+            @session.tool
+            async def nap() -> int:
+                started.set()
+                await asyncio.sleep(0.5)
+                return 5
+
+            thread = threading.Thread(target=use)
+            thread.start()
+            assert session.execute(one("nap"))["t"].result == 5
+            thread.join()
+            assert len(refused) == 20 and "another thread" in str(refused[0])
+
+    def test_what_an_async_function_may_not_call(self) -> None:
+        import asyncio
+
+        refused = []
+        with narratoria.Session(narrator=lambda request: "x") as session:
+
+            @session.tool
+            async def inside() -> str:
+                for call in (
+                    lambda: session.execute(one("inside")),
+                    lambda: session.play("x"),
+                    lambda: session.close(),
+                ):
+                    await asyncio.sleep(0)
+                    try:
+                        call()
+                    except narratoria.ReentrantError as error:
+                        refused.append(error.code)
+                return "fine"
+
+            assert session.execute(one("inside"))["t"].result == "fine"
+            assert refused == ["REENTRANT"] * 3
+            assert session.play("x").narrative == "x"
+
     def test_other_threads_run_while_one_waits(self, make_tool: Any) -> None:
         with narratoria.Session() as session:
             counted = 0
@@ -154,6 +213,151 @@ class TestInterrupts:
         assert float(took.split()[1]) < (1.0 if SANITIZED else 0.1)
         assert success == "True"
         assert gone(int((tmp_path / "pid").read_text()))
+
+    @pytest.mark.parametrize("call", ["execute", "play"])
+    def test_ctrl_c_in_a_session_with_async_functions(self, call: str) -> None:
+        script = """
+            import asyncio, os, signal, sys, threading, time, narratoria
+            plan = {"requestId": "p", "tools": [{"toolId": "t", "toolPath": "nap"}]}
+            started, sent = threading.Event(), []
+            def interrupt():
+                started.wait()
+                time.sleep(0.1)
+                sent.append(time.monotonic())
+                os.kill(os.getpid(), signal.SIGINT)
+            with narratoria.Session(narrator=lambda request: plan) as session:
+                @session.tool
+                async def nap():
+                    started.set()
+                    try:
+                        await asyncio.sleep(60)
+                    finally:
+                        print("cleaned up")
+                threading.Thread(target=interrupt).start()
+                try:
+                    session.play("x") if sys.argv[1] == "play" else session.execute(plan)
+                except KeyboardInterrupt:
+                    print(time.monotonic() - sent[0])
+                assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+                print(session.execute({"requestId": "q", "tools": []}).success)
+                print("end")
+        """
+        done = python(script, call)
+        assert done.returncode == 0, done.stderr
+        cleaned, took, success, end = done.stdout.splitlines()
+        assert (cleaned, success, end) == ("cleaned up", "True", "end")
+        assert float(took) < (1.0 if SANITIZED else 0.1)
+
+    def test_ctrl_c_in_an_async_function_that_computes(self) -> None:
+        script = """
+            import asyncio, os, signal, threading, time, narratoria
+            started, sent = threading.Event(), []
+            def interrupt():
+                started.wait()
+                time.sleep(0.1)
+                sent.append(time.monotonic())
+                os.kill(os.getpid(), signal.SIGINT)
+            with narratoria.Session() as session:
+                @session.tool
+                async def count(seconds: float):
+                    started.set()
+                    until = time.monotonic() + seconds
+                    while time.monotonic() < until:
+                        pass
+                def plan(seconds):
+                    return {"requestId": "p", "tools": [
+                        {"toolId": "t", "toolPath": "count", "input": {"seconds": seconds}}]}
+                threading.Thread(target=interrupt).start()
+                try:
+                    session.execute(plan(30))
+                except KeyboardInterrupt:
+                    print(time.monotonic() - sent[0])
+                print(session.execute(plan(0)).success)
+        """
+        done = python(script)
+        assert done.returncode == 0, done.stderr
+        took, success = done.stdout.splitlines()
+        assert float(took) < (1.0 if SANITIZED else 0.1)
+        assert success == "True" and done.stderr == ""
+
+    def test_ctrl_c_at_any_moment_breaks_nothing(self) -> None:
+        script = """
+            import asyncio, random, signal, threading, time, narratoria
+            main, armed, count = threading.main_thread().ident, False, 0
+            def storm():
+                global armed
+                while True:
+                    time.sleep(random.random() * 0.006)
+                    if armed:
+                        armed = False
+                        signal.pthread_kill(main, signal.SIGINT)
+            session = narratoria.Session()
+            plan = {"requestId": "p", "tools": [{"toolId": "t", "toolPath": "nap"}]}
+            @session.tool
+            async def nap():
+                await asyncio.sleep(0.002)
+            threading.Thread(target=storm, daemon=True).start()
+            until = time.monotonic() + 4
+            while time.monotonic() < until:
+                try:
+                    armed = True
+                    session.execute(plan)
+                    armed = False
+                    time.sleep(0)
+                except KeyboardInterrupt:
+                    count += 1
+            armed = False
+            try:
+                time.sleep(0.1)
+            except KeyboardInterrupt:
+                pass
+            tool = session.execute(plan)["t"]
+            print(count > 20, tool.error, tool.stderr)
+        """
+        done = python(script)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == "True None None\n"
+
+    def test_an_exception_in_the_midst_of_the_loop_costs_the_loop_only(self) -> None:
+        import asyncio
+
+        with narratoria.Session() as session:
+
+            @session.tool
+            async def nap(interrupted: bool = False) -> None:
+                await asyncio.sleep(0.01)
+                if interrupted:
+                    raise KeyboardInterrupt
+
+            assert session.execute(one("nap")).success
+            with pytest.raises(KeyboardInterrupt):
+                session.execute(one("nap", {"interrupted": True}))
+            assert session.execute(one("nap")).success
+
+    def test_a_signal_handler_of_the_programs_own_is_left_alone(self) -> None:
+        import asyncio
+
+        class Enough(Exception):
+            pass
+
+        def stop(number: int, frame: Any) -> None:
+            raise Enough
+
+        before = signal.signal(signal.SIGINT, stop)
+        try:
+            with narratoria.Session() as session:
+
+                @session.tool
+                async def nap(seconds: float = 60.0) -> None:
+                    await asyncio.sleep(seconds)
+
+                threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+                with pytest.raises(Enough):
+                    session.execute(one("nap"))
+                assert signal.getsignal(signal.SIGINT) is stop
+                assert session.execute(one("nap", {"seconds": 0.0})).success
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def test_a_signal_handler_that_does_not_raise_changes_nothing(self, make_tool: Any) -> None:
         heard = []
@@ -303,6 +507,57 @@ class TestNothingIsLeft:
         watched = make_circle()
         gc.collect()
         assert watched() is None
+
+    @pytest.mark.parametrize("end", ["cancel", "interrupt", "close"])
+    def test_a_dropped_session_with_async_functions_is_collected(self, end: str) -> None:
+        import asyncio
+
+        def leave() -> list[weakref.ref[Any]]:
+            session = narratoria.Session()
+
+            @session.tool
+            async def forever() -> None:
+                await asyncio.sleep(60)
+
+            def stop(event: Any) -> None:
+                if end == "cancel":
+                    session.cancel()
+                else:
+                    raise KeyboardInterrupt
+
+            session.add_sink(stop, ["attempt_started"])
+            try:
+                session.execute(one("forever"))
+            except KeyboardInterrupt:
+                pass
+            if end == "close":
+                session.close()
+            return [weakref.ref(session), weakref.ref(session._core)]
+
+        watched = leave()
+        gc.collect()
+        assert [each() for each in watched] == [None, None]
+
+    def test_an_aio_session_whose_loop_has_ended_is_collected(self, make_tool: Any) -> None:
+        import asyncio
+
+        async def main() -> tuple[list[weakref.ref[Any]], Any]:
+            session = await narratoria.aio.Session()
+            task = asyncio.get_running_loop().create_task(
+                session.execute(one(make_tool("t", "sleep 60")))
+            )
+            await asyncio.sleep(0.1)
+            return [weakref.ref(session), weakref.ref(session._core)], task
+
+        def leave() -> list[weakref.ref[Any]]:
+            loop = asyncio.new_event_loop()
+            watched, _ = loop.run_until_complete(main())
+            loop.close()
+            return watched
+
+        watched = leave()
+        gc.collect()
+        assert [each() for each in watched] == [None, None]
 
     def test_ten_thousand_sessions(self) -> None:
         script = """

@@ -241,6 +241,58 @@ class TestErrors:
         with pytest.raises(ValueError, match="cpu_seconds"):
             narratoria.Session(limits=narratoria.Limits(cpu_seconds=True))
 
+    def test_arguments_are_told_in_words_of_python(self, session: Any) -> None:
+        session.narrator(lambda request: "x")
+        make: Any = narratoria.Session
+        wrong: list[tuple[type[Exception], str, Any]] = [
+            (ValueError, "jobs is a whole number", lambda: make(jobs=-1)),
+            (TypeError, "jobs is an int, not str", lambda: make(jobs="x")),
+            (ValueError, "try_ms", lambda: make(times=narratoria.Times(try_ms=2**40))),
+            (
+                ValueError,
+                "memory_bytes",
+                lambda: make(limits=narratoria.Limits(memory_bytes=2**70)),
+            ),
+            (TypeError, "narratoria.Times, not dict", lambda: make(times={"try_ms": 5})),
+            (TypeError, "state is a dict, not list", lambda: make(state=[1])),
+            (ValueError, "story is no path in UTF-8", lambda: make(story="/\udcff")),
+            (TypeError, "story is a path", lambda: make(story=b"examples")),
+            (ValueError, "root is no path in UTF-8", lambda: make(root=Path("/\udcff"))),
+            (TypeError, "without_plugins is True or False", lambda: make(without_plugins="no")),
+            (TypeError, r"environment\['A'\] is a str", lambda: make(environment={"A": 5})),
+            (ValueError, "has no =", lambda: make(environment={"A=B": "x"})),
+            (TypeError, "id is a str", lambda: make(id=5)),
+            (ValueError, "priority", lambda: session.on_ui_event("x", priority=2**40)),
+            (TypeError, "ui event is a str", lambda: session.on_ui_event(5)),
+            (TypeError, "media type is a str", lambda: session.asset_renderer(5)),
+            (TypeError, "a prompt is a str, not bytes", lambda: session.play(b"abc")),
+            (TypeError, "a plan is a Plan, a dict or a str", lambda: session.execute(None)),
+            (TypeError, "a plan is a Plan, a dict or a str", lambda: session.execute([1])),
+            (TypeError, "folder is a path", lambda: session.execute("{}", folder=5)),
+            (TypeError, "a patch is a dict, not int", lambda: session.state.patch(5)),
+            (TypeError, "a JSON Pointer is a str", lambda: session.state.at(5)),
+            (KeyError, "ud800", lambda: session.state["\ud800"]),
+        ]
+        for kind, message, call in wrong:
+            with pytest.raises(kind, match=message):
+                call()
+        assert "\ud800" not in session.state
+
+    def test_what_is_refused_inside_is_told_in_words_of_python(self, session: Any) -> None:
+        told = []
+
+        @session.narrator
+        def tell(request: Any) -> str:
+            for call in (lambda: session.on_ui_event()(print), lambda: session.play("x")):
+                try:
+                    call()
+                except narratoria.ReentrantError as error:
+                    told.append(str(error))
+            return "x"
+
+        session.play("x")
+        assert len(told) == 2 and not any("nar_" in each for each in told)
+
     def test_one_text_is_no_list_of_paths(self) -> None:
         with pytest.raises(TypeError, match="lists"):
             narratoria.Session(plugins="event_log")  # type: ignore[arg-type]
@@ -262,6 +314,19 @@ class TestValidate:
 
     def test_a_story(self, torch: str) -> None:
         assert narratoria.validate("story", Path(torch)) == []
+
+    def test_a_file(self, tmp_path: Path) -> None:
+        path = tmp_path / "plan.json"
+        path.write_text('{"tools":[]}')
+        assert [fault.pointer for fault in narratoria.validate("plan", path)] == ["/requestId"]
+        # A str is the text itself.
+        assert narratoria.validate("plan", str(path))[0].rule == "json-syntax"
+        path.write_bytes(b'{"requestId":"\xff","tools":[]}')
+        assert narratoria.validate("plan", path) != []
+        with pytest.raises(FileNotFoundError, match="nowhere"):
+            narratoria.validate("plan", tmp_path / "nowhere.json")
+        with pytest.raises(TypeError, match="not int"):
+            narratoria.validate("plan", 5)  # type: ignore[arg-type]
 
     def test_an_unknown_kind(self) -> None:
         with pytest.raises(ValueError, match="event, plan, result, story"):

@@ -7,6 +7,8 @@
 >>> print(turn.narrative)
 You reach for the torch on the wall.
 
+All that most programs need is here; the classes of what events hold are in ``narratoria.events``,
+what a tool that is a program says in ``narratoria.tool``, asyncio's session in ``narratoria.aio``.
 What is here is loaded when it is first used: ``from narratoria.tool import run`` in a tool's script
 loads no compiled part.
 """
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     )
     from narratoria.options import Limits, Times
     from narratoria.session import Session, State, Turn, validate
+    from narratoria.tool import ToolError
 
     __version__: str
 
@@ -77,6 +80,7 @@ _PLACES = {
     "Session": "session",
     "State": "session",
     "Times": "options",
+    "ToolError": "tool",
     "Turn": "session",
     "validate": "session",
 }
@@ -108,6 +112,7 @@ __all__ = [
     "SystemRefusedError",
     "ThreadError",
     "Times",
+    "ToolError",
     "ToolResult",
     "Turn",
     "UnsupportedError",

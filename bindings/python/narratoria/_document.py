@@ -118,7 +118,25 @@ def write_document(value: Any) -> Any:
 
 
 def write_documents(value: Any) -> Any:
-    return [element.to_dict() for element in value]
+    return [_written(element, place) for place, element in enumerate(value)]
+
+
+class WrongElement(TypeError):
+    """An element of a list of documents that is none. `place` is its index."""
+
+    def __init__(self, element: object, place: int) -> None:
+        super().__init__(f"must be a document or a dict, is {name_of(element)}")
+        self.place = place
+
+
+def _written(element: Any, place: int) -> Any:
+    to_dict = getattr(element, "to_dict", None)
+    if callable(to_dict):
+        return to_dict()
+    # In a list of documents a dict stands for itself: JSON, as it came.
+    if isinstance(element, dict):
+        return dict(element)
+    raise WrongElement(element, place)
 
 
 REQUIRED = 0
@@ -241,7 +259,10 @@ class Document:
             value = getattr(self, member.attribute)
             if not member.is_left_out(value):
                 write = member.write
-                document[member.name] = value if write is None else write(value)
+                try:
+                    document[member.name] = value if write is None else write(value)
+                except WrongElement as fault:
+                    raise TypeError(f"/{member.name}/{fault.place}: {fault}") from None
         extra: Mapping[str, Any] = getattr(self, "extra")
         for name, value in extra.items():
             document.setdefault(name, value)

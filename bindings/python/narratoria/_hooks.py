@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from logging import Logger
     from typing import Any
 
-__all__ = ["describe_exception", "log", "report_exception", "to_plain"]
+__all__ = ["describe_exception", "exception_text", "log", "report_exception", "to_plain"]
 
 # NAR_LOG_…, as logging counts.
 _LEVELS = {1: 10, 2: 20, 3: 30, 4: 40}
@@ -28,29 +28,67 @@ def log(level: int, message: str) -> None:
 
 def report_exception(what: str, exception: BaseException) -> None:
     """An exception that left a callback: it is logged, and the session goes on."""
-    _logger().error("%s raised %r", what, exception, exc_info=exception)
+    _logger().error("%s raised %s", what, _shown(exception), exc_info=exception)
+
+
+def exception_text(exception: BaseException) -> str:
+    """Its name and its message, whatever it is: this cannot fail."""
+    kind = _clean(type(exception).__name__)
+    try:
+        message = _clean(str(exception))
+    except Exception as another:
+        return f"{kind} (its text cannot be read: {type(another).__name__})"
+    return f"{kind}: {message}" if message else kind
 
 
 def describe_exception(exception: BaseException) -> tuple[str, str]:
-    """The events that a tool ends with which raised this, and the traceback."""
-    import contextlib
-    import traceback
-
+    """The events that a tool ends with which raised this, and the traceback. This cannot fail."""
     from narratoria.tool import ToolError
 
     if isinstance(exception, ToolError):
-        # A failure in good order, told as by a tool that is a process: nobody needs the traceback,
-        # unless it cannot be told.
-        with contextlib.suppress(TypeError, ValueError):
-            return _failure(exception.code, exception.message, exception.details), ""
-    trace = "".join(traceback.format_exception(exception))
-    _logger().error("a tool raised %r", exception, exc_info=exception)
-    kind = type(exception).__name__
-    message = f"{kind}: {exception}" if str(exception) else kind
-    lines = _failure(
-        "TOOL_EXCEPTION", message.encode("utf-8", "replace").decode(), {"exception": kind}
+        # A failure in good order, told as by a tool that is a process: nobody needs the traceback.
+        return _tool_error(exception)
+    _logger().error("a tool raised %s", _shown(exception), exc_info=exception)
+    kind = _clean(type(exception).__name__)
+    return _failure("TOOL_EXCEPTION", exception_text(exception), {"exception": kind}), _trace(
+        exception
     )
-    return lines, trace.encode("utf-8", "replace").decode()
+
+
+def _tool_error(error: Any) -> tuple[str, str]:
+    # A class of a user's own may have made of these what it liked.
+    code = _text_or(getattr(error, "code", None), "TOOL_EXCEPTION")
+    message = _text_or(getattr(error, "message", None), _clean(type(error).__name__))
+    try:
+        return _failure(code, message, getattr(error, "details", None)), ""
+    except Exception as reason:
+        note = f"the details of {code} are left out, they are no JSON: {exception_text(reason)}"
+        _logger().warning("%s", note)
+        return _failure(code, message, None), note + "\n"
+
+
+def _text_or(text: Any, otherwise: str) -> str:
+    return _clean(text) if isinstance(text, str) and text else otherwise
+
+
+def _clean(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def _shown(exception: BaseException) -> str:
+    try:
+        return repr(exception)
+    except Exception:
+        return exception_text(exception)
+
+
+def _trace(exception: BaseException) -> str:
+    import traceback
+
+    try:
+        return _clean("".join(traceback.format_exception(exception)))
+    except Exception as another:
+        return f"{exception_text(exception)}\n(no traceback: {type(another).__name__})\n"
 
 
 def _failure(code: str, message: str, details: Mapping[str, Any] | None) -> str:

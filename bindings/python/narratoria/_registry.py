@@ -7,20 +7,29 @@ import atexit
 from weakref import WeakSet
 
 from narratoria import _core
-from narratoria._hooks import describe_exception, report_exception
+from narratoria._hooks import describe_exception, exception_text, report_exception
 from narratoria.context import Context
-from narratoria.errors import Error
+from narratoria.errors import BusyError, Error
 from narratoria.state import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
-    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+    from collections.abc import (
+        AsyncGenerator,
+        Awaitable,
+        Callable,
+        Coroutine,
+        Generator,
+        Iterable,
+        Mapping,
+    )
     from os import PathLike
     from typing import Any, TypeVar, overload
 
     from narratoria._core import Event, Open, Question
     from narratoria._core import Invocation as OpenInvocation
+    from narratoria._core import Session as CoreSession
     from narratoria._function import FunctionDescription
     from narratoria.documents import Asset
 
@@ -54,14 +63,50 @@ def kinds_mask(kinds: Iterable[str] | None) -> int:
     return mask
 
 
+def text_of(what: str, value: Any) -> str:
+    """A text as the library takes it; says in words of Python what it cannot be."""
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is a str, not {type(value).__name__}")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{what} has no lone surrogates, as at {error.start}") from None
+    return value
+
+
+def path_text(what: str, value: Any) -> str:
+    """A path as the library takes it, which knows UTF-8 only."""
+    from os import PathLike, fspath
+
+    if isinstance(value, PathLike):
+        value = fspath(value)
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is a path: a str or a Path, not {type(value).__name__}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{what} is no path in UTF-8: {value!r}; rename it") from None
+    return value
+
+
+def whole_number(what: str, value: Any, lowest: int, highest: int) -> int:
+    """A number that fits where it goes."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{what} is an int, not {type(value).__name__}")
+    if not lowest <= value <= highest:
+        raise ValueError(f"{what} is a whole number from {lowest} to {highest}, not {value}")
+    return value
+
+
+def need_callable(what: str, function: Any) -> None:
+    """Refuses at once what could only fail when it is called."""
+    if not callable(function):
+        raise TypeError(f"{what} is a function, not {type(function).__name__}")
+
+
 def check_prompt(prompt: str) -> None:
     """Refuses what cannot be the player's words."""
-    if not isinstance(prompt, str):
-        raise TypeError(f"a prompt is a str, not {type(prompt).__name__}")
-    try:
-        prompt.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(f"a prompt has no lone surrogates, as at {error.start}") from None
+    text_of("a prompt", prompt)
 
 
 def plain_options(
@@ -81,22 +126,43 @@ def plain_options(
     cgroup: str | PathLike[str] | None,
 ) -> dict[str, Any]:
     """The constructor's arguments as the compiled part takes them."""
-    from os import fspath
-
-    if isinstance(plugins, str) or isinstance(allow_paths, str):
+    if isinstance(plugins, (str, bytes)) or isinstance(allow_paths, (str, bytes)):
         raise TypeError("plugins and allow_paths are lists of texts, not one text")
+    if state is not None and not hasattr(state, "keys"):
+        raise TypeError(f"state is a dict, not {type(state).__name__}")
+    if narrator is not None and not isinstance(narrator, str) and not callable(narrator):
+        raise TypeError(
+            f"narrator is a function or the id of a plugin, not {type(narrator).__name__}"
+        )
+    if not isinstance(without_plugins, bool):
+        raise TypeError(f"without_plugins is True or False, not {without_plugins!r}")
+    if times is not None or limits is not None:
+        from narratoria.options import Limits, Times
+
+        for what, numbers, kind in (("times", times, Times), ("limits", limits, Limits)):
+            if numbers is not None and not isinstance(numbers, kind):
+                raise TypeError(
+                    f"{what} is a narratoria.{kind.__name__}, not {type(numbers).__name__}"
+                )
+    if environment is not None and not hasattr(environment, "items"):
+        raise TypeError(f"environment is a dict, not {type(environment).__name__}")
+    given_environment: list[str] = []
+    for name, value in (environment or {}).items():
+        if "=" in text_of("the name of a variable of environment", name):
+            raise ValueError(f"the name of a variable of environment has no =, as in {name!r}")
+        given_environment.append(f"{name}={text_of(f'environment[{name!r}]', value)}")
     return {
-        "story": None if story is None else fspath(story),
+        "story": None if story is None else path_text("story", story),
         "state": None if state is None else dict(state),
-        "narrator_id": narrator if isinstance(narrator, str) else None,
-        "plugins": [fspath(each) for each in plugins],
+        "narrator_id": text_of("narrator", narrator) if isinstance(narrator, str) else None,
+        "plugins": [path_text("each of plugins", each) for each in plugins],
         "without_plugins": without_plugins,
-        "id": id,
-        "jobs": 0 if jobs is None else jobs,
-        "cgroup": None if cgroup is None else fspath(cgroup),
-        "root": None if root is None else fspath(root),
-        "environment": [f"{name}={value}" for name, value in (environment or {}).items()],
-        "allow_paths": [fspath(each) for each in allow_paths],
+        "id": None if id is None else text_of("id", id),
+        "jobs": 0 if jobs is None else whole_number("jobs", jobs, 0, 0xFFFF_FFFF),
+        "cgroup": None if cgroup is None else path_text("cgroup", cgroup),
+        "root": None if root is None else path_text("root", root),
+        "environment": given_environment,
+        "allow_paths": [path_text("each of allow_paths", each) for each in allow_paths],
         "times": {} if times is None else times.to_dict(),
         "limits": {} if limits is None else limits.to_dict(),
     }
@@ -111,7 +177,10 @@ class Registry:
 
     def __init__(self, options: dict[str, Any]) -> None:
         self._core = _core.Session(options)
+        self._id = self._core.id()
+        # All that runs in the loop, and of it what nothing in the engine waits for.
         self._tasks = set()
+        self._handlers: set[Task[None]] = set()
         self._sinks: list[tuple[Callable[[Event], Any], int]] = []
         _living.add(self._core)
 
@@ -122,7 +191,11 @@ class Registry:
         raise NotImplementedError
 
     def _changed(self) -> None:
-        """Something was submitted or said: the engine may have work."""
+        """Something was submitted or said, or a task has ended: the engine may have work."""
+
+    def _use(self) -> CoreSession:
+        """The compiled session, for a caller who may use it."""
+        return self._core
 
     # ---- tools
 
@@ -148,9 +221,9 @@ class Registry:
         None, Any, list, dict, tuple, Literal, Enum, TypedDict, dataclass, ``X | None``. An input
         that breaks the schema fails the attempt with ``INPUT_INVALID``. What it returns is the
         tool's ``result``; what it raises fails the attempt, with the traceback in its diagnostics
-        and in the log; :class:`narratoria.tool.ToolError` with neither. It may be async, may be a generator that yields events (dicts), and gets a
-        :class:`Context` for a parameter annotated with it. A function of the same name takes the
-        place of an earlier one.
+        and in the log; :class:`narratoria.ToolError` with neither. It may be async, may be a
+        generator that yields events (dicts), and gets a :class:`Context` for a parameter annotated
+        with it. A function of the same name takes the place of an earlier one.
 
         A function that is not async holds up everything else while it runs.
 
@@ -159,8 +232,8 @@ class Registry:
             description: instead of the docstring's first paragraph; narrators read it.
 
         Raises:
-            TypeError: a parameter cannot be described; the message names it.
-            InvalidArgumentError: the name has other characters.
+            TypeError: it is no function, or a parameter cannot be described; the message names it.
+            ValueError: the name is too long or has other characters; a ``lambda`` has none.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -175,87 +248,134 @@ class Registry:
         """
         if function is None:
             return lambda given: self.tool(given, name=name, description=description)  # type: ignore[call-overload]
+        if not callable(function):
+            raise TypeError(
+                f"a tool is a function, not {type(function).__name__}; a name and a description are "
+                'given by theirs: @session.tool(name="...")'
+            )
+        _import_for(function)
         from narratoria._function import describe
 
-        about = describe(function)
+        about = describe(function, name=name, description=description)
         is_plain = not about.is_async and not about.is_generator and not about.context_parameter
         bind = about.bind
-        if is_plain:
+        # What a decorator has made of a function may return anything.
+        if is_plain and _is_bare(function):
 
             def run_plain(tool_input: dict[str, Any]) -> Any:
-                return function(**bind(tool_input))
+                result = function(**bind(tool_input))
+                if hasattr(result, "__await__"):
+                    raise _refuse_awaitable(result)
+                return result
 
             call: Callable[[Any], Any] = run_plain
         else:
+            is_plain = False
 
             def run_open(invocation: OpenInvocation) -> None:
                 self._run_tool(function, about, invocation)
 
             call = run_open
-        self._core.add_tool(
-            name if name is not None else about.name,
-            description if description is not None else about.description,
-            about.input_schema,
-            call,
-            is_plain,
-        )
+        self._use().add_tool(about.name, about.description, about.input_schema, call, is_plain)
         return function
 
     def _run_tool(
         self, function: Callable[..., Any], about: FunctionDescription, invocation: OpenInvocation
     ) -> None:
-        def arguments() -> dict[str, Any]:
+        def call() -> Any:
             made: dict[str, Any] = about.bind(invocation.request["input"])
             if about.context_parameter:
-                made[about.context_parameter] = Context(invocation, State(self._core))
-            return made
+                made[about.context_parameter] = Context(
+                    invocation, State(self._core, self._use, self._changed)
+                )
+            return function(**made)
 
         if about.is_async:
-            self._spawn_tool(function, arguments, about.is_generator, invocation)
+            self._spawn_tool(call, about.is_generator, invocation)
             return
+        is_over = True
         try:
-            result = function(**arguments())
+            result = call()
             if about.is_generator:
                 result = _run_generator(result, invocation)
-            _say_done(invocation, result)
+            if hasattr(result, "__await__"):
+                is_over = False
+                self._spawn_tool(lambda: result, False, invocation)
+            else:
+                _say_done(invocation, result)
         except Exception as exception:
             _say_failure(invocation, exception)
         finally:
-            invocation.end()
+            if is_over:
+                invocation.end()
 
     def _spawn_tool(
-        self,
-        function: Callable[..., Any],
-        arguments: Callable[[], dict[str, Any]],
-        is_generator: bool,
-        invocation: OpenInvocation,
+        self, call: Callable[[], Any], is_generator: bool, invocation: OpenInvocation
     ) -> None:
-        from asyncio import CancelledError
+        from asyncio import CancelledError, current_task
+
+        from narratoria.aio import inside
 
         async def run() -> None:
+            task = current_task()
             try:
-                result = None
-                if is_generator:
-                    async for event in function(**arguments()):
-                        _say(invocation, event)
-                else:
-                    result = await function(**arguments())
-                _say_done(invocation, result)
-            except CancelledError:
-                pass
-            except Exception as exception:
-                _say_failure(invocation, exception)
+                with inside(self._core):
+                    result = None
+                    if is_generator:
+                        await _run_async_generator(call(), invocation)
+                    else:
+                        result = await call()
+                    await _patiently(_say_done, invocation, result)
+            except CancelledError as exception:
+                # Of its own making it is a failure like others.
+                if not invocation.is_cancelled and not self._core.is_closed:
+                    await _say_failure_patiently(invocation, exception)
+            except (KeyboardInterrupt, SystemExit):
+                # It leaves the loop, and whoever runs that gets it.
+                raise
+            except BaseException as exception:
+                if isinstance(exception, GeneratorExit) and _current(current_task) is not task:
+                    # It was not raised here: the task is being thrown away.
+                    raise
+                await _say_failure_patiently(invocation, exception)
             finally:
                 invocation.end()
 
-        self._spawn(run(), invocation)
+        # One that is cancelled before its first step never comes to its end.
+        self._spawn(run(), invocation, invocation.end)
 
-    def _spawn(self, work: Coroutine[Any, Any, None], open_call: Open) -> None:
-        task = self._event_loop().create_task(work)
+    def _spawn(
+        self,
+        work: Coroutine[Any, Any, None],
+        open_call: Open,
+        end: Callable[[], object],
+    ) -> None:
+        task = self._start(work)
+
+        def over(_: object) -> None:
+            # The call, the task and what it raised are not to keep each other.
+            open_call.on_cancel = None
+            end()
+
+        open_call.on_cancel = task.cancel
+        task.add_done_callback(over)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> Task[None]:
+        try:
+            loop = self._event_loop()
+        except BaseException:
+            work.close()
+            raise
+        task = loop.create_task(work)
         # The loop itself keeps no task alive.
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        open_call.on_cancel = task.cancel
+        task.add_done_callback(self._task_over)
+        return task
+
+    def _task_over(self, task: Task[None]) -> None:
+        self._tasks.discard(task)
+        self._handlers.discard(task)
+        self._changed()
 
     # ---- handlers
 
@@ -264,7 +384,9 @@ class Registry:
 
         It gets a :class:`narratoria.events.UiEvent`. Return False to leave the event to others;
         everything else, also None, takes it. Of handlers the one with the highest priority is
-        asked first, of equal ones the latest. An exception is logged, and the next is asked.
+        asked first, of equal ones the latest. An exception is logged, and the next is asked. It may
+        be async, and then always takes the event; a blocking ``play`` or ``execute`` comes back when
+        it has ended.
 
         Args:
             names: the events' names, for example ``"narrative_choice"``; none: every event.
@@ -284,14 +406,19 @@ class Registry:
         """
         if len(names) == 1 and callable(names[0]):
             raise TypeError('on_ui_event needs parentheses: @session.on_ui_event("bell")')
+        given = [text_of("the name of a ui event", name) for name in names]
+        whole_number("priority", priority, -(2**31), 2**31 - 1)
 
         from narratoria.events import UiEvent
 
         def give(function: Function) -> Function:
+            need_callable("a handler", function)
+            _import_for(function)
+
             def handle(name: str, payload: dict[str, Any]) -> bool:
                 return self._finish(function(UiEvent(name, payload)))
 
-            self._core.add_ui_handler(list(names), priority, handle)
+            self._use().add_ui_handler(given, priority, handle)
             return function
 
         return give
@@ -316,36 +443,39 @@ class Registry:
         """
         if not media_types or callable(media_types[0]):
             raise TypeError('asset_renderer needs media types: @session.asset_renderer("image/*")')
+        given = [text_of("a media type", each) for each in media_types]
+        whole_number("priority", priority, -(2**31), 2**31 - 1)
 
         from narratoria.documents import Asset
 
         def give(function: Function) -> Function:
+            need_callable("an asset renderer", function)
+            _import_for(function)
+
             def render(asset: dict[str, Any]) -> bool:
                 return self._finish(function(Asset.from_dict(asset)))
 
-            self._core.add_asset_renderer(list(media_types), priority, render)
+            self._use().add_asset_renderer(given, priority, render)
             return function
 
         return give
 
     def _finish(self, answer: Any) -> bool:
-        from inspect import isawaitable
-
         if answer is None or answer is True:
             return True
-        if isawaitable(answer):
-
-            async def run() -> None:
-                try:
-                    await answer
-                except Exception as exception:
-                    report_exception("an async handler", exception)
-
-            task = self._event_loop().create_task(run())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        if hasattr(answer, "__await__"):
+            self._handlers.add(self._start(self._await_handler(answer)))
             return True
         return answer is not False
+
+    async def _await_handler(self, answer: Awaitable[Any]) -> None:
+        from narratoria.aio import inside
+
+        with inside(self._core, is_waited_for=False):
+            try:
+                await answer
+            except Exception as exception:
+                report_exception("an async handler", exception)
 
     # ---- the narrator
 
@@ -367,36 +497,41 @@ class Registry:
 
         from narratoria.documents import NarratorRequest
 
-        def ask(question: Question) -> None:
-            from inspect import isawaitable
+        need_callable("a narrator", function)
+        _import_for(function)
 
+        def ask(question: Question) -> None:
             try:
                 answer = function(NarratorRequest.from_dict(question.request))
+                if hasattr(answer, "__await__"):
+                    self._spawn_narrator(answer, question)
+                else:
+                    _answer(question, answer)
             except Exception as exception:
-                report_exception("the narrator", exception)
-                question.fail(f"{type(exception).__name__}: {exception}")
-                return
-            if isawaitable(answer):
-                self._spawn_narrator(answer, question)
-            else:
-                _answer(question, answer)
+                _fail(question, exception)
 
-        self._core.set_narrator(ask)
+        self._use().set_narrator(ask)
         return function
 
-    def _spawn_narrator(self, answer: Any, question: Question) -> None:
+    def _spawn_narrator(self, answer: Awaitable[Any], question: Question) -> None:
         from asyncio import CancelledError
+
+        from narratoria.aio import inside
 
         async def run() -> None:
             try:
-                _answer(question, await answer)
+                with inside(self._core):
+                    _answer(question, await answer)
             except CancelledError:
                 question.fail("it was cancelled")
-            except Exception as exception:
-                report_exception("the narrator", exception)
-                question.fail(f"{type(exception).__name__}: {exception}")
+            except GeneratorExit:
+                raise
+            except BaseException as exception:
+                _fail(question, exception)
+                if isinstance(exception, (KeyboardInterrupt, SystemExit)):
+                    raise
 
-        self._spawn(run(), question)
+        self._spawn(run(), question, lambda: question.fail("it was cancelled"))
 
     # ---- sinks
 
@@ -406,7 +541,7 @@ class Registry:
         """Calls ``sink(event)`` for every record of the event stream, and returns it.
 
         It is called for each event of each tool, on the thread that drives the session; what it
-        raises is logged.
+        raises is logged. It is no async function: nobody waits for one.
 
         Args:
             sink: a callable that takes an :class:`narratoria.Event`.
@@ -420,9 +555,13 @@ class Registry:
         >>> seen
         ['plan_started']
         """
-        if not callable(sink):
-            raise TypeError(f"a sink is a callable, not {type(sink).__name__}")
-        self._sinks.append((sink, self._core.attach(sink, kinds_mask(kinds))))
+        need_callable("a sink", sink)
+        if _is_async(sink):
+            raise TypeError(
+                "a sink is called for each event, and not awaited: it cannot be async; put the events "
+                "into a queue, or use aio.Session and events()"
+            )
+        self._sinks.append((sink, self._use().attach(sink, kinds_mask(kinds))))
         return sink
 
     def remove_sink(self, sink: Callable[[Event], Any]) -> None:
@@ -439,8 +578,9 @@ class Registry:
         """
         for place, (each, number) in enumerate(self._sinks):
             if each == sink:
+                core = self._use()
                 del self._sinks[place]
-                self._core.detach(number)
+                core.detach(number)
                 return
         raise ValueError("this sink is not attached")
 
@@ -449,7 +589,8 @@ class Registry:
     @property
     def id(self) -> str:
         """The session's id."""
-        return self._core.id()
+        name: str = self._use().id()
+        return name
 
     @property
     def state(self) -> State:
@@ -460,19 +601,19 @@ class Registry:
         ...     session.state["torch"]["lit"], session.state.at("/torch/lit")
         (False, False)
         """
-        return State(self._core, self._changed)
+        return State(self._core, self._use, self._changed)
 
     @property
     def assets(self) -> list[Asset]:
         """The asset registry, the oldest first."""
         from narratoria.documents import Asset
 
-        return [Asset.from_dict(each) for each in self._core.assets()]
+        return [Asset.from_dict(each) for each in self._use().assets()]
 
     @property
     def plugins(self) -> list[dict[str, Any]]:
         """What the session has of plugins: id, path, version, extensions, state, reason."""
-        made: list[dict[str, Any]] = self._core.plugins()
+        made: list[dict[str, Any]] = self._use().plugins()
         return made
 
     def history(self) -> dict[str, Any]:
@@ -485,7 +626,7 @@ class Registry:
         ...     [each["patch"] for each in session.history()["patches"]]
         [{'door': 'open'}]
         """
-        made: dict[str, Any] = self._core.history()
+        made: dict[str, Any] = self._use().history()
         return made
 
     def cancel(self) -> None:
@@ -518,13 +659,46 @@ def _say(invocation: OpenInvocation, event: Any) -> None:
     invocation.emit(event if "version" in event else {"version": "0", **event})
 
 
-def _run_generator(generator: Iterator[Any], invocation: OpenInvocation) -> Any:
+def _run_generator(generator: Generator[Any, Any, Any], invocation: OpenInvocation) -> Any:
+    refused: BusyError | None = None
     while True:
         try:
-            event = next(generator)
+            # Told where it is said: its own code knows what to leave out.
+            event = next(generator) if refused is None else generator.throw(refused)
         except StopIteration as stop:
             return stop.value
-        _say(invocation, event)
+        refused = None
+        try:
+            _say(invocation, event)
+        except BusyError as error:
+            refused = BusyError(
+                "a function that is not async cannot say more than 16 MiB; make it an async generator",
+                code=error.code,
+            )
+
+
+async def _run_async_generator(
+    generator: AsyncGenerator[Any, None], invocation: OpenInvocation
+) -> None:
+    from contextlib import aclosing
+
+    async with aclosing(generator):
+        async for event in generator:
+            await _patiently(_say, invocation, event)
+
+
+async def _patiently(
+    say: Callable[[OpenInvocation, Any], None], invocation: OpenInvocation, what: Any
+) -> None:
+    """Says it when there is room for it: the runtime reads while others have their turn."""
+    from asyncio import sleep
+
+    while True:
+        try:
+            say(invocation, what)
+            return
+        except BusyError:
+            await sleep(0.001)
 
 
 def _say_done(invocation: OpenInvocation, result: Any) -> None:
@@ -534,11 +708,70 @@ def _say_done(invocation: OpenInvocation, result: Any) -> None:
     invocation.emit(done)
 
 
-def _say_failure(invocation: OpenInvocation, exception: Exception) -> None:
+def _failure_lines(invocation: OpenInvocation, exception: BaseException) -> list[Any]:
     lines, trace = describe_exception(exception)
     invocation.diagnostics(trace)
-    for line in lines.splitlines():
-        invocation.emit(_core.from_json(line))
+    return [_core.from_json(line) for line in lines.splitlines()]
+
+
+def _say_failure(invocation: OpenInvocation, exception: BaseException) -> None:
+    for line in _failure_lines(invocation, exception):
+        invocation.emit(line)
+
+
+async def _say_failure_patiently(invocation: OpenInvocation, exception: BaseException) -> None:
+    for line in _failure_lines(invocation, exception):
+        await _patiently(_say, invocation, line)
+
+
+def _current(current_task: Callable[[], Task[Any] | None]) -> Task[Any] | None:
+    try:
+        return current_task()
+    except RuntimeError:
+        return None
+
+
+def _is_bare(function: Any) -> bool:
+    """Whether it is a function as `def` makes it, and not something around one."""
+    return hasattr(function, "__code__") and not hasattr(function, "__wrapped__")
+
+
+def _refuse_awaitable(result: Any) -> TypeError:
+    close = getattr(result, "close", None)
+    if callable(close):
+        close()
+    return TypeError(
+        f"the function is not async and returned {type(result).__name__}, which must be awaited; make "
+        "it an async function, or if a decorator stands around one, let that use functools.wraps"
+    )
+
+
+# What a code object says of `async def`, with `yield` or without: inspect would cost a start time.
+_ASYNC_FLAGS = 0x80 | 0x200
+
+
+def _is_async(function: Any) -> bool:
+    while hasattr(function, "func") and not hasattr(function, "__code__"):
+        function = function.func
+    code = getattr(function, "__code__", None)
+    if code is None:
+        code = getattr(getattr(type(function), "__call__", None), "__code__", None)
+    return bool(getattr(code, "co_flags", 0) & _ASYNC_FLAGS)
+
+
+def _import_for(function: Any) -> None:
+    # Ctrl-C within an import leaves half a module behind: what an async function needs is there before
+    # it is called.
+    if _is_async(function):
+        from importlib import import_module
+
+        import_module("narratoria.aio")
+
+
+def _fail(question: Question, exception: BaseException) -> None:
+    """Tells the narrator's failure, and its reason."""
+    report_exception("the narrator", exception)
+    question.fail(exception_text(exception))
 
 
 def _answer(question: Question, answer: Any) -> None:
@@ -556,7 +789,7 @@ def _answer(question: Question, answer: Any) -> None:
     try:
         question.plan(answer)
     except (TypeError, ValueError) as exception:
-        question.fail(f"the narrator's plan is no JSON: {exception}")
+        question.fail(f"the narrator's plan is no JSON: {exception_text(exception)}")
 
 
 # ---- the end of the process

@@ -14,18 +14,26 @@ thread and without polling.
 from __future__ import annotations
 
 import asyncio
+import selectors
+import signal
+import threading
 from collections import deque
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from os.path import dirname
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet, ref
 
 from narratoria import _core
 from narratoria._registry import Registry, check_prompt, kinds_mask, plain_options
 from narratoria.documents import Asset
-from narratoria.session import Turn, read_later, submit_plan
+from narratoria.errors import BusyError, Error, GoneError, ReentrantError, ThreadError
+from narratoria.session import Turn, plan_to_submit, read_later
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping
+    from collections.abc import Callable, Collection, Generator, Iterable, Mapping
     from os import PathLike
-    from types import TracebackType
+    from types import FrameType, TracebackType
 
     from typing_extensions import Self
 
@@ -37,6 +45,10 @@ __all__ = ["EventStream", "Session"]
 
 # What the engine may do before others in the loop have their turn.
 _BUDGET_US = 5_000
+# After how long it is looked again whether another thread has left the session.
+_BUSY_MS = 1
+# How long the main thread may be deaf to a signal that another thread got.
+_DEAF_S = 0.05
 
 
 class _Driver:
@@ -48,17 +60,28 @@ class _Driver:
         self._loop = loop
         self._descriptor = core.descriptor()
         self._timer: asyncio.Handle | None = None
+        self.is_inside = False
+        # Of a private loop: who looks after each turn, and who gets what would break the loop.
         self.on_turn: Callable[[], None] | None = None
+        self.on_exception: Callable[[BaseException], None] | None = None
         loop.add_reader(self._descriptor, self.turn)
         self.arm()
 
     def turn(self) -> None:
         """Does what there is to do."""
         try:
+            self.is_inside = True
             self._core.run(_BUDGET_US)
+        except BusyError:
+            # Another thread is inside, and nothing is lost: what there is to do is still there.
+            pass
+        except BaseException as exception:
+            if self.on_exception is None:
+                raise
+            self.on_exception(exception)
         finally:
-            if not self._core.is_closed:
-                self.arm()
+            self.is_inside = False
+            self.arm()
         if self.on_turn is not None:
             self.on_turn()
 
@@ -67,73 +90,293 @@ class _Driver:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        timeout = self._core.timeout_ms()
+        if self._core.is_closed:
+            return
+        try:
+            timeout = self._core.timeout_ms()
+        except BusyError:
+            timeout = _BUSY_MS
         if timeout == 0:
             self._timer = self._loop.call_soon(self.turn)
         elif timeout is not None:
             self._timer = self._loop.call_later(timeout / 1000, self.turn)
 
     def stop(self) -> None:
-        self._loop.remove_reader(self._descriptor)
         if self._timer is not None:
             self._timer.cancel()
+        if not self._loop.is_closed():
+            self._loop.remove_reader(self._descriptor)
 
 
-def drive_until(
-    core: _core.Session, loop: asyncio.AbstractEventLoop, is_done: Callable[[], bool]
-) -> None:
-    """Runs a loop of a blocking session, which has async functions."""
+# ---- what a session waits for cannot wait for the session
+
+
+class _Place:
+    # A tool or a narrator of a session, while it runs; or a handler, for which no plan waits.
+
+    def __init__(self, core: _core.Session, is_waited_for: bool) -> None:
+        self.core = core
+        self.is_waited_for = is_waited_for
+        self.is_over = False
+
+
+_PLACES: ContextVar[tuple[_Place, ...]] = ContextVar("narratoria_places", default=())
+
+
+@contextmanager
+def inside(core: _core.Session, is_waited_for: bool = True) -> Generator[None]:
+    """Marks the task that it is entered in, and all that this one starts."""
+    place = _Place(core, is_waited_for)
+    # Its own places only: one that is over is nobody's concern.
+    _PLACES.set((*(each for each in _PLACES.get() if not each.is_over), place))
     try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        pass
-    else:
-        raise RuntimeError(
-            "an async function of a session is called, and an event loop runs here already (as in a "
-            "notebook); use narratoria.aio.Session and await its calls"
-        )
-    driver = _Driver(core, loop)
-    done = loop.create_future()
-
-    def look() -> None:
-        if is_done() and not done.done():
-            done.set_result(None)
-
-    driver.on_turn = look
-    look()
-    try:
-        loop.run_until_complete(done)
+        yield
     finally:
-        driver.stop()
+        place.is_over = True
 
 
-def end_tasks(loop: asyncio.AbstractEventLoop, tasks: set[asyncio.Task[None]]) -> None:
-    """Cancels the tasks of a blocking session, and lets them end."""
-    if not tasks:
-        return
-    for task in tasks:
-        task.cancel()
+def _refuse_inside(core: _core.Session, what: str, even_handlers: bool = False) -> None:
+    for place in _PLACES.get():
+        if place.core is core and not place.is_over and (place.is_waited_for or even_handlers):
+            raise ReentrantError(
+                f"{what} waits for the session, and the session waits for the tool, narrator or "
+                "handler that it is called in",
+                code="REENTRANT",
+            )
 
-    def run() -> None:
-        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
 
+# ---- the loop of a blocking session
+
+
+class _Interrupts:
+    # Makes of Ctrl-C, while a private loop runs, a request to end the run: an exception in the midst
+    # of the loop's bookkeeping breaks it for ever. As asyncio.Runner has it.
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, driver: _Driver, stop: Callable[[], None]
+    ) -> None:
+        self._loop = loop
+        self._driver = driver
+        self._stop = stop
+        self._is_ours = False
+        self._heart: asyncio.TimerHandle | None = None
+        self.came = False
+
+    def __enter__(self) -> Self:
+        if (
+            threading.current_thread() is threading.main_thread()
+            # One of ours is there when its end was interrupted.
+            and signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _on_interrupt)
+        ):
+            self._is_ours = True
+            _listening[:] = [self]
+            signal.signal(signal.SIGINT, _on_interrupt)
+            self._beat()
+        return self
+
+    def _beat(self) -> None:
+        # A signal that another thread got wakes nobody here, and is heard at the next step.
+        self._heart = self._loop.call_later(_DEAF_S, self._beat)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._is_ours:
+            # From here on it is as without us, even when this is interrupted itself.
+            _listening.clear()
+            if signal.getsignal(signal.SIGINT) is _on_interrupt:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self._heart is not None:
+            self._heart.cancel()
+
+    def hear(self, frame: FrameType | None) -> None:
+        # In a callback of the engine's an exception is in good hands, and a function that computes
+        # hears of nothing else; and who presses twice means it.
+        is_safe = self._driver.is_inside or not _is_bookkeeping(frame)
+        if self.came or is_safe or self._loop.is_closed():
+            raise KeyboardInterrupt
+        self.came = True
+        self._stop()
+        # The loop may be asleep.
+        self._loop.call_soon_threadsafe(_do_nothing)
+
+
+_listening: list[_Interrupts] = []
+
+
+def _on_interrupt(number: int, frame: FrameType | None) -> None:
+    if not _listening:
+        raise KeyboardInterrupt
+    _listening[0].hear(frame)
+
+
+_BOOKKEEPERS = (
+    dirname(asyncio.__file__) + "/",
+    dirname(__file__) + "/",
+    selectors.__file__,
+    # Of asyncio's tasks.
+    dirname(selectors.__file__) + "/_weakrefset.py",
+)
+
+
+def _is_bookkeeping(frame: FrameType | None) -> bool:
+    return frame is None or frame.f_code.co_filename.startswith(_BOOKKEEPERS)
+
+
+def _do_nothing() -> None:
+    pass
+
+
+class PrivateLoop:
+    """The loop of a blocking session, which runs while one of its calls has async functions to wait
+    for."""
+
+    def __init__(self, core: _core.Session) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._driver = _Driver(core, self.loop)
+        self._look: Callable[[], None] | None = None
+        self.is_broken = False
+
+    def drive_until(self, is_done: Callable[[], bool]) -> None:
+        """Runs the loop, and the engine in it."""
+        if _is_in_a_loop():
+            raise RuntimeError(
+                "an async function of a session is called, and an event loop runs here already (as "
+                "in a notebook); use narratoria.aio.Session and await its calls"
+            )
+        self._run(is_done, None)
+
+    def settle(self, tasks: Collection[asyncio.Task[None]], seconds: float | None) -> None:
+        """Lets these tasks end, which were cancelled."""
+        if not tasks:
+            return
+
+        def are_done() -> bool:
+            return all(task.done() for task in tasks)
+
+        for task in tasks:
+            task.add_done_callback(lambda _: self.changed())
+        if not _is_in_a_loop():
+            self._run(are_done, seconds)
+            return
+        # Two loops do not run in one thread.
+        thread = threading.Thread(target=self._run, args=(are_done, seconds))
+        thread.start()
+        thread.join()
+
+    def changed(self) -> None:
+        """The engine may have something to do, or a task have ended."""
+        if self._look is not None:
+            self._driver.arm()
+            self._look()
+
+    def end(self, tasks: Collection[asyncio.Task[None]], seconds: float | None) -> None:
+        """Cancels these tasks, lets them end, and closes the loop."""
+        self._driver.stop()
+        try:
+            for task in tasks:
+                task.cancel()
+            self.settle(tasks, seconds)
+        finally:
+            self.loop.close()
+
+    def _run(self, is_done: Callable[[], bool], seconds: float | None) -> None:
+        loop, driver = self.loop, self._driver
+        done = loop.create_future()
+        raised: list[BaseException] = []
+
+        def stop() -> None:
+            if not done.done():
+                done.set_result(None)
+
+        def look() -> None:
+            if is_done():
+                stop()
+
+        def on_exception(exception: BaseException) -> None:
+            raised.append(exception)
+            stop()
+
+        timer = None if seconds is None else loop.call_later(seconds, stop)
+        interrupts = _Interrupts(loop, driver, stop)
+        self._look = driver.on_turn = look
+        driver.on_exception = on_exception
+        try:
+            driver.arm()
+            look()
+            with interrupts:
+                try:
+                    loop.run_until_complete(done)
+                except BaseException:
+                    # Nobody knows what state it is in.
+                    self.is_broken = True
+                    raise
+        finally:
+            self._look = driver.on_turn = driver.on_exception = None
+            if timer is not None:
+                timer.cancel()
+        if raised:
+            raise raised.pop()
+        if interrupts.came:
+            raise KeyboardInterrupt
+
+
+def _is_in_a_loop() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        run()
-        return
-    # Two loops do not run in one thread.
-    import threading
+        return False
+    return True
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
+
+# ---- sessions of a loop
+
+
+class _Queue:
+    # One prompt or plan at a time is the engine's; the others wait here, where each can be dropped by
+    # itself. In the order in which they came.
+
+    def __init__(self) -> None:
+        self._is_taken = False
+        self._waiting: deque[tuple[asyncio.Future[None], bool]] = deque()
+
+    async def enter(self, is_prompt: bool) -> None:
+        if not self._is_taken:
+            self._is_taken = True
+            return
+        if is_prompt and any(each and not future.done() for future, each in self._waiting):
+            raise BusyError(
+                "a turn runs and one more prompt waits already; wait until a turn has ended",
+                code="BUSY",
+            )
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((future, is_prompt))
+        try:
+            await future
+        except asyncio.CancelledError:
+            if future.done() and not future.cancelled():
+                # Its turn had come.
+                self.leave()
+            raise
+
+    def leave(self) -> None:
+        """The next, please."""
+        while self._waiting:
+            future, _ = self._waiting.popleft()
+            if not future.done():
+                future.set_result(None)
+                return
+        self._is_taken = False
 
 
 class EventStream:
     """The event stream of a session, for ``async for``. It ends when the session is closed.
 
     Events wait here without a bound until they are asked for; :meth:`close` when no more are wanted.
+    One that nobody holds any more, as after a ``break``, collects nothing.
 
     >>> import asyncio, narratoria
     >>> async def main():
@@ -147,13 +390,27 @@ class EventStream:
     """
 
     def __init__(
-        self, core: _core.Session, streams: set[EventStream], kinds: Iterable[str] | None
+        self,
+        use: Callable[[], _core.Session],
+        streams: WeakSet[EventStream],
+        kinds: Iterable[str] | None,
     ) -> None:
         self._waiting: deque[Event] = deque()
         self._asked: asyncio.Future[None] | None = None
         self._is_closed = False
-        self._core = core
-        self._number = core.attach(self._take, kinds_mask(kinds))
+        self._use = use
+        core = use()
+        stream = ref(self)
+
+        # Nobody but its reader keeps a stream: one that was dropped collects nothing.
+        def take(event: Event) -> None:
+            there = stream()
+            if there is None:
+                core.detach(number)
+            else:
+                there._take(event)
+
+        self._number = number = core.attach(take, kinds_mask(kinds))
         # The streams of the session, which ends them.
         self._streams = streams
         streams.add(self)
@@ -180,10 +437,11 @@ class EventStream:
         """
         if self._is_closed:
             return
+        core = self._use()
         self._is_closed = True
         self._streams.discard(self)
-        if not self._core.is_closed:
-            self._core.detach(self._number)
+        if not core.is_closed:
+            core.detach(self._number)
         self._wake()
 
     def __aiter__(self) -> Self:
@@ -215,10 +473,12 @@ class EventStream:
 
 
 class Session(Registry):
-    """A session whose calls are awaited. It belongs to the loop that it was entered in.
+    """A session whose calls are awaited. It belongs to the loop that it was entered in, and to the
+    loop's thread: others may call ``cancel`` alone.
 
-    The arguments are those of :class:`narratoria.Session`. Cancelling a task that awaits ``play`` or
-    ``execute`` cancels what the session runs.
+    The arguments are those of :class:`narratoria.Session`. Calls wait for each other, in their order.
+    Cancelling a task that awaits ``play`` or ``execute`` cancels that turn or plan, or drops it where
+    it waits.
 
     >>> import asyncio, narratoria
     >>> async def main():
@@ -253,7 +513,11 @@ class Session(Registry):
     ) -> None:
         self._driver: _Driver | None = None
         self._running_loop: asyncio.AbstractEventLoop | None = None
-        self._streams: set[EventStream] = set()
+        self._thread: int | None = None
+        self._queue = _Queue()
+        # How often all that waits was dropped.
+        self._cancels = 0
+        self._streams: WeakSet[EventStream] = WeakSet()
         super().__init__(
             plain_options(
                 story=story,
@@ -289,8 +553,12 @@ class Session(Registry):
         return self.__aenter__().__await__()
 
     async def __aenter__(self) -> Self:
-        self._running_loop = asyncio.get_running_loop()
-        self._driver = _Driver(self._core, self._running_loop)
+        loop = asyncio.get_running_loop()
+        if self._driver is None:
+            self._driver = _Driver(self._core, loop)
+            self._running_loop = loop
+            self._thread = threading.get_ident()
+        self._refuse_other_loops()
         return self
 
     async def __aexit__(
@@ -304,6 +572,9 @@ class Session(Registry):
     async def aclose(self) -> None:
         """Ends it: its tools are ended at once, its tasks cancelled. A second call does nothing.
 
+        Raises:
+            ReentrantError: it is called in a function of the session's, which it would wait for.
+
         >>> import asyncio, narratoria
         >>> async def main():
         ...     session = await narratoria.aio.Session().__aenter__()
@@ -312,6 +583,8 @@ class Session(Registry):
         >>> asyncio.run(main())
         <aio.Session closed>
         """
+        self._use()
+        _refuse_inside(self._core, "aclose", even_handlers=True)
         if self._driver is not None:
             self._driver.stop()
             self._driver = None
@@ -319,7 +592,9 @@ class Session(Registry):
             self._core.close()
         for stream in list(self._streams):
             stream.close()
-        tasks = list(self._tasks)
+        # Those of another loop, which has ended, most likely, nobody can wait for.
+        loop = asyncio.get_running_loop()
+        tasks = [task for task in self._tasks if task.get_loop() is loop]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -332,6 +607,8 @@ class Session(Registry):
         Raises:
             BusyError: one waits already.
             InvalidArgumentError: the prompt is empty, or the session has no narrator.
+            ReentrantError: it is awaited in a tool or a narrator of this session.
+            RuntimeError: the session was not entered, or in another loop.
 
         >>> import asyncio, narratoria
         >>> async def main():
@@ -340,22 +617,30 @@ class Session(Registry):
         >>> asyncio.run(main())
         <Turn completed 'It is dark.'>
         """
-        known = {asset["seq"] for asset in self._core.assets()}
         check_prompt(prompt)
-        ticket = await self._ended(lambda ended: self._core.prompt(prompt, ended))
-        # One whose session was closed meanwhile was cancelled, and is told so as well.
-        assets = [] if self._core.is_closed else self._core.assets()
-        new = [each for each in assets if each["seq"] not in known]
-        return Turn(ticket.value, [Asset.from_dict(each) for each in new])
+        known: set[int] = set()
+        made: list[dict[str, Any]] = []
+
+        def submit(ended: Callable[[_core.Ticket], None]) -> _core.Ticket:
+            known.update(asset["seq"] for asset in self._core.assets())
+            return self._core.prompt(prompt, ended)
+
+        def look() -> None:
+            made.extend(each for each in self._core.assets() if each["seq"] not in known)
+
+        ticket = await self._ended(submit, look, is_prompt=True)
+        return Turn(ticket.value, [Asset.from_dict(each) for each in made])
 
     async def execute(
         self, plan: Plan | Mapping[str, Any] | str, *, folder: str | PathLike[str] | None = None
     ) -> Result:
         """Runs one plan, without the narrator. The arguments are those of
-        :meth:`narratoria.Session.execute`.
+        :meth:`narratoria.Session.execute`. Any number of plans may wait for each other.
 
         Raises:
             InvalidDocumentError: the plan has faults; nothing was started.
+            ReentrantError: it is awaited in a tool or a narrator of this session.
+            RuntimeError: the session was not entered, or in another loop.
 
         >>> import asyncio, narratoria
         >>> async def main():
@@ -364,7 +649,8 @@ class Session(Registry):
         >>> asyncio.run(main())
         <Result success plan=p no tools ... ms>
         """
-        ticket = await self._ended(lambda ended: submit_plan(self._core, plan, folder, ended))
+        given, where = plan_to_submit(plan, folder)
+        ticket = await self._ended(lambda ended: self._core.execute(given, where, ended))
         return read_later(ticket.value)
 
     def events(self, kinds: Iterable[str] | None = None) -> EventStream:
@@ -383,7 +669,7 @@ class Session(Registry):
         >>> asyncio.run(main()).success
         True
         """
-        return EventStream(self._core, self._streams, kinds)
+        return EventStream(self._use, self._streams, kinds)
 
     def cancel(self) -> None:
         """Ends what runs and drops what waits. From any thread.
@@ -401,37 +687,84 @@ class Session(Registry):
         >>> asyncio.run(main())
         'CANCELLED'
         """
+        self._cancels += 1
         self._core.cancel()
 
     def __repr__(self) -> str:
-        return "<aio.Session closed>" if self.is_closed else f"<aio.Session {self.id}>"
+        return "<aio.Session closed>" if self.is_closed else f"<aio.Session {self._id}>"
+
+    def _use(self) -> _core.Session:
+        here = threading.get_ident()
+        if self._thread is not None and self._thread != here and not self._core.is_closed:
+            raise ThreadError(
+                "a session of asyncio's is used on the thread of its loop; elsewhere use "
+                "loop.call_soon_threadsafe or asyncio.run_coroutine_threadsafe (only cancel(), and "
+                "what a tool says by its Context, may come from any thread)",
+                code="WRONG_THREAD",
+            )
+        return self._core
+
+    def _refuse_other_loops(self) -> None:
+        if asyncio.get_running_loop() is not self._running_loop:
+            raise RuntimeError(
+                "this session belongs to the event loop that it was entered in, and another runs "
+                "here; make a session in each loop"
+            )
 
     def _event_loop(self) -> asyncio.AbstractEventLoop:
-        assert self._running_loop is not None
+        if self._running_loop is None:
+            raise RuntimeError("use the session inside of `async with`: then the loop drives it")
         return self._running_loop
 
     def _changed(self) -> None:
         if self._driver is not None:
             self._driver.arm()
 
+    def _turn(self) -> None:
+        if self._driver is not None:
+            self._driver.turn()
+
     async def _ended(
-        self, submit: Callable[[Callable[[_core.Ticket], None]], _core.Ticket]
+        self,
+        submit: Callable[[Callable[[_core.Ticket], None]], _core.Ticket],
+        look: Callable[[], None] = _do_nothing,
+        *,
+        is_prompt: bool = False,
     ) -> _core.Ticket:
+        # Submits it when its time has come, and comes back when it has ended and was looked at.
+        core = self._use()
+        if core.is_closed:
+            raise GoneError("this session is closed", code="SESSION_CLOSED")
         if self._driver is None:
             raise RuntimeError("use the session inside of `async with`: then the loop drives it")
+        self._refuse_other_loops()
+        _refuse_inside(core, "this call")
+        cancels = self._cancels
+        await self._queue.enter(is_prompt)
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def on_end(ticket: _core.Ticket) -> None:
+            # Of a session that is being closed there is nothing to see any more.
+            with suppress(Error):
+                look()
+            self._queue.leave()
             if not future.done():
                 future.set_result(None)
 
-        ticket = submit(on_end)
-        self._driver.arm()
+        try:
+            ticket = submit(on_end)
+        except BaseException:
+            self._queue.leave()
+            raise
+        if self._cancels != cancels:
+            # All that waited was dropped, and this is told as of any other.
+            core.cancel()
+        self._changed()
         try:
             await future
         except asyncio.CancelledError:
-            if not self._core.is_closed:
-                self._core.cancel()
-                self._driver.turn()
+            if not ticket.is_done and not core.is_closed:
+                core.cancel()
+                self._turn()
             raise
         return ticket

@@ -16,7 +16,8 @@ __all__ = ["Context"]
 
 
 class Context:
-    """What a tool says beside its result. A parameter annotated with it gets one.
+    """What a tool says beside its result. A parameter annotated with it gets one. What a tool says it
+    may say from any thread.
 
     >>> import narratoria
     >>> with narratoria.Session() as session:
@@ -50,13 +51,15 @@ class Context:
 
     @property
     def state(self) -> State:
-        """The session's state, for reading. What this tool patches is in it when it has ended, or,
-        in an async function, soon after."""
+        """The session's state, for reading, on the session's own thread. What this tool patches is
+        in it when it has ended, or, in an async function, soon after."""
         return self._state
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the tool was told to end: cancelled, or its time is up."""
+        """Whether the tool was told to end: cancelled, or its time is up. In an async function only,
+        which is cancelled then as well: one that is not async holds up whoever would say so, and this
+        is False as long as it runs."""
         return self._invocation.is_cancelled
 
     def emit(self, event: Mapping[str, Any]) -> None:

@@ -189,7 +189,8 @@ class Plan(Document):
     """Plan JSON: which tools run, with what input, in what order (spec 003 §13.3).
 
     Attributes:
-        tools: the invocations, in the plan's own order; none is a plan of narrative only.
+        tools: the invocations, in the plan's own order; none is a plan of narrative only. A dict of
+            JSON becomes an `Invocation`.
         narrative: shown to the player before or while the tools run; None when there is none.
         parallel: True: tools whose `async_` is True may run at the same time.
         disabled_skills: skills that failed before and must not be selected.
@@ -223,6 +224,12 @@ class Plan(Document):
         Member("metadata", mapping, OPTIONAL),
     )
 
+    def __post_init__(self) -> None:
+        # Whoever has JSON of a tool need not know the class of it.
+        tools: list[Any] = self.tools
+        if any(isinstance(tool, dict) for tool in tools):
+            self.tools = [_invocation(tool, place) for place, tool in enumerate(tools)]
+
     def tool(self, tool_id: str) -> Invocation:
         """The invocation of that toolId.
 
@@ -245,6 +252,15 @@ class Plan(Document):
         if len(self.tools) > _SHOWN_TOOLS:
             tools.append(f"… {len(self.tools) - _SHOWN_TOOLS} more")
         return f"<Plan {_short(self.request_id)}: {', '.join(tools) or 'no tools'}>"
+
+
+def _invocation(tool: Any, place: int) -> Any:
+    if not isinstance(tool, dict):
+        return tool
+    try:
+        return Invocation.from_dict(tool)
+    except DocumentError as fault:
+        raise fault.within(place).within("tools") from None
 
 
 def _no_tool(tool_id: str, there: list[str]) -> KeyError:

@@ -268,6 +268,12 @@ def from_status(status: str, code: str, message: str, details: str) -> BaseExcep
     """The exception for a status of the library; ``details`` is JSON, or empty."""
     if status == "NAR_OUT_OF_MEMORY":
         return MemoryError(message)
+    if status == "NAR_REENTRANT" and "nar_" in message:
+        # The library speaks to those who write C.
+        message = (
+            "this call is not allowed inside of a tool, a sink, a handler or a narrator; make it when "
+            "play or execute has come back"
+        )
     parsed = None
     if details:
         import json

@@ -78,6 +78,12 @@ class Limits:
         return _set_fields(self)
 
 
+# The largest number of each field; one more is the library's word for "no limit".
+_UINT32 = 2**32 - 2
+_UINT64 = 2**64 - 2
+_WIDE = ("memory_bytes", "file_bytes", "resident_bytes", "line_bytes")
+
+
 def _set_fields(numbers: Times | Limits) -> dict[str, int]:
     out: dict[str, int] = {}
     for name, value in vars(numbers).items():
@@ -85,5 +91,8 @@ def _set_fields(numbers: Times | Limits) -> dict[str, int]:
             continue
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise ValueError(f"{name} is a whole number from 0, not {value!r}")
+        most = _UINT64 if name in _WIDE else _UINT32
+        if value > most:
+            raise ValueError(f"{name} is at most {most}, not {value}; 0 is no limit")
         out[name] = value
     return out

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from narratoria import _core
-from narratoria._registry import Registry, check_prompt, plain_options
+from narratoria._registry import Registry, check_prompt, path_text, plain_options, text_of
+from narratoria.errors import Error
 from narratoria.state import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
+    from asyncio import AbstractEventLoop, Task
     from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
     from types import TracebackType
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from narratoria.aio import PrivateLoop
     from narratoria.documents import Asset, Fault, NarratorRequest, Plan, Result
     from narratoria.options import Limits, Times
 
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 # `typing` (which brings `re`) by nobody here. Together they take four times as long as all the rest.
 
 __all__ = ["Session", "State", "Turn", "validate"]
+
+# How long async functions may take to end after Ctrl-C, in seconds.
+_AFTERWARDS = 0.05
 
 _core.check_interpreter()
 
@@ -142,7 +147,8 @@ class Session(Registry):
         limits: Limits | None = None,
         cgroup: str | PathLike[str] | None = None,
     ) -> None:
-        self._loop: AbstractEventLoop | None = None
+        self._private: PrivateLoop | None = None
+        self._stubborn: set[Task[None]] = set()
         super().__init__(
             plain_options(
                 story=story,
@@ -178,7 +184,7 @@ class Session(Registry):
         check_prompt(prompt)
         self._core.refuse_inside()
         known = {asset["seq"] for asset in self._core.assets()}
-        ticket = self._wait(self._core.prompt(prompt))
+        ticket = self._wait(lambda: self._core.prompt(prompt))
         new = [each for each in self._core.assets() if each["seq"] not in known]
         return Turn(ticket.value, _assets(new))
 
@@ -200,11 +206,15 @@ class Session(Registry):
         ...     session.execute({"requestId": "p", "tools": []}).success
         True
         """
-        self._core.refuse_inside()
-        return read_later(self._wait(submit_plan(self._core, plan, folder)).value)
+        given, where = plan_to_submit(plan, folder)
+        return read_later(self._wait(lambda: self._core.execute(given, where)).value)
 
     def close(self) -> None:
         """Ends it: its tools are ended at once, without grace. A second call does nothing.
+
+        Raises:
+            ReentrantError: it is called in a function of the session's.
+            BusyError: another thread is inside.
 
         >>> import narratoria
         >>> session = narratoria.Session()
@@ -212,13 +222,12 @@ class Session(Registry):
         >>> session
         <Session closed>
         """
-        self._core.close()
-        if self._loop is not None:
-            loop, self._loop = self._loop, None
-            from narratoria.aio import end_tasks
-
-            end_tasks(loop, self._tasks)
-            loop.close()
+        self._core.refuse_inside()
+        try:
+            self._core.close()
+        finally:
+            if self._core.is_closed:
+                self._end_loop(None)
 
     def __enter__(self) -> Self:
         return self
@@ -232,35 +241,82 @@ class Session(Registry):
         self.close()
 
     def __repr__(self) -> str:
-        return "<Session closed>" if self.is_closed else f"<Session {self.id}>"
+        return "<Session closed>" if self.is_closed else f"<Session {self._id}>"
 
     def _event_loop(self) -> AbstractEventLoop:
         # From the next step on it drives the engine, as long as it has tasks.
         self._core.end_wait()
-        if self._loop is None:
-            from asyncio import new_event_loop
+        if self._private is None:
+            from narratoria.aio import PrivateLoop
 
-            self._loop = new_event_loop()
-        return self._loop
+            self._private = PrivateLoop(self._core)
+        return self._private.loop
 
-    def _wait(self, ticket: _core.Ticket) -> _core.Ticket:
+    def _changed(self) -> None:
+        if self._private is not None:
+            self._private.changed()
+
+    def _wait(self, submit: Callable[[], _core.Ticket]) -> _core.Ticket:
+        core = self._core
+        # Said before it is so: an interrupt in between would leave the session to this call for ever.
+        is_held = True
         try:
-            while not ticket.is_done:
-                if self._tasks:
-                    from narratoria.aio import drive_until
-
-                    drive_until(
-                        self._core, self._event_loop(), lambda: ticket.is_done or not self._tasks
-                    )
-                else:
-                    self._core.wait(ticket)
-        except BaseException:
-            # Somebody wants out, Ctrl-C most likely: what runs is ended behind.
-            if not self._core.is_closed:
-                self._core.cancel()
-                self._core.run(0)
-            raise
+            try:
+                # Also between the steps nobody else is let in.
+                core.begin_use()
+            except Error:
+                is_held = False
+                raise
+            ticket = submit()
+            try:
+                while not ticket.is_done or self._handlers:
+                    if self._private is not None and self._tasks:
+                        self._private.drive_until(
+                            lambda: not self._tasks or (ticket.is_done and not self._handlers)
+                        )
+                    else:
+                        core.wait(ticket)
+                self._settle()
+            except BaseException:
+                self._give_up()
+                raise
+        finally:
+            if is_held:
+                core.end_use()
         return ticket
+
+    def _give_up(self) -> None:
+        # Somebody wants out, Ctrl-C most likely: what runs is ended behind.
+        if self._core.is_closed:
+            return
+        try:
+            self._core.cancel()
+            self._core.run(0)
+        finally:
+            for task in list(self._handlers):
+                task.cancel()
+            if self._private is not None and self._private.is_broken:
+                self._end_loop(_AFTERWARDS)
+            else:
+                self._settle()
+
+    def _settle(self) -> None:
+        # What cancelled functions have to do at their end is done now, if it is short; those that go
+        # on all the same are waited for once.
+        if self._private is not None and self._tasks:
+            late = [task for task in self._tasks if task not in self._stubborn]
+            self._private.settle(late, _AFTERWARDS)
+            self._stubborn = set(self._tasks)
+
+    def _end_loop(self, seconds: float | None) -> None:
+        private, self._private = self._private, None
+        if private is not None:
+            try:
+                private.end(list(self._tasks), seconds)
+            finally:
+                self._tasks.clear()
+                self._handlers.clear()
+                self._stubborn.clear()
 
 
 def read_later(text: _core.ResultText) -> Result:
@@ -271,20 +327,19 @@ def read_later(text: _core.ResultText) -> Result:
     return Result.later(text.to_dict, success=text.success)
 
 
-def submit_plan(
-    core: _core.Session,
-    plan: Plan | Mapping[str, Any] | str,
-    folder: str | PathLike[str] | None,
-    ended: Callable[[_core.Ticket], None] | None = None,
-) -> _core.Ticket:
-    """Hands a plan in any of its forms to the engine."""
-    from os import fspath
-
-    given: Any = plan if isinstance(plan, (str, dict)) else None
-    if given is None:
-        to_dict = getattr(plan, "to_dict", None)
-        given = to_dict() if to_dict is not None else dict(plan)  # type: ignore[arg-type]
-    return core.execute(given, "" if folder is None else fspath(folder), ended)
+def plan_to_submit(
+    plan: Plan | Mapping[str, Any] | str, folder: str | PathLike[str] | None
+) -> tuple[dict[str, Any] | str, str]:
+    """A plan in any of its forms, and a folder, as the engine takes them."""
+    where = "" if folder is None else path_text("folder", folder)
+    if isinstance(plan, (str, dict)):
+        return plan, where
+    given: Any = plan
+    if hasattr(given, "to_dict"):
+        return given.to_dict(), where
+    if hasattr(given, "keys") and hasattr(given, "__getitem__"):
+        return dict(given), where
+    raise TypeError(f"a plan is a Plan, a dict or a str of JSON, not {type(plan).__name__}")
 
 
 _DOCUMENTS = {"event": 1, "plan": 2, "result": 3, "story": 4}
@@ -298,7 +353,11 @@ def validate(
 
     Args:
         kind: ``event`` (a tool's output, one event a line), ``plan``, ``result`` or ``story``.
-        document: its text or its dict; of a story the folder.
+        document: its text (a str), its dict, or the path of its file (a ``Path``); of a story the
+            folder, as a str or a ``Path``.
+
+    Raises:
+        OSError: there is no such file.
 
     >>> validate("plan", {"tools": []})
     [<Fault ...: "requestId" is missing>]
@@ -307,12 +366,23 @@ def validate(
         raise ValueError(
             f"there is no kind of document {kind!r}; there are {', '.join(_DOCUMENTS)}"
         )
-    from os import PathLike, fspath
+    from os import PathLike
 
     from narratoria.documents import Fault
 
-    if isinstance(document, (str, PathLike)):
-        text = fspath(document)
-    else:
+    text: str | bytes
+    if kind == "story":
+        text = path_text("a story", document)
+    elif isinstance(document, str):
+        text = text_of("a document", document)
+    elif isinstance(document, PathLike):
+        # The library says where a byte is that is no UTF-8.
+        with open(path_text("a document", document), "rb") as file:
+            text = file.read()
+    elif hasattr(document, "keys") and hasattr(document, "__getitem__"):
         text = _core.to_json(dict(document))
+    else:
+        raise TypeError(
+            f"a document is a str of JSON, a dict or a Path, not {type(document).__name__}"
+        )
     return [Fault.from_dict(each) for each in _core.validate(_DOCUMENTS[kind], text)]

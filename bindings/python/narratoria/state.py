@@ -35,18 +35,24 @@ class State(_Base):
     (False, 'brass', False, 2)
     """
 
-    __slots__ = ("_changed", "_core")
+    __slots__ = ("_changed", "_core", "_use")
 
-    def __init__(self, core: Session, changed: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, core: Session, use: Callable[[], Session], changed: Callable[[], None]
+    ) -> None:
         self._core = core
+        # The same, for a caller who may use it.
+        self._use = use
         self._changed = changed
 
     def __getitem__(self, key: str) -> Any:
         if not isinstance(key, str):
             raise KeyError(key)
         try:
-            return self._core.state("/" + key.replace("~", "~0").replace("/", "~1"))
-        except NotFoundError:
+            key.encode()
+            return self._use().state("/" + key.replace("~", "~0").replace("/", "~1"))
+        except (NotFoundError, UnicodeEncodeError):
+            # No JSON has a name with half of a surrogate pair.
             raise KeyError(key) from None
 
     def at(self, pointer: str, default: Any = _MISSING) -> Any:
@@ -55,14 +61,18 @@ class State(_Base):
         Raises:
             NotFoundError: nothing is there, and no default was given.
             InvalidArgumentError: it is no JSON Pointer.
+            TypeError: it is no str.
 
         >>> import narratoria
         >>> with narratoria.Session(state={"a/b": [1, 2]}) as session:
         ...     session.state.at("/a~1b/1"), session.state.at("/c", None)
         (2, None)
         """
+        from narratoria._registry import text_of
+
+        text_of("a JSON Pointer", pointer)
         try:
-            return self._core.state(pointer)
+            return self._use().state(pointer)
         except NotFoundError:
             if default is _MISSING:
                 raise
@@ -76,7 +86,7 @@ class State(_Base):
         ...     session.state.to_dict()
         {'keys': ['brass']}
         """
-        made: dict[str, Any] = self._core.state("")
+        made: dict[str, Any] = self._use().state("")
         return made
 
     def patch(self, patch: Mapping[str, Any]) -> None:
@@ -91,9 +101,10 @@ class State(_Base):
         ...     session.state.to_dict()
         {'b': {'c': 2, 'd': 3}}
         """
-        self._core.patch_state(dict(patch))
-        if self._changed is not None:
-            self._changed()
+        if not hasattr(patch, "keys"):
+            raise TypeError(f"a patch is a dict, not {type(patch).__name__}")
+        self._use().patch_state(dict(patch))
+        self._changed()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.to_dict())
