@@ -581,6 +581,14 @@ class TestNarrators:
         assert "no idea" in requests[2].plan_faults[0].message
         assert "int" in requests[3].plan_faults[0].message
 
+    def test_why_a_plan_was_refused_stands_in_the_log(
+        self, session: Any, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        session.narrator(lambda request: {"requestId": "p", "tools": [{"toolId": "a"}]})
+        with caplog.at_level(logging.WARNING, "narratoria"):
+            assert session.play("x").outcome == "fallback"
+        assert "/tools/0/toolPath" in caplog.text
+
     def test_as_an_argument(self) -> None:
         with narratoria.Session(narrator=lambda request: "Yes.") as session:
             assert session.play("x").narrative == "Yes."

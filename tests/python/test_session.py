@@ -312,6 +312,9 @@ class TestValidate:
         faults = narratoria.validate("plan", '{"requestId":"p",\n"tools":[{}]}')
         assert faults[0].line == 2 and faults[0].pointer == "/tools/0/toolId"
 
+    def test_a_plan_as_an_object(self) -> None:
+        assert narratoria.validate("plan", Plan([Invocation("a", "x")])) == []
+
     def test_a_story(self, torch: str) -> None:
         assert narratoria.validate("story", Path(torch)) == []
 

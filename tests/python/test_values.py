@@ -58,8 +58,13 @@ def test_what_others_write_is_read(value: Any, is_ascii: bool) -> None:
 
 @given(st.text(max_size=40))
 def test_text_that_is_no_json_is_refused_as_json_does(text: str) -> None:
+    def whole(digits: str) -> int | float:
+        # What has more than 64 bits comes as the nearest float.
+        number = int(digits)
+        return number if -(2**63) <= number < 2**64 else float(digits)
+
     try:
-        expected = json.loads(text)
+        expected = json.loads(text, parse_int=whole)
         text.encode()
     except (ValueError, RecursionError):
         with pytest.raises(ValueError):

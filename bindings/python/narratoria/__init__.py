@@ -18,7 +18,17 @@ from __future__ import annotations
 # A tool starts often and lives shortly: `typing` is for those who check types, not who run.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from narratoria import aio, errors, events, tool
+    from narratoria import (
+        aio,
+        context,
+        documents,
+        errors,
+        events,
+        options,
+        session,
+        state,
+        tool,
+    )
     from narratoria._core import Event
     from narratoria.context import Context
     from narratoria.documents import (
@@ -84,7 +94,17 @@ _PLACES = {
     "Turn": "session",
     "validate": "session",
 }
-_MODULES = ("aio", "errors", "events", "tool")
+_MODULES = (
+    "aio",
+    "context",
+    "documents",
+    "errors",
+    "events",
+    "options",
+    "session",
+    "state",
+    "tool",
+)
 
 __all__ = [
     "Asset",
@@ -117,8 +137,13 @@ __all__ = [
     "Turn",
     "UnsupportedError",
     "aio",
+    "context",
+    "documents",
     "errors",
     "events",
+    "options",
+    "session",
+    "state",
     "tool",
     "validate",
 ]

@@ -9,7 +9,16 @@ if TYPE_CHECKING:
     from logging import Logger
     from typing import Any
 
-__all__ = ["describe_exception", "exception_text", "log", "report_exception", "to_plain"]
+    from narratoria._core import Event
+
+__all__ = [
+    "describe_exception",
+    "exception_text",
+    "log",
+    "log_event",
+    "report_exception",
+    "to_plain",
+]
 
 # NAR_LOG_…, as logging counts.
 _LEVELS = {1: 10, 2: 20, 3: 30, 4: 40}
@@ -24,6 +33,13 @@ def _logger() -> Logger:
 def log(level: int, message: str) -> None:
     """A line of the library's, to the logger ``narratoria``."""
     _logger().log(_LEVELS.get(level, 20), "%s", message)
+
+
+def log_event(event: Event) -> None:
+    """What went wrong in a session without being anybody's exception, to the same logger."""
+    body = event.body
+    of = f" ({event.tool_id})" if event.tool_id else ""
+    _logger().warning("%s: %s%s", body["code"], body["message"], of)
 
 
 def report_exception(what: str, exception: BaseException) -> None:

@@ -7,7 +7,7 @@ import atexit
 from weakref import WeakSet
 
 from narratoria import _core
-from narratoria._hooks import describe_exception, exception_text, report_exception
+from narratoria._hooks import describe_exception, exception_text, log_event, report_exception
 from narratoria.context import Context
 from narratoria.errors import BusyError, Error
 from narratoria.state import State
@@ -178,6 +178,7 @@ class Registry:
     def __init__(self, options: dict[str, Any]) -> None:
         self._core = _core.Session(options)
         self._id = self._core.id()
+        self._core.attach(log_event, kinds_mask(("warning", "asset_refused")))
         # All that runs in the loop, and of it what nothing in the engine waits for.
         self._tasks = set()
         self._handlers: set[Task[None]] = set()

@@ -577,7 +577,7 @@ class Session(Registry):
 
         >>> import asyncio, narratoria
         >>> async def main():
-        ...     session = await narratoria.aio.Session().__aenter__()
+        ...     session = await narratoria.aio.Session()
         ...     await session.aclose()
         ...     return session
         >>> asyncio.run(main())

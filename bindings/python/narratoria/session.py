@@ -39,6 +39,16 @@ _OUTCOMES = {1: "completed", 2: "fallback", 3: "cancelled", 4: "timeout"}
 class Turn:
     """What a prompt came to.
 
+    Attributes:
+        narrative: what to tell the player; empty when the turn was cancelled or its time was up.
+        choices: what the player may choose from; the text of one is the next prompt.
+        assets: what this turn's tools made, the oldest first.
+        outcome: ``completed``; ``fallback``, when no plan succeeded and the narrative is a template
+            of the story; ``cancelled``; ``timeout``, when the prompt's time was up.
+        generations: plans that were asked for, up to 5.
+        result: the execution result of the last plan that ran, or None. Why a plan was refused or a
+            narrator failed stands in the log and in the ``warning`` events.
+
     >>> import narratoria
     >>> with narratoria.Session(story="examples/stories/torch") as session:
     ...     turn = session.play("I light the torch")
@@ -347,13 +357,13 @@ _DOCUMENTS = {"event": 1, "plan": 2, "result": 3, "story": 4}
 
 def validate(
     kind: Literal["event", "plan", "result", "story"],
-    document: str | PathLike[str] | Mapping[str, Any],
+    document: str | PathLike[str] | Mapping[str, Any] | Plan | Result,
 ) -> list[Fault]:
     """Every fault of a document; an empty list says that it is valid.
 
     Args:
         kind: ``event`` (a tool's output, one event a line), ``plan``, ``result`` or ``story``.
-        document: its text (a str), its dict, or the path of its file (a ``Path``); of a story the
+        document: its text (a str), its dict, a ``Plan`` or ``Result``, or the path of its file (a ``Path``); of a story the
             folder, as a str or a ``Path``.
 
     Raises:
@@ -371,6 +381,7 @@ def validate(
     from narratoria.documents import Fault
 
     text: str | bytes
+    given: Any = document
     if kind == "story":
         text = path_text("a story", document)
     elif isinstance(document, str):
@@ -379,8 +390,10 @@ def validate(
         # The library says where a byte is that is no UTF-8.
         with open(path_text("a document", document), "rb") as file:
             text = file.read()
-    elif hasattr(document, "keys") and hasattr(document, "__getitem__"):
-        text = _core.to_json(dict(document))
+    elif hasattr(given, "to_dict"):
+        text = _core.to_json(given.to_dict())
+    elif hasattr(given, "keys") and hasattr(given, "__getitem__"):
+        text = _core.to_json(dict(given))
     else:
         raise TypeError(
             f"a document is a str of JSON, a dict or a Path, not {type(document).__name__}"
