@@ -235,10 +235,10 @@ class PrivateLoop:
     for."""
 
     def __init__(self, core: _core.Session) -> None:
-        self.loop = asyncio.new_event_loop()
+        self.loop: asyncio.AbstractEventLoop = asyncio.new_event_loop()
         self._driver = _Driver(core, self.loop)
         self._look: Callable[[], None] | None = None
-        self.is_broken = False
+        self.is_broken: bool = False
 
     def drive_until(self, is_done: Callable[[], bool]) -> None:
         """Runs the loop, and the engine in it."""
