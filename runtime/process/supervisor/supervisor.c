@@ -114,9 +114,7 @@ static void fail(uint32_t stage, long error) {
 
 static int run_child(void *unused) {
     (void)unused;
-    // The session is this supervisor's, which has no terminal. One for each tool would cost more: the
-    // kernel schedules by sessions, and makes a group of its own for each.
-    system_call(SYS_setpgid, 0, 0, 0, 0);
+    system_call(SYS_setsid, 0, 0, 0, 0);
     // Should this supervisor be killed, the tool is not left alone.
     system_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
     long failed = 0;
