@@ -115,6 +115,7 @@ def plain_options(
     state: Mapping[str, Any] | None,
     narrator: Any,
     plugins: Iterable[str | PathLike[str]],
+    plugin_settings: Mapping[str, Mapping[str, Any]] | None,
     without_plugins: bool,
     id: str | None,
     jobs: int | None,
@@ -130,6 +131,8 @@ def plain_options(
         raise TypeError("plugins and allow_paths are lists of texts, not one text")
     if state is not None and not hasattr(state, "keys"):
         raise TypeError(f"state is a dict, not {type(state).__name__}")
+    if plugin_settings is not None and not hasattr(plugin_settings, "keys"):
+        raise TypeError(f"plugin_settings is a dict, not {type(plugin_settings).__name__}")
     if narrator is not None and not isinstance(narrator, str) and not callable(narrator):
         raise TypeError(
             f"narrator is a function or the id of a plugin, not {type(narrator).__name__}"
@@ -156,6 +159,7 @@ def plain_options(
         "state": None if state is None else dict(state),
         "narrator_id": text_of("narrator", narrator) if isinstance(narrator, str) else None,
         "plugins": [path_text("each of plugins", each) for each in plugins],
+        "plugin_settings": None if plugin_settings is None else dict(plugin_settings),
         "without_plugins": without_plugins,
         "id": None if id is None else text_of("id", id),
         "jobs": 0 if jobs is None else whole_number("jobs", jobs, 0, 0xFFFF_FFFF),

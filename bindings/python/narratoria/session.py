@@ -119,6 +119,7 @@ class Session(Registry):
         state: the state to start from.
         narrator: a function (see :meth:`narrator`), or the id of a plugin; else the story's.
         plugins: ids or paths of plugins to load beside the story's.
+        plugin_settings: by a plugin's id its settings, laid over the story's.
         without_plugins: load none, whatever the story says.
         id: the session's id; a fresh UUID.
         jobs: tools at once; the processor's cores.
@@ -147,6 +148,7 @@ class Session(Registry):
         state: Mapping[str, Any] | None = None,
         narrator: str | Callable[[NarratorRequest], Any] | None = None,
         plugins: Iterable[str | PathLike[str]] = (),
+        plugin_settings: Mapping[str, Mapping[str, Any]] | None = None,
         without_plugins: bool = False,
         id: str | None = None,
         jobs: int | None = None,
@@ -165,6 +167,7 @@ class Session(Registry):
                 state=state,
                 narrator=narrator,
                 plugins=plugins,
+                plugin_settings=plugin_settings,
                 without_plugins=without_plugins,
                 id=id,
                 jobs=jobs,
