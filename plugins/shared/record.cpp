@@ -12,7 +12,7 @@ namespace narratoria::plugins {
 namespace {
 
 // By their numbers; what comes later is kind_<number>.
-constexpr std::array<std::string_view, 16> kKinds = {
+constexpr std::array<std::string_view, 18> kKinds = {
     "",
     "tool_event",
     "prompt",
@@ -29,6 +29,8 @@ constexpr std::array<std::string_view, 16> kKinds = {
     "warning",
     "ui_placeholder",
     "asset_placeholder",
+    "turn_ended",
+    "state_patched",
 };
 
 void append_number(std::string& out, std::uint64_t number) {

@@ -80,6 +80,38 @@ nar_status read_plugins(const nar_str* given, uint64_t count, std::vector<std::s
     return NAR_OK;
 }
 
+nar_status read_plugin_settings(nar_str given, std::map<std::string, std::string>& out,
+                                nar_error* error) {
+    const std::string_view text = view(given);
+    if (text.empty()) return NAR_OK;
+    json::Document document;
+    json::ParseError failure;
+    Faults faults;
+    if (!document.parse(text, failure)) {
+        faults.push_back({json::rule_of(failure.kind), "", failure.byte, failure.message, ""});
+    } else if (!document.root().is_object()) {
+        faults.push_back({"plugin-settings-object", "", 0,
+                          "plugin_settings must be a JSON object of plugins' ids", ""});
+    } else {
+        for (const json::Member member : document.root().members()) {
+            const std::string id(member.key);
+            if (member.value.is_object()) {
+                out[id] = std::string(member.value.raw());
+            } else {
+                std::string pointer;
+                json::append_pointer(pointer, id);
+                faults.push_back({"plugin-settings-object", pointer, 0,
+                                  "a plugin's settings must be a JSON object, not " +
+                                      std::string(json::type_name(member.value.type())),
+                                  ""});
+            }
+        }
+    }
+    if (faults.empty()) return NAR_OK;
+    return invalid_document(error, "PLUGIN_SETTINGS", faults, text,
+                            "the plugins' settings are not valid");
+}
+
 template <typename Fill>
 nar_status give_text(nar_text** place, nar_error* error, Fill&& fill) {
     if (place == nullptr) return refuse_argument(error, "there is no place for the text");
@@ -172,6 +204,10 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
             settings.without_plugins = options.without_plugins != 0;
             if (const nar_status status =
                     read_plugins(options.plugins, options.plugin_count, settings.plugins, error)) {
+                return status;
+            }
+            if (const nar_status status = read_plugin_settings(options.plugin_settings,
+                                                               settings.plugin_settings, error)) {
                 return status;
             }
             // Before there is a session: a call that fails has taken nothing, and so releases no
@@ -296,8 +332,7 @@ nar_status nar_session_patch_state(nar_session* session, nar_str patch, nar_erro
         if (!faults.empty()) {
             return invalid_document(error, "PATCH", faults, view(patch), "the patch is not valid");
         }
-        its.state().tree.merge(document.root());
-        its.state().history.add(0, clock::wall_us(), "", "", 0, document.root().raw());
+        its.patch_state(document.root(), "");
         return NAR_OK;
     });
 }

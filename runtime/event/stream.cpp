@@ -17,10 +17,15 @@ constexpr const char* kKindNames[] = {
     "plan_started",   "plan_ended",      "tool_pending",   "tool_started",
     "tool_ended",     "attempt_started", "attempt_ended",  "asset_refused",
     "state_conflict", "warning",         "ui_placeholder", "asset_placeholder",
+    "turn_ended",     "state_patched",
 };
 
 // A sink of a plugin that holds the engine thread for longer is told to its watcher.
 constexpr int64_t kSinkBudgetNs = 50'000'000;
+
+// A sink that answers each record of a patch with a patch would keep the stream busy for ever; so
+// many records may follow from one.
+constexpr size_t kMostFollowing = 1000;
 
 // Some nanoseconds instead of twenty: good to a tick of the kernel, which is enough to see a sink
 // that blocks.
@@ -130,7 +135,39 @@ void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subj
         if (timed) tell_if_slow(coarse_ns() - start, sinks_[i].watcher);
     }
     --callback_depth_;
-    if (--sending_ == 0 && has_gaps_) sweep();
+    end_sending();
+}
+
+void Stream::end_sending() {
+    if (--sending_ != 0) return;
+    if (has_gaps_) sweep();
+    if (waiting_.empty()) return;
+    const int64_t time_us = time_us_;
+    for (size_t count = 0; !waiting_.empty() && count < kMostFollowing; ++count) {
+        const Waiting next = std::move(waiting_.front());
+        waiting_.pop_front();
+        time_us_ = next.time_us;
+        // What its sinks publish joins those that wait.
+        ++sending_;
+        send_timed(next.number, next.kind, {next.plan_id, next.tool_id, next.attempt}, next.body);
+        --sending_;
+    }
+    if (!waiting_.empty()) {
+        waiting_.clear();
+        std::string body;
+        json::ObjectWriter(body)
+            .string("code", "RECORDS_DROPPED")
+            .string("message",
+                    "a sink answers each record with a patch of the state, which makes another "
+                    "record; the rest of them are not told")
+            .end();
+        ++sending_;
+        send_timed(take_number(), Kind::Warning, {}, body);
+        --sending_;
+        waiting_.clear();
+    }
+    time_us_ = time_us;
+    if (has_gaps_) sweep();
 }
 
 void Stream::tell_if_slow(int64_t took_ns, SinkWatcher* watcher) {
@@ -156,19 +193,26 @@ void Stream::end_batch() {
         SinkWatcher* const watcher = sinks_[i].watcher;
         if (watcher) watcher->on_sink_slow(took / 1'000'000, count);
     }
-    if (--sending_ == 0 && has_gaps_) sweep();
+    end_sending();
 }
 
-uint64_t Stream::publish(Kind kind, const Subject& subject, std::string_view body) {
-    const uint64_t number = take_number();
-    time_us_ = clock::wall_us();
-    if (sinks_.empty()) return number;
-    // These are few, and each call is timed.
+void Stream::publish(uint64_t number, Kind kind, const Subject& subject, std::string_view body) {
+    const int64_t now = clock::wall_us();
+    if (sending_ > 0) {
+        waiting_.push_back({number, kind, now, std::string(subject.plan_id),
+                            std::string(subject.tool_id), subject.attempt, std::string(body)});
+        return;
+    }
+    time_us_ = now;
+    if (!sinks_.empty()) send_timed(number, kind, subject, body);
+}
+
+// The runtime's own are few, and each call is timed.
+void Stream::send_timed(uint64_t number, Kind kind, const Subject& subject, std::string_view body) {
     const bool before = times_each_;
     times_each_ = is_watched_;
     send(number, kind, 0, subject, body);
     times_each_ = before;
-    return number;
 }
 
 void Stream::warn(const Subject& subject, std::string_view code, std::string_view message) {

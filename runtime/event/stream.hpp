@@ -3,6 +3,7 @@
 // The event stream of a session: numbers what happens and hands it to the sinks.
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,8 @@ enum class Kind : uint32_t {
     Warning = NAR_KIND_WARNING,
     UiPlaceholder = NAR_KIND_UI_PLACEHOLDER,
     AssetPlaceholder = NAR_KIND_ASSET_PLACEHOLDER,
+    TurnEnded = NAR_KIND_TURN_ENDED,
+    StatePatched = NAR_KIND_STATE_PATCHED,
 };
 
 // The name in JSON, or nullptr for a number that is no kind.
@@ -65,7 +68,7 @@ public:
     // Tells every sink that nothing more will come.
     void detach_all();
 
-    // Gives the next number to a tool's event; publish_tool_event hands it out.
+    // Gives the next number, for publish_tool_event or publish to hand out.
     uint64_t take_number() { return ++last_; }
     void publish_tool_event(uint64_t number, const Subject& subject, const Event& event) {
         if (!sinks_.empty()) {
@@ -74,7 +77,14 @@ public:
     }
 
     // One of the runtime's own; `body` is a JSON object. Returns its number.
-    uint64_t publish(Kind kind, const Subject& subject, std::string_view body);
+    uint64_t publish(Kind kind, const Subject& subject, std::string_view body) {
+        const uint64_t number = take_number();
+        publish(number, kind, subject, body);
+        return number;
+    }
+    // Also while a sink is being called: then it is handed out behind the event that the sink got, so
+    // that every sink sees one order.
+    void publish(uint64_t number, Kind kind, const Subject& subject, std::string_view body);
     void warn(const Subject& subject, std::string_view code, std::string_view message);
 
     // The clocks are read for what is read at once, not for each event of it.
@@ -94,8 +104,19 @@ private:
         nar_event_sink callbacks;
         SinkWatcher* watcher;
     };
+    struct Waiting {
+        uint64_t number;
+        Kind kind;
+        int64_t time_us;
+        std::string plan_id;
+        std::string tool_id;
+        uint32_t attempt;
+        std::string body;
+    };
     void send(uint64_t number, Kind kind, uint32_t type, const Subject& subject,
               std::string_view body);
+    void send_timed(uint64_t number, Kind kind, const Subject& subject, std::string_view body);
+    void end_sending();
     void take_off(size_t index, const char* what);
     void tell_if_slow(int64_t took_ns, SinkWatcher* watcher);
     void sweep();
@@ -108,6 +129,7 @@ private:
     uint64_t last_ = 0;
     uint64_t last_sink_ = 0;
     uint32_t sending_ = 0;
+    std::deque<Waiting> waiting_;  // published by sinks
     bool has_gaps_ = false;
     bool is_watched_ = false;  // one of the sinks has a watcher
     int64_t time_us_ = 0;

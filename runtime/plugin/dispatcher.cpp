@@ -152,8 +152,7 @@ void Dispatcher::note_refused(std::string id, std::string path, std::string reas
     refused_.push_back({std::move(id), std::move(path), std::move(reason)});
 }
 
-void Dispatcher::load(const Search& search,
-                      const std::vector<std::pair<std::string, std::string>>& settings) {
+void Dispatcher::load(const Search& search, const std::map<std::string, std::string>& settings) {
     for (const Candidate* candidate : search.loads) {
         std::string reason;
         const Library* library = load_library(candidate->path, *candidate->metadata, reason);
@@ -162,8 +161,7 @@ void Dispatcher::load(const Search& search,
             refused_.back().version = candidate->metadata->version;
             continue;
         }
-        const auto own = std::find_if(settings.begin(), settings.end(),
-                                      [&](const auto& each) { return each.first == library->id; });
+        const auto own = settings.find(library->id);
         add(*library, candidate->path, own == settings.end() ? "{}" : own->second);
     }
     for (const Search::Missing& missing : search.missing) {

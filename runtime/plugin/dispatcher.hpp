@@ -3,6 +3,7 @@
 // The plugins of one session, and who is called for what.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,8 +62,7 @@ public:
     // tool takes the place of one with the same name.
     const Instance* extend(OwnExtension own, std::string& reason);
     // Loads what a search found, in its order.
-    void load(const Search& search,
-              const std::vector<std::pair<std::string, std::string>>& settings);
+    void load(const Search& search, const std::map<std::string, std::string>& settings);
 
     // The sinks are called in the order of loading.
     void attach_sinks(event::Stream& stream);

@@ -188,6 +188,13 @@ nar_status prompt_submit(const nar_host* host, nar_str text) {
     });
 }
 
+nar_status prompt_cancel(const nar_host* host) {
+    return on_engine_thread(host, "prompt.cancel", [&](Instance& instance) {
+        instance.session().cancel();
+        return NAR_OK;
+    });
+}
+
 // ---------------------------------------------------------------- post, timer, poll
 
 nar_status post(const nar_host* host, void (*function)(void*), void (*drop)(void*), void* user) {
@@ -354,7 +361,7 @@ constexpr nar_host_config kConfig{sizeof(nar_host_config), 0, config_settings, c
 constexpr nar_host_thread_check kThreadCheck{sizeof(nar_host_thread_check), 0, thread_check};
 constexpr nar_host_state kState{sizeof(nar_host_state), 0, state_read, state_patch};
 constexpr nar_host_assets kAssets{sizeof(nar_host_assets), 0, assets_list};
-constexpr nar_host_prompt kPrompt{sizeof(nar_host_prompt), 0, prompt_submit};
+constexpr nar_host_prompt kPrompt{sizeof(nar_host_prompt), 0, prompt_submit, prompt_cancel};
 constexpr nar_host_post kPost{sizeof(nar_host_post), 0, post};
 constexpr nar_host_timer kTimer{sizeof(nar_host_timer), 0, timer_start, timer_stop};
 constexpr nar_host_poll kPoll{sizeof(nar_host_poll), 0, poll_start, poll_stop};

@@ -31,6 +31,7 @@ public:
     virtual nar_status patch_state(std::string_view patch, std::string_view who) = 0;
     virtual void list_assets(std::string& json) = 0;
     virtual nar_status submit_prompt(std::string_view text) = 0;
+    virtual void cancel() = 0;
 
     // From any thread: an answer to a narrator's request.
     virtual nar_status answer(uint64_t token, bool is_plan, std::string text) = 0;

@@ -59,6 +59,28 @@ size_t byte_in(const plan::Plan& plan, std::string_view text) {
     return inside ? static_cast<size_t>(text.data() - document.data()) - 1 : 0;
 }
 
+const char* outcome_name(TurnOutcome outcome) {
+    switch (outcome) {
+        case TurnOutcome::Completed: return "completed";
+        case TurnOutcome::Fallback: return "fallback";
+        case TurnOutcome::Cancelled: return "cancelled";
+        case TurnOutcome::Timeout: break;
+    }
+    return "timeout";
+}
+
+// Merges one JSON object over another; empty is {}.
+void lay_over(std::string& below, std::string_view above) {
+    state::Tree tree;
+    for (const std::string_view text : {std::string_view(below), above}) {
+        json::Document document;
+        json::ParseError error;
+        if (document.parse(text, error)) tree.merge(document.root());
+    }
+    below.clear();
+    tree.append_json(below);
+}
+
 std::string fault_list(const char* rule, const std::string& message) {
     std::string out;
     append_faults(out, {{rule, "", 0, message, ""}}, "");
@@ -109,17 +131,18 @@ void Session::load_plugins() {
     if (settings_.without_plugins) return;
     plugin::Wishes wishes;
     wishes.listed = settings_.plugins;
-    std::vector<std::pair<std::string, std::string>> own_settings;
+    std::map<std::string, std::string> own_settings;
     if (settings_.story) {
         // Where another narrator stands in for it, the story's need not be there.
         const bool has_other = settings_.narrator || !settings_.narrator_id.empty();
         add_wishes(*settings_.story, !has_other, wishes);
-        own_settings.assign(settings_.story->plugins.begin(), settings_.story->plugins.end());
+        own_settings = settings_.story->plugins;
     }
     if (!settings_.narrator && !settings_.narrator_id.empty() &&
         settings_.narrator_id != kTemplateNarrator) {
         wishes.listed.push_back(settings_.narrator_id);
     }
+    for (const auto& [id, json] : settings_.plugin_settings) lay_over(own_settings[id], json);
     // A host that asks for nothing pays for no search.
     if (wishes.listed.empty() && wishes.story_folder.empty()) return;
     dispatcher_.load(
@@ -274,6 +297,7 @@ void Session::begin_next() {
         .string("timestamp", clock::to_iso8601(current_.submitted_us))
         .end();
     stream_.publish(event::Kind::Prompt, {}, body);
+    turn_->told = true;
     if (settings_.times.prompt_ms > 0) {
         turn_->prompt_timer.start(settings_.times.prompt_ms,
                                   [this] { cancel_running(plan::Stop::PromptTimeout); });
@@ -606,6 +630,15 @@ void Session::end_turn(TurnOutcome outcome) {
     const std::unique_ptr<Turn> turn = std::move(turn_);
     for (const uint64_t token : turn->tokens) engine_.close_token(token);
     prompt_time_is_up_ = false;
+    if (turn->told) {
+        std::string body;
+        json::ObjectWriter(body)
+            .string("outcome", outcome_name(outcome))
+            .number("generations", turn->generation)
+            .raw("choices", turn->choices)
+            .end();
+        stream_.publish(event::Kind::TurnEnded, {}, body);
+    }
     const TurnHandler handler = std::move(current_.on_turn);
     end_job();
     if (!handler) return;
@@ -672,6 +705,17 @@ void Session::warn(std::string_view code, std::string_view message) {
         });
 }
 
+void Session::patch_state(json::Value patch, std::string_view who) {
+    const uint64_t number = stream_.take_number();
+    state_.tree.merge(patch);
+    state_.history.add(number, clock::wall_us(), "", who, 0, patch.raw());
+    std::string compact;
+    json::append_compact(compact, patch.raw());
+    std::string body;
+    json::ObjectWriter(body).raw("patch", compact).string("by", who).end();
+    stream_.publish(number, event::Kind::StatePatched, {}, body);
+}
+
 nar_status Session::read_state(std::string_view pointer, std::string& json) {
     bool malformed = false;
     if (state_.tree.read(pointer, json, malformed)) return NAR_OK;
@@ -682,8 +726,7 @@ nar_status Session::patch_state(std::string_view patch, std::string_view who) {
     json::Document document;
     json::ParseError error;
     if (!document.parse(patch, error) || !document.root().is_object()) return NAR_INVALID_DOCUMENT;
-    state_.tree.merge(document.root());
-    state_.history.add(0, clock::wall_us(), "", who, 0, document.root().raw());
+    patch_state(document.root(), who);
     return NAR_OK;
 }
 

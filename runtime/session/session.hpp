@@ -33,9 +33,10 @@ namespace narratoria::session {
 struct SessionSettings {
     std::string id;
     std::optional<Story> story;
-    std::optional<nar_narrator> narrator;  // the host's; its id was copied
-    std::string narrator_id;               // else of a plugin; empty: none
-    std::vector<std::string> plugins;      // the host's list
+    std::optional<nar_narrator> narrator;                // the host's; its id was copied
+    std::string narrator_id;                             // else of a plugin; empty: none
+    std::vector<std::string> plugins;                    // the host's list
+    std::map<std::string, std::string> plugin_settings;  // the host's, by id, a JSON object each
     bool without_plugins = false;
     Times times;
     Limits limits;
@@ -98,6 +99,8 @@ public:
 
     const std::string& id() const { return stream_.session_id(); }
     event::Stream& stream() { return stream_; }
+    // By none of the tools: `who` is a plugin's id, or empty for the host.
+    void patch_state(json::Value patch, std::string_view who);
     state::Store& state() { return state_; }
     const asset::Registry& assets() const { return assets_; }
     Engine& engine() { return engine_; }
@@ -117,6 +120,7 @@ private:
     // A prompt on its way through generations of plans.
     struct Turn {
         explicit Turn(Loop& loop) : narrator_timer(loop), prompt_timer(loop) {}
+        bool told = false;  // sinks know that it began
         uint32_t generation = 0;
         uint64_t token = 0;            // of the question that is open, or 0
         std::vector<uint64_t> tokens;  // of all questions of this turn
@@ -166,6 +170,7 @@ private:
     nar_status patch_state(std::string_view patch, std::string_view who) override;
     void list_assets(std::string& json) override { assets_.append_json(json); }
     nar_status submit_prompt(std::string_view text) override;
+    void cancel() override { request_cancel(); }
     nar_status answer(uint64_t token, bool is_plan, std::string text) override;
     void wake() noexcept override { engine_.wake(); }
 

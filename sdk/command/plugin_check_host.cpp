@@ -130,7 +130,7 @@ void PluginCheckHost::publish_extensions() {
     publish(NAR_HOST_THREAD_CHECK, nar_host_thread_check{0, 0, thread_check_is_engine_thread});
     publish(NAR_HOST_STATE, nar_host_state{0, 0, state_read, state_patch});
     publish(NAR_HOST_ASSETS, nar_host_assets{0, 0, assets_list});
-    publish(NAR_HOST_PROMPT, nar_host_prompt{0, 0, prompt_submit});
+    publish(NAR_HOST_PROMPT, nar_host_prompt{0, 0, prompt_submit, prompt_cancel});
     publish(NAR_HOST_POST, nar_host_post{0, 0, post_post});
     publish(NAR_HOST_TIMER, nar_host_timer{0, 0, timer_start, timer_stop});
     publish(NAR_HOST_POLL, nar_host_poll{0, 0, poll_start, poll_stop});
@@ -513,6 +513,15 @@ nar_status PluginCheckHost::assets_list(const nar_host* host, nar_write_fn write
     PluginCheckHost* self = entered(host, "assets.list", kInActive, true, &status);
     if (self == nullptr) return status;
     return write != nullptr ? write(user, NAR_STR("[]")) : NAR_INVALID_ARGUMENT;
+}
+
+nar_status PluginCheckHost::prompt_cancel(const nar_host* host) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "prompt.cancel", kInActive, true, &status);
+    if (self == nullptr) return status;
+    const std::lock_guard lock(self->mutex_);
+    self->a_prompt_waits_ = false;
+    return NAR_OK;
 }
 
 nar_status PluginCheckHost::prompt_submit(const nar_host* host, nar_str text) {

@@ -168,6 +168,7 @@ private:
     static nar_status state_patch(const nar_host* host, nar_str patch);
     static nar_status assets_list(const nar_host* host, nar_write_fn write, void* user);
     static nar_status prompt_submit(const nar_host* host, nar_str text);
+    static nar_status prompt_cancel(const nar_host* host);
     static nar_status post_post(const nar_host* host, void (*function)(void*), void (*drop)(void*),
                                 void* user);
     static nar_status timer_start(const nar_host* host, std::uint32_t milliseconds,

@@ -82,6 +82,8 @@ constexpr Sample kSamples[] = {
     {NAR_KIND_PLAN_ENDED, 0,
      R"({"success":true,"executionTime":20,"failedTools":[],"canReplan":false})"},
     {NAR_KIND_NARRATIVE, 0, R"({"text":"Light fills the cave.","source":"plan"})"},
+    {NAR_KIND_STATE_PATCHED, 0, R"({"patch":{"torch":{"lit":true}},"by":""})"},
+    {NAR_KIND_TURN_ENDED, 0, R"({"outcome":"completed","generations":1,"choices":["Leave"]})"},
 };
 
 class Random {

@@ -177,10 +177,11 @@ FIELD(nar_host_assets, size, 0);
 FIELD(nar_host_assets, reserved, 4);
 FIELD(nar_host_assets, list, 8);
 
-SIZE(nar_host_prompt, 16);
+SIZE(nar_host_prompt, 24);
 FIELD(nar_host_prompt, size, 0);
 FIELD(nar_host_prompt, reserved, 4);
 FIELD(nar_host_prompt, submit, 8);
+FIELD(nar_host_prompt, cancel, 16);
 
 /* invocation.h */
 SIZE(nar_invocation, 128);
@@ -275,7 +276,7 @@ FIELD(nar_session_extension, functions, 40);
 FIELD(nar_session_extension, instance, 48);
 FIELD(nar_session_extension, released, 56);
 
-SIZE(nar_session_options, 112);
+SIZE(nar_session_options, 128);
 FIELD(nar_session_options, size, 0);
 FIELD(nar_session_options, reserved, 4);
 FIELD(nar_session_options, id, 8);
@@ -288,6 +289,7 @@ FIELD(nar_session_options, plugin_count, 80);
 FIELD(nar_session_options, narrator_id, 88);
 FIELD(nar_session_options, without_plugins, 104);
 FIELD(nar_session_options, reserved_2, 108);
+FIELD(nar_session_options, plugin_settings, 112);
 
 SIZE(nar_turn, 56);
 FIELD(nar_turn, size, 0);
@@ -399,6 +401,8 @@ CONSTANT(NAR_KIND_STATE_CONFLICT, 12);
 CONSTANT(NAR_KIND_WARNING, 13);
 CONSTANT(NAR_KIND_UI_PLACEHOLDER, 14);
 CONSTANT(NAR_KIND_ASSET_PLACEHOLDER, 15);
+CONSTANT(NAR_KIND_TURN_ENDED, 16);
+CONSTANT(NAR_KIND_STATE_PATCHED, 17);
 CONSTANT(NAR_TYPE_LOG, 1);
 CONSTANT(NAR_TYPE_STATE_PATCH, 2);
 CONSTANT(NAR_TYPE_ASSET, 3);

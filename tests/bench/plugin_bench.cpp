@@ -52,6 +52,7 @@ public:
     nar_status patch_state(std::string_view, std::string_view) override { return NAR_OK; }
     void list_assets(std::string&) override {}
     nar_status submit_prompt(std::string_view) override { return NAR_OK; }
+    void cancel() override {}
     nar_status answer(uint64_t, bool, std::string) override { return NAR_GONE; }
     void wake() noexcept override {}
 

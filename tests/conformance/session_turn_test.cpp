@@ -375,6 +375,95 @@ TEST_F(SessionTurn, CancellingWhileAToolRuns) {
     EXPECT_FALSE((*first->result)["canReplan"].boolean());
 }
 
+// ---- its end in the stream
+
+TEST_F(SessionTurn, ItsEndIsInTheStreamWithItsOutcomeAndTheChoices) {
+    set_up();
+    stage->folder.says(
+        "asks",
+        {event("ui_event", R"("event":"narrative_choice","payload":{"choices":["Open","Leave"]})"),
+         kDone});
+    narrator.on_asked = [&] { reply().plan(plan_named("one", {entry("a", "asks")})); };
+    prompt("go", first);
+    stage->engine.run_until_idle();
+    const Record end = stage->recorder.one(Kind::kTurnEnded);
+    EXPECT_EQ(end.text, R"({"outcome":"completed","generations":1,"choices":["Open","Leave"]})");
+    EXPECT_EQ(end.seq, stage->recorder.records.back().seq);
+    EXPECT_THAT(end.plan_id, IsEmpty());
+}
+
+TEST_F(SessionTurn, TheFallbackIsAnEnd) {
+    set_up();
+    narrator.on_asked = [&] { reply().fail("no plan"); };
+    prompt("go", first);
+    stage->engine.run_until_idle();
+    EXPECT_EQ(stage->recorder.one(Kind::kTurnEnded).text,
+              R"({"outcome":"fallback","generations":5,"choices":[]})");
+}
+
+TEST_F(SessionTurn, ACancelIsAnEndOfWhatBeganAndNotOfWhatWaited) {
+    set_up();
+    prompt("go", first);
+    prompt("waits", second);
+    asked(1);
+    stage->session.cancel();
+    stage->engine.run_until_idle();
+    EXPECT_EQ(stage->recorder.of(Kind::kPrompt).size(), 1u);
+    EXPECT_EQ(stage->recorder.one(Kind::kTurnEnded).text,
+              R"({"outcome":"cancelled","generations":1,"choices":[]})");
+}
+
+TEST_F(SessionTurn, TheStreamKnowsTheEndBeforeItsHandlerDoes) {
+    set_up();
+    narrator.on_asked = [&] { reply().plan(tells("There.")); };
+    size_t ends = 0;
+    stage->session.prompt("go",
+                          [&](const Turn&) { ends = stage->recorder.of(Kind::kTurnEnded).size(); });
+    stage->engine.run_until_idle();
+    EXPECT_EQ(ends, 1u);
+}
+
+// ---- patches by nobody's tool
+
+TEST_F(SessionTurn, AHostsPatchIsInTheStreamAndInTheHistoryUnderItsNumber) {
+    set_up();
+    stage->session.patch_state(R"({ "score" : 1 })");
+    const Record patched = stage->recorder.one(Kind::kStatePatched);
+    EXPECT_EQ(patched.text, R"({"patch":{"score":1},"by":""})");
+    const Json history(stage->session.history().view());
+    EXPECT_EQ(history["patches"][0]["seq"].integer(), static_cast<int64_t>(patched.seq));
+}
+
+// Every sink sees one order, though the first one patches while the second waits for the record.
+TEST_F(SessionTurn, APatchThatASinkMakesComesBehindTheRecordThatItAnswers) {
+    set_up();
+    Recorder late;
+    stage->session.attach(std::ref(late));
+    stage->recorder.on_record = [&](const Record& record) {
+        if (record.kind == Kind::kPrompt) stage->session.patch_state(R"({"asked":true})");
+    };
+    narrator.on_asked = [&] { reply().plan(tells("There.")); };
+    prompt("go", first);
+    stage->engine.run_until_idle();
+    for (Recorder* recorder : {&stage->recorder, &late}) {
+        uint64_t before = 0;
+        for (const Record& record : recorder->records) EXPECT_EQ(record.seq, ++before);
+        ASSERT_GE(recorder->records.size(), 2u);
+        EXPECT_EQ(recorder->records[0].kind, Kind::kPrompt);
+        EXPECT_EQ(recorder->records[1].kind, Kind::kStatePatched);
+    }
+}
+
+TEST_F(SessionTurn, ASinkThatAnswersEachPatchWithAPatchIsStoppedWithAWarning) {
+    set_up();
+    stage->recorder.on_record = [&](const Record& record) {
+        if (record.kind == Kind::kStatePatched) stage->session.patch_state(R"({"again":true})");
+    };
+    stage->session.patch_state("{}");
+    EXPECT_EQ(stage->recorder.one(Kind::kWarning).body["code"].string(), "RECORDS_DROPPED");
+    EXPECT_LT(stage->recorder.records.size(), 2000u);
+}
+
 TEST_F(SessionTurn, ACancelMeansWhatWasSubmittedBefore) {
     set_up();
     prompt("before", first);

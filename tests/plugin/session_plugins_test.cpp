@@ -167,6 +167,31 @@ TEST_F(PluginTest, AHostListsAFile) {
     EXPECT_EQ(plugin("test.probe")["state"].string(), "active");
 }
 
+TEST_F(PluginTest, AHostsSettingsLieOverTheStorys) {
+    story("decline");
+    open({.plugin_settings = R"({"test.probe":{"do":"read_state"},"test.stranger":{}})"});
+    run_path(says({ui("probe.show")}));
+    EXPECT_THAT(notes(), Contains(HasSubstr("test.probe ui"))) << "the host's \"do\"";
+    EXPECT_THAT(notes(), Contains(HasSubstr("state \"probe\""))) << "in the story's \"file\"";
+}
+
+TEST_F(PluginTest, SettingsThatAreNoObjectsAreRefusedWithTheirPlaces) {
+    story("");
+    for (const auto& [settings, part] :
+         {std::pair("[]", "plugin_settings must be a JSON object"), std::pair("{", "is not valid"),
+          std::pair(R"({"a/b":1})", "/a~1b")}) {
+        try {
+            open({.plugin_settings = settings});
+            ADD_FAILURE() << settings << " was taken";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.status(), NAR_INVALID_DOCUMENT);
+            EXPECT_EQ(error.code(), "PLUGIN_SETTINGS");
+            EXPECT_THAT(std::string(error.message()) + std::string(error.details()),
+                        HasSubstr(part));
+        }
+    }
+}
+
 TEST_F(PluginTest, WhatIsNotThereIsToldAndTheSessionGoesOn) {
     folder.write("story.toml", "title = \"None\"\n[plugins.\"test.nowhere\"]\n");
     const std::string_view list[] = {"/no/such/file.so"};
@@ -566,6 +591,24 @@ TEST_F(PluginTest, AHandlerSubmitsThePlayersNextPrompt) {
     prompt("go");
     EXPECT_THAT(notes(), Contains("prompt 0"));
     EXPECT_EQ(recorder.of(Kind::kPrompt).size(), 2U);
+}
+
+TEST_F(PluginTest, AHandlerCancelsTheTurn) {
+    story("cancel");
+    folder.write("prompts.json", R"({"prompts":[
+        {"patterns":["go"],"answers":[{"plan":{"tools":[{"toolId":"t","toolPath":"says","input":{}}]}}]}]})");
+    says({ui("probe.show")});
+    open();
+    EXPECT_EQ(prompt("go").outcome, Outcome::kCancelled);
+    EXPECT_THAT(notes(), Contains("cancel 0"));
+}
+
+TEST_F(PluginTest, APatchOfAPluginIsInTheStreamWithItsId) {
+    story("read_state");
+    open();
+    run_path(says({ui("probe.show")}));
+    EXPECT_EQ(recorder.one(Kind::kStatePatched).text,
+              R"({"patch":{"patched":{"by":"probe"}},"by":"test.probe"})");
 }
 
 // ---------------------------------------------------------------- tool runners

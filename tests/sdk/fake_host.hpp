@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -53,6 +54,8 @@ public:
     std::string story;
     std::map<std::string, std::string> state;
     bool is_prompt_waiting = false;
+    int cancels = 0;
+    bool is_older = false;   // than what its structs have grown by since their first release
     bool is_active = false;  // between init and deinit
 
     // ---- what it was asked
@@ -118,6 +121,7 @@ private:
         if (self.missing.count(name) != 0) return nullptr;
         alignas(8) static constexpr std::uint32_t only_numbers[2] = {8, 0};
         if (self.too_short.count(name) != 0) return &only_numbers;
+        if (self.is_older && name == NAR_HOST_PROMPT) return &older_prompt_functions;
         if (name == NAR_HOST_LOG) return &log_functions;
         if (name == NAR_HOST_CONFIG) return &config_functions;
         if (name == NAR_HOST_THREAD_CHECK) return &thread_functions;
@@ -164,6 +168,10 @@ private:
     static nar_status submit_prompt(const nar_host* host, nar_str words) {
         if (of(host).is_prompt_waiting) return NAR_BUSY;
         of(host).prompts.push_back(text(words));
+        return NAR_OK;
+    }
+    static nar_status cancel(const nar_host* host) {
+        ++of(host).cancels;
         return NAR_OK;
     }
     static nar_status post(const nar_host* host, void (*function)(void*), void (*drop)(void*),
@@ -255,8 +263,10 @@ private:
     static constexpr nar_host_state state_functions = {sizeof(nar_host_state), 0, &read_state,
                                                        &patch_state};
     static constexpr nar_host_assets asset_functions = {sizeof(nar_host_assets), 0, &list_assets};
-    static constexpr nar_host_prompt prompt_functions = {sizeof(nar_host_prompt), 0,
-                                                         &submit_prompt};
+    static constexpr nar_host_prompt prompt_functions = {sizeof(nar_host_prompt), 0, &submit_prompt,
+                                                         &cancel};
+    static constexpr nar_host_prompt older_prompt_functions = {offsetof(nar_host_prompt, cancel), 0,
+                                                               &submit_prompt, nullptr};
     static constexpr nar_host_post post_functions = {sizeof(nar_host_post), 0, &post};
     static constexpr nar_host_timer timer_functions = {sizeof(nar_host_timer), 0, &start_timer,
                                                        &stop_timer};

@@ -802,6 +802,23 @@ TEST(PluginHost, SubmitsAPromptUnlessOneWaits) {
     EXPECT_THAT(fake.prompts, ElementsAre("I wait"));
 }
 
+TEST(PluginHost, CancelsWhatRuns) {
+    FakeHost fake;
+    in_plugin(fake, [&](const plugin::Host& host) { host.cancel(); });
+    EXPECT_EQ(1, fake.cancels);
+}
+
+TEST(PluginHost, OfAHostFromBeforeTheCancelEverythingElseWorks) {
+    FakeHost fake;
+    fake.is_older = true;
+    in_plugin(fake, [&](const plugin::Host& host) {
+        EXPECT_TRUE(host.submit_prompt("I wait"));
+        const auto error = error_of([&] { host.cancel(); });
+        EXPECT_EQ(NAR_UNSUPPORTED, error.status());
+        EXPECT_THAT(std::string(error.what()), HasSubstr("narratoria.prompt/1"));
+    });
+}
+
 TEST(PluginHost, NamesWhatItsHostDoesNotOffer) {
     for (const bool is_short : {false, true}) {
         FakeHost fake;

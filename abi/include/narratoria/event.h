@@ -29,8 +29,12 @@ enum {
     NAR_KIND_STATE_CONFLICT = 12, /* {path, tools: [earlier, later]}                             */
     NAR_KIND_WARNING = 13,        /* {code, message}                                             */
     NAR_KIND_UI_PLACEHOLDER = 14, /* {event, payload}: no plugin took this ui_event              */
-    NAR_KIND_ASSET_PLACEHOLDER = 15 /* {assetId, kind, mediaType, path, metadata}: no plugin shows
+    NAR_KIND_ASSET_PLACEHOLDER = 15, /* {assetId, kind, mediaType, path, metadata}: no plugin shows
                                      it. Both only in sessions that have plugins for it.         */
+    NAR_KIND_TURN_ENDED = 16,     /* {outcome: "completed" | "fallback" | "cancelled" | "timeout",
+                                     generations, choices}: of the prompt before it              */
+    NAR_KIND_STATE_PATCHED = 17   /* {patch, by}: not by a tool; `by` is a plugin's id, or empty for
+                                     the host. A sink that answers it with a patch makes another */
 };
 
 /* nar_event.type, when kind is NAR_KIND_TOOL_EVENT: spec 000 §4.1 to §4.6. Otherwise 0. */

@@ -17,7 +17,7 @@ typedef struct nar_host_state {
      * when there is nothing; NAR_INVALID_ARGUMENT when it is no pointer. [engine-thread, active] */
     nar_status (*read)(const nar_host *host, nar_str pointer, nar_write_fn write, void *user);
     /* Merges a JSON object into the state (RFC 7396); the text is copied. It stands in the history
-     * with the plugin's id. NAR_INVALID_DOCUMENT when it is no object. [engine-thread, active] */
+     * with the plugin's id, and sinks get NAR_KIND_STATE_PATCHED. NAR_INVALID_DOCUMENT when it is no object. [engine-thread, active] */
     nar_status (*patch)(const nar_host *host, nar_str patch);
 } nar_host_state;
 
@@ -40,6 +40,10 @@ typedef struct nar_host_prompt {
     /* Submits the player's next words, which are copied; the turn begins when the running one has
      * ended. NAR_BUSY when one waits already. [engine-thread, active] */
     nar_status (*submit)(const nar_host *host, nar_str text);
+    /* Ends the turn or plan that runs and drops what waits, as nar_session_cancel does: tools get
+     * SIGTERM and the grace time. Look at `size` before you call it: older hosts have none.
+     * [engine-thread, active] */
+    nar_status (*cancel)(const nar_host *host);
 } nar_host_prompt;
 
 #ifdef __cplusplus

@@ -30,6 +30,8 @@ typedef struct nar_session_options {
                                       `narrator`                                                 */
     uint32_t without_plugins;      /* 1: load none at all, whatever the story says               */
     uint32_t reserved_2;
+    nar_str plugin_settings;       /* {"a plugin's id": {its settings}}, merged over the story's
+                                      [plugins."ID"] (RFC 7396); a JSON object, or empty         */
 } nar_session_options;
 
 /* Reads the story and makes a session. NAR_INVALID_DOCUMENT: the story or the state has faults.
@@ -95,7 +97,8 @@ NAR_API nar_status nar_session_cancel(nar_session *session);
 NAR_API nar_status nar_session_read_state(nar_session *session, nar_str pointer, nar_text **json,
                                           nar_error *error);
 
-/* Merges a patch of the host's own (RFC 7396); it stands in the history with an empty tool.
+/* Merges a patch of the host's own (RFC 7396); it stands in the history with an empty tool, and
+ * sinks get NAR_KIND_STATE_PATCHED.
  * [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_patch_state(nar_session *session, nar_str patch, nar_error *error);
 

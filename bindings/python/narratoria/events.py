@@ -62,10 +62,12 @@ __all__ = [
     "RuntimeEvent",
     "StateConflict",
     "StatePatch",
+    "StatePatched",
     "ToolEnded",
     "ToolEvent",
     "ToolPending",
     "ToolStarted",
+    "TurnEnded",
     "UiEvent",
     "UiPlaceholder",
     "UnknownEvent",
@@ -619,6 +621,50 @@ class AssetPlaceholder(RuntimeEvent):
     )
 
 
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class TurnEnded(RuntimeEvent):
+    """The turn that the last prompt began is over.
+
+    Attributes:
+        outcome: `"completed"`, `"fallback"` (no plan succeeded), `"cancelled"` or `"timeout"`.
+        generations: how many plans the narrator was asked for.
+        choices: what the player may choose from.
+
+    >>> TurnEnded("completed", 1, ["Open", "Leave"]).choices
+    ['Open', 'Leave']
+    """
+
+    outcome: str
+    generations: int
+    choices: list[str]
+
+    record_kind = "turn_ended"
+    _members = (
+        Member("outcome", string),
+        Member("generations", integer),
+        Member("choices", strings),
+    )
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class StatePatched(RuntimeEvent):
+    """The host or a plugin has patched the state; a tool's patch is a `StatePatch`.
+
+    Attributes:
+        patch: merged into the state (RFC 7396).
+        by: the plugin's id; empty for the host.
+
+    >>> StatePatched({"score": 1}, "").patch
+    {'score': 1}
+    """
+
+    patch: Mapping[str, Any]
+    by: str
+
+    record_kind = "state_patched"
+    _members = (Member("patch", mapping), Member("by", string))
+
+
 @dataclass(slots=True, frozen=True, repr=False)
 class UnknownEvent:
     """An event that this version has no class for: new kinds and types may come.
@@ -671,6 +717,8 @@ _RUNTIME_EVENTS: dict[str, type[RuntimeEvent]] = {
         WarningEvent,
         UiPlaceholder,
         AssetPlaceholder,
+        TurnEnded,
+        StatePatched,
     )
 }
 

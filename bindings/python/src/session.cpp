@@ -387,14 +387,20 @@ Session::Session(const py::dict& options)
     engine_options.log = [this](std::uint32_t level, std::string_view message) {
         call("the log", [&] { call_python(hooks_.attr("log"), py::int_(level), to_str(message)); });
     };
-    std::string state;
-    if (!options["state"].is_none()) append_json(state, options["state"], hooks_.attr("to_plain"));
+    auto json_option = [&](const char* name) {
+        std::string json;
+        if (!options[name].is_none()) append_json(json, options[name], hooks_.attr("to_plain"));
+        return json;
+    };
+    const std::string state = json_option("state");
+    const std::string plugin_settings = json_option("plugin_settings");
 
     SessionOptions session_options;
     session_options.id = text_option(options, "id");
     session_options.story = text_option(options, "story");
     session_options.state = state;
     session_options.plugins = plugins.views;
+    session_options.plugin_settings = plugin_settings;
     session_options.narrator_id = text_option(options, "narrator_id");
     session_options.without_plugins = py::cast<bool>(options["without_plugins"]);
 

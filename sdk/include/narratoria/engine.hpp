@@ -244,6 +244,7 @@ inline Session::Session(Engine& engine, const SessionOptions& options) : core_(e
     description.plugin_count = plugins.size();
     description.narrator_id = detail::to_c(options.narrator_id);
     description.without_plugins = options.without_plugins ? 1 : 0;
+    description.plugin_settings = detail::to_c(options.plugin_settings);
 
     std::unique_ptr<Asked> asked;
     nar_narrator narrator{};

@@ -29,6 +29,8 @@ enum class Kind : std::uint32_t {
     kWarning = NAR_KIND_WARNING,
     kUiPlaceholder = NAR_KIND_UI_PLACEHOLDER,
     kAssetPlaceholder = NAR_KIND_ASSET_PLACEHOLDER,
+    kTurnEnded = NAR_KIND_TURN_ENDED,
+    kStatePatched = NAR_KIND_STATE_PATCHED,
 };
 
 // What a tool said, when the kind is kToolEvent (spec 000 §4.1 to §4.6).

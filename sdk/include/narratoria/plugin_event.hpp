@@ -57,10 +57,10 @@ inline void append_time(std::string& out, std::chrono::sys_time<std::chrono::mic
 }
 
 inline constexpr std::string_view kKindNames[] = {
-    "unknown",        "tool_event",      "prompt",         "narrative",
-    "plan_started",   "plan_ended",      "tool_pending",   "tool_started",
-    "tool_ended",     "attempt_started", "attempt_ended",  "asset_refused",
-    "state_conflict", "warning",         "ui_placeholder", "asset_placeholder",
+    "unknown",           "tool_event",    "prompt",         "narrative",  "plan_started",
+    "plan_ended",        "tool_pending",  "tool_started",   "tool_ended", "attempt_started",
+    "attempt_ended",     "asset_refused", "state_conflict", "warning",    "ui_placeholder",
+    "asset_placeholder", "turn_ended",    "state_patched",
 };
 
 }  // namespace detail

@@ -91,13 +91,17 @@ NARRATORIA_OFFER(nar_host_config, NAR_HOST_CONFIG)
 NARRATORIA_OFFER(nar_host_thread_check, NAR_HOST_THREAD_CHECK)
 NARRATORIA_OFFER(nar_host_state, NAR_HOST_STATE)
 NARRATORIA_OFFER(nar_host_assets, NAR_HOST_ASSETS)
-NARRATORIA_OFFER(nar_host_prompt, NAR_HOST_PROMPT)
 NARRATORIA_OFFER(nar_host_post, NAR_HOST_POST)
 NARRATORIA_OFFER(nar_host_timer, NAR_HOST_TIMER)
 NARRATORIA_OFFER(nar_host_poll, NAR_HOST_POLL)
 NARRATORIA_OFFER(nar_host_narrator, NAR_EXTENSION_NARRATOR)
 NARRATORIA_OFFER(nar_host_invocation, NAR_HOST_INVOCATION)
 #undef NARRATORIA_OFFER
+template <>
+struct Offer<nar_host_prompt> {
+    static constexpr std::string_view id = NAR_HOST_PROMPT;
+    static constexpr std::size_t first_size = offsetof(nar_host_prompt, cancel);
+};
 
 template <class Functions>
 const Functions* offered_by(const nar_host* host) noexcept {
@@ -384,6 +388,17 @@ public:
         if (status == NAR_BUSY) return false;
         core_->check<nar_host_prompt>(status, "submitting a prompt");
         return true;
+    }
+
+    // Ends the turn or plan that runs and drops what waits. Throws NAR_UNSUPPORTED where the host is
+    // older than this. Engine thread.
+    void cancel() const {
+        const auto& functions = core_->require<nar_host_prompt>();
+        if (functions.size < sizeof(nar_host_prompt)) {
+            throw Error(NAR_UNSUPPORTED, {}, "the host is older than narratoria.prompt/1's cancel",
+                        {});
+        }
+        core_->check<nar_host_prompt>(functions.cancel(core_->host()), "cancelling");
     }
 
     // Calls `function()` on the engine thread, in the order of posting; an exception of it is

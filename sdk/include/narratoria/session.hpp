@@ -66,6 +66,8 @@ struct SessionOptions {
     std::span<const std::string_view> plugins = {};  // to load, beside the story's: ids or paths
     std::string_view narrator_id = {};               // a plugin's id, or "template"; the story's
     bool without_plugins = false;                    // none at all, whatever the story says
+    // {"a plugin's id": {its settings}}, merged over the story's; none.
+    std::string_view plugin_settings = {};
 };
 
 namespace detail {

@@ -181,6 +181,10 @@ nar_status handle(void* instance, const nar_ui_event* event) {
         probe.note("prompt " + std::to_string(probe.ask<nar_host_prompt>(NAR_HOST_PROMPT)
                                                   ->submit(probe.host, view("again"))));
     }
+    if (probe.does("cancel")) {
+        probe.note("cancel " +
+                   std::to_string(probe.ask<nar_host_prompt>(NAR_HOST_PROMPT)->cancel(probe.host)));
+    }
     if (probe.does("wrong_thread")) {
         std::thread([&] {
             std::string text;

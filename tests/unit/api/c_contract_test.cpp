@@ -95,10 +95,10 @@ TEST(CStatus, TheVersionIsThatOfTheHeaders) {
 }
 
 TEST(CStatus, KindsHaveNamesAndOthersNone) {
-    for (uint32_t kind = 1; kind <= NAR_KIND_ASSET_PLACEHOLDER; ++kind)
+    for (uint32_t kind = 1; kind <= NAR_KIND_STATE_PATCHED; ++kind)
         EXPECT_NE(nar_kind_name(kind), nullptr);
     EXPECT_STREQ(nar_kind_name(NAR_KIND_TOOL_EVENT), "tool_event");
-    for (const uint32_t kind : {0u, NAR_KIND_ASSET_PLACEHOLDER + 1u, 64u, UINT32_MAX}) {
+    for (const uint32_t kind : {0u, NAR_KIND_STATE_PATCHED + 1u, 64u, UINT32_MAX}) {
         EXPECT_EQ(nar_kind_name(kind), nullptr) << kind;
     }
 }
