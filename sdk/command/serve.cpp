@@ -97,6 +97,8 @@ public:
             }
         }
         require_page();
+        is_open_ = true;
+        for (const std::string& line : logged_early_) complain(line);
     }
 
     // Until a signal ends it; answers the exit code.
@@ -130,7 +132,10 @@ private:
             tell_address(message.substr(kAddressLine.size()));
             return;
         }
-        if (level >= log_level_) complain(printable(message));
+        if (level < log_level_) return;
+        // Why a plugin was refused is told once, by the refusal.
+        if (is_open_) complain(printable(message));
+        else logged_early_.push_back(printable(message));
     }
 
     void tell_address(std::string_view address) {
@@ -149,7 +154,9 @@ private:
     const bool as_json_;
     const bool opens_;
     const std::uint32_t log_level_;
+    bool is_open_ = false;
     bool is_broken_ = false;
+    std::vector<std::string> logged_early_;
     // Last: what they call is gone after them.
     std::optional<Engine> engine_;
     std::optional<Session> session_;
