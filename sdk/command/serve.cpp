@@ -122,9 +122,9 @@ private:
     void require_page() const {
         const auto state = state_of_plugin(*session_, kWeb);
         if (state && state->is_active) return;
-        throw Refused(state && !state->reason.empty()
-                          ? "the page cannot be served: " + state->reason
-                          : std::string("the page's plugin, narratoria.web, is not installed"));
+        throw Refused(fmt::format(
+            "the page cannot be served by its plugin {}: {}", kWeb,
+            state && !state->reason.empty() ? state->reason : std::string("it was not loaded")));
     }
 
     void take_log(std::uint32_t level, std::string_view message) {

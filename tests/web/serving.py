@@ -13,10 +13,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 
-from harness import (BUILD, DEADLINE, NARRATORIA, TORCH, Command, default_signals, done,  # noqa: E402
+from harness import (BUILD, DEADLINE, NARRATORIA, SOURCE, TORCH, Command, default_signals, done,  # noqa: E402
                      environment, event, log, patch)
 
-__all__ = ["BUILD", "DEADLINE", "NARRATORIA", "TORCH", "Command", "Page", "done", "environment",
+__all__ = ["default_signals", "BUILD", "DEADLINE", "NARRATORIA", "SOURCE", "TORCH", "Command", "Page", "done", "environment",
            "event", "has_page", "log", "patch", "plan", "said", "tool_that_waits"]
 
 
@@ -98,10 +98,10 @@ class Page:
                          Content_Type="application/json")
 
     def raw(self, request):
-        """Sends bytes as they are; everything that comes until the other side closes."""
+        """Sends bytes as they are; everything that comes until the other side closes, which it must
+        have reason to do."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE) as connection:
             connection.sendall(request)
-            connection.shutdown(socket.SHUT_WR)
             came = b""
             while piece := connection.recv(65536):
                 came += piece
