@@ -177,5 +177,7 @@ export interface Turn {
   generations: number | undefined;
   // Missing while it runs.
   outcome: Outcome | undefined;
+  // The record that ended it.
+  endSeq: number | undefined;
   revision: number;
 }

@@ -162,6 +162,7 @@ export class Session {
       choices: undefined,
       generations: undefined,
       outcome: undefined,
+      endSeq: undefined,
       revision: record.seq,
     };
     this.turns.push(turn);
@@ -546,6 +547,7 @@ export class Session {
 function endTurn(turn: Turn, outcome: Outcome, seq: number, time: number): void {
   turn.outcome = outcome;
   turn.ended = time;
+  turn.endSeq = seq;
   turn.revision = seq;
 }
 
