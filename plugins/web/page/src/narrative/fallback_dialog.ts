@@ -56,6 +56,11 @@ export class FallbackDialog extends LitElement {
         justify-content: flex-end;
         gap: 0.5rem;
         margin-top: 1.5rem;
+        font-family: var(--font-page);
+      }
+
+      mdui-button {
+        font-family: var(--font-page);
       }
 
       @media (prefers-reduced-motion: reduce) {
@@ -79,7 +84,7 @@ export class FallbackDialog extends LitElement {
         ${turn?.prompt === undefined
           ? nothing
           : html`<mdui-button variant="text" @click=${() => this.#answer("again")}>Try again</mdui-button>`}
-        <mdui-button variant="filled" autofocus @click=${() => this.#answer("else")}>Say something else</mdui-button>
+        <mdui-button variant="filled" @click=${() => this.#answer("else")}>Say something else</mdui-button>
       </div>
     </dialog>`;
   }
@@ -87,7 +92,9 @@ export class FallbackDialog extends LitElement {
   async show(turn: Turn): Promise<void> {
     this.turn = turn;
     await this.updateComplete;
-    if (!this.dialog.open) this.dialog.showModal();
+    if (this.dialog.open) return;
+    this.dialog.showModal();
+    this.renderRoot.querySelector<HTMLElement>("mdui-button[variant=filled]")?.focus();
   }
 
   #answer(answer: FallbackAnswer): void {

@@ -88,6 +88,33 @@ export class NarrativeView extends LitElement {
         margin-bottom: 0.75em;
         fill: rgb(var(--mdui-color-tertiary));
         filter: drop-shadow(0 0 1.25rem rgba(var(--mdui-color-tertiary), 0.55));
+        transform-origin: 50% 90%;
+        animation: flicker 5s ease-in-out infinite;
+      }
+
+      @keyframes flicker {
+        0%,
+        100% {
+          transform: none;
+        }
+        22% {
+          transform: scale(1.02, 0.97) skewX(-1deg);
+        }
+        41% {
+          transform: scale(0.98, 1.04) skewX(1.5deg);
+        }
+        63% {
+          transform: scale(1.01, 0.99) skewX(-0.5deg);
+        }
+        80% {
+          transform: scale(0.99, 1.03) skewX(1deg);
+        }
+      }
+
+      @media (prefers-reduced-motion: reduce) {
+        .flame {
+          animation: none;
+        }
       }
 
       h1 {
@@ -153,7 +180,6 @@ export class NarrativeView extends LitElement {
         max-width: calc(40em + 3rem);
         margin-inline: auto;
         padding: 0.5rem 1.5rem 1rem;
-        font-size: 1rem;
       }
 
       @media (max-width: 37.4rem) {

@@ -35,8 +35,23 @@ export class TurnNotice extends LitElement {
       }
 
       section.error {
-        background: rgb(var(--mdui-color-error-container));
-        color: rgb(var(--mdui-color-on-error-container));
+        box-shadow: inset 0.1875rem 0 rgb(var(--mdui-color-error));
+      }
+
+      /* A turn that lies behind: no more than a remark. */
+      section.past {
+        padding: 0;
+        background: none;
+        color: rgb(var(--mdui-color-on-surface-variant));
+      }
+
+      .past h3 {
+        display: none;
+      }
+
+      .past .sign {
+        font-size: 1.25rem;
+        grid-row: 1;
       }
 
       .sign {
@@ -46,7 +61,7 @@ export class TurnNotice extends LitElement {
       }
 
       .error .sign {
-        color: inherit;
+        color: rgb(var(--mdui-color-error));
       }
 
       h3 {
@@ -87,10 +102,6 @@ export class TurnNotice extends LitElement {
         gap: 0.5rem;
         margin-top: 0.75rem;
       }
-
-      .error mdui-button[variant="text"] {
-        color: inherit;
-      }
     `,
   ];
 
@@ -99,7 +110,7 @@ export class TurnNotice extends LitElement {
     if (notice === undefined) return nothing;
     const failure = notice.failures[0];
     const lines = notice.failures.flatMap((one) => one.details);
-    return html`<section class=${notice.tone} aria-label=${notice.headline}>
+    return html`<section class=${this.open || notice.tone === "error" ? notice.tone : "past"} aria-label=${notice.headline}>
       <span class="sign" aria-hidden="true"
         >${notice.tone === "error"
           ? icon("error")

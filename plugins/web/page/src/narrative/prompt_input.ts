@@ -63,6 +63,11 @@ export class PromptInput extends LitElement {
         font: 1.0625rem / 1.5 var(--font-story);
       }
 
+      /* The field around it shows the focus. */
+      textarea:focus-visible {
+        outline: 0;
+      }
+
       textarea::placeholder {
         color: rgb(var(--mdui-color-on-surface-variant));
         opacity: 1;

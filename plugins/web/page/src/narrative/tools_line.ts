@@ -92,6 +92,14 @@ export class ToolsLine extends LitElement {
         animation: glow 1.4s ease-in-out infinite;
       }
 
+      .ash {
+        width: 0.625rem;
+        height: 0.625rem;
+        margin: auto;
+        border: 0.0625rem solid rgb(var(--mdui-color-outline));
+        border-radius: 50%;
+      }
+
       @keyframes glow {
         50% {
           opacity: 0.35;
@@ -170,7 +178,7 @@ function sign(invocation: Invocation): unknown {
     case "skipped":
       return icon("skip");
     case "pending":
-      return nothing;
+      return html`<span class="ash"></span>`;
     default:
       return html`<span class="ember"></span>`;
   }

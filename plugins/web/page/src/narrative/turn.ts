@@ -255,11 +255,8 @@ export class TurnView extends LitElement {
   }
 
   #prompt(text: string): unknown {
-    return html`<h2 dir="auto">
-      <span class="unseen">You: </span>${text.length > kShort
-        ? html`<narratoria-long-text .text=${text}></narratoria-long-text>`
-        : text}
-    </h2>`;
+    const words = text.length > kShort ? html`<narratoria-long-text .text=${text}></narratoria-long-text>` : text;
+    return html`<h2 dir="auto"><span class="unseen">You: </span>${words}</h2>`;
   }
 
   #entry(entry: TurnEntry): unknown {

@@ -45,7 +45,7 @@ export function noticeOf(turn: Turn): Notice | undefined {
   const notice = (tone: Notice["tone"], headline: string, words: string[] = []): Notice => ({
     tone,
     headline,
-    words: [...failures.slice(0, kFailures).map((one) => one.words), ...words],
+    words: [...once(failures.map((one) => one.words)).slice(0, kFailures), ...words],
     failures,
     retry: turn.prompt?.text,
   });
@@ -103,6 +103,13 @@ function details(invocation: Invocation): string[] {
   }
   if (invocation.stderr !== undefined) lines.push(invocation.stderr.trim());
   return lines;
+}
+
+// The same from one plan after the other is said once.
+function once(words: string[]): string[] {
+  const times = new Map<string, number>();
+  for (const one of words) times.set(one, (times.get(one) ?? 0) + 1);
+  return [...times].map(([one, count]) => (count === 1 ? one : `${one} (${counted(count, "time")})`));
 }
 
 function withoutStop(text: string): string {
