@@ -41,7 +41,7 @@ def test_a_file_with_a_hash_in_its_name_is_kept_for_ever_and_another_is_asked_fo
     for file in APP:
         path = f"/{file.relative_to(DIST).as_posix()}"
         answer = page.get(path)
-        has_hash = re.search(r"[-.][\w-]{8}\.[a-z0-9]+$", file.name)
+        has_hash = re.search(r"-(?=[\w-]*[A-Z0-9])[\w-]{8}\.[a-z0-9]+$", file.name)
         assert answer.headers["Cache-Control"] == (
             "public, max-age=31536000, immutable" if has_hash else "no-cache")
         again = page.get(path, If_None_Match=answer.headers["ETag"])
