@@ -125,7 +125,7 @@ export class PromptInput extends LitElement {
           dir="auto"
           aria-label="What do you do?"
           aria-keyshortcuts="Enter Shift+Enter Escape"
-          placeholder=${busy ? "And then?" : "What do you do?"}
+          placeholder=${this.ended ? "The end." : busy ? "And then?" : "What do you do?"}
           enterkeyhint="send"
           autocomplete="off"
           autocapitalize="sentences"
