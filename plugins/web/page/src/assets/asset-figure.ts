@@ -45,6 +45,9 @@ export class AssetFigure extends LitElement {
         width: min(100%, 34rem);
         min-width: 0;
       }
+      :host([size="card"]) audio {
+        width: calc(100% - 1.5rem);
+      }
       figcaption {
         font-size: 0.8125rem;
         color: var(--quiet);
@@ -108,6 +111,7 @@ export class AssetFigure extends LitElement {
       }
       .viewport {
         display: grid;
+        grid-template: minmax(0, 1fr) / minmax(0, 1fr);
         place-items: safe center;
         width: 100%;
         height: 100%;
@@ -124,6 +128,9 @@ export class AssetFigure extends LitElement {
         min-height: 0;
         min-width: 0;
         object-fit: contain;
+      }
+      .viewport:not(.fit) {
+        grid-template: auto / auto;
       }
       .viewport:not(.fit) img {
         max-width: none;
@@ -307,7 +314,7 @@ export class AssetFigure extends LitElement {
     return html`<div class="details">
       ${icon(categoryIcon(category))}
       <strong dir="auto">${shortened(titleOf(asset), 200)}</strong>
-      <p dir="auto">${shortened(asset.kind, 60)} · ${shortened(asset.mediaType, 100)}${about === "" ? nothing : html`<br /><code dir="auto">${about}</code>`}</p>
+      <p><bdi>${shortened(asset.kind, 60)}</bdi> · <bdi>${shortened(asset.mediaType, 100)}</bdi>${about === "" ? nothing : html`<br /><code dir="auto">${about}</code>`}</p>
       <p><a href=${addressOf(asset)} download=${fileNameOf(asset)}>Download</a></p>
     </div>`;
   }

@@ -12,7 +12,7 @@ import type { Invocation, PlanRun } from "../session/session.ts";
 import { counted } from "../text/shorten.ts";
 import { type Edge, type Layout, layOut, type Placed } from "./layout.ts";
 import { toolRoute } from "./route.ts";
-import { isOver, share, spoken, stateIcon, statusLine } from "./status.ts";
+import { afterWhat, isOver, share, stateIcon, statusLine } from "./status.ts";
 
 interface Box {
   x: number;
@@ -144,6 +144,9 @@ export class PlanGraph extends LitElement {
       .small .status {
         display: none;
       }
+      .hidden-text {
+        inset: 0 auto auto 0;
+      }
       .tiny .tool {
         padding: 0;
         justify-content: center;
@@ -179,8 +182,8 @@ export class PlanGraph extends LitElement {
   // Of the plan: whoever shows it says when it changed.
   @property({ attribute: false }) revision = 0;
   @property({ attribute: false }) selected: string | undefined = undefined;
-  // Top to bottom, where there is little room.
-  @property({ type: Boolean, reflect: true }) upright = false;
+  // Top to bottom, where there is little room beside.
+  @state() private upright = false;
   @state() private scale = 1;
   @state() private active: string | undefined = undefined;
   @state() private view = { left: 0, top: 0, width: 1200, height: 700 };
@@ -189,7 +192,11 @@ export class PlanGraph extends LitElement {
   #byId = new Map<string, Placed>();
   #behind = new Map<string, string[]>();
   #laidOut = "";
-  #sizes = new ResizeObserver(() => this.#look());
+  #isZoomed = false;
+  #sizes = new ResizeObserver(() => {
+    this.#fit();
+    this.#look();
+  });
 
   constructor() {
     super();
@@ -221,8 +228,9 @@ export class PlanGraph extends LitElement {
         if (list === undefined) this.#behind.set(from, [to]);
         else list.push(to);
       }
-      if (plan.invocations.size > few && changed.get("plan") !== plan) this.scale = 0.45;
+      this.#fit();
     }
+    if (changed.has("plan") && changed.get("plan") !== undefined) this.#isZoomed = false;
     if (changed.has("plan") || this.active === undefined || !this.#byId.has(this.active)) {
       this.active = this.selected ?? plan.invocations.keys().next().value;
     }
@@ -286,7 +294,6 @@ export class PlanGraph extends LitElement {
       href=${toolRoute(plan.key, one.toolId)}
       data-id=${one.toolId}
       tabindex=${one.toolId === this.active ? 0 : -1}
-      aria-label=${spoken(one, now)}
       aria-current=${one.toolId === this.selected ? "true" : nothing}
       title=${one.toolId.slice(0, 200)}
       style=${styleMap(shift)}
@@ -296,7 +303,8 @@ export class PlanGraph extends LitElement {
       <span class="sign">${icon(stateIcon(one.state))}</span>
       <span class="words">
         <span class="name clipped" dir="auto">${one.toolId.slice(0, 200)}</span>
-        <span class="status clipped number">${statusLine(one, now)}</span>
+        <span class="status clipped number">${statusLine(one, now, true)}</span>
+        <span class="hidden-text">${afterWhat(one)}</span>
       </span>
     </a>`;
   }
@@ -400,7 +408,25 @@ export class PlanGraph extends LitElement {
     this.view = { left: scrollLeft, top: scrollTop, width: clientWidth, height: clientHeight };
   }
 
+  // Left to right where that fits, top to bottom where only that does; smaller, but readable, where neither does.
+  #fit(): void {
+    if (this.#isZoomed) return;
+    const width = this.clientWidth;
+    if (width === 0) return;
+    const many = this.#layout.nodes.length > few;
+    for (const scale of many ? [0.45] : [1, 0.85]) {
+      for (const upright of [false, true]) {
+        this.scale = scale;
+        this.upright = upright;
+        if (this.#extent().width <= width) return;
+      }
+    }
+    this.upright = width < 560 && this.#layout.breadth <= this.#layout.layers * 3;
+    this.scale = many ? 0.45 : width < 560 ? 0.85 : 1;
+  }
+
   #zoom(by: number): void {
+    this.#isZoomed = true;
     const index = scales.indexOf(this.scale) + by;
     this.scale = scales[Math.max(0, Math.min(scales.length - 1, index))]!;
   }
