@@ -2,6 +2,7 @@
 // Where the player speaks: grows with the words, Enter sends, Shift+Enter breaks the line, Escape stops what runs.
 import { LitElement, type PropertyValues, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
+import { live } from "lit/directives/live.js";
 import "mdui/components/button-icon.js";
 import "mdui/components/button.js";
 import { icon } from "../controls/icons.ts";
@@ -130,7 +131,7 @@ export class PromptInput extends LitElement {
           autocomplete="off"
           autocapitalize="sentences"
           ?disabled=${this.ended}
-          .value=${this.text}
+          .value=${live(this.text)}
           @input=${this.#input}
           @keydown=${this.#keydown}
         ></textarea>
