@@ -130,6 +130,7 @@ export class AssetFigure extends LitElement {
         object-fit: contain;
       }
       .viewport:not(.fit) {
+        cursor: grab;
         grid-template: auto / auto;
       }
       .viewport:not(.fit) img {
@@ -223,6 +224,8 @@ export class AssetFigure extends LitElement {
   @state() private file: TextFile | undefined = undefined;
   @state() private pieces = 0;
   #abort: AbortController | undefined;
+  // Of a picture that is larger than its place, in parts of the picture.
+  #middle = { x: 0.5, y: 0.5 };
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
@@ -285,11 +288,12 @@ export class AssetFigure extends LitElement {
       width=${known && this.size === "inline" ? Math.round(width) : nothing}
       height=${known && this.size === "inline" ? Math.round(height) : nothing}
       style=${styleMap(scale > 0 ? { width: `${this.natural!.width * scale}px`, height: `${this.natural!.height * scale}px` } : {})}
+      draggable="false"
       @error=${this.#failed}
       @load=${this.#loaded}
     />`;
     if (this.size !== "large") return html`<figure>${image}${this.#caption(asset)}</figure>`;
-    return html`<div class="viewport ${scale > 0 ? "" : "fit"}" tabindex=${scale > 0 ? 0 : nothing} role="group" aria-label="Picture">${image}</div>`;
+    return html`<div class="viewport ${scale > 0 ? "" : "fit"}" tabindex=${scale > 0 ? 0 : nothing} role="group" aria-label="Picture" @scroll=${this.#scrolled} @pointermove=${this.#drag}>${image}</div>`;
   }
 
   #text(asset: Asset): TemplateResult {
@@ -340,6 +344,32 @@ export class AssetFigure extends LitElement {
     if (this.size !== "inline") return nothing;
     const title = titleOf(asset);
     return title === asset.assetId ? nothing : html`<figcaption dir="auto">${shortened(title, 300)}</figcaption>`;
+  }
+
+  // What stood in the middle stays there.
+  protected override updated(changed: PropertyValues): void {
+    const before = changed.get("zoom") as number | undefined;
+    if (before === undefined || before === this.zoom || this.zoom === 0 || this.natural === undefined) return;
+    const port = this.renderRoot.querySelector(".viewport");
+    if (port === null) return;
+    const { x, y } = before === 0 ? { x: 0.5, y: 0.5 } : this.#middle;
+    port.scrollLeft = x * this.natural.width * this.zoom - port.clientWidth / 2;
+    port.scrollTop = y * this.natural.height * this.zoom - port.clientHeight / 2;
+  }
+
+  #scrolled(event: Event): void {
+    const port = event.currentTarget as HTMLElement;
+    this.#middle = {
+      x: (port.scrollLeft + port.clientWidth / 2) / Math.max(1, port.scrollWidth),
+      y: (port.scrollTop + port.clientHeight / 2) / Math.max(1, port.scrollHeight),
+    };
+  }
+
+  #drag(event: PointerEvent): void {
+    if (event.buttons !== 1 || event.pointerType === "touch") return;
+    const port = event.currentTarget as HTMLElement;
+    port.scrollLeft -= event.movementX;
+    port.scrollTop -= event.movementY;
   }
 
   #failed(): void {

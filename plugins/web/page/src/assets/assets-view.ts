@@ -300,7 +300,7 @@ export class AssetsView extends SessionView {
           @keydown=${this.#key}
           style=${styleMap({ "--row": `${this.#grid.rowHeight}px`, "--columns": String(this.#columns) })}
         >
-          ${this.#grid.draw((row) => this.#shelf(row))}
+          ${this.#grid.draw((row) => this.#shelf(row), true)}
         </div>
       </div>
       ${this.#dialog()}`;

@@ -19,9 +19,20 @@ interface Box {
   y: number;
 }
 
+// An edge as it is drawn at the present scale.
+interface Line {
+  edge: Edge;
+  d: string;
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
 // Below this many, all tools are drawn; above, those in view.
 const few = 120;
-const room = 400;
+const room = 240;
+const mostEdges = 500;
 const scales = [0.3, 0.45, 0.65, 0.85, 1, 1.25];
 
 @customElement("narratoria-plan-graph")
@@ -192,6 +203,8 @@ export class PlanGraph extends LitElement {
   #byId = new Map<string, Placed>();
   #behind = new Map<string, string[]>();
   #laidOut = "";
+  #lines: Line[] = [];
+  #drawn = "";
   #isZoomed = false;
   #sizes = new ResizeObserver(() => {
     this.#fit();
@@ -313,19 +326,38 @@ export class PlanGraph extends LitElement {
     const { left, top, width, height } = this.view;
     const all = this.#layout.edges.length <= few * 2;
     const drawn = [];
-    for (const edge of this.#layout.edges) {
-      const points = edge.points.map((one) => this.#middle(one));
-      if (!all) {
-        const xs = points.map((one) => one.x);
-        const ys = points.map((one) => one.y);
-        if (Math.min(...xs) > left + width + room || Math.max(...xs) < left - room) continue;
-        if (Math.min(...ys) > top + height + room || Math.max(...ys) < top - room) continue;
+    for (const line of this.#drawing()) {
+      const { from, to } = line.edge;
+      const isOfActive = from === this.active || to === this.active;
+      if (!all && !isOfActive) {
+        if (drawn.length >= mostEdges) continue;
+        if (line.left > left + width + room || line.right < left - room) continue;
+        if (line.top > top + height + room || line.bottom < top - room) continue;
       }
-      const kind = kindOf(plan, edge);
+      const kind = kindOf(plan, line.edge);
       const head = kind === "flows" || kind === "broken" ? kind : "";
-      drawn.push(svg`<path class="edge ${kind}" d=${this.#curve(points)} marker-end="url(#head${head})"></path>`);
+      drawn.push(svg`<path class="edge ${kind}" d=${line.d} marker-end="url(#head${head})"></path>`);
     }
     return drawn;
+  }
+
+  // The shortest first: where not all can be drawn, those across the whole plan say the least.
+  #drawing(): Line[] {
+    const name = `${this.#laidOut} ${this.scale} ${this.upright}`;
+    if (name === this.#drawn) return this.#lines;
+    this.#drawn = name;
+    this.#lines = this.#layout.edges.map((edge) => {
+      const points = edge.points.map((one) => this.#middle(one));
+      const xs = points.map((one) => one.x);
+      const ys = points.map((one) => one.y);
+      const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+      return { edge, d: this.#curve(points), left, right, top, bottom };
+    });
+    if (this.#lines.length > mostEdges) {
+      const length = (one: Line): number => one.right - one.left + one.bottom - one.top;
+      this.#lines.sort((a, b) => length(a) - length(b));
+    }
+    return this.#lines;
   }
 
   // From the end of one tool to the beginning of the other, level where it crosses a layer.
