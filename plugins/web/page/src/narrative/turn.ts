@@ -6,10 +6,11 @@ import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
 import "mdui/components/button.js";
 import { icon } from "../controls/icons.ts";
+import { counted } from "../controls/words.ts";
 import type { Choices, Narrative, Turn, TurnEntry, UiPlaceholder } from "../session/session.ts";
 import "../text/long_text.ts";
 import { paragraphs } from "../text/long_text.ts";
-import { counted, shortened } from "../text/shorten.ts";
+import { shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
 import "./notice.ts";
 import "./tools_line.ts";
@@ -227,16 +228,12 @@ export class TurnView extends LitElement {
     const left = entries.length - this.shown;
     return html`<article aria-label=${turn.prompt === undefined ? "The story" : `You: ${shortened(turn.prompt.text, 80)}`}>
       ${turn.prompt === undefined ? nothing : this.#prompt(turn.prompt.text)}
-      ${repeat(
-        left > 0 ? entries.slice(0, this.shown) : entries,
-        seqOf,
-        (entry) => this.#entry(entry),
-      )}
       ${left > 0
         ? html`<mdui-button variant="text" @click=${() => (this.shown += kEntries)}
-            >Show ${counted(left, "more")}</mdui-button
+            >${counted(left, "earlier part")}</mdui-button
           >`
         : nothing}
+      ${repeat(left > 0 ? entries.slice(left) : entries, seqOf, (entry) => this.#entry(entry))}
       ${turn.plans.length === 0
         ? nothing
         : html`<narratoria-tools-line .turn=${turn} .revision=${turn.revision}></narratoria-tools-line>`}
