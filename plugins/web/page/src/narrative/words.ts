@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What went wrong in a turn, in words for a player; the details are for who asks.
-import { counted } from "../controls/words.ts";
 import type { Invocation, PlanRun, Turn } from "../session/session.ts";
-import { shortened, skillName } from "../text/shorten.ts";
+import { counted, shortened, skillName } from "../text/shorten.ts";
 
 export interface Failure {
   planKey: string;

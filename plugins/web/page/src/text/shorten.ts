@@ -26,6 +26,10 @@ export function skillName(toolPath: string): string {
   return dot > 0 ? file.slice(0, dot) : file;
 }
 
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+
 function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdbff;
 }
