@@ -32,7 +32,7 @@ interface Line {
 // Below this many, all tools are drawn; above, those in view.
 const few = 120;
 const room = 240;
-const mostEdges = 500;
+const mostEdges = 300;
 const scales = [0.3, 0.45, 0.65, 0.85, 1, 1.25];
 
 @customElement("narratoria-plan-graph")
@@ -155,6 +155,19 @@ export class PlanGraph extends LitElement {
       .small .status {
         display: none;
       }
+      .small .tool {
+        padding: 0 0.5rem;
+        gap: 0.375rem;
+        font-size: 0.75rem;
+      }
+      /* Hundreds of moving lines are no help to anyone. */
+      .many .edge,
+      .many .spinner {
+        animation: none;
+      }
+      .many .edge.waits {
+        stroke-dasharray: none;
+      }
       .hidden-text {
         inset: 0 auto auto 0;
       }
@@ -209,6 +222,8 @@ export class PlanGraph extends LitElement {
   #sizes = new ResizeObserver(() => {
     this.#fit();
     this.#look();
+    const { selected } = this;
+    if (selected !== undefined) void this.updateComplete.then(() => this.#reveal(selected));
   });
 
   constructor() {
@@ -258,7 +273,7 @@ export class PlanGraph extends LitElement {
     const size = this.#size();
     const tools = plan.invocations.size;
     return html`<div
-        class="port ${this.scale < 0.4 ? "tiny" : this.scale < 0.8 ? "small" : ""}"
+        class="port ${tools > few ? "many" : ""} ${this.scale < 0.4 ? "tiny" : this.scale < 0.8 ? "small" : ""}"
         role="group"
         aria-label="Graph of ${counted(tools, "tool")}; arrow keys follow the dependencies"
         @scroll=${this.#look}
@@ -383,7 +398,7 @@ export class PlanGraph extends LitElement {
 
   #size(): Box {
     const tiny = this.scale < 0.4;
-    return { x: tiny ? 36 : Math.max(96, 200 * this.scale), y: tiny ? 28 : Math.max(34, 60 * this.scale) };
+    return { x: tiny ? 36 : Math.max(96, 212 * this.scale), y: tiny ? 28 : Math.max(34, 60 * this.scale) };
   }
 
   #step(): { along: number; across: number } {
