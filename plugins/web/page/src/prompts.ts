@@ -21,6 +21,8 @@ export class Prompts {
   isCancelling = false;
   #session: Session;
   #turns = 0;
+  // The turn whose cancelling has been heard of: its page may have been another one.
+  #cancelled = -1;
   #post: Post;
   #listeners = new Set<() => void>();
   #unsubscribe: () => void;
@@ -89,6 +91,11 @@ export class Prompts {
       if (index >= 0) this.said.splice(index, 1);
       // There is room again.
       this.refusal = "";
+    }
+    const last = turns.at(-1);
+    if (last?.outcome === "cancelled" && last.index !== this.#cancelled) {
+      this.#cancelled = last.index;
+      this.said = [];
     }
     this.#changed();
   }

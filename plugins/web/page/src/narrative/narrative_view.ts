@@ -245,7 +245,7 @@ export class NarrativeView extends LitElement {
     const first = Math.max(0, turns.length - this.shown);
     const isQuiet = !session.busy && (this.prompts?.said.length ?? 0) === 0 && !this.ended;
     const last = turns.length - 1;
-    return html`<div class="scroller" tabindex="0" role="region" aria-label="The story" @scroll=${this.#scrolled}>
+    return html`<div class="scroller" tabindex="0" role="region" aria-label="The story" aria-busy=${session.busy ? "true" : "false"} @scroll=${this.#scrolled}>
         <div class="column ${turns.length === 0 ? "alone" : ""}">
           ${first > 0
             ? html`<h1 class="unseen">${titleOf(session)}</h1>
