@@ -204,6 +204,12 @@ export class AssetFigure extends LitElement {
       .details.refused > .icon {
         color: var(--bad);
       }
+      :host([size="large"]) .details {
+        align-self: center;
+        justify-self: center;
+        max-width: 36rem;
+        margin: auto;
+      }
       .details strong {
         font-weight: 500;
         overflow-wrap: anywhere;
@@ -249,7 +255,7 @@ export class AssetFigure extends LitElement {
     const asset = this.asset;
     if (asset === undefined) return nothing;
     if (asset.refused !== undefined) return this.#refused(asset, asset.refused);
-    if (this.broken) return this.#sign(asset, "broken", "This file cannot be shown: it is gone, or not what it says it is.");
+    if (this.broken) return this.#gone(asset);
     const category = categoryOf(asset);
     if (this.size === "thumbnail" && category !== "image") return this.#sign(asset, categoryIcon(category), titleOf(asset));
     switch (category) {
@@ -330,6 +336,17 @@ export class AssetFigure extends LitElement {
       <strong dir="auto">${shortened(asset.assetId, 200)} was not taken</strong>
       <p dir="auto">${shortened(why.message, 600)}</p>
       <p><code>${shortened(why.code, 80)}</code></p>
+    </div>`;
+  }
+
+  #gone(asset: Asset): TemplateResult {
+    const words = "This file cannot be shown: it is gone, or not what it says it is.";
+    if (this.size === "thumbnail" || this.size === "card") return this.#sign(asset, "broken", words);
+    return html`<div class="details">
+      ${icon("broken")}
+      <strong dir="auto">${shortened(titleOf(asset), 200)}</strong>
+      <p>${words}</p>
+      <p><bdi>${shortened(asset.kind, 60)}</bdi> · <bdi>${shortened(asset.mediaType, 100)}</bdi></p>
     </div>`;
   }
 

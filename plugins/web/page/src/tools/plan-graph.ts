@@ -8,6 +8,7 @@ import { styleMap } from "lit/directives/style-map.js";
 import { Clock } from "../controls/clock.ts";
 import { icon } from "../controls/icons.ts";
 import { base } from "../controls/styles.ts";
+import { rem } from "../list/windowed.ts";
 import type { Invocation, PlanRun } from "../session/session.ts";
 import { counted } from "../text/shorten.ts";
 import { type Edge, type Layout, layOut, type Placed } from "./layout.ts";
@@ -219,6 +220,8 @@ export class PlanGraph extends LitElement {
   #lines: Line[] = [];
   #drawn = "";
   #isZoomed = false;
+  // Pixels, where the text is as large as most have it; who has it larger sees all larger.
+  #unit = 1;
   #sizes = new ResizeObserver(() => {
     this.#fit();
     this.#look();
@@ -243,6 +246,7 @@ export class PlanGraph extends LitElement {
   protected override willUpdate(changed: PropertyValues): void {
     const plan = this.plan;
     if (plan === undefined) return;
+    this.#unit = rem(1) / 16;
     const name = `${plan.key} ${plan.invocations.size}`;
     if (name !== this.#laidOut) {
       this.#laidOut = name;
@@ -358,7 +362,7 @@ export class PlanGraph extends LitElement {
 
   // The shortest first: where not all can be drawn, those across the whole plan say the least.
   #drawing(): Line[] {
-    const name = `${this.#laidOut} ${this.scale} ${this.upright}`;
+    const name = `${this.#laidOut} ${this.scale} ${this.upright} ${this.#unit}`;
     if (name === this.#drawn) return this.#lines;
     this.#drawn = name;
     this.#lines = this.#layout.edges.map((edge) => {
@@ -398,15 +402,20 @@ export class PlanGraph extends LitElement {
 
   #size(): Box {
     const tiny = this.scale < 0.4;
-    return { x: tiny ? 36 : Math.max(96, 212 * this.scale), y: tiny ? 28 : Math.max(34, 60 * this.scale) };
+    const unit = this.#unit;
+    return {
+      x: unit * (tiny ? 36 : Math.max(96, 212 * this.scale)),
+      y: unit * (tiny ? 28 : Math.max(34, 60 * this.scale)),
+    };
   }
 
   #step(): { along: number; across: number } {
     const size = this.#size();
-    const gap = Math.max(14, 20 * this.scale);
+    const unit = this.#unit;
+    const gap = unit * Math.max(14, 20 * this.scale);
     return this.upright
-      ? { along: size.y + Math.max(24, 44 * this.scale), across: size.x + gap }
-      : { along: size.x + Math.max(32, 64 * this.scale), across: size.y + gap };
+      ? { along: size.y + unit * Math.max(24, 44 * this.scale), across: size.x + gap }
+      : { along: size.x + unit * Math.max(32, 64 * this.scale), across: size.y + gap };
   }
 
   #middle({ layer, across }: { layer: number; across: number }): Box {
