@@ -399,6 +399,7 @@ export class NarrativeView extends LitElement {
     this.shown += kTurns;
     await this.updateComplete;
     scroller.scrollTo({ top: scroller.scrollHeight - fromEnd, behavior: "instant" });
+    if (this.renderRoot.querySelector(".earlier") === null) scroller.focus({ preventScroll: true });
   };
 
   // A page up or down in the story, without leaving the words that are being written.
@@ -412,6 +413,7 @@ export class NarrativeView extends LitElement {
   #toTheEnd = (): void => {
     this.#follows = true;
     this.shown = kTurns;
+    this.scroller.focus({ preventScroll: true });
     void this.updateComplete.then(() => this.scroller.scrollTo({ top: this.scroller.scrollHeight }));
   };
 

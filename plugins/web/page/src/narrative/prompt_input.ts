@@ -97,6 +97,7 @@ export class PromptInput extends LitElement {
       }
 
       .waiting q {
+        font-family: var(--font-story);
         font-style: italic;
         color: rgb(var(--mdui-color-tertiary));
       }
@@ -140,7 +141,7 @@ export class PromptInput extends LitElement {
               class="stop"
               title="Stop (Escape)"
               ?disabled=${prompts?.isCancelling === true || this.ended}
-              @click=${() => void prompts?.cancel()}
+              @click=${this.#stop}
               >${icon("stop")}<span class="unseen">Stop</span></mdui-button-icon
             >`
           : nothing}
@@ -182,6 +183,12 @@ export class PromptInput extends LitElement {
       event.preventDefault();
       void this.prompts.cancel();
     }
+  };
+
+  #stop = (): void => {
+    void this.prompts?.cancel();
+    // The button goes with what it stops.
+    this.area.focus();
   };
 
   #submit = (event: Event): void => {

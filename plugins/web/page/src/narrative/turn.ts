@@ -294,13 +294,20 @@ export class TurnView extends LitElement {
         )}
         ${left > 0
           ? html`<li>
-              <mdui-button variant="text" @click=${() => (this.shownChoices += 48)}
+              <mdui-button variant="text" @click=${this.#moreChoices}
                 >${counted(left, "more choice")}</mdui-button
               >
             </li>`
           : nothing}
       </ul>`;
   }
+
+  #moreChoices = async (): Promise<void> => {
+    const first = this.shownChoices;
+    this.shownChoices += 4 * kChoices;
+    await this.updateComplete;
+    this.renderRoot.querySelectorAll<HTMLElement>(".choices mdui-button")[first]?.focus();
+  };
 
   #emit(name: string, detail: string): void {
     this.dispatchEvent(new CustomEvent(name, { detail }));
