@@ -30,7 +30,7 @@ export class TurnNotice extends LitElement {
         gap: 0.25rem 0.75rem;
         padding: 0.75rem 1rem;
         border-radius: 0.75rem;
-        background: rgb(var(--mdui-color-surface-container));
+        background: rgb(var(--mdui-color-surface-container-low));
         color: rgb(var(--mdui-color-on-surface));
       }
 
@@ -46,12 +46,23 @@ export class TurnNotice extends LitElement {
       }
 
       .past h3 {
-        display: none;
+        font: inherit;
       }
 
       .past .sign {
         font-size: 1.25rem;
         grid-row: 1;
+      }
+
+      .actions {
+        display: flex;
+        flex-wrap: wrap;
+        gap: 0.5rem;
+        margin-top: 0.75rem;
+      }
+
+      .past .actions {
+        margin: 0.125rem 0 0 -1.5rem;
       }
 
       .sign {
@@ -96,12 +107,6 @@ export class TurnNotice extends LitElement {
         font-size: var(--mdui-typescale-body-small-size);
       }
 
-      .actions {
-        display: flex;
-        flex-wrap: wrap;
-        gap: 0.5rem;
-        margin-top: 0.75rem;
-      }
     `,
   ];
 
@@ -109,14 +114,15 @@ export class TurnNotice extends LitElement {
     const notice = this.notice;
     if (notice === undefined) return nothing;
     const failure = notice.failures[0];
+    const isPast = !this.open && notice.tone !== "error";
     const lines = notice.failures.flatMap((one) => one.details);
-    return html`<section class=${this.open || notice.tone === "error" ? notice.tone : "past"} aria-label=${notice.headline}>
+    return html`<section class=${isPast ? "past" : notice.tone} aria-label=${notice.headline}>
       <span class="sign" aria-hidden="true"
         >${notice.tone === "error"
           ? icon("error")
           : icon("info")}</span
       >
-      <h3>${notice.headline}</h3>
+      ${isPast && notice.words.length > 0 ? nothing : html`<h3>${notice.headline}</h3>`}
       <div class="body">
         ${notice.words.map((one) => html`<p dir="auto">${one}</p>`)}
         ${lines.length === 0
