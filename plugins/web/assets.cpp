@@ -11,6 +11,8 @@
 #include <charconv>
 #include <memory>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "web/range.hpp"
@@ -103,6 +105,26 @@ Answer cannot_be_read() {
                            "the asset's file is gone, or can no longer be read");
 }
 
+// The part of a text behind a place, so that what is known already is not even copied.
+struct Behind {
+    std::size_t from;
+    std::size_t size;
+    std::string text;
+
+    static nar_status write(void* user, nar_str piece) noexcept {
+        auto& self = *static_cast<Behind*>(user);
+        const std::size_t known =
+            std::min(piece.size, self.from - std::min<std::size_t>(self.from, self.size));
+        self.size += piece.size;
+        try {
+            self.text.append(piece.data + known, piece.size - known);
+            return NAR_OK;
+        } catch (...) {
+            return NAR_OUT_OF_MEMORY;
+        }
+    }
+};
+
 std::string text_in(const rapidjson::Value& object, const char* name) {
     const auto member = object.FindMember(name);
     if (member == object.MemberEnd() || !member->value.IsString()) return {};
@@ -114,16 +136,26 @@ std::string text_in(const rapidjson::Value& object, const char* name) {
 // The registry is a list, oldest first: while nothing is replaced its text only becomes longer, and
 // only the new part has to be understood.
 void Assets::read_registry() {
-    std::string list = host_.assets();
-    const bool goes_on = is_known_ && read_ > 1 && list.size() > read_ && list[read_] == ',';
-    if (goes_on) {
-        list[read_] = '[';
+    Behind list{is_known_ && read_ > 1 ? read_ : 0, 0, {}};
+    const auto* functions = static_cast<const nar_host_assets*>(
+        host_.raw()->get_extension(host_.raw(), {NAR_HOST_ASSETS, sizeof NAR_HOST_ASSETS - 1}));
+    if (functions == nullptr || functions->list(host_.raw(), &Behind::write, &list) != NAR_OK) {
+        throw std::runtime_error("the host does not list its assets");
+    }
+    if (list.from > 0 && list.text.starts_with(',')) {
+        list.text.front() = '[';
+    } else if (list.from > 0 && list.text == "]") {
+        list.text = "[]";
+    } else if (list.from > 0) {
+        // It is another list.
+        is_known_ = false;
+        read_registry();
+        return;
     } else {
         files_.clear();
-        read_ = 0;
     }
     rapidjson::Document assets;
-    assets.Parse<rapidjson::kParseIterativeFlag>(list.data() + read_, list.size() - read_);
+    assets.Parse<rapidjson::kParseIterativeFlag>(list.text.data(), list.text.size());
     if (!assets.HasParseError() && assets.IsArray()) {
         for (const rapidjson::Value& asset : assets.GetArray()) {
             if (!asset.IsObject()) continue;
@@ -132,7 +164,7 @@ void Assets::read_registry() {
             files_[seq->value.GetUint64()] = {text_in(asset, "path"), text_in(asset, "mediaType")};
         }
     }
-    read_ = list.empty() ? 0 : list.size() - 1;
+    read_ = list.size > 0 ? list.size - 1 : 0;
     is_known_ = true;
     has_news_ = false;
 }

@@ -200,3 +200,57 @@ def test_an_asset_that_the_runtime_refused_is_none(serve):
                           path="/no/such/file"), done())})
     page.prompt("go")
     assert page.get(f"/api/assets/{number_of(page)}").code == "NO_SUCH_ASSET"
+
+
+def asset_event(number, path):
+    return event("asset", assetId=f"a{number}", kind="image", mediaType="image/png", path=str(path),
+                 metadata={"prompt": "x" * 1500})
+
+
+def test_a_known_asset_is_found_cheaply_while_thousands_come(serve, tmp_path):
+    (tmp_path / "picture.png").write_bytes(b"x")
+    (tmp_path / "lines").write_text(
+        "".join(asset_event(number, tmp_path / "picture.png") + "\n" for number in range(6000)))
+    page = serve({"go": [plan("make")]}, {
+        "make": f"#!/bin/sh\ncat >/dev/null\nwhile read -r line; do printf '%s\\n' \"$line\"; done "
+                f"<{tmp_path}/lines\necho '{done()}'\n"})
+    page.prompt("go")
+    stream = page.stream()
+    records = stream.until(lambda record: record["event"].get("type") == "asset")
+    [known, *_] = [record["seq"] for record in records if record["event"].get("type") == "asset"]
+    asked = 0
+    while not any(record["kind"] == "turn_ended" for record in records):
+        asked += 1
+        assert page.get(f"/api/assets/{known}").body == b"x"
+        records = stream.batch()
+    assert asked > 10
+    # What came last was in nothing that was read before.
+    newest = [record["seq"] for record in records if record["event"].get("type") == "asset"][-1]
+    assert "held the engine thread" not in page.said()
+    assert page.get(f"/api/assets/{newest}").body == b"x"
+    assert page.get("/api/assets/1").status == 404
+
+
+def test_an_asset_that_a_later_attempt_replaced_is_gone_though_it_was_known(serve, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(name.encode())
+    picture = {name: event("asset", assetId="a", kind="image", mediaType="image/png",
+                           path=str(tmp_path / name)) for name in ("a", "b")}
+    # The second attempt waits until the first one's asset was asked for.
+    tool = (f"#!/bin/sh\ncat >/dev/null\nif [ ! -e {tmp_path}/again ]; then\n: >{tmp_path}/again\n"
+            f"echo '{picture['a']}'\nexit 1\nfi\n: <{tmp_path}/go\necho '{picture['b']}'\necho '{done()}'\n")
+    os.mkfifo(tmp_path / "go")
+    again = {"plan": {"tools": [{"toolId": "make", "toolPath": "tools/make",
+                                 "retryPolicy": {"maxRetries": 1, "backoffMs": 1}}]}}
+    page = serve({"go": [again]}, {"make": tool})
+    page.prompt("go")
+    stream = page.stream()
+    first = stream.until(lambda record: record["event"].get("type") == "asset")
+    [old] = [record["seq"] for record in first if record["event"].get("type") == "asset"]
+    assert page.get(f"/api/assets/{old}").body == b"a"
+    with open(tmp_path / "go", "w"):
+        pass
+    rest = stream.until_turn_ended()
+    [new] = [record["seq"] for record in rest if record["event"].get("type") == "asset"]
+    assert page.get(f"/api/assets/{old}").code == "NO_SUCH_ASSET"
+    assert page.get(f"/api/assets/{new}").body == b"b"
