@@ -65,6 +65,8 @@ export class AssetFigure extends LitElement {
       :host([size="inline"]) .text {
         max-height: 20rem;
         width: 100%;
+        padding: 1rem 1.5rem;
+        background: rgb(var(--mdui-color-surface-container));
       }
       :host([size="inline"]) .details {
         width: 100%;
