@@ -201,6 +201,7 @@ export class StateView extends SessionView {
       .detail {
         min-height: 0;
         overflow: auto;
+        overflow-wrap: anywhere;
         scrollbar-width: thin;
         display: grid;
         gap: 1.25rem;
