@@ -139,8 +139,10 @@ export class AssetFigure extends LitElement {
         max-width: none;
       }
       :host([size="large"]) video {
-        max-height: 100%;
+        width: 100%;
+        height: 100%;
         min-height: 0;
+        object-fit: contain;
       }
       :host([size="large"]) figure {
         align-items: center;

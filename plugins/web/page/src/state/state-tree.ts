@@ -130,6 +130,19 @@ export class StateTree extends LitElement {
         color: light-dark(#4a3300, #ffe0a0);
         background: var(--caution-container);
       }
+      @media (forced-colors: active) {
+        .row[aria-selected="true"] {
+          background: Highlight;
+          color: HighlightText;
+          forced-color-adjust: none;
+        }
+        .row.marked::before {
+          background: CanvasText;
+        }
+        .author {
+          border: 1px solid;
+        }
+      }
       .author.inside {
         background: none;
         color: inherit;

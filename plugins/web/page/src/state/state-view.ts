@@ -310,6 +310,19 @@ export class StateView extends SessionView {
       .tools {
         display: flex;
       }
+      @media (forced-colors: active) {
+        input[type="range"] {
+          appearance: auto;
+        }
+        .search {
+          border: 1px solid CanvasText;
+        }
+        .live[aria-pressed="true"] {
+          background: Highlight;
+          color: HighlightText;
+          forced-color-adjust: none;
+        }
+      }
       @container (max-width: 839.98px) {
         .view {
           display: block;

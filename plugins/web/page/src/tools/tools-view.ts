@@ -192,6 +192,14 @@ export class ToolsView extends SessionView {
         padding: 1.5rem;
         color: var(--quiet);
       }
+      @media (forced-colors: active) {
+        .modes button[aria-pressed="true"],
+        .turn[aria-current] {
+          background: Highlight;
+          color: HighlightText;
+          forced-color-adjust: none;
+        }
+      }
       .back {
         display: none;
         margin-bottom: 0.5rem;
