@@ -73,6 +73,7 @@ rapidjson-dev       probe_header rapidjson/schema.h
 libfmt-dev          probe_header fmt/format.h
 libtomlplusplus-dev probe_header toml++/toml.h
 libcli11-dev        probe_header CLI/CLI.hpp
+libmicrohttpd-dev   probe_header microhttpd.h
 python3             probe_command python3
 LIST
 }

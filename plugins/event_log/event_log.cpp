@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "event_log/log_file.hpp"
-#include "event_log/record.hpp"
+#include "shared/record.hpp"
 #include "shared/settings.hpp"
 
 namespace plugin = narratoria::plugin;

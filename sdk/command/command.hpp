@@ -11,6 +11,7 @@ namespace narratoria::command {
 using Action = std::function<int()>;
 
 void add_play(CLI::App& application, Action& action);
+void add_serve(CLI::App& application, Action& action);
 void add_run(CLI::App& application, Action& action);
 void add_tool_run(CLI::App& tool, Action& action);
 void add_tool_check(CLI::App& tool, Action& action);

@@ -70,6 +70,7 @@ int run_command(int argument_count, char** arguments) {
 
     Action action;
     add_play(application, action);
+    add_serve(application, action);
     add_run(application, action);
     CLI::App* tool = application.add_subcommand("tool", "Run or check one tool");
     tool->require_subcommand(1);

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,7 +10,6 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,9 +24,12 @@
 #include "group_options.hpp"
 #include "interruption.hpp"
 #include "json.hpp"
+#include "log_option.hpp"
 #include "message.hpp"
 #include "narratoria/engine.hpp"
 #include "output.hpp"
+#include "session_plugins.hpp"
+#include "story_folder.hpp"
 #include "story_title.hpp"
 
 namespace narratoria::command {
@@ -39,39 +40,12 @@ struct PlayOptions {
     std::string story;
     std::string narrator;
     std::vector<std::string> plugins;
-    std::string log = "warning";
+    LogOption log;
     GroupOptions groups;
 };
 
-constexpr std::pair<const char*, std::uint32_t> kLogLevels[] = {{"debug", NAR_LOG_DEBUG},
-                                                                {"info", NAR_LOG_INFO},
-                                                                {"warning", NAR_LOG_WARN},
-                                                                {"error", NAR_LOG_ERROR}};
-
 // What shows the story.
 constexpr std::string_view kConsole = "narratoria.console";
-
-std::string find_story(const std::string& given) {
-    struct stat status {};
-    if (!given.empty()) {
-        if (stat(given.c_str(), &status) != 0) {
-            throw Refused(
-                fmt::format("there is no story at {} ({}); name a folder with a story.toml",
-                            shown_path(given), reason(errno)));
-        }
-        if (!S_ISDIR(status.st_mode)) {
-            throw Refused(
-                fmt::format("{} is a file; name the story's folder, the one that has "
-                            "story.toml in it",
-                            shown_path(given)));
-        }
-        return given;
-    }
-    if (stat("story.toml", &status) == 0) return ".";
-    throw Refused(
-        "there is no story.toml in the working folder; name a story: narratoria play --story "
-        "FOLDER");
-}
 
 // Reads standard input line by line, notices a signal while it waits, and lets the engine go on: a
 // plugin's timers and descriptors do not wait for the player.
@@ -143,12 +117,6 @@ std::optional<std::size_t> number_in(std::string_view text) {
     return number;
 }
 
-std::string real_path(const std::string& path) {
-    const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
-                                                           &std::free);
-    return real ? std::string(real.get()) : path;
-}
-
 // One game, from the first prompt to the last. What the tools and the narrator say is the console
 // plugin's to show; what the player types, and what the game says of itself, is written here. Both
 // write to standard output, each when the other is at rest.
@@ -157,10 +125,7 @@ public:
     explicit Game(const PlayOptions& options)
         : style_(Style::for_descriptor(STDOUT_FILENO)),
           is_live_(is_capable_terminal(STDOUT_FILENO)),
-          log_level_(
-              std::find_if(std::begin(kLogLevels), std::end(kLogLevels), [&](const auto& each) {
-                  return options.log == each.first;
-              })->second) {
+          log_level_(options.log.level()) {
         EngineOptions engine_options;
         engine_options.log = [this](std::uint32_t level, std::string_view message) {
             take_log(level, message);
@@ -244,28 +209,15 @@ private:
 
     // What the player asks for by name must be there.
     void require_active(const std::string& wish) const {
-        const Text text = session_->plugins();
-        const json::Document plugins = json::read(text);
-        for (const json::Value& plugin : plugins.GetArray()) {
-            const std::string_view path = json::text(plugin, "path");
-            const bool is_it = json::text(plugin, "id") == wish || path == wish ||
-                               (wish.find('/') != std::string::npos && path == real_path(wish));
-            if (is_it && json::text(plugin, "state") == "refused") {
-                throw Refused(fmt::format("--plugin {}: {}", printable(wish),
-                                          printable(json::text(plugin, "reason"))));
-            }
+        const std::optional<PluginState> state = state_of_plugin(*session_, wish);
+        if (state && !state->is_active && !state->reason.empty()) {
+            throw Refused(fmt::format("--plugin {}: {}", printable(wish), state->reason));
         }
     }
 
     bool console_is_active() const {
-        const Text text = session_->plugins();
-        const json::Document plugins = json::read(text);
-        for (const json::Value& plugin : plugins.GetArray()) {
-            if (json::text(plugin, "id") == kConsole && json::text(plugin, "state") == "active") {
-                return true;
-            }
-        }
-        return false;
+        const std::optional<PluginState> state = state_of_plugin(*session_, kConsole);
+        return state && state->is_active;
     }
 
     // Where the console is not to be had: the story all the same, without the tools at work.
@@ -368,7 +320,7 @@ int play_lines(Game& game) {
 }
 
 int play(PlayOptions options) {
-    options.story = find_story(options.story);
+    options.story = find_story(options.story, "play");
     for (const std::string& prompt : options.prompts) {
         if (is_blank(prompt)) {
             throw Refused(
@@ -402,12 +354,7 @@ void add_play(CLI::App& application, Action& action) {
                      "Loads this plugin, too: a file (with a slash), or an id; may be repeated")
         ->type_name("PLUGIN")
         ->allow_extra_args(false);
-    command
-        ->add_option("--log", options->log,
-                     "What plugins and the engine say of themselves: debug, info, warning "
-                     "(default), error")
-        ->type_name("LEVEL")
-        ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
+    options->log.add_to(*command);
     options->groups.add_to(*command);
     command->footer(
         "A number selects one of the choices that were shown. Ctrl-D ends the game.\n"

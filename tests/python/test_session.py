@@ -259,6 +259,8 @@ class TestErrors:
             (TypeError, "story is a path", lambda: make(story=b"examples")),
             (ValueError, "root is no path in UTF-8", lambda: make(root=Path("/\udcff"))),
             (TypeError, "without_plugins is True or False", lambda: make(without_plugins="no")),
+            (TypeError, "plugin_settings is a dict", lambda: make(plugin_settings="{}")),
+            (ValueError, "must be a JSON object", lambda: make(plugin_settings={"a": 1})),
             (TypeError, r"environment\['A'\] is a str", lambda: make(environment={"A": 5})),
             (ValueError, "has no =", lambda: make(environment={"A=B": "x"})),
             (TypeError, "id is a str", lambda: make(id=5)),

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from narratoria._core import Invocation as OpenInvocation
     from narratoria._core import Session as CoreSession
     from narratoria._function import FunctionDescription
-    from narratoria.documents import Asset
+    from narratoria.documents import Asset, NarratorRequest
+    from narratoria.options import Limits, Times
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 else:
@@ -109,69 +110,6 @@ def check_prompt(prompt: str) -> None:
     text_of("a prompt", prompt)
 
 
-def plain_options(
-    *,
-    story: str | PathLike[str] | None,
-    state: Mapping[str, Any] | None,
-    narrator: Any,
-    plugins: Iterable[str | PathLike[str]],
-    plugin_settings: Mapping[str, Mapping[str, Any]] | None,
-    without_plugins: bool,
-    id: str | None,
-    jobs: int | None,
-    root: str | PathLike[str] | None,
-    environment: Mapping[str, str] | None,
-    allow_paths: Iterable[str | PathLike[str]],
-    times: Any,
-    limits: Any,
-    cgroup: str | PathLike[str] | None,
-) -> dict[str, Any]:
-    """The constructor's arguments as the compiled part takes them."""
-    if isinstance(plugins, (str, bytes)) or isinstance(allow_paths, (str, bytes)):
-        raise TypeError("plugins and allow_paths are lists of texts, not one text")
-    if state is not None and not hasattr(state, "keys"):
-        raise TypeError(f"state is a dict, not {type(state).__name__}")
-    if plugin_settings is not None and not hasattr(plugin_settings, "keys"):
-        raise TypeError(f"plugin_settings is a dict, not {type(plugin_settings).__name__}")
-    if narrator is not None and not isinstance(narrator, str) and not callable(narrator):
-        raise TypeError(
-            f"narrator is a function or the id of a plugin, not {type(narrator).__name__}"
-        )
-    if not isinstance(without_plugins, bool):
-        raise TypeError(f"without_plugins is True or False, not {without_plugins!r}")
-    if times is not None or limits is not None:
-        from narratoria.options import Limits, Times
-
-        for what, numbers, kind in (("times", times, Times), ("limits", limits, Limits)):
-            if numbers is not None and not isinstance(numbers, kind):
-                raise TypeError(
-                    f"{what} is a narratoria.{kind.__name__}, not {type(numbers).__name__}"
-                )
-    if environment is not None and not hasattr(environment, "items"):
-        raise TypeError(f"environment is a dict, not {type(environment).__name__}")
-    given_environment: list[str] = []
-    for name, value in (environment or {}).items():
-        if "=" in text_of("the name of a variable of environment", name):
-            raise ValueError(f"the name of a variable of environment has no =, as in {name!r}")
-        given_environment.append(f"{name}={text_of(f'environment[{name!r}]', value)}")
-    return {
-        "story": None if story is None else path_text("story", story),
-        "state": None if state is None else dict(state),
-        "narrator_id": text_of("narrator", narrator) if isinstance(narrator, str) else None,
-        "plugins": [path_text("each of plugins", each) for each in plugins],
-        "plugin_settings": None if plugin_settings is None else dict(plugin_settings),
-        "without_plugins": without_plugins,
-        "id": None if id is None else text_of("id", id),
-        "jobs": 0 if jobs is None else whole_number("jobs", jobs, 0, 0xFFFF_FFFF),
-        "cgroup": None if cgroup is None else path_text("cgroup", cgroup),
-        "root": None if root is None else path_text("root", root),
-        "environment": given_environment,
-        "allow_paths": [path_text("each of allow_paths", each) for each in allow_paths],
-        "times": {} if times is None else times.to_dict(),
-        "limits": {} if limits is None else limits.to_dict(),
-    }
-
-
 class Registry:
     """What a session can be given that is written in Python. Not for direct use: see Session and
     aio.Session."""
@@ -179,7 +117,68 @@ class Registry:
     _core: _core.Session
     _tasks: set[Task[None]]
 
-    def __init__(self, options: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        story: str | PathLike[str] | None = None,
+        *,
+        state: Mapping[str, Any] | None = None,
+        narrator: str | Callable[[NarratorRequest], Any] | None = None,
+        plugins: Iterable[str | PathLike[str]] = (),
+        plugin_settings: Mapping[str, Mapping[str, Any]] | None = None,
+        without_plugins: bool = False,
+        id: str | None = None,
+        jobs: int | None = None,
+        root: str | PathLike[str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        allow_paths: Iterable[str | PathLike[str]] = (),
+        times: Times | None = None,
+        limits: Limits | None = None,
+        cgroup: str | PathLike[str] | None = None,
+    ) -> None:
+        self._prepare()
+        if isinstance(plugins, (str, bytes)) or isinstance(allow_paths, (str, bytes)):
+            raise TypeError("plugins and allow_paths are lists of texts, not one text")
+        if state is not None and not hasattr(state, "keys"):
+            raise TypeError(f"state is a dict, not {type(state).__name__}")
+        if plugin_settings is not None and not hasattr(plugin_settings, "keys"):
+            raise TypeError(f"plugin_settings is a dict, not {type(plugin_settings).__name__}")
+        if narrator is not None and not isinstance(narrator, str) and not callable(narrator):
+            raise TypeError(
+                f"narrator is a function or the id of a plugin, not {type(narrator).__name__}"
+            )
+        if not isinstance(without_plugins, bool):
+            raise TypeError(f"without_plugins is True or False, not {without_plugins!r}")
+        if times is not None or limits is not None:
+            from narratoria.options import Limits, Times
+
+            for what, numbers, kind in (("times", times, Times), ("limits", limits, Limits)):
+                if numbers is not None and not isinstance(numbers, kind):
+                    raise TypeError(
+                        f"{what} is a narratoria.{kind.__name__}, not {type(numbers).__name__}"
+                    )
+        if environment is not None and not hasattr(environment, "items"):
+            raise TypeError(f"environment is a dict, not {type(environment).__name__}")
+        given_environment: list[str] = []
+        for name, value in (environment or {}).items():
+            if "=" in text_of("the name of a variable of environment", name):
+                raise ValueError(f"the name of a variable of environment has no =, as in {name!r}")
+            given_environment.append(f"{name}={text_of(f'environment[{name!r}]', value)}")
+        options = {
+            "story": None if story is None else path_text("story", story),
+            "state": None if state is None else dict(state),
+            "narrator_id": text_of("narrator", narrator) if isinstance(narrator, str) else None,
+            "plugins": [path_text("each of plugins", each) for each in plugins],
+            "plugin_settings": None if plugin_settings is None else dict(plugin_settings),
+            "without_plugins": without_plugins,
+            "id": None if id is None else text_of("id", id),
+            "jobs": 0 if jobs is None else whole_number("jobs", jobs, 0, 0xFFFF_FFFF),
+            "cgroup": None if cgroup is None else path_text("cgroup", cgroup),
+            "root": None if root is None else path_text("root", root),
+            "environment": given_environment,
+            "allow_paths": [path_text("each of allow_paths", each) for each in allow_paths],
+            "times": {} if times is None else times.to_dict(),
+            "limits": {} if limits is None else limits.to_dict(),
+        }
         self._core = _core.Session(options)
         self._id = self._core.id()
         self._core.attach(log_event, kinds_mask(("warning", "asset_refused")))
@@ -188,8 +187,13 @@ class Registry:
         self._handlers: set[Task[None]] = set()
         self._sinks: list[tuple[Callable[[Event], Any], int]] = []
         _living.add(self._core)
+        if callable(narrator):
+            self.narrator(narrator)
 
     # ---- what the two kinds of session do differently
+
+    def _prepare(self) -> None:
+        """Before anything can be called back."""
 
     def _event_loop(self) -> AbstractEventLoop:
         """Where async functions run."""

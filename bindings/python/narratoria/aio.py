@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, ref
 
 from narratoria import _core
-from narratoria._registry import Registry, check_prompt, kinds_mask, plain_options
+from narratoria._registry import Registry, check_prompt, kinds_mask
 from narratoria.documents import Asset
 from narratoria.errors import BusyError, Error, GoneError, ReentrantError, ThreadError
 from narratoria.session import Turn, plan_to_submit, read_later
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from narratoria._core import Event
-    from narratoria.documents import NarratorRequest, Plan, Result
-    from narratoria.options import Limits, Times
+    from narratoria.documents import Plan, Result
 
 __all__ = ["EventStream", "Session"]
 
@@ -494,24 +493,7 @@ class Session(Registry):
     'rested'
     """
 
-    def __init__(
-        self,
-        story: str | PathLike[str] | None = None,
-        *,
-        state: Mapping[str, Any] | None = None,
-        narrator: str | Callable[[NarratorRequest], Any] | None = None,
-        plugins: Iterable[str | PathLike[str]] = (),
-        plugin_settings: Mapping[str, Mapping[str, Any]] | None = None,
-        without_plugins: bool = False,
-        id: str | None = None,
-        jobs: int | None = None,
-        root: str | PathLike[str] | None = None,
-        environment: Mapping[str, str] | None = None,
-        allow_paths: Iterable[str | PathLike[str]] = (),
-        times: Times | None = None,
-        limits: Limits | None = None,
-        cgroup: str | PathLike[str] | None = None,
-    ) -> None:
+    def _prepare(self) -> None:
         self._driver: _Driver | None = None
         self._running_loop: asyncio.AbstractEventLoop | None = None
         self._thread: int | None = None
@@ -519,26 +501,6 @@ class Session(Registry):
         # How often all that waits was dropped.
         self._cancels = 0
         self._streams: WeakSet[EventStream] = WeakSet()
-        super().__init__(
-            plain_options(
-                story=story,
-                state=state,
-                narrator=narrator,
-                plugins=plugins,
-                plugin_settings=plugin_settings,
-                without_plugins=without_plugins,
-                id=id,
-                jobs=jobs,
-                root=root,
-                environment=environment,
-                allow_paths=allow_paths,
-                times=times,
-                limits=limits,
-                cgroup=cgroup,
-            )
-        )
-        if callable(narrator):
-            self.narrator(narrator)
 
     def __await__(self) -> Generator[Any, None, Self]:
         """Enters it without a block: ``session = await aio.Session()``, in a notebook or where a

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from narratoria import _core
-from narratoria._registry import Registry, check_prompt, path_text, plain_options, text_of
+from narratoria._registry import Registry, check_prompt, path_text, text_of
 from narratoria.errors import Error
 from narratoria.state import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
     from os import PathLike
     from types import TracebackType
     from typing import Any, Literal
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from narratoria.aio import PrivateLoop
-    from narratoria.documents import Asset, Fault, NarratorRequest, Plan, Result
-    from narratoria.options import Limits, Times
+    from narratoria.documents import Asset, Fault, Plan, Result
 
 # Loaded when they are needed: the classes of documents with `dataclasses` (which brings `inspect`), and
 # `typing` (which brings `re`) by nobody here. Together they take four times as long as all the rest.
@@ -141,46 +140,9 @@ class Session(Registry):
     True
     """
 
-    def __init__(
-        self,
-        story: str | PathLike[str] | None = None,
-        *,
-        state: Mapping[str, Any] | None = None,
-        narrator: str | Callable[[NarratorRequest], Any] | None = None,
-        plugins: Iterable[str | PathLike[str]] = (),
-        plugin_settings: Mapping[str, Mapping[str, Any]] | None = None,
-        without_plugins: bool = False,
-        id: str | None = None,
-        jobs: int | None = None,
-        root: str | PathLike[str] | None = None,
-        environment: Mapping[str, str] | None = None,
-        allow_paths: Iterable[str | PathLike[str]] = (),
-        times: Times | None = None,
-        limits: Limits | None = None,
-        cgroup: str | PathLike[str] | None = None,
-    ) -> None:
+    def _prepare(self) -> None:
         self._private: PrivateLoop | None = None
         self._stubborn: set[Task[None]] = set()
-        super().__init__(
-            plain_options(
-                story=story,
-                state=state,
-                narrator=narrator,
-                plugins=plugins,
-                plugin_settings=plugin_settings,
-                without_plugins=without_plugins,
-                id=id,
-                jobs=jobs,
-                root=root,
-                environment=environment,
-                allow_paths=allow_paths,
-                times=times,
-                limits=limits,
-                cgroup=cgroup,
-            )
-        )
-        if callable(narrator):
-            self.narrator(narrator)
 
     def play(self, prompt: str) -> Turn:
         """Submits the player's words, and returns what came of them.

@@ -424,7 +424,14 @@ static int reap(void) {
 static void on_children(void) {
     if (invocation.phase == IDLE) return;
     if (invocation.phase == KILLING) kill_children();
+    const pid_t main_before = invocation.main;
     const int no_child_left = reap();
+    // Who was born while the others were told to end has not heard it, and would hold up the tool's
+    // end for the whole grace.
+    if (invocation.phase == TERMINATING && main_before != 0 && invocation.main == 0 &&
+        !no_child_left) {
+        signal_descendants(SIGTERM);
+    }
     if (no_child_left && remove_group()) {
         report_end();
     } else if (invocation.main == 0 && (invocation.phase == RUNNING ||

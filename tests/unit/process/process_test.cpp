@@ -187,6 +187,21 @@ TEST_F(ProcessTest, ThatIsTerminatedHasItsGrace) {
     EXPECT_EQ(WEXITSTATUS(heard.exit.wait_status), 5);
 }
 
+// The shell makes its next child while its descendants are being looked for.
+TEST_F(ProcessTest, WhatIsBornWhileTheOthersAreToldToEndIsToldToo) {
+    for (int round = 0; round < 20; ++round) {
+        Heard heard;
+        const auto made = start(
+            shell("trap 'exit 5' TERM; echo ready; while :; do sleep 60 & wait; done"), heard);
+        ASSERT_TRUE(until([&] { return heard.output == "ready\n"; }));
+        const Clock::time_point start = Clock::now();
+        made->terminate(20000);
+        ASSERT_TRUE(until([&] { return heard.exits > 0; }));
+        ASSERT_LT(Clock::now() - start, std::chrono::seconds(10)) << "round " << round;
+        EXPECT_EQ(WEXITSTATUS(heard.exit.wait_status), 5);
+    }
+}
+
 TEST_F(ProcessTest, ThatIgnoresItsTerminationIsKilled) {
     Heard heard;
     const auto made =

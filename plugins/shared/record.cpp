@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "event_log/record.hpp"
+#include "shared/record.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "web/assets.hpp"
+
+#include <fcntl.h>
+#include <rapidjson/document.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "web/range.hpp"
+
+namespace narratoria::web {
+namespace {
+
+// Whatever a file says it is, nothing in it runs, and nothing is fetched for it.
+constexpr const char* kPolicy =
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'";
+
+class FileSource final : public BodySource {
+public:
+    explicit FileSource(int file) : file_(file) {}
+    FileSource(const FileSource&) = delete;
+    ~FileSource() override { ::close(file_); }
+
+    void take_part(std::uint64_t first, std::uint64_t count) {
+        at_ = first;
+        left_ = count;
+    }
+
+    ssize_t read(char* buffer, std::size_t room) noexcept override {
+        if (left_ == 0) return MHD_CONTENT_READER_END_OF_STREAM;
+        const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(room, left_));
+        ssize_t got = 0;
+        do {
+            got = ::pread(file_, buffer, count, static_cast<off_t>(at_));
+        } while (got < 0 && errno == EINTR);
+        // It has become shorter than was promised: the connection is broken off, so that the
+        // browser does not take it for whole.
+        if (got <= 0) return MHD_CONTENT_READER_END_WITH_ERROR;
+        at_ += static_cast<std::uint64_t>(got);
+        left_ -= static_cast<std::uint64_t>(got);
+        return got;
+    }
+
+private:
+    const int file_;
+    std::uint64_t at_ = 0;
+    std::uint64_t left_ = 0;
+};
+
+// What a tool says goes into a header only if it can do no harm there.
+std::string safe_media_type(std::string_view type) {
+    const bool is_safe = !type.empty() && type.size() <= 200 &&
+                         std::all_of(type.begin(), type.end(),
+                                     [](char letter) { return letter >= 0x20 && letter < 0x7F; });
+    return is_safe ? std::string(type) : "application/octet-stream";
+}
+
+// A browser shows these itself; the rest it may keep as a file.
+bool is_shown(std::string_view type) {
+    std::string lower(type.substr(0, type.find(';')));
+    for (char& letter : lower) {
+        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    }
+    while (lower.ends_with(' ')) lower.pop_back();
+    if (lower == "text/plain") return true;
+    for (const std::string_view whole : {"image/", "audio/", "video/", "model/"}) {
+        if (lower.starts_with(whole)) return true;
+    }
+    return false;
+}
+
+std::string file_name_for_header(std::string_view path) {
+    std::string name(path.substr(path.rfind('/') + 1));
+    for (char& letter : name) {
+        const bool is_plain = (letter >= 'a' && letter <= 'z') ||
+                              (letter >= 'A' && letter <= 'Z') ||
+                              (letter >= '0' && letter <= '9') || letter == '.' || letter == '-';
+        if (!is_plain) letter = '_';
+    }
+    return name;
+}
+
+std::string tag_of(const struct stat& status) {
+    return '"' + std::to_string(status.st_ino) + '-' + std::to_string(status.st_size) + '-' +
+           std::to_string(status.st_mtim.tv_sec) + '.' + std::to_string(status.st_mtim.tv_nsec) +
+           '"';
+}
+
+Answer no_such_asset() {
+    return Answer::problem(404, "NO_SUCH_ASSET",
+                           "there is no such asset, or a later attempt has replaced it");
+}
+
+Answer cannot_be_read() {
+    return Answer::problem(404, "ASSET_UNREADABLE",
+                           "the asset's file is gone, or can no longer be read");
+}
+
+std::string text_in(const rapidjson::Value& object, const char* name) {
+    const auto member = object.FindMember(name);
+    if (member == object.MemberEnd() || !member->value.IsString()) return {};
+    return {member->value.GetString(), member->value.GetStringLength()};
+}
+
+}  // namespace
+
+const Assets::File* Assets::find(std::string_view name) {
+    if (!is_known_) {
+        files_.clear();
+        const std::string list = host_.assets();
+        rapidjson::Document assets;
+        assets.Parse<rapidjson::kParseIterativeFlag>(list.data(), list.size());
+        if (!assets.HasParseError() && assets.IsArray()) {
+            for (const rapidjson::Value& asset : assets.GetArray()) {
+                if (!asset.IsObject()) continue;
+                const auto seq = asset.FindMember("seq");
+                if (seq == asset.MemberEnd() || !seq->value.IsUint64()) continue;
+                files_[seq->value.GetUint64()] = {text_in(asset, "path"),
+                                                  text_in(asset, "mediaType")};
+            }
+        }
+        is_known_ = true;
+    }
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (error != std::errc() || end != name.data() + name.size()) return nullptr;
+    const auto found = files_.find(number);
+    return found == files_.end() ? nullptr : &found->second;
+}
+
+Answer Assets::answer(const Request& request, std::string_view name) {
+    const File* asset = find(name);
+    if (asset == nullptr) return no_such_asset();
+    // Not blocking: a pipe may have taken its place.
+    const int file = ::open(asset->path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file < 0) return cannot_be_read();
+    auto source = std::make_unique<FileSource>(file);
+    struct stat status {};
+    if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return cannot_be_read();
+
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    const std::string tag = tag_of(status);
+    Range range{Range::Kind::kWhole, 0, size};
+    const auto asked = request.header("Range");
+    const auto only_if = request.header("If-Range");
+    if (asked && (!only_if || *only_if == tag)) range = read_range(*asked, size);
+    if (range.kind == Range::Kind::kUnsatisfiable) {
+        Answer answer = Answer::problem(416, "RANGE_NOT_SATISFIABLE", "the asset is not that long");
+        answer.set("Content-Range", "bytes */" + std::to_string(size));
+        return answer;
+    }
+
+    const bool is_part = range.kind == Range::Kind::kPart;
+    source->take_part(range.first, range.count);
+    Answer answer(is_part ? 206 : 200, range.count, std::move(source));
+    if (is_part) {
+        answer.set("Content-Range", "bytes " + std::to_string(range.first) + "-" +
+                                        std::to_string(range.first + range.count - 1) + "/" +
+                                        std::to_string(size));
+    }
+    const std::string media_type = safe_media_type(asset->media_type);
+    answer.set("Content-Type", media_type);
+    answer.set("Content-Disposition", std::string(is_shown(media_type) ? "inline" : "attachment") +
+                                          "; filename=\"" + file_name_for_header(asset->path) +
+                                          "\"");
+    answer.set("Content-Security-Policy", kPolicy);
+    answer.set("Accept-Ranges", "bytes");
+    answer.set("ETag", tag);
+    answer.set("Cache-Control", "no-store");
+    return answer;
+}
+
+}  // namespace narratoria::web

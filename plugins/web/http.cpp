@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "web/http.hpp"
+
+#include <narratoria/plugin.hpp>
+
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+namespace narratoria::web {
+namespace {
+
+struct Search {
+    std::string_view name;
+    bool ignores_case;
+    std::vector<std::string_view>& found;
+    bool failed = false;
+};
+
+char lower(char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
+bool is_same(std::string_view one, std::string_view other, bool ignores_case) {
+    if (one.size() != other.size()) return false;
+    for (std::size_t at = 0; at < one.size(); ++at) {
+        if (ignores_case ? lower(one[at]) != lower(other[at]) : one[at] != other[at]) return false;
+    }
+    return true;
+}
+
+MHD_Result look(void* user, MHD_ValueKind, const char* key, std::size_t key_size, const char* value,
+                std::size_t value_size) noexcept {
+    auto& search = *static_cast<Search*>(user);
+    try {
+        if (key != nullptr && is_same({key, key_size}, search.name, search.ignores_case)) {
+            search.found.push_back(value == nullptr ? std::string_view()
+                                                    : std::string_view(value, value_size));
+        }
+        return MHD_YES;
+    } catch (...) {
+        search.failed = true;
+        return MHD_NO;
+    }
+}
+
+std::vector<std::string_view> values(MHD_Connection* connection, MHD_ValueKind kind,
+                                     std::string_view name) {
+    std::vector<std::string_view> found;
+    Search search{name, kind == MHD_HEADER_KIND, found};
+    MHD_get_connection_values_n(connection, kind, &look, &search);
+    if (search.failed) throw std::bad_alloc();
+    return found;
+}
+
+std::optional<std::string_view> the_one(const std::vector<std::string_view>& all) {
+    return all.size() == 1 ? std::optional(all.front()) : std::nullopt;
+}
+
+ssize_t read_source(void* user, std::uint64_t, char* buffer, std::size_t room) noexcept {
+    return static_cast<BodySource*>(user)->read(buffer, room);
+}
+void free_source(void* user) noexcept { delete static_cast<BodySource*>(user); }
+
+// What is asked for at once where the size is known; a stream has buffers of its connection.
+constexpr std::size_t kBlock = 64 * 1024;
+constexpr std::size_t kSmallBlock = 1024;
+
+}  // namespace
+
+std::vector<std::string_view> Request::headers(std::string_view name) const {
+    return values(connection_, MHD_HEADER_KIND, name);
+}
+std::vector<std::string_view> Request::cookies(std::string_view name) const {
+    return values(connection_, MHD_COOKIE_KIND, name);
+}
+std::vector<std::string_view> Request::arguments(std::string_view name) const {
+    return values(connection_, MHD_GET_ARGUMENT_KIND, name);
+}
+std::optional<std::string_view> Request::header(std::string_view name) const {
+    return the_one(headers(name));
+}
+std::optional<std::string_view> Request::argument(std::string_view name) const {
+    return the_one(arguments(name));
+}
+
+bool Request::wants_html() const {
+    for (const std::string_view accepted : headers("Accept")) {
+        if (accepted.find("text/html") != std::string_view::npos) return true;
+    }
+    return false;
+}
+
+Answer::Answer(unsigned status, MHD_Response* response) : status_(status), response_(response) {
+    if (response == nullptr) throw std::bad_alloc();
+    set("X-Content-Type-Options", "nosniff");
+    set("Referrer-Policy", "no-referrer");
+    set("Cross-Origin-Opener-Policy", "same-origin");
+    set("Cross-Origin-Resource-Policy", "same-origin");
+    set("X-Frame-Options", "DENY");
+}
+
+Answer::Answer(unsigned status, std::string body)
+    : Answer(status,
+             MHD_create_response_from_buffer(body.size(), body.data(), MHD_RESPMEM_MUST_COPY)) {}
+
+Answer Answer::with_lasting_body(unsigned status, std::string_view body) {
+    return Answer(status, MHD_create_response_from_buffer(
+                              body.size(), const_cast<char*>(body.data()), MHD_RESPMEM_PERSISTENT));
+}
+
+Answer::Answer(unsigned status, std::uint64_t size, std::unique_ptr<BodySource> source)
+    : Answer(status, MHD_create_response_from_callback(
+                         size, size == MHD_SIZE_UNKNOWN ? kSmallBlock : kBlock, &read_source,
+                         source.get(), &free_source)) {
+    static_cast<void>(source.release());
+}
+
+Answer Answer::json(unsigned status, std::string body) {
+    Answer answer(status, std::move(body));
+    answer.set("Content-Type", "application/json").set("Cache-Control", "no-store");
+    return answer;
+}
+
+Answer Answer::html(unsigned status, std::string body) {
+    Answer answer(status, std::move(body));
+    answer.set("Content-Type", "text/html; charset=utf-8").set("Cache-Control", "no-store");
+    answer.set("Content-Security-Policy",
+               "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+    return answer;
+}
+
+Answer Answer::problem(unsigned status, std::string_view code, std::string_view message) {
+    return json(status, "{\"code\":" + plugin::quoted(code) +
+                            ",\"message\":" + plugin::quoted(message) + "}\n");
+}
+
+Answer& Answer::set(const char* name, const std::string& value) {
+    if (MHD_add_response_header(response_.get(), name, value.c_str()) != MHD_YES) {
+        throw std::runtime_error(std::string("the header ") + name + " cannot be sent");
+    }
+    return *this;
+}
+
+}  // namespace narratoria::web

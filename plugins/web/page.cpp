@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "web/page.hpp"
+
+#include <string>
+
+namespace narratoria::web {
+namespace {
+
+constexpr const char* kPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "media-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'";
+
+bool has_it_already(const Request& request, std::string_view tag) {
+    for (const std::string_view known : request.headers("If-None-Match")) {
+        if (known.find(tag) != std::string_view::npos) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+const PageFile* find_page_file(std::string_view path) {
+    for (const PageFile& file : page_files()) {
+        if (file.path == path) return &file;
+    }
+    return nullptr;
+}
+
+Answer answer_page_file(const Request& request, const PageFile& file) {
+    const bool is_known = file.path != "/" && has_it_already(request, file.tag);
+    Answer answer = Answer::with_lasting_body(is_known ? 304 : 200,
+                                              is_known ? std::string_view() : file.content);
+    answer.set("Content-Type", std::string(file.media_type));
+    answer.set("Content-Security-Policy", kPolicy);
+    if (file.path == "/") return std::move(answer.set("Cache-Control", "no-store"));
+    answer.set("Cache-Control",
+               file.is_lasting ? "public, max-age=31536000, immutable" : "no-cache");
+    answer.set("ETag", std::string(file.tag));
+    return answer;
+}
+
+}  // namespace narratoria::web

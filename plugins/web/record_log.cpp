@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "web/record_log.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace narratoria::web {
+namespace {
+
+// An unlinked file in TMPDIR; -1 and errno.
+int make_unnamed_file() {
+    const char* folder = std::getenv("TMPDIR");
+    if (folder == nullptr || *folder == '\0') folder = "/tmp";
+    const int file = ::open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return file;
+    std::string name = std::string(folder) + "/narratoria-web-XXXXXX";
+    const int named = ::mkostemp(name.data(), O_CLOEXEC);
+    if (named >= 0) ::unlink(name.c_str());
+    return named;
+}
+
+}  // namespace
+
+RecordLog::RecordLog(std::size_t most_in_memory, std::function<void(const std::string&)> warn)
+    : most_in_memory_(most_in_memory), warn_(std::move(warn)) {}
+
+RecordLog::~RecordLog() {
+    if (file_ >= 0) ::close(file_);
+}
+
+// Writes the older half of what is in memory. Without a file it stays there.
+void RecordLog::spool() noexcept {
+    // After a failure not with each record.
+    if (tail_.size() < next_try_) return;
+    const std::size_t count = tail_.size() - most_in_memory_ / 2;
+    if (file_ < 0) file_ = make_unnamed_file();
+    bool is_written = file_ >= 0;
+    for (std::size_t done = 0; is_written && done < count;) {
+        const ssize_t wrote = ::pwrite(file_, tail_.data() + done, count - done,
+                                       static_cast<off_t>(tail_begin_ + done));
+        if (wrote > 0) done += static_cast<std::size_t>(wrote);
+        else is_written = wrote < 0 && errno == EINTR;
+    }
+    if (is_written) {
+        tail_.erase(0, count);
+        tail_begin_ += count;
+        next_try_ = 0;
+        if (tail_.capacity() > 4 * most_in_memory_) tail_.shrink_to_fit();
+        return;
+    }
+    const int error = errno;
+    next_try_ = tail_.size() + most_in_memory_;
+    if (std::exchange(has_warned_, true)) return;
+    try {
+        warn_("the older part of the story stays in memory, because no file in TMPDIR takes it: " +
+              std::error_code(error, std::generic_category()).message());
+    } catch (...) {
+        // It was only a word about it.
+    }
+}
+
+std::optional<Batch> RecordLog::batch_behind(std::uint64_t after, std::size_t most) const {
+    const auto first = std::upper_bound(
+        ends_.begin(), ends_.end(), after,
+        [](std::uint64_t number, const End& record) { return number < record.number; });
+    if (first == ends_.end()) return std::nullopt;
+    const std::uint64_t begin = first == ends_.begin() ? 0 : std::prev(first)->offset;
+    auto behind = std::upper_bound(
+        first, ends_.end(), begin + most,
+        [](std::uint64_t offset, const End& record) { return offset < record.offset; });
+    if (behind == first) ++behind;
+    return Batch{begin, std::prev(behind)->offset, std::prev(behind)->number};
+}
+
+ssize_t RecordLog::read(std::uint64_t at, char* buffer, std::size_t room) const noexcept {
+    if (at >= tail_begin_) {
+        const std::size_t from = std::min<std::size_t>(at - tail_begin_, tail_.size());
+        const std::size_t count = std::min(room, tail_.size() - from);
+        std::memcpy(buffer, tail_.data() + from, count);
+        return static_cast<ssize_t>(count);
+    }
+    const std::size_t count =
+        static_cast<std::size_t>(std::min<std::uint64_t>(room, tail_begin_ - at));
+    ssize_t got = 0;
+    do {
+        got = ::pread(file_, buffer, count, static_cast<off_t>(at));
+    } while (got < 0 && errno == EINTR);
+    // There is always more than the end of the file.
+    return got > 0 ? got : -1;
+}
+
+}  // namespace narratoria::web

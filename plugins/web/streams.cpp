@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "web/streams.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace narratoria::web {
+namespace {
+
+constexpr std::size_t kLargestBatch = 64 * 1024;
+
+// A screen shows sixty pictures a second.
+constexpr std::chrono::milliseconds kRest{16};
+constexpr std::chrono::seconds kCommentEvery{15};
+
+}  // namespace
+
+class Streams::Stream final : public BodySource {
+public:
+    Stream(Streams& streams, MHD_Connection* connection, std::uint64_t after, std::string first)
+        : streams_(streams), connection_(connection), text_(std::move(first)) {
+        batch_.last = after;
+        ++streams_.open_;
+    }
+    ~Stream() override {
+        --streams_.open_;
+        std::erase(streams_.waiting_, this);
+    }
+
+    ssize_t read(char* buffer, std::size_t room) noexcept override {
+        try {
+            std::size_t done = 0;
+            while (done < room) {
+                if (!text_.empty()) {
+                    done += take_text(buffer + done, room - done);
+                } else if (batch_.begin < batch_.end) {
+                    const ssize_t got = take_records(buffer + done, room - done);
+                    if (got < 0) return MHD_CONTENT_READER_END_WITH_ERROR;
+                    done += static_cast<std::size_t>(got);
+                } else if (const auto next =
+                               streams_.log_.batch_behind(batch_.last, kLargestBatch)) {
+                    batch_ = *next;
+                } else {
+                    break;
+                }
+            }
+            if (done > 0) return static_cast<ssize_t>(done);
+            if (streams_.has_ended_) return MHD_CONTENT_READER_END_OF_STREAM;
+            streams_.waiting_.push_back(this);
+            MHD_suspend_connection(connection_);
+            return 0;
+        } catch (...) {
+            return MHD_CONTENT_READER_END_WITH_ERROR;
+        }
+    }
+
+    bool is_behind() const { return batch_.last < streams_.log_.last(); }
+
+    void resume(bool with_comment) {
+        // Between two messages it says nothing; in the middle of one it would be in the way.
+        if (with_comment && text_.empty() && batch_.begin == batch_.end) text_ = ":\n\n";
+        MHD_resume_connection(connection_);
+    }
+
+private:
+    std::size_t take_text(char* buffer, std::size_t room) {
+        const std::size_t count = std::min(room, text_.size() - text_taken_);
+        std::memcpy(buffer, text_.data() + text_taken_, count);
+        text_taken_ += count;
+        if (text_taken_ == text_.size()) {
+            text_ = std::string();
+            text_taken_ = 0;
+        }
+        return count;
+    }
+    ssize_t take_records(char* buffer, std::size_t room) {
+        const std::uint64_t left = batch_.end - batch_.begin;
+        const ssize_t got = streams_.log_.read(
+            batch_.begin, buffer, static_cast<std::size_t>(std::min<std::uint64_t>(room, left)));
+        if (got > 0) batch_.begin += static_cast<std::uint64_t>(got);
+        if (batch_.begin == batch_.end) text_ = "id: " + std::to_string(batch_.last) + "\n\n";
+        return got;
+    }
+
+    Streams& streams_;
+    MHD_Connection* const connection_;
+    // What is to be sent next: first this …
+    std::string text_;
+    std::size_t text_taken_ = 0;
+    // … then the rest of this batch; its `last` is also where the next one begins.
+    Batch batch_;
+};
+
+Streams::Streams(const plugin::Host& host, const RecordLog& log, std::function<void()> resumed)
+    : host_(host), log_(log), resumed_(std::move(resumed)) {}
+
+Streams::~Streams() { end(); }
+
+Answer Streams::open(const Request& request, std::uint64_t after, std::string first) {
+    Answer answer(200, MHD_SIZE_UNKNOWN,
+                  std::make_unique<Stream>(*this, request.connection(), after, std::move(first)));
+    answer.set("Content-Type", "text/event-stream").set("Cache-Control", "no-store");
+    if (!comment_.is_running()) {
+        comment_ = plugin::Timer(host_, kCommentEvery, [this] { comment(); });
+    }
+    return answer;
+}
+
+void Streams::wake() {
+    if (rests_ || waiting_.empty()) return;
+    std::vector<Stream*> woken;
+    std::erase_if(waiting_, [&](Stream* stream) {
+        if (!stream->is_behind()) return false;
+        woken.push_back(stream);
+        return true;
+    });
+    if (woken.empty()) return;
+    for (Stream* stream : woken) stream->resume(false);
+    resumed_();
+    rests_ = true;
+    rest_ = plugin::Timer(host_, kRest, [this] {
+        rests_ = false;
+        wake();
+    });
+}
+
+void Streams::comment() {
+    resume_all(true);
+    resumed_();
+    if (open_ > 0) comment_.restart(kCommentEvery);
+}
+
+void Streams::resume_all(bool with_comment) {
+    const std::vector<Stream*> woken = std::exchange(waiting_, {});
+    for (Stream* stream : woken) stream->resume(with_comment);
+}
+
+void Streams::end() {
+    has_ended_ = true;
+    resume_all(false);
+}
+
+}  // namespace narratoria::web

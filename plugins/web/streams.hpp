@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The open event streams. Each is a position in the log: a browser that is slow, or has stalled,
+// costs no more than that.
+
+#include <narratoria/plugin.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "web/http.hpp"
+#include "web/record_log.hpp"
+
+namespace narratoria::web {
+
+class Streams {
+public:
+    // `resumed` is called when connections go on that waited. The log lives longer.
+    Streams(const plugin::Host& host, const RecordLog& log, std::function<void()> resumed);
+    Streams(const Streams&) = delete;
+    ~Streams();
+
+    // What answers a request for the records behind `after`; `first` goes before them.
+    Answer open(const Request& request, std::uint64_t after, std::string first);
+
+    // There are new records: those that wait go on, together, and not too often.
+    void wake();
+
+    // Before the server ends: it may not end a connection that waits.
+    void end();
+
+private:
+    class Stream;
+
+    void resume_all(bool with_comment);
+    void comment();
+
+    const plugin::Host host_;
+    const RecordLog& log_;
+    const std::function<void()> resumed_;
+    std::vector<Stream*> waiting_;
+    std::size_t open_ = 0;
+    bool has_ended_ = false;
+    bool rests_ = false;
+    plugin::Timer rest_;
+    plugin::Timer comment_;
+};
+
+}  // namespace narratoria::web

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// The player's page: a session in the browser. What browser and plugin say to each other: README.md.
+
+#include <narratoria/plugin.hpp>
+
+#include <rapidjson/document.h>
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "shared/record.hpp"
+#include "shared/settings.hpp"
+#include "web/assets.hpp"
+#include "web/gate.hpp"
+#include "web/http.hpp"
+#include "web/page.hpp"
+#include "web/record_log.hpp"
+#include "web/server.hpp"
+#include "web/streams.hpp"
+#include "web/title.hpp"
+
+namespace narratoria::web {
+namespace {
+
+constexpr std::string_view kId = "narratoria.web";
+constexpr std::size_t kMostInMemory = 1024 * 1024;
+
+std::uint16_t port_in(const plugin::Host& host) {
+    const plugins::Settings settings(host.settings(), kId);
+    for (const std::string& name : settings.strangers({"port"})) {
+        host.log(plugin::Level::kWarning,
+                 "there is no setting \"" + name + "\"; the only setting is port");
+    }
+    return static_cast<std::uint16_t>(settings.number("port", 65535, "port = 8080").value_or(0));
+}
+
+// What it cannot live without; a host that lacks something else lacks what needs it.
+const plugin::Host& require_loop(const plugin::Host& host) {
+    for (const std::string_view id : {NAR_HOST_POST, NAR_HOST_TIMER, NAR_HOST_POLL}) {
+        if (host.raw()->get_extension(host.raw(), {id.data(), id.size()}) == nullptr) {
+            throw std::runtime_error("the page needs a host that offers " + std::string(id));
+        }
+    }
+    return host;
+}
+
+Answer not_allowed(const char* methods) {
+    Answer answer = Answer::problem(405, "METHOD_NOT_ALLOWED",
+                                    std::string("here are only the methods ") + methods);
+    answer.set("Allow", methods);
+    return answer;
+}
+
+std::optional<std::uint64_t> number_in(std::string_view text) {
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return number;
+}
+
+class Web final : public plugin::EventSink,
+                  public plugin::UiHandler,
+                  public plugin::AssetRenderer,
+                  private Site {
+public:
+    static constexpr std::string_view kUiEvents[] = {"narrative_choice"};
+    static constexpr std::string_view kMediaTypes[] = {"image/*", "audio/*", "video/*", "text/*",
+                                                       "model/*"};
+    // A story's own handlers come first.
+    static constexpr std::int32_t kUiPriority = -100;
+    static constexpr std::int32_t kAssetPriority = -100;
+
+    explicit Web(const plugin::Host& host)
+        : host_(require_loop(host)),
+          title_(story_title(host.story())),
+          log_(kMostInMemory,
+               [host](const std::string& what) { host.log(plugin::Level::kWarning, what); }),
+          assets_(host),
+          streams_(host, log_, [this] { server_.turn_soon(); }),
+          server_(port_in(host)),
+          gate_(server_.port()) {
+        host_.post([this] { begin(); });
+    }
+    // The streams' connections are resumed before the server ends them.
+    ~Web() { streams_.end(); }
+
+    void event(const plugin::Event& event) override {
+        if (log_.last() == 0) {
+            session_ = event.session_id();
+            first_state_ = read_state();
+        }
+        log_.append(event.seq(), [&](std::string& out) { writer_.append(out, event); });
+        if (event.raw().type == NAR_TYPE_ASSET) assets_.forget();
+        if (has_begun_) streams_.wake();
+    }
+
+    // The page reads both in the stream.
+    plugin::Answer handle(const plugin::UiEvent&) override { return plugin::Answer::kTaken; }
+    plugin::Answer render(const plugin::Asset&) override { return plugin::Answer::kTaken; }
+
+private:
+    void begin() {
+        server_.begin(host_, *this);
+        has_begun_ = true;
+        host_.log(plugin::Level::kInfo, "the page is at " + gate_.address());
+    }
+
+    std::string read_state() const {
+        try {
+            return host_.read_state().value_or("{}");
+        } catch (const narratoria::Error&) {
+            // A host without a state to show.
+            return "{}";
+        }
+    }
+
+    std::optional<Answer> refuse(const Request& request) override {
+        if (const auto refusal = gate_.refuse_stranger(request)) {
+            return Answer::problem(403, refusal->code, refusal->message);
+        }
+        if (request.path() == "/" && !request.arguments("token").empty()) {
+            if (!request.reads()) return not_allowed("GET, HEAD");
+            return gate_.has_token(request)
+                       ? std::nullopt
+                       : std::optional(refuse_visitor(
+                             request, "WRONG_TOKEN",
+                             "This address is not of this session: its token is another."));
+        }
+        if (!gate_.has_cookie(request)) {
+            return refuse_visitor(request, "NO_COOKIE", "This browser has not been let in.");
+        }
+        return std::nullopt;
+    }
+
+    static Answer refuse_visitor(const Request& request, std::string_view code, std::string what) {
+        what += " Open the address that was printed when the page began: it has the token in it.";
+        if (!request.wants_html()) return Answer::problem(403, code, what);
+        return Answer::html(403,
+                            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>"
+                            "Narratoria</title><p>" +
+                                what + "</p></html>\n");
+    }
+
+    // Only for who got in.
+    Answer answer(const Request& request) override {
+        try {
+            return route(request);
+        } catch (const std::bad_alloc&) {
+            throw;
+        } catch (const std::exception& error) {
+            host_.log(plugin::Level::kError, std::string("a request failed: ") + error.what());
+            return Answer::problem(500, "INTERNAL", "the request failed; the log says why");
+        }
+    }
+
+    Answer route(const Request& request) {
+        const std::string_view path = request.path();
+        constexpr std::string_view assets = "/api/assets/";
+        if (path == "/api/prompt")
+            return request.method() == "POST" ? prompt(request) : not_allowed("POST");
+        if (path == "/api/cancel")
+            return request.method() == "POST" ? cancel() : not_allowed("POST");
+        if (path == "/api/events")
+            return request.method() == "GET" ? events(request) : not_allowed("GET");
+        if (path.starts_with(assets)) {
+            if (!request.reads()) return not_allowed("GET, HEAD");
+            return assets_.answer(request, path.substr(assets.size()));
+        }
+        if (path == "/" && !request.arguments("token").empty()) return let_in();
+        const PageFile* file = find_page_file(path);
+        if (file == nullptr) return Answer::problem(404, "NOT_FOUND", "there is nothing here");
+        if (!request.reads()) return not_allowed("GET, HEAD");
+        return answer_page_file(request, *file);
+    }
+
+    // No redirect: after one, the browser would not send the cookie if the person came from
+    // another site.
+    Answer let_in() const {
+        Answer answer = Answer::html(
+            200,
+            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Narratoria</title>"
+            "<meta http-equiv=\"refresh\" content=\"0;url=/\"><p><a href=\"/\">To the story</a></p>"
+            "</html>\n");
+        answer.set("Set-Cookie", gate_.set_cookie());
+        return answer;
+    }
+
+    Answer events(const Request& request) {
+        std::uint64_t after = 0;
+        for (const auto& told : {request.argument("after"), request.header("Last-Event-ID")}) {
+            if (!told) continue;
+            const auto number = number_in(*told);
+            if (!number) {
+                return Answer::problem(400, "BAD_NUMBER",
+                                       "after and Last-Event-ID are the number of a record");
+            }
+            after = *number;
+        }
+        std::string first = "retry: 1000\n\nevent: session\ndata: {\"sessionId\":";
+        first += log_.last() == 0 ? "null" : plugin::quoted(session_);
+        first += ",\"title\":" + plugin::quoted(title_) + ",\"after\":" + std::to_string(after) +
+                 ",\"last\":" + std::to_string(log_.last());
+        if (after == 0) first += ",\"state\":" + (log_.last() == 0 ? read_state() : first_state_);
+        first += "}\n\n";
+        return streams_.open(request, after, std::move(first));
+    }
+
+    Answer prompt(const Request& request) {
+        const auto type = request.header("Content-Type");
+        if (!type || type->substr(0, type->find(';')) != "application/json") {
+            return Answer::problem(415, "UNSUPPORTED_MEDIA_TYPE",
+                                   "a prompt comes as application/json");
+        }
+        rapidjson::Document body;
+        body.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(
+            request.body().data(), request.body().size());
+        const auto bad = [] {
+            return Answer::problem(400, "BAD_PROMPT",
+                                   "a prompt is a JSON object with the player's words: "
+                                   "{\"text\": \"I light the torch\"}");
+        };
+        if (body.HasParseError() || !body.IsObject()) return bad();
+        const auto text = body.FindMember("text");
+        if (text == body.MemberEnd() || !text->value.IsString()) return bad();
+        const std::string_view words(text->value.GetString(), text->value.GetStringLength());
+        if (words.find_first_not_of(" \t\r\n") == std::string_view::npos) return bad();
+        if (!host_.submit_prompt(words)) {
+            return Answer::problem(409, "BUSY", "one prompt runs and one waits already");
+        }
+        return Answer::json(202, "{}\n");
+    }
+
+    Answer cancel() { return Answer::problem(501, "UNSUPPORTED", "this host cannot cancel"); }
+
+    const plugin::Host host_;
+    const std::string title_;
+    std::string session_;
+    std::string first_state_;
+    plugins::RecordWriter writer_;
+    RecordLog log_;
+    Assets assets_;
+    Streams streams_;
+    // Last: while it ends it still lets go of what the others gave it.
+    Server server_;
+    const Gate gate_;
+    bool has_begun_ = false;
+};
+
+}  // namespace
+}  // namespace narratoria::web
+
+using Web = narratoria::web::Web;
+NARRATORIA_PLUGIN(Web, "narratoria.web", "The player's page", "1.0.0", "narratoria.event_sink/1",
+                  "narratoria.ui_handler/1", "narratoria.asset_renderer/1");

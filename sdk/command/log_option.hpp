@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The option --log of commands that play a story.
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+
+namespace narratoria::command {
+
+class LogOption {
+public:
+    void add_to(CLI::App& command);
+
+    // NAR_LOG_…: what is below it is not told.
+    std::uint32_t level() const;
+
+private:
+    std::string name_ = "warning";
+};
+
+}  // namespace narratoria::command

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What became of the plugins that a session was asked to load.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "narratoria/session.hpp"
+
+namespace narratoria::command {
+
+struct PluginState {
+    bool is_active = false;
+    std::string reason;  // why it is not; printable
+};
+
+// `wish`: an id or a path, as the session was told. Nothing: the session knows of no such plugin.
+std::optional<PluginState> state_of_plugin(const Session& session, std::string_view wish);
+
+}  // namespace narratoria::command
