@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The colours, as CSS text, made when the page is built: mdui would make them in the browser and write them into a
+// <style>, which the page's Content-Security-Policy forbids.
+import { Blend, DynamicScheme, Hct, MaterialDynamicColors, TonalPalette, argbFromHex } from "@material/material-color-utilities";
+
+const seed = argbFromHex("#673AB7");
+const ember = argbFromHex("#FF9E40");
+// The library does not export its names for them.
+const tonalSpot = 2;
+
+// Tonal spot around the seed, with surfaces that keep more of its purple, and torchlight as the third colour.
+function scheme(isDark: boolean): DynamicScheme {
+  const source = Hct.fromInt(seed);
+  const warm = Hct.fromInt(Blend.harmonize(ember, seed));
+  return new DynamicScheme({
+    sourceColorArgb: seed,
+    variant: tonalSpot,
+    contrastLevel: 0,
+    isDark,
+    primaryPalette: TonalPalette.fromHueAndChroma(source.hue, 48),
+    secondaryPalette: TonalPalette.fromHueAndChroma(source.hue, 20),
+    tertiaryPalette: TonalPalette.fromHueAndChroma(warm.hue, 40),
+    neutralPalette: TonalPalette.fromHueAndChroma(source.hue, 10),
+    neutralVariantPalette: TonalPalette.fromHueAndChroma(source.hue, 12),
+  });
+}
+
+const roles = MaterialDynamicColors;
+const colours = {
+  primary: roles.primary,
+  "primary-container": roles.primaryContainer,
+  "on-primary": roles.onPrimary,
+  "on-primary-container": roles.onPrimaryContainer,
+  "inverse-primary": roles.inversePrimary,
+  secondary: roles.secondary,
+  "secondary-container": roles.secondaryContainer,
+  "on-secondary": roles.onSecondary,
+  "on-secondary-container": roles.onSecondaryContainer,
+  tertiary: roles.tertiary,
+  "tertiary-container": roles.tertiaryContainer,
+  "on-tertiary": roles.onTertiary,
+  "on-tertiary-container": roles.onTertiaryContainer,
+  surface: roles.surface,
+  "surface-dim": roles.surfaceDim,
+  "surface-bright": roles.surfaceBright,
+  "surface-container-lowest": roles.surfaceContainerLowest,
+  "surface-container-low": roles.surfaceContainerLow,
+  "surface-container": roles.surfaceContainer,
+  "surface-container-high": roles.surfaceContainerHigh,
+  "surface-container-highest": roles.surfaceContainerHighest,
+  "surface-variant": roles.surfaceVariant,
+  "on-surface": roles.onSurface,
+  "on-surface-variant": roles.onSurfaceVariant,
+  "inverse-surface": roles.inverseSurface,
+  "inverse-on-surface": roles.inverseOnSurface,
+  background: roles.background,
+  "on-background": roles.onBackground,
+  error: roles.error,
+  "error-container": roles.errorContainer,
+  "on-error": roles.onError,
+  "on-error-container": roles.onErrorContainer,
+  outline: roles.outline,
+  "outline-variant": roles.outlineVariant,
+  shadow: roles.shadow,
+  "surface-tint-color": roles.surfaceTint,
+  scrim: roles.scrim,
+};
+
+export function schemeCss(): string {
+  const lines = [false, true].flatMap((isDark) => {
+    const made = scheme(isDark);
+    return Object.entries(colours).map(([name, role]) => {
+      const argb = role.getArgb(made);
+      const parts = [16, 8, 0].map((shift) => (argb >> shift) & 255).join(", ");
+      return `  --mdui-color-${name}-${isDark ? "dark" : "light"}: ${parts};`;
+    });
+  });
+  return `:root {\n${lines.join("\n")}\n}\n`;
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+import { beforeEach, describe, expect, it } from "vitest";
+import { Connection, type Listener, type Source, type Status, type Surroundings, readRecords } from "./connection.ts";
+import { Session } from "./session/session.ts";
+
+class FakeSource implements Source {
+  readyState = 0;
+  onopen: ((event: Event) => void) | null = null;
+  onerror: ((event: Event) => void) | null = null;
+  onmessage: ((event: MessageEvent<string>) => void) | null = null;
+  isClosed = false;
+  #session: ((event: MessageEvent<string>) => void) | undefined;
+
+  constructor(readonly url: string) {}
+
+  addEventListener(type: string, listener: (event: MessageEvent<string>) => void): void {
+    if (type === "session") this.#session = listener;
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+
+  opens(sessionId: string, last: number): void {
+    this.readyState = 1;
+    this.onopen?.(new Event("open"));
+    this.#session?.(message(JSON.stringify({ sessionId, title: "T", after: 0, last, state: {} })));
+  }
+
+  sends(...seqs: number[]): void {
+    this.onmessage?.(message(seqs.map(record).join("\n")));
+  }
+
+  breaks(state: 0 | 2): void {
+    this.readyState = state;
+    this.onerror?.(new Event("error"));
+  }
+}
+
+const message = (data: string): MessageEvent<string> => ({ data }) as MessageEvent<string>;
+const record = (seq: number): string =>
+  JSON.stringify({ seq, time: "2026-01-24T18:30:00Z", sessionId: "s", kind: "narrative", event: { text: `${seq}` } });
+
+let sources: FakeSource[];
+let waits: { run: () => void; milliseconds: number }[];
+let answer: number | undefined;
+let isHidden: boolean;
+let sawVisibility: () => void;
+let session: Session;
+let statuses: Status[];
+let connection: Connection;
+
+const source = (): FakeSource => sources.at(-1)!;
+const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
+
+beforeEach(() => {
+  sources = [];
+  waits = [];
+  answer = undefined;
+  isHidden = false;
+  session = new Session(() => {});
+  statuses = [];
+  const around: Surroundings = {
+    openSource(url) {
+      sources.push(new FakeSource(url));
+      return source();
+    },
+    probe: () => Promise.resolve(answer),
+    later(run, milliseconds) {
+      const wait = { run, milliseconds };
+      waits.push(wait);
+      return () => (waits = waits.filter((one) => one !== wait));
+    },
+    isHidden: () => isHidden,
+    onVisibility(listener) {
+      sawVisibility = listener;
+      return () => {};
+    },
+  };
+  const listener: Listener = {
+    status: (status) => statuses.push(status),
+    opened(opening) {
+      if (session.id !== "" && session.id !== opening.sessionId) session = new Session(() => {});
+      session.open(opening);
+      return session.lastSeq;
+    },
+    records: (records, skipGap) => session.take(records, skipGap),
+    lastSeq: () => session.lastSeq,
+  };
+  connection = new Connection(listener, around);
+  connection.open();
+});
+
+describe("the event stream", () => {
+  it("begins at the beginning", () => {
+    expect(source().url).toBe("/api/events?after=0");
+    source().opens("s", 2);
+    source().sends(1, 2);
+    expect(session.lastSeq).toBe(2);
+    expect(session.caughtUp).toBe(true);
+    expect(statuses).toEqual(["open"]);
+  });
+
+  it("leaves reconnecting to EventSource; what comes twice counts once", () => {
+    source().opens("s", 2);
+    source().sends(1, 2);
+    source().breaks(0);
+    expect(statuses).toEqual(["open", "lost"]);
+    source().opens("s", 4);
+    source().sends(2, 3, 4);
+    expect(session.lastSeq).toBe(4);
+    expect(statuses).toEqual(["open", "lost", "open"]);
+    expect(sources.length).toBe(1);
+  });
+
+  it("is opened again from where a gap begins, and goes on if nothing fills it", () => {
+    source().opens("s", 9);
+    source().sends(1, 2);
+    source().sends(5);
+    expect(sources.length).toBe(2);
+    expect(source().url).toBe("/api/events?after=2");
+    expect(sources[0]!.isClosed).toBe(true);
+    source().opens("s", 9);
+    source().sends(5, 6);
+    expect(session.lastSeq).toBe(6);
+    expect(sources.length).toBe(2);
+  });
+
+  it("begins anew with another session", () => {
+    source().opens("s", 2);
+    source().sends(1, 2);
+    source().opens("other", 1);
+    expect(source().url).toBe("/api/events?after=0");
+    source().opens("other", 1);
+    source().sends(1);
+    expect(session.id).toBe("other");
+    expect(session.lastSeq).toBe(1);
+  });
+
+  it("is tried again, more and more slowly, when the browser gives up", async () => {
+    const tried: number[] = [];
+    for (let round = 0; round < 6; ++round) {
+      source().breaks(2);
+      await settled();
+      tried.push(waits[0]!.milliseconds);
+      waits.shift()!.run();
+    }
+    expect(tried).toEqual([1000, 2000, 4000, 8000, 15_000, 15_000]);
+  });
+
+  it("has ended when the server knows this page no more", async () => {
+    source().opens("s", 1);
+    source().sends(1);
+    answer = 403;
+    source().breaks(2);
+    await settled();
+    expect(connection.status).toBe("ended");
+    expect(waits).toEqual([]);
+  });
+
+  it("rests while the page is hidden for long, and goes on where it was", () => {
+    source().opens("s", 3);
+    source().sends(1, 2, 3);
+    isHidden = true;
+    sawVisibility();
+    expect(waits[0]!.milliseconds).toBe(30_000);
+    waits.shift()!.run();
+    expect(source().isClosed).toBe(true);
+    expect(connection.status).toBe("resting");
+    isHidden = false;
+    sawVisibility();
+    expect(source().url).toBe("/api/events?after=3");
+  });
+
+  it("goes on without a break when the page is hidden for a moment", () => {
+    source().opens("s", 0);
+    isHidden = true;
+    sawVisibility();
+    isHidden = false;
+    sawVisibility();
+    expect(waits).toEqual([]);
+    expect(sources.length).toBe(1);
+  });
+
+  it("hears no source that it has closed", () => {
+    source().opens("s", 3);
+    const first = source();
+    connection.retry();
+    first.sends(1);
+    expect(session.lastSeq).toBe(0);
+  });
+});
+
+describe("a batch", () => {
+  it("is one record for each line; what is no record is passed over", () => {
+    const lines = [record(1), "", "no JSON", "[]", '{"seq":"1"}', record(2)].join("\n");
+    expect(readRecords(lines).map((one) => one.seq)).toEqual([1, 2]);
+  });
+});

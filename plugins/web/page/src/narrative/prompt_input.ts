@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the player speaks: grows with the words, Enter sends, Shift+Enter breaks the line, Escape stops what runs.
+import { LitElement, type PropertyValues, css, html, nothing } from "lit";
+import { customElement, property, query, state } from "lit/decorators.js";
+import "mdui/components/button-icon.js";
+import "mdui/components/button.js";
+import { icon } from "../controls/icons.ts";
+import type { Prompts } from "../prompts.ts";
+import type { Session } from "../session/session.ts";
+import { shortened } from "../text/shorten.ts";
+import { shared } from "../theme/shared.ts";
+
+// What was being written, kept while the player looks elsewhere.
+let draft = "";
+
+@customElement("narratoria-prompt-input")
+export class PromptInput extends LitElement {
+  @property({ attribute: false }) session: Session | undefined;
+  @property({ attribute: false }) prompts: Prompts | undefined;
+  @property({ type: Boolean }) ended = false;
+  // Drawn again when it changes.
+  @property({ type: Number }) revision = 0;
+  @state() private text = draft;
+  @query("textarea") private area!: HTMLTextAreaElement;
+
+  static override styles = [
+    shared,
+    css`
+      :host {
+        display: block;
+        font: var(--mdui-typescale-body-large-size) / 1.5 var(--font-page);
+      }
+
+      form {
+        display: flex;
+        align-items: end;
+        gap: 0.25rem;
+        padding: 0.375rem 0.5rem 0.375rem 1.25rem;
+        border: 0.0625rem solid rgb(var(--mdui-color-outline));
+        border-radius: 1.75rem;
+        background: rgb(var(--mdui-color-surface-container));
+        transition: border-color 150ms;
+      }
+
+      form:focus-within {
+        border-color: rgb(var(--mdui-color-primary));
+        outline: 0.125rem solid rgb(var(--mdui-color-primary));
+        outline-offset: -0.125rem;
+      }
+
+      textarea {
+        flex: 1;
+        min-width: 0;
+        height: 2.75rem;
+        max-height: min(12rem, 30vh);
+        padding: 0.5625rem 0;
+        border: 0;
+        outline: 0;
+        resize: none;
+        background: none;
+        color: rgb(var(--mdui-color-on-surface));
+        caret-color: rgb(var(--mdui-color-primary));
+        font: 1.0625rem / 1.5 var(--font-story);
+      }
+
+      /* The field around it shows the focus. */
+      textarea:focus-visible {
+        outline: 0;
+      }
+
+      textarea::placeholder {
+        color: rgb(var(--mdui-color-on-surface-variant));
+        opacity: 1;
+        font-style: italic;
+      }
+
+      mdui-button-icon {
+        flex: none;
+        width: 2.75rem;
+        height: 2.75rem;
+      }
+
+      .line {
+        display: flex;
+        align-items: center;
+        gap: 0.75rem;
+        min-height: 1.25rem;
+        margin: 0 1.25rem 0.5rem;
+        font: var(--mdui-typescale-body-medium-size) / 1.4 var(--font-page);
+        color: rgb(var(--mdui-color-on-surface-variant));
+        overflow-wrap: anywhere;
+      }
+
+      .refusal {
+        color: rgb(var(--mdui-color-error));
+      }
+
+      .waiting q {
+        font-style: italic;
+        color: rgb(var(--mdui-color-tertiary));
+      }
+    `,
+  ];
+
+  override render(): unknown {
+    const prompts = this.prompts;
+    const busy = prompts?.busy ?? false;
+    // The first of what was said is on its way to its turn, unless one runs already.
+    const waiting = this.session?.busy === true ? prompts?.said[0] : prompts?.said[1];
+    return html`<div role="alert">
+        ${prompts === undefined || prompts.refusal === ""
+          ? nothing
+          : html`<div class="line refusal">${prompts.refusal}</div>`}
+      </div>
+      <div role="status">
+        ${waiting === undefined
+          ? nothing
+          : html`<div class="line waiting">
+              <span>Next: <q dir="auto">${shortened(waiting, 120)}</q></span>
+            </div>`}
+      </div>
+      <form @submit=${this.#submit}>
+        <textarea
+          rows="1"
+          dir="auto"
+          aria-label="What do you do?"
+          aria-keyshortcuts="Enter Shift+Enter Escape"
+          placeholder=${busy ? "And then?" : "What do you do?"}
+          enterkeyhint="send"
+          autocomplete="off"
+          autocapitalize="sentences"
+          ?disabled=${this.ended}
+          .value=${this.text}
+          @input=${this.#input}
+          @keydown=${this.#keydown}
+        ></textarea>
+        ${busy
+          ? html`<mdui-button-icon
+              class="stop"
+              title="Stop (Escape)"
+              ?disabled=${prompts?.isCancelling === true || this.ended}
+              @click=${() => void prompts?.cancel()}
+              >${icon("stop")}<span class="unseen">Stop</span></mdui-button-icon
+            >`
+          : nothing}
+        <mdui-button-icon
+          variant="filled"
+          title="Send (Enter)"
+          ?disabled=${this.text.trim() === "" || this.ended}
+          @click=${() => void this.#send()}
+          >${icon("send")}<span class="unseen">Send</span></mdui-button-icon
+        >
+      </form>`;
+  }
+
+  override focus(): void {
+    this.area.focus();
+  }
+
+  protected override updated(changed: PropertyValues): void {
+    if (changed.has("text")) this.#grow();
+  }
+
+  #grow(): void {
+    const area = this.area;
+    area.style.height = "0";
+    area.style.height = `${Math.max(area.scrollHeight, 0)}px`;
+  }
+
+  #input = (): void => {
+    draft = this.text = this.area.value;
+    this.prompts?.forgetRefusal();
+  };
+
+  #keydown = (event: KeyboardEvent): void => {
+    if (event.isComposing) return;
+    if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.altKey && !event.metaKey) {
+      event.preventDefault();
+      void this.#send();
+    } else if (event.key === "Escape" && this.prompts?.busy === true) {
+      event.preventDefault();
+      void this.prompts.cancel();
+    }
+  };
+
+  #submit = (event: Event): void => {
+    event.preventDefault();
+    void this.#send();
+  };
+
+  async #send(): Promise<void> {
+    const words = this.text;
+    if (words.trim() === "" || this.ended || this.prompts === undefined) return;
+    draft = this.text = "";
+    this.area.focus();
+    this.dispatchEvent(new CustomEvent("said"));
+    if (await this.prompts.say(words)) return;
+    if (this.text === "") draft = this.text = words;
+  }
+}

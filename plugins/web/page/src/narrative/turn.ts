@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+// One turn of the story: what the player said, what is told, what came with it, what may be chosen.
+import { LitElement, css, html, nothing } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
+import { guard } from "lit/directives/guard.js";
+import { repeat } from "lit/directives/repeat.js";
+import "mdui/components/button.js";
+import { icon } from "../controls/icons.ts";
+import type { Choices, Narrative, Turn, TurnEntry, UiPlaceholder } from "../session/session.ts";
+import "../text/long_text.ts";
+import { paragraphs } from "../text/long_text.ts";
+import { counted, shortened } from "../text/shorten.ts";
+import { shared } from "../theme/shared.ts";
+import "./notice.ts";
+import "./tools_line.ts";
+import { noticeOf } from "./words.ts";
+
+const kShort = 3000;
+const kEntries = 60;
+const kChoices = 12;
+
+@customElement("narratoria-turn")
+export class TurnView extends LitElement {
+  @property({ attribute: false }) turn: Turn | undefined;
+  @property({ type: Number }) revision = 0;
+  // Whether the player may choose and decide here: in the last turn, when nothing runs.
+  @property({ type: Boolean }) open = false;
+  // The player has read its notice.
+  @property({ type: Boolean }) dismissed = false;
+  // What comes behind this record is new, and appears gently.
+  @property({ type: Number }) newAfter = 0;
+  @state() private shown = kEntries;
+  @state() private shownChoices = kChoices;
+
+  static override styles = [
+    shared,
+    css`
+      :host {
+        display: block;
+        font: 1em / 1.7 var(--font-story);
+      }
+
+      article {
+        display: flow-root;
+      }
+
+      h2 {
+        margin: 0 0 1.25em;
+        padding-inline-start: 1em;
+        border-inline-start: 0.1875rem solid rgb(var(--mdui-color-tertiary));
+        font: italic 400 1em / 1.6 var(--font-story);
+        color: rgb(var(--mdui-color-tertiary));
+        overflow-wrap: anywhere;
+        white-space: pre-wrap;
+        unicode-bidi: plaintext;
+      }
+
+      h2 narratoria-long-text {
+        font-weight: 400;
+      }
+
+      .telling {
+        margin: 0 0 1.1em;
+        color: rgb(var(--mdui-color-on-surface));
+        overflow-wrap: anywhere;
+      }
+
+      .telling p {
+        margin: 0 0 0.85em;
+        white-space: pre-wrap;
+        unicode-bidi: plaintext;
+        text-wrap: pretty;
+        hanging-punctuation: first;
+      }
+
+      .telling p:last-child {
+        margin-bottom: 0;
+      }
+
+      .new {
+        animation: reveal 0.9s cubic-bezier(0.2, 0, 0.4, 1);
+        mask-image: linear-gradient(to bottom, #000 calc(var(--reveal) - 40%), #0000 calc(var(--reveal) + 10%));
+      }
+
+      @keyframes reveal {
+        from {
+          --reveal: 20%;
+          opacity: 0.4;
+        }
+        to {
+          --reveal: 140%;
+          opacity: 1;
+        }
+      }
+
+      .new {
+        --reveal: 140%;
+      }
+
+      figure,
+      narratoria-asset {
+        display: block;
+        margin: 0 0 1.25em;
+      }
+
+      narratoria-tools-line,
+      narratoria-notice {
+        margin: 0 0 1.25rem;
+      }
+
+      .thinking {
+        display: flex;
+        align-items: center;
+        gap: 0.75rem;
+        margin: 0 0 1.25rem;
+        font: var(--mdui-typescale-label-large-size) / 1.5 var(--font-page);
+        color: rgb(var(--mdui-color-on-surface-variant));
+      }
+
+      .dots {
+        display: inline-flex;
+        gap: 0.3125rem;
+      }
+
+      .dots span {
+        width: 0.4375rem;
+        height: 0.4375rem;
+        border-radius: 50%;
+        background: rgb(var(--mdui-color-primary));
+        animation: breathe 1.5s ease-in-out infinite;
+      }
+
+      .dots span:nth-child(2) {
+        animation-delay: 0.2s;
+      }
+
+      .dots span:nth-child(3) {
+        animation-delay: 0.4s;
+      }
+
+      @keyframes breathe {
+        0%,
+        60%,
+        100% {
+          opacity: 0.25;
+        }
+        30% {
+          opacity: 1;
+        }
+      }
+
+      .card {
+        display: grid;
+        grid-template-columns: auto 1fr;
+        gap: 0.25rem 0.75rem;
+        margin: 0 0 1.25rem;
+        padding: 0.75rem 1rem;
+        border: 0.0625rem dashed rgb(var(--mdui-color-outline));
+        border-radius: 0.75rem;
+        font: var(--mdui-typescale-body-medium-size) / 1.5 var(--font-page);
+        color: rgb(var(--mdui-color-on-surface-variant));
+        overflow-wrap: anywhere;
+      }
+
+      .card > .icon {
+        font-size: 1.5rem;
+      }
+
+      .card strong {
+        color: rgb(var(--mdui-color-on-surface));
+        font-weight: 500;
+      }
+
+      .card summary {
+        cursor: pointer;
+        width: fit-content;
+        border-radius: 0.25rem;
+      }
+
+      .card narratoria-long-text {
+        font-family: var(--font-code);
+        font-size: var(--mdui-typescale-body-small-size);
+      }
+
+      .choices {
+        display: flex;
+        flex-wrap: wrap;
+        gap: 0.625rem;
+        margin: 0 0 1.25rem;
+        padding: 0;
+        list-style: none;
+      }
+
+      .choices li {
+        max-width: 100%;
+      }
+
+      .choices mdui-button {
+        font-family: var(--font-page);
+        font-size: 0.9375rem;
+        text-align: start;
+      }
+
+      .asked {
+        margin: 0 0 0.75em;
+        font-style: italic;
+        color: rgb(var(--mdui-color-on-surface-variant));
+      }
+
+      @media (prefers-reduced-motion: reduce) {
+        .new {
+          animation: none;
+        }
+
+        .dots span {
+          animation: none;
+          opacity: 0.8;
+        }
+      }
+    `,
+  ];
+
+  override render(): unknown {
+    const turn = this.turn;
+    if (turn === undefined) return nothing;
+    const notice = this.dismissed ? undefined : noticeOf(turn);
+    const entries = turn.entries.filter(isShown);
+    const left = entries.length - this.shown;
+    return html`<article aria-label=${turn.prompt === undefined ? "The story" : `You: ${shortened(turn.prompt.text, 80)}`}>
+      ${turn.prompt === undefined ? nothing : this.#prompt(turn.prompt.text)}
+      ${repeat(
+        left > 0 ? entries.slice(0, this.shown) : entries,
+        seqOf,
+        (entry) => this.#entry(entry),
+      )}
+      ${left > 0
+        ? html`<mdui-button variant="text" @click=${() => (this.shown += kEntries)}
+            >Show ${counted(left, "more")}</mdui-button
+          >`
+        : nothing}
+      ${turn.plans.length === 0
+        ? nothing
+        : html`<narratoria-tools-line .turn=${turn} .revision=${turn.revision}></narratoria-tools-line>`}
+      ${isThinking(turn) ? thinking() : nothing}
+      ${notice === undefined
+        ? nothing
+        : html`<narratoria-notice
+            .notice=${notice}
+            ?open=${this.open}
+            @retry=${() => this.#emit("say", notice.retry ?? "")}
+            @continue=${() => this.#emit("dismiss", "")}
+          ></narratoria-notice>`}
+      ${this.open && turn.choices !== undefined ? this.#choices(turn.choices) : nothing}
+    </article>`;
+  }
+
+  #prompt(text: string): unknown {
+    const words = text.length > kShort ? html`<narratoria-long-text .text=${text}></narratoria-long-text>` : text;
+    return html`<h2 dir="auto"><span class="unseen">You: </span>${words}</h2>`;
+  }
+
+  #entry(entry: TurnEntry): unknown {
+    switch (entry.what) {
+      case "narrative":
+        return this.#telling(entry.narrative);
+      case "asset":
+        return html`<narratoria-asset
+          class=${entry.asset.seq > this.newAfter ? "new" : ""}
+          size="inline"
+          .asset=${entry.asset}
+        ></narratoria-asset>`;
+      case "placeholder":
+        return placeholder(entry.placeholder);
+      case "plan":
+        return nothing;
+    }
+  }
+
+  #telling(narrative: Narrative): unknown {
+    return html`<div class="telling ${narrative.seq > this.newAfter ? "new" : ""}">
+      ${narrative.text.length > kShort
+        ? html`<narratoria-long-text .text=${narrative.text}></narratoria-long-text>`
+        : paragraphs(narrative.text).map((one) => html`<p dir="auto">${one}</p>`)}
+    </div>`;
+  }
+
+  #choices(offered: Choices): unknown {
+    const left = offered.choices.length - this.shownChoices;
+    const prompt = offered.prompt?.trim() ?? "";
+    return html`${prompt === "" ? nothing : html`<p class="asked" dir="auto">${shortened(prompt, 600)}</p>`}
+      <ul class="choices" aria-label="What you can do">
+        ${offered.choices.slice(0, this.shownChoices).map(
+          (text) =>
+            html`<li>
+              <mdui-button variant="tonal" @click=${() => this.#emit("say", text)}
+                ><span dir="auto">${shortened(text, 240)}</span></mdui-button
+              >
+            </li>`,
+        )}
+        ${left > 0
+          ? html`<li>
+              <mdui-button variant="text" @click=${() => (this.shownChoices += 48)}
+                >${counted(left, "more choice")}</mdui-button
+              >
+            </li>`
+          : nothing}
+      </ul>`;
+  }
+
+  #emit(name: string, detail: string): void {
+    this.dispatchEvent(new CustomEvent(name, { detail }));
+  }
+}
+
+// What a tool draws anew stands where its latest picture came.
+function isShown(entry: TurnEntry): boolean {
+  if (entry.what === "plan") return false;
+  return entry.what !== "asset" || (entry.asset.refused === undefined && entry.asset.replaced === undefined);
+}
+
+function seqOf(entry: TurnEntry): number {
+  switch (entry.what) {
+    case "narrative":
+      return entry.narrative.seq;
+    case "asset":
+      return entry.asset.seq;
+    case "placeholder":
+      return entry.placeholder.seq;
+    case "plan":
+      return -1;
+  }
+}
+
+// Nobody works: the narrator plans.
+function isThinking(turn: Turn): boolean {
+  if (turn.outcome !== undefined) return false;
+  return turn.plans.every((plan) => plan.ended !== undefined);
+}
+
+function thinking(): unknown {
+  return html`<div class="thinking">
+    <span class="dots" aria-hidden="true"><span></span><span></span><span></span></span>The narrator ponders…
+  </div>`;
+}
+
+function placeholder(one: UiPlaceholder): unknown {
+  return html`<div class="card">
+    ${icon("extensionOff")}
+    <div>
+      <strong dir="auto">${shortened(one.event, 200)}</strong>
+      <div>The story asks for something that this page cannot show.</div>
+      <details>
+        <summary>What it would be</summary>
+        ${guard(
+          [one],
+          () =>
+            html`<narratoria-long-text verbatim .text=${JSON.stringify(one.payload, null, 2)}></narratoria-long-text>`,
+        )}
+      </details>
+    </div>
+  </div>`;
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from "vitest";
+import { type Answer, Prompts } from "./prompts.ts";
+import { Session } from "./session/session.ts";
+
+const taken: Answer = { status: 202, code: "", message: "" };
+
+function setting(answer: (path: string) => Answer | Promise<Answer> = () => taken) {
+  const session = new Session((run) => run());
+  const posted: [string, string | undefined][] = [];
+  const prompts = new Prompts(session, async (path, body) => {
+    posted.push([path, body]);
+    return answer(path);
+  });
+  let seq = 0;
+  const record = (kind: string, event: { [key: string]: string }): void => {
+    session.take([{ seq: ++seq, time: "2026-01-24T18:30:00Z", sessionId: "s", kind, event }]);
+  };
+  return { session, prompts, posted, record };
+}
+
+describe("what the player says", () => {
+  it("is on its way until its turn begins", async () => {
+    const { prompts, posted, record } = setting();
+    expect(await prompts.say("  I light the torch ")).toBe(true);
+    expect(posted).toEqual([["/api/prompt", '{"text":"I light the torch"}']]);
+    expect(prompts.said).toEqual(["I light the torch"]);
+    expect(prompts.busy).toBe(true);
+    record("prompt", { text: "I light the torch" });
+    expect(prompts.said).toEqual([]);
+    expect(prompts.busy).toBe(true);
+    record("turn_ended", { outcome: "completed" });
+    expect(prompts.busy).toBe(false);
+  });
+
+  it("may wait once; a third is refused here, without asking the server", async () => {
+    const { prompts, posted, record } = setting();
+    await prompts.say("one");
+    record("prompt", { text: "one" });
+    expect(await prompts.say("two")).toBe(true);
+    expect(await prompts.say("three")).toBe(false);
+    expect(prompts.refusal).toMatch(/already wait/);
+    expect(prompts.said).toEqual(["two"]);
+    expect(posted.length).toBe(2);
+  });
+
+  it("stays with the player when it is refused, with the reason in words", async () => {
+    for (const [answer, words] of [
+      [{ status: 409, code: "BUSY", message: "" }, /already wait/],
+      [{ status: 403, code: "FORBIDDEN", message: "no" }, /has ended/],
+      [{ status: 503, code: "FULL", message: "Too many." }, /Too many\./],
+    ] as const) {
+      const { prompts } = setting(() => answer);
+      expect(await prompts.say("x")).toBe(false);
+      expect(prompts.refusal).toMatch(words);
+      expect(prompts.said).toEqual([]);
+    }
+    const { prompts } = setting(() => Promise.reject(new TypeError("failed to fetch")));
+    expect(await prompts.say("x")).toBe(false);
+    expect(prompts.refusal).toMatch(/could not be reached/);
+  });
+
+  it("is nothing when it is empty", async () => {
+    const { prompts, posted } = setting();
+    expect(await prompts.say(" \n ")).toBe(false);
+    expect(posted).toEqual([]);
+  });
+});
+
+describe("cancelling", () => {
+  it("drops what waits", async () => {
+    const { prompts, posted, record } = setting();
+    await prompts.say("one");
+    record("prompt", { text: "one" });
+    await prompts.say("two");
+    await prompts.cancel();
+    expect(posted.at(-1)).toEqual(["/api/cancel", undefined]);
+    expect(prompts.said).toEqual([]);
+  });
+
+  it("asks only while something runs", async () => {
+    const { prompts, posted } = setting();
+    await prompts.cancel();
+    expect(posted).toEqual([]);
+  });
+});

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the player has said: on its way, waiting for its turn, or refused, in words.
+import type { Session } from "./session/session.ts";
+
+export interface Answer {
+  status: number;
+  code: string;
+  message: string;
+}
+
+export type Post = (path: string, body?: string) => Promise<Answer>;
+
+export const longestPrompt = 64 * 1024;
+
+export class Prompts {
+  // Said, and not yet in the story; the first may be on its way to its turn, the other waits.
+  said: string[] = [];
+  // Why the last one was not taken.
+  refusal = "";
+  isCancelling = false;
+  #session: Session;
+  #turns = 0;
+  #post: Post;
+  #listeners = new Set<() => void>();
+  #unsubscribe: () => void;
+
+  constructor(session: Session, post: Post = postJson) {
+    this.#session = session;
+    this.#post = post;
+    this.#turns = session.turns.length;
+    this.#unsubscribe = session.subscribe(() => this.#follow());
+  }
+
+  dispose(): void {
+    this.#unsubscribe();
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  get busy(): boolean {
+    return this.#session.busy || this.said.length > 0;
+  }
+
+  // Whether it was taken; what was not stays with the player, and `refusal` says why.
+  async say(text: string): Promise<boolean> {
+    const words = text.trim();
+    if (words === "") return false;
+    this.refusal = "";
+    if (new TextEncoder().encode(words).length > longestPrompt) return this.#refuse("That is too long to say at once.");
+    // What runs, and one that waits.
+    if (this.said.length + (this.#session.busy ? 1 : 0) >= 2) return this.#refuse(busyWords);
+    this.said.push(words);
+    this.#changed();
+    const answer = await this.#posted("/api/prompt", JSON.stringify({ text: words }));
+    if (answer.status === 202) return true;
+    const index = this.said.lastIndexOf(words);
+    if (index >= 0) this.said.splice(index, 1);
+    return this.#refuse(wordsFor(answer));
+  }
+
+  async cancel(): Promise<void> {
+    if (this.isCancelling || !this.busy) return;
+    this.isCancelling = true;
+    this.#changed();
+    const answer = await this.#posted("/api/cancel");
+    if (answer.status === 202) this.said = [];
+    else this.refusal = wordsFor(answer);
+    this.isCancelling = false;
+    this.#changed();
+  }
+
+  forgetRefusal(): void {
+    if (this.refusal === "") return;
+    this.refusal = "";
+    this.#changed();
+  }
+
+  #follow(): void {
+    const turns = this.#session.turns;
+    for (; this.#turns < turns.length; ++this.#turns) {
+      const words = turns[this.#turns]?.prompt?.text.trim();
+      const index = words === undefined ? -1 : this.said.indexOf(words);
+      if (index >= 0) this.said.splice(index, 1);
+    }
+    this.#changed();
+  }
+
+  #refuse(words: string): false {
+    this.refusal = words;
+    this.#changed();
+    return false;
+  }
+
+  async #posted(path: string, body?: string): Promise<Answer> {
+    try {
+      return await this.#post(path, body);
+    } catch {
+      return { status: 0, code: "", message: "" };
+    }
+  }
+
+  #changed(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+const busyWords = "One thing at a time: the story is busy, and your next words already wait.";
+
+function wordsFor(answer: Answer): string {
+  if (answer.code === "BUSY" || answer.status === 409) return busyWords;
+  if (answer.status === 403) return "This game has ended. Start it again, and open the address that it says.";
+  if (answer.status === 413) return "That is too long to say at once.";
+  if (answer.status === 0) return "The game could not be reached. Your words are still here; try again in a moment.";
+  return answer.message === "" ? `The game did not take it (${answer.status}).` : answer.message;
+}
+
+async function postJson(path: string, body?: string): Promise<Answer> {
+  const response = await fetch(path, {
+    method: "POST",
+    ...(body === undefined ? {} : { body, headers: { "Content-Type": "application/json" } }),
+  });
+  let answer: { code?: unknown; message?: unknown } = {};
+  try {
+    answer = ((await response.json()) as typeof answer | null) ?? {};
+  } catch {
+    // An answer without a body says enough by its status.
+  }
+  return {
+    status: response.status,
+    code: typeof answer.code === "string" ? answer.code : "",
+    message: typeof answer.message === "string" ? answer.message : "",
+  };
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { EventRecord, JsonObject } from "./record.ts";
+import { Session } from "./session.ts";
+
+type Draft = Pick<EventRecord, "kind" | "event"> & Partial<EventRecord>;
+
+function stream(name: string): Draft[] {
+  const text = readFileSync(new URL(`streams/${name}.ndjson`, import.meta.url), "utf8");
+  return text.trim().split("\n").map((line) => JSON.parse(line) as EventRecord);
+}
+
+function numbered(drafts: Draft[]): EventRecord[] {
+  return drafts.map((draft, index) => ({
+    time: "2026-01-24T18:30:00.250Z",
+    sessionId: "s",
+    ...draft,
+    seq: index + 1,
+  }));
+}
+
+const prompt = (text: string): Draft => ({ kind: "prompt", event: { text, timestamp: "2026-01-24T18:30:00Z" } });
+const ended = (outcome: string, generations: number, choices: string[] = []): Draft => ({
+  kind: "turn_ended",
+  event: { outcome, generations, choices },
+});
+const from = (kind: string, event: JsonObject, attempt: number | null = null, planId = "p"): Draft => ({
+  kind,
+  event,
+  planId,
+  toolId: "t",
+  attempt,
+});
+const started = (planId = "p", generationAttempt = 1): Draft => ({
+  kind: "plan_started",
+  event: { plan: { requestId: planId, tools: [] }, generationAttempt, parentPlanId: null },
+  planId,
+});
+
+const replanned = numbered([
+  prompt("I pull the lever"),
+  ...stream("lever"),
+  ...stream("instead"),
+  ended("completed", 2, ["Open", "Leave"]),
+  prompt("I light the torch"),
+  ...stream("torch"),
+  ended("completed", 1, ["Open", "Leave"]),
+]);
+
+function taken(records: EventRecord[]): Session {
+  const session = new Session(() => {});
+  session.open({ sessionId: "s", title: "T", last: records.length, state: {} });
+  session.take(records);
+  return session;
+}
+
+// All that a view can see, but the count of its changes.
+function seen(session: Session): unknown {
+  const { version: _version, ...rest } = session;
+  const invocations = [...session.plans.values()].map((plan) =>
+    [...plan.invocations.values()].map((one) => ({ ...one, logs: [...one.logs] })),
+  );
+  return { ...rest, plans: [...session.plans.keys()], invocations };
+}
+
+describe("a turn", () => {
+  const session = taken(replanned);
+
+  it("begins with its prompt and ends with turn_ended", () => {
+    expect(session.turns.map((turn) => [turn.prompt?.text, turn.outcome, turn.generations])).toEqual([
+      ["I pull the lever", "completed", 2],
+      ["I light the torch", "completed", 1],
+    ]);
+    expect(session.busy).toBe(false);
+    expect(session.caughtUp).toBe(true);
+  });
+
+  it("holds each plan, the one that failed first", () => {
+    const [first, second] = session.turns[0]!.plans;
+    expect(first).toMatchObject({ success: false, canReplan: true, failedTools: ["pull1"] });
+    expect(second).toMatchObject({ success: true, generationAttempt: 2 });
+    expect(session.turns[0]!.narratives.map((one) => one.text)).toEqual([
+      "You close both hands around the lever and pull.",
+      "The torch is beyond reach. You examine the mysterious door instead.",
+    ]);
+  });
+
+  it("keeps an asset where it came, between what was told", () => {
+    expect(session.turns[1]!.entries.map((entry) => entry.what)).toEqual(["plan", "narrative", "asset"]);
+  });
+
+  it("offers its choices, as its end says them", () => {
+    expect(session.turns[1]!.choices?.choices).toEqual(["Open", "Leave"]);
+    const none = taken(numbered([prompt("x"), ...stream("torch"), ended("completed", 1, [])]));
+    expect(none.turns[0]!.choices).toBeUndefined();
+  });
+
+  it("is busy until turn_ended, not only until its plan has ended", () => {
+    const running = taken(numbered([prompt("x"), ...stream("torch")]));
+    expect(running.busy).toBe(true);
+    expect(running.turns[0]!.outcome).toBeUndefined();
+  });
+
+  it("ends with its plan where no prompt began it", () => {
+    const direct = taken(numbered([...stream("lever"), ...stream("torch")]));
+    expect(direct.turns.map((turn) => [turn.prompt, turn.outcome])).toEqual([
+      [undefined, "failed"],
+      [undefined, "completed"],
+    ]);
+  });
+
+  it("may be cancelled in the middle of a plan", () => {
+    const cancelled = taken(
+      numbered([
+        prompt("x"),
+        started(),
+        from("tool_started", { toolPath: "tools/t" }),
+        from("attempt_started", { attempt: 1 }, 1),
+        from("attempt_ended", { attempt: 1, state: "failed", code: "CANCELLED", signal: 15 }, 1),
+        from("tool_ended", { state: "failed", ok: false, executionTime: 5, retryCount: 0, errorCode: "CANCELLED" }),
+        { kind: "plan_ended", event: { success: false, executionTime: 5, failedTools: ["t"], canReplan: false }, planId: "p" },
+        ended("cancelled", 1),
+      ]),
+    );
+    expect(cancelled.turns[0]!.outcome).toBe("cancelled");
+    expect(cancelled.busy).toBe(false);
+  });
+});
+
+describe("an invocation", () => {
+  it("tells its attempts, retries and errors", () => {
+    const session = taken(replanned);
+    const plan = session.turns[0]!.plans[0]!;
+    const lever = plan.invocations.get("pull1")!;
+    expect(lever).toMatchObject({
+      state: "failed",
+      retryCount: 1,
+      summary: "The lever does not move.",
+      errorCode: "TOOL_FAILED",
+    });
+    expect(lever.attempts.map((one) => [one.number, one.state, one.exitStatus])).toEqual([
+      [1, "failed", 0],
+      [2, "failed", 0],
+    ]);
+    expect(lever.errors.map((one) => one.code)).toEqual(["LEVER_STUCK", "LEVER_STUCK"]);
+    expect([...lever.logs].map((line) => [line.attempt, line.level, line.message])).toEqual([
+      [1, "info", "Pulling the lever..."],
+      [2, "info", "Pulling the lever..."],
+    ]);
+    expect(plan.invocations.get("examine1")).toMatchObject({ state: "skipped", dependencies: ["pull1"] });
+  });
+
+  it("is pending, running, retrying, running, completed", () => {
+    const session = new Session(() => {});
+    const states = numbered([
+      started(),
+      from("tool_pending", { toolPath: "tools/t.py", dependencies: [] }),
+      from("tool_started", { toolPath: "tools/t.py" }),
+      from("attempt_started", { attempt: 1 }, 1),
+      from("attempt_ended", { attempt: 1, state: "timeout" }, 1),
+      from("attempt_started", { attempt: 2 }, 2),
+      from("attempt_ended", { attempt: 2, state: "completed", exitStatus: 0 }, 2),
+      from("tool_ended", { state: "completed", ok: true, executionTime: 3, retryCount: 1 }),
+    ]).map((record) => {
+      session.take([record]);
+      return session.plans.get("p#1")?.invocations.get("t")?.state;
+    });
+    expect(states).toEqual([undefined, "pending", "running", "running", "retrying", "running", "running", "completed"]);
+  });
+
+  it("takes a progress from 0 to 1, and begins anew with each attempt", () => {
+    const session = new Session(() => {});
+    const log = (progress: number, attempt: number): Draft =>
+      from("tool_event", { version: "0", type: "log", level: "info", message: "m", fields: { progress } }, attempt);
+    const shown = numbered([started(), log(0.5, 1), log(7, 1), log(-1, 1), log(1, 1), log(0, 2)]).map((record) => {
+      session.take([record]);
+      return session.plans.get("p#1")?.invocations.get("t")?.progress;
+    });
+    expect(shown).toEqual([undefined, 0.5, 0.5, 0.5, 1, 0]);
+  });
+});
+
+describe("assets", () => {
+  const asset = (assetId: string, attempt: number): Draft =>
+    from("tool_event", { version: "0", type: "asset", assetId, kind: "image", mediaType: "image/png", path: "/x" }, attempt);
+
+  it("of a later attempt stand in for the earlier ones, unless they are refused", () => {
+    const session = taken(
+      numbered([
+        started(),
+        asset("a", 1),
+        asset("b", 1),
+        asset("a", 2),
+        asset("b", 2),
+        from("asset_refused", { assetId: "b", code: "ASSET_UNREADABLE", message: "no" }, 2),
+      ]),
+    );
+    expect(session.assets.map((one) => [one.assetId, one.attempt, one.replaced, one.refused?.code])).toEqual([
+      ["a", 1, true, undefined],
+      ["b", 1, undefined, undefined],
+      ["a", 2, undefined, undefined],
+      ["b", 2, undefined, "ASSET_UNREADABLE"],
+    ]);
+  });
+
+  it("that come twice in one attempt: the second is refused, the first stands", () => {
+    const session = taken(
+      numbered([
+        started(),
+        asset("a", 1),
+        asset("a", 1),
+        from("asset_refused", { assetId: "a", code: "ASSET_DUPLICATE", message: "no" }, 1),
+      ]),
+    );
+    expect(session.assets.map((one) => [one.replaced, one.refused?.code])).toEqual([
+      [undefined, undefined],
+      [undefined, "ASSET_DUPLICATE"],
+    ]);
+  });
+});
+
+describe("patches", () => {
+  it("name the tool, the plugin or the host that made them", () => {
+    const session = taken(
+      numbered([
+        started(),
+        from("tool_event", { version: "0", type: "state_patch", patch: { a: 1 } }, 1),
+        { kind: "state_patched", event: { patch: { b: 2 }, by: "" } },
+        { kind: "state_patched", event: { patch: { c: 3 }, by: "example.clock" } },
+      ]),
+    );
+    expect(session.patches.map((one) => [one.toolId, one.by, one.patch])).toEqual([
+      ["t", undefined, { a: 1 }],
+      [undefined, "", { b: 2 }],
+      [undefined, "example.clock", { c: 3 }],
+    ]);
+  });
+});
+
+describe("records", () => {
+  it("make the same session however they are batched", () => {
+    const whole = seen(taken(replanned));
+    fc.assert(
+      fc.property(fc.array(fc.nat(replanned.length)), (cuts) => {
+        const session = new Session(() => {});
+        session.open({ sessionId: "s", title: "T", last: replanned.length, state: {} });
+        let from = 0;
+        for (const to of [...cuts, replanned.length].sort((a, b) => a - b)) {
+          session.take(replanned.slice(from, to));
+          from = to;
+        }
+        expect(seen(session)).toEqual(whole);
+      }),
+    );
+  });
+
+  it("that come twice count once; a gap stops", () => {
+    const session = new Session(() => {});
+    expect(session.take(replanned.slice(0, 10))).toBe("all");
+    expect(session.take(replanned.slice(5, 12))).toBe("all");
+    expect(session.take(replanned.slice(20))).toBe("gap");
+    expect(session.lastSeq).toBe(12);
+    expect(session.take(replanned.slice(20), true)).toBe("all");
+  });
+
+  it("of any shape do no harm", () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.record({
+            kind: fc.constantFrom(
+              "tool_event", "prompt", "narrative", "plan_started", "plan_ended", "tool_pending", "tool_started",
+              "tool_ended", "attempt_started", "attempt_ended", "asset_refused", "state_conflict", "warning",
+              "ui_placeholder", "asset_placeholder", "turn_ended", "state_patched", "unheard_of",
+            ),
+            planId: fc.constantFrom(null, "p", "q", "__proto__"),
+            toolId: fc.constantFrom(null, "t", "constructor"),
+            attempt: fc.constantFrom(null, 1, 2),
+            event: fc.dictionary(
+              fc.constantFrom(
+                "type", "text", "plan", "state", "patch", "choices", "payload", "fields", "assetId", "event", "level",
+              ),
+              fc.oneof(
+                fc.jsonValue(),
+                fc.constantFrom("log", "asset", "ui_event", "error", "done", "state_patch", "narrative_choice"),
+              ),
+            ),
+          }),
+        ),
+        (drafts) => {
+          const records = numbered(drafts as Draft[]);
+          expect(taken(records).lastSeq).toBe(records.length);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe("a listener", () => {
+  it("is called once for a frame, and not after it has left", () => {
+    const frames: (() => void)[] = [];
+    const session = new Session((run) => frames.push(run));
+    let calls = 0;
+    const leave = session.subscribe(() => ++calls);
+    session.take(replanned.slice(0, 3));
+    session.take(replanned.slice(3, 6));
+    expect(frames.length).toBe(1);
+    frames.pop()!();
+    expect(calls).toBe(1);
+    leave();
+    session.take(replanned.slice(6));
+    frames.pop()!();
+    expect(calls).toBe(1);
+  });
+});
+
+describe("100,000 events", () => {
+  it("are taken in less than three seconds and 60 MB", () => {
+    const text: string[] = [];
+    for (let index = 0; index < 100_000; ++index) {
+      const event =
+        index % 10 === 0
+          ? { version: "0", type: "state_patch", patch: { counter: { value: index } } }
+          : { version: "0", type: "log", level: "info", message: `Step ${index} of many, which takes a moment` };
+      const record = { ...numbered([from("tool_event", event, 1)])[0]!, seq: index + 2 };
+      text.push(JSON.stringify(record));
+    }
+    globalThis.gc?.();
+    const before = process.memoryUsage().heapUsed;
+    const session = new Session(() => {});
+    session.take(numbered([started()]));
+    const began = performance.now();
+    for (let index = 0; index < text.length; index += 200) {
+      session.take(text.slice(index, index + 200).map((line) => JSON.parse(line) as EventRecord));
+    }
+    const took = performance.now() - began;
+    globalThis.gc?.();
+    const grew = (process.memoryUsage().heapUsed - before) / 1e6;
+    expect(session.lastSeq).toBe(100_001);
+    expect(session.plans.get("p#1")?.invocations.get("t")?.logs.length).toBe(90_000);
+    console.info(`100,000 events: ${took.toFixed(0)} ms, ${grew.toFixed(1)} MB`);
+    expect(took).toBeLessThan(3000);
+    if (globalThis.gc !== undefined) expect(grew).toBeLessThan(60);
+  });
+});

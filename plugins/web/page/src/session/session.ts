@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session, derived from its records alone: the same records give the same session, however they are batched.
+import { FrameNotifier, type Schedule } from "./frame_notifier.ts";
+import { LogLines, levels } from "./log_lines.ts";
+import type {
+  Asset,
+  Attempt,
+  AttemptState,
+  Conflict,
+  Invocation,
+  InvocationState,
+  Outcome,
+  Patch,
+  PlanRun,
+  Turn,
+  Warning,
+} from "./model.ts";
+import {
+  type EventRecord,
+  type JsonObject,
+  flagOf,
+  member,
+  numberOf,
+  objectOf,
+  textOf,
+  textsOf,
+  timeOf,
+} from "./record.ts";
+
+export type * from "./model.ts";
+export type { Level, LogLine, LogLines } from "./log_lines.ts";
+
+// The `session` message that opens each stream.
+export interface Opening {
+  sessionId: string;
+  title: string;
+  last: number;
+  state?: JsonObject;
+}
+
+export type Taken = "all" | "gap";
+
+export class Session {
+  id = "";
+  title = "";
+  initialState: JsonObject = {};
+  lastSeq = 0;
+  // Whether everything that was there when the stream opened has come.
+  caughtUp = false;
+  // Another after each change.
+  version = 0;
+
+  readonly turns: Turn[] = [];
+  // By PlanRun.key, in the order of their start.
+  readonly plans = new Map<string, PlanRun>();
+  readonly assets: Asset[] = [];
+  readonly patches: Patch[] = [];
+  readonly conflicts: Conflict[] = [];
+  readonly warnings: Warning[] = [];
+
+  #last = 0;
+  // The latest execution of each plan, by its id: the one that records mean.
+  #latest = new Map<string, PlanRun>();
+  // The asset that stands, by plan execution, tool and name; and what each one stands in for.
+  #standing = new Map<string, Asset>();
+  #replaced = new WeakMap<Asset, Asset>();
+  #notifier: FrameNotifier;
+
+  constructor(schedule?: Schedule) {
+    this.#notifier = new FrameNotifier(schedule);
+  }
+
+  // The turn that runs now.
+  get running(): Turn | undefined {
+    const last = this.turns.at(-1);
+    return last !== undefined && last.outcome === undefined ? last : undefined;
+  }
+
+  get busy(): boolean {
+    return this.running !== undefined;
+  }
+
+  // Called after a change, at most once for each frame. Returns what ends it.
+  subscribe(listener: () => void): () => void {
+    return this.#notifier.subscribe(listener);
+  }
+
+  open(opening: Opening): void {
+    this.id = opening.sessionId;
+    this.title = opening.title;
+    if (opening.state !== undefined) this.initialState = opening.state;
+    this.#last = opening.last;
+    this.#changed();
+  }
+
+  // Records that came before are passed over. Stops at a gap, unless told that what is missing will never come.
+  take(records: readonly EventRecord[], skipGap = false): Taken {
+    let taken: Taken = "all";
+    for (const record of records) {
+      if (record.seq <= this.lastSeq) continue;
+      if (record.seq > this.lastSeq + 1 && !skipGap) {
+        taken = "gap";
+        break;
+      }
+      this.lastSeq = record.seq;
+      this.#apply(record);
+    }
+    this.#changed();
+    return taken;
+  }
+
+  #changed(): void {
+    this.caughtUp = this.id !== "" && this.lastSeq >= this.#last;
+    this.version += 1;
+    this.#notifier.notify();
+  }
+
+  #apply(record: EventRecord): void {
+    const time = timeOf(record);
+    switch (record.kind) {
+      case "tool_event": return this.#toolEvent(record, time);
+      case "prompt": return this.#prompt(record, time);
+      case "narrative": return this.#narrative(record, time);
+      case "plan_started": return this.#planStarted(record, time);
+      case "plan_ended": return this.#planEnded(record, time);
+      case "tool_pending": return this.#toolPending(record, time);
+      case "tool_started": return this.#toolStarted(record, time);
+      case "tool_ended": return this.#toolEnded(record, time);
+      case "attempt_started": return void this.#attempt(record, time);
+      case "attempt_ended": return this.#attemptEnded(record, time);
+      case "asset_refused": return this.#assetRefused(record);
+      case "asset_placeholder": return this.#assetPlaceholder(record);
+      case "ui_placeholder": return this.#uiPlaceholder(record, time);
+      case "state_patched": return this.#patch(record, time, textOf(record.event, "by") ?? "");
+      case "state_conflict": return this.#conflict(record, time);
+      case "warning": return this.#warning(record, time);
+      case "turn_ended": return this.#turnEnded(record, time);
+    }
+  }
+
+  // --- turns -----------------------------------------------------------------------------------------------------
+
+  #prompt(record: EventRecord, time: number): void {
+    const before = this.running;
+    if (before !== undefined) endTurn(before, "completed", record.seq, time);
+    const turn = this.#newTurn(record, time);
+    turn.prompt = { seq: record.seq, text: textOf(record.event, "text") ?? "", time };
+  }
+
+  #newTurn(record: EventRecord, time: number): Turn {
+    const turn: Turn = {
+      index: this.turns.length,
+      prompt: undefined,
+      started: time,
+      ended: undefined,
+      narratives: [],
+      plans: [],
+      assets: [],
+      placeholders: [],
+      warnings: [],
+      entries: [],
+      choices: undefined,
+      generations: undefined,
+      outcome: undefined,
+      endSeq: undefined,
+      revision: record.seq,
+    };
+    this.turns.push(turn);
+    return turn;
+  }
+
+  // The turn that a record belongs to: its plan's, else the one that runs, else one that the host began.
+  #turnOf(record: EventRecord, time: number): Turn {
+    const turn = this.#planOf(record)?.turn ?? this.running ?? this.#newTurn(record, time);
+    turn.revision = record.seq;
+    return turn;
+  }
+
+  #narrative(record: EventRecord, time: number): void {
+    const turn = this.#turnOf(record, time);
+    const narrative = {
+      seq: record.seq,
+      time,
+      planKey: this.#planOf(record)?.key,
+      text: textOf(record.event, "text") ?? "",
+      source: textOf(record.event, "source") ?? "",
+    };
+    turn.narratives.push(narrative);
+    turn.entries.push({ what: "narrative", narrative });
+  }
+
+  #turnEnded(record: EventRecord, time: number): void {
+    const turn = this.running;
+    if (turn === undefined) return;
+    const outcome = textOf(record.event, "outcome");
+    turn.generations = numberOf(record.event, "generations");
+    if (Object.hasOwn(record.event, "choices")) {
+      const choices = textsOf(record.event, "choices");
+      const offered = turn.choices;
+      turn.choices =
+        choices.length === 0
+          ? undefined
+          : {
+              seq: offered?.seq ?? record.seq,
+              planKey: offered?.planKey,
+              toolId: offered?.toolId,
+              prompt: offered?.prompt,
+              choices,
+            };
+    }
+    endTurn(turn, isOutcome(outcome) ? outcome : "completed", record.seq, time);
+  }
+
+  // --- plans -----------------------------------------------------------------------------------------------------
+
+  #planOf(record: EventRecord): PlanRun | undefined {
+    return typeof record.planId === "string" ? this.#latest.get(record.planId) : undefined;
+  }
+
+  #planStarted(record: EventRecord, time: number): void {
+    const planId = record.planId ?? "";
+    const execution = (this.#latest.get(planId)?.execution ?? 0) + 1;
+    const turn = this.running ?? this.#newTurn(record, time);
+    const plan: PlanRun = {
+      key: `${planId}#${execution}`,
+      planId,
+      execution,
+      plan: objectOf(record.event, "plan") ?? {},
+      generationAttempt: numberOf(record.event, "generationAttempt") ?? 1,
+      parentPlanId: textOf(record.event, "parentPlanId") ?? null,
+      started: time,
+      ended: undefined,
+      success: undefined,
+      canReplan: false,
+      failedTools: [],
+      executionTime: undefined,
+      invocations: new Map(),
+      turn,
+      revision: record.seq,
+    };
+    this.#latest.set(planId, plan);
+    this.plans.set(plan.key, plan);
+    turn.plans.push(plan);
+    turn.entries.push({ what: "plan", plan });
+    turn.choices = undefined;
+    turn.revision = record.seq;
+  }
+
+  #planEnded(record: EventRecord, time: number): void {
+    const plan = this.#planOf(record);
+    if (plan === undefined) return;
+    plan.ended = time;
+    plan.success = flagOf(record.event, "success") ?? false;
+    plan.canReplan = flagOf(record.event, "canReplan") ?? false;
+    plan.failedTools = textsOf(record.event, "failedTools");
+    plan.executionTime = numberOf(record.event, "executionTime");
+    plan.revision = record.seq;
+    plan.turn.revision = record.seq;
+    // A plan that failed offers nothing.
+    if (!plan.success) plan.turn.choices = undefined;
+    if (plan.turn.prompt === undefined && plan.turn.outcome === undefined) {
+      endTurn(plan.turn, plan.success ? "completed" : "failed", record.seq, time);
+    }
+  }
+
+  // --- invocations -----------------------------------------------------------------------------------------------
+
+  #invocation(record: EventRecord, time: number): Invocation | undefined {
+    const plan = this.#planOf(record);
+    const toolId = record.toolId;
+    if (plan === undefined || typeof toolId !== "string") return undefined;
+    plan.revision = record.seq;
+    plan.turn.revision = record.seq;
+    let invocation = plan.invocations.get(toolId);
+    if (invocation === undefined) {
+      invocation = {
+        planKey: plan.key,
+        toolId,
+        toolPath: "",
+        dependencies: [],
+        state: "pending",
+        attempts: [],
+        logs: new LogLines(),
+        progress: undefined,
+        errors: [],
+        summary: undefined,
+        result: undefined,
+        error: undefined,
+        errorCode: undefined,
+        stderr: undefined,
+        executionTime: undefined,
+        retryCount: 0,
+        pendingSince: time,
+        started: undefined,
+        ended: undefined,
+        revision: record.seq,
+      };
+      plan.invocations.set(toolId, invocation);
+    }
+    invocation.revision = record.seq;
+    return invocation;
+  }
+
+  #toolPending(record: EventRecord, time: number): void {
+    const invocation = this.#invocation(record, time);
+    if (invocation === undefined) return;
+    invocation.toolPath = textOf(record.event, "toolPath") ?? "";
+    invocation.dependencies = textsOf(record.event, "dependencies");
+  }
+
+  #toolStarted(record: EventRecord, time: number): void {
+    const invocation = this.#invocation(record, time);
+    if (invocation === undefined) return;
+    invocation.toolPath = textOf(record.event, "toolPath") ?? invocation.toolPath;
+    invocation.state = "running";
+    invocation.started = time;
+  }
+
+  #toolEnded(record: EventRecord, time: number): void {
+    const invocation = this.#invocation(record, time);
+    if (invocation === undefined) return;
+    const state = textOf(record.event, "state");
+    invocation.state = isEnd(state) ? state : flagOf(record.event, "ok") === true ? "completed" : "failed";
+    invocation.ended = time;
+    invocation.executionTime = numberOf(record.event, "executionTime");
+    invocation.retryCount = numberOf(record.event, "retryCount") ?? invocation.retryCount;
+    invocation.error = textOf(record.event, "error");
+    invocation.errorCode = textOf(record.event, "errorCode");
+    invocation.stderr = textOf(record.event, "stderr");
+  }
+
+  // The attempt that a record is about, begun by the first record that names it.
+  #attempt(record: EventRecord, time: number): { invocation: Invocation; attempt: Attempt } | undefined {
+    const invocation = this.#invocation(record, time);
+    if (invocation === undefined) return undefined;
+    const number = record.attempt ?? numberOf(record.event, "attempt") ?? 1;
+    let attempt = invocation.attempts.at(-1);
+    if (attempt?.number !== number) attempt = invocation.attempts.find((one) => one.number === number);
+    if (attempt === undefined) {
+      attempt = {
+        number,
+        state: "running",
+        started: time,
+        ended: undefined,
+        code: undefined,
+        error: undefined,
+        exitStatus: undefined,
+        signal: undefined,
+      };
+      invocation.attempts.push(attempt);
+      invocation.state = "running";
+      invocation.progress = undefined;
+      invocation.retryCount = Math.max(invocation.retryCount, number - 1);
+    }
+    return { invocation, attempt };
+  }
+
+  #attemptEnded(record: EventRecord, time: number): void {
+    const found = this.#attempt(record, time);
+    if (found === undefined) return;
+    const { invocation, attempt } = found;
+    const state = textOf(record.event, "state");
+    attempt.state = isAttemptEnd(state) ? state : "failed";
+    attempt.ended = time;
+    attempt.code = textOf(record.event, "code");
+    attempt.error = textOf(record.event, "error");
+    attempt.exitStatus = numberOf(record.event, "exitStatus");
+    attempt.signal = numberOf(record.event, "signal");
+    if (attempt.state !== "completed") invocation.state = "retrying";
+  }
+
+  // --- what tools say --------------------------------------------------------------------------------------------
+
+  #toolEvent(record: EventRecord, time: number): void {
+    const found = this.#attempt(record, time);
+    if (found === undefined) return;
+    const { invocation, attempt } = found;
+    const event = record.event;
+    switch (textOf(event, "type")) {
+      case "log": {
+        const fields = objectOf(event, "fields");
+        const level = textOf(event, "level");
+        invocation.logs.add({
+          seq: record.seq,
+          time,
+          level: levels.find((one) => one === level) ?? "info",
+          message: textOf(event, "message") ?? "",
+          fields,
+          attempt: attempt.number,
+        });
+        const progress = fields === undefined ? undefined : numberOf(fields, "progress");
+        if (progress !== undefined && progress >= 0 && progress <= 1) invocation.progress = progress;
+        break;
+      }
+      case "state_patch":
+        this.#patch(record, time, undefined);
+        break;
+      case "asset":
+        this.#asset(record, time);
+        break;
+      case "ui_event": {
+        const plan = this.#planOf(record);
+        const payload = objectOf(event, "payload");
+        if (plan === undefined || payload === undefined || textOf(event, "event") !== "narrative_choice") break;
+        const choices = textsOf(payload, "choices").filter((one) => one !== "");
+        if (choices.length === 0) break;
+        const prompt = textOf(payload, "prompt");
+        plan.turn.choices = { seq: record.seq, planKey: plan.key, toolId: invocation.toolId, prompt, choices };
+        break;
+      }
+      case "error":
+        invocation.errors.push({
+          seq: record.seq,
+          time,
+          attempt: attempt.number,
+          code: textOf(event, "errorCode") ?? "",
+          message: textOf(event, "errorMessage") ?? "",
+          details: objectOf(event, "details"),
+        });
+        break;
+      case "done":
+        invocation.summary = textOf(event, "summary");
+        invocation.result = member(event, "result");
+        if (flagOf(event, "ok") === true) invocation.progress = invocation.progress === undefined ? undefined : 1;
+        break;
+    }
+  }
+
+  #patch(record: EventRecord, time: number, by: string | undefined): void {
+    const patch = objectOf(record.event, "patch");
+    if (patch === undefined) return;
+    this.patches.push({
+      seq: record.seq,
+      time,
+      planKey: this.#planOf(record)?.key,
+      planId: record.planId ?? undefined,
+      toolId: record.toolId ?? undefined,
+      attempt: record.attempt ?? undefined,
+      by,
+      patch,
+    });
+  }
+
+  #asset(record: EventRecord, time: number): void {
+    const event = record.event;
+    const turn = this.#turnOf(record, time);
+    const asset: Asset = {
+      seq: record.seq,
+      time,
+      planKey: this.#planOf(record)?.key,
+      planId: record.planId ?? "",
+      toolId: record.toolId ?? "",
+      attempt: record.attempt ?? 1,
+      assetId: textOf(event, "assetId") ?? "",
+      kind: textOf(event, "kind") ?? "",
+      mediaType: textOf(event, "mediaType") ?? "",
+      path: textOf(event, "path") ?? "",
+      metadata: objectOf(event, "metadata") ?? {},
+    };
+    const name = nameOf(asset);
+    const before = this.#standing.get(name);
+    if (before !== undefined) {
+      before.replaced = true;
+      this.#replaced.set(asset, before);
+    }
+    this.#standing.set(name, asset);
+    this.assets.push(asset);
+    turn.assets.push(asset);
+    turn.entries.push({ what: "asset", asset });
+  }
+
+  #standingAsset(record: EventRecord): Asset | undefined {
+    const planKey = this.#planOf(record)?.key;
+    const assetId = textOf(record.event, "assetId");
+    if (assetId === undefined) return undefined;
+    return this.#standing.get(nameOf({ planKey, toolId: record.toolId ?? "", assetId }));
+  }
+
+  // The one that was refused never stood: what it replaced stands again.
+  #assetRefused(record: EventRecord): void {
+    const asset = this.#standingAsset(record);
+    if (asset === undefined || asset.refused !== undefined) return;
+    asset.refused = {
+      code: textOf(record.event, "code") ?? "",
+      message: textOf(record.event, "message") ?? "",
+    };
+    const before = this.#replaced.get(asset);
+    if (before !== undefined) {
+      delete before.replaced;
+      this.#standing.set(nameOf(asset), before);
+    } else {
+      this.#standing.delete(nameOf(asset));
+    }
+    const turn = this.#planOf(record)?.turn;
+    if (turn !== undefined) turn.revision = record.seq;
+  }
+
+  #assetPlaceholder(record: EventRecord): void {
+    const asset = this.#standingAsset(record);
+    if (asset === undefined) return;
+    asset.unsupported = true;
+    const turn = this.#planOf(record)?.turn;
+    if (turn !== undefined) turn.revision = record.seq;
+  }
+
+  #uiPlaceholder(record: EventRecord, time: number): void {
+    const turn = this.#turnOf(record, time);
+    const placeholder = {
+      seq: record.seq,
+      time,
+      planKey: this.#planOf(record)?.key,
+      toolId: record.toolId ?? undefined,
+      event: textOf(record.event, "event") ?? "",
+      payload: member(record.event, "payload") ?? {},
+    };
+    turn.placeholders.push(placeholder);
+    turn.entries.push({ what: "placeholder", placeholder });
+  }
+
+  #conflict(record: EventRecord, time: number): void {
+    this.conflicts.push({
+      seq: record.seq,
+      time,
+      planId: record.planId ?? undefined,
+      path: textOf(record.event, "path") ?? "",
+      tools: textsOf(record.event, "tools"),
+    });
+  }
+
+  #warning(record: EventRecord, time: number): void {
+    const warning: Warning = {
+      seq: record.seq,
+      time,
+      planId: record.planId ?? undefined,
+      toolId: record.toolId ?? undefined,
+      code: textOf(record.event, "code") ?? "",
+      message: textOf(record.event, "message") ?? "",
+    };
+    this.warnings.push(warning);
+    const turn = this.#planOf(record)?.turn ?? this.running;
+    if (turn === undefined) return;
+    turn.warnings.push(warning);
+    turn.revision = record.seq;
+  }
+}
+
+function endTurn(turn: Turn, outcome: Outcome, seq: number, time: number): void {
+  turn.outcome = outcome;
+  turn.ended = time;
+  turn.endSeq = seq;
+  turn.revision = seq;
+}
+
+function nameOf(asset: Pick<Asset, "planKey" | "toolId" | "assetId">): string {
+  return JSON.stringify([asset.planKey ?? null, asset.toolId, asset.assetId]);
+}
+
+function isOutcome(text: string | undefined): text is Outcome {
+  return text === "completed" || text === "fallback" || text === "cancelled" || text === "timeout";
+}
+
+function isEnd(text: string | undefined): text is InvocationState {
+  return text === "completed" || text === "failed" || text === "skipped" || text === "timeout";
+}
+
+function isAttemptEnd(text: string | undefined): text is AttemptState {
+  return text === "completed" || text === "failed" || text === "timeout";
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one live region: it speaks in each of the four places, and of the story alone.
+import { LitElement, css, html } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
+import { repeat } from "lit/directives/repeat.js";
+import type { Session } from "../session/session.ts";
+import { announcements } from "./announce.ts";
+import { shared } from "../theme/shared.ts";
+
+const kKept = 12;
+
+@customElement("narratoria-announcer")
+export class Announcer extends LitElement {
+  @property({ attribute: false }) session: Session | undefined;
+  @state() private said: { key: number; text: string }[] = [];
+  #after = 0;
+  #next = 0;
+  #unsubscribe: (() => void) | undefined;
+
+  static override styles = [
+    shared,
+    css`
+      :host {
+        position: absolute;
+      }
+    `,
+  ];
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#unsubscribe?.();
+  }
+
+  override willUpdate(changed: Map<string, unknown>): void {
+    if (!changed.has("session")) return;
+    this.#unsubscribe?.();
+    this.said = [];
+    this.#after = Number.MAX_SAFE_INTEGER;
+    this.#unsubscribe = this.session?.subscribe(() => this.#listen());
+  }
+
+  override render(): unknown {
+    return html`<div class="unseen" role="log" aria-live="polite" aria-label="Narration">
+      ${repeat(
+        this.said,
+        (one) => one.key,
+        (one) => html`<p>${one.text}</p>`,
+      )}
+    </div>`;
+  }
+
+  // What was there before the page was opened is not read out.
+  #listen(): void {
+    const session = this.session;
+    if (session === undefined || !session.caughtUp) return;
+    if (this.#after !== Number.MAX_SAFE_INTEGER) {
+      const news = announcements(session, this.#after).map((text) => ({ key: ++this.#next, text }));
+      if (news.length > 0) this.said = [...this.said, ...news].slice(-kKept);
+    }
+    this.#after = session.lastSeq;
+  }
+}

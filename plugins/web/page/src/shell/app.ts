@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page around the four places: where one is, what it is called, whether the game is there.
+import { LitElement, type PropertyValues, css, html, nothing } from "lit";
+import { customElement, state } from "lit/decorators.js";
+import "mdui/components/button-icon.js";
+import "mdui/components/button.js";
+import "mdui/components/navigation-bar-item.js";
+import "mdui/components/navigation-bar.js";
+import "mdui/components/navigation-rail-item.js";
+import "mdui/components/navigation-rail.js";
+import { Connection, type Status } from "../connection.ts";
+import { icon } from "../controls/icons.ts";
+import "../narrative/narrative_view.ts";
+import { Prompts } from "../prompts.ts";
+import { Session } from "../session/session.ts";
+import { shortened } from "../text/shorten.ts";
+import { shared } from "../theme/shared.ts";
+import "./announcer.ts";
+import { type Place, type Route, places, readRoute } from "./route.ts";
+import { type Theme, applyTheme, chooseTheme, chosenTheme } from "./theme.ts";
+
+const icons = { narrative: "book", tools: "tools", assets: "assets", state: "tree" } as const;
+const names: Record<Place, string> = { narrative: "Narrative", tools: "Tools", assets: "Assets", state: "State" };
+
+const wide = matchMedia("(min-width: 37.5rem)");
+// A moment without a connection is not worth a word.
+const kPatience = 1500;
+
+@customElement("narratoria-app")
+export class App extends LitElement {
+  @state() private session = new Session();
+  @state() private prompts = new Prompts(this.session);
+  @state() private route: Route = readRoute(location.hash);
+  @state() private theme: Theme = chosenTheme();
+  @state() private isWide = wide.matches;
+  @state() private status: Status = "opening";
+  @state() private isLost = false;
+  @state() private hasWorkers = false;
+  #connection: Connection | undefined;
+  #unsubscribe: (() => void) | undefined;
+  #patience: ReturnType<typeof setTimeout> | undefined;
+
+  static override styles = [
+    shared,
+    css`
+      :host {
+        display: grid;
+        grid-template: auto minmax(0, 1fr) / auto minmax(0, 1fr);
+        height: 100dvh;
+        font: var(--mdui-typescale-body-medium-size) / 1.5 var(--font-page);
+        color: rgb(var(--mdui-color-on-surface));
+      }
+
+      :host([narrow]) {
+        grid-template: auto auto minmax(0, 1fr) auto / minmax(0, 1fr);
+      }
+
+      nav {
+        grid-row: 1 / -1;
+        min-height: 0;
+      }
+
+      :host([narrow]) nav {
+        grid-row: 4;
+      }
+
+      mdui-navigation-rail {
+        position: static;
+        height: 100%;
+        padding-top: 1.25rem;
+        overflow: hidden auto;
+        scrollbar-width: none;
+        background: rgb(var(--mdui-color-surface-container-low));
+      }
+
+      mdui-navigation-bar {
+        position: static;
+        height: 4.5rem;
+        background: rgb(var(--mdui-color-surface-container));
+        box-shadow: none;
+      }
+
+      mdui-navigation-bar-item {
+        min-width: 0;
+      }
+
+      .workers {
+        position: absolute;
+        top: 0;
+        right: calc(50% - 1.25rem);
+        width: 0.5rem;
+        height: 0.5rem;
+        border-radius: 50%;
+        background: rgb(var(--mdui-color-tertiary));
+        transform: none;
+      }
+
+      .top {
+        display: flex;
+        align-items: center;
+        gap: 0.5rem;
+        min-height: 3rem;
+        padding: 0 0.25rem 0 1.125rem;
+        background: rgb(var(--mdui-color-surface-container-low));
+      }
+
+      .top span {
+        flex: 1;
+        min-width: 0;
+        overflow: hidden;
+        white-space: nowrap;
+        text-overflow: ellipsis;
+        font: 400 1.0625rem / 1.4 var(--font-story);
+      }
+
+      .banner {
+        display: flex;
+        flex-wrap: wrap;
+        align-items: center;
+        justify-content: center;
+        gap: 0.25rem 1rem;
+        padding: 0.375rem 1rem;
+        background: rgb(var(--mdui-color-tertiary-container));
+        color: rgb(var(--mdui-color-on-tertiary-container));
+        text-align: center;
+      }
+
+      .banner.ended {
+        background: rgb(var(--mdui-color-error-container));
+        color: rgb(var(--mdui-color-on-error-container));
+      }
+
+      .banner mdui-button {
+        color: inherit;
+        min-height: 2rem;
+      }
+
+      [role="status"] {
+        grid-column: -2;
+        min-width: 0;
+      }
+
+      main {
+        grid-column: -2;
+        min-width: 0;
+        min-height: 0;
+        overflow: hidden;
+      }
+
+      main > * {
+        display: block;
+        height: 100%;
+      }
+
+      main > narratoria-narrative {
+        display: grid;
+      }
+
+      @media (max-height: 30rem) {
+        mdui-navigation-rail {
+          padding-top: 0.25rem;
+        }
+
+        mdui-navigation-bar {
+          height: 3.75rem;
+        }
+      }
+    `,
+  ];
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    applyTheme(this.theme);
+    addEventListener("hashchange", this.#routed);
+    wide.addEventListener("change", this.#resized);
+    this.#resized();
+    this.#watch();
+    this.#connection = new Connection({
+      status: (status) => this.#connected(status),
+      opened: (opening) => {
+        if (this.session.id !== "" && this.session.id !== opening.sessionId) {
+          this.session = new Session();
+          this.prompts.dispose();
+          this.prompts = new Prompts(this.session);
+          this.#watch();
+        }
+        this.session.open(opening);
+        return this.session.lastSeq;
+      },
+      records: (records, skipGap) => this.session.take(records, skipGap),
+      lastSeq: () => this.session.lastSeq,
+    });
+    this.#connection.open();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    removeEventListener("hashchange", this.#routed);
+    wide.removeEventListener("change", this.#resized);
+    this.#unsubscribe?.();
+    this.#connection?.dispose();
+    clearTimeout(this.#patience);
+  }
+
+  override willUpdate(): void {
+    this.toggleAttribute("narrow", !this.isWide);
+    const title = this.session.title === "" ? "Narratoria" : shortened(this.session.title, 120);
+    document.title = this.route.place === "narrative" ? title : `${names[this.route.place]} · ${title}`;
+  }
+
+  override render(): unknown {
+    return html`${this.isWide ? this.#rail() : this.#top()}
+      <div role="status">${this.#banner()}</div>
+      <main aria-label=${names[this.route.place]}>${this.#place()}</main>
+      ${this.isWide ? nothing : this.#bar()}
+      <narratoria-announcer .session=${this.session}></narratoria-announcer>`;
+  }
+
+  protected override updated(changed: PropertyValues): void {
+    if (changed.has("route" as keyof this) || changed.has("isWide" as keyof this)) void this.#markCurrent();
+  }
+
+  #place(): unknown {
+    const { place, path } = this.route;
+    switch (place) {
+      case "narrative":
+        return html`<narratoria-narrative
+          .session=${this.session}
+          .prompts=${this.prompts}
+          ?ended=${this.status === "ended"}
+        ></narratoria-narrative>`;
+      case "tools":
+        return html`<narratoria-tools .session=${this.session} .path=${path}></narratoria-tools>`;
+      case "assets":
+        return html`<narratoria-assets .session=${this.session} .path=${path}></narratoria-assets>`;
+      case "state":
+        return html`<narratoria-state .session=${this.session} .path=${path}></narratoria-state>`;
+    }
+  }
+
+  #rail(): unknown {
+    return html`<nav aria-label="Places">
+      <mdui-navigation-rail .value=${this.route.place} alignment="start">
+        ${places.map(
+          (place) =>
+            html`<mdui-navigation-rail-item href="#/${place}" value=${place}
+              ><span slot="icon">${icon(icons[place])}</span>${this.#workers(place)}${names[place]}</mdui-navigation-rail-item
+            >`,
+        )}
+        <div slot="bottom">${this.#themeButton()}</div>
+      </mdui-navigation-rail>
+    </nav>`;
+  }
+
+  #bar(): unknown {
+    return html`<nav aria-label="Places">
+      <mdui-navigation-bar .value=${this.route.place} label-visibility="labeled">
+        ${places.map(
+          (place) =>
+            html`<mdui-navigation-bar-item href="#/${place}" value=${place}
+              ><span slot="icon">${icon(icons[place])}</span>${this.#workers(place)}${names[place]}</mdui-navigation-bar-item
+            >`,
+        )}
+      </mdui-navigation-bar>
+    </nav>`;
+  }
+
+  #top(): unknown {
+    return html`<header class="top">
+      <span dir="auto">${shortened(this.session.title, 120)}</span>${this.#themeButton()}
+    </header>`;
+  }
+
+  #workers(place: Place): unknown {
+    return place === "tools" && this.hasWorkers ? html`<span slot="badge" class="workers"></span>` : nothing;
+  }
+
+  #themeButton(): unknown {
+    const other: Theme = this.theme === "dark" ? "light" : "dark";
+    const words = other === "light" ? "Light colours" : "Dark colours";
+    return html`<mdui-button-icon title=${words} @click=${() => this.#switchTheme(other)}
+      >${other === "light"
+        ? icon("sun")
+        : icon("moon")}<span class="unseen"
+        >${words}</span
+      ></mdui-button-icon
+    >`;
+  }
+
+  #banner(): unknown {
+    if (this.status === "ended") {
+      return html`<div class="banner ended">
+        This game has ended. Start it again, and open the address that it says; what was told stays here to read.
+      </div>`;
+    }
+    if (!this.isLost) return nothing;
+    return html`<div class="banner">
+      <span>The game cannot be reached. Trying again…</span
+      ><mdui-button variant="text" @click=${() => this.#connection?.retry()}>Try now</mdui-button>
+    </div>`;
+  }
+
+  // mdui draws the link within its item, where an attribute on the item does not reach.
+  async #markCurrent(): Promise<void> {
+    const items = this.renderRoot.querySelectorAll<LitElement & { value: string }>(
+      "mdui-navigation-rail-item, mdui-navigation-bar-item",
+    );
+    for (const item of items) {
+      await item.updateComplete;
+      const link = item.renderRoot.querySelector("a");
+      if (item.value === this.route.place) link?.setAttribute("aria-current", "page");
+      else link?.removeAttribute("aria-current");
+    }
+  }
+
+  #watch(): void {
+    this.#unsubscribe?.();
+    const session = this.session;
+    let title = session.title;
+    this.#unsubscribe = session.subscribe(() => {
+      this.hasWorkers = session.running?.plans.some((plan) => plan.ended === undefined) ?? false;
+      if (title !== session.title) this.requestUpdate();
+      title = session.title;
+    });
+  }
+
+  #connected(status: Status): void {
+    this.status = status;
+    clearTimeout(this.#patience);
+    if (status === "lost") this.#patience = setTimeout(() => (this.isLost = true), kPatience);
+    else this.isLost = false;
+  }
+
+  #routed = (): void => {
+    this.route = readRoute(location.hash);
+  };
+
+  #resized = (): void => {
+    this.isWide = wide.matches;
+  };
+
+  #switchTheme(theme: Theme): void {
+    this.theme = theme;
+    chooseTheme(theme);
+  }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state after any number of patches. A state is kept every so many patches; the others are merged again from
+// the nearest one before. Snapshots share what did not change, and are thinned out when they would cost too much.
+import type { JsonObject } from "../session/record.ts";
+import { Merger } from "./merge.ts";
+
+const closest = 128;
+// Members that all snapshots together may hold beyond the first: some 40 bytes each.
+const affordable = 400_000;
+// Patches merged between two looks at the clock.
+const stride = 32;
+
+interface Snapshot {
+  count: number;
+  state: JsonObject;
+  cost: number;
+}
+
+export class StateHistory {
+  readonly initial: JsonObject;
+  readonly #patches: readonly { patch: JsonObject }[];
+  #interval = closest;
+  #snapshots: Snapshot[];
+  // The newest state there is, and what it costs as the next snapshot.
+  #head: Snapshot;
+  // Where the reader was last: a slider moves in small steps.
+  #visited: Snapshot;
+
+  // `patches` only ever grows.
+  constructor(initial: JsonObject, patches: readonly { patch: JsonObject }[]) {
+    this.initial = initial;
+    this.#patches = patches;
+    const first = { count: 0, state: initial, cost: 0 };
+    this.#snapshots = [first];
+    this.#head = { ...first };
+    this.#visited = first;
+  }
+
+  // How many patches are merged.
+  get length(): number {
+    return this.#head.count;
+  }
+
+  get snapshotCount(): number {
+    return this.#snapshots.length;
+  }
+
+  // Merges what came since, for about `budget` milliseconds; whether all of it is merged.
+  advance(budget = Infinity): boolean {
+    const until = budget === Infinity ? Infinity : performance.now() + budget;
+    let merger = new Merger();
+    while (this.#head.count < this.#patches.length) {
+      const head = this.#head;
+      const next = head.count + 1;
+      head.state = merger.apply(head.state, this.#patches[head.count]!.patch);
+      head.count = next;
+      if (next % this.#interval === 0) {
+        this.#keep({ count: next, state: head.state, cost: head.cost + merger.copied });
+        head.cost = 0;
+        merger = new Merger();
+      }
+      if (next % stride === 0 && performance.now() >= until) break;
+    }
+    this.#head.cost += merger.copied;
+    return this.#head.count === this.#patches.length;
+  }
+
+  // The state after the first `count` patches, all of which have been merged.
+  at(count: number): JsonObject {
+    const wanted = Math.max(0, Math.min(count, this.length));
+    if (wanted === this.length) return this.#head.state;
+    let from = this.#before(wanted);
+    if (this.#visited.count <= wanted && this.#visited.count > from.count) from = this.#visited;
+    const merger = new Merger();
+    let state = from.state;
+    for (let index = from.count; index < wanted; ++index) state = merger.apply(state, this.#patches[index]!.patch);
+    this.#visited = { count: wanted, state, cost: 0 };
+    return state;
+  }
+
+  #before(count: number): Snapshot {
+    let low = 0;
+    let high = this.#snapshots.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.#snapshots[middle]!.count <= count) low = middle;
+      else high = middle - 1;
+    }
+    return this.#snapshots[low]!;
+  }
+
+  #keep(snapshot: Snapshot): void {
+    this.#snapshots.push(snapshot);
+    let cost = 0;
+    for (const one of this.#snapshots) cost += one.cost;
+    if (cost <= affordable || this.#snapshots.length < 4) return;
+    this.#interval *= 2;
+    this.#snapshots = this.#snapshots.filter((one) => one.count % this.#interval === 0);
+  }
+}

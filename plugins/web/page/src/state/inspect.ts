@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// A value as JSON for people, as far as there is room: a value of 10 MB is not written out to show its first page.
+import { isObject, type Json } from "../session/record.ts";
+
+export interface Printed {
+  text: string;
+  complete: boolean;
+}
+
+export function print(value: Json, room: number): Printed {
+  const parts: string[] = [];
+  let left = room;
+  const put = (text: string): boolean => {
+    parts.push(text.length > left ? cut(text, left) : text);
+    left -= text.length;
+    return left >= 0;
+  };
+  const walk = (one: Json, indent: string): boolean => {
+    if (typeof one === "string") return put(quoted(one, left));
+    if (!Array.isArray(one) && !isObject(one)) return put(String(one));
+    const [open, close] = Array.isArray(one) ? ["[", "]"] : ["{", "}"];
+    const members = one as { [key: string]: Json };
+    const keys = Object.keys(members);
+    if (keys.length === 0) return put(open + close);
+    if (!put(open)) return false;
+    const inner = indent + "  ";
+    for (const [index, key] of keys.entries()) {
+      const name = Array.isArray(one) ? "" : `${quoted(key, left)}: `;
+      if (!put(`${index > 0 ? "," : ""}\n${inner}${name}`) || !walk(members[key]!, inner)) return false;
+    }
+    return put(`\n${indent}${close}`);
+  };
+  const complete = walk(value, "");
+  return { text: parts.join(""), complete };
+}
+
+function quoted(text: string, left: number): string {
+  return JSON.stringify(text.length > left ? cut(text, left + 1) : text);
+}
+
+// Never between the two halves of a character.
+export function cut(text: string, length: number): string {
+  const end = Math.max(0, length);
+  const code = text.charCodeAt(end - 1);
+  return text.slice(0, code >= 0xd800 && code <= 0xdbff && end < text.length ? end - 1 : end);
+}
+
+// On one line, for a row of the tree.
+export function preview(value: Json, length: number): string {
+  const { text, complete } = print(value, length);
+  return text.replace(/\s*\n\s*/g, " ") + (complete ? "" : "…");
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { isObject, type Json, type JsonObject } from "../session/record.ts";
+import { Merger, merge } from "./merge.ts";
+
+// As RFC 7396 §2 has it, word for word, on copies.
+function naive(target: Json | undefined, patch: Json): Json {
+  if (!isObject(patch)) return structuredClone(patch);
+  const out = new Map(isObject(target) ? Object.entries(target) : []);
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) out.delete(key);
+    else out.set(key, naive(out.get(key), value));
+  }
+  return Object.fromEntries(out);
+}
+
+const keys = fc.constantFrom("a", "b", "c", "1", "", "__proto__", "constructor", "a/b~");
+const json = fc.letrec<{ value: Json; object: JsonObject }>((tie) => ({
+  value: fc.oneof({ depthSize: "small" }, fc.constant(null), fc.integer(), fc.string(), fc.array(fc.integer()), tie("object")),
+  object: fc.array(fc.tuple(keys, tie("value"))).map((members) => Object.fromEntries(members) as JsonObject),
+}));
+
+function plain(value: Json): Json {
+  return JSON.parse(JSON.stringify(value)) as Json;
+}
+
+describe("merge", () => {
+  test("is RFC 7396, and changes nothing that it was given", () => {
+    fc.assert(
+      fc.property(json.object, json.object, (state, patch) => {
+        const before = JSON.stringify([state, patch]);
+        const merged = merge(state, patch);
+        expect(plain(merged)).toEqual(plain(naive(state, patch)));
+        expect(JSON.stringify([state, patch])).toBe(before);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("several patches by one merger are the same as one by one", () => {
+    fc.assert(
+      fc.property(json.object, fc.array(json.object, { maxLength: 6 }), (state, patches) => {
+        const before = JSON.stringify([state, patches]);
+        const merger = new Merger();
+        let together = state;
+        for (const one of patches) together = merger.apply(together, one);
+        expect(plain(together)).toEqual(plain(patches.reduce<Json>((sum, one) => naive(sum, one), state)));
+        expect(JSON.stringify([state, patches])).toBe(before);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("what did not change is the same object", () => {
+    const state = JSON.parse('{"far":{"x":1},"near":{"y":1}}') as JsonObject;
+    const merged = merge(state, { near: { y: 2 } });
+    expect(merged["far"]).toBe(state["far"]);
+    expect(merge(state, { near: { y: 1 } })).toBe(state);
+    expect(merge(state, { gone: null })).toBe(state);
+  });
+
+  test("a key may be called __proto__", () => {
+    const patch = JSON.parse('{"__proto__":{"polluted":true}}') as JsonObject;
+    const merged = merge({}, patch);
+    expect(JSON.stringify(merged)).toBe('{"__proto__":{"polluted":true}}');
+    expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
+    expect(JSON.stringify(merge(merged, JSON.parse('{"__proto__":null}') as JsonObject))).toBe("{}");
+  });
+
+  test("nulls vanish in what is new, and stay in arrays", () => {
+    expect(plain(merge({}, { a: { b: null, c: [null, { d: null }] } }))).toEqual({ a: { c: [null, { d: null }] } });
+    expect(plain(merge({ a: [1] }, { a: { b: 1 } }))).toEqual({ a: { b: 1 } });
+  });
+});

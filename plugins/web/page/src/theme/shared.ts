@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each component's styles begin with.
+import { css } from "lit";
+
+export const shared = css`
+  *,
+  *::before,
+  *::after {
+    box-sizing: border-box;
+  }
+
+  [hidden] {
+    display: none !important;
+  }
+
+  :focus-visible,
+  mdui-button[focus-visible],
+  mdui-button-icon[focus-visible],
+  mdui-chip[focus-visible] {
+    outline: 0.1875rem solid rgb(var(--mdui-color-primary));
+    outline-offset: 0.125rem;
+  }
+
+  a {
+    color: rgb(var(--mdui-color-primary));
+  }
+
+  .icon {
+    display: block;
+    flex: none;
+    width: 1em;
+    height: 1em;
+    fill: currentColor;
+  }
+
+  /* For ears alone. */
+  .unseen {
+    position: absolute;
+    width: 1px;
+    height: 1px;
+    margin: -1px;
+    overflow: hidden;
+    clip-path: inset(50%);
+    white-space: nowrap;
+  }
+
+  /* mdui gives its buttons one line; words may need more. */
+  mdui-button {
+    height: auto;
+    min-height: 2.5rem;
+    max-width: 100%;
+    border-radius: 1.25rem;
+  }
+
+  mdui-button::part(button) {
+    height: auto;
+    min-height: 2.5rem;
+    padding-block: 0.5rem;
+    white-space: normal;
+  }
+
+  mdui-button::part(label) {
+    min-width: 0;
+    overflow-wrap: anywhere;
+  }
+`;

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+import { fileURLToPath } from "node:url";
+import type { Plugin } from "vite";
+import { defineConfig } from "vitest/config";
+import { notices } from "./build/notices.ts";
+import { schemeCss } from "./build/scheme.ts";
+
+const root = fileURLToPath(new URL(".", import.meta.url));
+
+function scheme(): Plugin {
+  return {
+    name: "narratoria-scheme",
+    resolveId: (id) => (id === "virtual:scheme.css" ? "\0scheme.css" : null),
+    load: (id) => (id === "\0scheme.css" ? schemeCss() : null),
+  };
+}
+
+// The address that `narratoria serve` said, without its token: http://127.0.0.1:PORT
+const server = process.env["NARRATORIA_SERVER"];
+
+export default defineConfig({
+  root,
+  base: "/",
+  plugins: [scheme(), notices(root)],
+  resolve: {
+    alias: {
+      "lit/directives/style-map.js": fileURLToPath(new URL("src/csp/style_map.ts", import.meta.url)),
+    },
+  },
+  build: {
+    outDir: "dist",
+    assetsDir: "app",
+    target: "es2022",
+    assetsInlineLimit: 0,
+    modulePreload: false,
+    sourcemap: false,
+  },
+  server: {
+    // The server takes nobody whose Host or Origin is not its own.
+    ...(server === undefined
+      ? {}
+      : {
+          proxy: {
+            "/api": { target: server, changeOrigin: true, headers: { origin: server } },
+            "^/\\?token=": { target: server, changeOrigin: true },
+          },
+        }),
+  },
+  test: { environment: "node", include: ["src/**/*.test.ts"] },
+});
