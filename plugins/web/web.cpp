@@ -234,7 +234,15 @@ private:
         return Answer::json(202, "{}\n");
     }
 
-    Answer cancel() { return Answer::problem(501, "UNSUPPORTED", "this host cannot cancel"); }
+    Answer cancel() {
+        try {
+            host_.cancel();
+        } catch (const narratoria::Error& error) {
+            if (error.status() != NAR_UNSUPPORTED) throw;
+            return Answer::problem(501, "UNSUPPORTED", "this host cannot cancel");
+        }
+        return Answer::json(202, "{}\n");
+    }
 
     const plugin::Host host_;
     const std::string title_;

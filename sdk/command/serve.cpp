@@ -2,8 +2,10 @@
 // narratoria serve: a session in the browser. The page is a plugin's; this is the host that keeps it
 // going.
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <spawn.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -35,7 +37,8 @@ struct ServeOptions {
     std::string story;
     std::string narrator;
     std::vector<std::string> plugins;
-    std::uint16_t port = 0;
+    std::optional<std::uint16_t> port;
+    bool opens = false;
     bool as_json = false;
     LogOption log;
     GroupOptions groups;
@@ -45,10 +48,30 @@ constexpr std::string_view kWeb = "narratoria.web";
 // What it logs once it can be reached; the address is the rest of the line.
 constexpr std::string_view kAddressLine = "narratoria.web: the page is at ";
 
+// By the desktop's own program, which says nothing here and is not waited for.
+void open_in_browser(std::string address) {
+    posix_spawn_file_actions_t silent;
+    posix_spawn_file_actions_init(&silent);
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        posix_spawn_file_actions_addopen(&silent, stream, "/dev/null", O_RDWR, 0);
+    }
+    std::string program = "xdg-open";
+    char* const arguments[] = {program.data(), address.data(), nullptr};
+    pid_t process = 0;
+    const int error = posix_spawnp(&process, program.c_str(), &silent, nullptr, arguments, environ);
+    posix_spawn_file_actions_destroy(&silent);
+    if (error != 0) {
+        complain(
+            fmt::format("no browser was opened, because xdg-open could not be started ({}); "
+                        "open the address yourself",
+                        reason(error)));
+    }
+}
+
 class Served {
 public:
     explicit Served(const ServeOptions& options)
-        : as_json_(options.as_json), log_level_(options.log.level()) {
+        : as_json_(options.as_json), opens_(options.opens), log_level_(options.log.level()) {
         EngineOptions engine_options;
         engine_options.log = [this](std::uint32_t level, std::string_view message) {
             take_log(level, message);
@@ -57,10 +80,13 @@ public:
         engine_.emplace(engine_options);
         std::vector<std::string_view> plugins{kWeb};
         plugins.insert(plugins.end(), options.plugins.begin(), options.plugins.end());
+        std::string settings;
+        if (options.port) settings = fmt::format("{{\"{}\":{{\"port\":{}}}}}", kWeb, *options.port);
         try {
             session_.emplace(*engine_, SessionOptions{.story = options.story,
                                                       .plugins = plugins,
-                                                      .narrator_id = options.narrator});
+                                                      .narrator_id = options.narrator,
+                                                      .plugin_settings = settings});
         } catch (const Error& error) {
             refuse_document(error, shown_path(options.story), "story", "it was not served");
         }
@@ -117,9 +143,11 @@ private:
             text = fmt::format("The story is at {}\nCtrl-C ends it.\n", address);
         }
         is_broken_ = !write_all(STDOUT_FILENO, text);
+        if (opens_) open_in_browser(std::string(address));
     }
 
     const bool as_json_;
+    const bool opens_;
     const std::uint32_t log_level_;
     bool is_broken_ = false;
     // Last: what they call is gone after them.
@@ -159,6 +187,7 @@ void add_serve(CLI::App& application, Action& action) {
         ->allow_extra_args(false);
     command->add_flag("--json", options->as_json,
                       "Tells the address for programs: one line, {\"url\", \"port\"}");
+    command->add_flag("--open", options->opens, "Opens the page in the desktop's browser");
     options->log.add_to(*command);
     options->groups.add_to(*command);
     command->footer(
