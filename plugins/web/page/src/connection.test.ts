@@ -21,7 +21,7 @@ class FakeSource implements Source {
     this.isClosed = true;
   }
 
-  opens(sessionId: string, last: number): void {
+  opens(sessionId: string | null, last: number): void {
     this.readyState = 1;
     this.onopen?.(new Event("open"));
     this.#session?.(message(JSON.stringify({ sessionId, title: "T", after: 0, last, state: {} })));
@@ -80,7 +80,7 @@ beforeEach(() => {
   const listener: Listener = {
     status: (status) => statuses.push(status),
     opened(opening) {
-      if (session.id !== "" && session.id !== opening.sessionId) session = new Session(() => {});
+      if (session.isAnother(opening)) session = new Session(() => {});
       session.open(opening);
       return session.lastSeq;
     },
@@ -99,6 +99,15 @@ describe("the event stream", () => {
     expect(session.lastSeq).toBe(2);
     expect(session.caughtUp).toBe(true);
     expect(statuses).toEqual(["open"]);
+  });
+
+  it("may open before the session has a name", () => {
+    source().opens(null, 0);
+    expect(session.caughtUp).toBe(true);
+    source().sends(1);
+    expect(session.id).toBe("s");
+    source().opens("s", 1);
+    expect(session.lastSeq).toBe(1);
   });
 
   it("leaves reconnecting to EventSource; what comes twice counts once", () => {

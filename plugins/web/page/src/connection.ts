@@ -157,11 +157,10 @@ export class Connection {
 export function readOpening(data: string): Opening | undefined {
   const value = parsed(data);
   if (!isObject(value)) return undefined;
-  const sessionId = textOf(value, "sessionId");
-  if (sessionId === undefined) return undefined;
   const state = objectOf(value, "state");
   return {
-    sessionId,
+    // The server learns it with the first record.
+    sessionId: textOf(value, "sessionId") ?? "",
     title: textOf(value, "title") ?? "",
     last: numberOf(value, "last") ?? 0,
     ...(state === undefined ? {} : { state }),

@@ -2,9 +2,7 @@
 import "mdui/mdui.css";
 import "virtual:scheme.css";
 import "./theme/page.css";
+import "./assets/assets-view.ts";
 import "./shell/app.ts";
-
-import.meta.glob(
-  ["./tools/tools-view.ts", "./assets/assets-view.ts", "./assets/asset-figure.ts", "./state/state-view.ts"],
-  { eager: true },
-);
+import "./state/state-view.ts";
+import "./tools/tools-view.ts";

@@ -30,7 +30,7 @@ export class TurnNotice extends LitElement {
         gap: 0.25rem 0.75rem;
         padding: 0.75rem 1rem;
         border-radius: 0.75rem;
-        background: rgb(var(--mdui-color-surface-container));
+        background: rgb(var(--mdui-color-surface-container-low));
         color: rgb(var(--mdui-color-on-surface));
       }
 

@@ -32,8 +32,9 @@ export class ToolsLine extends LitElement {
 
       a {
         display: inline-flex;
+        flex-wrap: wrap;
         align-items: center;
-        gap: 0.5rem;
+        column-gap: 0.5rem;
         min-height: 1.75rem;
         max-width: 100%;
         border-radius: 0.5rem;

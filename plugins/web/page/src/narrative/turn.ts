@@ -46,17 +46,16 @@ export class TurnView extends LitElement {
 
       h2 {
         margin: 0 0 1.25em;
-        padding-inline-start: 1em;
-        border-inline-start: 0.1875rem solid rgb(var(--mdui-color-tertiary));
         font: italic 400 1em / 1.6 var(--font-story);
         color: rgb(var(--mdui-color-tertiary));
         overflow-wrap: anywhere;
-        white-space: pre-wrap;
-        unicode-bidi: plaintext;
       }
 
-      h2 narratoria-long-text {
-        font-weight: 400;
+      .said {
+        display: block;
+        padding-inline-start: 1em;
+        border-inline-start: 0.1875rem solid rgb(var(--mdui-color-tertiary));
+        white-space: pre-wrap;
       }
 
       .telling {
@@ -256,7 +255,7 @@ export class TurnView extends LitElement {
 
   #prompt(text: string): unknown {
     const words = text.length > kShort ? html`<narratoria-long-text .text=${text}></narratoria-long-text>` : text;
-    return html`<h2 dir="auto"><span class="unseen">You: </span>${words}</h2>`;
+    return html`<h2><span class="unseen">You: </span><span class="said" dir="auto">${words}</span></h2>`;
   }
 
   #entry(entry: TurnEntry): unknown {

@@ -65,7 +65,9 @@ export function noticeOf(turn: Turn): Notice | undefined {
     default:
       if (failures.length === 0) return undefined;
       return notice("quiet", "Not everything worked.", [
-        turn.outcome === undefined ? "The narrator looks for another way." : "The story found another way.",
+        turn.outcome === undefined && turn.plans.at(-1)?.success === false
+          ? "The narrator looks for another way."
+          : "The story found another way.",
       ]);
   }
 }

@@ -30,7 +30,7 @@ import {
 export type * from "./model.ts";
 export type { Level, LogLine, LogLines } from "./log_lines.ts";
 
-// The `session` message that opens each stream.
+// The `session` message that opens each stream. Before the first record nobody knows the session's id: "".
 export interface Opening {
   sessionId: string;
   title: string;
@@ -58,7 +58,7 @@ export class Session {
   readonly conflicts: Conflict[] = [];
   readonly warnings: Warning[] = [];
 
-  #last = 0;
+  #last: number | undefined;
   // The latest execution of each plan, by its id: the one that records mean.
   #latest = new Map<string, PlanRun>();
   // The asset that stands, by plan execution, tool and name; and what each one stands in for.
@@ -85,8 +85,13 @@ export class Session {
     return this.#notifier.subscribe(listener);
   }
 
+  // Whether a stream that opens so is another session's.
+  isAnother(opening: Opening): boolean {
+    return this.id !== "" && opening.sessionId !== "" && opening.sessionId !== this.id;
+  }
+
   open(opening: Opening): void {
-    this.id = opening.sessionId;
+    if (opening.sessionId !== "") this.id = opening.sessionId;
     this.title = opening.title;
     if (opening.state !== undefined) this.initialState = opening.state;
     this.#last = opening.last;
@@ -103,6 +108,7 @@ export class Session {
         break;
       }
       this.lastSeq = record.seq;
+      if (this.id === "") this.id = record.sessionId;
       this.#apply(record);
     }
     this.#changed();
@@ -110,7 +116,7 @@ export class Session {
   }
 
   #changed(): void {
-    this.caughtUp = this.id !== "" && this.lastSeq >= this.#last;
+    this.caughtUp = this.#last !== undefined && this.lastSeq >= this.#last;
     this.version += 1;
     this.#notifier.notify();
   }

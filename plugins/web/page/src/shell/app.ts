@@ -178,7 +178,7 @@ export class App extends LitElement {
     this.#connection = new Connection({
       status: (status) => this.#connected(status),
       opened: (opening) => {
-        if (this.session.id !== "" && this.session.id !== opening.sessionId) {
+        if (this.session.isAnother(opening)) {
           this.session = new Session();
           this.prompts.dispose();
           this.prompts = new Prompts(this.session);

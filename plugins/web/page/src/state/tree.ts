@@ -9,6 +9,8 @@ export class TreeNode {
   children: TreeNode[] | undefined = undefined;
   // Rows of the subtree, this one counted.
   rows = 1;
+  // Among its siblings.
+  place = 0;
 
   constructor(
     readonly parent: TreeNode | undefined,
@@ -110,7 +112,7 @@ export class Tree {
     const way: { siblings: TreeNode[]; place: number }[] = [];
     for (let one = start; one.parent !== undefined; one = one.parent) {
       const siblings = one.parent.children ?? [];
-      way.unshift({ siblings, place: siblings.indexOf(one) });
+      way.unshift({ siblings, place: one.place });
     }
     while (way.length > 0 && found.length < last - first) {
       const level = way.at(-1)!;
@@ -211,10 +213,12 @@ export class Tree {
       }
       const inside = members[key]!;
       if (child !== undefined) {
+        child.place = index;
         this.#update(child, inside);
         return child;
       }
       const made = new TreeNode(node, key, inside, node.depth + 1);
+      made.place = index;
       if (isContainer(inside) && this.#expanded.size > 0 && this.#expanded.has(prefix + pointerPart(key))) {
         made.children = this.#childrenOf(made, undefined);
         made.rows += made.children.reduce((sum, one) => sum + one.rows, 0);

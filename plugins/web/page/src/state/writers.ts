@@ -24,15 +24,17 @@ export interface Writing {
   effect: Effect;
 }
 
-// The last `limit` of the first `count` patches that concern the path, the newest first.
+// The last `limit` of the first `count` patches that concern the path, the newest first; those before `from` are not
+// looked at.
 export function writingsOf(
   patches: readonly { patch: JsonObject }[],
   count: number,
   segments: readonly string[],
   limit: number,
+  from = 0,
 ): { writings: Writing[]; more: boolean } {
   const writings: Writing[] = [];
-  for (let index = count - 1; index >= 0; --index) {
+  for (let index = count - 1; index >= from; --index) {
     const effect = effectOn(patches[index]!.patch, segments);
     if (effect === undefined) continue;
     if (writings.length === limit) return { writings, more: true };

@@ -22,6 +22,7 @@ export class LongText extends LitElement {
     css`
       :host {
         display: block;
+        white-space: normal;
         overflow-wrap: anywhere;
       }
 

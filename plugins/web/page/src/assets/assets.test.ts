@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, test } from "vitest";
+import type { Asset } from "../session/session.ts";
+import type { JsonObject } from "../session/record.ts";
+import { altOf, categoryOf, fileNameOf, formatOf, titleOf } from "./asset_words.ts";
+import { TextFile } from "./text_file.ts";
+
+function asset(mediaType: string, metadata: JsonObject = {}, path = "/tmp/x/torch.png"): Asset {
+  return {
+    seq: 7, time: 0, planKey: undefined, planId: "p", toolId: "t", attempt: 1, assetId: "torch", kind: "image",
+    mediaType, path, metadata,
+  };
+}
+
+describe("words", () => {
+  test("a category follows from the media type", () => {
+    const types = ["image/png", "IMAGE/SVG+XML", "audio/ogg; codecs=opus", "video/mp4", "text/plain", "model/gltf+json"];
+    expect(types.map((one) => categoryOf(asset(one)))).toEqual(["image", "image", "audio", "video", "text", "model"]);
+    for (const one of ["text/html", "Text/HTML; charset=utf-8", "application/pdf", "font/woff", "nonsense", ""]) {
+      expect(categoryOf(asset(one))).toBe("other");
+    }
+  });
+
+  test("alternative text comes from the metadata, in order", () => {
+    expect(altOf(asset("image/png", { caption: "c", title: "t", description: "d", alt: "a" }))).toBe("a");
+    expect(altOf(asset("image/png", { alt: " ", title: "t" }))).toBe("t");
+    expect(altOf(asset("image/png", { alt: 3 }))).toBe("torch");
+    expect(titleOf(asset("image/png", { description: "long" }))).toBe("torch");
+  });
+
+  test("names", () => {
+    expect(fileNameOf(asset("image/png"))).toBe("torch.png");
+    expect(fileNameOf(asset("image/png", {}, "/"))).toBe("torch");
+    expect(formatOf(asset("model/gltf-binary"))).toBe("GLTF-BINARY");
+    expect(formatOf(asset("image/svg+xml"))).toBe("SVG");
+  });
+});
+
+describe("text file", () => {
+  const content = new TextEncoder().encode("Licht 🔥 ".repeat(100));
+
+  function server(ranges: boolean): typeof fetch {
+    return async (_input, init) => {
+      const asked = /bytes=(\d+)-(\d+)/.exec(new Headers(init?.headers).get("Range") ?? "")!;
+      const [from, to] = [Number(asked[1]), Number(asked[2])];
+      if (!ranges) return new Response(content);
+      if (from >= content.length) return new Response(null, { status: 416 });
+      return new Response(content.slice(from, to + 1), {
+        status: 206,
+        headers: { "Content-Range": `bytes ${from}-${Math.min(to, content.length - 1)}/${content.length}` },
+      });
+    };
+  }
+
+  test("pieces may end within a character", async () => {
+    const file = new TextFile("/api/assets/7", server(true));
+    await file.more(9);
+    expect(file.text).toBe("Licht ");
+    while (!file.done) await file.more(7);
+    expect(file.text).toBe("Licht 🔥 ".repeat(100));
+    expect(file.size).toBe(content.length);
+  });
+
+  test("a server without ranges gives the first piece", async () => {
+    const file = new TextFile("/api/assets/7", server(false));
+    await file.more(64);
+    expect(file.read).toBe(64);
+    await expect(file.more(64)).rejects.toThrow();
+  });
+
+  test("a file that is gone", async () => {
+    const file = new TextFile("/api/assets/7", async () => new Response(null, { status: 404 }));
+    await expect(file.more(64)).rejects.toThrow("404");
+  });
+});

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws its host again while something runs and is seen: each frame where it moves, four times a second where the
+// reader wants no motion. Nothing ticks while nothing runs.
+import type { ReactiveController, ReactiveControllerHost } from "lit";
+
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+export class Clock implements ReactiveController {
+  #frame = 0;
+  #timer = 0;
+
+  // `interval`: milliseconds between two drawings; 0 for each frame.
+  constructor(
+    private readonly host: ReactiveControllerHost & HTMLElement,
+    private readonly isRunning: () => boolean,
+    private readonly interval = 0,
+  ) {
+    host.addController(this);
+  }
+
+  hostUpdated(): void {
+    if (this.#frame !== 0 || this.#timer !== 0 || !this.isRunning()) return;
+    const wait = calm.matches ? Math.max(250, this.interval) : this.interval;
+    const tick = (): void => {
+      this.#frame = this.#timer = 0;
+      // What is not seen is looked at once a second until it is seen again.
+      if (this.host.getClientRects().length > 0) this.host.requestUpdate();
+      else if (this.host.isConnected) this.#timer = window.setTimeout(tick, 1000);
+    };
+    if (wait === 0) this.#frame = requestAnimationFrame(tick);
+    else this.#timer = window.setTimeout(() => {
+      this.#timer = 0;
+      this.#frame = requestAnimationFrame(tick);
+    }, wait);
+  }
+
+  hostDisconnected(): void {
+    cancelAnimationFrame(this.#frame);
+    clearTimeout(this.#timer);
+    this.#frame = this.#timer = 0;
+  }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws the rows of a long list that are seen, inside of a scroller in the host's own shadow root, so that roles,
+// styles and ids stay in one tree.
+import { html, type ReactiveController, type ReactiveControllerHost, type TemplateResult } from "lit";
+import { createRef, ref, type Ref } from "lit/directives/ref.js";
+import { styleMap } from "lit/directives/style-map.js";
+import { type Port, type Rows, rowsIn, scrollFor } from "./window.ts";
+
+export class Windowed implements ReactiveController {
+  count = 0;
+  rowHeight = 32;
+  // Keeps the end in view as rows are added, until the reader scrolls away from it.
+  follows = false;
+  readonly scroller: Ref<HTMLElement> = createRef();
+  readonly #observed = new ResizeObserver(() => this.#look());
+  #watched: Element | undefined;
+  #port: Port = { scrollTop: 0, height: 600 };
+  #drawn = "";
+  // Where this class scrolled to: no reader did.
+  #own = -1;
+
+  constructor(private readonly host: ReactiveControllerHost & HTMLElement) {
+    host.addController(this);
+  }
+
+  get rows(): Rows {
+    return rowsIn(this.count, this.rowHeight, this.#port);
+  }
+
+  get isAtEnd(): boolean {
+    const box = this.scroller.value;
+    return box === undefined || box.scrollTop + box.clientHeight >= box.scrollHeight - this.rowHeight;
+  }
+
+  // What goes into the scroller.
+  draw(row: (index: number) => unknown, attributes = ""): TemplateResult {
+    const { first, last, top, height } = this.rows;
+    this.#drawn = `${first}-${last}-${top}`;
+    const list = [];
+    for (let index = first; index < last; ++index) list.push(row(index));
+    return html`<div class="rows-space" role="presentation" style=${styleMap({ height: `${height}px` })}>
+      <div class="rows ${attributes}" role="presentation" style=${styleMap({ transform: `translateY(${top}px)` })}>${list}</div>
+    </div>`;
+  }
+
+  readonly onScroll = (): void => {
+    const box = this.scroller.value;
+    if (box === undefined) return;
+    if (Math.abs(box.scrollTop - this.#own) > 1) {
+      const before = this.follows;
+      this.follows = this.follows ? this.isAtEnd : this.follows;
+      if (before !== this.follows) this.host.requestUpdate();
+    }
+    this.#look();
+  };
+
+  get attach(): unknown {
+    return ref(this.scroller);
+  }
+
+  reveal(index: number): void {
+    const box = this.scroller.value;
+    if (box === undefined) return;
+    this.#measure();
+    const to = scrollFor(index, this.count, this.rowHeight, this.#port);
+    if (to !== undefined) this.#scrollTo(to);
+  }
+
+  toEnd(): void {
+    const box = this.scroller.value;
+    if (box !== undefined) this.#scrollTo(box.scrollHeight);
+  }
+
+  hostUpdated(): void {
+    const box = this.scroller.value;
+    if (box !== this.#watched) {
+      if (this.#watched !== undefined) this.#observed.unobserve(this.#watched);
+      if (box !== undefined) this.#observed.observe(box);
+      this.#watched = box;
+    }
+    if (box === undefined) return;
+    if (this.follows && !this.isAtEnd) this.toEnd();
+    else this.#look();
+  }
+
+  hostDisconnected(): void {
+    this.#observed.disconnect();
+    this.#watched = undefined;
+  }
+
+  #scrollTo(to: number): void {
+    const box = this.scroller.value!;
+    box.scrollTop = to;
+    this.#own = box.scrollTop;
+    this.#look();
+  }
+
+  #measure(): void {
+    const box = this.scroller.value;
+    if (box !== undefined) this.#port = { scrollTop: box.scrollTop, height: box.clientHeight };
+  }
+
+  // Draws again where other rows are seen now.
+  #look(): void {
+    this.#measure();
+    const { first, last, top } = this.rows;
+    if (`${first}-${last}-${top}` !== this.#drawn) this.host.requestUpdate();
+  }
+}
+
+export function rem(count: number): number {
+  return count * (Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16);
+}

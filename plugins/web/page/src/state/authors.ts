@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who wrote a patch, in words.
+import type { Patch } from "../session/session.ts";
+import { shortened } from "../text/shorten.ts";
+
+export function authorOf(patch: Patch): string {
+  if (patch.by === "") return "the host";
+  if (patch.by !== undefined) return shortened(patch.by, 60);
+  return patch.toolId === undefined ? "a tool" : shortened(patch.toolId, 60);
+}
+
+export function authorKind(patch: Patch): "host" | "plugin" | "tool" {
+  return patch.by === undefined ? "tool" : patch.by === "" ? "host" : "plugin";
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan on a time axis: a row for each tool, a bar for each attempt, the waits between attempts hatched. While
+// the plan runs the axis grows with the time.
+import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
+import { styleMap } from "lit/directives/style-map.js";
+import { Clock } from "../controls/clock.ts";
+import { icon } from "../controls/icons.ts";
+import { base } from "../controls/styles.ts";
+import { rem, Windowed } from "../list/windowed.ts";
+import type { Attempt, Invocation, PlanRun } from "../session/session.ts";
+import { counted } from "../text/shorten.ts";
+import { toolRoute } from "./route.ts";
+import { attemptTime, planEnd, planState, spoken, stateIcon, stateName } from "./status.ts";
+import { barOf, duration, ticksFor } from "./time_scale.ts";
+
+// Shorter plans are drawn as if they took this long: a bar of 3 ms is not the whole axis of a plan that began now.
+const least = 20;
+
+@customElement("narratoria-plan-timeline")
+export class PlanTimeline extends LitElement {
+  static override styles = [
+    base,
+    css`
+      :host {
+        container-type: inline-size;
+        --name: 11rem;
+      }
+      .axis,
+      .row {
+        display: grid;
+        grid-template-columns: var(--name) minmax(0, 1fr);
+        gap: 0.75rem;
+        padding: 0 1rem;
+      }
+      .axis {
+        height: 1.75rem;
+        align-items: end;
+        font-size: 0.75rem;
+        color: var(--quiet);
+      }
+      .ticks,
+      .track {
+        position: relative;
+        height: 100%;
+      }
+      .tick {
+        position: absolute;
+        bottom: 0.25rem;
+        transform: translateX(-50%);
+        white-space: nowrap;
+      }
+      .tick:first-child {
+        transform: none;
+      }
+      .lines {
+        position: absolute;
+        inset: 0 1rem 0 calc(var(--name) + 1.75rem);
+        pointer-events: none;
+      }
+      .lines span {
+        position: absolute;
+        top: 0;
+        bottom: 0;
+        width: 1px;
+        background: rgb(var(--mdui-color-outline-variant) / 0.35);
+      }
+      .body {
+        position: relative;
+      }
+      .port {
+        overflow: auto;
+        max-height: min(22rem, 45vh);
+        padding-bottom: 0.5rem;
+        scrollbar-width: thin;
+        position: relative;
+      }
+      .row {
+        height: var(--row);
+        align-items: center;
+        color: inherit;
+        text-decoration: none;
+        border-radius: 0.5rem;
+      }
+      .row:focus-visible {
+        outline-offset: -2px;
+      }
+      .row:hover,
+      .row[aria-current] {
+        background: rgb(var(--mdui-color-on-surface) / 0.06);
+      }
+      .label {
+        display: flex;
+        align-items: center;
+        gap: 0.5rem;
+        min-width: 0;
+        font-weight: 500;
+        font-size: 0.8125rem;
+      }
+      .label .icon {
+        color: var(--tone);
+      }
+      .bar {
+        position: absolute;
+        top: 50%;
+        height: 0.875rem;
+        margin-top: -0.4375rem;
+        min-width: 3px;
+        border-radius: 0.25rem;
+        background: var(--tone);
+        overflow: hidden;
+      }
+      .bar.failed,
+      .bar.timeout {
+        background: repeating-linear-gradient(-45deg, var(--tone) 0 5px, color-mix(in srgb, var(--tone) 65%, transparent) 5px 8px);
+      }
+      .bar.running {
+        background: color-mix(in srgb, var(--tone) 38%, transparent);
+        box-shadow: inset 0 0 0 1.5px var(--tone);
+      }
+      .bar .done {
+        position: absolute;
+        inset: 0;
+        transform-origin: left;
+        background: var(--tone);
+      }
+      .wait {
+        position: absolute;
+        top: 50%;
+        height: 0.375rem;
+        margin-top: -0.1875rem;
+        border-block: 1.5px dotted var(--caution);
+      }
+      .queue {
+        position: absolute;
+        top: 50%;
+        height: 1px;
+        background: rgb(var(--mdui-color-outline) / 0.55);
+      }
+      .time {
+        position: absolute;
+        top: 50%;
+        transform: translateY(-50%);
+        padding: 0 0.375rem;
+        font-size: 0.75rem;
+        color: var(--quiet);
+        white-space: nowrap;
+        pointer-events: none;
+      }
+      @container (max-width: 480px) {
+        .axis,
+        .row {
+          grid-template-columns: minmax(0, 1fr);
+          gap: 0;
+        }
+        .lines {
+          inset-inline-start: 1rem;
+        }
+        .row {
+          grid-template-rows: 1fr 1.25rem;
+          padding-block: 0.25rem;
+        }
+      }
+      @media (forced-colors: active) {
+        .bar {
+          background: CanvasText;
+          forced-color-adjust: none;
+        }
+      }
+    `,
+  ];
+
+  @property({ attribute: false }) plan: PlanRun | undefined = undefined;
+  @property({ attribute: false }) revision = 0;
+  @property({ attribute: false }) selected: string | undefined = undefined;
+  @state() private width = 600;
+  @state() private active = 0;
+
+  #rows = new Windowed(this);
+  #list: Invocation[] = [];
+  #sizes = new ResizeObserver(([entry]) => (this.width = entry?.contentRect.width ?? this.width));
+
+  constructor() {
+    super();
+    new Clock(this, () => this.plan !== undefined && planState(this.plan) === "running");
+    this.#sizes.observe(this);
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#sizes.observe(this);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#sizes.disconnect();
+  }
+
+  protected override willUpdate(changed: PropertyValues): void {
+    const plan = this.plan;
+    if (plan === undefined) return;
+    if (this.#list.length !== plan.invocations.size || changed.has("plan")) this.#list = [...plan.invocations.values()];
+    if (changed.has("plan")) this.active = 0;
+    this.#rows.count = this.#list.length;
+    this.#rows.rowHeight = rem(this.width <= 480 ? 3.25 : 2);
+  }
+
+  protected override render(): TemplateResult | typeof nothing {
+    const plan = this.plan;
+    if (plan === undefined) return nothing;
+    const now = Date.now();
+    const span = Math.max(least, planEnd(plan, now) - plan.started);
+    const ticks = ticksFor(span, this.width <= 480 ? this.width - 32 : this.width - rem(14.75), 84);
+    const at = (time: number): Record<string, string> => ({ left: `${(time / span) * 100}%` });
+    return html`<div class="axis number" aria-hidden="true">
+        ${this.width <= 480 ? nothing : html`<span></span>`}
+        <span class="ticks">${ticks.map((one) => html`<span class="tick" style=${styleMap(at(one.at))}>${one.label}</span>`)}</span>
+      </div>
+      <div class="body">
+        <div class="lines" aria-hidden="true">${ticks.map((one) => html`<span style=${styleMap(at(one.at))}></span>`)}</div>
+        <div
+          class="port"
+          role="group"
+          aria-label="Timeline of ${counted(this.#list.length, "tool")}, ${duration(span)} in all"
+          ${this.#rows.attach}
+          @scroll=${this.#rows.onScroll}
+          @keydown=${this.#key}
+          style=${styleMap({ "--row": `${this.#rows.rowHeight}px` })}
+        >
+          ${this.#rows.draw((index) => this.#row(plan, this.#list[index]!, index, span, now))}
+        </div>
+      </div>`;
+  }
+
+  #row(plan: PlanRun, one: Invocation, index: number, span: number, now: number): TemplateResult {
+    const begin = one.started ?? (one.state === "pending" ? Math.min(now, planEnd(plan, now)) : one.pendingSince);
+    const end = one.ended ?? (one.state === "pending" ? begin : planEnd(plan, now));
+    const total = barOf(plan.started, end, plan.started, span).to;
+    return html`<a
+      class="row ${one.state}"
+      data-index=${index}
+      href=${toolRoute(plan.key, one.toolId)}
+      tabindex=${index === this.active ? 0 : -1}
+      aria-label="${spoken(one, now)}${one.attempts.length > 1 ? `; ${attemptsSpoken(one.attempts, now)}` : ""}"
+      aria-current=${one.toolId === this.selected ? "true" : nothing}
+      @focus=${() => (this.active = index)}
+    >
+      <span class="label">${icon(stateIcon(one.state))}<span class="clipped" dir="auto" title=${one.toolId.slice(0, 200)}>${one.toolId.slice(0, 200)}</span></span>
+      <span class="track">
+        <span class="queue" style=${styleMap(placed(plan.started, begin, plan.started, span))}></span>
+        ${one.attempts.map((attempt, place) => this.#attempt(one, attempt, one.attempts[place + 1], plan, span, now))}
+        ${
+          one.state === "pending" || one.state === "skipped"
+            ? html`<span class="time" style=${styleMap(total < 0.7 ? { left: `${total * 100}%` } : { right: "0" })}>${stateName(one.state)}</span>`
+            : html`<span class="time number" style=${styleMap(total < 0.78 ? { left: `${total * 100}%` } : { display: "none" })}
+                >${duration(one.executionTime ?? Math.max(0, end - begin))}</span
+              >`
+        }
+      </span>
+    </a>`;
+  }
+
+  #attempt(one: Invocation, attempt: Attempt, next: Attempt | undefined, plan: PlanRun, span: number, now: number): unknown {
+    const limit = one.ended ?? planEnd(plan, now);
+    const end = attempt.ended ?? limit;
+    const part = attempt.state === "running" && one.progress !== undefined ? one.progress : 0;
+    const until = next?.started ?? (one.state === "retrying" ? limit : undefined);
+    return html`<span
+        class="bar ${attempt.state}"
+        title="Attempt ${attempt.number}: ${stateName(attempt.state)}, ${duration(attemptTime(attempt, now))}"
+        style=${styleMap(placed(attempt.started, end, plan.started, span))}
+        >${part > 0 ? html`<span class="done" style=${styleMap({ transform: `scaleX(${part})` })}></span>` : nothing}</span
+      >${
+        until === undefined
+          ? nothing
+          : html`<span class="wait" title="Waits before it tries again" style=${styleMap(placed(end, until, plan.started, span))}></span>`
+      }`;
+  }
+
+  #key(event: KeyboardEvent): void {
+    const last = this.#list.length - 1;
+    const page = 10;
+    const to: Record<string, number> = {
+      ArrowDown: this.active + 1,
+      ArrowUp: this.active - 1,
+      PageDown: this.active + page,
+      PageUp: this.active - page,
+      Home: 0,
+      End: last,
+    };
+    const wanted = to[event.key];
+    if (wanted === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    this.active = Math.max(0, Math.min(last, wanted));
+    this.#rows.reveal(this.active);
+    void this.updateComplete.then(() => {
+      this.renderRoot.querySelector<HTMLElement>(`.row[data-index="${this.active}"]`)?.focus({ preventScroll: true });
+    });
+  }
+}
+
+function placed(from: number, to: number, origin: number, span: number): Record<string, string> {
+  const bar = barOf(from, to, origin, span);
+  return { left: `${bar.from * 100}%`, width: `${(bar.to - bar.from) * 100}%` };
+}
+
+function attemptsSpoken(attempts: readonly Attempt[], now: number): string {
+  return attempts
+    .slice(0, 12)
+    .map((one) => `attempt ${one.number} ${stateName(one.state)} after ${duration(attemptTime(one, now))}`)
+    .join(", ");
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "narratoria-plan-timeline": PlanTimeline;
+  }
+}

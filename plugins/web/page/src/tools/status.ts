@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an invocation and a plan stand, in words and signs.
+import type { IconName } from "../controls/icons.ts";
+import { percent } from "../controls/words.ts";
+import type { Attempt, AttemptState, Invocation, InvocationState, PlanRun, Turn } from "../session/session.ts";
+import { counted } from "../text/shorten.ts";
+import { duration } from "./time_scale.ts";
+
+const icons: Record<InvocationState, IconName> = {
+  pending: "pending",
+  running: "running",
+  retrying: "retry",
+  completed: "check",
+  failed: "error",
+  skipped: "skip",
+  timeout: "hourglass",
+};
+
+const names: Record<InvocationState, string> = {
+  pending: "waiting",
+  running: "running",
+  retrying: "trying again",
+  completed: "completed",
+  failed: "failed",
+  skipped: "skipped",
+  timeout: "timed out",
+};
+
+export function stateIcon(state: InvocationState | AttemptState): IconName {
+  return icons[state];
+}
+
+export function stateName(state: InvocationState | AttemptState): string {
+  return names[state];
+}
+
+export function isOver(state: InvocationState): boolean {
+  return state !== "pending" && state !== "running" && state !== "retrying";
+}
+
+// Milliseconds from its start to its end, or until now. The clocks are one: the page comes from this machine.
+export function elapsed(invocation: Invocation, now: number): number | undefined {
+  if (invocation.started === undefined) return undefined;
+  if (invocation.executionTime !== undefined) return invocation.executionTime;
+  return Math.max(0, (invocation.ended ?? now) - invocation.started);
+}
+
+export function attemptTime(attempt: Attempt, now: number): number {
+  return Math.max(0, (attempt.ended ?? now) - attempt.started);
+}
+
+// "completed · 87 ms", "running · 42 %", "failed · 4 attempts".
+export function statusLine(invocation: Invocation, now: number): string {
+  const parts = [stateName(invocation.state)];
+  const time = elapsed(invocation, now);
+  const { state, progress } = invocation;
+  if (state === "running" && progress !== undefined) parts.push(percent(progress));
+  else if (time !== undefined && state !== "skipped") parts.push(duration(time));
+  if (invocation.attempts.length > 1) {
+    parts.push(isOver(state) ? counted(invocation.attempts.length, "attempt") : `attempt ${invocation.attempts.length}`);
+  }
+  return parts.join(" · ");
+}
+
+export function spoken(invocation: Invocation, now: number): string {
+  const waits = invocation.dependencies.length > 0 ? `, after ${invocation.dependencies.join(", ")}` : "";
+  return `${invocation.toolId}: ${statusLine(invocation, now).replaceAll(" · ", ", ")}${waits}`;
+}
+
+// How far it is, for the part of a box that is filled.
+export function share(invocation: Invocation): number {
+  if (invocation.state === "completed") return 1;
+  return invocation.progress ?? 0;
+}
+
+export type PlanState = "running" | "completed" | "failed" | "cancelled";
+
+export function planState(plan: PlanRun): PlanState {
+  if (plan.ended !== undefined) return plan.success === true ? "completed" : "failed";
+  const outcome = plan.turn.outcome;
+  return outcome === undefined ? "running" : outcome === "cancelled" ? "cancelled" : "failed";
+}
+
+const planIcons: Record<PlanState, IconName> = {
+  running: "running",
+  completed: "check",
+  failed: "error",
+  cancelled: "skip",
+};
+
+export function planIcon(state: PlanState): IconName {
+  return planIcons[state];
+}
+
+export function turnState(turn: Turn): PlanState {
+  if (turn.outcome === undefined) return "running";
+  if (turn.outcome === "completed") return "completed";
+  return turn.outcome === "cancelled" ? "cancelled" : "failed";
+}
+
+const outcomes: Record<NonNullable<Turn["outcome"]>, string> = {
+  completed: "completed",
+  fallback: "told otherwise",
+  cancelled: "cancelled",
+  timeout: "timed out",
+  failed: "failed",
+};
+
+export function turnOutcome(turn: Turn): string {
+  return turn.outcome === undefined ? "running" : outcomes[turn.outcome];
+}
+
+export function planEnd(plan: PlanRun, now: number): number {
+  return plan.ended ?? plan.turn.ended ?? now;
+}
