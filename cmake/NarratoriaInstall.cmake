@@ -58,7 +58,7 @@ function(narratoria_install_page page)
     string(REGEX REPLACE "\\]\\((\\.\\./)*(abi|sdk)/include/narratoria" "](${headers}" text "${text}")
     string(REGEX REPLACE "\\]\\((\\.\\./)*abi/schemas" "](${data}/schemas" text "${text}")
     string(REGEX REPLACE "\\]\\((\\.\\./)*(examples|\\.\\.)/stories" "](${data}/stories" text "${text}")
-    set(folders "abi|sdk|runtime|tests|examples/python|bindings/python[^)]*")
+    set(folders "abi|sdk|runtime|tests|examples/python|bindings/python[^)]*|plugins/web/page")
     string(REGEX REPLACE
         "\\[([^]]*)\\]\\((\\.\\./)*(${folders}|(docs/)?(${uninstalled_pages})\\.md[^)]*)\\)"
         "\\1" text "${text}")
@@ -67,16 +67,17 @@ function(narratoria_install_page page)
         DESTINATION "${CMAKE_INSTALL_DOCDIR}/${folder}")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${page}")
 endfunction()
-foreach(page IN ITEMS command-line embedding plugin-rules writing-a-plugin writing-a-story
+foreach(page IN ITEMS command-line embedding page plugin-rules writing-a-plugin writing-a-story
         writing-a-tool)
     narratoria_install_page("docs/${page}.md")
 endforeach()
-foreach(plugin IN ITEMS console event_log launcher narrator_process)
+foreach(plugin IN ITEMS console event_log launcher narrator_process web)
     narratoria_install_page("plugins/${plugin}/README.md")
 endforeach()
 narratoria_install_page(examples/tools/README.md)
 narratoria_install_page(README.md)
 install(FILES LICENSE CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(FILES docs/picture.svg DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs")
+install(DIRECTORY docs/page DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs")
 install(DIRECTORY examples/hosts examples/tools DESTINATION "${CMAKE_INSTALL_DOCDIR}/examples"
     USE_SOURCE_PERMISSIONS PATTERN README.md EXCLUDE)

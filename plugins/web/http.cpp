@@ -44,6 +44,19 @@ MHD_Result look(void* user, MHD_ValueKind, const char* key, std::size_t key_size
     }
 }
 
+MHD_Result look_for_odd(void* user, MHD_ValueKind, const char* key, std::size_t size, const char*,
+                        std::size_t) noexcept {
+    constexpr std::string_view signs = "!#$%&'*+-.^_`|~";
+    for (std::size_t at = 0; at < size; ++at) {
+        const char letter = lower(key[at]);
+        const bool is_plain = (letter >= 'a' && letter <= 'z') ||
+                              (letter >= '0' && letter <= '9') ||
+                              signs.find(letter) != std::string_view::npos;
+        if (!is_plain) *static_cast<bool*>(user) = true;
+    }
+    return MHD_YES;
+}
+
 std::vector<std::string_view> values(MHD_Connection* connection, MHD_ValueKind kind,
                                      std::string_view name) {
     std::vector<std::string_view> found;
@@ -82,6 +95,12 @@ std::optional<std::string_view> Request::header(std::string_view name) const {
 }
 std::optional<std::string_view> Request::argument(std::string_view name) const {
     return the_one(arguments(name));
+}
+
+bool Request::has_odd_header() const {
+    bool is_odd = false;
+    MHD_get_connection_values_n(connection_, MHD_HEADER_KIND, &look_for_odd, &is_odd);
+    return is_odd;
 }
 
 bool Request::wants_html() const {

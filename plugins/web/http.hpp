@@ -37,6 +37,10 @@ public:
     std::optional<std::string_view> header(std::string_view name) const;
     std::optional<std::string_view> argument(std::string_view name) const;
 
+    // A header's name has only the letters that HTTP allows there. One with a space before its colon
+    // may be read in two ways.
+    bool has_odd_header() const;
+
     // A person looks at the answer, not a program.
     bool wants_html() const;
 

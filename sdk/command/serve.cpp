@@ -97,6 +97,8 @@ public:
             }
         }
         require_page();
+        is_open_ = true;
+        for (const std::string& line : logged_early_) complain(line);
     }
 
     // Until a signal ends it; answers the exit code.
@@ -120,9 +122,9 @@ private:
     void require_page() const {
         const auto state = state_of_plugin(*session_, kWeb);
         if (state && state->is_active) return;
-        throw Refused(state && !state->reason.empty()
-                          ? "the page cannot be served: " + state->reason
-                          : std::string("the page's plugin, narratoria.web, is not installed"));
+        throw Refused(fmt::format(
+            "the page cannot be served by its plugin {}: {}", kWeb,
+            state && !state->reason.empty() ? state->reason : std::string("it was not loaded")));
     }
 
     void take_log(std::uint32_t level, std::string_view message) {
@@ -130,7 +132,10 @@ private:
             tell_address(message.substr(kAddressLine.size()));
             return;
         }
-        if (level >= log_level_) complain(printable(message));
+        if (level < log_level_) return;
+        // Why a plugin was refused is told once, by the refusal.
+        if (is_open_) complain(printable(message));
+        else logged_early_.push_back(printable(message));
     }
 
     void tell_address(std::string_view address) {
@@ -149,7 +154,9 @@ private:
     const bool as_json_;
     const bool opens_;
     const std::uint32_t log_level_;
+    bool is_open_ = false;
     bool is_broken_ = false;
+    std::vector<std::string> logged_early_;
     // Last: what they call is gone after them.
     std::optional<Engine> engine_;
     std::optional<Session> session_;

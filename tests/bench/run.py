@@ -428,6 +428,24 @@ def plugins(bench):
     ]
 
 
+def page(bench):
+    streams = 200
+    if not (bench.build / "lib/narratoria/plugins/web.so").exists():
+        return [Row("page-streams", f"{streams} open event streams of the page", None, "ms",
+                    most=20, note="built without libmicrohttpd")]
+    run = bench.python("page_streams.py", bench.build / "bin/narratoria",
+                       bench.program("million_logs"), streams, 10 if bench.quick else 40)
+    return [
+        Row("page-streams", f"{streams} open event streams on one session: processor time of the "
+            "engine's thread for 1,000 events, over that with one stream",
+            run["allMs"] - run["oneMs"], "ms", f"{run['allMs']:.1f} ms", f"{run['oneMs']:.1f} ms",
+            most=20, note=f"until every stream has the last one, with a reader in Python on the "
+            f"same machine: {run['allWallMs']:.0f} ms, {run['oneWallMs']:.0f} ms with one"),
+        Row("page-first-byte", "`narratoria serve`, from its start until the page has come",
+            run["firstByteMs"], "ms"),
+    ]
+
+
 def frame(bench):
     run = bench.document(bench.program("frame_loop"), bench.program("long_lines"), "16",
                          "5" if bench.quick else "20")
@@ -579,15 +597,15 @@ def python_import(bench):
 MEASURES = {
     "spawn": spawn, "chain": chain, "pipeline": pipeline, "cat": cat, "state": state,
     "memory": memory, "plan": plan, "many": many, "million": million, "command": command,
-    "frame": frame, "plugins": plugins, "python-plan": python_plan, "python-tool": python_tool,
-    "python-sink": python_sink, "python-import": python_import,
+    "frame": frame, "plugins": plugins, "page": page, "python-plan": python_plan,
+    "python-tool": python_tool, "python-sink": python_sink, "python-import": python_import,
 }
 ORDER = [
     "spawn", "spawn-1gb", "spawn-ninja", "spawn-make", "chain", "chain-nolibc", "pipeline",
     "pipeline-one-tree", "pipeline-nested", "pipeline-pool", "pipeline-with-log", "cat", "state-same", "state-random",
     "state-memory", "plan", "plan-memory", "plan-growth", "many", "many-memory", "million",
     "command", "frame", "plugin-sink", "plugin-sink-cpp", "plugin-sinks-16", "plugin-scan",
-    "plugin-life", "python-plan", "python-tool", "python-tool-mcp", "python-sink",
+    "plugin-life", "page-streams", "page-first-byte", "python-plan", "python-tool", "python-tool-mcp", "python-sink",
     "python-sink-read", "python-import",
 ]
 HEAD = ["row", "work", "ours", "peer", "measured", "bar", "stretch", "", "when"]

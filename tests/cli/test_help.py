@@ -44,7 +44,7 @@ def test_misuse_exits_with_2_and_points_at_the_help(command, words):
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (["frobnicate"], 'there is no command "frobnicate"; there are: play, run, tool, validate, plugin'),
+        (["frobnicate"], 'there is no command "frobnicate"; there are: play, serve, run, tool, validate, plugin'),
         (["tool", "frob"], 'there is no command "frob"; there are: run, check'),
     ],
 )

@@ -14,26 +14,24 @@ thread and without polling.
 from __future__ import annotations
 
 import asyncio
-import selectors
-import signal
 import threading
 from collections import deque
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from os.path import dirname
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, ref
 
 from narratoria import _core
+from narratoria._driver import Driver
 from narratoria._registry import Registry, check_prompt, kinds_mask
 from narratoria.documents import Asset
 from narratoria.errors import BusyError, Error, GoneError, ReentrantError, ThreadError
 from narratoria.session import Turn, plan_to_submit, read_later
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping
     from os import PathLike
-    from types import FrameType, TracebackType
+    from types import TracebackType
 
     from typing_extensions import Self
 
@@ -41,71 +39,6 @@ if TYPE_CHECKING:
     from narratoria.documents import Plan, Result
 
 __all__ = ["EventStream", "Session"]
-
-# What the engine may do before others in the loop have their turn.
-_BUDGET_US = 5_000
-# After how long it is looked again whether another thread has left the session.
-_BUSY_MS = 1
-# How long the main thread may be deaf to a signal that another thread got.
-_DEAF_S = 0.05
-
-
-class _Driver:
-    # Between an engine and an event loop: the descriptor says that there is something to do, a timer
-    # that time has come.
-
-    def __init__(self, core: _core.Session, loop: asyncio.AbstractEventLoop) -> None:
-        self._core = core
-        self._loop = loop
-        self._descriptor = core.descriptor()
-        self._timer: asyncio.Handle | None = None
-        self.is_inside = False
-        # Of a private loop: who looks after each turn, and who gets what would break the loop.
-        self.on_turn: Callable[[], None] | None = None
-        self.on_exception: Callable[[BaseException], None] | None = None
-        loop.add_reader(self._descriptor, self.turn)
-        self.arm()
-
-    def turn(self) -> None:
-        """Does what there is to do."""
-        try:
-            self.is_inside = True
-            self._core.run(_BUDGET_US)
-        except BusyError:
-            # Another thread is inside, and nothing is lost: what there is to do is still there.
-            pass
-        except BaseException as exception:
-            if self.on_exception is None:
-                raise
-            self.on_exception(exception)
-        finally:
-            self.is_inside = False
-            self.arm()
-        if self.on_turn is not None:
-            self.on_turn()
-
-    def arm(self) -> None:
-        """The engine may have something new to wait for."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._core.is_closed:
-            return
-        try:
-            timeout = self._core.timeout_ms()
-        except BusyError:
-            timeout = _BUSY_MS
-        if timeout == 0:
-            self._timer = self._loop.call_soon(self.turn)
-        elif timeout is not None:
-            self._timer = self._loop.call_later(timeout / 1000, self.turn)
-
-    def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        if not self._loop.is_closed():
-            self._loop.remove_reader(self._descriptor)
-
 
 # ---- what a session waits for cannot wait for the session
 
@@ -142,193 +75,6 @@ def _refuse_inside(core: _core.Session, what: str, even_handlers: bool = False) 
                 "handler that it is called in",
                 code="REENTRANT",
             )
-
-
-# ---- the loop of a blocking session
-
-
-class _Interrupts:
-    # Makes of Ctrl-C, while a private loop runs, a request to end the run: an exception in the midst
-    # of the loop's bookkeeping breaks it for ever. As asyncio.Runner has it.
-
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, driver: _Driver, stop: Callable[[], None]
-    ) -> None:
-        self._loop = loop
-        self._driver = driver
-        self._stop = stop
-        self._is_ours = False
-        self._heart: asyncio.TimerHandle | None = None
-        self.came = False
-
-    def __enter__(self) -> Self:
-        if (
-            threading.current_thread() is threading.main_thread()
-            # One of ours is there when its end was interrupted.
-            and signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _on_interrupt)
-        ):
-            self._is_ours = True
-            _listening[:] = [self]
-            signal.signal(signal.SIGINT, _on_interrupt)
-            self._beat()
-        return self
-
-    def _beat(self) -> None:
-        # A signal that another thread got wakes nobody here, and is heard at the next step.
-        self._heart = self._loop.call_later(_DEAF_S, self._beat)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exception: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._is_ours:
-            # From here on it is as without us, even when this is interrupted itself.
-            _listening.clear()
-            if signal.getsignal(signal.SIGINT) is _on_interrupt:
-                signal.signal(signal.SIGINT, signal.default_int_handler)
-        if self._heart is not None:
-            self._heart.cancel()
-
-    def hear(self, frame: FrameType | None) -> None:
-        # In a callback of the engine's an exception is in good hands, and a function that computes
-        # hears of nothing else; and who presses twice means it.
-        is_safe = self._driver.is_inside or not _is_bookkeeping(frame)
-        if self.came or is_safe or self._loop.is_closed():
-            raise KeyboardInterrupt
-        self.came = True
-        self._stop()
-        # The loop may be asleep.
-        self._loop.call_soon_threadsafe(_do_nothing)
-
-
-_listening: list[_Interrupts] = []
-
-
-def _on_interrupt(number: int, frame: FrameType | None) -> None:
-    if not _listening:
-        raise KeyboardInterrupt
-    _listening[0].hear(frame)
-
-
-_BOOKKEEPERS = (
-    dirname(asyncio.__file__) + "/",
-    dirname(__file__) + "/",
-    selectors.__file__,
-    # Of asyncio's tasks.
-    dirname(selectors.__file__) + "/_weakrefset.py",
-)
-
-
-def _is_bookkeeping(frame: FrameType | None) -> bool:
-    return frame is None or frame.f_code.co_filename.startswith(_BOOKKEEPERS)
-
-
-def _do_nothing() -> None:
-    pass
-
-
-class PrivateLoop:
-    """The loop of a blocking session, which runs while one of its calls has async functions to wait
-    for."""
-
-    def __init__(self, core: _core.Session) -> None:
-        self.loop: asyncio.AbstractEventLoop = asyncio.new_event_loop()
-        self._driver = _Driver(core, self.loop)
-        self._look: Callable[[], None] | None = None
-        self.is_broken: bool = False
-
-    def drive_until(self, is_done: Callable[[], bool]) -> None:
-        """Runs the loop, and the engine in it."""
-        if _is_in_a_loop():
-            raise RuntimeError(
-                "an async function of a session is called, and an event loop runs here already (as "
-                "in a notebook); use narratoria.aio.Session and await its calls"
-            )
-        self._run(is_done, None)
-
-    def settle(self, tasks: Collection[asyncio.Task[None]], seconds: float | None) -> None:
-        """Lets these tasks end, which were cancelled."""
-        if not tasks:
-            return
-
-        def are_done() -> bool:
-            return all(task.done() for task in tasks)
-
-        for task in tasks:
-            task.add_done_callback(lambda _: self.changed())
-        if not _is_in_a_loop():
-            self._run(are_done, seconds)
-            return
-        # Two loops do not run in one thread.
-        thread = threading.Thread(target=self._run, args=(are_done, seconds))
-        thread.start()
-        thread.join()
-
-    def changed(self) -> None:
-        """The engine may have something to do, or a task have ended."""
-        if self._look is not None:
-            self._driver.arm()
-            self._look()
-
-    def end(self, tasks: Collection[asyncio.Task[None]], seconds: float | None) -> None:
-        """Cancels these tasks, lets them end, and closes the loop."""
-        self._driver.stop()
-        try:
-            for task in tasks:
-                task.cancel()
-            self.settle(tasks, seconds)
-        finally:
-            self.loop.close()
-
-    def _run(self, is_done: Callable[[], bool], seconds: float | None) -> None:
-        loop, driver = self.loop, self._driver
-        done = loop.create_future()
-        raised: list[BaseException] = []
-
-        def stop() -> None:
-            if not done.done():
-                done.set_result(None)
-
-        def look() -> None:
-            if is_done():
-                stop()
-
-        def on_exception(exception: BaseException) -> None:
-            raised.append(exception)
-            stop()
-
-        timer = None if seconds is None else loop.call_later(seconds, stop)
-        interrupts = _Interrupts(loop, driver, stop)
-        self._look = driver.on_turn = look
-        driver.on_exception = on_exception
-        try:
-            driver.arm()
-            look()
-            with interrupts:
-                try:
-                    loop.run_until_complete(done)
-                except BaseException:
-                    # Nobody knows what state it is in.
-                    self.is_broken = True
-                    raise
-        finally:
-            self._look = driver.on_turn = driver.on_exception = None
-            if timer is not None:
-                timer.cancel()
-        if raised:
-            raise raised.pop()
-        if interrupts.came:
-            raise KeyboardInterrupt
-
-
-def _is_in_a_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 # ---- sessions of a loop
@@ -369,6 +115,10 @@ class _Queue:
                 future.set_result(None)
                 return
         self._is_taken = False
+
+
+def _do_nothing() -> None:
+    pass
 
 
 class EventStream:
@@ -494,7 +244,7 @@ class Session(Registry):
     """
 
     def _prepare(self) -> None:
-        self._driver: _Driver | None = None
+        self._driver: Driver | None = None
         self._running_loop: asyncio.AbstractEventLoop | None = None
         self._thread: int | None = None
         self._queue = _Queue()
@@ -519,7 +269,7 @@ class Session(Registry):
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
         if self._driver is None:
-            self._driver = _Driver(self._core, loop)
+            self._driver = Driver(self._core, loop)
             self._running_loop = loop
             self._thread = threading.get_ident()
         self._refuse_other_loops()

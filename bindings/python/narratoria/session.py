@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from narratoria.aio import PrivateLoop
+    from narratoria._private_loop import PrivateLoop
     from narratoria.documents import Asset, Fault, Plan, Result
 
 # Loaded when they are needed: the classes of documents with `dataclasses` (which brings `inspect`), and
@@ -222,7 +222,7 @@ class Session(Registry):
         # From the next step on it drives the engine, as long as it has tasks.
         self._core.end_wait()
         if self._private is None:
-            from narratoria.aio import PrivateLoop
+            from narratoria._private_loop import PrivateLoop
 
             self._private = PrivateLoop(self._core)
         return self._private.loop

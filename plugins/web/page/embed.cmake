@@ -10,10 +10,9 @@ function(narratoria_embed_page target folder)
     endif()
 
     set(types
-        html "text/html; charset=utf-8" js "text/javascript; charset=utf-8"
-        css "text/css; charset=utf-8" json "application/json" svg "image/svg+xml" png "image/png"
-        jpg "image/jpeg" webp "image/webp" ico "image/x-icon" woff2 "font/woff2"
-        txt "text/plain; charset=utf-8" webmanifest "application/manifest+json" wasm "application/wasm")
+        html text/html js text/javascript css text/css txt text/plain json application/json
+        svg image/svg+xml png image/png jpg image/jpeg webp image/webp ico image/x-icon
+        woff2 font/woff2 webmanifest application/manifest+json wasm application/wasm)
     set(number 0)
     set(bytes "    .section .rodata\n")
     set(declarations "")
@@ -28,9 +27,13 @@ function(narratoria_embed_page target folder)
         endif()
         math(EXPR at "${at} + 1")
         list(GET types ${at} type)
+        if(type MATCHES "^text/")
+            string(APPEND type "; charset=utf-8")
+        endif()
         # As the page's builder names what never changes: NAME-HASH.EXTENSION.
         set(lasting false)
-        if(name MATCHES "^app/.*[-.][A-Za-z0-9_-][A-Za-z0-9_-][A-Za-z0-9_-][A-Za-z0-9_-][A-Za-z0-9_-][A-Za-z0-9_-][A-Za-z0-9_-][A-Za-z0-9_-]\\.[a-z0-9]+$")
+        string(REPEAT "[A-Za-z0-9_-]" 8 hash_letters)
+        if(name MATCHES "^app/.*-(${hash_letters})\\.[a-z0-9]+$" AND CMAKE_MATCH_1 MATCHES "[A-Z0-9]")
             set(lasting true)
         endif()
         set(path "/${name}")

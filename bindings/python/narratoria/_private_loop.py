@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+# The loop of a blocking session, for the async functions that it was given.
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+import signal
+import threading
+from os.path import dirname
+from typing import TYPE_CHECKING
+
+from narratoria import _core
+from narratoria._driver import Driver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from types import FrameType, TracebackType
+
+    from typing_extensions import Self
+
+# How long the main thread may be deaf to a signal that another thread got.
+_DEAF_S = 0.05
+
+
+class _Interrupts:
+    # Makes of Ctrl-C, while a private loop runs, a request to end the run: an exception in the midst
+    # of the loop's bookkeeping breaks it for ever. As asyncio.Runner has it.
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, driver: Driver, stop: Callable[[], None]
+    ) -> None:
+        self._loop = loop
+        self._driver = driver
+        self._stop = stop
+        self._is_ours = False
+        self._heart: asyncio.TimerHandle | None = None
+        self.came = False
+
+    def __enter__(self) -> Self:
+        if (
+            threading.current_thread() is threading.main_thread()
+            # One of ours is there when its end was interrupted.
+            and signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _on_interrupt)
+        ):
+            self._is_ours = True
+            _listening[:] = [self]
+            signal.signal(signal.SIGINT, _on_interrupt)
+            self._beat()
+        return self
+
+    def _beat(self) -> None:
+        # A signal that another thread got wakes nobody here, and is heard at the next step.
+        self._heart = self._loop.call_later(_DEAF_S, self._beat)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._is_ours:
+            # From here on it is as without us, even when this is interrupted itself.
+            _listening.clear()
+            if signal.getsignal(signal.SIGINT) is _on_interrupt:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self._heart is not None:
+            self._heart.cancel()
+
+    def hear(self, frame: FrameType | None) -> None:
+        # In a callback of the engine's an exception is in good hands, and a function that computes
+        # hears of nothing else; and who presses twice means it.
+        is_safe = self._driver.is_inside or not _is_bookkeeping(frame)
+        if self.came or is_safe or self._loop.is_closed():
+            raise KeyboardInterrupt
+        self.came = True
+        self._stop()
+        # The loop may be asleep.
+        self._loop.call_soon_threadsafe(_do_nothing)
+
+
+_listening: list[_Interrupts] = []
+
+
+def _on_interrupt(number: int, frame: FrameType | None) -> None:
+    if not _listening:
+        raise KeyboardInterrupt
+    _listening[0].hear(frame)
+
+
+_BOOKKEEPERS = (
+    dirname(asyncio.__file__) + "/",
+    dirname(__file__) + "/",
+    selectors.__file__,
+    # Of asyncio's tasks.
+    dirname(selectors.__file__) + "/_weakrefset.py",
+)
+
+
+def _is_bookkeeping(frame: FrameType | None) -> bool:
+    return frame is None or frame.f_code.co_filename.startswith(_BOOKKEEPERS)
+
+
+def _do_nothing() -> None:
+    pass
+
+
+class PrivateLoop:
+    """The loop of a blocking session, which runs while one of its calls has async functions to wait
+    for."""
+
+    def __init__(self, core: _core.Session) -> None:
+        self.loop: asyncio.AbstractEventLoop = asyncio.new_event_loop()
+        self._driver = Driver(core, self.loop)
+        self._look: Callable[[], None] | None = None
+        self.is_broken: bool = False
+
+    def drive_until(self, is_done: Callable[[], bool]) -> None:
+        """Runs the loop, and the engine in it."""
+        if _is_in_a_loop():
+            raise RuntimeError(
+                "an async function of a session is called, and an event loop runs here already (as "
+                "in a notebook); use narratoria.aio.Session and await its calls"
+            )
+        self._run(is_done, None)
+
+    def settle(self, tasks: Collection[asyncio.Task[None]], seconds: float | None) -> None:
+        """Lets these tasks end, which were cancelled."""
+        if not tasks:
+            return
+
+        def are_done() -> bool:
+            return all(task.done() for task in tasks)
+
+        for task in tasks:
+            task.add_done_callback(lambda _: self.changed())
+        if not _is_in_a_loop():
+            self._run(are_done, seconds)
+            return
+        # Two loops do not run in one thread.
+        thread = threading.Thread(target=self._run, args=(are_done, seconds))
+        thread.start()
+        thread.join()
+
+    def changed(self) -> None:
+        """The engine may have something to do, or a task have ended."""
+        if self._look is not None:
+            self._driver.arm()
+            self._look()
+
+    def end(self, tasks: Collection[asyncio.Task[None]], seconds: float | None) -> None:
+        """Cancels these tasks, lets them end, and closes the loop."""
+        self._driver.stop()
+        try:
+            for task in tasks:
+                task.cancel()
+            self.settle(tasks, seconds)
+        finally:
+            self.loop.close()
+
+    def _run(self, is_done: Callable[[], bool], seconds: float | None) -> None:
+        loop, driver = self.loop, self._driver
+        done = loop.create_future()
+        raised: list[BaseException] = []
+
+        def stop() -> None:
+            if not done.done():
+                done.set_result(None)
+
+        def look() -> None:
+            if is_done():
+                stop()
+
+        def on_exception(exception: BaseException) -> None:
+            raised.append(exception)
+            stop()
+
+        timer = None if seconds is None else loop.call_later(seconds, stop)
+        interrupts = _Interrupts(loop, driver, stop)
+        self._look = driver.on_turn = look
+        driver.on_exception = on_exception
+        try:
+            driver.arm()
+            look()
+            with interrupts:
+                try:
+                    loop.run_until_complete(done)
+                except BaseException:
+                    # Nobody knows what state it is in.
+                    self.is_broken = True
+                    raise
+        finally:
+            self._look = driver.on_turn = driver.on_exception = None
+            if timer is not None:
+                timer.cancel()
+        if raised:
+            raise raised.pop()
+        if interrupts.came:
+            raise KeyboardInterrupt
+
+
+def _is_in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

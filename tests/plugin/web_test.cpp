@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// The player's page in a host's process: what a process must not suffer from a server inside it. What
+// browsers see: tests/web.
+
+#include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <regex>
+#include <string>
+
+#include "plugin/story_host.hpp"
+
+namespace narratoria::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::atomic<int> broken_pipes{0};
+
+class Browser {
+public:
+    Browser(int port, const std::string& request) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(static_cast<std::uint16_t>(port));
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+        const std::string text = request + " HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port);
+        send(text + "\r\n");
+    }
+    Browser(const Browser&) = delete;
+    ~Browser() { ::close(socket_); }
+
+    void send(const std::string& text) {
+        EXPECT_EQ(::send(socket_, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
+    }
+    // What has come until now.
+    const std::string& came() {
+        char piece[65536];
+        for (;;) {
+            const ssize_t got = ::recv(socket_, piece, sizeof piece, MSG_DONTWAIT);
+            if (got <= 0) return came_;
+            came_.append(piece, static_cast<std::size_t>(got));
+        }
+    }
+    // Goes away so that what is still sent to it is answered with a reset.
+    void vanish() {
+        const linger at_once{1, 0};
+        ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        ::shutdown(socket_, SHUT_RD);
+    }
+
+private:
+    int socket_;
+    std::string came_;
+};
+
+class WebTest : public testing::Test {
+protected:
+    void SetUp() override {
+        if (!std::filesystem::exists(built_plugin("web"))) GTEST_SKIP() << "there is no page";
+        host.story("[narrator]\nname = \"template\"");
+        host.folder.write("prompts.json",
+                          R"({"prompts":[],"unmatched":{"narrative":"You said: {prompt}"}})");
+    }
+    void open() {
+        host.open();
+        const std::regex line(
+            "the page is at http://127\\.0\\.0\\.1:([0-9]+)/\\?token=([0-9a-f]+)");
+        std::smatch found;
+        ASSERT_TRUE(host.until([&] { return std::regex_search(host.log, found, line); }))
+            << host.log;
+        port = std::stoi(found[1]);
+        Browser browser(port, "GET /?token=" + found[2].str());
+        browser.send("\r\n");
+        const std::regex set("Set-Cookie: ([^;]+);");
+        ASSERT_TRUE(host.until([&] { return std::regex_search(browser.came(), set); }));
+        std::smatch cookie_found;
+        ASSERT_TRUE(std::regex_search(browser.came(), cookie_found, set));
+        cookie = cookie_found[1];
+    }
+    std::string let_in() const { return "Cookie: " + cookie + "\r\n\r\n"; }
+
+    StoryHost host{"web"};
+    int port = 0;
+    std::string cookie;
+};
+
+TEST_F(WebTest, ABrowserThatVanishesWhileItIsWrittenToRaisesNoSignal) {
+    open();
+    struct sigaction counts {};
+    counts.sa_handler = [](int) { ++broken_pipes; };
+    struct sigaction before {};
+    ASSERT_EQ(::sigaction(SIGPIPE, &counts, &before), 0);
+    for (int round = 0; round < 5; ++round) {
+        Browser browser(port, "GET /api/events?after=0");
+        browser.send(let_in());
+        ASSERT_TRUE(host.until([&] { return !browser.came().empty(); }));
+        browser.vanish();
+        host.prompt(std::string(2'000'000, 'x'));
+    }
+    host.prompt("go on");
+    EXPECT_EQ(broken_pipes.load(), 0);
+    ASSERT_EQ(::sigaction(SIGPIPE, &before, nullptr), 0);
+}
+
+TEST_F(WebTest, TheSessionEndsWhileBrowsersReadAndOthersHaveOnlyConnected) {
+    open();
+    Browser reads(port, "GET /api/events?after=0");
+    reads.send(let_in());
+    ASSERT_TRUE(
+        host.until([&] { return reads.came().find("event: session") != std::string::npos; }));
+    const Browser silent(port, "GET /");
+    host.prompt("hello");
+    host.close();
+    EXPECT_THAT(host.log, testing::Not(HasSubstr("threw")));
+}
+
+TEST_F(WebTest, TwoSessionsOfOneEngineHaveAPageEachAndItsCookieOpensNoOther) {
+    open();
+    const int first_port = port;
+    const std::string first_cookie = cookie;
+    Session second(*host.engine, SessionOptions{.story = host.folder.path()});
+    const std::size_t known = host.log.find("token=") + 1;
+    ASSERT_TRUE(host.until([&] { return host.log.find("token=", known) != std::string::npos; }));
+    const std::regex line("127\\.0\\.0\\.1:([0-9]+)/\\?token=");
+    std::smatch found;
+    const std::string rest = host.log.substr(known);
+    ASSERT_TRUE(std::regex_search(rest, found, line));
+    const int second_port = std::stoi(found[1]);
+    EXPECT_NE(first_port, second_port);
+    Browser browser(second_port, "GET /");
+    browser.send("Cookie: " + first_cookie + "\r\n\r\n");
+    ASSERT_TRUE(host.until([&] { return !browser.came().empty(); }));
+    EXPECT_THAT(browser.came(), HasSubstr("403"));
+}
+
+TEST_F(WebTest, APortThatIsTakenRefusesThePluginAndTheSessionGoesOnWithoutThePage) {
+    open();
+    StoryHost other{"web"};
+    other.story("[plugins.\"narratoria.web\"]\nport = " + std::to_string(port));
+    other.folder.write("prompts.json", R"({"prompts":[],"unmatched":{"narrative":"Yes."}})");
+    other.open();
+    EXPECT_THAT(other.log, HasSubstr("port " + std::to_string(port) + " of 127.0.0.1 is taken"));
+    EXPECT_EQ(other.prompt("go").narrative, "Yes.");
+}
+
+}  // namespace
+}  // namespace narratoria::test

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real `narratoria serve`, asked over real sockets, as browsers and their enemies do it."""
+
+import http.client
+import json
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+
+from harness import (BUILD, DEADLINE, NARRATORIA, SOURCE, TORCH, Command, default_signals, done,  # noqa: E402
+                     environment, event, log, patch)
+
+__all__ = ["default_signals", "BUILD", "DEADLINE", "NARRATORIA", "SOURCE", "TORCH", "Command", "Page", "done", "environment",
+           "event", "has_page", "log", "patch", "plan", "said", "tool_that_waits"]
+
+
+def has_page():
+    return (BUILD / "lib/narratoria/plugins/web.so").exists()
+
+
+def said(*lines, before="", after=""):
+    """A shell tool that writes these lines."""
+    text = "".join(f"{line}\n" for line in lines)
+    return f"#!/bin/sh\ncat >/dev/null\n{before}\ncat <<'EVENTS'\n{text}EVENTS\n{after}\n"
+
+
+def tool_that_waits():
+    """A shell tool that says it is ready, and then waits for its end."""
+    return (f"#!/bin/sh\nexec 2>/dev/null\ntrap 'exit 0' TERM\necho '{log('ready')}'\n"
+            "while :; do sleep 60 & wait $!; done\n")
+
+
+def plan(*tools, **members):
+    return {"plan": {"tools": [
+        {"toolId": tool, "toolPath": f"tools/{tool}", "retryPolicy": {"maxRetries": 0, "backoffMs": 1}}
+        for tool in tools], **members}}
+
+
+class Page:
+    """The page of one session, and a browser that was let in."""
+
+    def __init__(self, folder, story, *arguments, env=None):
+        self.errors = open(folder / "serve.err", "w+b")
+        self.process = subprocess.Popen(
+            [NARRATORIA, "serve", "--json", "--story", story, *arguments],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors,
+            env=env or environment(), cwd=folder, preexec_fn=default_signals)
+        ready, _, _ = select.select([self.process.stdout], [], [], DEADLINE)
+        line = self.process.stdout.readline() if ready else b""
+        assert line, self.said()
+        self.address = json.loads(line)["url"]
+        self.port = json.loads(line)["port"]
+        self.token = self.address.partition("token=")[2]
+        self.origin = f"http://127.0.0.1:{self.port}"
+        self.open = []
+        answer = self.get(f"/?token={self.token}", cookie=None)
+        assert answer.status == 200, answer.text
+        self.cookie = answer.headers["Set-Cookie"].partition(";")[0]
+
+    def said(self):
+        self.errors.seek(0)
+        return self.errors.read().decode()
+
+    # ---------------------------------------------------------------- asking
+
+    def connect(self, timeout=DEADLINE, **options):
+        made = socket.create_connection(("127.0.0.1", self.port), timeout=timeout, **options)
+        self.open.append(made)
+        return made
+
+    def ask(self, method, path, body=None, cookie="", **headers):
+        """`cookie`: "" is the right one, None is none. Header names with _ for -."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        if cookie is not None:
+            named["Cookie"] = cookie or self.cookie
+        try:
+            connection.request(method, path, body, named)
+            return Answer(connection.getresponse())
+        finally:
+            connection.close()
+
+    def get(self, path, **headers):
+        return self.ask("GET", path, **headers)
+
+    def post(self, path, body=b"", **headers):
+        headers.setdefault("Origin", self.origin)
+        return self.ask("POST", path, body, **headers)
+
+    def prompt(self, text):
+        return self.post("/api/prompt", json.dumps({"text": text}).encode(),
+                         Content_Type="application/json")
+
+    def raw(self, request):
+        """Sends bytes as they are; everything that comes until the other side closes, which it must
+        have reason to do."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE) as connection:
+            connection.sendall(request)
+            came = b""
+            while piece := connection.recv(65536):
+                came += piece
+            return came
+
+    def stream(self, after=0, last_event_id=None, receive_buffer=None):
+        one = Stream(self, after, last_event_id, receive_buffer)
+        self.open.append(one)
+        return one
+
+    # ---------------------------------------------------------------- its end
+
+    def end(self, number=signal.SIGTERM):
+        for one in self.open:
+            one.close()
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+            try:
+                self.process.wait(DEADLINE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+                raise
+        self.process.stdout.close()
+        return self.process.returncode
+
+
+class Answer:
+    def __init__(self, response):
+        self.status = response.status
+        self.headers = response.headers
+        self.body = response.read()
+
+    @property
+    def text(self):
+        return self.body.decode()
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    @property
+    def code(self):
+        return self.json["code"]
+
+
+class Message:
+    """One message of the stream."""
+
+    def __init__(self, lines):
+        self.size = sum(len(line) for line in lines)
+        fields = [line.decode().rstrip("\n").partition(": ")[::2] for line in lines]
+        self.data = [json.loads(value) for name, value in fields if name == "data"]
+        self.name = next((value for name, value in fields if name == "event"), "message")
+        self.id = next((int(value) for name, value in fields if name == "id"), None)
+
+
+class Stream:
+    """An event source: its session message, and the records that come."""
+
+    def __init__(self, page, after, last_event_id, receive_buffer):
+        self.connection = socket.socket()
+        if receive_buffer:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.connection.settimeout(DEADLINE)
+        self.connection.connect(("127.0.0.1", page.port))
+        head = f"GET /api/events?after={after} HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\nCookie: {page.cookie}\r\n"
+        if last_event_id is not None:
+            head += f"Last-Event-ID: {last_event_id}\r\n"
+        self.connection.sendall(f"{head}\r\n".encode())
+        self.response = None
+        self.is_begun = False
+        self.messages = []
+        self.comments = 0
+        self.last = last_event_id if last_event_id is not None else after
+
+    def begin(self):
+        """Reads the head and the session message."""
+        if not self.is_begun:
+            self.is_begun = True
+            self.response = http.client.HTTPResponse(self.connection)
+            self.response.begin()
+            assert self.response.status == 200
+            assert self.response.readline() == b"retry: 1000\n"
+            assert self.response.readline() == b"\n"
+            first = self.message()
+            assert first.name == "session"
+            [self.session] = first.data
+        return self
+
+    def message(self):
+        lines = []
+        while True:
+            line = self.response.readline()
+            assert line, "the stream ended"
+            if line.startswith(b":"):
+                self.comments += 1
+                self.response.readline()
+            elif line != b"\n":
+                lines.append(line)
+            else:
+                return Message(lines)
+
+    def batch(self):
+        """The next records, each of which must follow on the one before."""
+        self.begin()
+        one = self.message()
+        self.messages.append(one)
+        for record in one.data:
+            assert record["seq"] == self.last + 1, "a record was lost, or came twice"
+            self.last = record["seq"]
+        assert one.id == self.last
+        return one.data
+
+    def until(self, wanted):
+        """All records up to the first one that `wanted` accepts; the rest of its batch, too."""
+        records = []
+        limit = time.monotonic() + DEADLINE
+        while not any(wanted(record) for record in records[-2000:]):
+            assert time.monotonic() < limit, f"not in time; the last was {records[-1:]}"
+            records += self.batch()
+        return records
+
+    def until_turn_ended(self):
+        return self.until(lambda record: record["kind"] == "turn_ended")
+
+    def until_log(self, message="ready"):
+        return self.until(lambda record: record["event"].get("message") == message)
+
+    def close(self):
+        self.connection.close()
+        if self.response:
+            self.response.close()

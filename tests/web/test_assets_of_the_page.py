@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GET /api/assets/SEQ: the files that tools made (plugins/web/README.md)."""
+
+import os
+
+import pytest
+
+from serving import done, event, patch, plan, said
+
+CONTENT = bytes(range(256)) * 400
+
+
+@pytest.fixture
+def asset(serve, tmp_path):
+    """asset(media type, content) is the page, the number of its event, and the file."""
+
+    def make(media_type="image/png", content=CONTENT, name="picture.png"):
+        file = tmp_path / name
+        file.write_bytes(content)
+        page = serve({"go": [plan("make")]}, {"make": said(
+            event("asset", assetId="a", kind=media_type.partition("/")[0], mediaType=media_type,
+                  path=str(file)), done())})
+        page.prompt("go")
+        return page, number_of(page), file
+
+    return make
+
+
+def number_of(page):
+    records = page.stream().until_turn_ended()
+    return [record["seq"] for record in records if record["event"].get("type") == "asset"][-1]
+
+
+def test_an_asset_is_the_file_of_its_event(asset):
+    page, seq, _ = asset()
+    answer = page.get(f"/api/assets/{seq}")
+    assert answer.status == 200
+    assert answer.body == CONTENT
+    assert answer.headers["Content-Type"] == "image/png"
+    assert answer.headers["Content-Length"] == str(len(CONTENT))
+    assert answer.headers["Accept-Ranges"] == "bytes"
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_head_tells_the_same_without_the_body(asset):
+    page, seq, _ = asset()
+    whole, head = page.get(f"/api/assets/{seq}"), page.ask("HEAD", f"/api/assets/{seq}")
+    assert head.status == 200 and head.body == b""
+    for name in ("Content-Type", "Content-Length", "ETag", "Content-Security-Policy"):
+        assert head.headers[name] == whole.headers[name]
+
+
+@pytest.mark.parametrize("asked, first, last", [
+    ("bytes=0-3", 0, 3), ("bytes=100-", 100, 102399), ("bytes=-7", 102393, 102399),
+    ("bytes=102399-102399", 102399, 102399), ("bytes=5-999999999", 5, 102399),
+    ("bytes=-999999999", 0, 102399), ("bytes=0-99999999999999999999999", 0, 102399),
+])
+def test_one_range_is_that_part(asset, asked, first, last):
+    page, seq, _ = asset()
+    answer = page.get(f"/api/assets/{seq}", Range=asked)
+    assert answer.status == 206
+    assert answer.headers["Content-Range"] == f"bytes {first}-{last}/{len(CONTENT)}"
+    assert answer.headers["Content-Length"] == str(last - first + 1)
+    assert answer.body == CONTENT[first:last + 1]
+
+
+@pytest.mark.parametrize("asked", ["bytes=102400-", "bytes=999999-9999999", "bytes=-0"])
+def test_a_range_behind_the_end_is_told(asset, asked):
+    page, seq, _ = asset()
+    answer = page.get(f"/api/assets/{seq}", Range=asked)
+    assert answer.status == 416
+    assert answer.headers["Content-Range"] == f"bytes */{len(CONTENT)}"
+
+
+@pytest.mark.parametrize("asked", ["bytes=0-1,5-6", "bytes=", "bytes=-", "bytes=5-1", "lines=0-1",
+                                   "bytes=a-b", "bytes=1-2x", "bytes 0-1", "bytes=+1-2"])
+def test_several_ranges_and_what_is_none_are_the_whole(asset, asked):
+    page, seq, _ = asset()
+    answer = page.get(f"/api/assets/{seq}", Range=asked)
+    assert (answer.status, answer.body) == (200, CONTENT)
+
+
+def test_a_range_of_an_asset_that_has_changed_is_the_whole(asset):
+    page, seq, file = asset()
+    tag = page.get(f"/api/assets/{seq}").headers["ETag"]
+    assert page.get(f"/api/assets/{seq}", Range="bytes=0-3", If_Range=tag).status == 206
+    file.write_bytes(b"something else")
+    answer = page.get(f"/api/assets/{seq}", Range="bytes=0-3", If_Range=tag)
+    assert (answer.status, answer.body) == (200, b"something else")
+
+
+def test_an_empty_file_is_an_empty_body(asset):
+    page, seq, _ = asset(content=b"")
+    answer = page.get(f"/api/assets/{seq}")
+    assert (answer.status, answer.body) == (200, b"")
+    assert page.get(f"/api/assets/{seq}", Range="bytes=0-").status == 416
+
+
+def test_a_large_file_comes_whole(asset):
+    content = os.urandom(20_000_000)
+    page, seq, _ = asset("video/mp4", content)
+    assert page.get(f"/api/assets/{seq}").body == content
+
+
+@pytest.mark.parametrize("media_type", [
+    "image/png", "image/svg+xml", "audio/ogg", "video/mp4", "text/plain", "text/html",
+    "application/pdf", "model/gltf-binary", "text/plain; charset=utf-8"])
+def test_every_kind_is_in_a_sandbox_without_scripts(asset, media_type):
+    page, seq, _ = asset(media_type)
+    answer = page.get(f"/api/assets/{seq}")
+    policy = answer.headers["Content-Security-Policy"].split("; ")
+    assert "sandbox" in policy and "default-src 'none'" in policy
+    assert not any("script" in part for part in policy)
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["X-Frame-Options"] == "DENY"
+    assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert answer.headers["Content-Type"] == media_type
+
+
+@pytest.mark.parametrize("media_type, disposition", [
+    ("image/svg+xml", "inline"), ("IMAGE/PNG", "inline"), ("audio/ogg", "inline"),
+    ("video/mp4", "inline"), ("model/obj", "inline"), ("text/plain; charset=utf-8", "inline"),
+    ("text/html", "attachment"), ("application/xhtml+xml", "attachment"),
+    ("application/pdf", "attachment"), ("text/xml", "attachment")])
+def test_what_a_browser_might_run_is_kept_as_a_file(asset, media_type, disposition):
+    page, seq, _ = asset(media_type)
+    assert page.get(f"/api/assets/{seq}").headers["Content-Disposition"].startswith(disposition)
+
+
+def test_a_files_name_cannot_break_out_of_its_header(asset):
+    page, seq, _ = asset(name='a";x="\r\nSet-Cookie: a=b\r\n.png')
+    answer = page.get(f"/api/assets/{seq}")
+    assert answer.status == 200
+    assert answer.headers["Content-Disposition"] == 'inline; filename="a__x____Set-Cookie__a_b__.png"'
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_what_a_later_attempt_replaced_is_gone(serve, tmp_path):
+    first, second = tmp_path / "first.png", tmp_path / "second.png"
+    first.write_bytes(b"first")
+    second.write_bytes(b"second")
+    tool = (f"#!/bin/sh\ncat >/dev/null\nif [ -e {tmp_path}/again ]; then\n"
+            f"echo '{event('asset', assetId='a', kind='image', mediaType='image/png', path=str(second))}'\n"
+            f"echo '{done()}'\nelse\ntouch {tmp_path}/again\n"
+            f"echo '{event('asset', assetId='a', kind='image', mediaType='image/png', path=str(first))}'\n"
+            f"echo '{done(ok=False)}'\nfi\n")
+    twice = plan("make")
+    twice["plan"]["tools"][0]["retryPolicy"]["maxRetries"] = 1
+    page = serve({"go": [twice]}, {"make": tool})
+    page.prompt("go")
+    records = page.stream().until_turn_ended()
+    one, other = [record["seq"] for record in records if record["event"].get("type") == "asset"]
+    assert page.get(f"/api/assets/{one}").code == "NO_SUCH_ASSET"
+    assert page.get(f"/api/assets/{other}").body == b"second"
+
+
+def test_a_file_that_has_vanished_is_told(asset):
+    page, seq, file = asset()
+    assert page.get(f"/api/assets/{seq}").status == 200
+    file.unlink()
+    answer = page.get(f"/api/assets/{seq}")
+    assert (answer.status, answer.code) == (404, "ASSET_UNREADABLE")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)],
+                         ids=["fifo", "folder", "device"])
+def test_what_took_its_place_is_not_read(asset, make):
+    page, seq, file = asset()
+    file.unlink()
+    make(file)
+    assert page.get(f"/api/assets/{seq}").code == "ASSET_UNREADABLE"
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_not_taken_for_whole(asset):
+    page, seq, file = asset(content=bytes(20_000_000))
+    connection = page.connect()
+    connection.sendall(f"GET /api/assets/{seq} HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\n"
+                       f"Cookie: {page.cookie}\r\n\r\n".encode())
+    came = len(connection.recv(1000))
+    os.truncate(file, 100)
+    while piece := connection.recv(1 << 20):
+        came += len(piece)
+    assert came < 20_000_000
+
+
+@pytest.mark.parametrize("path", [
+    "/api/assets/", "/api/assets/0", "/api/assets/1", "/api/assets/999999", "/api/assets/-1",
+    "/api/assets/1x", "/api/assets/99999999999999999999999", "/api/assets/../../etc/passwd",
+    "/api/assets/%2e%2e/%2e%2e/etc/passwd", "/api/assets/%2Fetc%2Fpasswd", "/api/assets//etc/passwd",
+    "/api/assets/..%5c..%5cetc%5cpasswd", "/api/assets/%00"])
+def test_nothing_else_is_an_asset(asset, path):
+    page, _, _ = asset()
+    answer = page.get(path)
+    assert (answer.status, answer.code) == (404, "NO_SUCH_ASSET")
+
+
+def test_an_asset_that_the_runtime_refused_is_none(serve):
+    page = serve({"go": [plan("make")]}, {"make": said(
+        patch(a=1), event("asset", assetId="a", kind="image", mediaType="image/png",
+                          path="/no/such/file"), done())})
+    page.prompt("go")
+    assert page.get(f"/api/assets/{number_of(page)}").code == "NO_SUCH_ASSET"

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GET /api/events: the session as server-sent events (plugins/web/README.md)."""
+
+import json
+import os
+import resource
+
+import jsonschema
+import pytest
+
+from serving import TORCH, done, environment, log, patch, plan, said, tool_that_waits
+
+SCHEMA = json.loads((TORCH.parents[2] / "abi/schemas/event-record-1.schema.json").read_text())
+
+
+def many(tmp_path, count, size=100):
+    """A tool that logs so many lines at once, and is done."""
+    lines = tmp_path / "lines"
+    with open(lines, "w") as file:
+        for number in range(count):
+            file.write(log(f"{number} " + "x" * size) + "\n")
+        file.write(done() + "\n")
+    return f"#!/bin/sh\ncat >/dev/null\nexec cat {lines}\n"
+
+
+def test_the_first_message_says_which_session_it_is_and_what_stood_before_it(serve):
+    page = serve(story=TORCH)
+    session = page.stream().begin().session
+    assert session == {"sessionId": None, "title": "The Torch and the Door", "after": 0, "last": 0,
+                       "state": {}}
+    assert page.prompt("I light the torch").status == 202
+    records = page.stream().until_turn_ended()
+    session = page.stream().begin().session
+    assert session["sessionId"] == records[0]["sessionId"]
+    assert session["last"] >= records[-1]["seq"]
+    assert session["state"] == {}
+
+
+def test_the_state_comes_only_to_who_reads_from_the_beginning(serve):
+    page = serve({"go": [plan("set")]}, {"set": said(patch(lit=True), done())})
+    page.prompt("go")
+    page.stream().until_turn_ended()
+    assert "state" not in page.stream(after=1).begin().session
+    assert page.stream(after=0).begin().session["state"] == {}
+
+
+def test_a_turn_comes_as_records_of_the_event_stream(serve):
+    page = serve(story=TORCH)
+    stream = page.stream().begin()
+    assert stream.response.headers["Content-Type"] == "text/event-stream"
+    assert stream.response.headers["Cache-Control"] == "no-store"
+    page.prompt("I light the torch and examine the door")
+    records = stream.until_turn_ended()
+    for record in records:
+        jsonschema.validate(record, SCHEMA)
+    assert [record["seq"] for record in records] == list(range(1, len(records) + 1))
+    assert records[0]["kind"] == "prompt"
+    assert records[0]["event"]["text"] == "I light the torch and examine the door"
+    choices = [record["event"] for record in records if record["event"].get("event") == "narrative_choice"]
+    assert len(choices) == 1
+    assert "ui_placeholder" not in {record["kind"] for record in records}
+    assert "asset_placeholder" not in {record["kind"] for record in records}
+
+
+def test_who_comes_later_gets_all_of_it_or_what_is_behind_a_number(serve):
+    page = serve(story=TORCH)
+    page.prompt("I light the torch")
+    all_of_it = page.stream().until_turn_ended()
+    assert page.stream(after=0).until_turn_ended() == all_of_it
+    assert page.stream(after=3).until_turn_ended() == all_of_it[3:]
+
+
+def test_last_event_id_stands_above_after(serve):
+    page = serve(story=TORCH)
+    page.prompt("I light the torch")
+    all_of_it = page.stream().until_turn_ended()
+    stream = page.stream(after=0, last_event_id=5)
+    assert stream.until_turn_ended() == all_of_it[5:]
+    assert stream.session["after"] == 5 and "state" not in stream.session
+
+
+@pytest.mark.parametrize("after", ["", "-1", "x", "1x", "99999999999999999999", "1%002"])
+def test_a_number_that_is_none_is_refused(serve, after):
+    page = serve()
+    assert page.get(f"/api/events?after={after}").code == "BAD_NUMBER"
+
+
+def test_nothing_is_lost_and_nothing_comes_twice_over_five_reconnects_in_mid_plan(serve, tmp_path):
+    page = serve({"go": [plan("many")]}, {"many": many(tmp_path, 20000)})
+    reader = page.stream().begin()
+    page.prompt("go")
+    records = reader.batch()
+    for _ in range(5):
+        # In the middle of what comes: a part of a batch that has no id yet is not counted.
+        reader.response.read1(1000)
+        last = records[-1]["seq"]
+        reader.close()
+        reader = page.stream(last_event_id=last)
+        records += reader.batch()
+    records += reader.until_turn_ended()
+    assert [record["seq"] for record in records] == list(range(1, len(records) + 1))
+    said_by_tool = [record for record in records if record["kind"] == "tool_event"]
+    assert len(said_by_tool) == 20001
+
+
+def test_two_readers_see_the_same(serve, tmp_path):
+    page = serve({"go": [plan("many")]}, {"many": many(tmp_path, 2000)})
+    one, other = page.stream().begin(), page.stream().begin()
+    page.prompt("go")
+    assert one.until_turn_ended() == other.until_turn_ended()
+
+
+def test_a_batch_has_at_most_64_kib_but_for_a_record_that_is_larger(serve, tmp_path):
+    large = "y" * 200_000
+    page = serve({"go": [plan("many")]},
+                 {"many": f"#!/bin/sh\ncat >/dev/null\ncat {tmp_path}/large {tmp_path}/lines\n"})
+    (tmp_path / "large").write_text(log(large) + "\n")
+    many(tmp_path, 3000)
+    page.prompt("go")
+    page.stream().until_turn_ended()
+    late = page.stream()
+    late.until_turn_ended()
+    alone = [message for message in late.messages if message.size > 65536 + 64]
+    assert len(alone) == 1 and len(alone[0].data) == 1
+    assert alone[0].data[0]["event"]["message"] == large
+    assert max(message.size for message in late.messages if message not in alone) > 60_000
+
+
+def test_100000_events_are_read_whole_by_a_late_reader_and_most_of_them_are_in_no_memory(
+        serve, tmp_path):
+    page = serve({"go": [plan("many")]}, {"many": many(tmp_path, 100_000, size=200)})
+
+    def resident():
+        with open(f"/proc/{page.process.pid}/statm") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+
+    before = resident()
+    page.prompt("go")
+    early = page.stream()
+    early.until_turn_ended()
+    late = page.stream()
+    records = late.until_turn_ended()
+    assert sum(record["kind"] == "tool_event" for record in records) == 100_001
+    # The records alone have 45 MB. What the engine itself keeps of a plan is in it, too.
+    assert resident() - before < 40_000_000
+
+
+def test_the_spool_is_an_unlinked_file_in_tmpdir(serve, tmp_path):
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    page = serve({"go": [plan("many")]}, {"many": many(tmp_path, 20_000)},
+                 env=environment(TMPDIR=str(folder)))
+    page.prompt("go")
+    page.stream().until_turn_ended()
+    links = [os.readlink(f"/proc/{page.process.pid}/fd/{name}")
+             for name in os.listdir(f"/proc/{page.process.pid}/fd")]
+    assert any(link.startswith(str(folder)) and "deleted" in link for link in links)
+    assert os.listdir(folder) == []
+
+
+def test_without_a_file_for_it_everything_stays_in_memory_and_is_told_once(serve, tmp_path):
+    page = serve({"go": [plan("many")]}, {"many": many(tmp_path, 20_000)},
+                 env=environment(TMPDIR="/proc/nowhere"))
+    page.prompt("go")
+    page.stream().until_turn_ended()
+    page.stream().until_turn_ended()
+    assert page.said().count("stays in memory") == 1
+
+
+def test_a_reader_that_stalls_holds_neither_the_others_nor_the_engine(serve, tmp_path):
+    page = serve({"go": [plan("many")]}, {"many": many(tmp_path, 50_000)})
+    stalled = [page.stream(receive_buffer=4096) for _ in range(20)]
+    page.prompt("go")
+    page.stream().until_turn_ended()
+    # And goes on where it stood.
+    stalled[0].until_turn_ended()
+
+
+def test_a_reader_that_goes_away_is_forgotten(serve):
+    page = serve({"go": [plan("wait")]}, {"wait": tool_that_waits()})
+    for _ in range(50):
+        page.stream().begin().close()
+    page.prompt("go")
+    stream = page.stream()
+    stream.until_log()
+    page.post("/api/cancel")
+    stream.until_turn_ended()
+
+
+def test_a_comment_keeps_a_silent_stream_alive(serve):
+    page = serve()
+    stream = page.stream().begin()
+    stream.connection.settimeout(20)
+    assert stream.response.readline() == b":\n"

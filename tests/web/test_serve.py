@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""narratoria serve: the command that keeps the page going."""
+
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from serving import (BUILD, DEADLINE, NARRATORIA, TORCH, Command, default_signals, done, environment,
+                     event, has_page, plan, said, tool_that_waits)
+
+pytestmark = pytest.mark.skipif(not has_page(), reason="built without libmicrohttpd")
+
+
+@pytest.fixture
+def command(tmp_path):
+    return Command(tmp_path)
+
+
+def first_lines(arguments, count, **options):
+    """What serve prints first; it is ended then."""
+    process = subprocess.Popen([NARRATORIA, "serve", *arguments], stdout=subprocess.PIPE,
+                               stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, bufsize=0,
+                               preexec_fn=default_signals, env=environment(), **options)
+    lines = []
+    try:
+        while len(lines) < count:
+            assert select.select([process.stdout], [], [], DEADLINE)[0]
+            lines.append(process.stdout.readline().decode())
+    finally:
+        process.terminate()
+        process.communicate(timeout=DEADLINE)
+    return lines
+
+
+def test_the_address_is_told_to_people():
+    address, how_to_end = first_lines(["--story", TORCH], 2)
+    assert re.fullmatch(r"The story is at http://127\.0\.0\.1:\d+/\?token=[0-9a-f]{32}\n", address)
+    assert how_to_end == "Ctrl-C ends it.\n"
+
+
+def test_the_address_is_told_to_programs():
+    [line] = first_lines(["--story", TORCH, "--json"], 1)
+    told = json.loads(line)
+    assert set(told) == {"url", "port"}
+    assert told["url"].startswith(f"http://127.0.0.1:{told['port']}/?token=")
+
+
+def test_the_story_of_the_working_folder_is_the_default(command):
+    story = command.story({"go": [{"narrative": "Gone."}]})
+    assert "The story is at" in first_lines([], 1, cwd=story)[0]
+
+
+def test_the_port_is_that_which_was_asked_for_and_stands_above_the_storys(serve):
+    free = serve()
+    port = free.port
+    free.end()
+    page = serve(arguments=("--port", str(port)),
+                 toml='title = "T"\n[plugins."narratoria.web"]\nport = 1\n')
+    assert page.port == port
+    assert page.get("/nothing").status == 404
+
+
+def test_a_port_that_is_taken_is_told_once_and_with_what_to_do(serve, command):
+    taken = serve().port
+    ran = command("serve", "--story", TORCH, "--port", str(taken))
+    assert ran.status == 2, ran
+    assert ran.out == ""
+    assert ran.err.count(f"port {taken}") == 1
+    assert "taken by another program: choose another port" in ran.err
+
+
+@pytest.mark.parametrize("arguments, said_", [
+    (["--story", "missing"], "missing"),
+    (["--story", "story/story.toml"], "name the story's folder"),
+    ([], "narratoria serve --story FOLDER"),
+    (["--story", "story", "--port", "65536"], "--port"),
+    (["--story", "story", "--port", "x"], "--port"),
+    (["--story", "story", "--narrator", "oracle"], 'the narrator "oracle"'),
+    (["--story", "story", "--plugin", "./none.so"], "none.so"),
+    (["--story", "story", "--cgroup", "."], '"." is no cgroup2 folder'),
+])
+def test_misuse_is_refused_with_what_to_do(command, arguments, said_):
+    command.story({"go": [{"narrative": "Gone."}]})
+    ran = command("serve", *arguments)
+    assert ran.status == 2, ran
+    assert ran.out == "" and said_ in ran.err
+
+
+@pytest.mark.parametrize("setting", ['port = "x"', "port = -1", "port = 65536", "port = [1]"])
+def test_a_setting_that_is_wrong_is_refused_with_how_to_write_it(command, setting):
+    story = command.story({}, toml=f'title = "T"\n[plugins."narratoria.web"]\n{setting}\n')
+    ran = command("serve", "--story", story)
+    assert ran.status == 2, ran
+    assert 'the setting "port" must be a whole number from 0 to 65535' in ran.err
+
+
+def test_without_the_pages_plugin_it_says_so(command, tmp_path):
+    for name in ("bin", "lib"):
+        (tmp_path / "installed" / name).mkdir(parents=True)
+    shutil.copy(NARRATORIA, tmp_path / "installed/bin/narratoria")
+    for library in (BUILD / "lib").glob("libnarratoria.so*"):
+        shutil.copy(library, tmp_path / "installed/lib")
+    ran = subprocess.run([tmp_path / "installed/bin/narratoria", "serve", "--story", TORCH],
+                         capture_output=True, timeout=DEADLINE, env=environment(HOME=str(tmp_path)))
+    assert ran.returncode == 2, ran
+    assert b"narratoria.web" in ran.stderr and ran.stdout == b""
+
+
+def test_a_full_device_is_no_place_to_tell_the_address(command):
+    with open("/dev/full", "wb") as full:
+        ran = command("serve", "--story", TORCH, stdout=full)
+    assert ran.status == 1, ran
+
+
+@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143),
+                                            (signal.SIGHUP, 129)])
+def test_a_signal_ends_it_with_browsers_reading_and_a_tool_at_work(serve, number, status):
+    page = serve({"go": [plan("wait")]}, {"wait": tool_that_waits()})
+    streams = [page.stream().begin() for _ in range(3)]
+    page.prompt("go")
+    streams[0].until_log()
+    page.open.clear()
+    assert page.end(number) == status
+    for stream in streams:
+        try:
+            while stream.connection.recv(65536):
+                pass
+        except ConnectionError:
+            pass
+        stream.close()
+
+
+def test_it_does_nothing_while_nobody_asks(serve):
+    page = serve()
+    stream = page.stream().begin()
+    idle = page.connect()
+
+    def ticks():
+        with open(f"/proc/{page.process.pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+
+    before = ticks()
+    # Waits for the first comment of the stream, 15 seconds.
+    assert stream.response.readline() == b":\n"
+    assert ticks() - before <= 5
+    idle.close()
+
+
+def test_what_plugins_have_to_say_goes_to_standard_error(serve):
+    page = serve({"go": [{"narrative": "Gone."}]},
+                 toml='title = "T"\n[plugins."narratoria.web"]\ncolour = "red"\n')
+    assert 'there is no setting "colour"' in page.said()
+
+
+def test_the_desktops_browser_is_opened_where_asked(command, tmp_path):
+    opener = command.script("bin/xdg-open", f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n')
+    os.mkfifo(tmp_path / "opened")
+    process = subprocess.Popen(
+        [NARRATORIA, "serve", "--story", TORCH, "--open", "--json"], stdout=subprocess.PIPE,
+        preexec_fn=default_signals, env=environment(PATH=f"{opener.parent}:/usr/bin:/bin"))
+    try:
+        with open(tmp_path / "opened") as opened:
+            address = opened.read().strip()
+        assert json.loads(process.stdout.readline())["url"] == address
+    finally:
+        process.terminate()
+        process.communicate(timeout=DEADLINE)
+
+
+def test_the_plugin_keeps_to_the_rules_of_plugins(command):
+    ran = command("plugin", "check", BUILD / "lib/narratoria/plugins/web.so")
+    assert ran.status == 0, ran
+
+
+def test_another_plugin_is_loaded_beside_it(serve, tmp_path):
+    page = serve({"go": [plan("say")]}, {"say": said(event("log", level="info", message="hm"), done())},
+                 arguments=("--plugin", "narratoria.event_log"))
+    page.prompt("go")
+    records = page.stream().until_turn_ended()
+    page.end()
+    lines = (tmp_path / "story/events.ndjson").read_text().splitlines()
+    assert [json.loads(line) for line in lines][:len(records)] == records

@@ -1,0 +1,429 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page's doors: each point of "Who gets in" (plugins/web/README.md), and what is tried on them."""
+
+import http.client
+import os
+import select
+import socket
+import time
+
+import pytest
+
+from serving import TORCH, done, event, plan, said, tool_that_waits
+
+EVERYTHING = [("GET", "/"), ("GET", "/app/placeholder.js"), ("GET", "/api/events"),
+              ("POST", "/api/prompt"), ("POST", "/api/cancel"), ("GET", "/api/assets/1"),
+              ("HEAD", "/api/assets/1"), ("GET", "/nothing")]
+
+
+def in_words(one):
+    return " ".join(one)
+
+
+# ---------------------------------------------------------------- the token and the cookie
+
+
+def test_the_token_is_exchanged_for_the_cookie(serve):
+    page = serve()
+    answer = page.get(f"/?token={page.token}", cookie=None)
+    assert answer.status == 200
+    assert 'http-equiv="refresh" content="0;url=/"' in answer.text
+    name, _, rest = answer.headers["Set-Cookie"].partition("=")
+    value, *attributes = rest.split("; ")
+    assert name == f"narratoria-{page.port}"
+    assert len(value) == 32 and value != page.token
+    assert set(attributes) == {"Path=/", "HttpOnly", "SameSite=Strict"}
+    assert page.token not in answer.text and answer.headers["Cache-Control"] == "no-store"
+
+
+def test_the_token_has_128_bits_that_nobody_can_guess(serve):
+    tokens = {serve().token for _ in range(3)}
+    assert len(tokens) == 3
+    assert all(len(token) == 32 and int(token, 16) for token in tokens)
+
+
+@pytest.mark.parametrize("change", [
+    lambda token: "", lambda token: token[:-1], lambda token: token + "0",
+    lambda token: ("0" if token[0] != "0" else "1") + token[1:], lambda token: token + "%00",
+    lambda token: f"{token}&token={token}"],
+    ids=["none", "shorter", "longer", "other", "with a NUL", "twice"])
+def test_a_wrong_token_lets_nobody_in(serve, change):
+    page = serve()
+    answer = page.get(f"/?token={change(page.token)}", cookie=None)
+    assert (answer.status, answer.code) == (403, "WRONG_TOKEN")
+    assert "Set-Cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("method, path", EVERYTHING, ids=map(in_words, EVERYTHING))
+def test_without_the_cookie_everything_is_refused(serve, method, path):
+    page = serve()
+    headers = {"Origin": page.origin} if method == "POST" else {}
+    for cookie in (None, f"narratoria-{page.port}=", f"narratoria-{page.port}={'0' * 32}",
+                   f"narratoria-{page.port}={page.token}", page.cookie[:-1],
+                   f"narratoria-1={page.cookie.partition('=')[2]}"):
+        assert page.ask(method, path, cookie=cookie, **headers).status == 403
+
+
+def test_the_refusal_is_a_page_for_people_and_json_for_programs(serve):
+    page = serve()
+    person = page.get("/", cookie=None, Accept="text/html,*/*;q=0.8")
+    assert person.status == 403
+    assert person.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert "Open the address that was printed" in person.text
+    assert "default-src 'none'" in person.headers["Content-Security-Policy"]
+    program = page.get("/", cookie=None)
+    assert program.code == "NO_COOKIE" and "address" in program.json["message"]
+
+
+def test_the_token_in_another_place_is_no_token(serve):
+    page = serve()
+    assert page.get(f"/api/events?token={page.token}", cookie=None).status == 403
+    assert page.post(f"/?token={page.token}", cookie=None).status == 405
+
+
+def test_nothing_of_token_and_cookie_is_told_but_in_the_one_line(serve):
+    page = serve(arguments=("--log", "debug"))
+    page.get(f"/?token={page.token}", cookie=None)
+    page.get("/api/events?after=x")
+    page.get("/?token=wrong", cookie=None)
+    page.raw(b"nonsense\r\n\r\n")
+    secret = page.cookie.partition("=")[2]
+    assert page.end() == 143
+    assert page.token not in page.said() and secret not in page.said()
+
+
+# ---------------------------------------------------------------- who asks
+
+
+@pytest.mark.parametrize("method, path", EVERYTHING, ids=map(in_words, EVERYTHING))
+@pytest.mark.parametrize("host", [
+    "evil.example", "evil.example:{port}", "127.0.0.1", "localhost", "127.0.0.1:1", "127.0.0.2:{port}",
+    "[::1]:{port}", "127.0.0.1:{port}.evil.example", "evil127.0.0.1:{port}", "0.0.0.0:{port}", ""])
+def test_a_foreign_host_is_refused_which_stops_rebinding(serve, method, path, host):
+    page = serve()
+    answer = page.ask(method, path, Host=host.format(port=page.port), Origin=page.origin)
+    assert answer.status == 403
+    if method != "HEAD":
+        assert answer.code == "FOREIGN_HOST"
+
+
+def test_both_names_of_this_machine_are_known(serve):
+    page = serve()
+    for host in (f"127.0.0.1:{page.port}", f"localhost:{page.port}"):
+        assert page.get("/nothing", Host=host, Origin=f"http://{host}").status == 404
+
+
+@pytest.mark.parametrize("origin", [
+    "http://evil.example", "https://127.0.0.1:{port}", "http://127.0.0.1", "http://127.0.0.1:1", "null",
+    "", "http://127.0.0.1:{port}/", "http://127.0.0.1:{port}.evil.example", "http://[::1]:{port}"])
+@pytest.mark.parametrize("method, path", EVERYTHING, ids=map(in_words, EVERYTHING))
+def test_a_foreign_origin_is_refused(serve, method, path, origin):
+    page = serve()
+    answer = page.ask(method, path, Origin=origin.format(port=page.port))
+    assert answer.status == 403
+    if method != "HEAD":
+        assert answer.code == "FOREIGN_ORIGIN"
+
+
+@pytest.mark.parametrize("path", ["/api/prompt", "/api/cancel"])
+def test_what_changes_something_must_say_its_origin(serve, path):
+    page = serve()
+    answer = page.ask("POST", path, b'{"text":"go"}', Content_Type="application/json")
+    assert (answer.status, answer.code) == (403, "FOREIGN_ORIGIN")
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "", "nonsense"])
+def test_a_request_that_another_site_made_the_browser_send_is_refused(serve, site):
+    page = serve()
+    assert page.get("/api/events", Sec_Fetch_Site=site).code == "FOREIGN_ORIGIN"
+    assert page.get(f"/?token={page.token}", cookie=None, Sec_Fetch_Site=site).status == 403
+
+
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+def test_the_pages_own_requests_and_the_persons_are_not(serve, site):
+    page = serve()
+    assert page.get("/nothing", Sec_Fetch_Site=site).status == 404
+    assert page.get(f"/?token={page.token}", cookie=None, Sec_Fetch_Site=site).status == 200
+
+
+def test_no_answer_allows_another_site_anything(serve):
+    page = serve()
+    for path in ("/", "/api/assets/1", f"/?token={page.token}"):
+        for headers in ({}, {"Origin": page.origin}):
+            answer = page.get(path, **headers)
+            assert not any(name.lower().startswith("access-control") for name in answer.headers)
+    assert page.ask("OPTIONS", "/api/prompt", Origin="http://evil.example").status == 403
+
+
+def test_it_listens_on_127_0_0_1_and_nowhere_else(serve):
+    page = serve()
+    port = f":{page.port:04X}"
+    with open("/proc/net/tcp") as file:
+        listening = [line.split()[1] for line in file if line.split()[3] == "0A"]
+    assert [address for address in listening if address.endswith(port)] == [f"0100007F{port}"]
+    with open("/proc/net/tcp6") as file:
+        assert not any(line.split()[1].endswith(port) for line in file if line.split()[3] == "0A")
+
+
+# ---------------------------------------------------------------- paths and methods
+
+
+@pytest.mark.parametrize("path", [
+    "/app", "/app/", "/app/.", "/app/..", "/app/../index.html", "/app/%2e%2e/%2e%2e/etc/passwd",
+    "/..%2f..%2fetc%2fpasswd", "//etc/passwd", "/etc/passwd", "/./", "/index.html/", "/app//x",
+    "/app/..%5c..%5cx", "/api", "/api/", "/%00", "/app/%00", "/api/assets"])
+def test_there_are_no_folders_and_no_ways_out_of_them(serve, path):
+    page = serve()
+    answer = page.raw(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\nCookie: {page.cookie}\r\n"
+                      "Connection: close\r\n\r\n".encode())
+    status = int(answer.split()[1])
+    # "/%00" is "/" with an end of text behind it: the page itself, and nothing more.
+    assert status == 404 or (path == "/%00" and b"Content-Security-Policy" in answer)
+
+
+@pytest.mark.parametrize("method, path, allowed", [
+    ("POST", "/", "GET, HEAD"), ("PUT", "/", "GET, HEAD"), ("DELETE", "/api/assets/1", "GET, HEAD"),
+    ("POST", "/api/events", "GET"), ("HEAD", "/api/events", "GET"), ("GET", "/api/prompt", "POST"),
+    ("PUT", "/api/prompt", "POST"), ("GET", "/api/cancel", "POST"), ("TRACE", "/", "GET, HEAD"),
+    ("BREW", "/api/prompt", "POST")])
+def test_a_method_that_is_not_meant_is_refused_with_those_that_are(serve, method, path, allowed):
+    page = serve()
+    answer = page.ask(method, path, Origin=page.origin)
+    assert answer.status == 405
+    assert answer.headers["Allow"] == allowed
+
+
+# ---------------------------------------------------------------- what is sent
+
+
+def test_the_pages_own_answers_allow_nothing_inline_and_nothing_from_elsewhere(serve):
+    answer = serve().get("/")
+    assert answer.status == 200
+    assert answer.headers["Content-Security-Policy"] == (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "media-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'")
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_every_answer_is_closed_to_others(serve):
+    page = serve()
+    for path in ("/", "/nothing", "/api/assets/1", f"/?token={page.token}", "/api/prompt"):
+        headers = page.get(path).headers
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
+        assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+        assert headers["X-Frame-Options"] == "DENY"
+
+
+def test_line_ends_in_what_is_asked_for_never_reach_an_answer(serve):
+    page = serve()
+    for path in ("/%0d%0aSet-Cookie:%20a=b", "/api/assets/1%0d%0aX-Evil:%201",
+                 "/api/events?after=1%0d%0aX-Evil:%201", "/?token=%0d%0aX-Evil:%201"):
+        answer = page.get(path)
+        assert answer.status in (400, 403, 404)
+        assert "X-Evil" not in answer.headers and "Set-Cookie" not in answer.headers
+        assert "Evil" not in answer.text
+
+
+def test_a_media_type_with_control_characters_is_none(serve, tmp_path):
+    (tmp_path / "a").write_bytes(b"x")
+    page = serve({"go": [plan("make")]}, {"make": said(event(
+        "asset", assetId="a", kind="image", mediaType='image/png; a="\u00e9\u0001"',
+        path=str(tmp_path / "a")), done())})
+    page.prompt("go")
+    records = page.stream().until_turn_ended()
+    [seq] = [record["seq"] for record in records if record["event"].get("type") == "asset"]
+    answer = page.get(f"/api/assets/{seq}")
+    assert answer.status == 404 or answer.headers["Content-Type"] == "application/octet-stream"
+
+
+# ---------------------------------------------------------------- how much, how slow, how many
+
+
+def head(page, method="POST", path="/api/prompt", *more):
+    lines = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{page.port}", f"Cookie: {page.cookie}",
+             f"Origin: {page.origin}", "Content-Type: application/json", *more]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def test_a_body_of_more_than_1_mib_is_refused_before_it_is_sent(serve):
+    page = serve()
+    connection = page.connect()
+    connection.sendall(head(page, "POST", "/api/prompt", "Content-Length: 1048577"))
+    response = http.client.HTTPResponse(connection)
+    response.begin()
+    assert response.status == 413
+    assert response.headers["Connection"].lower() == "close"
+
+
+def test_a_body_of_1_mib_is_taken(serve):
+    page = serve()
+    body = b'{"text":"' + b"a" * (1048576 - 11) + b'"}'
+    assert len(body) == 1048576
+    answer = page.post("/api/prompt", body, Content_Type="application/json")
+    assert answer.status == 202, answer.text
+
+
+@pytest.mark.parametrize("length", ["-1", "1x", "0x10", "+1", "99999999999999999999999", " "])
+def test_a_length_that_is_none_ends_the_connection(serve, length):
+    page = serve()
+    came = page.raw(head(page, "POST", "/api/cancel", f"Content-Length: {length}"))
+    assert int(came.split()[1]) in (400, 413)
+
+
+# Whoever takes this for a request of its own answers FOREIGN_HOST.
+HIDDEN = b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+def last(page):
+    return head(page, "GET", "/nothing", "Connection: close")
+
+
+@pytest.mark.parametrize("more", [
+    ("Content-Length: 5", f"Content-Length: {len(HIDDEN) + 5}"),
+    ("Transfer-Encoding: chunked", f"Content-Length: {len(HIDDEN) + 5}"),
+    ("Transfer-Encoding: chunked",), ("Transfer-Encoding: identity",),
+    ("Transfer-Encoding : chunked",), ("Transfer-Encoding: xchunked",),
+    ("Content-Length : 5",), ("Transfer-Encoding: chunked", "Transfer-Encoding: identity")],
+    ids=lambda more: " | ".join(more))
+def test_a_request_whose_length_is_in_doubt_hides_no_second_one(serve, more):
+    page = serve()
+    came = page.raw(head(page, "POST", "/api/cancel", *more) + b"0\r\n\r\n" + HIDDEN + last(page))
+    assert came.count(b"HTTP/1.1 ") == 1
+    assert int(came.split()[1]) in (400, 411, 413)
+
+
+def test_a_refused_request_hides_none_in_its_body(serve):
+    page = serve()
+    request = (f"POST /api/prompt HTTP/1.1\r\nHost: evil.example\r\n"
+               f"Content-Length: {len(HIDDEN)}\r\n\r\n").encode()
+    came = page.raw(request + HIDDEN + last(page))
+    assert came.count(b"HTTP/1.1 ") == 1 and came.split()[1] == b"403"
+
+
+def test_a_get_with_a_body_does_not_take_it_for_the_next_request(serve):
+    page = serve()
+    came = page.raw(head(page, "GET", "/nothing", f"Content-Length: {len(HIDDEN)}") + HIDDEN + last(page))
+    assert came.count(b"HTTP/1.1 404") == 2 and b"FOREIGN_HOST" not in came
+
+
+@pytest.mark.parametrize("request_", [
+    b"\r\n\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"GET / HTTP/9.9\r\nHost: x\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(100), b"GET " + b"/" * 200_000,
+    b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 50_000, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    b"GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n", os.urandom(5000)],
+    ids=["blank", "method", "no host", "version", "tls", "long", "many", "http2", "proxy", "noise"])
+def test_nonsense_harms_nothing(serve, request_):
+    page = serve()
+    connection = page.connect()
+    try:
+        connection.sendall(request_)
+        if select.select([connection], [], [], 0.2)[0]:
+            came = connection.recv(65536)
+            assert came == b"" or int(came.split()[1]) >= 400
+    except ConnectionError:
+        pass  # it was closed before all was sent
+    assert page.get("/nothing").status == 404
+
+
+def test_a_connection_that_dawdles_is_ended_after_30_seconds(serve):
+    page = serve()
+    slow, silent, slow_body = page.connect(40), page.connect(40), page.connect(40)
+    slow.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
+    slow_body.sendall(head(page, "POST", "/api/prompt", "Content-Length: 1000"))
+    begun = time.monotonic()
+    ended = {}
+    while len(ended) < 3 and time.monotonic() - begun < 40:
+        left = [one for one in (slow, silent, slow_body) if one not in ended]
+        for one in select.select(left, [], [], 1)[0]:
+            try:
+                answer = one.recv(1000)
+                assert answer == b"" or b"408" in answer.split(b"\r\n")[0]
+            except ConnectionError:
+                pass
+            ended[one] = time.monotonic() - begun
+        for one in (slow, slow_body):
+            if one not in ended:
+                try:
+                    one.sendall(b"y")
+                except ConnectionError:
+                    ended[one] = time.monotonic() - begun
+    assert len(ended) == 3
+    assert all(29 <= after <= 35 for after in ended.values()), ended.values()
+
+
+def test_more_than_320_connections_wait_until_others_have_gone(serve):
+    page = serve()
+    held = [page.connect() for _ in range(320)]
+    # The last one in the queue has been taken when a request on it is answered.
+    held[-1].sendall(head(page, "GET", "/nothing"))
+    assert select.select([held[-1]], [], [], 10)[0]
+    late = page.connect()
+    late.sendall(head(page, "GET", "/nothing"))
+    assert not select.select([late], [], [], 0.3)[0]
+    for one in held[:10]:
+        one.close()
+    assert select.select([late], [], [], 10)[0]
+    assert late.recv(100).startswith(b"HTTP/1.1 404")
+
+
+# ---------------------------------------------------------------- the host's process
+
+
+def test_a_tool_inherits_nothing_of_the_browsers(serve):
+    tool = ("#!/bin/sh\ncat >/dev/null\n"
+            "for one in /proc/$$/fd/*; do\n"
+            'printf \'{"version":"0","type":"log","level":"info","message":"%s"}\\n\' "$(readlink "$one")"\n'
+            f"done\necho '{done()}'\n")
+    page = serve({"go": [plan("look")]}, {"look": tool})
+    streams = [page.stream().begin() for _ in range(5)]
+    page.prompt("go")
+    records = streams[0].until_turn_ended()
+    links = [record["event"]["message"] for record in records
+             if record["event"].get("type") == "log"]
+    assert len(links) >= 3
+    foreign = [link for link in links if "eventpoll" in link or "eventfd" in link or "(deleted)" in link]
+    assert foreign == []
+    inode = {os.readlink(f"/proc/{page.process.pid}/fd/{name}")
+             for name in os.listdir(f"/proc/{page.process.pid}/fd")}
+    assert not inode & {link for link in links if link.startswith("socket:")}
+
+
+def test_every_descriptor_of_the_host_is_closed_by_exec(serve):
+    page = serve({"go": [plan("wait")]}, {"wait": tool_that_waits()})
+    streams = [page.stream().begin() for _ in range(5)]
+    page.prompt("go")
+    streams[0].until_log()
+    for name in os.listdir(f"/proc/{page.process.pid}/fd"):
+        if int(name) < 3:
+            continue
+        with open(f"/proc/{page.process.pid}/fdinfo/{name}") as file:
+            flags = next(int(line.split()[1], 8) for line in file if line.startswith("flags:"))
+        assert flags & os.O_CLOEXEC, os.readlink(f"/proc/{page.process.pid}/fd/{name}")
+    page.post("/api/cancel")
+
+
+def test_a_browser_that_goes_away_in_the_middle_of_an_answer_harms_nothing(serve, tmp_path):
+    picture = tmp_path / "picture"
+    picture.write_bytes(bytes(5_000_000))
+    page = serve({"go": [plan("make")]}, {"make": said(event(
+        "asset", assetId="a", kind="image", mediaType="image/png", path=str(picture)), done())})
+    page.prompt("go")
+    records = page.stream().until_turn_ended()
+    [seq] = [record["seq"] for record in records if record["event"].get("type") == "asset"]
+    for _ in range(20):
+        connection = page.connect()
+        connection.sendall(head(page, "GET", f"/api/assets/{seq}"))
+        connection.recv(1000)
+        # With a reset, not with an orderly end.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        connection.close()
+    assert len(page.get(f"/api/assets/{seq}").body) == 5_000_000
+
+
+def test_a_story_is_not_served_to_who_was_let_in_to_another(serve):
+    one, other = serve(), serve(story=TORCH)
+    assert other.get("/", cookie=one.cookie).status == 403
+    assert other.get(f"/?token={one.token}", cookie=None).status == 403
