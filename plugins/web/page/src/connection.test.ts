@@ -116,6 +116,8 @@ describe("the event stream", () => {
     source().breaks(0);
     expect(statuses).toEqual(["open", "lost"]);
     source().opens("s", 4);
+    // What has been told stays on the page while the rest comes.
+    expect(session.caughtUp).toBe(true);
     source().sends(2, 3, 4);
     expect(session.lastSeq).toBe(4);
     expect(statuses).toEqual(["open", "lost", "open"]);

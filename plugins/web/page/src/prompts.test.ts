@@ -78,6 +78,18 @@ describe("cancelling", () => {
     expect(prompts.said).toEqual([]);
   });
 
+  it("by another page drops what waits, too", async () => {
+    const { prompts, record } = setting();
+    await prompts.say("one");
+    record("prompt", { text: "one" });
+    await prompts.say("two");
+    record("turn_ended", { outcome: "cancelled" });
+    expect(prompts.busy).toBe(false);
+    await prompts.say("three");
+    record("warning", { code: "X", message: "x" });
+    expect(prompts.said).toEqual(["three"]);
+  });
+
   it("asks only while something runs", async () => {
     const { prompts, posted } = setting();
     await prompts.cancel();

@@ -10,7 +10,8 @@ export interface Answer {
 
 export type Post = (path: string, body?: string) => Promise<Answer>;
 
-export const longestPrompt = 64 * 1024;
+// The server takes no larger body.
+export const largestBody = 1024 * 1024;
 
 export class Prompts {
   // Said, and not yet in the story; the first may be on its way to its turn, the other waits.
@@ -20,6 +21,8 @@ export class Prompts {
   isCancelling = false;
   #session: Session;
   #turns = 0;
+  // The turn whose cancelling has been heard of: its page may have been another one.
+  #cancelled = -1;
   #post: Post;
   #listeners = new Set<() => void>();
   #unsubscribe: () => void;
@@ -49,12 +52,13 @@ export class Prompts {
     const words = text.trim();
     if (words === "") return false;
     this.refusal = "";
-    if (new TextEncoder().encode(words).length > longestPrompt) return this.#refuse("That is too long to say at once.");
+    const body = JSON.stringify({ text: words });
+    if (new TextEncoder().encode(body).length > largestBody) return this.#refuse(tooLongWords);
     // What runs, and one that waits.
     if (this.said.length + (this.#session.busy ? 1 : 0) >= 2) return this.#refuse(busyWords);
     this.said.push(words);
     this.#changed();
-    const answer = await this.#posted("/api/prompt", JSON.stringify({ text: words }));
+    const answer = await this.#posted("/api/prompt", body);
     if (answer.status === 202) return true;
     const index = this.said.lastIndexOf(words);
     if (index >= 0) this.said.splice(index, 1);
@@ -64,6 +68,7 @@ export class Prompts {
   async cancel(): Promise<void> {
     if (this.isCancelling || !this.busy) return;
     this.isCancelling = true;
+    this.refusal = "";
     this.#changed();
     const answer = await this.#posted("/api/cancel");
     if (answer.status === 202) this.said = [];
@@ -84,6 +89,13 @@ export class Prompts {
       const words = turns[this.#turns]?.prompt?.text.trim();
       const index = words === undefined ? -1 : this.said.indexOf(words);
       if (index >= 0) this.said.splice(index, 1);
+      // There is room again.
+      this.refusal = "";
+    }
+    const last = turns.at(-1);
+    if (last?.outcome === "cancelled" && last.index !== this.#cancelled) {
+      this.#cancelled = last.index;
+      this.said = [];
     }
     this.#changed();
   }
@@ -107,12 +119,13 @@ export class Prompts {
   }
 }
 
+const tooLongWords = "That is too long to say at once.";
 const busyWords = "One thing at a time: the story is busy, and your next words already wait.";
 
 function wordsFor(answer: Answer): string {
   if (answer.code === "BUSY" || answer.status === 409) return busyWords;
   if (answer.status === 403) return "This game has ended. Start it again, and open the address that it says.";
-  if (answer.status === 413) return "That is too long to say at once.";
+  if (answer.status === 413) return tooLongWords;
   if (answer.status === 0) return "The game could not be reached. Your words are still here; try again in a moment.";
   return answer.message === "" ? `The game did not take it (${answer.status}).` : answer.message;
 }

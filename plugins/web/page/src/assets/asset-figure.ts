@@ -45,6 +45,9 @@ export class AssetFigure extends LitElement {
         width: min(100%, 34rem);
         min-width: 0;
       }
+      :host([size="card"]) audio {
+        width: calc(100% - 1.5rem);
+      }
       figcaption {
         font-size: 0.8125rem;
         color: var(--quiet);
@@ -108,6 +111,7 @@ export class AssetFigure extends LitElement {
       }
       .viewport {
         display: grid;
+        grid-template: minmax(0, 1fr) / minmax(0, 1fr);
         place-items: safe center;
         width: 100%;
         height: 100%;
@@ -124,6 +128,10 @@ export class AssetFigure extends LitElement {
         min-height: 0;
         min-width: 0;
         object-fit: contain;
+      }
+      .viewport:not(.fit) {
+        cursor: grab;
+        grid-template: auto / auto;
       }
       .viewport:not(.fit) img {
         max-width: none;
@@ -196,6 +204,12 @@ export class AssetFigure extends LitElement {
       .details.refused > .icon {
         color: var(--bad);
       }
+      :host([size="large"]) .details {
+        align-self: center;
+        justify-self: center;
+        max-width: 36rem;
+        margin: auto;
+      }
       .details strong {
         font-weight: 500;
         overflow-wrap: anywhere;
@@ -216,6 +230,8 @@ export class AssetFigure extends LitElement {
   @state() private file: TextFile | undefined = undefined;
   @state() private pieces = 0;
   #abort: AbortController | undefined;
+  // Of a picture that is larger than its place, in parts of the picture.
+  #middle = { x: 0.5, y: 0.5 };
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
@@ -239,7 +255,7 @@ export class AssetFigure extends LitElement {
     const asset = this.asset;
     if (asset === undefined) return nothing;
     if (asset.refused !== undefined) return this.#refused(asset, asset.refused);
-    if (this.broken) return this.#sign(asset, "broken", "This file cannot be shown: it is gone, or not what it says it is.");
+    if (this.broken) return this.#gone(asset);
     const category = categoryOf(asset);
     if (this.size === "thumbnail" && category !== "image") return this.#sign(asset, categoryIcon(category), titleOf(asset));
     switch (category) {
@@ -278,11 +294,12 @@ export class AssetFigure extends LitElement {
       width=${known && this.size === "inline" ? Math.round(width) : nothing}
       height=${known && this.size === "inline" ? Math.round(height) : nothing}
       style=${styleMap(scale > 0 ? { width: `${this.natural!.width * scale}px`, height: `${this.natural!.height * scale}px` } : {})}
+      draggable="false"
       @error=${this.#failed}
       @load=${this.#loaded}
     />`;
     if (this.size !== "large") return html`<figure>${image}${this.#caption(asset)}</figure>`;
-    return html`<div class="viewport ${scale > 0 ? "" : "fit"}" tabindex=${scale > 0 ? 0 : nothing} role="group" aria-label="Picture">${image}</div>`;
+    return html`<div class="viewport ${scale > 0 ? "" : "fit"}" tabindex=${scale > 0 ? 0 : nothing} role="group" aria-label="Picture" @scroll=${this.#scrolled} @pointermove=${this.#drag}>${image}</div>`;
   }
 
   #text(asset: Asset): TemplateResult {
@@ -307,7 +324,7 @@ export class AssetFigure extends LitElement {
     return html`<div class="details">
       ${icon(categoryIcon(category))}
       <strong dir="auto">${shortened(titleOf(asset), 200)}</strong>
-      <p dir="auto">${shortened(asset.kind, 60)} · ${shortened(asset.mediaType, 100)}${about === "" ? nothing : html`<br /><code dir="auto">${about}</code>`}</p>
+      <p><bdi>${shortened(asset.kind, 60)}</bdi> · <bdi>${shortened(asset.mediaType, 100)}</bdi>${about === "" ? nothing : html`<br /><code dir="auto">${about}</code>`}</p>
       <p><a href=${addressOf(asset)} download=${fileNameOf(asset)}>Download</a></p>
     </div>`;
   }
@@ -322,6 +339,17 @@ export class AssetFigure extends LitElement {
     </div>`;
   }
 
+  #gone(asset: Asset): TemplateResult {
+    const words = "This file cannot be shown: it is gone, or not what it says it is.";
+    if (this.size === "thumbnail" || this.size === "card") return this.#sign(asset, "broken", words);
+    return html`<div class="details">
+      ${icon("broken")}
+      <strong dir="auto">${shortened(titleOf(asset), 200)}</strong>
+      <p>${words}</p>
+      <p><bdi>${shortened(asset.kind, 60)}</bdi> · <bdi>${shortened(asset.mediaType, 100)}</bdi></p>
+    </div>`;
+  }
+
   #sign(asset: Asset, name: IconName, words: string, kind = ""): TemplateResult {
     return html`<figure>
       <div class="sign ${kind}">${icon(name)}<span dir="auto">${shortened(words, 160)}</span></div>
@@ -333,6 +361,32 @@ export class AssetFigure extends LitElement {
     if (this.size !== "inline") return nothing;
     const title = titleOf(asset);
     return title === asset.assetId ? nothing : html`<figcaption dir="auto">${shortened(title, 300)}</figcaption>`;
+  }
+
+  // What stood in the middle stays there.
+  protected override updated(changed: PropertyValues): void {
+    const before = changed.get("zoom") as number | undefined;
+    if (before === undefined || before === this.zoom || this.zoom === 0 || this.natural === undefined) return;
+    const port = this.renderRoot.querySelector(".viewport");
+    if (port === null) return;
+    const { x, y } = before === 0 ? { x: 0.5, y: 0.5 } : this.#middle;
+    port.scrollLeft = x * this.natural.width * this.zoom - port.clientWidth / 2;
+    port.scrollTop = y * this.natural.height * this.zoom - port.clientHeight / 2;
+  }
+
+  #scrolled(event: Event): void {
+    const port = event.currentTarget as HTMLElement;
+    this.#middle = {
+      x: (port.scrollLeft + port.clientWidth / 2) / Math.max(1, port.scrollWidth),
+      y: (port.scrollTop + port.clientHeight / 2) / Math.max(1, port.scrollHeight),
+    };
+  }
+
+  #drag(event: PointerEvent): void {
+    if (event.buttons !== 1 || event.pointerType === "touch") return;
+    const port = event.currentTarget as HTMLElement;
+    port.scrollLeft -= event.movementX;
+    port.scrollTop -= event.movementY;
   }
 
   #failed(): void {

@@ -47,6 +47,7 @@ export class AssetsView extends SessionView {
         display: grid;
         grid-template-rows: auto minmax(0, 1fr);
         height: 100%;
+        --edge: clamp(0.75rem, 3vw, 2rem);
       }
       .view > header {
         display: flex;
@@ -54,7 +55,6 @@ export class AssetsView extends SessionView {
         gap: 0.75rem 1.5rem;
         align-items: center;
         padding: 1.25rem var(--edge) 1rem;
-        --edge: clamp(0.75rem, 3vw, 2rem);
       }
       h1 {
         font-size: 1.375rem;
@@ -62,7 +62,7 @@ export class AssetsView extends SessionView {
       }
       .gallery {
         overflow: auto;
-        padding: 0 var(--edge, 1rem);
+        padding: 0 var(--edge) 1rem;
         scrollbar-width: thin;
       }
       .shelf {
@@ -204,8 +204,11 @@ export class AssetsView extends SessionView {
       @media (max-width: 799.98px) {
         dialog[open] {
           grid-template-columns: minmax(0, 1fr);
-          grid-template-rows: auto minmax(45dvh, 1fr) auto;
+          grid-template-rows: auto 55dvh auto;
           overflow: auto;
+        }
+        .alone {
+          height: 55dvh;
         }
         .facts {
           overflow: visible;
@@ -221,6 +224,16 @@ export class AssetsView extends SessionView {
         }
         .bar .gap {
           flex: 1;
+        }
+        .bar .icon-button {
+          width: 2.25rem;
+          height: 2.25rem;
+        }
+        .bar [role="status"] {
+          display: none;
+        }
+        .bar {
+          gap: 0;
         }
       }
     `,
@@ -287,7 +300,7 @@ export class AssetsView extends SessionView {
           @keydown=${this.#key}
           style=${styleMap({ "--row": `${this.#grid.rowHeight}px`, "--columns": String(this.#columns) })}
         >
-          ${this.#grid.draw((row) => this.#shelf(row))}
+          ${this.#grid.draw((row) => this.#shelf(row), true)}
         </div>
       </div>
       ${this.#dialog()}`;
@@ -341,8 +354,8 @@ export class AssetsView extends SessionView {
       <div class="frame"><narratoria-asset .asset=${asset} size="card"></narratoria-asset></div>
       <div class="label">
         <a id="name${asset.seq}" class="clipped" dir="auto" data-index=${index} href="#/assets/${asset.seq}">${shortened(titleOf(asset), 120)}</a>
-        <span class="about clipped" dir="auto">${shortened(asset.kind, 30)} · ${shortened(asset.mediaType, 40)}</span>
-        <span class="about clipped" dir="auto">${shortened(asset.toolId, 60)} · <span class="number">${timeOfDay(asset.time).slice(0, 8)}</span></span>
+        <span class="about clipped"><bdi>${shortened(asset.kind, 30)}</bdi> · <bdi>${shortened(asset.mediaType, 40)}</bdi></span>
+        <span class="about clipped"><bdi>${shortened(asset.toolId, 24)}</bdi> · <span class="number">${timeOfDay(asset.time).slice(0, 8)}</span></span>
       </div>
       ${badge === "" ? nothing : html`<span class="badge">${badge}</span>`}
     </article>`;

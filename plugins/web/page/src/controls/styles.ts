@@ -128,7 +128,7 @@ export const base = css`
   .button:not(:disabled):hover,
   .icon-button:not(:disabled):hover,
   .chip[aria-pressed]:hover {
-    box-shadow: inset 0 0 0 100vmax rgb(var(--mdui-color-on-surface) / 0.08);
+    box-shadow: inset 0 0 0 100vmax rgba(var(--mdui-color-on-surface), 0.08);
   }
   .chip {
     display: inline-flex;
@@ -197,7 +197,7 @@ export const base = css`
   .card {
     border-radius: 1rem;
     background: rgb(var(--mdui-color-surface-container-low));
-    border: 1px solid rgb(var(--mdui-color-outline-variant) / 0.5);
+    border: 1px solid rgba(var(--mdui-color-outline-variant), 0.5);
   }
   .empty {
     display: grid;

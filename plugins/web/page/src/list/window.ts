@@ -18,16 +18,17 @@ export interface Port {
 // Browsers stop at some 17 to 33 million pixels; a longer list is scrolled through in proportion.
 export const tallest = 8_000_000;
 
-// Drawn above and below what is seen, so that a quick scroll shows rows and no gap.
-const margin = 8;
+// Pixels drawn above and below what is seen, so that a quick scroll shows rows and no gap.
+export const margin = 240;
 
 export function rowsIn(count: number, rowHeight: number, port: Port): Rows {
   const full = count * rowHeight;
   const height = Math.min(full, tallest);
   const offset = offsetOf(full, port);
   const seenFirst = Math.floor(offset / rowHeight);
-  const first = Math.max(0, Math.min(seenFirst - margin, count));
-  const last = Math.min(count, Math.ceil((offset + port.height) / rowHeight) + margin);
+  const more = Math.ceil(margin / rowHeight);
+  const first = Math.max(0, Math.min(seenFirst - more, count));
+  const last = Math.min(count, Math.ceil((offset + port.height) / rowHeight) + more);
   return { first, last: Math.max(first, last), top: first * rowHeight - offset + port.scrollTop, height };
 }
 

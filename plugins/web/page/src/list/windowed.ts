@@ -2,6 +2,7 @@
 // Draws the rows of a long list that are seen, inside of a scroller in the host's own shadow root, so that roles,
 // styles and ids stay in one tree.
 import { html, type ReactiveController, type ReactiveControllerHost, type TemplateResult } from "lit";
+import { repeat } from "lit/directives/repeat.js";
 import { createRef, ref, type Ref } from "lit/directives/ref.js";
 import { styleMap } from "lit/directives/style-map.js";
 import { type Port, type Rows, rowsIn, scrollFor } from "./window.ts";
@@ -32,14 +33,16 @@ export class Windowed implements ReactiveController {
     return box === undefined || box.scrollTop + box.clientHeight >= box.scrollHeight - this.rowHeight;
   }
 
-  // What goes into the scroller.
-  draw(row: (index: number) => unknown, attributes = ""): TemplateResult {
+  // What goes into the scroller. Rows that are costly to make are `kept` as long as they are drawn; others are cheaper
+  // to fill anew.
+  draw(row: (index: number) => unknown, kept = false): TemplateResult {
     const { first, last, top, height } = this.rows;
     this.#drawn = `${first}-${last}-${top}`;
-    const list = [];
-    for (let index = first; index < last; ++index) list.push(row(index));
+    const list: number[] = [];
+    for (let index = first; index < last; ++index) list.push(index);
+    const drawn = kept ? repeat(list, (index) => index, row) : list.map(row);
     return html`<div class="rows-space" role="presentation" style=${styleMap({ height: `${height}px` })}>
-      <div class="rows ${attributes}" role="presentation" style=${styleMap({ transform: `translateY(${top}px)` })}>${list}</div>
+      <div class="rows" role="presentation" style=${styleMap({ transform: `translateY(${top}px)` })}>${drawn}</div>
     </div>`;
   }
 

@@ -73,15 +73,16 @@ export class FallbackDialog extends LitElement {
 
   override render(): unknown {
     const turn = this.turn;
-    const told = turn?.narratives.filter((one) => one.source === "fallback").map((one) => one.text) ?? [];
+    if (turn === undefined) return html`<dialog></dialog>`;
+    const told = turn.narratives.filter((one) => one.source === "fallback").map((one) => one.text);
     return html`<dialog aria-labelledby="headline" aria-describedby="told" @close=${this.#closed}>
       <h2 id="headline">It does not work out</h2>
       <div id="told"><narratoria-long-text .text=${told.join("\n\n")}></narratoria-long-text></div>
       <div class="actions">
-        ${turn?.plans.length === 0
+        ${turn.plans.length === 0
           ? nothing
           : html`<mdui-button variant="text" @click=${() => this.#answer("what")}>What happened</mdui-button>`}
-        ${turn?.prompt === undefined
+        ${turn.prompt === undefined
           ? nothing
           : html`<mdui-button variant="text" @click=${() => this.#answer("again")}>Try again</mdui-button>`}
         <mdui-button variant="filled" @click=${() => this.#answer("else")}>Say something else</mdui-button>

@@ -59,6 +59,10 @@ export class NarrativeView extends LitElement {
           radial-gradient(40rem 24rem at 50% 110%, rgba(var(--mdui-color-tertiary-container), 0.28), transparent 70%);
       }
 
+      .scroller:focus-visible {
+        outline-offset: -0.25rem;
+      }
+
       .scroller {
         position: relative;
         overflow-y: auto;
@@ -241,10 +245,11 @@ export class NarrativeView extends LitElement {
     const first = Math.max(0, turns.length - this.shown);
     const isQuiet = !session.busy && (this.prompts?.said.length ?? 0) === 0 && !this.ended;
     const last = turns.length - 1;
-    return html`<div class="scroller" tabindex="-1" @scroll=${this.#scrolled}>
+    return html`<div class="scroller" tabindex="0" role="region" aria-label="The story" aria-busy=${session.busy ? "true" : "false"} @scroll=${this.#scrolled}>
         <div class="column ${turns.length === 0 ? "alone" : ""}">
           ${first > 0
-            ? html`<div class="earlier">
+            ? html`<h1 class="unseen">${titleOf(session)}</h1>
+                <div class="earlier">
                 <mdui-button variant="text" @click=${this.#earlier}>Earlier in the story</mdui-button>
               </div>`
             : this.#title(session, turns.length === 0)}
@@ -278,7 +283,7 @@ export class NarrativeView extends LitElement {
             </div>`
           : nothing}
       </div>
-      <div class="dock">
+      <div class="dock" @keydown=${this.#leaf}>
         <narratoria-prompt-input
           .session=${session}
           .prompts=${this.prompts}
@@ -297,7 +302,7 @@ export class NarrativeView extends LitElement {
           d="M12.6 1.5c.7 4.100-6.100 6.300-6.100 12a5.600 5.600 0 0 0 11.200.1c0-1.700-.6-3.200-1.500-4.300-.3 1.300-1 2.200-2 2.700 1-3.800.5-8-1.600-10.500z"
         />
       </svg>
-      <h1 dir="auto">${shortened(session.title === "" ? "A story" : session.title, 200)}</h1>
+      <h1 dir="auto">${titleOf(session)}</h1>
       ${isAlone && session.caughtUp ? html`<p class="invitation">The page is blank. What do you do?</p>` : nothing}
     </header>`;
   }
@@ -394,11 +399,21 @@ export class NarrativeView extends LitElement {
     this.shown += kTurns;
     await this.updateComplete;
     scroller.scrollTo({ top: scroller.scrollHeight - fromEnd, behavior: "instant" });
+    if (this.renderRoot.querySelector(".earlier") === null) scroller.focus({ preventScroll: true });
+  };
+
+  // A page up or down in the story, without leaving the words that are being written.
+  #leaf = (event: KeyboardEvent): void => {
+    if (event.key !== "PageUp" && event.key !== "PageDown") return;
+    event.preventDefault();
+    const page = 0.85 * this.scroller.clientHeight;
+    this.scroller.scrollBy({ top: event.key === "PageUp" ? -page : page });
   };
 
   #toTheEnd = (): void => {
     this.#follows = true;
     this.shown = kTurns;
+    this.scroller.focus({ preventScroll: true });
     void this.updateComplete.then(() => this.scroller.scrollTo({ top: this.scroller.scrollHeight }));
   };
 
@@ -438,6 +453,10 @@ export class NarrativeView extends LitElement {
       if (plan !== undefined) navigate(`#/tools/${segment(plan.key)}${tool === undefined ? "" : `/${segment(tool)}`}`);
     } else this.input.focus();
   };
+}
+
+function titleOf(session: Session): string {
+  return session.title === "" ? "A story" : shortened(session.title, 200);
 }
 
 declare global {

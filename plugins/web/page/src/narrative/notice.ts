@@ -54,6 +54,17 @@ export class TurnNotice extends LitElement {
         grid-row: 1;
       }
 
+      .actions {
+        display: flex;
+        flex-wrap: wrap;
+        gap: 0.5rem;
+        margin-top: 0.75rem;
+      }
+
+      .past .actions {
+        margin: 0.125rem 0 0 -1.5rem;
+      }
+
       .sign {
         font-size: 1.5rem;
         line-height: 1;
@@ -96,12 +107,6 @@ export class TurnNotice extends LitElement {
         font-size: var(--mdui-typescale-body-small-size);
       }
 
-      .actions {
-        display: flex;
-        flex-wrap: wrap;
-        gap: 0.5rem;
-        margin-top: 0.75rem;
-      }
     `,
   ];
 

@@ -2,6 +2,7 @@
 // Where the player speaks: grows with the words, Enter sends, Shift+Enter breaks the line, Escape stops what runs.
 import { LitElement, type PropertyValues, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
+import { live } from "lit/directives/live.js";
 import "mdui/components/button-icon.js";
 import "mdui/components/button.js";
 import { icon } from "../controls/icons.ts";
@@ -96,6 +97,7 @@ export class PromptInput extends LitElement {
       }
 
       .waiting q {
+        font-family: var(--font-story);
         font-style: italic;
         color: rgb(var(--mdui-color-tertiary));
       }
@@ -125,12 +127,12 @@ export class PromptInput extends LitElement {
           dir="auto"
           aria-label="What do you do?"
           aria-keyshortcuts="Enter Shift+Enter Escape"
-          placeholder=${busy ? "And then?" : "What do you do?"}
+          placeholder=${this.ended ? "The end." : busy ? "And then?" : "What do you do?"}
           enterkeyhint="send"
           autocomplete="off"
           autocapitalize="sentences"
           ?disabled=${this.ended}
-          .value=${this.text}
+          .value=${live(this.text)}
           @input=${this.#input}
           @keydown=${this.#keydown}
         ></textarea>
@@ -139,7 +141,7 @@ export class PromptInput extends LitElement {
               class="stop"
               title="Stop (Escape)"
               ?disabled=${prompts?.isCancelling === true || this.ended}
-              @click=${() => void prompts?.cancel()}
+              @click=${this.#stop}
               >${icon("stop")}<span class="unseen">Stop</span></mdui-button-icon
             >`
           : nothing}
@@ -181,6 +183,12 @@ export class PromptInput extends LitElement {
       event.preventDefault();
       void this.prompts.cancel();
     }
+  };
+
+  #stop = (): void => {
+    void this.prompts?.cancel();
+    // The button goes with what it stops.
+    this.area.focus();
   };
 
   #submit = (event: Event): void => {

@@ -3,6 +3,7 @@
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { classMap } from "lit/directives/class-map.js";
+import { Clock } from "../controls/clock.ts";
 import { icon } from "../controls/icons.ts";
 import type { Invocation, Turn } from "../session/session.ts";
 import { segment } from "../shell/route.ts";
@@ -12,11 +13,18 @@ import { shared } from "../theme/shared.ts";
 import { toolName } from "./words.ts";
 
 const kShown = 5;
+// What takes less is over before one has read how long it took.
+const kWorthSaying = 3000;
 
 @customElement("narratoria-tools-line")
 export class ToolsLine extends LitElement {
   @property({ attribute: false }) turn: Turn | undefined;
   @property({ type: Number }) revision = 0;
+
+  constructor() {
+    super();
+    new Clock(this, () => this.turn !== undefined && this.turn.outcome === undefined, 1000);
+  }
 
   static override styles = [
     shared,
@@ -159,10 +167,19 @@ export class ToolsLine extends LitElement {
       <span class="name" dir="auto">${name}${working ? "…" : ""}</span>
       ${said === "" ? nothing : html`<span dir="auto">${said}</span>`}
       ${said === "" && !working ? html`<span class="unseen">${invocation.state}</span>` : nothing}
+      ${working ? elapsed(invocation) : nothing}
       ${working && tries > 1 ? html`<span>try ${tries}</span>` : nothing}
       ${working && invocation.progress !== undefined ? bar(name, invocation.progress) : nothing}
     </a>`;
   }
+}
+
+function elapsed(invocation: Invocation): unknown {
+  const took = Date.now() - (invocation.started ?? Date.now());
+  if (took < kWorthSaying) return nothing;
+  const seconds = Math.floor(took / 1000);
+  const minutes = Math.floor(seconds / 60);
+  return html`<span>${minutes === 0 ? `${seconds} s` : `${minutes} min ${seconds % 60} s`}</span>`;
 }
 
 function isWorking(invocation: Invocation): boolean {

@@ -227,16 +227,12 @@ export class TurnView extends LitElement {
     const left = entries.length - this.shown;
     return html`<article aria-label=${turn.prompt === undefined ? "The story" : `You: ${shortened(turn.prompt.text, 80)}`}>
       ${turn.prompt === undefined ? nothing : this.#prompt(turn.prompt.text)}
-      ${repeat(
-        left > 0 ? entries.slice(0, this.shown) : entries,
-        seqOf,
-        (entry) => this.#entry(entry),
-      )}
       ${left > 0
         ? html`<mdui-button variant="text" @click=${() => (this.shown += kEntries)}
-            >Show ${counted(left, "more")}</mdui-button
+            >${counted(left, "earlier part")}</mdui-button
           >`
         : nothing}
+      ${repeat(left > 0 ? entries.slice(left) : entries, seqOf, (entry) => this.#entry(entry))}
       ${turn.plans.length === 0
         ? nothing
         : html`<narratoria-tools-line .turn=${turn} .revision=${turn.revision}></narratoria-tools-line>`}
@@ -298,13 +294,20 @@ export class TurnView extends LitElement {
         )}
         ${left > 0
           ? html`<li>
-              <mdui-button variant="text" @click=${() => (this.shownChoices += 48)}
+              <mdui-button variant="text" @click=${this.#moreChoices}
                 >${counted(left, "more choice")}</mdui-button
               >
             </li>`
           : nothing}
       </ul>`;
   }
+
+  #moreChoices = async (): Promise<void> => {
+    const first = this.shownChoices;
+    this.shownChoices += 4 * kChoices;
+    await this.updateComplete;
+    this.renderRoot.querySelectorAll<HTMLElement>(".choices mdui-button")[first]?.focus();
+  };
 
   #emit(name: string, detail: string): void {
     this.dispatchEvent(new CustomEvent(name, { detail }));

@@ -62,7 +62,7 @@ describe("a screen reader", () => {
     });
     expect(announcements(session, 1)).toEqual([
       "You reach for the torch on the wall.",
-      "image: A lit torch on a stone wall",
+      "Picture: A lit torch on a stone wall",
       "You can choose: Open, Leave",
     ]);
     expect(announcements(session, session.lastSeq)).toEqual([]);

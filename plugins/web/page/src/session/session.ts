@@ -45,7 +45,7 @@ export class Session {
   title = "";
   initialState: JsonObject = {};
   lastSeq = 0;
-  // Whether everything that was there when the stream opened has come.
+  // Whether everything that was there when the first stream opened has come.
   caughtUp = false;
   // Another after each change.
   version = 0;
@@ -116,7 +116,7 @@ export class Session {
   }
 
   #changed(): void {
-    this.caughtUp = this.#last !== undefined && this.lastSeq >= this.#last;
+    this.caughtUp ||= this.#last !== undefined && this.lastSeq >= this.#last;
     this.version += 1;
     this.#notifier.notify();
   }

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a screen reader says of a session as it goes on: the narration, what came with it, what may be chosen.
+import { altOf, categoryOf } from "../assets/asset_words.ts";
 import { noticeOf } from "../narrative/words.ts";
-import { type Asset, type Session } from "../session/session.ts";
-import { textOf } from "../session/record.ts";
+import type { Session } from "../session/session.ts";
 import { shortened } from "../text/shorten.ts";
 
+const kinds = { image: "Picture", audio: "Sound", video: "Film", text: "Text", model: "Model", other: "File" } as const;
 const kLongest = 1000;
 const kChoices = 9;
-
-export function altOf(asset: Asset): string {
-  const said = ["alt", "description", "title", "caption"].map((name) => textOf(asset.metadata, name)?.trim());
-  return said.find((one) => one !== undefined && one !== "") ?? asset.assetId;
-}
 
 // Of what came behind the record `after`, in its order.
 export function announcements(session: Session, after: number): string[] {
@@ -23,7 +19,7 @@ export function announcements(session: Session, after: number): string[] {
     for (const entry of turn.entries) {
       if (entry.what === "narrative" && entry.narrative.seq > after) here.push(entry.narrative.text);
       if (entry.what === "asset" && entry.asset.seq > after && entry.asset.refused === undefined) {
-        here.push(`${entry.asset.kind}: ${altOf(entry.asset)}`);
+        here.push(`${kinds[categoryOf(entry.asset)]}: ${altOf(entry.asset)}`);
       }
     }
     if ((turn.endSeq ?? 0) > after) {

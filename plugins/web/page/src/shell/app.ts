@@ -36,8 +36,12 @@ export class App extends LitElement {
   @state() private status: Status = "opening";
   @state() private isLost = false;
   @state() private hasWorkers = false;
+  // Something was told while the player looked elsewhere.
+  @state() private hasNews = false;
   #connection: Connection | undefined;
   #unsubscribe: (() => void) | undefined;
+  // The last of what was told that the player had before the eyes.
+  #read: number | undefined;
   #patience: ReturnType<typeof setTimeout> | undefined;
 
   static override styles = [
@@ -84,7 +88,7 @@ export class App extends LitElement {
         min-width: 0;
       }
 
-      .workers {
+      .badge {
         position: absolute;
         top: 0;
         right: calc(50% - 1.25rem);
@@ -120,18 +124,17 @@ export class App extends LitElement {
         justify-content: center;
         gap: 0.25rem 1rem;
         padding: 0.375rem 1rem;
-        background: rgb(var(--mdui-color-tertiary-container));
-        color: rgb(var(--mdui-color-on-tertiary-container));
+        border-bottom: 0.125rem solid rgb(var(--mdui-color-tertiary));
+        background: rgb(var(--mdui-color-surface-container-high));
+        color: rgb(var(--mdui-color-on-surface));
         text-align: center;
       }
 
       .banner.ended {
-        background: rgb(var(--mdui-color-error-container));
-        color: rgb(var(--mdui-color-on-error-container));
+        border-color: rgb(var(--mdui-color-error));
       }
 
       .banner mdui-button {
-        color: inherit;
         min-height: 2rem;
       }
 
@@ -244,7 +247,7 @@ export class App extends LitElement {
         ${places.map(
           (place) =>
             html`<mdui-navigation-rail-item href="#/${place}" value=${place}
-              ><span slot="icon">${icon(icons[place])}</span>${this.#workers(place)}${names[place]}</mdui-navigation-rail-item
+              ><span slot="icon">${icon(icons[place])}</span>${this.#badge(place)}${names[place]}</mdui-navigation-rail-item
             >`,
         )}
         <div slot="bottom">${this.#themeButton()}</div>
@@ -258,7 +261,7 @@ export class App extends LitElement {
         ${places.map(
           (place) =>
             html`<mdui-navigation-bar-item href="#/${place}" value=${place}
-              ><span slot="icon">${icon(icons[place])}</span>${this.#workers(place)}${names[place]}</mdui-navigation-bar-item
+              ><span slot="icon">${icon(icons[place])}</span>${this.#badge(place)}${names[place]}</mdui-navigation-bar-item
             >`,
         )}
       </mdui-navigation-bar>
@@ -271,8 +274,11 @@ export class App extends LitElement {
     </header>`;
   }
 
-  #workers(place: Place): unknown {
-    return place === "tools" && this.hasWorkers ? html`<span slot="badge" class="workers"></span>` : nothing;
+  #badge(place: Place): unknown {
+    const words =
+      place === "tools" && this.hasWorkers ? "at work" : place === "narrative" && this.hasNews ? "something new" : "";
+    if (words === "") return nothing;
+    return html`<span slot="badge" class="badge"><span class="unseen">${words}</span></span>`;
   }
 
   #themeButton(): unknown {
@@ -315,9 +321,15 @@ export class App extends LitElement {
 
   #watch(): void {
     this.#unsubscribe?.();
+    this.#read = undefined;
+    this.hasNews = false;
     const session = this.session;
     let title = session.title;
     this.#unsubscribe = session.subscribe(() => {
+      const isElsewhere = this.route.place !== "narrative";
+      const told = session.turns.at(-1)?.narratives.at(-1)?.seq ?? 0;
+      if (!isElsewhere || !session.caughtUp || this.#read === undefined) this.#read = told;
+      this.hasNews = isElsewhere && told > this.#read;
       this.hasWorkers = session.running?.plans.some((plan) => plan.ended === undefined) ?? false;
       if (title !== session.title) this.requestUpdate();
       title = session.title;
@@ -333,6 +345,9 @@ export class App extends LitElement {
 
   #routed = (): void => {
     this.route = readRoute(location.hash);
+    if (this.route.place !== "narrative") return;
+    this.#read = undefined;
+    this.hasNews = false;
   };
 
   #resized = (): void => {

@@ -35,7 +35,6 @@ export class StateTree extends LitElement {
         overflow: auto;
         border-radius: inherit;
         scrollbar-width: thin;
-        padding-block: 0.5rem;
       }
       .port:focus-visible {
         outline-offset: -3px;
@@ -53,7 +52,7 @@ export class StateTree extends LitElement {
         font-size: 0.8125rem;
       }
       .row:hover {
-        background: rgb(var(--mdui-color-on-surface) / 0.05);
+        background: rgba(var(--mdui-color-on-surface), 0.05);
       }
       .row.marked::before {
         content: "";
@@ -107,7 +106,7 @@ export class StateTree extends LitElement {
         outline: 1px solid var(--caution);
       }
       .value {
-        flex: 1 1 auto;
+        flex: 0 1 auto;
         color: var(--quiet);
       }
       .value.string {
@@ -123,9 +122,8 @@ export class StateTree extends LitElement {
         color: inherit;
       }
       .author {
-        flex: 0 1 auto;
-        min-width: 3rem;
-        max-width: 12rem;
+        flex: 0 0 auto;
+        max-width: min(12rem, 40%);
         padding: 0.0625rem 0.5rem;
         border-radius: 0.5rem;
         font: 500 0.75rem / 1.35 var(--font-page, system-ui);

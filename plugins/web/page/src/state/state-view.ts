@@ -196,7 +196,7 @@ export class StateView extends SessionView {
         min-height: 0;
         display: grid;
         grid-template-rows: minmax(0, 1fr);
-        background: rgb(var(--mdui-color-surface-container-lowest));
+        padding-block: 0.5rem;
       }
       .detail {
         min-height: 0;
@@ -286,7 +286,7 @@ export class StateView extends SessionView {
         overflow-wrap: anywhere;
       }
       .change:hover {
-        background: rgb(var(--mdui-color-on-surface) / 0.06);
+        background: rgba(var(--mdui-color-on-surface), 0.06);
       }
       .change .what {
         display: inline-block;
@@ -607,7 +607,7 @@ export class StateView extends SessionView {
         </div>
         <p class="quiet">${aboutValue(value)}</p>
       </div>
-      ${chosen.length === 0 ? this.#thisPatch(session) : nothing}
+      ${chosen.length === 0 || this.position !== undefined ? this.#thisPatch(session) : nothing}
       ${value === undefined ? nothing : this.#inspector(value)}
       ${chosen.length === 0 ? nothing : this.#wrote(session, chosen)}
       ${this.#conflicts(session, pointerOf(chosen))}`;

@@ -36,6 +36,10 @@ export class LongText extends LitElement {
         margin-bottom: 0;
       }
 
+      div:focus {
+        outline: 0;
+      }
+
       .later {
         content-visibility: auto;
         contain-intrinsic-size: auto 40rem;
@@ -65,7 +69,7 @@ export class LongText extends LitElement {
       (_, index) => index,
       (to, index) => {
         const part = this.text.slice(this.ends[index - 1] ?? 0, to);
-        return html`<div class=${index === 0 ? "first" : "later"}>
+        return html`<div class=${index === 0 ? "first" : "later"} tabindex="-1">
           ${(this.verbatim ? [part] : paragraphs(part)).map((one) => html`<p dir="auto">${one}</p>`)}
         </div>`;
       },
@@ -77,8 +81,13 @@ export class LongText extends LitElement {
         </div>`}`;
   }
 
-  #more = (): void => {
+  #more = async (): Promise<void> => {
     this.ends = [...this.ends, cutAt(this.text, this.ends.at(-1) ?? 0, kStep)];
+    await this.updateComplete;
+    // Where the button has gone, the focus goes to what it brought.
+    if (this.renderRoot.querySelector(".more") === null) {
+      this.renderRoot.querySelector<HTMLElement>("div:last-of-type")?.focus({ preventScroll: true });
+    }
   };
 }
 

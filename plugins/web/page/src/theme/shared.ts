@@ -63,4 +63,11 @@ export const shared = css`
     min-width: 0;
     overflow-wrap: anywhere;
   }
+
+  @media (forced-colors: active) {
+    mdui-button,
+    mdui-button-icon {
+      border: 0.0625rem solid ButtonBorder;
+    }
+  }
 `;

@@ -9,7 +9,7 @@ import "../controls/copy-button.ts";
 import { icon } from "../controls/icons.ts";
 import { base } from "../controls/styles.ts";
 import { percent } from "../controls/words.ts";
-import type { Asset, Attempt, Invocation, PlanRun, Session } from "../session/session.ts";
+import type { Asset, Attempt, Invocation, PlanRun, Session, ToolError } from "../session/session.ts";
 import { flagOf, isObject, type Json, type JsonObject, member, numberOf, objectOf, textOf } from "../session/record.ts";
 import { print } from "../state/inspect.ts";
 import "../text/long_text.ts";
@@ -21,6 +21,7 @@ import { duration } from "./time_scale.ts";
 
 // More of what one tool made is for the gallery.
 const mostAssets = 12;
+const mostErrors = 50;
 const mostJson = 2_000_000;
 
 @customElement("narratoria-invocation")
@@ -45,13 +46,16 @@ export class InvocationPanel extends LitElement {
         flex: 1;
         min-width: 0;
       }
-      h2 {
+      h1:focus {
+        outline: none;
+      }
+      h1 {
         font-size: 1.25rem;
         line-height: 1.3;
         font-weight: 500;
         overflow-wrap: anywhere;
       }
-      h3 {
+      h2 {
         font-size: 0.875rem;
         font-weight: 500;
         color: var(--quiet);
@@ -145,10 +149,13 @@ export class InvocationPanel extends LitElement {
       .trouble {
         padding: 0.75rem 1rem;
         border-radius: 1rem;
-        background: rgb(var(--mdui-color-error-container));
-        color: rgb(var(--mdui-color-on-error-container));
+        background: color-mix(in srgb, var(--bad) 9%, transparent);
+        border: 1px solid color-mix(in srgb, var(--bad) 45%, transparent);
         display: grid;
         gap: 0.5rem;
+      }
+      .trouble header > .icon {
+        color: var(--bad);
       }
       .trouble + .trouble {
         margin-top: 0.5rem;
@@ -159,6 +166,10 @@ export class InvocationPanel extends LitElement {
       .trouble header strong {
         flex: 1;
         overflow-wrap: anywhere;
+      }
+      .when {
+        font-weight: 400;
+        opacity: 0.85;
       }
       .summary {
         font-size: 1rem;
@@ -240,7 +251,7 @@ export class InvocationPanel extends LitElement {
       <header class=${invocation.state}>
         <span class="sign">${icon(stateIcon(invocation.state))}</span>
         <div class="title">
-          <h2 id="title" tabindex="-1" dir="auto">${shortened(invocation.toolId, 200)}</h2>
+          <h1 id="title" tabindex="-1" dir="auto">${shortened(invocation.toolId, 200)}</h1>
           <p class="tone number">
             ${stateName(invocation.state)}${time === undefined || invocation.state === "skipped" ? nothing : html` · ${duration(time)}`}${
               invocation.attempts.length > 1 ? html` · ${counted(invocation.attempts.length, "attempt")}` : nothing
@@ -256,14 +267,14 @@ export class InvocationPanel extends LitElement {
         invocation.stderr === undefined
           ? nothing
           : html`<section>
-              <h3>Standard error<narratoria-copy compact label="Copy the standard error" .text=${invocation.stderr}></narratoria-copy></h3>
+              <h2>Standard error<narratoria-copy compact label="Copy the standard error" .text=${invocation.stderr}></narratoria-copy></h2>
               <div class="block" tabindex="0" role="group" aria-label="Standard error">
                 <narratoria-long-text verbatim .text=${invocation.stderr}></narratoria-long-text>
               </div>
             </section>`
       }
       <section>
-        <h3>Log</h3>
+        <h2>Log</h2>
         <narratoria-log .invocation=${invocation} .revision=${invocation.revision}></narratoria-log>
       </section>
     </article>`;
@@ -294,11 +305,11 @@ export class InvocationPanel extends LitElement {
 
   #troubles(one: Invocation): unknown {
     if (one.error === undefined && one.errors.length === 0) return nothing;
-    const shown = one.errors.slice(-5).reverse();
+    const groups = alike(one.errors.slice(-mostErrors));
     return html`<section aria-label="Errors">
-      ${one.error === undefined ? nothing : trouble(one.errorCode ?? "FAILED", one.error, undefined, undefined)}
-      ${shown.map((error) => trouble(error.code, error.message, error.details, one.attempts.length > 1 ? error.attempt : undefined))}
-      ${one.errors.length > shown.length ? html`<p>${counted(one.errors.length - shown.length, "earlier error")} of earlier attempts.</p>` : nothing}
+      ${one.error === undefined ? nothing : trouble(one.errorCode ?? "FAILED", one.error, undefined, "")}
+      ${groups.map(({ error, attempts }) => trouble(error.code, error.message, error.details, one.attempts.length > 1 ? attemptsSaid(attempts) : ""))}
+      ${one.errors.length > mostErrors ? html`<p>${counted(one.errors.length - mostErrors, "earlier error")}</p>` : nothing}
     </section>`;
   }
 
@@ -333,7 +344,7 @@ export class InvocationPanel extends LitElement {
   #attempts(one: Invocation, now: number): unknown {
     if (one.attempts.length === 0 || (one.attempts.length === 1 && one.state === "completed")) return nothing;
     return html`<section>
-      <h3>Attempts</h3>
+      <h2>Attempts</h2>
       <ol class="attempts">
         ${one.attempts.map((attempt) => attemptItem(attempt, now))}
       </ol>
@@ -344,7 +355,7 @@ export class InvocationPanel extends LitElement {
     if (this.#assets.length === 0) return nothing;
     const shown = this.#assets.slice(0, mostAssets);
     return html`<section>
-      <h3>Assets</h3>
+      <h2>Assets</h2>
       <ul class="made">
         ${shown.map((one) => html`<li><a href="#/assets/${one.seq}" aria-label="Asset ${shortened(one.assetId, 100)}"><narratoria-asset .asset=${one} size="thumbnail"></narratoria-asset></a></li>`)}
       </ul>
@@ -376,16 +387,31 @@ function attemptItem(attempt: Attempt, now: number): TemplateResult {
   </li>`;
 }
 
-function trouble(code: string, message: string, details: JsonObject | undefined, attempt: number | undefined): TemplateResult {
+function trouble(code: string, message: string, details: JsonObject | undefined, when: string): TemplateResult {
   const more = details === undefined ? undefined : print(details, mostJson).text;
   return html`<div class="trouble">
     <header>
-      ${icon("error")}<strong dir="auto">${shortened(code, 120)}${attempt === undefined ? "" : ` (attempt ${attempt})`}</strong>
+      ${icon("error")}<strong><bdi>${shortened(code, 120)}</bdi>${when === "" ? nothing : html` <span class="when">${when}</span>`}</strong>
       <narratoria-copy label="Copy the error" .text=${`${code}: ${message}${more === undefined ? "" : `\n${more}`}`}></narratoria-copy>
     </header>
     <narratoria-long-text verbatim .text=${message}></narratoria-long-text>
     ${more === undefined ? nothing : html`<narratoria-long-text class="code" verbatim .text=${more}></narratoria-long-text>`}
   </div>`;
+}
+
+// The newest first; what the next attempt says again is said once.
+function alike(errors: readonly ToolError[]): { error: ToolError; attempts: number[] }[] {
+  const groups: { error: ToolError; attempts: number[] }[] = [];
+  for (const error of errors.toReversed()) {
+    const same = groups.find(({ error: other }) => other.code === error.code && other.message === error.message);
+    if (same === undefined) groups.push({ error, attempts: [error.attempt] });
+    else if (!same.attempts.includes(error.attempt)) same.attempts.unshift(error.attempt);
+  }
+  return groups;
+}
+
+function attemptsSaid(attempts: readonly number[]): string {
+  return attempts.length === 1 ? `attempt ${attempts[0]}` : `attempts ${attempts.join(", ")}`;
 }
 
 function descriptorOf(plan: PlanRun, toolId: string): JsonObject {

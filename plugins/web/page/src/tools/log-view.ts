@@ -42,7 +42,7 @@ export class LogView extends LitElement {
         overflow-x: hidden;
         border-radius: 0.75rem;
         background: rgb(var(--mdui-color-surface-container-lowest));
-        border: 1px solid rgb(var(--mdui-color-outline-variant) / 0.5);
+        border: 1px solid rgba(var(--mdui-color-outline-variant), 0.5);
         scrollbar-width: thin;
         contain: strict;
       }
@@ -62,7 +62,7 @@ export class LogView extends LitElement {
         cursor: pointer;
       }
       .row:hover {
-        background: rgb(var(--mdui-color-on-surface) / 0.05);
+        background: rgba(var(--mdui-color-on-surface), 0.05);
       }
       .row[aria-selected="true"] {
         background: rgb(var(--mdui-color-secondary-container));

@@ -8,20 +8,32 @@ import { styleMap } from "lit/directives/style-map.js";
 import { Clock } from "../controls/clock.ts";
 import { icon } from "../controls/icons.ts";
 import { base } from "../controls/styles.ts";
+import { rem } from "../list/windowed.ts";
 import type { Invocation, PlanRun } from "../session/session.ts";
 import { counted } from "../text/shorten.ts";
 import { type Edge, type Layout, layOut, type Placed } from "./layout.ts";
 import { toolRoute } from "./route.ts";
-import { isOver, share, spoken, stateIcon, statusLine } from "./status.ts";
+import { afterWhat, isOver, share, stateIcon, statusLine } from "./status.ts";
 
 interface Box {
   x: number;
   y: number;
 }
 
+// An edge as it is drawn at the present scale.
+interface Line {
+  edge: Edge;
+  d: string;
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
 // Below this many, all tools are drawn; above, those in view.
 const few = 120;
-const room = 400;
+const room = 240;
+const mostEdges = 300;
 const scales = [0.3, 0.45, 0.65, 0.85, 1, 1.25];
 
 @customElement("narratoria-plan-graph")
@@ -144,6 +156,22 @@ export class PlanGraph extends LitElement {
       .small .status {
         display: none;
       }
+      .small .tool {
+        padding: 0 0.5rem;
+        gap: 0.375rem;
+        font-size: 0.75rem;
+      }
+      /* Hundreds of moving lines are no help to anyone. */
+      .many .edge,
+      .many .spinner {
+        animation: none;
+      }
+      .many .edge.waits {
+        stroke-dasharray: none;
+      }
+      .hidden-text {
+        inset: 0 auto auto 0;
+      }
       .tiny .tool {
         padding: 0;
         justify-content: center;
@@ -179,8 +207,8 @@ export class PlanGraph extends LitElement {
   // Of the plan: whoever shows it says when it changed.
   @property({ attribute: false }) revision = 0;
   @property({ attribute: false }) selected: string | undefined = undefined;
-  // Top to bottom, where there is little room.
-  @property({ type: Boolean, reflect: true }) upright = false;
+  // Top to bottom, where there is little room beside.
+  @state() private upright = false;
   @state() private scale = 1;
   @state() private active: string | undefined = undefined;
   @state() private view = { left: 0, top: 0, width: 1200, height: 700 };
@@ -189,7 +217,17 @@ export class PlanGraph extends LitElement {
   #byId = new Map<string, Placed>();
   #behind = new Map<string, string[]>();
   #laidOut = "";
-  #sizes = new ResizeObserver(() => this.#look());
+  #lines: Line[] = [];
+  #drawn = "";
+  #isZoomed = false;
+  // Pixels, where the text is as large as most have it; who has it larger sees all larger.
+  #unit = 1;
+  #sizes = new ResizeObserver(() => {
+    this.#fit();
+    this.#look();
+    const { selected } = this;
+    if (selected !== undefined) void this.updateComplete.then(() => this.#reveal(selected));
+  });
 
   constructor() {
     super();
@@ -208,6 +246,7 @@ export class PlanGraph extends LitElement {
   protected override willUpdate(changed: PropertyValues): void {
     const plan = this.plan;
     if (plan === undefined) return;
+    this.#unit = rem(1) / 16;
     const name = `${plan.key} ${plan.invocations.size}`;
     if (name !== this.#laidOut) {
       this.#laidOut = name;
@@ -221,8 +260,9 @@ export class PlanGraph extends LitElement {
         if (list === undefined) this.#behind.set(from, [to]);
         else list.push(to);
       }
-      if (plan.invocations.size > few && changed.get("plan") !== plan) this.scale = 0.45;
+      this.#fit();
     }
+    if (changed.has("plan") && changed.get("plan") !== undefined) this.#isZoomed = false;
     if (changed.has("plan") || this.active === undefined || !this.#byId.has(this.active)) {
       this.active = this.selected ?? plan.invocations.keys().next().value;
     }
@@ -237,7 +277,7 @@ export class PlanGraph extends LitElement {
     const size = this.#size();
     const tools = plan.invocations.size;
     return html`<div
-        class="port ${this.scale < 0.4 ? "tiny" : this.scale < 0.8 ? "small" : ""}"
+        class="port ${tools > few ? "many" : ""} ${this.scale < 0.4 ? "tiny" : this.scale < 0.8 ? "small" : ""}"
         role="group"
         aria-label="Graph of ${counted(tools, "tool")}; arrow keys follow the dependencies"
         @scroll=${this.#look}
@@ -286,7 +326,6 @@ export class PlanGraph extends LitElement {
       href=${toolRoute(plan.key, one.toolId)}
       data-id=${one.toolId}
       tabindex=${one.toolId === this.active ? 0 : -1}
-      aria-label=${spoken(one, now)}
       aria-current=${one.toolId === this.selected ? "true" : nothing}
       title=${one.toolId.slice(0, 200)}
       style=${styleMap(shift)}
@@ -296,7 +335,8 @@ export class PlanGraph extends LitElement {
       <span class="sign">${icon(stateIcon(one.state))}</span>
       <span class="words">
         <span class="name clipped" dir="auto">${one.toolId.slice(0, 200)}</span>
-        <span class="status clipped number">${statusLine(one, now)}</span>
+        <span class="status clipped number">${statusLine(one, now, true)}</span>
+        <span class="hidden-text">${afterWhat(one)}</span>
       </span>
     </a>`;
   }
@@ -305,19 +345,38 @@ export class PlanGraph extends LitElement {
     const { left, top, width, height } = this.view;
     const all = this.#layout.edges.length <= few * 2;
     const drawn = [];
-    for (const edge of this.#layout.edges) {
-      const points = edge.points.map((one) => this.#middle(one));
-      if (!all) {
-        const xs = points.map((one) => one.x);
-        const ys = points.map((one) => one.y);
-        if (Math.min(...xs) > left + width + room || Math.max(...xs) < left - room) continue;
-        if (Math.min(...ys) > top + height + room || Math.max(...ys) < top - room) continue;
+    for (const line of this.#drawing()) {
+      const { from, to } = line.edge;
+      const isOfActive = from === this.active || to === this.active;
+      if (!all && !isOfActive) {
+        if (drawn.length >= mostEdges) continue;
+        if (line.left > left + width + room || line.right < left - room) continue;
+        if (line.top > top + height + room || line.bottom < top - room) continue;
       }
-      const kind = kindOf(plan, edge);
+      const kind = kindOf(plan, line.edge);
       const head = kind === "flows" || kind === "broken" ? kind : "";
-      drawn.push(svg`<path class="edge ${kind}" d=${this.#curve(points)} marker-end="url(#head${head})"></path>`);
+      drawn.push(svg`<path class="edge ${kind}" d=${line.d} marker-end="url(#head${head})"></path>`);
     }
     return drawn;
+  }
+
+  // The shortest first: where not all can be drawn, those across the whole plan say the least.
+  #drawing(): Line[] {
+    const name = `${this.#laidOut} ${this.scale} ${this.upright} ${this.#unit}`;
+    if (name === this.#drawn) return this.#lines;
+    this.#drawn = name;
+    this.#lines = this.#layout.edges.map((edge) => {
+      const points = edge.points.map((one) => this.#middle(one));
+      const xs = points.map((one) => one.x);
+      const ys = points.map((one) => one.y);
+      const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+      return { edge, d: this.#curve(points), left, right, top, bottom };
+    });
+    if (this.#lines.length > mostEdges) {
+      const length = (one: Line): number => one.right - one.left + one.bottom - one.top;
+      this.#lines.sort((a, b) => length(a) - length(b));
+    }
+    return this.#lines;
   }
 
   // From the end of one tool to the beginning of the other, level where it crosses a layer.
@@ -343,15 +402,20 @@ export class PlanGraph extends LitElement {
 
   #size(): Box {
     const tiny = this.scale < 0.4;
-    return { x: tiny ? 36 : Math.max(96, 200 * this.scale), y: tiny ? 28 : Math.max(34, 60 * this.scale) };
+    const unit = this.#unit;
+    return {
+      x: unit * (tiny ? 36 : Math.max(96, 212 * this.scale)),
+      y: unit * (tiny ? 28 : Math.max(34, 60 * this.scale)),
+    };
   }
 
   #step(): { along: number; across: number } {
     const size = this.#size();
-    const gap = Math.max(14, 20 * this.scale);
+    const unit = this.#unit;
+    const gap = unit * Math.max(14, 20 * this.scale);
     return this.upright
-      ? { along: size.y + Math.max(24, 44 * this.scale), across: size.x + gap }
-      : { along: size.x + Math.max(32, 64 * this.scale), across: size.y + gap };
+      ? { along: size.y + unit * Math.max(24, 44 * this.scale), across: size.x + gap }
+      : { along: size.x + unit * Math.max(32, 64 * this.scale), across: size.y + gap };
   }
 
   #middle({ layer, across }: { layer: number; across: number }): Box {
@@ -400,7 +464,25 @@ export class PlanGraph extends LitElement {
     this.view = { left: scrollLeft, top: scrollTop, width: clientWidth, height: clientHeight };
   }
 
+  // Left to right where that fits, top to bottom where only that does; smaller, but readable, where neither does.
+  #fit(): void {
+    if (this.#isZoomed) return;
+    const width = this.clientWidth;
+    if (width === 0) return;
+    const many = this.#layout.nodes.length > few;
+    for (const scale of many ? [0.45] : [1, 0.85]) {
+      for (const upright of [false, true]) {
+        this.scale = scale;
+        this.upright = upright;
+        if (this.#extent().width <= width) return;
+      }
+    }
+    this.upright = width < 560 && this.#layout.breadth <= this.#layout.layers * 3;
+    this.scale = many ? 0.45 : width < 560 ? 0.85 : 1;
+  }
+
   #zoom(by: number): void {
+    this.#isZoomed = true;
     const index = scales.indexOf(this.scale) + by;
     this.scale = scales[Math.max(0, Math.min(scales.length - 1, index))]!;
   }

@@ -34,7 +34,7 @@ export class PlanTable extends LitElement {
         text-align: start;
         vertical-align: top;
         padding: 0.625rem 1rem;
-        border-bottom: 1px solid rgb(var(--mdui-color-outline-variant) / 0.4);
+        border-bottom: 1px solid rgba(var(--mdui-color-outline-variant), 0.4);
       }
       thead th {
         font-size: 0.75rem;

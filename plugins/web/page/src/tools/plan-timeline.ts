@@ -11,8 +11,8 @@ import { rem, Windowed } from "../list/windowed.ts";
 import type { Attempt, Invocation, PlanRun } from "../session/session.ts";
 import { counted } from "../text/shorten.ts";
 import { toolRoute } from "./route.ts";
-import { attemptTime, planEnd, planState, spoken, stateIcon, stateName } from "./status.ts";
-import { barOf, duration, ticksFor } from "./time_scale.ts";
+import { attemptTime, planEnd, planState, stateIcon, stateName } from "./status.ts";
+import { type Bar, barOf, duration, ticksFor } from "./time_scale.ts";
 
 // Shorter plans are drawn as if they took this long: a bar of 3 ms is not the whole axis of a plan that began now.
 const least = 20;
@@ -63,7 +63,7 @@ export class PlanTimeline extends LitElement {
         top: 0;
         bottom: 0;
         width: 1px;
-        background: rgb(var(--mdui-color-outline-variant) / 0.35);
+        background: rgba(var(--mdui-color-outline-variant), 0.6);
       }
       .body {
         position: relative;
@@ -87,7 +87,10 @@ export class PlanTimeline extends LitElement {
       }
       .row:hover,
       .row[aria-current] {
-        background: rgb(var(--mdui-color-on-surface) / 0.06);
+        background: rgba(var(--mdui-color-on-surface), 0.06);
+      }
+      .row {
+        position: relative;
       }
       .label {
         display: flex;
@@ -135,7 +138,7 @@ export class PlanTimeline extends LitElement {
         position: absolute;
         top: 50%;
         height: 1px;
-        background: rgb(var(--mdui-color-outline) / 0.55);
+        background: rgba(var(--mdui-color-outline), 0.55);
       }
       .time {
         position: absolute;
@@ -241,18 +244,18 @@ export class PlanTimeline extends LitElement {
       data-index=${index}
       href=${toolRoute(plan.key, one.toolId)}
       tabindex=${index === this.active ? 0 : -1}
-      aria-label="${spoken(one, now)}${one.attempts.length > 1 ? `; ${attemptsSpoken(one.attempts, now)}` : ""}"
       aria-current=${one.toolId === this.selected ? "true" : nothing}
       @focus=${() => (this.active = index)}
     >
       <span class="label">${icon(stateIcon(one.state))}<span class="clipped" dir="auto" title=${one.toolId.slice(0, 200)}>${one.toolId.slice(0, 200)}</span></span>
+      <span class="hidden-text">${stateName(one.state)}${one.attempts.length > 1 ? `: ${attemptsSpoken(one.attempts, now)}` : ""}</span>
       <span class="track">
         <span class="queue" style=${styleMap(placed(plan.started, begin, plan.started, span))}></span>
         ${one.attempts.map((attempt, place) => this.#attempt(one, attempt, one.attempts[place + 1], plan, span, now))}
         ${
           one.state === "pending" || one.state === "skipped"
             ? html`<span class="time" style=${styleMap(total < 0.7 ? { left: `${total * 100}%` } : { right: "0" })}>${stateName(one.state)}</span>`
-            : html`<span class="time number" style=${styleMap(total < 0.78 ? { left: `${total * 100}%` } : { display: "none" })}
+            : html`<span class="time number" style=${styleMap(besides(barOf(begin, end, plan.started, span)))}
                 >${duration(one.executionTime ?? Math.max(0, end - begin))}</span
               >`
         }
@@ -302,6 +305,12 @@ export class PlanTimeline extends LitElement {
 function placed(from: number, to: number, origin: number, span: number): Record<string, string> {
   const bar = barOf(from, to, origin, span);
   return { left: `${bar.from * 100}%`, width: `${(bar.to - bar.from) * 100}%` };
+}
+
+// Behind the bar where there is room, else before it, else nowhere.
+function besides({ from, to }: Bar): Record<string, string> {
+  if (to < 0.8) return { left: `${to * 100}%` };
+  return from > 0.2 ? { background: "rgb(var(--mdui-color-surface-container-low))", right: `${(1 - from) * 100}%` } : { display: "none" };
 }
 
 function attemptsSpoken(attempts: readonly Attempt[], now: number): string {

@@ -3,7 +3,7 @@
 import type { IconName } from "../controls/icons.ts";
 import { percent } from "../controls/words.ts";
 import type { Attempt, AttemptState, Invocation, InvocationState, PlanRun, Turn } from "../session/session.ts";
-import { counted } from "../text/shorten.ts";
+import { counted, shortened } from "../text/shorten.ts";
 import { duration } from "./time_scale.ts";
 
 const icons: Record<InvocationState, IconName> = {
@@ -49,22 +49,23 @@ export function attemptTime(attempt: Attempt, now: number): number {
   return Math.max(0, (attempt.ended ?? now) - attempt.started);
 }
 
-// "completed · 87 ms", "running · 42 %", "failed · 4 attempts".
-export function statusLine(invocation: Invocation, now: number): string {
+// "completed · 87 ms", "running · 42 %", "failed · 1.2 s · 4 attempts", or shorter with "4×".
+export function statusLine(invocation: Invocation, now: number, isShort = false): string {
   const parts = [stateName(invocation.state)];
   const time = elapsed(invocation, now);
   const { state, progress } = invocation;
   if (state === "running" && progress !== undefined) parts.push(percent(progress));
   else if (time !== undefined && state !== "skipped") parts.push(duration(time));
   if (invocation.attempts.length > 1) {
-    parts.push(isOver(state) ? counted(invocation.attempts.length, "attempt") : `attempt ${invocation.attempts.length}`);
+    const count = invocation.attempts.length;
+    parts.push(isShort ? `${count}×` : isOver(state) ? counted(count, "attempt") : `attempt ${count}`);
   }
   return parts.join(" · ");
 }
 
-export function spoken(invocation: Invocation, now: number): string {
-  const waits = invocation.dependencies.length > 0 ? `, after ${invocation.dependencies.join(", ")}` : "";
-  return `${invocation.toolId}: ${statusLine(invocation, now).replaceAll(" · ", ", ")}${waits}`;
+// For who does not see the lines between the tools.
+export function afterWhat({ dependencies }: Invocation): string {
+  return dependencies.length > 0 ? `, runs after ${shortened(dependencies.join(", "), 300)}` : "";
 }
 
 // How far it is, for the part of a box that is filled.
@@ -100,7 +101,7 @@ export function turnState(turn: Turn): PlanState {
 
 const outcomes: Record<NonNullable<Turn["outcome"]>, string> = {
   completed: "completed",
-  fallback: "told otherwise",
+  fallback: "fallback",
   cancelled: "cancelled",
   timeout: "timed out",
   failed: "failed",

@@ -40,7 +40,7 @@ export class ToolsView extends SessionView {
       .turns {
         display: grid;
         grid-template-rows: auto minmax(0, 1fr);
-        border-inline-end: 1px solid rgb(var(--mdui-color-outline-variant) / 0.5);
+        border-inline-end: 1px solid rgba(var(--mdui-color-outline-variant), 0.5);
         min-height: 0;
       }
       .turns h2 {
@@ -66,7 +66,7 @@ export class ToolsView extends SessionView {
         text-decoration: none;
       }
       .turn:hover {
-        background: rgb(var(--mdui-color-on-surface) / 0.06);
+        background: rgba(var(--mdui-color-on-surface), 0.06);
       }
       .turn[aria-current] {
         background: rgb(var(--mdui-color-secondary-container));
@@ -171,7 +171,7 @@ export class ToolsView extends SessionView {
       .side {
         overflow: auto;
         padding: 1.25rem;
-        border-inline-start: 1px solid rgb(var(--mdui-color-outline-variant) / 0.5);
+        border-inline-start: 1px solid rgba(var(--mdui-color-outline-variant), 0.5);
         background: rgb(var(--mdui-color-surface-container-low));
         scrollbar-width: thin;
       }
@@ -198,9 +198,23 @@ export class ToolsView extends SessionView {
       }
       @container (min-width: 900px) {
         .plans.several {
-          grid-template-columns: repeat(var(--plans), minmax(22rem, 1fr));
+          grid-template-columns: repeat(var(--plans), minmax(19rem, 1fr));
           overflow-x: auto;
           padding-bottom: 0.5rem;
+          gap: 0.75rem 1.25rem;
+        }
+        /* What stands side by side begins at one height. */
+        .several > .plan {
+          grid-row: span 4;
+          grid-template-rows: subgrid;
+        }
+      }
+      @container (max-width: 1599.98px) {
+        .view.with-tool {
+          grid-template-columns: minmax(0, 1fr) minmax(22rem, 28rem);
+        }
+        .view.with-tool .turns {
+          display: none;
         }
       }
       @container (max-width: 1199.98px) {
@@ -238,7 +252,6 @@ export class ToolsView extends SessionView {
   ];
 
   @state() private mode: "drawing" | "table" = "drawing";
-  @state() private isNarrow = false;
 
   #list = new Windowed(this);
   // The turn that is shown; the newest where the reader chose none.
@@ -294,11 +307,6 @@ export class ToolsView extends SessionView {
     if (this.#turn !== undefined && this.path.length > 0) this.#list.reveal(this.#list.count - 1 - this.#turn.index);
   }
 
-  protected override resized(): void {
-    super.resized();
-    this.isNarrow = this.clientWidth < 700;
-  }
-
   #turns(current: Turn): TemplateResult {
     const turns = this.session!.turns;
     return html`<nav class="turns" aria-label="Turns">
@@ -340,7 +348,7 @@ export class ToolsView extends SessionView {
         turn.warnings.length === 0
           ? nothing
           : html`<ul class="warnings" aria-label="Warnings">
-              ${turn.warnings.slice(-20).map((one) => html`<li class="warn">${icon("warning")}<span dir="auto">${one.toolId === undefined ? "" : `${shortened(one.toolId, 80)}: `}${shortened(one.message, 400)}</span></li>`)}
+              ${turn.warnings.slice(-20).map((one) => html`<li class="warn">${icon("warning")}<span>${one.toolId === undefined ? nothing : html`<bdi>${shortened(one.toolId, 80)}</bdi>: `}<bdi>${shortened(one.message, 400)}</bdi></span></li>`)}
             </ul>`
       }`;
   }
@@ -364,14 +372,14 @@ export class ToolsView extends SessionView {
         ${disabled.slice(0, 8).map((one) => html`<span class="chip" title="Not to be used in this plan">${icon("block")}<span>without <span dir="auto">${shortened(one, 60)}</span></span></span>`)}
         ${disabled.length > 8 ? html`<span class="chip">and ${disabled.length - 8} more</span>` : nothing}
       </header>
-      ${narrative === "" ? nothing : html`<p class="narrative" dir="auto">${shortened(narrative, 300)}</p>`}
+      <p class="narrative" dir="auto" ?hidden=${narrative === "" && plans.length === 1}>${shortened(narrative, 300)}</p>
       ${
         plan.invocations.size === 0
           ? html`<p class="card none">This plan only tells; it runs no tools.</p>`
           : this.mode === "table"
             ? html`<div class="card drawing"><narratoria-plan-table .plan=${plan} .revision=${plan.revision} .selected=${chosen}></narratoria-plan-table></div>`
             : html`<div class="card drawing">
-                  <narratoria-plan-graph ?upright=${this.isNarrow} .plan=${plan} .revision=${plan.revision} .selected=${chosen}></narratoria-plan-graph>
+                  <narratoria-plan-graph .plan=${plan} .revision=${plan.revision} .selected=${chosen}></narratoria-plan-graph>
                 </div>
                 <div class="card drawing">
                   <narratoria-plan-timeline .plan=${plan} .revision=${Math.max(plan.revision, plan.turn.outcome === undefined ? 0 : plan.turn.revision)} .selected=${chosen}></narratoria-plan-timeline>

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, test } from "vitest";
+import { Session } from "../session/session.ts";
+import type { EventRecord, JsonObject } from "../session/record.ts";
+import { afterWhat, elapsed, planState, share, statusLine, turnOutcome } from "./status.ts";
+
+const begun = Date.parse("2026-01-01T00:00:00Z");
+
+function session(...events: [kind: string, event: JsonObject, attempt?: number][]): Session {
+  const made = new Session((run) => run());
+  made.take(
+    events.map(([kind, event, attempt], index): EventRecord => ({
+      seq: index + 1,
+      time: new Date(begun + index * 100).toISOString(),
+      sessionId: "s",
+      planId: kind === "prompt" || kind === "turn_ended" ? null : "p",
+      toolId: kind.startsWith("plan_") || kind === "prompt" || kind === "turn_ended" ? null : "pull",
+      attempt: attempt ?? null,
+      kind,
+      event,
+    })),
+  );
+  return made;
+}
+
+const opening: [string, JsonObject, number?][] = [
+  ["prompt", { text: "I pull" }],
+  ["plan_started", { plan: {}, generationAttempt: 1, parentPlanId: null }],
+  ["tool_pending", { toolPath: "tools/lever", dependencies: ["light", "look"] }],
+  ["tool_started", { toolPath: "tools/lever" }],
+  ["attempt_started", { attempt: 1 }, 1],
+];
+
+test("a tool that runs, tries again and fails", () => {
+  const log: [string, JsonObject, number] = ["tool_event", { type: "log", level: "info", message: "m", fields: { progress: 0.42 } }, 1];
+  const running = session(...opening, log);
+  const tool = running.plans.get("p#1")!.invocations.get("pull")!;
+  expect(statusLine(tool, begun + 5000)).toBe("running · 42 %");
+  expect(share(tool)).toBe(0.42);
+  expect(elapsed(tool, begun + 5300)).toBe(5000);
+  expect(afterWhat(tool)).toBe(", runs after light, look");
+  expect(planState(running.plans.get("p#1")!)).toBe("running");
+  expect(turnOutcome(running.turns[0]!)).toBe("running");
+
+  const failed = session(
+    ...opening,
+    ["attempt_ended", { attempt: 1, state: "failed" }, 1],
+    ["attempt_started", { attempt: 2 }, 2],
+    ["attempt_ended", { attempt: 2, state: "timeout" }, 2],
+    ["tool_ended", { state: "failed", ok: false, executionTime: 1234, retryCount: 1 }],
+    ["plan_ended", { success: false, executionTime: 1300, failedTools: ["pull"], canReplan: true }],
+    ["turn_ended", { outcome: "fallback", generations: 5 }],
+  );
+  const over = failed.plans.get("p#1")!.invocations.get("pull")!;
+  expect(statusLine(over, begun)).toBe("failed · 1.2 s · 2 attempts");
+  expect(statusLine(over, begun, true)).toBe("failed · 1.2 s · 2×");
+  expect(planState(failed.plans.get("p#1")!)).toBe("failed");
+  expect(turnOutcome(failed.turns[0]!)).toBe("fallback");
+});
+
+test("a plan that a cancel ended before its end came", () => {
+  const cancelled = session(...opening, ["turn_ended", { outcome: "cancelled" }]);
+  expect(planState(cancelled.plans.get("p#1")!)).toBe("cancelled");
+});
