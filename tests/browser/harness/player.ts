@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A player at the page: finds things as people do, and notes whatever goes wrong behind their back.
 import type { BrowserContext, Locator, Page } from "playwright-core";
+import { expect } from "vitest";
 
 export type Place = "Narrative" | "Tools" | "Assets" | "State";
+
+const kStops = 60;
 
 declare global {
   interface Window {
@@ -69,6 +72,15 @@ export class Player {
     return this.page.getByRole("button", { name, exact: true });
   }
 
+  // The tools of the plan that is shown, as its graph draws them.
+  get graph(): Locator {
+    return this.main.getByRole("group", { name: /^Graph of/ });
+  }
+
+  get tool(): Locator {
+    return this.page.getByRole("complementary", { name: "The chosen tool" });
+  }
+
   place(name: Place): Locator {
     return this.page.getByRole("navigation", { name: "Places" }).getByRole("link", { name });
   }
@@ -85,6 +97,20 @@ export class Player {
 
   async sees(text: string | RegExp): Promise<void> {
     await this.main.getByText(text).filter({ visible: true }).first().waitFor();
+  }
+
+  async hasFocus(locator: Locator): Promise<void> {
+    await expect.poll(() => isFocused(locator), { message: `${String(locator)} has the focus` }).toBe(true);
+  }
+
+  // By the Tab key, as often as it takes.
+  async tabTo(locator: Locator, direction: "on" | "back" = "on"): Promise<void> {
+    await locator.waitFor();
+    for (let stops = 0; stops < kStops; ++stops) {
+      if (await isFocused(locator)) return;
+      await this.page.keyboard.press(direction === "on" ? "Tab" : "Shift+Tab");
+    }
+    throw new Error(`${String(locator)} is not reached by ${kStops} stops of the Tab key`);
   }
 
   // The turn is over: nothing is left to stop.
@@ -133,4 +159,9 @@ export class Player {
       if (response.status() >= 400) note(`answer ${response.status()}: ${response.url()}`);
     });
   }
+}
+
+// A host hands the focus to what is in it.
+function isFocused(locator: Locator): Promise<boolean> {
+  return locator.evaluate((one) => one.matches(":focus") || one.shadowRoot?.activeElement != null);
 }

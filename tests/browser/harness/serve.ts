@@ -34,12 +34,12 @@ export class Server {
     this.begun = begun;
   }
 
-  static async start(story: string): Promise<Server> {
+  static async start(story: string, ...more: string[]): Promise<Server> {
     const command = join(build, "bin/narratoria");
     if (!existsSync(command)) throw new Error(`${command} is not there: build the preset, or set NARRATORIA_BUILD_DIR`);
     const folder = mkdtempSync(join(tmpdir(), "serve-"));
     const begun = Date.now();
-    const child = spawn(command, ["serve", "--story", story], {
+    const child = spawn(command, ["serve", "--story", story, ...more], {
       cwd: folder,
       env: { ...process.env, TMPDIR: folder, NO_COLOR: "1" },
       stdio: ["ignore", "pipe", "pipe"],

@@ -4,6 +4,7 @@
 import { type Browser, type BrowserContextOptions } from "playwright-core";
 import { test as base } from "vitest";
 import { launch } from "./browser.ts";
+import { Cable } from "./cable.ts";
 import { Player } from "./player.ts";
 import { Server } from "./serve.ts";
 import { Story, type Telling } from "./story.ts";
@@ -19,6 +20,7 @@ export class Stage {
   readonly #servers: Server[] = [];
   readonly #players: Player[] = [];
   readonly #browsers: Browser[] = [];
+  readonly #cables: Cable[] = [];
 
   story(telling: Telling | ((folder: string) => Telling)): Story {
     const story = Story.write(telling);
@@ -26,8 +28,8 @@ export class Stage {
     return story;
   }
 
-  async serve(story: Story | string): Promise<Server> {
-    const server = await Server.start(typeof story === "string" ? story : story.folder);
+  async serve(story: Story | string, ...more: string[]): Promise<Server> {
+    const server = await Server.start(typeof story === "string" ? story : story.folder, ...more);
     this.#servers.push(server);
     return server;
   }
@@ -58,20 +60,37 @@ export class Stage {
     return browser;
   }
 
+  async cable(port: number): Promise<Cable> {
+    const cable = await Cable.to(port);
+    this.#cables.push(cable);
+    return cable;
+  }
+
   // Ends everything, whatever fails on the way.
   async end(): Promise<string[]> {
     const complaints: string[] = [];
     const ends = [
       ...this.#players.map((player) => async () => void complaints.push(...(await player.finish()))),
       ...this.#browsers.map((browser) => () => browser.close()),
+      ...this.#cables.map((cable) => () => cable.end()),
       ...this.#servers.map((server) => () => server.stop()),
       ...this.#stories.map((story) => async () => story.remove()),
     ];
     for (const end of ends) {
-      await end().catch((problem: unknown) => complaints.push(String(problem)));
+      await inTime(end()).catch((problem: unknown) => complaints.push(String(problem)));
     }
     return complaints;
   }
+}
+
+const kPatience = 20_000;
+
+async function inTime(end: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("what a test began does not end")), kPatience);
+  });
+  await Promise.race([end, late]).finally(() => clearTimeout(timer));
 }
 
 let browser: Promise<Browser> | undefined;
