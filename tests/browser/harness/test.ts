@@ -43,7 +43,7 @@ export class Stage {
       timezoneId: "UTC",
       ...options,
     });
-    context.setDefaultTimeout(15_000);
+    context.setDefaultTimeout(8_000);
     const player = await Player.begin(context, new URL(address).origin);
     this.#players.push(player);
     await player.page.goto(address);
