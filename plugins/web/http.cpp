@@ -79,6 +79,15 @@ void free_source(void* user) noexcept { delete static_cast<BodySource*>(user); }
 constexpr std::size_t kBlock = 64 * 1024;
 constexpr std::size_t kSmallBlock = 1024;
 
+// The response owns the source, once there is one.
+MHD_Response* response_of(std::uint64_t size, std::unique_ptr<BodySource> source) {
+    MHD_Response* response = MHD_create_response_from_callback(
+        size, size == MHD_SIZE_UNKNOWN ? kSmallBlock : kBlock, &read_source, source.get(),
+        &free_source);
+    if (response != nullptr) static_cast<void>(source.release());
+    return response;
+}
+
 }  // namespace
 
 std::vector<std::string_view> Request::headers(std::string_view name) const {
@@ -129,11 +138,7 @@ Answer Answer::with_lasting_body(unsigned status, std::string_view body) {
 }
 
 Answer::Answer(unsigned status, std::uint64_t size, std::unique_ptr<BodySource> source)
-    : Answer(status, MHD_create_response_from_callback(
-                         size, size == MHD_SIZE_UNKNOWN ? kSmallBlock : kBlock, &read_source,
-                         source.get(), &free_source)) {
-    static_cast<void>(source.release());
-}
+    : Answer(status, response_of(size, std::move(source))) {}
 
 Answer Answer::json(unsigned status, std::string body) {
     Answer answer(status, std::move(body));

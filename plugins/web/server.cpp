@@ -174,6 +174,12 @@ void Server::begin(const plugin::Host& host, Site& site) {
 void Server::turn() {
     MHD_run(daemon_);
     end_dawdlers();
+    // When it has taken as many as it may it looks away from the listening socket, and looks there
+    // again in the next turn after one has gone; nothing but us would begin that turn.
+    const bool was_full = is_full_;
+    const MHD_DaemonInfo* info = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+    is_full_ = info->num_connections >= kMostConnections;
+    if (was_full && !is_full_) turn_soon();
     MHD_UNSIGNED_LONG_LONG wanted = 0;
     if (MHD_get_timeout(daemon_, &wanted) == MHD_YES) {
         turn_after(std::chrono::milliseconds(std::min<MHD_UNSIGNED_LONG_LONG>(

@@ -56,6 +56,7 @@ private:
     std::uint16_t port_ = 0;
     Site* site_ = nullptr;
     MHD_Daemon* daemon_ = nullptr;
+    bool is_full_ = false;
     // Connections whose next request is not here yet, with the time when they have dawdled.
     // libmicrohttpd ends those that are silent; these are for a browser that sends a byte at times.
     std::map<MHD_Connection*, Clock::time_point> unasked_;

@@ -110,6 +110,7 @@ Answer Streams::open(const Request& request, std::uint64_t after, std::string fi
 void Streams::wake() {
     if (rests_ || waiting_.empty()) return;
     std::vector<Stream*> woken;
+    woken.reserve(waiting_.size());
     std::erase_if(waiting_, [&](Stream* stream) {
         if (!stream->is_behind()) return false;
         woken.push_back(stream);

@@ -215,9 +215,10 @@ private:
             return Answer::problem(415, "UNSUPPORTED_MEDIA_TYPE",
                                    "a prompt comes as application/json");
         }
-        rapidjson::Document body;
-        body.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(
+        rapidjson::Document parsed;
+        parsed.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(
             request.body().data(), request.body().size());
+        const rapidjson::Document& body = parsed;
         const auto bad = [] {
             return Answer::problem(400, "BAD_PROMPT",
                                    "a prompt is a JSON object with the player's words: "

@@ -185,10 +185,3 @@ def test_a_reader_that_goes_away_is_forgotten(serve):
     stream.until_log()
     page.post("/api/cancel")
     stream.until_turn_ended()
-
-
-def test_a_comment_keeps_a_silent_stream_alive(serve):
-    page = serve()
-    stream = page.stream().begin()
-    stream.connection.settimeout(20)
-    assert stream.response.readline() == b":\n"

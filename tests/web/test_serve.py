@@ -136,7 +136,7 @@ def test_a_signal_ends_it_with_browsers_reading_and_a_tool_at_work(serve, number
         stream.close()
 
 
-def test_it_does_nothing_while_nobody_asks(serve):
+def test_it_does_nothing_while_nobody_asks_but_for_a_comment_that_keeps_streams_alive(serve):
     page = serve()
     stream = page.stream().begin()
     idle = page.connect()
@@ -147,7 +147,7 @@ def test_it_does_nothing_while_nobody_asks(serve):
         return int(fields[11]) + int(fields[12])
 
     before = ticks()
-    # Waits for the first comment of the stream, 15 seconds.
+    # It comes after 15 seconds.
     assert stream.response.readline() == b":\n"
     assert ticks() - before <= 5
     idle.close()

@@ -46,7 +46,7 @@ export class TurnNotice extends LitElement {
       }
 
       .past h3 {
-        display: none;
+        font: inherit;
       }
 
       .past .sign {
@@ -114,14 +114,15 @@ export class TurnNotice extends LitElement {
     const notice = this.notice;
     if (notice === undefined) return nothing;
     const failure = notice.failures[0];
+    const isPast = !this.open && notice.tone !== "error";
     const lines = notice.failures.flatMap((one) => one.details);
-    return html`<section class=${this.open || notice.tone === "error" ? notice.tone : "past"} aria-label=${notice.headline}>
+    return html`<section class=${isPast ? "past" : notice.tone} aria-label=${notice.headline}>
       <span class="sign" aria-hidden="true"
         >${notice.tone === "error"
           ? icon("error")
           : icon("info")}</span
       >
-      <h3>${notice.headline}</h3>
+      ${isPast && notice.words.length > 0 ? nothing : html`<h3>${notice.headline}</h3>`}
       <div class="body">
         ${notice.words.map((one) => html`<p dir="auto">${one}</p>`)}
         ${lines.length === 0
