@@ -65,6 +65,8 @@ export class AssetFigure extends LitElement {
       :host([size="inline"]) .text {
         max-height: 20rem;
         width: 100%;
+        padding: 1rem 1.5rem;
+        background: rgb(var(--mdui-color-surface-container));
       }
       :host([size="inline"]) .details {
         width: 100%;
@@ -137,8 +139,10 @@ export class AssetFigure extends LitElement {
         max-width: none;
       }
       :host([size="large"]) video {
-        max-height: 100%;
+        width: 100%;
+        height: 100%;
         min-height: 0;
+        object-fit: contain;
       }
       :host([size="large"]) figure {
         align-items: center;

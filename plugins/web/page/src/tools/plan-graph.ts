@@ -194,6 +194,13 @@ export class PlanGraph extends LitElement {
         height: 2.25rem;
       }
       @media (forced-colors: active) {
+        .edge,
+        .head {
+          stroke: CanvasText;
+        }
+        .tool[aria-current] {
+          outline: 3px solid Highlight;
+        }
         .fill {
           background: Highlight;
           forced-color-adjust: none;
