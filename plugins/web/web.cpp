@@ -5,6 +5,7 @@
 
 #include <rapidjson/document.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -62,6 +63,19 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
     return number;
 }
 
+// Whether it is {"choices": [text, …]}.
+bool has_choices(std::string_view payload) {
+    rapidjson::Document parsed;
+    parsed.Parse<rapidjson::kParseIterativeFlag>(payload.data(), payload.size());
+    const rapidjson::Document& body = parsed;
+    if (body.HasParseError() || !body.IsObject()) return false;
+    const auto choices = body.FindMember("choices");
+    if (choices == body.MemberEnd() || !choices->value.IsArray()) return false;
+    const auto all = choices->value.GetArray();
+    return std::all_of(all.begin(), all.end(),
+                       [](const rapidjson::Value& one) { return one.IsString(); });
+}
+
 class Web final : public plugin::EventSink,
                   public plugin::UiHandler,
                   public plugin::AssetRenderer,
@@ -98,8 +112,11 @@ public:
         if (has_begun_) streams_.wake();
     }
 
-    // The page reads both in the stream.
-    plugin::Answer handle(const plugin::UiEvent&) override { return plugin::Answer::kTaken; }
+    // The page reads both in the stream. Choices that nobody could choose from are left to others, and
+    // to the placeholder (spec 000 §4.4).
+    plugin::Answer handle(const plugin::UiEvent& event) override {
+        return has_choices(event.payload()) ? plugin::Answer::kTaken : plugin::Answer::kDeclined;
+    }
     plugin::Answer render(const plugin::Asset&) override { return plugin::Answer::kTaken; }
 
 private:
@@ -160,12 +177,15 @@ private:
     Answer route(const Request& request) {
         const std::string_view path = request.path();
         constexpr std::string_view assets = "/api/assets/";
-        if (path == "/api/prompt")
+        if (path == "/api/prompt") {
             return request.method() == "POST" ? prompt(request) : not_allowed("POST");
-        if (path == "/api/cancel")
+        }
+        if (path == "/api/cancel") {
             return request.method() == "POST" ? cancel() : not_allowed("POST");
-        if (path == "/api/events")
+        }
+        if (path == "/api/events") {
             return request.method() == "GET" ? events(request) : not_allowed("GET");
+        }
         if (path.starts_with(assets)) {
             if (!request.reads()) return not_allowed("GET, HEAD");
             return assets_.answer(request, path.substr(assets.size()));

@@ -8,7 +8,7 @@ import resource
 import jsonschema
 import pytest
 
-from serving import TORCH, done, environment, log, patch, plan, said, tool_that_waits
+from serving import TORCH, done, environment, event, log, patch, plan, said, tool_that_waits
 
 SCHEMA = json.loads((TORCH.parents[2] / "abi/schemas/event-record-1.schema.json").read_text())
 
@@ -60,6 +60,24 @@ def test_a_turn_comes_as_records_of_the_event_stream(serve):
     assert len(choices) == 1
     assert "ui_placeholder" not in {record["kind"] for record in records}
     assert "asset_placeholder" not in {record["kind"] for record in records}
+
+
+@pytest.mark.parametrize("payload", [{"choices": [1]}, {"choices": "Open"}, {}, {"other": []}])
+def test_choices_that_are_no_list_of_texts_are_a_placeholder(serve, payload):
+    page = serve({"go": [plan("ask")]},
+                 {"ask": said(event("ui_event", event="narrative_choice", payload=payload), done())})
+    page.prompt("go")
+    records = page.stream().until_turn_ended()
+    [placeholder] = [record for record in records if record["kind"] == "ui_placeholder"]
+    assert placeholder["event"] == {"event": "narrative_choice", "payload": payload}
+
+
+def test_what_the_page_cannot_show_is_a_placeholder(serve):
+    page = serve({"go": [plan("ask")]},
+                 {"ask": said(event("ui_event", event="shake_screen", payload={"n": 3}), done())})
+    page.prompt("go")
+    kinds = [record["kind"] for record in page.stream().until_turn_ended()]
+    assert kinds.count("ui_placeholder") == 1
 
 
 def test_who_comes_later_gets_all_of_it_or_what_is_behind_a_number(serve):
