@@ -8,6 +8,7 @@ import "mdui/components/button.js";
 import "mdui/components/circular-progress.js";
 import { icon } from "../controls/icons.ts";
 import type { Prompts } from "../prompts.ts";
+import { blankTurn } from "../session/blank_turn.ts";
 import type { Session, Turn } from "../session/session.ts";
 import { navigate, segment } from "../shell/route.ts";
 import { shortened } from "../text/shorten.ts";
@@ -24,7 +25,7 @@ const kNear = 96;
 // Above the turn that is read.
 const kHeadroom = 32;
 
-// The turns of each session whose notice the player has read, and the fallbacks that were shown.
+// The turns whose notice the player has read.
 const dismissed = new WeakMap<Turn, true>();
 
 @customElement("narratoria-narrative")
@@ -44,6 +45,8 @@ export class NarrativeView extends LitElement {
   #lastTop = 0;
   // What comes behind this record is new to the reader.
   #newAfter = Number.MAX_SAFE_INTEGER;
+  // The turn whose fallback the dialog tells.
+  #told: Turn | undefined;
   #resize: ResizeObserver | undefined;
 
   static override styles = [
@@ -311,25 +314,9 @@ export class NarrativeView extends LitElement {
   #onItsWay(session: Session): unknown {
     const words = session.busy || !session.caughtUp ? undefined : this.prompts?.said[0];
     if (words === undefined) return nothing;
-    return html`<narratoria-turn
-      .turn=${{
-        index: -1,
-        prompt: { seq: 0, text: words, time: 0 },
-        started: 0,
-        ended: undefined,
-        narratives: [],
-        plans: [],
-        assets: [],
-        placeholders: [],
-        warnings: [],
-        entries: [],
-        choices: undefined,
-        generations: undefined,
-        outcome: undefined,
-        endSeq: undefined,
-        revision: 0,
-      } satisfies Turn}
-    ></narratoria-turn>`;
+    const turn = blankTurn(-1, 0, 0);
+    turn.prompt = { seq: 0, text: words, time: 0 };
+    return html`<narratoria-turn .turn=${turn}></narratoria-turn>`;
   }
 
   protected override firstUpdated(): void {
@@ -434,15 +421,13 @@ export class NarrativeView extends LitElement {
   // Once, and only when it happens before the reader's eyes.
   #showFallback(): void {
     const turn = this.session?.turns.at(-1);
-    if (turn?.outcome !== "fallback" || (turn.endSeq ?? 0) <= this.#newAfter || this.#shownFallback === turn) return;
-    this.#shownFallback = turn;
+    if (turn?.outcome !== "fallback" || (turn.endSeq ?? 0) <= this.#newAfter || this.#told === turn) return;
+    this.#told = turn;
     void this.fallback.show(turn);
   }
 
-  #shownFallback: Turn | undefined;
-
   #answered = (event: CustomEvent<FallbackAnswer>): void => {
-    const turn = this.#shownFallback;
+    const turn = this.#told;
     if (turn === undefined) return;
     dismissed.set(turn, true);
     this.requestUpdate();
