@@ -130,14 +130,14 @@ export class Story {
     writeFileSync(
       join(this.folder, "story.toml"),
       [
-        `title = ${JSON.stringify(telling.title ?? "The Well")}`,
+        `title = ${toml(telling.title ?? "The Well")}`,
         "[times]",
         "try_ms = 120000",
         "plan_ms = 240000",
         "grace_ms = 500",
         "[tools]",
         'allow_paths = ["tools"]',
-        ...(telling.fallback === undefined ? [] : ["[fallback]", `templates = ${JSON.stringify(telling.fallback)}`]),
+        ...(telling.fallback === undefined ? [] : ["[fallback]", `templates = [${telling.fallback.map(toml).join(", ")}]`]),
         "",
       ].join("\n"),
     );
@@ -179,4 +179,9 @@ function everyText(value: Json, text: (words: string) => string): Json {
   if (Array.isArray(value)) return value.map((one) => everyText(one, text));
   if (value === null || typeof value !== "object") return value;
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, everyText(one, text)]));
+}
+
+// JSON leaves one control character as it is that TOML does not take.
+function toml(words: string): string {
+  return JSON.stringify(words).replaceAll("\u007f", "\\u007f");
 }
