@@ -24,8 +24,8 @@ constexpr const char* kKindNames[] = {
 constexpr int64_t kSinkBudgetNs = 50'000'000;
 
 // A sink that answers each record of a patch with a patch would keep the stream busy for ever; so
-// many records may follow from one.
-constexpr size_t kMostFollowing = 1000;
+// many records may follow from those that a sink published of its own accord.
+constexpr size_t kMostFollowing = 10'000;
 
 // Some nanoseconds instead of twenty: good to a tick of the kernel, which is enough to see a sink
 // that blocks.
@@ -143,7 +143,8 @@ void Stream::end_sending() {
     if (has_gaps_) sweep();
     if (waiting_.empty()) return;
     const int64_t time_us = time_us_;
-    for (size_t count = 0; !waiting_.empty() && count < kMostFollowing; ++count) {
+    const size_t most = waiting_.size() + kMostFollowing;
+    for (size_t count = 0; !waiting_.empty() && count < most; ++count) {
         const Waiting next = std::move(waiting_.front());
         waiting_.pop_front();
         time_us_ = next.time_us;

@@ -461,7 +461,20 @@ TEST_F(SessionTurn, ASinkThatAnswersEachPatchWithAPatchIsStoppedWithAWarning) {
     };
     stage->session.patch_state("{}");
     EXPECT_EQ(stage->recorder.one(Kind::kWarning).body["code"].string(), "RECORDS_DROPPED");
-    EXPECT_LT(stage->recorder.records.size(), 2000u);
+    EXPECT_LT(stage->recorder.records.size(), 20'000u);
+}
+
+TEST_F(SessionTurn, ASinkMayPatchAsOftenAsItLikesForOneRecord) {
+    set_up();
+    stage->recorder.on_record = [&](const Record& record) {
+        if (record.kind != Kind::kPrompt) return;
+        for (int i = 0; i < 20'000; ++i) stage->session.patch_state(R"({"count":1})");
+    };
+    narrator.on_asked = [&] { reply().plan(tells("There.")); };
+    prompt("go", first);
+    stage->engine.run_until_idle();
+    EXPECT_EQ(stage->recorder.of(Kind::kStatePatched).size(), 20'000u);
+    EXPECT_TRUE(stage->recorder.of(Kind::kWarning).empty());
 }
 
 TEST_F(SessionTurn, ACancelMeansWhatWasSubmittedBefore) {

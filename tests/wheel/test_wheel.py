@@ -17,6 +17,8 @@ SOURCE = Path(__file__).parents[2]
 PACKAGE = Path(narratoria.__file__).parent
 WHEEL = importlib.metadata.distribution("narratoria")
 LIBRARIES = sorted(PACKAGE.glob("*.so*"))
+# Where sessions look for plugins. The page wants the system's libmicrohttpd.
+PLUGINS = PACKAGE / "narratoria/plugins"
 # What every Linux with glibc has, beside the package's own.
 OF_THE_SYSTEM = re.compile(
     r"linux-vdso|ld-linux|libc\.so|libm\.so|libdl\.so|libpthread\.so|librt\.so|libstdc\+\+|libgcc_s"
@@ -81,9 +83,20 @@ def test_its_files() -> None:
     written -= {"__pycache__"}
     schemas = {f"schemas/{path.name}" for path in (SOURCE / "abi/schemas").glob("*.json")}
     compiled = {path.name for path in LIBRARIES}
-    assert names == written | schemas | compiled
+    plugins = {f"narratoria/plugins/{path.name}" for path in PLUGINS.glob("*")}
+    assert plugins <= {"narratoria/plugins/web.so"}
+    assert names == written | schemas | compiled | plugins
     assert len([name for name in compiled if name.startswith("_core.")]) == 1
     assert compiled >= {"libnarratoria.so.1", "libuv.so.1"}
+
+
+def test_the_page_is_there_where_it_could_be_built(caplog: pytest.LogCaptureFixture) -> None:
+    if not (PLUGINS / "web.so").exists():
+        pytest.skip("libmicrohttpd-dev was not there when the wheel was built")
+    caplog.set_level("INFO", "narratoria")
+    with narratoria.Session(plugins=["narratoria.web"]) as session:
+        session.execute({"requestId": "p", "tools": []})
+    assert "the page is at http://127.0.0.1:" in caplog.text
 
 
 def test_its_metadata() -> None:

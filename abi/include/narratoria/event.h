@@ -34,7 +34,8 @@ enum {
     NAR_KIND_TURN_ENDED = 16,     /* {outcome: "completed" | "fallback" | "cancelled" | "timeout",
                                      generations, choices}: of the prompt before it              */
     NAR_KIND_STATE_PATCHED = 17   /* {patch, by}: not by a tool; `by` is a plugin's id, or empty for
-                                     the host. A sink that answers it with a patch makes another */
+                                     the host. A sink that answers it with a patch makes another;
+                                     after 10,000 of these in a row a warning RECORDS_DROPPED ends it */
 };
 
 /* nar_event.type, when kind is NAR_KIND_TOOL_EVENT: spec 000 §4.1 to §4.6. Otherwise 0. */
