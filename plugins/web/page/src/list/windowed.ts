@@ -2,7 +2,6 @@
 // Draws the rows of a long list that are seen, inside of a scroller in the host's own shadow root, so that roles,
 // styles and ids stay in one tree.
 import { html, type ReactiveController, type ReactiveControllerHost, type TemplateResult } from "lit";
-import { repeat } from "lit/directives/repeat.js";
 import { createRef, ref, type Ref } from "lit/directives/ref.js";
 import { styleMap } from "lit/directives/style-map.js";
 import { type Port, type Rows, rowsIn, scrollFor } from "./window.ts";
@@ -33,14 +32,20 @@ export class Windowed implements ReactiveController {
     return box === undefined || box.scrollTop + box.clientHeight >= box.scrollHeight - this.rowHeight;
   }
 
-  // What goes into the scroller. Rows that are costly to make are `kept` as long as they are drawn; others are cheaper
-  // to fill anew.
-  draw(row: (index: number) => unknown, kept = false): TemplateResult {
+  // What goes into the scroller, a row at a time. A row that is scrolled away is filled anew with another.
+  draw(row: (index: number) => unknown): TemplateResult {
+    return this.drawTogether((first, last) => {
+      const list = [];
+      for (let index = first; index < last; ++index) list.push(row(index));
+      return list;
+    });
+  }
+
+  // The same, for who draws rows [first, last) in one go.
+  drawTogether(draw: (first: number, last: number) => unknown): TemplateResult {
     const { first, last, top, height } = this.rows;
     this.#drawn = `${first}-${last}-${top}`;
-    const list: number[] = [];
-    for (let index = first; index < last; ++index) list.push(index);
-    const drawn = kept ? repeat(list, (index) => index, row) : list.map(row);
+    const drawn = draw(first, last);
     return html`<div class="rows-space" role="presentation" style=${styleMap({ height: `${height}px` })}>
       <div class="rows" role="presentation" style=${styleMap({ transform: `translateY(${top}px)` })}>${drawn}</div>
     </div>`;

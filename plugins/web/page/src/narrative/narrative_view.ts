@@ -45,6 +45,7 @@ export class NarrativeView extends LitElement {
   #lastTop = 0;
   // What comes behind this record is new to the reader.
   #newAfter = Number.MAX_SAFE_INTEGER;
+  #drawings = 0;
   // The turn whose fallback the dialog tells.
   #told: Turn | undefined;
   #resize: ResizeObserver | undefined;
@@ -230,6 +231,7 @@ export class NarrativeView extends LitElement {
   }
 
   override willUpdate(changed: PropertyValues): void {
+    this.#drawings += 1;
     if (changed.has("session") || changed.has("prompts") || this.#unsubscribe.length === 0) {
       this.#forget();
       const draw = (): void => this.requestUpdate();
@@ -248,13 +250,20 @@ export class NarrativeView extends LitElement {
     const first = Math.max(0, turns.length - this.shown);
     const isQuiet = !session.busy && (this.prompts?.said.length ?? 0) === 0 && !this.ended;
     const last = turns.length - 1;
-    return html`<div class="scroller" tabindex="0" role="region" aria-label="The story" aria-busy=${session.busy ? "true" : "false"} @scroll=${this.#scrolled}>
+    return html`<div
+        class="scroller"
+        tabindex="0"
+        role="region"
+        aria-label="The story"
+        aria-busy=${session.busy ? "true" : "false"}
+        @scroll=${this.#scrolled}
+      >
         <div class="column ${turns.length === 0 ? "alone" : ""}">
           ${first > 0
             ? html`<h1 class="unseen">${titleOf(session)}</h1>
                 <div class="earlier">
-                <mdui-button variant="text" @click=${this.#earlier}>Earlier in the story</mdui-button>
-              </div>`
+                  <mdui-button variant="text" @click=${this.#earlier}>Earlier in the story</mdui-button>
+                </div>`
             : this.#title(session, turns.length === 0)}
           ${session.caughtUp
             ? nothing
@@ -280,8 +289,7 @@ export class NarrativeView extends LitElement {
         ${this.isFarUp
           ? html`<div class="below">
               <mdui-button variant="elevated" @click=${this.#toTheEnd}
-                ><span slot="icon">${icon("down")}</span>More
-                below</mdui-button
+                ><span slot="icon">${icon("down")}</span>More below</mdui-button
               >
             </div>`
           : nothing}
@@ -290,7 +298,7 @@ export class NarrativeView extends LitElement {
         <narratoria-prompt-input
           .session=${session}
           .prompts=${this.prompts}
-          .revision=${session.version + (this.prompts?.said.length ?? 0) / 8}
+          .drawing=${this.#drawings}
           ?ended=${this.ended}
           @said=${() => (this.#follows = true)}
         ></narratoria-prompt-input>

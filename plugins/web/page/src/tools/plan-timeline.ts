@@ -188,7 +188,6 @@ export class PlanTimeline extends LitElement {
     // As often as something moves by a pixel.
     const pixel = (): number => Math.min(250, (Date.now() - (this.plan?.started ?? 0)) / Math.max(1, this.width));
     new Clock(this, () => this.plan !== undefined && planState(this.plan) === "running", pixel);
-    this.#sizes.observe(this);
   }
 
   override connectedCallback(): void {
