@@ -7,6 +7,7 @@ import { launch } from "./browser.ts";
 import { Cable } from "./cable.ts";
 import { Player } from "./player.ts";
 import { Server } from "./serve.ts";
+import { Still } from "./still.ts";
 import { Story, type Telling } from "./story.ts";
 
 export interface Opening extends BrowserContextOptions {
@@ -21,6 +22,7 @@ export class Stage {
   readonly #players: Player[] = [];
   readonly #browsers: Browser[] = [];
   readonly #cables: Cable[] = [];
+  readonly #stills: Still[] = [];
 
   story(telling: Telling | ((folder: string) => Telling)): Story {
     const story = Story.write(telling);
@@ -47,6 +49,8 @@ export class Stage {
     const player = await Player.begin(context, new URL(address).origin);
     this.#players.push(player);
     await player.page.goto(address);
+    // With its token the address leads on to the page.
+    await player.page.waitForURL((url) => !url.searchParams.has("token"));
     return player;
   }
 
@@ -66,6 +70,12 @@ export class Stage {
     return cable;
   }
 
+  async still(server: Server, folder: string): Promise<Still> {
+    const still = await Still.of(server, folder);
+    this.#stills.push(still);
+    return still;
+  }
+
   // Ends everything, whatever fails on the way.
   async end(): Promise<string[]> {
     const complaints: string[] = [];
@@ -73,6 +83,7 @@ export class Stage {
       ...this.#players.map((player) => async () => void complaints.push(...(await player.finish()))),
       ...this.#browsers.map((browser) => () => browser.close()),
       ...this.#cables.map((cable) => () => cable.end()),
+      ...this.#stills.map((still) => () => still.end()),
       ...this.#servers.map((server) => () => server.stop()),
       ...this.#stories.map((story) => async () => story.remove()),
     ];
