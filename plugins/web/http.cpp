@@ -81,9 +81,9 @@ constexpr std::size_t kSmallBlock = 1024;
 
 // The response owns the source, once there is one.
 MHD_Response* response_of(std::uint64_t size, std::unique_ptr<BodySource> source) {
-    MHD_Response* response = MHD_create_response_from_callback(
-        size, size == MHD_SIZE_UNKNOWN ? kSmallBlock : kBlock, &read_source, source.get(),
-        &free_source);
+    MHD_Response* response =
+        MHD_create_response_from_callback(size, size == MHD_SIZE_UNKNOWN ? kSmallBlock : kBlock,
+                                          &read_source, source.get(), &free_source);
     if (response != nullptr) static_cast<void>(source.release());
     return response;
 }
