@@ -40,18 +40,16 @@ async function readLog(player: Player): Promise<string[]> {
   const list = player.tool.getByRole("listbox", { name: `Log, ${kLines} lines` });
   await list.waitFor();
   const lines = new Map<number, string>();
+  const rows = list.getByRole("option");
   await list.press("Home");
-  while (lines.size < kLines) {
-    const before = lines.size;
+  // A press of the key goes on by so many lines.
+  const kPage = 12;
+  for (let at = 1; lines.size < kLines; at = Math.min(at + kPage, kLines)) {
     await expect
-      .poll(async () => {
-        const rows = await list
-          .getByRole("option")
-          .evaluateAll((all) => all.map((row) => [Number(row.getAttribute("aria-posinset")), row.textContent ?? ""] as const));
-        for (const [place, text] of rows) lines.set(place, /line \d+ of .*/.exec(text)?.[0].trim() ?? text);
-        return lines.size;
-      })
-      .toBeGreaterThan(before);
+      .poll(() => rows.and(player.page.getByRole("option", { selected: true })).evaluateAll((all) => all.map((row) => row.ariaPosInSet)))
+      .toEqual([String(at)]);
+    const seen = await rows.evaluateAll((all) => all.map((row) => [Number(row.ariaPosInSet), row.textContent ?? ""] as const));
+    for (const [place, text] of seen) lines.set(place, /line \d+ of .*/.exec(text)?.[0].trim() ?? text);
     await list.press("PageDown");
   }
   return [...lines.entries()].sort(([a], [b]) => a - b).map(([, text]) => text);
