@@ -119,10 +119,15 @@ test("pictures stand in the story, with words for those who do not see them", as
     await expect.poll(() => picture.evaluate((one) => (one as HTMLImageElement).naturalWidth)).toBeGreaterThan(0);
   }
   // Which is no picture, or is gone, is said in words.
-  for (const name of ["Gone", "A lie"]) {
-    await player.story.getByRole("img", { name }).scrollIntoViewIfNeeded().catch(() => undefined);
-  }
-  await expect.poll(() => player.story.getByText(/cannot be shown: it is gone/).count()).toBe(2);
+  await expect
+    .poll(async () => {
+      // A picture is fetched when it comes near what is seen.
+      for (const name of ["Gone", "A lie"]) {
+        await player.story.getByRole("img", { name }).scrollIntoViewIfNeeded({ timeout: 200 }).catch(() => undefined);
+      }
+      return player.story.getByText(/cannot be shown: it is gone/).count();
+    })
+    .toBe(2);
 });
 
 test("sound is played, and another place in it is fetched as a part of the file", async ({ stage }) => {
