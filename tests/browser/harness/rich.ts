@@ -92,9 +92,9 @@ export const rich = (folder: string): Telling => ({
           narrative: "Hammers ring around the well.",
           parallel: true,
           tools: [
+            { toolId: "measure", async: true, steps: [log("Measuring"), done("Three fathoms.")] },
             { toolId: "saw", async: true, steps: [log("Sawing"), progress(0.64, "Two boards of three"), { wait: "work" }, done("Sawn.")] },
             { toolId: "dig", async: true, steps: [log("Digging"), progress(0.27, "Through the clay"), { wait: "work" }, done("Dug.")] },
-            { toolId: "measure", async: true, steps: [log("Measuring"), done("Three fathoms.")] },
             { toolId: "build", dependencies: ["saw", "measure"], steps: [done("Built.")] },
             { toolId: "fill", dependencies: ["dig", "build"], steps: [done("Filled.")] },
           ],

@@ -20,8 +20,8 @@ async function take(player: Player, name: string): Promise<void> {
   await player.page.screenshot({ path: join(kFolder, `${name}.png`), animations: "disabled", caret: "hide" });
 }
 
-async function told(stage: Stage, viewport: { width: number; height: number }, colours: "dark" | "light", deviceScaleFactor = 1): Promise<Player> {
-  const player = await stage.play(torch, { viewport, deviceScaleFactor });
+async function told(stage: Stage, viewport: { width: number; height: number }, colours: "dark" | "light"): Promise<Player> {
+  const player = await stage.play(torch, { viewport });
   if (colours === "light") await player.button("Light colours").click();
   await player.say("I light the torch and examine the door");
   await player.isDone();
@@ -32,7 +32,7 @@ async function told(stage: Stage, viewport: { width: number; height: number }, c
 test("the story", async ({ stage }) => {
   await take(await told(stage, { width: 1280, height: 800 }, "dark"), "narrative");
   await take(await told(stage, { width: 1280, height: 800 }, "light"), "narrative-light");
-  await take(await told(stage, { width: 390, height: 780 }, "dark", 2), "narrative-phone");
+  await take(await told(stage, { width: 390, height: 780 }, "dark"), "narrative-phone");
 });
 
 test("its tools at work, its assets and its state", async ({ stage }) => {
