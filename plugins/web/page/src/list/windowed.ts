@@ -12,8 +12,9 @@ export class Windowed implements ReactiveController {
   // Keeps the end in view as rows are added, until the reader scrolls away from it.
   follows = false;
   readonly scroller: Ref<HTMLElement> = createRef();
-  readonly #observed = new ResizeObserver(() => this.#look());
+  readonly #observed = new ResizeObserver(() => this.#settle());
   #watched: Element | undefined;
+  #frame = 0;
   #port: Port = { scrollTop: 0, height: 600 };
   #drawn = "";
   // Where this class scrolled to: no reader did.
@@ -82,16 +83,27 @@ export class Windowed implements ReactiveController {
   hostUpdated(): void {
     const box = this.scroller.value;
     if (box !== this.#watched) {
-      if (this.#watched !== undefined) this.#observed.unobserve(this.#watched);
-      if (box !== undefined) this.#observed.observe(box);
+      this.#observed.disconnect();
+      if (box !== undefined) {
+        // The browser would scroll by itself to keep a row in its place that is drawn anew.
+        box.style.overflowAnchor = "none";
+        this.#observed.observe(box);
+        if (box.firstElementChild !== null) this.#observed.observe(box.firstElementChild);
+      }
       this.#watched = box;
     }
-    if (box === undefined) return;
-    if (this.follows && !this.isAtEnd) this.toEnd();
-    else this.#look();
+    if (box === undefined || this.#frame !== 0) return;
+    // Not now: what has just been drawn is measured as it was before, or in turn as it was and as it is, and each
+    // answer would draw it once more, without an end.
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#settle();
+    });
   }
 
   hostDisconnected(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
     this.#observed.disconnect();
     this.#watched = undefined;
   }
@@ -103,9 +115,18 @@ export class Windowed implements ReactiveController {
     this.#look();
   }
 
+  #settle(): void {
+    if (this.follows && !this.isAtEnd) this.toEnd();
+    else this.#look();
+  }
+
   #measure(): void {
     const box = this.scroller.value;
-    if (box !== undefined) this.#port = { scrollTop: box.scrollTop, height: box.clientHeight };
+    if (box === undefined) return;
+    const height = box.clientHeight;
+    // Where the end is follows from the rows, whether the browser has laid them out or not.
+    const scrollTop = this.follows ? Math.max(0, this.rows.height - height) : box.scrollTop;
+    this.#port = { scrollTop, height };
   }
 
   // Draws again where other rows are seen now.
