@@ -597,7 +597,7 @@ TEST_F(PluginTest, AHandlerCancelsTheTurn) {
     story("cancel");
     folder.write("prompts.json", R"({"prompts":[
         {"patterns":["go"],"answers":[{"plan":{"tools":[{"toolId":"t","toolPath":"says","input":{}}]}}]}]})");
-    says({ui("probe.show")});
+    folder.tool("says", "#!/bin/sh\nprintf '%s\\n' '" + ui("probe.show") + "'\nexec sleep 60\n");
     open();
     EXPECT_EQ(prompt("go").outcome, Outcome::kCancelled);
     EXPECT_THAT(notes(), Contains("cancel 0"));
