@@ -2,6 +2,7 @@
 #include "web/record_log.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
 #include <cstdlib>
 #include <stdexcept>
@@ -104,6 +105,18 @@ TEST_F(RecordLogTest, WithoutAFileEverythingStaysInMemoryAndIsToldOnce) {
     for (std::uint64_t number = 1; number <= 3000; ++number) append(number, std::to_string(number));
     if (before == nullptr) ::unsetenv("TMPDIR");
     else ::setenv("TMPDIR", kept.c_str(), 1);
+    EXPECT_EQ(read(0, written.size()), written);
+    EXPECT_THAT(warnings, testing::ElementsAre(testing::HasSubstr("stays in memory")));
+}
+
+TEST_F(RecordLogTest, BeyondTheLimitOfTheFileSizeEverythingStaysInMemoryAndNoSignalComes) {
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    rlimit small = before;
+    small.rlim_cur = 10'000;
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    for (std::uint64_t number = 1; number <= 3000; ++number) append(number, std::to_string(number));
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
     EXPECT_EQ(read(0, written.size()), written);
     EXPECT_THAT(warnings, testing::ElementsAre(testing::HasSubstr("stays in memory")));
 }

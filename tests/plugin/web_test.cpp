@@ -10,8 +10,11 @@
 #include <atomic>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <memory>
 #include <regex>
 #include <string>
+#include <vector>
 
 #include "plugin/story_host.hpp"
 
@@ -68,8 +71,9 @@ protected:
         host.folder.write("prompts.json",
                           R"({"prompts":[],"unmatched":{"narrative":"You said: {prompt}"}})");
     }
-    void open() {
-        host.open();
+    void open(SessionOptions options = {}, const std::string& patch_at_once = {}) {
+        host.open(options);
+        if (!patch_at_once.empty()) host.session->patch_state(patch_at_once);
         const std::regex line(
             "the page is at http://127\\.0\\.0\\.1:([0-9]+)/\\?token=([0-9a-f]+)");
         std::smatch found;
@@ -85,6 +89,23 @@ protected:
         cookie = cookie_found[1];
     }
     std::string let_in() const { return "Cookie: " + cookie + "\r\n\r\n"; }
+
+    // The first message of a stream, as far as its empty line.
+    std::string session_message() {
+        Browser browser(port, "GET /api/events?after=0");
+        browser.send(let_in());
+        // A regular expression is too slow for a large one.
+        std::size_t begin = 0;
+        std::size_t end = 0;
+        const auto is_whole = [&] {
+            const std::string& came = browser.came();
+            begin = came.find("event: session");
+            end = begin == std::string::npos ? begin : came.find("\n\n", begin);
+            return end != std::string::npos;
+        };
+        EXPECT_TRUE(host.until(is_whole));
+        return browser.came().substr(begin, end + 2 - begin);
+    }
 
     StoryHost host{"web"};
     int port = 0;
@@ -107,6 +128,45 @@ TEST_F(WebTest, ABrowserThatVanishesWhileItIsWrittenToRaisesNoSignal) {
     host.prompt("go on");
     EXPECT_EQ(broken_pipes.load(), 0);
     ASSERT_EQ(::sigaction(SIGPIPE, &before, nullptr), 0);
+}
+
+TEST_F(WebTest, LineEndsInTheStateDoNotBreakTheMessageInTwo) {
+    open({.state = "{\"a\":[\n 1,\r\n 2],\"b\":\"x\"}"});
+    EXPECT_THAT(session_message(),
+                testing::ContainsRegex("\"state\":\\{\"a\":\\[ +1, +2\\],\"b\":\"x\"\\}\\}\n\n$"));
+    host.prompt("hello");
+    EXPECT_THAT(session_message(), HasSubstr("\"b\":\"x\"}}\n\n"));
+}
+
+TEST_F(WebTest, TheStateBeforeTheFirstRecordIsNotThatBehindIt) {
+    open({.state = R"({"hp":1})"});
+    host.session->patch_state(R"({"hp":2})");
+    EXPECT_THAT(session_message(), HasSubstr(R"("last":1,"state":{"hp":1}})"));
+}
+
+TEST_F(WebTest, AStatePatchedBeforeTheLoopFirstRanHasThePatchAndArraysOnOneLine) {
+    open({}, "{\"hp\":[\n3]}");
+    EXPECT_THAT(session_message(), HasSubstr("\"last\":1,\"state\":{\"hp\":[ 3]}}\n\n"));
+}
+
+TEST_F(WebTest, StreamsThatStallShareOneStateAndNoneHoldsACopy) {
+    constexpr std::size_t kSize = 4'000'000;
+    open({.state = "{\"large\":\"" + std::string(kSize, 'x') + "\"}"});
+    const auto resident = [] {
+        std::ifstream file("/proc/self/statm");
+        std::size_t pages = 0;
+        file >> pages >> pages;
+        return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    };
+    const std::size_t before = resident();
+    std::vector<std::unique_ptr<Browser>> stalled;
+    for (int count = 0; count < 30; ++count) {
+        stalled.push_back(std::make_unique<Browser>(port, "GET /api/events?after=0"));
+        stalled.back()->send(let_in());
+    }
+    // One that reads comes last: the others have been answered as far as they let it.
+    EXPECT_THAT(session_message().size(), testing::Gt(kSize));
+    EXPECT_LT(resident(), before + 10 * kSize);
 }
 
 TEST_F(WebTest, TheSessionEndsWhileBrowsersReadAndOthersHaveOnlyConnected) {

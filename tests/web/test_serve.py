@@ -8,6 +8,7 @@ import select
 import shutil
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -112,12 +113,6 @@ def test_without_the_pages_plugin_it_says_so(command, tmp_path):
     assert b"narratoria.web" in ran.stderr and ran.stdout == b""
 
 
-def test_a_full_device_is_no_place_to_tell_the_address(command):
-    with open("/dev/full", "wb") as full:
-        ran = command("serve", "--story", TORCH, stdout=full)
-    assert ran.status == 1, ran
-
-
 @pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143),
                                             (signal.SIGHUP, 129)])
 def test_a_signal_ends_it_with_browsers_reading_and_a_tool_at_work(serve, number, status):
@@ -159,21 +154,6 @@ def test_what_plugins_have_to_say_goes_to_standard_error(serve):
     assert 'there is no setting "colour"' in page.said()
 
 
-def test_the_desktops_browser_is_opened_where_asked(command, tmp_path):
-    opener = command.script("bin/xdg-open", f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n')
-    os.mkfifo(tmp_path / "opened")
-    process = subprocess.Popen(
-        [NARRATORIA, "serve", "--story", TORCH, "--open", "--json"], stdout=subprocess.PIPE,
-        preexec_fn=default_signals, env=environment(PATH=f"{opener.parent}:/usr/bin:/bin"))
-    try:
-        with open(tmp_path / "opened") as opened:
-            address = opened.read().strip()
-        assert json.loads(process.stdout.readline())["url"] == address
-    finally:
-        process.terminate()
-        process.communicate(timeout=DEADLINE)
-
-
 def test_the_plugin_keeps_to_the_rules_of_plugins(command):
     ran = command("plugin", "check", BUILD / "lib/narratoria/plugins/web.so")
     assert ran.status == 0, ran
@@ -187,3 +167,111 @@ def test_another_plugin_is_loaded_beside_it(serve, tmp_path):
     page.end()
     lines = (tmp_path / "story/events.ndjson").read_text().splitlines()
     assert [json.loads(line) for line in lines][:len(records)] == records
+
+
+# ---------------------------------------------------------------- what cannot be told
+
+
+def test_where_the_address_cannot_be_written_it_says_why(command):
+    with open("/dev/full", "wb") as full:
+        ran = command("serve", "--story", TORCH, stdout=full)
+    assert ran.status == 1, ran
+    assert "standard output cannot be written" in ran.err and "No space left" in ran.err
+
+
+def broken(tmp_path, source):
+    """The environment in which a function of libmicrohttpd is another."""
+    compiler = shutil.which("cc")
+    if not compiler:
+        pytest.skip("without a C compiler")
+    (tmp_path / "broken.c").write_text(source)
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", tmp_path / "broken.so", tmp_path / "broken.c"],
+                   check=True)
+    return environment(LD_PRELOAD=str(tmp_path / "broken.so"))
+
+
+@pytest.mark.parametrize("function, said_", [
+    ("void *MHD_start_daemon(unsigned flags, ...) { (void)flags; return 0; }", "did not start"),
+    ("void *MHD_get_daemon_info(void *a, int b, ...) { (void)a; (void)b; return 0; }",
+     "narratoria.web began, and told no address")], ids=["refused", "fails later"])
+def test_a_page_that_cannot_be_served_ends_it_with_a_sentence(command, tmp_path, function, said_):
+    ran = command("serve", "--story", TORCH, env=broken(tmp_path, function))
+    assert ran.status == 2, ran
+    assert ran.out == "" and said_ in ran.err and "the page cannot be served" in ran.err
+
+
+# ---------------------------------------------------------------- --open
+
+
+@pytest.fixture
+def opened(command, tmp_path):
+    """opened(script) is serve --open with this xdg-open, the address, and a pipe that the script
+    writes to."""
+    processes = []
+
+    def start(script):
+        opener = command.script("bin/xdg-open", "#!/bin/sh\n" + script.replace("PIPE", f"{tmp_path}/told"))
+        os.mkfifo(tmp_path / "told")
+        (tmp_path / "runtime").mkdir(mode=0o700)
+        errors = open(tmp_path / "errors", "wb")
+        process = subprocess.Popen(
+            [NARRATORIA, "serve", "--story", TORCH, "--open", "--json"], stdout=subprocess.PIPE,
+            stderr=errors, preexec_fn=default_signals,
+            env=environment(PATH=f"{opener.parent}:/usr/bin:/bin", XDG_RUNTIME_DIR=str(tmp_path / "runtime")))
+        processes.append(process)
+        with open(tmp_path / "told") as told:
+            said_ = told.read()
+        return process, json.loads(process.stdout.readline())["url"], said_
+
+    yield start
+    for process in processes:
+        process.terminate()
+        process.communicate(timeout=DEADLINE)
+
+
+def test_the_browser_gets_a_file_of_the_owners_that_goes_on_to_the_address(opened, tmp_path):
+    process, address, file = opened('echo "$1" > PIPE\n')
+    file = file.strip()
+    assert file.startswith(str(tmp_path / "runtime")) and file.endswith(".html")
+    assert os.stat(file).st_mode & 0o777 == 0o600
+    with open(file) as content:
+        assert f'http-equiv="refresh" content="0;url={address}"' in content.read()
+    process.terminate()
+    process.wait(DEADLINE)
+    assert os.listdir(tmp_path / "runtime") == []
+
+
+def test_the_token_stands_in_no_process_arguments(opened):
+    _, address, arguments = opened("tr '\\0' ' ' < /proc/$$/cmdline > PIPE\n")
+    assert "xdg-open" in arguments
+    assert address.partition("token=")[2] not in arguments
+
+
+def test_the_browser_has_a_session_of_its_own_and_signals_by_default(opened):
+    process, _, status = opened("(echo $$; cat /proc/$$/stat; grep SigIgn /proc/$$/status) > PIPE\n")
+    number, stat, ignored = status.splitlines()
+    group, session = stat.rpartition(")")[2].split()[2:4]
+    assert group == session == number != str(process.pid)
+    assert int(ignored.split()[1], 16) & (1 << (signal.SIGPIPE - 1)) == 0
+
+
+def children(process):
+    with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
+        return file.read().split()
+
+
+def until(condition):
+    limit = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < limit
+        select.select([], [], [], 0.02)
+
+
+def test_what_opened_the_browser_does_not_stay_a_zombie(opened):
+    process, _, _ = opened("echo > PIPE\n")
+    until(lambda: children(process) == [])
+
+
+def test_an_opener_that_fails_is_told(opened, tmp_path):
+    opened("echo > PIPE\nexit 3\n")
+    until(lambda: "xdg-open ended with 3; open the address yourself" in (tmp_path / "errors").read_text())

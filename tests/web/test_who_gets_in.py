@@ -3,13 +3,14 @@
 
 import http.client
 import os
+import resource
 import select
 import socket
 import time
 
 import pytest
 
-from serving import TORCH, done, event, plan, said, tool_that_waits
+from serving import DEADLINE, TORCH, done, event, plan, said, tool_that_waits
 
 EVERYTHING = [("GET", "/"), ("GET", "/app/placeholder.js"), ("GET", "/api/events"),
               ("POST", "/api/prompt"), ("POST", "/api/cancel"), ("GET", "/api/assets/1"),
@@ -136,7 +137,22 @@ def test_what_changes_something_must_say_its_origin(serve, path):
 def test_a_request_that_another_site_made_the_browser_send_is_refused(serve, site):
     page = serve()
     assert page.get("/api/events", Sec_Fetch_Site=site).code == "FOREIGN_ORIGIN"
-    assert page.get(f"/?token={page.token}", cookie=None, Sec_Fetch_Site=site).status == 403
+    assert page.get(f"/?token=0{page.token}", cookie=None, Sec_Fetch_Site=site).code == "FOREIGN_ORIGIN"
+    assert page.ask("HEAD", f"/?token={page.token}", cookie=None, Sec_Fetch_Site=site).status == 403
+    assert page.get(f"/api/events?token={page.token}", Sec_Fetch_Site=site).code == "FOREIGN_ORIGIN"
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", ""])
+def test_a_link_to_the_printed_address_lets_in_wherever_it_stands(serve, site):
+    page = serve()
+    headers = {"Sec_Fetch_Site": site, "Sec_Fetch_Mode": "navigate", "Accept": "text/html"}
+    answer = page.get(f"/?token={page.token}", cookie=None, **headers)
+    assert answer.status == 200 and answer.headers["Set-Cookie"].startswith(page.cookie)
+    wrong = page.get("/?token=wrong", cookie=None, **headers)
+    assert wrong.status == 403 and wrong.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert "Set-Cookie" not in wrong.headers
+    # The token does not make up for what a browser tells of a foreign page.
+    assert page.get(f"/?token={page.token}", cookie=None, Origin="http://evil.example").status == 403
 
 
 @pytest.mark.parametrize("site", ["same-origin", "none"])
@@ -427,3 +443,92 @@ def test_a_story_is_not_served_to_who_was_let_in_to_another(serve):
     one, other = serve(), serve(story=TORCH)
     assert other.get("/", cookie=one.cookie).status == 403
     assert other.get(f"/?token={one.token}", cookie=None).status == 403
+
+
+# ---------------------------------------------------------------- who has gone, and what has run out
+
+
+def is_served_in_time(page, seconds=10):
+    """Long before the 30 seconds after which a dead connection is ended anyway."""
+    connection = page.connect(seconds)
+    connection.sendall(head(page, "GET", "/nothing", "Connection: close"))
+    return connection.recv(100).startswith(b"HTTP/1.1 404")
+
+
+def test_when_one_of_320_has_gone_one_that_waited_is_taken(serve):
+    page = serve()
+    held = [page.connect() for _ in range(320)]
+    held[-1].sendall(head(page, "GET", "/nothing"))
+    assert select.select([held[-1]], [], [], 10)[0]
+    late = page.connect()
+    late.sendall(head(page, "GET", "/nothing"))
+    held[5].close()
+    assert select.select([late], [], [], 10)[0]
+
+
+def test_a_page_that_is_loaded_again_and_again_leaves_no_streams(serve):
+    page = serve()
+    for _ in range(700):
+        stream = page.stream()
+        stream.begin()
+        stream.close()
+        page.open.clear()
+    assert is_served_in_time(page)
+
+
+def test_320_streams_that_end_at_once_make_room_for_who_waits(serve):
+    page = serve()
+    held = [page.stream().begin() for _ in range(320)]
+    late = [page.connect() for _ in range(5)]
+    for one in late:
+        one.sendall(head(page, "GET", "/nothing"))
+    assert not select.select(late, [], [], 0.3)[0]
+    for one in held:
+        one.close()
+    for one in late:
+        assert select.select([one], [], [], 10)[0]
+
+
+def test_half_requests_of_who_has_gone_hold_no_connection(serve):
+    page = serve()
+    for _ in range(600):
+        with socket.create_connection(("127.0.0.1", page.port), timeout=DEADLINE) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\nHos")
+    assert is_served_in_time(page)
+
+
+def test_a_whole_request_is_answered_though_nothing_more_can_come(serve):
+    page = serve()
+    for request in (head(page, "GET", "/nothing"), head(page, "GET", "/nothing") * 3,
+                    head(page, "POST", "/api/prompt", "Content-Length: 500000") + b"x" * 500_000):
+        connection = page.connect()
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        came = b""
+        while piece := connection.recv(65536):
+            came += piece
+        assert came.count(b"HTTP/1.1 4") == max(1, request.count(b"/nothing"))
+
+
+def test_without_descriptors_browsers_wait_and_the_engine_rests(serve):
+    page = serve()
+    pid = page.process.pid
+
+    def ticks():
+        with open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    highest = max(int(name) for name in os.listdir(f"/proc/{pid}/fd"))
+    # The connection of the page's own making may be among them still.
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (highest, before[1]))
+    late = [page.connect() for _ in range(highest)]
+    for one in late:
+        one.sendall(head(page, "GET", "/nothing"))
+    spent = ticks()
+    assert not select.select([late[-1]], [], [], 2)[0]
+    assert ticks() - spent < 50, "it spins"
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+    assert select.select([late[-1]], [], [], 10)[0]
+    assert page.said().count("there is room for their connections") == 1
