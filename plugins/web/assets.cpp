@@ -111,26 +111,37 @@ std::string text_in(const rapidjson::Value& object, const char* name) {
 
 }  // namespace
 
-const Assets::File* Assets::find(std::string_view name) {
-    if (!is_known_) {
+// The registry is a list, oldest first: while nothing is replaced its text only becomes longer, and
+// only the new part has to be understood.
+void Assets::read_registry() {
+    std::string list = host_.assets();
+    const bool goes_on = is_known_ && read_ > 1 && list.size() > read_ && list[read_] == ',';
+    if (goes_on) {
+        list[read_] = '[';
+    } else {
         files_.clear();
-        const std::string list = host_.assets();
-        rapidjson::Document assets;
-        assets.Parse<rapidjson::kParseIterativeFlag>(list.data(), list.size());
-        if (!assets.HasParseError() && assets.IsArray()) {
-            for (const rapidjson::Value& asset : assets.GetArray()) {
-                if (!asset.IsObject()) continue;
-                const auto seq = asset.FindMember("seq");
-                if (seq == asset.MemberEnd() || !seq->value.IsUint64()) continue;
-                files_[seq->value.GetUint64()] = {text_in(asset, "path"),
-                                                  text_in(asset, "mediaType")};
-            }
-        }
-        is_known_ = true;
+        read_ = 0;
     }
+    rapidjson::Document assets;
+    assets.Parse<rapidjson::kParseIterativeFlag>(list.data() + read_, list.size() - read_);
+    if (!assets.HasParseError() && assets.IsArray()) {
+        for (const rapidjson::Value& asset : assets.GetArray()) {
+            if (!asset.IsObject()) continue;
+            const auto seq = asset.FindMember("seq");
+            if (seq == asset.MemberEnd() || !seq->value.IsUint64()) continue;
+            files_[seq->value.GetUint64()] = {text_in(asset, "path"), text_in(asset, "mediaType")};
+        }
+    }
+    read_ = list.empty() ? 0 : list.size() - 1;
+    is_known_ = true;
+    has_news_ = false;
+}
+
+const Assets::File* Assets::find(std::string_view name) {
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
     if (error != std::errc() || end != name.data() + name.size()) return nullptr;
+    if (!is_known_ || (has_news_ && !files_.contains(number))) read_registry();
     const auto found = files_.find(number);
     return found == files_.end() ? nullptr : &found->second;
 }

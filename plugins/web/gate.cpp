@@ -57,22 +57,26 @@ std::optional<Gate::Refusal> Gate::refuse_stranger(const Request& request) const
     const auto host = request.header("Host");
     if (!host || !is_ours(*host)) {
         return Refusal{"FOREIGN_HOST",
-                       "this is no name of this server: open the address that was printed when it "
+                       "This is no name of this server: open the address that was printed when it "
                        "began"};
     }
     constexpr std::string_view scheme = "http://";
     const auto origins = request.headers("Origin");
     for (const std::string_view origin : origins) {
         if (!origin.starts_with(scheme) || !is_ours(origin.substr(scheme.size()))) {
-            return Refusal{"FOREIGN_ORIGIN", "only the player's own page may ask for this"};
+            return Refusal{"FOREIGN_ORIGIN", "Only the player's own page may ask for this"};
         }
     }
     if (!request.reads() && origins.size() != 1) {
-        return Refusal{"FOREIGN_ORIGIN", "a request that changes something says its Origin"};
+        return Refusal{"FOREIGN_ORIGIN", "A request that changes something says its Origin"};
+    }
+    // Who opens the printed address, wherever a link to it stands, shows the secret itself.
+    if (request.method() == "GET" && request.path() == "/" && has_token(request)) {
+        return std::nullopt;
     }
     for (const std::string_view site : request.headers("Sec-Fetch-Site")) {
         if (site != "same-origin" && site != "none") {
-            return Refusal{"FOREIGN_ORIGIN", "only the player's own page may ask for this"};
+            return Refusal{"FOREIGN_ORIGIN", "Only the player's own page may ask for this"};
         }
     }
     return std::nullopt;

@@ -20,7 +20,8 @@ public:
         std::string_view message;
     };
 
-    // Whether the request comes from a page of ours or from no page at all. It is asked first, so
+    // Whether the request comes from a page of ours, from no page at all, or is the opening of the
+    // printed address, which may stand in a chat or a mail. It is asked first, so
     // that a foreign page learns nothing, not even whether there is something at a path.
     std::optional<Refusal> refuse_stranger(const Request& request) const;
 

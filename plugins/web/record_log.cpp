@@ -2,6 +2,7 @@
 #include "web/record_log.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,6 +27,15 @@ int make_unnamed_file() {
     return named;
 }
 
+// Beyond the limit of the process a write is answered with a signal that ends it.
+bool is_within_limit(std::uint64_t end) {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
+    if (end <= limit.rlim_cur) return true;
+    errno = EFBIG;
+    return false;
+}
+
 }  // namespace
 
 RecordLog::RecordLog(std::size_t most_in_memory, std::function<void(const std::string&)> warn)
@@ -41,7 +51,7 @@ void RecordLog::spool() noexcept {
     if (tail_.size() < next_try_) return;
     const std::size_t count = tail_.size() - most_in_memory_ / 2;
     if (file_ < 0) file_ = make_unnamed_file();
-    bool is_written = file_ >= 0;
+    bool is_written = file_ >= 0 && is_within_limit(tail_begin_ + count);
     for (std::size_t done = 0; is_written && done < count;) {
         const ssize_t wrote = ::pwrite(file_, tail_.data() + done, count - done,
                                        static_cast<off_t>(tail_begin_ + done));

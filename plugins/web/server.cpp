@@ -3,9 +3,11 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <memory>
@@ -13,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 
 namespace narratoria::web {
 namespace {
@@ -21,6 +24,9 @@ constexpr unsigned kMostConnections = 320;
 constexpr std::size_t kConnectionMemory = 64 * 1024;
 constexpr std::chrono::seconds kPatience{30};
 constexpr std::chrono::seconds kDawdlersEvery{1};
+constexpr std::chrono::milliseconds kRestWithoutDescriptors{100};
+// A body of the largest size is read in fewer pieces.
+constexpr unsigned kMostNudges = 200;
 
 std::runtime_error cannot_listen(std::uint16_t port, int error) {
     const std::string where =
@@ -82,7 +88,7 @@ struct Server::Functions {
                 if (!refusal) return MHD_YES;
                 // The body that may follow is never read as the next request.
                 refusal->set("Connection", "close");
-                self.unasked_.erase(connection);
+                self.awaits(connection, false);
                 return queue(request, *refusal);
             }
             auto& request = *static_cast<Request*>(*state);
@@ -92,7 +98,7 @@ struct Server::Functions {
                 *body_size = 0;
                 return MHD_YES;
             }
-            self.unasked_.erase(connection);
+            self.awaits(connection, false);
             return queue(request, self.site_->answer(request));
         } catch (...) {
             // Memory ran out: the connection is closed.
@@ -104,82 +110,170 @@ struct Server::Functions {
                               MHD_RequestTerminationCode) noexcept {
         delete static_cast<Request*>(*state);
         *state = nullptr;
-        static_cast<Server*>(user)->is_waited_for(connection);
+        static_cast<Server*>(user)->awaits(connection, true);
     }
 
     static void connection_changed(void* user, MHD_Connection* connection, void**,
                                    MHD_ConnectionNotificationCode what) noexcept {
         auto& self = *static_cast<Server*>(user);
-        if (what == MHD_CONNECTION_NOTIFY_CLOSED) self.unasked_.erase(connection);
-        else self.is_waited_for(connection);
+        if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+            self.left(connection);
+            return;
+        }
+        ++self.open_;
+        try {
+            self.came(connection);
+        } catch (...) {
+            // Memory ran out: this one may be slow, and libmicrohttpd alone sees its end.
+        }
     }
 };
 
-void Server::is_waited_for(MHD_Connection* connection) noexcept {
-    try {
-        unasked_[connection] = Clock::now() + kPatience;
-    } catch (...) {
-        // Then it may be slow.
-    }
-}
-
 Server::Server(std::uint16_t port) {
-    listening_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (listening_ < 0) throw cannot_listen(port, errno);
-    // The next session may listen at the same port while old connections are still ending.
-    const int yes = 1;
-    ::setsockopt(listening_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof address;
-    auto* general = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listening_, general, length) != 0 || ::listen(listening_, SOMAXCONN) != 0 ||
-        ::getsockname(listening_, general, &length) != 0) {
-        const int error = errno;
-        ::close(listening_);
-        throw cannot_listen(port, error);
+    try {
+        leaving_ = ::epoll_create1(EPOLL_CLOEXEC);
+        if (leaving_ < 0) {
+            throw std::runtime_error("the page cannot be served: " +
+                                     std::error_code(errno, std::generic_category()).message());
+        }
+        listening_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (listening_ < 0) throw cannot_listen(port, errno);
+        // The next session may listen at the same port while old connections are still ending.
+        const int yes = 1;
+        ::setsockopt(listening_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t length = sizeof address;
+        auto* general = reinterpret_cast<sockaddr*>(&address);
+        if (::bind(listening_, general, length) != 0 || ::listen(listening_, SOMAXCONN) != 0 ||
+            ::getsockname(listening_, general, &length) != 0) {
+            throw cannot_listen(port, errno);
+        }
+        port_ = ntohs(address.sin_port);
+        daemon_ = MHD_start_daemon(
+            MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, nullptr,
+            nullptr, &Functions::request, this, MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
+            MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(kPatience.count()),
+            MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionMemory, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+            MHD_OPTION_NOTIFY_COMPLETED, &Functions::request_ended, this,
+            MHD_OPTION_NOTIFY_CONNECTION, &Functions::connection_changed, this, MHD_OPTION_END);
+        if (daemon_ == nullptr) {
+            throw std::runtime_error("the page cannot be served: libmicrohttpd did not start");
+        }
+    } catch (...) {
+        if (listening_ >= 0) ::close(listening_);
+        if (leaving_ >= 0) ::close(leaving_);
+        throw;
     }
-    port_ = ntohs(address.sin_port);
 }
 
 Server::~Server() {
-    // Closes the listening socket, too.
-    if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
-    else ::close(listening_);
+    MHD_stop_daemon(daemon_);
+    ::close(listening_);
+    ::close(leaving_);
 }
 
 void Server::begin(const plugin::Host& host, Site& site) {
+    host_ = host;
     site_ = &site;
-    daemon_ = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, port_, nullptr, nullptr, &Functions::request,
-        this, MHD_OPTION_LISTEN_SOCKET, listening_, MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
-        MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(kPatience.count()),
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionMemory, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_NOTIFY_COMPLETED, &Functions::request_ended, this, MHD_OPTION_NOTIFY_CONNECTION,
-        &Functions::connection_changed, this, MHD_OPTION_END);
-    if (daemon_ == nullptr) {
-        throw std::runtime_error("the page cannot be served: libmicrohttpd did not start");
-    }
     const MHD_DaemonInfo* info = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD);
+    if (info == nullptr) throw std::runtime_error("libmicrohttpd has no descriptor to wait on");
     timer_ = plugin::Timer(host, kPatience, [this] {
         has_timer_ = false;
         turn();
     });
     timer_.stop();
     poll_ = plugin::Poll(host, info->epoll_fd, [this] { turn(); });
+    leaving_poll_ = plugin::Poll(host, leaving_, [this] {
+        note_gone();
+        turn();
+    });
+    listen();
+}
+
+// libmicrohttpd could accept by itself, but it looks away from the socket when it has no room and
+// looks back only in a turn that nobody begins, and it spins when there are no descriptors left.
+void Server::listen() {
+    if (listening_poll_.is_running() || rest_.is_running() || open_ >= kMostConnections) return;
+    listening_poll_ = plugin::Poll(*host_, listening_, [this] { accept(); });
+}
+
+void Server::accept() {
+    while (open_ < kMostConnections) {
+        sockaddr_in address{};
+        socklen_t length = sizeof address;
+        auto* general = reinterpret_cast<sockaddr*>(&address);
+        const int socket = ::accept4(listening_, general, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (socket >= 0) {
+            // Closes it when it cannot take it.
+            MHD_add_connection(daemon_, socket, general, length);
+            continue;
+        }
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            const std::string why = std::error_code(errno, std::generic_category()).message();
+            listening_poll_.stop();
+            rest_ = plugin::Timer(*host_, kRestWithoutDescriptors, [this] { listen(); });
+            if (!std::exchange(has_warned_, true)) {
+                host_->log(plugin::Level::kWarning,
+                           "browsers wait until there is room for their connections: " + why);
+            }
+            break;
+        }
+        // What else fails was that one connection's.
+        if (errno == EAGAIN || errno == EWOULDBLOCK) break;
+    }
+    if (open_ >= kMostConnections) listening_poll_.stop();
+    turn();
+}
+
+void Server::came(MHD_Connection* connection) {
+    const MHD_ConnectionInfo* info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info == nullptr) return;
+    peers_[connection] = Peer{info->connect_fd, true, Clock::now() + kPatience};
+    epoll_event event{};
+    event.events = EPOLLRDHUP | EPOLLONESHOT;
+    event.data.ptr = connection;
+    ::epoll_ctl(leaving_, EPOLL_CTL_ADD, info->connect_fd, &event);
+}
+
+void Server::left(MHD_Connection* connection) noexcept {
+    --open_;
+    std::erase(gone_, connection);
+    const auto peer = peers_.find(connection);
+    if (peer == peers_.end()) return;
+    // Not only by closing: a process that is being started may hold a copy for a moment.
+    ::epoll_ctl(leaving_, EPOLL_CTL_DEL, peer->second.socket, nullptr);
+    peers_.erase(peer);
+}
+
+void Server::awaits(MHD_Connection* connection, bool is_awaited) noexcept {
+    const auto peer = peers_.find(connection);
+    if (peer == peers_.end()) return;
+    peer->second.is_awaited = is_awaited;
+    if (is_awaited) peer->second.deadline = Clock::now() + kPatience;
+}
+
+void Server::note_gone() {
+    epoll_event events[64];
+    gone_.reserve(peers_.size());
+    int count = 0;
+    do {
+        count = ::epoll_wait(leaving_, events, 64, 0);
+        for (int at = 0; at < count; ++at) {
+            auto* connection = static_cast<MHD_Connection*>(events[at].data.ptr);
+            if (peers_.contains(connection)) gone_.push_back(connection);
+        }
+    } while (count == 64);
 }
 
 void Server::turn() {
     MHD_run(daemon_);
     end_dawdlers();
-    // When it has taken as many as it may it looks away from the listening socket, and looks there
-    // again in the next turn after one has gone; nothing but us would begin that turn.
-    const bool was_full = is_full_;
-    const MHD_DaemonInfo* info = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
-    is_full_ = info->num_connections >= kMostConnections;
-    if (was_full && !is_full_) turn_soon();
+    end_gone();
+    listen();
     MHD_UNSIGNED_LONG_LONG wanted = 0;
     if (MHD_get_timeout(daemon_, &wanted) == MHD_YES) {
         turn_after(std::chrono::milliseconds(std::min<MHD_UNSIGNED_LONG_LONG>(
@@ -202,12 +296,22 @@ void Server::end_dawdlers() {
     const Clock::time_point now = Clock::now();
     if (now < next_look_at_dawdlers_) return;
     next_look_at_dawdlers_ = now + kDawdlersEvery;
-    for (const auto& [connection, deadline] : unasked_) {
-        if (now < deadline) continue;
+    for (const auto& [connection, peer] : peers_) {
         // libmicrohttpd sees the end of it in its next turn.
-        const MHD_ConnectionInfo* info =
-            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        if (info != nullptr) ::shutdown(info->connect_fd, SHUT_RDWR);
+        if (peer.is_awaited && now >= peer.deadline) ::shutdown(peer.socket, SHUT_RDWR);
+    }
+}
+
+void Server::end_gone() {
+    for (MHD_Connection* connection : gone_) {
+        Peer& peer = peers_.at(connection);
+        if (!peer.is_awaited) {
+            site_->browser_gone(connection);
+        } else if (peer.nudges++ < kMostNudges) {
+            // What came before the end can still be read, but libmicrohttpd is told once more that
+            // there is something to read, and finds the end.
+            ::shutdown(peer.socket, SHUT_RD);
+        }
     }
 }
 

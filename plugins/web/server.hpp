@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "web/http.hpp"
 
@@ -22,6 +23,9 @@ public:
     // Asked when a request's head is there, before its body is read: an answer here ends it.
     virtual std::optional<Answer> refuse(const Request& request) = 0;
     virtual Answer answer(const Request& request) = 0;
+    // The browser behind a connection that may be suspended has gone; told in each turn until the
+    // connection is closed.
+    virtual void browser_gone(MHD_Connection* connection) = 0;
 
 protected:
     ~Site() = default;
@@ -47,20 +51,42 @@ private:
 
     struct Functions;  // what libmicrohttpd calls
 
+    struct Peer {
+        int socket;
+        // Its next request is not here yet; when it has dawdled for too long. libmicrohttpd ends
+        // those that are silent; this is for a browser that sends a byte at times.
+        bool is_awaited;
+        Clock::time_point deadline;
+        unsigned nudges = 0;
+    };
+
+    void listen();
+    void accept();
+    void note_gone();
     void turn();
     void turn_after(std::chrono::milliseconds wait);
-    void is_waited_for(MHD_Connection* connection) noexcept;
+    void came(MHD_Connection* connection);
+    void left(MHD_Connection* connection) noexcept;
+    void awaits(MHD_Connection* connection, bool is_awaited) noexcept;
     void end_dawdlers();
+    void end_gone();
 
+    std::optional<plugin::Host> host_;
     int listening_ = -1;
+    // An epoll descriptor of our own that tells which browsers have gone: libmicrohttpd does not look
+    // at a suspended connection, and overlooks an end that comes together with the last bytes.
+    int leaving_ = -1;
     std::uint16_t port_ = 0;
     Site* site_ = nullptr;
     MHD_Daemon* daemon_ = nullptr;
-    bool is_full_ = false;
-    // Connections whose next request is not here yet, with the time when they have dawdled.
-    // libmicrohttpd ends those that are silent; these are for a browser that sends a byte at times.
-    std::map<MHD_Connection*, Clock::time_point> unasked_;
+    unsigned open_ = 0;
+    std::map<MHD_Connection*, Peer> peers_;
+    std::vector<MHD_Connection*> gone_;
     Clock::time_point next_look_at_dawdlers_{};
+    bool has_warned_ = false;
+    plugin::Poll listening_poll_;
+    plugin::Poll leaving_poll_;
+    plugin::Timer rest_;
     plugin::Poll poll_;
     plugin::Timer timer_;
     Clock::time_point timer_at_{};

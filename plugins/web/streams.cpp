@@ -18,8 +18,9 @@ constexpr std::chrono::seconds kCommentEvery{15};
 
 class Streams::Stream final : public BodySource {
 public:
-    Stream(Streams& streams, MHD_Connection* connection, std::uint64_t after, std::string first)
-        : streams_(streams), connection_(connection), text_(std::move(first)) {
+    Stream(Streams& streams, MHD_Connection* connection, std::uint64_t after, First first)
+        : streams_(streams), connection_(connection), first_(std::move(first)) {
+        text_ = std::move(first_.head);
         batch_.last = after;
         ++streams_.open_;
     }
@@ -29,11 +30,14 @@ public:
     }
 
     ssize_t read(char* buffer, std::size_t room) noexcept override {
+        if (has_gone_) return MHD_CONTENT_READER_END_WITH_ERROR;
         try {
             std::size_t done = 0;
             while (done < room) {
                 if (!text_.empty()) {
                     done += take_text(buffer + done, room - done);
+                } else if (first_.state) {
+                    done += take_state(buffer + done, room - done);
                 } else if (batch_.begin < batch_.end) {
                     const ssize_t got = take_records(buffer + done, room - done);
                     if (got < 0) return MHD_CONTENT_READER_END_WITH_ERROR;
@@ -55,6 +59,9 @@ public:
         }
     }
 
+    MHD_Connection* connection() const { return connection_; }
+    void browser_gone() { has_gone_ = true; }
+
     bool is_behind() const { return batch_.last < streams_.log_.last(); }
 
     void resume(bool with_comment) {
@@ -74,6 +81,17 @@ private:
         }
         return count;
     }
+    std::size_t take_state(char* buffer, std::size_t room) {
+        const std::size_t count = std::min(room, first_.state->size() - text_taken_);
+        std::memcpy(buffer, first_.state->data() + text_taken_, count);
+        text_taken_ += count;
+        if (text_taken_ == first_.state->size()) {
+            first_.state.reset();
+            text_ = std::move(first_.tail);
+            text_taken_ = 0;
+        }
+        return count;
+    }
     ssize_t take_records(char* buffer, std::size_t room) {
         const std::uint64_t left = batch_.end - batch_.begin;
         const ssize_t got = streams_.log_.read(
@@ -88,8 +106,11 @@ private:
     // What is to be sent next: first this …
     std::string text_;
     std::size_t text_taken_ = 0;
+    // … then the state and what is behind it, at the beginning …
+    First first_;
     // … then the rest of this batch; its `last` is also where the next one begins.
     Batch batch_;
+    bool has_gone_ = false;
 };
 
 Streams::Streams(const plugin::Host& host, const RecordLog& log, std::function<void()> resumed)
@@ -97,7 +118,7 @@ Streams::Streams(const plugin::Host& host, const RecordLog& log, std::function<v
 
 Streams::~Streams() { end(); }
 
-Answer Streams::open(const Request& request, std::uint64_t after, std::string first) {
+Answer Streams::open(const Request& request, std::uint64_t after, First first) {
     Answer answer(200, MHD_SIZE_UNKNOWN,
                   std::make_unique<Stream>(*this, request.connection(), after, std::move(first)));
     answer.set("Content-Type", "text/event-stream").set("Cache-Control", "no-store");
@@ -124,6 +145,18 @@ void Streams::wake() {
         rests_ = false;
         wake();
     });
+}
+
+void Streams::end_of(MHD_Connection* connection) {
+    const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const Stream* stream) {
+        return stream->connection() == connection;
+    });
+    if (found == waiting_.end()) return;
+    Stream* stream = *found;
+    waiting_.erase(found);
+    stream->browser_gone();
+    stream->resume(false);
+    resumed_();
 }
 
 void Streams::comment() {

@@ -19,16 +19,26 @@ namespace narratoria::web {
 
 class Streams {
 public:
+    // What a stream begins with. The state may be large, and is one for all streams.
+    struct First {
+        std::string head;
+        std::shared_ptr<const std::string> state;  // may be none
+        std::string tail;
+    };
+
     // `resumed` is called when connections go on that waited. The log lives longer.
     Streams(const plugin::Host& host, const RecordLog& log, std::function<void()> resumed);
     Streams(const Streams&) = delete;
     ~Streams();
 
     // What answers a request for the records behind `after`; `first` goes before them.
-    Answer open(const Request& request, std::uint64_t after, std::string first);
+    Answer open(const Request& request, std::uint64_t after, First first);
 
     // There are new records: those that wait go on, together, and not too often.
     void wake();
+
+    // The browser behind a connection has gone: its stream ends, if it waits.
+    void end_of(MHD_Connection* connection);
 
     // Before the server ends: it may not end a connection that waits.
     void end();

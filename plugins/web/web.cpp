@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "shared/record.hpp"
 #include "shared/settings.hpp"
@@ -63,6 +65,9 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
     return number;
 }
 
+constexpr std::string_view kOpenPrinted =
+    " Open the address that was printed when the page began: it has the token in it.";
+
 // Whether it is {"choices": [text, …]}.
 bool has_choices(std::string_view payload) {
     rapidjson::Document parsed;
@@ -105,10 +110,11 @@ public:
     void event(const plugin::Event& event) override {
         if (log_.last() == 0) {
             session_ = event.session_id();
-            first_state_ = read_state();
+            // Patched before the loop first ran: then the state has that already.
+            if (!first_state_) first_state_ = read_state();
         }
         log_.append(event.seq(), [&](std::string& out) { writer_.append(out, event); });
-        if (event.raw().type == NAR_TYPE_ASSET) assets_.forget();
+        if (event.raw().type == NAR_TYPE_ASSET) assets_.came(event.attempt());
         if (has_begun_) streams_.wake();
     }
 
@@ -121,23 +127,35 @@ public:
 
 private:
     void begin() {
-        server_.begin(host_, *this);
+        if (log_.last() == 0) first_state_ = read_state();
+        try {
+            server_.begin(host_, *this);
+        } catch (const std::exception& error) {
+            host_.log(plugin::Level::kError,
+                      std::string("the page cannot be served: ") + error.what());
+            return;
+        }
         has_begun_ = true;
         host_.log(plugin::Level::kInfo, "the page is at " + gate_.address());
     }
 
-    std::string read_state() const {
+    // On one line: arrays stand in the state with the line ends they were written with, which can
+    // only be white space in JSON.
+    std::shared_ptr<const std::string> read_state() const {
+        std::string state = "{}";
         try {
-            return host_.read_state().value_or("{}");
+            state = host_.read_state().value_or(state);
         } catch (const narratoria::Error&) {
             // A host without a state to show.
-            return "{}";
         }
+        std::replace_if(
+            state.begin(), state.end(), [](char one) { return one == '\n' || one == '\r'; }, ' ');
+        return std::make_shared<const std::string>(std::move(state));
     }
 
     std::optional<Answer> refuse(const Request& request) override {
         if (const auto refusal = gate_.refuse_stranger(request)) {
-            return Answer::problem(403, refusal->code, refusal->message);
+            return refuse_visitor(request, refusal->code, std::string(refusal->message) + ".");
         }
         if (request.path() == "/" && !request.arguments("token").empty()) {
             if (!request.reads()) return not_allowed("GET, HEAD");
@@ -145,16 +163,20 @@ private:
                        ? std::nullopt
                        : std::optional(refuse_visitor(
                              request, "WRONG_TOKEN",
-                             "This address is not of this session: its token is another."));
+                             "This address is not of this session: its token is another." +
+                                 std::string(kOpenPrinted)));
         }
         if (!gate_.has_cookie(request)) {
-            return refuse_visitor(request, "NO_COOKIE", "This browser has not been let in.");
+            return refuse_visitor(request, "NO_COOKIE",
+                                  "This browser has not been let in." + std::string(kOpenPrinted));
         }
         return std::nullopt;
     }
 
-    static Answer refuse_visitor(const Request& request, std::string_view code, std::string what) {
-        what += " Open the address that was printed when the page began: it has the token in it.";
+    void browser_gone(MHD_Connection* connection) override { streams_.end_of(connection); }
+
+    static Answer refuse_visitor(const Request& request, std::string_view code,
+                                 const std::string& what) {
         if (!request.wants_html()) return Answer::problem(403, code, what);
         return Answer::html(403,
                             "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>"
@@ -224,9 +246,8 @@ private:
         first += log_.last() == 0 ? "null" : plugin::quoted(session_);
         first += ",\"title\":" + plugin::quoted(title_) + ",\"after\":" + std::to_string(after) +
                  ",\"last\":" + std::to_string(log_.last());
-        if (after == 0) first += ",\"state\":" + (log_.last() == 0 ? read_state() : first_state_);
-        first += "}\n\n";
-        return streams_.open(request, after, std::move(first));
+        if (after != 0) return streams_.open(request, after, {first + "}\n\n", nullptr, {}});
+        return streams_.open(request, after, {first + ",\"state\":", first_state_, "}\n\n"});
     }
 
     Answer prompt(const Request& request) {
@@ -268,7 +289,7 @@ private:
     const plugin::Host host_;
     const std::string title_;
     std::string session_;
-    std::string first_state_;
+    std::shared_ptr<const std::string> first_state_;
     plugins::RecordWriter writer_;
     RecordLog log_;
     Assets assets_;

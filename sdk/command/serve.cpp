@@ -2,12 +2,11 @@
 // narratoria serve: a session in the browser. The page is a plugin's; this is the host that keeps it
 // going.
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -17,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "browser.hpp"
 #include "command.hpp"
 #include "display.hpp"
 #include "faults.hpp"
@@ -47,26 +47,6 @@ struct ServeOptions {
 constexpr std::string_view kWeb = "narratoria.web";
 // What it logs once it can be reached; the address is the rest of the line.
 constexpr std::string_view kAddressLine = "narratoria.web: the page is at ";
-
-// By the desktop's own program, which says nothing here and is not waited for.
-void open_in_browser(std::string address) {
-    posix_spawn_file_actions_t silent;
-    posix_spawn_file_actions_init(&silent);
-    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-        posix_spawn_file_actions_addopen(&silent, stream, "/dev/null", O_RDWR, 0);
-    }
-    std::string program = "xdg-open";
-    char* const arguments[] = {program.data(), address.data(), nullptr};
-    pid_t process = 0;
-    const int error = posix_spawnp(&process, program.c_str(), &silent, nullptr, arguments, environ);
-    posix_spawn_file_actions_destroy(&silent);
-    if (error != 0) {
-        complain(
-            fmt::format("no browser was opened, because xdg-open could not be started ({}); "
-                        "open the address yourself",
-                        reason(error)));
-    }
-}
 
 class Served {
 public:
@@ -110,11 +90,21 @@ public:
                 return kExitSignal + signal;
             }
             if (is_broken_) return kExitFailure;
+            browser_.look_after();
+            // A negative descriptor is passed over.
             pollfd ready[] = {{engine_->descriptor(), POLLIN, 0},
-                              {interruption::descriptor(), POLLIN, 0}};
+                              {interruption::descriptor(), POLLIN, 0},
+                              {browser_.descriptor(), POLLIN, 0}};
             const auto due = engine_->timeout();
+            int wait = due ? static_cast<int>(due->count()) : -1;
+            if (!is_told_) {
+                // The plugin begins in the engine's first turns: before anything has to be waited
+                // for. Without an address nobody could ever come.
+                if (poll(ready, 1, 0) == 0 && wait != 0) refuse_to_wait();
+                wait = 0;
+            }
             // A signal ends it, too, and is seen above.
-            static_cast<void>(poll(ready, 2, due ? static_cast<int>(due->count()) : -1));
+            static_cast<void>(poll(ready, 3, wait));
         }
     }
 
@@ -125,6 +115,11 @@ private:
         throw Refused(fmt::format(
             "the page cannot be served by its plugin {}: {}", kWeb,
             state && !state->reason.empty() ? state->reason : std::string("it was not loaded")));
+    }
+
+    [[noreturn]] static void refuse_to_wait() {
+        throw Refused(fmt::format(
+            "the page cannot be served: its plugin {} began, and told no address", kWeb));
     }
 
     void take_log(std::uint32_t level, std::string_view message) {
@@ -147,15 +142,24 @@ private:
         } else {
             text = fmt::format("The story is at {}\nCtrl-C ends it.\n", address);
         }
-        is_broken_ = !write_all(STDOUT_FILENO, text);
-        if (opens_) open_in_browser(std::string(address));
+        is_told_ = true;
+        if (!write_all(STDOUT_FILENO, text)) {
+            is_broken_ = true;
+            complain(fmt::format(
+                "standard output cannot be written, so nobody learns the page's address: {}",
+                reason(errno)));
+            return;
+        }
+        if (opens_) browser_.open(address);
     }
 
     const bool as_json_;
     const bool opens_;
     const std::uint32_t log_level_;
     bool is_open_ = false;
+    bool is_told_ = false;
     bool is_broken_ = false;
+    Browser browser_;
     std::vector<std::string> logged_early_;
     // Last: what they call is gone after them.
     std::optional<Engine> engine_;

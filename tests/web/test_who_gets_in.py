@@ -136,7 +136,22 @@ def test_what_changes_something_must_say_its_origin(serve, path):
 def test_a_request_that_another_site_made_the_browser_send_is_refused(serve, site):
     page = serve()
     assert page.get("/api/events", Sec_Fetch_Site=site).code == "FOREIGN_ORIGIN"
-    assert page.get(f"/?token={page.token}", cookie=None, Sec_Fetch_Site=site).status == 403
+    assert page.get(f"/?token=0{page.token}", cookie=None, Sec_Fetch_Site=site).code == "FOREIGN_ORIGIN"
+    assert page.ask("HEAD", f"/?token={page.token}", cookie=None, Sec_Fetch_Site=site).status == 403
+    assert page.get(f"/api/events?token={page.token}", Sec_Fetch_Site=site).code == "FOREIGN_ORIGIN"
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", ""])
+def test_a_link_to_the_printed_address_lets_in_wherever_it_stands(serve, site):
+    page = serve()
+    headers = {"Sec_Fetch_Site": site, "Sec_Fetch_Mode": "navigate", "Accept": "text/html"}
+    answer = page.get(f"/?token={page.token}", cookie=None, **headers)
+    assert answer.status == 200 and answer.headers["Set-Cookie"].startswith(page.cookie)
+    wrong = page.get("/?token=wrong", cookie=None, **headers)
+    assert wrong.status == 403 and wrong.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert "Set-Cookie" not in wrong.headers
+    # The token does not make up for what a browser tells of a foreign page.
+    assert page.get(f"/?token={page.token}", cookie=None, Origin="http://evil.example").status == 403
 
 
 @pytest.mark.parametrize("site", ["same-origin", "none"])
