@@ -178,7 +178,7 @@ TEST_F(PluginTest, AHostsSettingsLieOverTheStorys) {
 TEST_F(PluginTest, SettingsThatAreNoObjectsAreRefusedWithTheirPlaces) {
     story("");
     for (const auto& [settings, part] :
-         {std::pair("[]", "plugin_settings must be a JSON object"), std::pair("{", "is not valid"),
+         {std::pair("[]", "plugin_settings must be a JSON object"), std::pair("{", "are not valid"),
           std::pair(R"({"a/b":1})", "/a~1b")}) {
         try {
             open({.plugin_settings = settings});
