@@ -30,7 +30,8 @@ public:
     }
 
     ssize_t read(char* buffer, std::size_t room) noexcept override {
-        if (has_gone_) return MHD_CONTENT_READER_END_WITH_ERROR;
+        // Not with an error: libmicrohttpd would keep such a connection until its time is over.
+        if (has_gone_) return MHD_CONTENT_READER_END_OF_STREAM;
         try {
             std::size_t done = 0;
             while (done < room) {
