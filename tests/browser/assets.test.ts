@@ -122,8 +122,8 @@ test("pictures stand in the story, with words for those who do not see them", as
   await expect
     .poll(async () => {
       // A picture is fetched when it comes near what is seen.
-      for (const name of ["Gone", "A lie"]) {
-        await player.story.getByRole("img", { name }).scrollIntoViewIfNeeded({ timeout: 200 }).catch(() => undefined);
+      for (const one of await player.story.getByRole("img", { name: /^(Gone|A lie)$/ }).all()) {
+        await one.scrollIntoViewIfNeeded({ timeout: 1000 }).catch(() => undefined);
       }
       return player.story.getByText(/cannot be shown: it is gone/).count();
     })

@@ -65,6 +65,12 @@ test("10,000 log lines at once, seen in their tool: the page does not freeze, an
   await log.getByRole("option", { name: /drop 9999$/ }).waitFor();
   expect(await player.page.evaluate(() => window.__longest)).toBeLessThan(kLongestTask);
 
+  // A reader who turns back is not dragged on, and comes to the end again by a button.
+  await log.hover();
+  await player.page.mouse.wheel(0, -900);
+  await player.tool.getByRole("button", { name: "Newest" }).click();
+  await log.getByRole("option", { name: /drop 9999$/ }).waitFor();
+
   // Only what is seen is drawn; each line can be reached.
   expect(await log.getByRole("option").count()).toBeLessThan(100);
   await log.press("Home");

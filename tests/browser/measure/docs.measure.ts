@@ -32,7 +32,7 @@ async function told(stage: Stage, viewport: { width: number; height: number }, c
 test("the story", async ({ stage }) => {
   await take(await told(stage, { width: 1280, height: 800 }, "dark"), "narrative");
   await take(await told(stage, { width: 1280, height: 800 }, "light"), "narrative-light");
-  await take(await told(stage, { width: 390, height: 780 }, "dark"), "narrative-phone");
+  await take(await told(stage, { width: 390, height: 866 }, "dark"), "narrative-phone");
 });
 
 test("its tools at work, its assets and its state", async ({ stage }) => {

@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import { afterAll, expect } from "vitest";
 import { tree } from "../harness/serve.ts";
 import { done } from "../harness/story.ts";
-import { test } from "../harness/test.ts";
+import { shared, test } from "../harness/test.ts";
 import type { Player } from "../harness/player.ts";
 
 const numbers: Record<string, unknown> = { when: new Date().toISOString(), load: loadavg()[0] };
@@ -90,12 +90,16 @@ test("from the start of serve to the first paint", async ({ stage }) => {
   const first: number[] = [];
   const contentful: number[] = [];
   for (let round = 0; round < 6; ++round) {
+    // The browser is there already, as a player's is.
+    const context = await (await shared()).newContext({ viewport: { width: 1280, height: 800 } });
+    const page = await context.newPage();
     const server = await stage.serve(join(tree, "examples/stories/torch"));
-    const player = await stage.open(server);
-    await player.page.getByRole("heading", { name: "The Torch and the Door" }).waitFor();
-    const paints = await player.page.evaluate(() =>
+    await page.goto(server.address);
+    await page.getByRole("heading", { name: "The Torch and the Door" }).waitFor();
+    const paints = await page.evaluate(() =>
       Object.fromEntries(performance.getEntriesByType("paint").map((one) => [one.name, performance.timeOrigin + one.startTime])),
     );
+    await context.close();
     // The first round warms the file system's cache and the browser.
     if (round === 0) continue;
     first.push((paints["first-paint"] ?? Number.NaN) - server.begun);
@@ -132,11 +136,6 @@ test("100,000 events: scrolling and memory", async ({ stage }) => {
   await player.isDone();
   const cdp = await player.context.newCDPSession(player.page);
   await cdp.send("Performance.enable");
-  const heap = async (): Promise<number> => {
-    await cdp.send("HeapProfiler.collectGarbage");
-    const { metrics } = await cdp.send("Performance.getMetrics");
-    return Math.round((metrics.find((one) => one.name === "JSHeapUsedSize")?.value ?? 0) / 1e5) / 10;
-  };
   await player.go("Tools");
   numbers["100,000 events: frames while the tools are scrolled"] = await scrolled(player, cdp, 700, 500);
   await player.main.getByRole("link", { name: /tool-50/ }).first().focus();
@@ -147,7 +146,8 @@ test("100,000 events: scrolling and memory", async ({ stage }) => {
   await log.press("End");
   const box = (await log.boundingBox())!;
   numbers["100,000 events: frames while a log is scrolled"] = await scrolled(player, cdp, box.x + 100, box.y + 100);
-  numbers["100,000 events: JavaScript heap after a collection, MB"] = await heap();
+  numbers["100,000 events: JavaScript heap after a collection, MB"] = await heap(cdp);
+  numbers["100,000 events: the page's process, what is its own, MB"] = await own();
 });
 
 test("100,000 events of one tool: scrolling its log, and memory", async ({ stage }) => {
@@ -184,12 +184,34 @@ test("100,000 events of one tool: scrolling its log, and memory", async ({ stage
   await log.press("End");
   const box = (await log.boundingBox())!;
   numbers["one log of 99,990 lines: frames while it is scrolled"] = await scrolled(player, cdp, box.x + 100, box.y + 100);
-  await cdp.send("HeapProfiler.collectGarbage");
-  const { metrics } = await cdp.send("Performance.getMetrics");
-  numbers["one log of 99,990 lines: JavaScript heap after a collection, MB"] = Math.round((metrics.find((one) => one.name === "JSHeapUsedSize")?.value ?? 0) / 1e5) / 10;
+  numbers["one log of 99,990 lines: JavaScript heap after a collection, MB"] = await heap(cdp);
+  numbers["one log of 99,990 lines: the page's process, what is its own, MB"] = await own();
 });
 
-async function scrolled(player: Player, cdp: Awaited<ReturnType<Player["context"]["newCDPSession"]>>, x: number, y: number): Promise<unknown> {
+type Session = Awaited<ReturnType<Player["context"]["newCDPSession"]>>;
+
+async function heap(cdp: Session): Promise<number> {
+  await cdp.send("HeapProfiler.collectGarbage");
+  const { metrics } = await cdp.send("Performance.getMetrics");
+  return Math.round((metrics.find((one) => one.name === "JSHeapUsedSize")?.value ?? 0) / 1e5) / 10;
+}
+
+// Of the largest process that draws pages: the page's. What it shares with the rest of the browser is not counted;
+// buffers outside of the JavaScript heap, images and the browser's own part of the page are.
+async function own(): Promise<number> {
+  const cdp = await (await shared()).newBrowserCDPSession();
+  const { processInfo } = await cdp.send("SystemInfo.getProcessInfo");
+  const sizes = processInfo
+    .filter((one) => one.type === "renderer")
+    .map((one) => {
+      const text = readFileSync(`/proc/${one.id}/smaps_rollup`, "utf8");
+      return [...text.matchAll(/^Private_(?:Clean|Dirty): +(\d+) kB/gm)].reduce((sum, [, size]) => sum + Number(size), 0);
+    });
+  await cdp.detach();
+  return Math.round(Math.max(...sizes) / 100) / 10;
+}
+
+async function scrolled(player: Player, cdp: Session, x: number, y: number): Promise<unknown> {
   await player.page.evaluate(() => {
     const gaps: number[] = [];
     let before = 0;

@@ -6,6 +6,9 @@ import { createRef, ref, type Ref } from "lit/directives/ref.js";
 import { styleMap } from "lit/directives/style-map.js";
 import { type Port, type Rows, rowsIn, scrollFor } from "./window.ts";
 
+// A scroll so soon after what the reader did is the reader's, in milliseconds.
+const kTouch = 600;
+
 export class Windowed implements ReactiveController {
   count = 0;
   rowHeight = 32;
@@ -17,8 +20,12 @@ export class Windowed implements ReactiveController {
   #frame = 0;
   #port: Port = { scrollTop: 0, height: 600 };
   #drawn = "";
-  // Where this class scrolled to: no reader did.
-  #own = -1;
+  // When the reader last did something in the list. Where it stands does not tell: the browser, too, moves it as
+  // it lays out what has come.
+  #touched = Number.NEGATIVE_INFINITY;
+  readonly #touch = (): void => {
+    this.#touched = performance.now();
+  };
 
   constructor(private readonly host: ReactiveControllerHost & HTMLElement) {
     host.addController(this);
@@ -55,7 +62,7 @@ export class Windowed implements ReactiveController {
   readonly onScroll = (): void => {
     const box = this.scroller.value;
     if (box === undefined) return;
-    if (Math.abs(box.scrollTop - this.#own) > 1) {
+    if (performance.now() - this.#touched < kTouch) {
       const before = this.follows;
       this.follows = this.follows ? this.isAtEnd : this.follows;
       if (before !== this.follows) this.host.requestUpdate();
@@ -87,6 +94,9 @@ export class Windowed implements ReactiveController {
       if (box !== undefined) {
         // The browser would scroll by itself to keep a row in its place that is drawn anew.
         box.style.overflowAnchor = "none";
+        for (const how of ["wheel", "touchmove", "pointerdown", "keydown"]) {
+          box.addEventListener(how, this.#touch, { passive: true });
+        }
         this.#observed.observe(box);
         if (box.firstElementChild !== null) this.#observed.observe(box.firstElementChild);
       }
@@ -111,7 +121,6 @@ export class Windowed implements ReactiveController {
   #scrollTo(to: number): void {
     const box = this.scroller.value!;
     box.scrollTop = to;
-    this.#own = box.scrollTop;
     this.#look();
   }
 
