@@ -105,8 +105,14 @@ doxygen             probe_command doxygen
 python3-venv        probe_venv
 libchafa-dev        pkg-config --exists chafa
 libgdk-pixbuf-2.0-dev pkg-config --exists gdk-pixbuf-2.0
+chromium            chromium --version
+fonts-dejavu-core   probe_font DejaVuSans
+fonts-liberation    probe_font LiberationSans-Regular
 LIST
 }
+
+# The pictures of the page are compared with ones that were taken with these fonts.
+probe_font() { compgen -G "/usr/share/fonts/truetype/*/$1.ttf" >/dev/null; }
 
 missing_of() {
     local package probe

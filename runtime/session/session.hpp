@@ -120,7 +120,6 @@ private:
     // A prompt on its way through generations of plans.
     struct Turn {
         explicit Turn(Loop& loop) : narrator_timer(loop), prompt_timer(loop) {}
-        bool told = false;  // sinks know that it began
         uint32_t generation = 0;
         uint64_t token = 0;            // of the question that is open, or 0
         std::vector<uint64_t> tokens;  // of all questions of this turn
@@ -137,6 +136,7 @@ private:
 
     void begin_soon();
     void begin_next();
+    void begin_turn();
     void begin_execution(std::unique_ptr<plan::Plan> plan, std::string folder,
                          int64_t generation_attempt);
     void on_execution_ended(std::shared_ptr<plan::Result> result);

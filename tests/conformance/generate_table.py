@@ -15,8 +15,9 @@ at the end of a line:
 
 Tests are TEST, TEST_F, TEST_P, TYPED_TEST and TYPED_TEST_P in C++; in C these with one argument,
 functions `test_…`, and `main`, which stands for the whole file; functions and methods `test_…` in
-Python; functions `test_…` in shell scripts, whose head comment stands for the whole file. A test
-that is disabled shows nothing and must not carry the mark.
+Python; functions `test_…` in shell scripts, whose head comment stands for the whole file;
+`test("…"` and `it("…"` in TypeScript, the player's page and its suite in a browser. A test that is
+disabled shows nothing and must not carry the mark.
 """
 
 import argparse
@@ -38,8 +39,8 @@ SPECIFICATIONS = {
     "003": "Spec 003: plan execution",
     "004": "Spec 004: data model",
 }
-# Only what a player's page has to draw may wait for the page.
-PANELS = ("story-view", "tool-execution-panel", "asset-gallery", "narrative-state-panel")
+# Where tests are; the page's own lie beside its sources.
+FOLDERS = ("tests", "plugins/web/page/src")
 
 MARK = re.compile(r"^covers:\s*(.*)$")
 MARK_INSIDE_A_LINE = re.compile(r"\bcovers:\s*\d{3}-")
@@ -47,6 +48,9 @@ CPP_TEST = re.compile(
     r"\s*(?:TEST|TEST_F|TEST_P|TYPED_TEST|TYPED_TEST_P)\s*\(\s*(\w+)\s*(?:,\s*(\w+)\s*)?\)"
 )
 C_FUNCTION = re.compile(r"\s*(?:static\s+)?\w[\w\s*]*?\b(main|test_\w+)\s*\(")
+TYPESCRIPT_TEST = re.compile(
+    r"""\s*(?:test|it)((?:\.\w+)*)\s*\(\s*(["'`])((?:\\.|(?!\2).)+)\2\s*,"""
+)
 SHELL_FUNCTION = re.compile(r"\s*(?:function\s+)?(test_\w+)\s*\(\s*\)")
 
 
@@ -59,8 +63,6 @@ class Requirement:
     text: str
     shown: str = ""
     settled: str = ""
-    joins: str = ""
-    reason: str = ""
     tests: set = field(default_factory=set)
 
 
@@ -81,7 +83,7 @@ def read_requirements(path, findings):
         rows = tomllib.loads(path.read_text(encoding="utf-8")).get("requirement", [])
     except (OSError, ValueError) as fault:
         sys.exit(f"{path}: {fault}")
-    known = ("id", "spec", "level", "binds", "text", "shown", "settled", "joins", "reason")
+    known = ("id", "spec", "level", "binds", "text", "shown", "settled")
     requirements = {}
     for number, row in enumerate(rows, 1):
         faults = []
@@ -110,14 +112,6 @@ def faults_of(requirement):
         yield f"level is one of {', '.join(LEVELS)}"
     if requirement.binds not in BINDS:
         yield f"binds is one of {', '.join(BINDS)}"
-    if requirement.joins:
-        is_visual = requirement.spec.startswith("003 §12") or (
-            requirement.spec == "003 §14.1" and requirement.id.endswith(PANELS)
-        )
-        if requirement.joins != "page" or not is_visual:
-            yield 'only 003 §12 and the panels of 003 §14.1 may join later, with the "page"'
-        if not requirement.reason:
-            yield "a row that joins later gives its reason"
 
 
 def marks_in(block):
@@ -168,6 +162,16 @@ def c_test_at(lines, line, file):
     return None
 
 
+def typescript_test_at(lines, line, file):
+    # Long titles break the line behind the bracket.
+    match = TYPESCRIPT_TEST.match(" ".join(lines[line - 1 : line + 3]))
+    if not match:
+        return None
+    title = re.sub(r"\\(.)", r"\1", match[3])
+    runs = set(match[1].split(".")) <= {"", "concurrent", "sequential"}
+    return f"{file.name}::{title}" if runs else f"{file.name}::{title} DISABLED_"
+
+
 def hash_comment_blocks(comment_lines):
     """Blocks of the comment lines given as {line number: text after the hash}."""
     blocks = []
@@ -181,6 +185,14 @@ def hash_comment_blocks(comment_lines):
 def scan_c(text, file):
     lines = text.split("\n")
     return [(block, c_test_at(lines, block.line_after, file)) for block in c_comment_blocks(lines)]
+
+
+def scan_typescript(text, file):
+    lines = text.split("\n")
+    return [
+        (block, typescript_test_at(lines, block.line_after, file))
+        for block in c_comment_blocks(lines)
+    ]
 
 
 def scan_shell(text, file):
@@ -247,19 +259,22 @@ SCANNERS = {
     ".hpp": scan_c,
     ".py": scan_python,
     ".sh": scan_shell,
+    ".ts": scan_typescript,
 }
 
 
 def test_files(folder):
     for place, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
+        folders[:] = sorted(
+            name for name in folders if not name.startswith((".", "__")) and name != "node_modules"
+        )
         for name in sorted(names):
             if Path(name).suffix in SCANNERS:
                 yield Path(place, name)
 
 
 def attach_tests(requirements, root, findings):
-    for file in test_files(root / "tests"):
+    for file in (file for folder in FOLDERS for file in test_files(root / folder)):
         relative = file.relative_to(root).as_posix()
         # Reading bytes and looking for the mark first keeps the check quick; few files carry it.
         content = file.read_bytes()
@@ -300,11 +315,10 @@ def escaped(text):
 
 
 def cell_of_tests(requirement):
-    if requirement.tests:
-        return "<br>".join(
-            f"[{escaped(test)}](../{file})" for test, file in sorted(requirement.tests)
-        )
-    return "joins with the page" if requirement.joins else "**none**"
+    return (
+        "<br>".join(f"[{escaped(test)}](../{file})" for test, file in sorted(requirement.tests))
+        or "**none**"
+    )
 
 
 def cell_of_requirement(requirement):
@@ -328,10 +342,8 @@ def row_of(requirement):
 def table(requirements):
     rows = requirements.values()
     shown = sum(1 for row in rows if row.tests)
-    later = [row for row in rows if row.joins and not row.tests]
     counts = [f"{len(rows)} requirements", f"{shown} shown by tests"]
-    counts += [f"{len(later)} that join with the player's page"] if later else []
-    untested = len(rows) - shown - len(later)
+    untested = len(rows) - shown
     counts += [f"{untested} without a test"] if untested else []
     lines = [
         "<!-- Written by tests/conformance/generate_table.py: change requirements.toml or tests,",
@@ -351,8 +363,6 @@ def table(requirements):
         lines += ["", f"## {title}", ""]
         lines += ["| id | spec | level | requirement | tests |", "|---|---|---|---|---|"]
         lines += [row_of(row) for row in rows if row.spec.startswith(number)]
-    for reason in sorted({row.reason for row in later}):
-        lines += ["", f"What joins with the page: {reason}."]
     return "\n".join(lines) + "\n"
 
 
@@ -384,7 +394,7 @@ def main():
         return 1 if findings else 0
 
     attach_tests(requirements, options.root, findings)
-    untested = [row for row in requirements.values() if not row.tests and not row.joins]
+    untested = [row for row in requirements.values() if not row.tests]
     page = options.root / "docs" / "conformance.md"
     text = table(requirements)
     if options.check:

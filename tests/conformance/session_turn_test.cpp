@@ -401,16 +401,21 @@ TEST_F(SessionTurn, TheFallbackIsAnEnd) {
               R"({"outcome":"fallback","generations":5,"choices":[]})");
 }
 
-TEST_F(SessionTurn, ACancelIsAnEndOfWhatBeganAndNotOfWhatWaited) {
+TEST_F(SessionTurn, WhatWaitedAndWasCancelledIsInTheStreamToo) {
     set_up();
     prompt("go", first);
     prompt("waits", second);
     asked(1);
     stage->session.cancel();
     stage->engine.run_until_idle();
-    EXPECT_EQ(stage->recorder.of(Kind::kPrompt).size(), 1u);
-    EXPECT_EQ(stage->recorder.one(Kind::kTurnEnded).text,
-              R"({"outcome":"cancelled","generations":1,"choices":[]})");
+    const auto prompts = stage->recorder.of(Kind::kPrompt);
+    const auto ends = stage->recorder.of(Kind::kTurnEnded);
+    ASSERT_EQ(prompts.size(), 2u);
+    ASSERT_EQ(ends.size(), 2u);
+    EXPECT_EQ(prompts[1].body["text"].string(), "waits");
+    EXPECT_EQ(ends[0].text, R"({"outcome":"cancelled","generations":1,"choices":[]})");
+    EXPECT_EQ(ends[1].text, R"({"outcome":"cancelled","generations":0,"choices":[]})");
+    EXPECT_LT(ends[0].seq, prompts[1].seq);
 }
 
 TEST_F(SessionTurn, TheStreamKnowsTheEndBeforeItsHandlerDoes) {

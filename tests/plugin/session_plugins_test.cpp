@@ -178,7 +178,7 @@ TEST_F(PluginTest, AHostsSettingsLieOverTheStorys) {
 TEST_F(PluginTest, SettingsThatAreNoObjectsAreRefusedWithTheirPlaces) {
     story("");
     for (const auto& [settings, part] :
-         {std::pair("[]", "plugin_settings must be a JSON object"), std::pair("{", "is not valid"),
+         {std::pair("[]", "plugin_settings must be a JSON object"), std::pair("{", "are not valid"),
           std::pair(R"({"a/b":1})", "/a~1b")}) {
         try {
             open({.plugin_settings = settings});
@@ -597,7 +597,7 @@ TEST_F(PluginTest, AHandlerCancelsTheTurn) {
     story("cancel");
     folder.write("prompts.json", R"({"prompts":[
         {"patterns":["go"],"answers":[{"plan":{"tools":[{"toolId":"t","toolPath":"says","input":{}}]}}]}]})");
-    says({ui("probe.show")});
+    folder.tool("says", "#!/bin/sh\nprintf '%s\\n' '" + ui("probe.show") + "'\nexec sleep 60\n");
     open();
     EXPECT_EQ(prompt("go").outcome, Outcome::kCancelled);
     EXPECT_THAT(notes(), Contains("cancel 0"));

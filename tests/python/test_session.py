@@ -261,6 +261,7 @@ class TestErrors:
             (TypeError, "without_plugins is True or False", lambda: make(without_plugins="no")),
             (TypeError, "plugin_settings is a dict", lambda: make(plugin_settings="{}")),
             (ValueError, "must be a JSON object", lambda: make(plugin_settings={"a": 1})),
+            (TypeError, r"^Session\.__init__\(\) got an unexpected", lambda: make(moon="full")),
             (TypeError, r"environment\['A'\] is a str", lambda: make(environment={"A": 5})),
             (ValueError, "has no =", lambda: make(environment={"A=B": "x"})),
             (TypeError, "id is a str", lambda: make(id=5)),

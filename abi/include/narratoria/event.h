@@ -53,7 +53,7 @@ typedef struct nar_event {
     uint32_t kind;
     uint32_t type;
     uint32_t attempt;   /* 1, 2 …; 0 when it is not about an attempt                             */
-    uint64_t seq;       /* 1, 2 … without gaps within a session: the order of decoding, merging  */
+    uint64_t seq;       /* 1, 2 … the order of decoding, merging; gaps: only at RECORDS_DROPPED  */
     int64_t time_us;    /* when it was read, microseconds since the Unix epoch                   */
     nar_str session_id; /* never empty                                                           */
     nar_str plan_id;    /* empty when it is not about a plan                                     */

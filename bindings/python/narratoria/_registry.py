@@ -190,6 +190,9 @@ class Registry:
         if callable(narrator):
             self.narrator(narrator)
 
+    # What a wrong call speaks of.
+    __init__.__qualname__ = "Session.__init__"
+
     # ---- what the two kinds of session do differently
 
     def _prepare(self) -> None:

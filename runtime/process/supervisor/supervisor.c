@@ -47,7 +47,8 @@ static struct {
     enum phase phase;
     pid_t main;             // the tool itself; 0 when it was reaped
     int64_t deadline_ms;    // TERMINATING: of the grace; KILLING: of our patience
-    int64_t next_round_ms;  // KILLING: when it is looked again for what is left
+    int64_t next_round_ms;  // when it is looked again for what is left
+    int64_t round_ms;       // TERMINATING: how long after this one the next round comes
     int input_file;         // what is pumped into input_pipe, -1 when there is nothing (left)
     int input_pipe;
     struct supervisor_ended ended;
@@ -278,9 +279,23 @@ static int remove_group(void) {
 // ---- the descendants
 
 struct process {
-    pid_t pid, parent;
+    pid_t pid, parent, group;
     int ours;
+    int is_fork;  // told while it was still the program that its parent is
+    // Both tell it from a later one of the same number, and the second also from what it was before
+    // its exec: where its stack begins, which no two of them share.
+    unsigned long long started, stack;
 };
+
+enum { MOST_LISTED = 32768, MOST_LATE = 256, FIRST_TELL_ROUND_MS = 20 };
+
+// Those that were told to end when the grace began, by number. A shell's child that was still a
+// fork may have lost the signal at its exec.
+static struct process told[MOST_LISTED];
+static int told_count;
+// Those that were told behind it.
+static struct process told_late[MOST_LATE];
+static int told_late_count;
 
 static int by_pid(const void *left, const void *right) {
     const pid_t a = ((const struct process *)left)->pid;
@@ -288,19 +303,74 @@ static int by_pid(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-// Sends a signal to everything that descends from this process, and says how many that were. All
-// of /proc is read: the children of children have no list of their own that every kernel offers.
-static int signal_descendants(int signal_number) {
-    enum { MOST = 32768 };
-    static struct process processes[MOST];
+// What stands behind the name in a line of /proc/PID/stat, by proc(5).
+static void read_stat(const char *behind_name, struct process *process) {
+    char *at = (char *)behind_name + 4;
+    process->parent = (pid_t)strtol(at, &at, 10);
+    process->group = (pid_t)strtol(at, &at, 10);
+    for (int field = 6; field < 22; ++field) strtoull(at, &at, 10);
+    process->started = strtoull(at, &at, 10);
+    for (int field = 23; field < 28; ++field) strtoull(at, &at, 10);
+    process->stack = strtoull(at, &at, 10);
+}
+
+static int is_same(const struct process *one, const struct process *other) {
+    return one->pid == other->pid && one->started == other->started && one->stack == other->stack;
+}
+
+// The grace begins: each is told once, since many take a second SIGTERM for "at once".
+static void tell_first(const struct process *processes, int count) {
+    told_count = told_late_count = 0;
+    for (int i = 0; i < count; ++i) {
+        if (!processes[i].ours) continue;
+        const struct process key = {.pid = processes[i].parent};
+        const struct process *parent =
+            bsearch(&key, processes, (size_t)count, sizeof *processes, by_pid);
+        told[told_count] = processes[i];
+        told[told_count].is_fork = parent != NULL && parent->stack == processes[i].stack;
+        ++told_count;
+        // The others have it by their group.
+        if (processes[i].group != invocation.main || getpgid(processes[i].pid) != invocation.main) {
+            kill(processes[i].pid, SIGTERM);
+        }
+    }
+}
+
+// The tool itself has ended. What was orphaned by that and has not heard of the end is told: it would
+// hold it up for the whole grace. What others start while they clean up is left to them.
+static void tell_orphans(const struct process *processes, int count) {
+    const pid_t self = getpid();
+    for (int i = 0; i < count; ++i) {
+        const struct process *orphan = &processes[i];
+        if (orphan->parent != self) continue;
+        const struct process *then =
+            bsearch(orphan, told, (size_t)told_count, sizeof *told, by_pid);
+        if (then != NULL && then->started == orphan->started &&
+            (!then->is_fork || then->stack == orphan->stack)) {
+            continue;
+        }
+        int is_told = told_late_count == MOST_LATE;
+        for (int late = 0; late < told_late_count && !is_told; ++late) {
+            is_told = is_same(&told_late[late], orphan);
+        }
+        if (is_told) continue;
+        told_late[told_late_count++] = *orphan;
+        kill(orphan->pid, SIGTERM);
+    }
+}
+
+// Sends a signal to everything that descends from this process.
+// All of /proc is read: the children of children have no list of their own that every kernel offers.
+static void signal_descendants(int signal_number) {
+    static struct process processes[MOST_LISTED];
     int count = 0;
 
     DIR *proc = opendir("/proc");
     if (proc == NULL) {
         if (invocation.main != 0) kill(-invocation.main, signal_number);
-        return -1;
+        return;
     }
-    for (struct dirent *entry; count < MOST && (entry = readdir(proc)) != NULL;) {
+    for (struct dirent *entry; count < MOST_LISTED && (entry = readdir(proc)) != NULL;) {
         const long pid = strtol(entry->d_name, NULL, 10);
         if (pid <= 0) continue;
         char path[64] = "/proc/";
@@ -318,8 +388,8 @@ static int signal_descendants(int signal_number) {
         if (behind_name == NULL || behind_name[1] == '\0') continue;
         // Also a zombie is signalled: one whose other threads live on is not dead.
         processes[count].pid = (pid_t)pid;
-        processes[count].parent = (pid_t)strtol(behind_name + 4, NULL, 10);
         processes[count].ours = 0;
+        read_stat(behind_name, &processes[count]);
         ++count;
     }
     closedir(proc);
@@ -327,7 +397,6 @@ static int signal_descendants(int signal_number) {
     // A machine may have very many, and a parent mostly has the smaller number: then one round does.
     qsort(processes, (size_t)count, sizeof *processes, by_pid);
     const pid_t self = getpid();
-    int found = 0;
     for (int grew = 1; grew;) {
         grew = 0;
         for (int i = 0; i < count; ++i) {
@@ -340,15 +409,18 @@ static int signal_descendants(int signal_number) {
             }
             processes[i].ours = 1;
             grew = 1;
-            ++found;
         }
     }
     // Its own group goes at once, so that it cannot fork faster than it is found.
     if (invocation.main != 0) kill(-invocation.main, signal_number);
+    if (signal_number == SIGTERM) {
+        if (invocation.main != 0) tell_first(processes, count);
+        else tell_orphans(processes, count);
+        return;
+    }
     for (int i = 0; i < count; ++i) {
         if (processes[i].ours) kill(processes[i].pid, signal_number);
     }
-    return found;
 }
 
 // Kills its own children alone, which is soon done: whoever forks and exits faster than all
@@ -426,11 +498,11 @@ static void on_children(void) {
     if (invocation.phase == KILLING) kill_children();
     const pid_t main_before = invocation.main;
     const int no_child_left = reap();
-    // Who was born while the others were told to end has not heard it, and would hold up the tool's
-    // end for the whole grace.
     if (invocation.phase == TERMINATING && main_before != 0 && invocation.main == 0 &&
         !no_child_left) {
         signal_descendants(SIGTERM);
+        invocation.round_ms = FIRST_TELL_ROUND_MS;
+        invocation.next_round_ms = now_ms() + invocation.round_ms;
     }
     if (no_child_left && remove_group()) {
         report_end();
@@ -594,6 +666,7 @@ static int on_request(void) {
         }
         invocation.phase = TERMINATING;
         invocation.deadline_ms = now_ms() + small.grace_ms;
+        invocation.next_round_ms = INT64_MAX;
         signal_descendants(SIGTERM);
     }
     return 1;
@@ -674,7 +747,10 @@ int main(int count, char **arguments) {
         };
         int timeout = -1;
         if (invocation.phase == TERMINATING) {
-            const int64_t left = invocation.deadline_ms - now_ms();
+            const int64_t next = invocation.deadline_ms < invocation.next_round_ms
+                                     ? invocation.deadline_ms
+                                     : invocation.next_round_ms;
+            const int64_t left = next - now_ms();
             timeout = left > 0 ? (int)left : 0;
         } else if (invocation.phase == KILLING) {
             const int64_t left = invocation.next_round_ms - now_ms();
@@ -699,6 +775,10 @@ int main(int count, char **arguments) {
 
         if (invocation.phase == TERMINATING && now_ms() >= invocation.deadline_ms) {
             begin_killing();
+        } else if (invocation.phase == TERMINATING && now_ms() >= invocation.next_round_ms) {
+            signal_descendants(SIGTERM);
+            invocation.round_ms *= 2;
+            invocation.next_round_ms = now_ms() + invocation.round_ms;
         } else if (invocation.phase == KILLING && now_ms() >= invocation.next_round_ms) {
             // Something forked between being found and dying: look again, however busy its children's
             // ends keep us.

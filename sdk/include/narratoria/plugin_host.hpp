@@ -394,7 +394,7 @@ public:
     // older than this. Engine thread.
     void cancel() const {
         const auto& functions = core_->require<nar_host_prompt>();
-        if (functions.size < sizeof(nar_host_prompt)) {
+        if (functions.size < offsetof(nar_host_prompt, cancel) + sizeof functions.cancel) {
             throw Error(NAR_UNSUPPORTED, {}, "the host is older than narratoria.prompt/1's cancel",
                         {});
         }

@@ -202,6 +202,21 @@ TEST_F(ProcessTest, WhatIsBornWhileTheOthersAreToldToEndIsToldToo) {
     }
 }
 
+// Many take a second SIGTERM for "at once, and never mind the rest".
+TEST_F(ProcessTest, WhoIsToldToEndIsToldOnce) {
+    Heard heard;
+    const auto made =
+        start(shell("trap 'sleep 0.1; exit 0' TERM\n"
+                    "sh -c 'trap \"echo told\" TERM; echo ready\n"
+                    "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; done; echo done' &\n"
+                    "while :; do sleep 0.05; done"),
+              heard);
+    ASSERT_TRUE(until([&] { return heard.output == "ready\n"; }));
+    made->terminate(20000);
+    ASSERT_TRUE(until([&] { return heard.exits > 0; }));
+    EXPECT_EQ(heard.output, "ready\ntold\ndone\n");
+}
+
 TEST_F(ProcessTest, ThatIgnoresItsTerminationIsKilled) {
     Heard heard;
     const auto made =

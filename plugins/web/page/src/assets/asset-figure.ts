@@ -65,6 +65,8 @@ export class AssetFigure extends LitElement {
       :host([size="inline"]) .text {
         max-height: 20rem;
         width: 100%;
+        padding: 1rem 1.5rem;
+        background: rgb(var(--mdui-color-surface-container));
       }
       :host([size="inline"]) .details {
         width: 100%;
@@ -137,11 +139,20 @@ export class AssetFigure extends LitElement {
         max-width: none;
       }
       :host([size="large"]) video {
-        max-height: 100%;
+        width: 100%;
+        height: 100%;
         min-height: 0;
+        object-fit: contain;
       }
       :host([size="large"]) figure {
+        grid-template: minmax(0, 1fr) / minmax(0, 1fr);
         align-items: center;
+      }
+      :host([size="large"]) audio {
+        align-self: start;
+      }
+      :host([size="large"]) figure:has(audio) {
+        grid-template: 1fr 1fr / minmax(0, 1fr);
       }
       :host([size="large"]) .text {
         width: 100%;
@@ -162,7 +173,10 @@ export class AssetFigure extends LitElement {
         font-size: inherit;
         font-family: var(--code);
         line-height: 1.5;
+      }
+      .text pre + pre {
         content-visibility: auto;
+        contain-intrinsic-size: auto 60rem;
       }
       .sign {
         display: grid;
@@ -229,6 +243,8 @@ export class AssetFigure extends LitElement {
   @state() private natural: { width: number; height: number } | undefined = undefined;
   @state() private file: TextFile | undefined = undefined;
   @state() private pieces = 0;
+  // Of a file that is not read here.
+  @state() private bytes: number | undefined = undefined;
   #abort: AbortController | undefined;
   // Of a picture that is larger than its place, in parts of the picture.
   #middle = { x: 0.5, y: 0.5 };
@@ -248,7 +264,10 @@ export class AssetFigure extends LitElement {
     this.#abort?.abort();
     const asset = this.asset;
     if (asset === undefined || asset.refused !== undefined || this.size === "thumbnail") return;
-    if (categoryOf(asset) === "text") void this.#read(new TextFile(addressOf(asset)));
+    this.bytes = undefined;
+    const category = categoryOf(asset);
+    if (category === "text") void this.#read(new TextFile(addressOf(asset)));
+    else if ((category === "model" || category === "other") && this.size !== "card") void this.#measure(asset);
   }
 
   protected override render(): TemplateResult | typeof nothing {
@@ -306,7 +325,7 @@ export class AssetFigure extends LitElement {
     const file = this.file;
     const loading = file === undefined || (file.read === 0 && !file.done);
     // Each piece stands alone, so that one more does not lay out all of them again.
-    const body = loading ? html`<p role="status">Reading…</p>` : html`<pre dir="auto">${file.text}</pre>`;
+    const body = loading ? html`<p role="status">Reading…</p>` : file.pieces.map((one) => html`<pre dir="auto">${one}</pre>`);
     const more =
       this.size === "card" || file === undefined || file.done || loading
         ? nothing
@@ -324,7 +343,7 @@ export class AssetFigure extends LitElement {
     return html`<div class="details">
       ${icon(categoryIcon(category))}
       <strong dir="auto">${shortened(titleOf(asset), 200)}</strong>
-      <p><bdi>${shortened(asset.kind, 60)}</bdi> · <bdi>${shortened(asset.mediaType, 100)}</bdi>${about === "" ? nothing : html`<br /><code dir="auto">${about}</code>`}</p>
+      <p><bdi>${shortened(asset.kind, 60)}</bdi> · <bdi>${shortened(asset.mediaType, 100)}</bdi>${this.bytes === undefined ? nothing : html` · ${bytes(this.bytes)}`}${about === "" ? nothing : html`<br /><code dir="auto">${about}</code>`}</p>
       <p><a href=${addressOf(asset)} download=${fileNameOf(asset)}>Download</a></p>
     </div>`;
   }
@@ -397,6 +416,20 @@ export class AssetFigure extends LitElement {
     const { naturalWidth: width, naturalHeight: height } = event.target as HTMLImageElement;
     this.natural = { width, height };
     this.dispatchEvent(new CustomEvent("measured", { detail: { width, height } }));
+  }
+
+  async #measure(asset: Asset): Promise<void> {
+    this.#abort = new AbortController();
+    const { signal } = this.#abort;
+    try {
+      const answer = await fetch(addressOf(asset), { method: "HEAD", signal });
+      if (this.asset !== asset) return;
+      const length = answer.headers.get("Content-Length");
+      if (!answer.ok) this.broken = true;
+      else if (length !== null) this.bytes = Number(length);
+    } catch {
+      // Without an answer there is no size to show.
+    }
   }
 
   async #read(file: TextFile): Promise<void> {

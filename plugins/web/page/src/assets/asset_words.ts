@@ -3,13 +3,14 @@
 import type { IconName } from "../controls/icons.ts";
 import type { Asset } from "../session/session.ts";
 import { textOf } from "../session/record.ts";
+import { shortened } from "../text/shorten.ts";
 
 export const categories = ["image", "audio", "video", "text", "model", "other"] as const;
 export type Category = (typeof categories)[number];
 
 // By its media type: the kind is the tool's own word, and what a browser can do with a file hangs on the type.
 export function categoryOf(asset: Pick<Asset, "mediaType">): Category {
-  const type = (asset.mediaType.split(";")[0] ?? "").trim().toLowerCase();
+  const type = (asset.mediaType.slice(0, 200).split(";")[0] ?? "").trim().toLowerCase();
   // A page of somebody else's is never shown as one.
   if (type === "text/html" || type === "text/xml") return "other";
   const main = type.split("/")[0];
@@ -34,7 +35,7 @@ const naming = ["title", "caption", "name"];
 
 // For who does not see it.
 export function altOf(asset: Asset): string {
-  return said(asset, describing) ?? asset.assetId;
+  return shortened(said(asset, describing) ?? asset.assetId, 1000);
 }
 
 // What stands under it.
@@ -62,6 +63,7 @@ export function fileNameOf(asset: Asset): string {
 
 // "glTF", "PNG", "plain": the type without what is known already.
 export function formatOf(asset: Asset): string {
-  const sub = (asset.mediaType.split(";")[0] ?? "").split("/")[1] ?? asset.mediaType;
+  const type = asset.mediaType.slice(0, 200);
+  const sub = (type.split(";")[0] ?? "").split("/")[1] ?? type;
   return sub.replace(/^(x-|vnd\.)/, "").replace(/\+.*$/, "").toUpperCase().slice(0, 40);
 }

@@ -65,12 +65,11 @@ export class AssetsView extends SessionView {
         padding: 0 var(--edge) 1rem;
         scrollbar-width: thin;
       }
-      .shelf {
+      .shelves {
         display: grid;
         grid-template-columns: repeat(var(--columns), minmax(0, 1fr));
+        grid-auto-rows: calc(var(--row) - 1rem);
         gap: 1rem;
-        height: var(--row);
-        padding-bottom: 1rem;
       }
       .asset {
         position: relative;
@@ -150,6 +149,7 @@ export class AssetsView extends SessionView {
       }
       dialog[open] {
         display: grid;
+        overflow: hidden;
         grid-template-columns: minmax(0, 1fr) minmax(18rem, 24rem);
         grid-template-rows: auto minmax(0, 1fr);
       }
@@ -170,6 +170,7 @@ export class AssetsView extends SessionView {
         min-width: 0;
         padding: 0 1rem 1rem;
         display: grid;
+        grid-template: minmax(0, 1fr) / minmax(0, 1fr);
       }
       .facts {
         overflow: auto;
@@ -300,7 +301,7 @@ export class AssetsView extends SessionView {
           @keydown=${this.#key}
           style=${styleMap({ "--row": `${this.#grid.rowHeight}px`, "--columns": String(this.#columns) })}
         >
-          ${this.#grid.draw((row) => this.#shelf(row), true)}
+          ${this.#grid.drawTogether((first, last) => this.#shelves(first, last))}
         </div>
       </div>
       ${this.#dialog()}`;
@@ -335,11 +336,12 @@ export class AssetsView extends SessionView {
     if (box !== undefined) box.scrollTop = 0;
   }
 
-  #shelf(row: number): TemplateResult {
-    const from = row * this.#columns;
-    return html`<div class="shelf">
+  // One grid for all that is drawn: a new asset moves the cards, and none is made anew.
+  #shelves(first: number, last: number): TemplateResult {
+    const from = first * this.#columns;
+    return html`<div class="shelves">
       ${repeat(
-        this.#all.slice(from, from + this.#columns),
+        this.#all.slice(from, last * this.#columns),
         (one) => one.seq,
         (one, place) => this.#card(one, from + place),
       )}

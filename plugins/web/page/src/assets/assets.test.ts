@@ -37,9 +37,9 @@ describe("words", () => {
 });
 
 describe("text file", () => {
-  const content = new TextEncoder().encode("Licht 🔥 ".repeat(100));
+  const torches = new TextEncoder().encode("Licht 🔥 ".repeat(100));
 
-  function server(ranges: boolean): typeof fetch {
+  function server(ranges: boolean, content = torches): typeof fetch {
     return async (_input, init) => {
       const asked = /bytes=(\d+)-(\d+)/.exec(new Headers(init?.headers).get("Range") ?? "")!;
       const [from, to] = [Number(asked[1]), Number(asked[2])];
@@ -55,10 +55,19 @@ describe("text file", () => {
   test("pieces may end within a character", async () => {
     const file = new TextFile("/api/assets/7", server(true));
     await file.more(9);
-    expect(file.text).toBe("Licht ");
+    expect(file.pieces).toEqual(["Licht "]);
     while (!file.done) await file.more(7);
-    expect(file.text).toBe("Licht 🔥 ".repeat(100));
-    expect(file.size).toBe(content.length);
+    expect(file.pieces.join("")).toBe("Licht 🔥 ".repeat(100));
+    expect(file.size).toBe(torches.length);
+  });
+
+  test("pieces end with a line", async () => {
+    const lines = new TextEncoder().encode(Array.from({ length: 50 }, (_, index) => `line ${index}\n`).join(""));
+    const file = new TextFile("/api/assets/7", server(true, lines));
+    while (!file.done) await file.more(40);
+    expect(file.pieces.length).toBeGreaterThan(5);
+    for (const one of file.pieces) expect(one === "" || one.endsWith("\n")).toBe(true);
+    expect(file.pieces.join("")).toBe(new TextDecoder().decode(lines));
   });
 
   test("a server without ranges gives the first piece", async () => {

@@ -2,11 +2,13 @@
 // A text asset, read in pieces: a log of a gigabyte is not loaded to show its first page.
 
 export class TextFile {
-  text = "";
+  // Each ends with a line, where it can: they are shown one below the other.
+  readonly pieces: string[] = [];
   // Bytes that have been read, and in all where the server says so.
   read = 0;
   size: number | undefined = undefined;
   done = false;
+  #rest = "";
   readonly #decoder = new TextDecoder("utf-8");
 
   constructor(
@@ -25,6 +27,7 @@ export class TextFile {
     // Nothing stands behind what was read: an empty file, or its end.
     if (answer.status === 416) {
       this.done = true;
+      this.pieces.push(this.#rest);
       return;
     }
     if (!answer.ok) throw new Error(`${answer.status}`);
@@ -34,7 +37,10 @@ export class TextFile {
     const bytes = await firstBytes(answer, length);
     this.read += bytes.length;
     this.done = bytes.length < length || (this.size !== undefined && this.read >= this.size);
-    this.text += this.#decoder.decode(bytes, { stream: !this.done });
+    const text = this.#rest + this.#decoder.decode(bytes, { stream: !this.done });
+    const end = this.done ? text.length : text.lastIndexOf("\n") + 1 || text.length;
+    this.pieces.push(text.slice(0, end));
+    this.#rest = text.slice(end);
   }
 }
 

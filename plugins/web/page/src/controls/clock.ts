@@ -9,25 +9,26 @@ export class Clock implements ReactiveController {
   #frame = 0;
   #timer = 0;
 
-  // `interval`: milliseconds between two drawings; 0 for each frame.
+  // `interval`: milliseconds between two drawings; below a frame's, each frame.
   constructor(
     private readonly host: ReactiveControllerHost & HTMLElement,
     private readonly isRunning: () => boolean,
-    private readonly interval = 0,
+    private readonly interval: number | (() => number) = 0,
   ) {
     host.addController(this);
   }
 
   hostUpdated(): void {
     if (this.#frame !== 0 || this.#timer !== 0 || !this.isRunning()) return;
-    const wait = calm.matches ? Math.max(250, this.interval) : this.interval;
+    const interval = typeof this.interval === "number" ? this.interval : this.interval();
+    const wait = calm.matches ? Math.max(250, interval) : interval;
     const tick = (): void => {
       this.#frame = this.#timer = 0;
       // What is not seen is looked at once a second until it is seen again.
       if (this.host.getClientRects().length > 0) this.host.requestUpdate();
       else if (this.host.isConnected) this.#timer = window.setTimeout(tick, 1000);
     };
-    if (wait === 0) this.#frame = requestAnimationFrame(tick);
+    if (wait < 17) this.#frame = requestAnimationFrame(tick);
     else this.#timer = window.setTimeout(() => {
       this.#timer = 0;
       this.#frame = requestAnimationFrame(tick);

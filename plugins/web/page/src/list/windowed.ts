@@ -2,10 +2,12 @@
 // Draws the rows of a long list that are seen, inside of a scroller in the host's own shadow root, so that roles,
 // styles and ids stay in one tree.
 import { html, type ReactiveController, type ReactiveControllerHost, type TemplateResult } from "lit";
-import { repeat } from "lit/directives/repeat.js";
 import { createRef, ref, type Ref } from "lit/directives/ref.js";
 import { styleMap } from "lit/directives/style-map.js";
 import { type Port, type Rows, rowsIn, scrollFor } from "./window.ts";
+
+// A scroll so soon after what the reader did is the reader's, in milliseconds.
+const kTouch = 600;
 
 export class Windowed implements ReactiveController {
   count = 0;
@@ -13,12 +15,17 @@ export class Windowed implements ReactiveController {
   // Keeps the end in view as rows are added, until the reader scrolls away from it.
   follows = false;
   readonly scroller: Ref<HTMLElement> = createRef();
-  readonly #observed = new ResizeObserver(() => this.#look());
+  readonly #observed = new ResizeObserver(() => this.#settle());
   #watched: Element | undefined;
+  #frame = 0;
   #port: Port = { scrollTop: 0, height: 600 };
   #drawn = "";
-  // Where this class scrolled to: no reader did.
-  #own = -1;
+  // When the reader last did something in the list. Where it stands does not tell: the browser, too, moves it as
+  // it lays out what has come.
+  #touched = Number.NEGATIVE_INFINITY;
+  readonly #touch = (): void => {
+    this.#touched = performance.now();
+  };
 
   constructor(private readonly host: ReactiveControllerHost & HTMLElement) {
     host.addController(this);
@@ -33,14 +40,20 @@ export class Windowed implements ReactiveController {
     return box === undefined || box.scrollTop + box.clientHeight >= box.scrollHeight - this.rowHeight;
   }
 
-  // What goes into the scroller. Rows that are costly to make are `kept` as long as they are drawn; others are cheaper
-  // to fill anew.
-  draw(row: (index: number) => unknown, kept = false): TemplateResult {
+  // What goes into the scroller, a row at a time. A row that is scrolled away is filled anew with another.
+  draw(row: (index: number) => unknown): TemplateResult {
+    return this.drawTogether((first, last) => {
+      const list = [];
+      for (let index = first; index < last; ++index) list.push(row(index));
+      return list;
+    });
+  }
+
+  // The same, for who draws rows [first, last) in one go.
+  drawTogether(draw: (first: number, last: number) => unknown): TemplateResult {
     const { first, last, top, height } = this.rows;
     this.#drawn = `${first}-${last}-${top}`;
-    const list: number[] = [];
-    for (let index = first; index < last; ++index) list.push(index);
-    const drawn = kept ? repeat(list, (index) => index, row) : list.map(row);
+    const drawn = draw(first, last);
     return html`<div class="rows-space" role="presentation" style=${styleMap({ height: `${height}px` })}>
       <div class="rows" role="presentation" style=${styleMap({ transform: `translateY(${top}px)` })}>${drawn}</div>
     </div>`;
@@ -49,7 +62,7 @@ export class Windowed implements ReactiveController {
   readonly onScroll = (): void => {
     const box = this.scroller.value;
     if (box === undefined) return;
-    if (Math.abs(box.scrollTop - this.#own) > 1) {
+    if (performance.now() - this.#touched < kTouch) {
       const before = this.follows;
       this.follows = this.follows ? this.isAtEnd : this.follows;
       if (before !== this.follows) this.host.requestUpdate();
@@ -77,16 +90,30 @@ export class Windowed implements ReactiveController {
   hostUpdated(): void {
     const box = this.scroller.value;
     if (box !== this.#watched) {
-      if (this.#watched !== undefined) this.#observed.unobserve(this.#watched);
-      if (box !== undefined) this.#observed.observe(box);
+      this.#observed.disconnect();
+      if (box !== undefined) {
+        // The browser would scroll by itself to keep a row in its place that is drawn anew.
+        box.style.overflowAnchor = "none";
+        for (const how of ["wheel", "touchmove", "pointerdown", "keydown"]) {
+          box.addEventListener(how, this.#touch, { passive: true });
+        }
+        this.#observed.observe(box);
+        if (box.firstElementChild !== null) this.#observed.observe(box.firstElementChild);
+      }
       this.#watched = box;
     }
-    if (box === undefined) return;
-    if (this.follows && !this.isAtEnd) this.toEnd();
-    else this.#look();
+    if (box === undefined || this.#frame !== 0) return;
+    // Not now: what has just been drawn is measured as it was before, or in turn as it was and as it is, and each
+    // answer would draw it once more, without an end.
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#settle();
+    });
   }
 
   hostDisconnected(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
     this.#observed.disconnect();
     this.#watched = undefined;
   }
@@ -94,13 +121,21 @@ export class Windowed implements ReactiveController {
   #scrollTo(to: number): void {
     const box = this.scroller.value!;
     box.scrollTop = to;
-    this.#own = box.scrollTop;
     this.#look();
+  }
+
+  #settle(): void {
+    if (this.follows && !this.isAtEnd) this.toEnd();
+    else this.#look();
   }
 
   #measure(): void {
     const box = this.scroller.value;
-    if (box !== undefined) this.#port = { scrollTop: box.scrollTop, height: box.clientHeight };
+    if (box === undefined) return;
+    const height = box.clientHeight;
+    // Where the end is follows from the rows, whether the browser has laid them out or not.
+    const scrollTop = this.follows ? Math.max(0, this.rows.height - height) : box.scrollTop;
+    this.#port = { scrollTop, height };
   }
 
   // Draws again where other rows are seen now.

@@ -8,6 +8,7 @@ import "mdui/components/button.js";
 import "mdui/components/circular-progress.js";
 import { icon } from "../controls/icons.ts";
 import type { Prompts } from "../prompts.ts";
+import { blankTurn } from "../session/blank_turn.ts";
 import type { Session, Turn } from "../session/session.ts";
 import { navigate, segment } from "../shell/route.ts";
 import { shortened } from "../text/shorten.ts";
@@ -24,7 +25,7 @@ const kNear = 96;
 // Above the turn that is read.
 const kHeadroom = 32;
 
-// The turns of each session whose notice the player has read, and the fallbacks that were shown.
+// The turns whose notice the player has read.
 const dismissed = new WeakMap<Turn, true>();
 
 @customElement("narratoria-narrative")
@@ -44,6 +45,9 @@ export class NarrativeView extends LitElement {
   #lastTop = 0;
   // What comes behind this record is new to the reader.
   #newAfter = Number.MAX_SAFE_INTEGER;
+  #drawings = 0;
+  // The turn whose fallback the dialog tells.
+  #told: Turn | undefined;
   #resize: ResizeObserver | undefined;
 
   static override styles = [
@@ -227,6 +231,7 @@ export class NarrativeView extends LitElement {
   }
 
   override willUpdate(changed: PropertyValues): void {
+    this.#drawings += 1;
     if (changed.has("session") || changed.has("prompts") || this.#unsubscribe.length === 0) {
       this.#forget();
       const draw = (): void => this.requestUpdate();
@@ -245,13 +250,20 @@ export class NarrativeView extends LitElement {
     const first = Math.max(0, turns.length - this.shown);
     const isQuiet = !session.busy && (this.prompts?.said.length ?? 0) === 0 && !this.ended;
     const last = turns.length - 1;
-    return html`<div class="scroller" tabindex="0" role="region" aria-label="The story" aria-busy=${session.busy ? "true" : "false"} @scroll=${this.#scrolled}>
+    return html`<div
+        class="scroller"
+        tabindex="0"
+        role="region"
+        aria-label="The story"
+        aria-busy=${session.busy ? "true" : "false"}
+        @scroll=${this.#scrolled}
+      >
         <div class="column ${turns.length === 0 ? "alone" : ""}">
           ${first > 0
             ? html`<h1 class="unseen">${titleOf(session)}</h1>
                 <div class="earlier">
-                <mdui-button variant="text" @click=${this.#earlier}>Earlier in the story</mdui-button>
-              </div>`
+                  <mdui-button variant="text" @click=${this.#earlier}>Earlier in the story</mdui-button>
+                </div>`
             : this.#title(session, turns.length === 0)}
           ${session.caughtUp
             ? nothing
@@ -277,8 +289,7 @@ export class NarrativeView extends LitElement {
         ${this.isFarUp
           ? html`<div class="below">
               <mdui-button variant="elevated" @click=${this.#toTheEnd}
-                ><span slot="icon">${icon("down")}</span>More
-                below</mdui-button
+                ><span slot="icon">${icon("down")}</span>More below</mdui-button
               >
             </div>`
           : nothing}
@@ -287,7 +298,7 @@ export class NarrativeView extends LitElement {
         <narratoria-prompt-input
           .session=${session}
           .prompts=${this.prompts}
-          .revision=${session.version + (this.prompts?.said.length ?? 0) / 8}
+          .drawing=${this.#drawings}
           ?ended=${this.ended}
           @said=${() => (this.#follows = true)}
         ></narratoria-prompt-input>
@@ -311,25 +322,9 @@ export class NarrativeView extends LitElement {
   #onItsWay(session: Session): unknown {
     const words = session.busy || !session.caughtUp ? undefined : this.prompts?.said[0];
     if (words === undefined) return nothing;
-    return html`<narratoria-turn
-      .turn=${{
-        index: -1,
-        prompt: { seq: 0, text: words, time: 0 },
-        started: 0,
-        ended: undefined,
-        narratives: [],
-        plans: [],
-        assets: [],
-        placeholders: [],
-        warnings: [],
-        entries: [],
-        choices: undefined,
-        generations: undefined,
-        outcome: undefined,
-        endSeq: undefined,
-        revision: 0,
-      } satisfies Turn}
-    ></narratoria-turn>`;
+    const turn = blankTurn(-1, 0, 0);
+    turn.prompt = { seq: 0, text: words, time: 0 };
+    return html`<narratoria-turn .turn=${turn}></narratoria-turn>`;
   }
 
   protected override firstUpdated(): void {
@@ -434,15 +429,13 @@ export class NarrativeView extends LitElement {
   // Once, and only when it happens before the reader's eyes.
   #showFallback(): void {
     const turn = this.session?.turns.at(-1);
-    if (turn?.outcome !== "fallback" || (turn.endSeq ?? 0) <= this.#newAfter || this.#shownFallback === turn) return;
-    this.#shownFallback = turn;
+    if (turn?.outcome !== "fallback" || (turn.endSeq ?? 0) <= this.#newAfter || this.#told === turn) return;
+    this.#told = turn;
     void this.fallback.show(turn);
   }
 
-  #shownFallback: Turn | undefined;
-
   #answered = (event: CustomEvent<FallbackAnswer>): void => {
-    const turn = this.#shownFallback;
+    const turn = this.#told;
     if (turn === undefined) return;
     dismissed.set(turn, true);
     this.requestUpdate();

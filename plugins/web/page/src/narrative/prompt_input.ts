@@ -19,8 +19,8 @@ export class PromptInput extends LitElement {
   @property({ attribute: false }) session: Session | undefined;
   @property({ attribute: false }) prompts: Prompts | undefined;
   @property({ type: Boolean }) ended = false;
-  // Drawn again when it changes.
-  @property({ type: Number }) revision = 0;
+  // Of the view around it: both are drawn together.
+  @property({ type: Number }) drawing = 0;
   @state() private text = draft;
   @query("textarea") private area!: HTMLTextAreaElement;
 

@@ -23,7 +23,7 @@ export class ToolsLine extends LitElement {
 
   constructor() {
     super();
-    new Clock(this, () => this.turn !== undefined && this.turn.outcome === undefined, 1000);
+    new Clock(this, () => this.turn !== undefined && this.turn.outcome === undefined, () => 1000);
   }
 
   static override styles = [

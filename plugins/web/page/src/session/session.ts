@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A session, derived from its records alone: the same records give the same session, however they are batched.
+import { blankTurn } from "./blank_turn.ts";
 import { FrameNotifier, type Schedule } from "./frame_notifier.ts";
 import { LogLines, levels } from "./log_lines.ts";
 import type {
@@ -154,23 +155,7 @@ export class Session {
   }
 
   #newTurn(record: EventRecord, time: number): Turn {
-    const turn: Turn = {
-      index: this.turns.length,
-      prompt: undefined,
-      started: time,
-      ended: undefined,
-      narratives: [],
-      plans: [],
-      assets: [],
-      placeholders: [],
-      warnings: [],
-      entries: [],
-      choices: undefined,
-      generations: undefined,
-      outcome: undefined,
-      endSeq: undefined,
-      revision: record.seq,
-    };
+    const turn = blankTurn(this.turns.length, record.seq, time);
     this.turns.push(turn);
     return turn;
   }

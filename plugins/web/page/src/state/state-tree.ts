@@ -130,6 +130,19 @@ export class StateTree extends LitElement {
         color: light-dark(#4a3300, #ffe0a0);
         background: var(--caution-container);
       }
+      @media (forced-colors: active) {
+        .row[aria-selected="true"] {
+          background: Highlight;
+          color: HighlightText;
+          forced-color-adjust: none;
+        }
+        .row.marked::before {
+          background: CanvasText;
+        }
+        .author {
+          border: 1px solid;
+        }
+      }
       .author.inside {
         background: none;
         color: inherit;
@@ -146,28 +159,29 @@ export class StateTree extends LitElement {
   // In the keys of the rows, in lower case.
   @property({ attribute: false }) words = "";
 
-  #tree = new Tree({});
+  // Whose rows they are: it outlives this element, and with it what is expanded.
+  @property({ attribute: false }) tree = new Tree();
+
   #rows = new Windowed(this);
-  #touched = false;
   #typed = "";
   #typedAt = 0;
 
   protected override willUpdate(changed: PropertyValues): void {
-    if (changed.has("value")) {
-      this.#tree.update(this.value);
-      if (!this.#touched && this.#tree.rowCount <= small) this.#openSmall();
+    if (changed.has("value") || changed.has("tree")) {
+      this.tree.update(this.value);
+      if (!this.tree.isArranged && this.tree.rowCount <= small) this.#openSmall();
     }
     if (changed.has("selected") && this.selected !== undefined && this.selected.length > 0) {
-      this.#tree.reveal(this.selected);
+      this.tree.reveal(this.selected);
     }
-    this.#rows.count = this.#tree.rowCount;
+    this.#rows.count = this.tree.rowCount;
     this.#rows.rowHeight = rem(2);
   }
 
   protected override render(): TemplateResult {
     const { first, last } = this.#rows.rows;
-    const nodes = this.#tree.slice(first, last);
-    const selected = this.selected === undefined ? undefined : this.#tree.find(this.selected);
+    const nodes = this.tree.slice(first, last);
+    const selected = this.selected === undefined ? undefined : this.tree.find(this.selected);
     const active = nodes.indexOf(selected!);
     return html`<div
       class="port"
@@ -189,26 +203,26 @@ export class StateTree extends LitElement {
 
   protected override updated(changed: PropertyValues): void {
     if (!changed.has("selected") || this.selected === undefined) return;
-    const node = this.#tree.find(this.selected);
-    if (node !== undefined && node.parent !== undefined) this.#rows.reveal(this.#tree.indexOf(node));
+    const node = this.tree.find(this.selected);
+    if (node !== undefined && node.parent !== undefined) this.#rows.reveal(this.tree.indexOf(node));
   }
 
   // Whether everything is expanded.
   expandAll(): boolean {
-    this.#touched = true;
-    const complete = this.#tree.expandAll(mostRows);
+    this.tree.isArranged = true;
+    const complete = this.tree.expandAll(mostRows);
     this.requestUpdate();
     return complete;
   }
 
   collapseAll(): void {
-    this.#touched = true;
-    this.#tree.collapseAll();
+    this.tree.isArranged = true;
+    this.tree.collapseAll();
     this.requestUpdate();
   }
 
   #openSmall(): void {
-    this.#tree.expandAll(small);
+    this.tree.expandAll(small);
   }
 
   #row(node: TreeNode, index: number, isSelected: boolean): TemplateResult {
@@ -268,15 +282,15 @@ export class StateTree extends LitElement {
   }
 
   #toggle(node: TreeNode): void {
-    this.#touched = true;
-    if (node.expanded) this.#tree.collapse(node);
-    else this.#tree.expand(node);
+    this.tree.isArranged = true;
+    if (node.expanded) this.tree.collapse(node);
+    else this.tree.expand(node);
     this.requestUpdate();
   }
 
   #key(event: KeyboardEvent): void {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const tree = this.#tree;
+    const tree = this.tree;
     const node = this.selected === undefined ? undefined : tree.find(this.selected);
     const here = node === undefined || node.parent === undefined ? -1 : tree.indexOf(node);
     const page = Math.max(1, Math.floor((this.#rows.scroller.value?.clientHeight ?? 300) / this.#rows.rowHeight) - 1);
@@ -316,7 +330,7 @@ export class StateTree extends LitElement {
         break;
       case "*":
         if (node === undefined) return;
-        this.#touched = true;
+        this.tree.isArranged = true;
         tree.expandSiblings(node);
         this.requestUpdate();
         break;
@@ -334,7 +348,7 @@ export class StateTree extends LitElement {
     const now = performance.now();
     this.#typed = now - this.#typedAt > typeAhead ? key.toLowerCase() : this.#typed + key.toLowerCase();
     this.#typedAt = now;
-    const all = this.#tree.slice(0, this.#tree.rowCount);
+    const all = this.tree.slice(0, this.tree.rowCount);
     const from = this.#typed.length > 1 ? Math.max(0, here) : here + 1;
     for (let step = 0; step < all.length; ++step) {
       const index = (from + step) % all.length;

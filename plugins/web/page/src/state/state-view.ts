@@ -22,11 +22,11 @@ import { pointerOf, segmentsOf, valueAt } from "./pointer.ts";
 import { mostHits, PathSearch } from "./search.ts";
 import { pathName, type StateTree } from "./state-tree.ts";
 import "./state-tree.ts";
-import { isContainer, sizeOf } from "./tree.ts";
+import { isContainer, sizeOf, Tree } from "./tree.ts";
 import { type Effect, type Writing, writingsOf } from "./writers.ts";
 
 // Milliseconds of a frame for merging and for searching.
-const budget = 6;
+const budget = 8;
 // Live, the changes of the turn are marked, as far back as this.
 const marked = 200;
 const mostWritings = 40;
@@ -201,6 +201,7 @@ export class StateView extends SessionView {
       .detail {
         min-height: 0;
         overflow: auto;
+        overflow-wrap: anywhere;
         scrollbar-width: thin;
         display: grid;
         gap: 1.25rem;
@@ -309,6 +310,19 @@ export class StateView extends SessionView {
       .tools {
         display: flex;
       }
+      @media (forced-colors: active) {
+        input[type="range"] {
+          appearance: auto;
+        }
+        .search {
+          border: 1px solid CanvasText;
+        }
+        .live[aria-pressed="true"] {
+          background: Highlight;
+          color: HighlightText;
+          forced-color-adjust: none;
+        }
+      }
       @container (max-width: 839.98px) {
         .view {
           display: block;
@@ -350,7 +364,7 @@ export class StateView extends SessionView {
   @state() private room = firstRoom;
 
   #history: StateHistory | undefined;
-  #session: Session | undefined;
+  #tree = new Tree();
   #count = 0;
   #value: JsonObject = {};
   #marks = new Marks();
@@ -369,9 +383,10 @@ export class StateView extends SessionView {
     super.willUpdate(changed);
     const session = this.session;
     if (session === undefined) return;
-    if (this.#history === undefined || this.#session !== session || this.#history.initial !== session.initialState) {
-      this.#session = session;
-      this.#history = new StateHistory(session.initialState, session.patches);
+    const memory = memoryOf(session);
+    if (this.#history !== memory.history) {
+      this.#history = memory.history;
+      this.#tree = memory.tree;
       this.position = undefined;
     }
     if (changed.has("path")) this.#select(segmentsOf(this.path[0] ?? "") ?? []);
@@ -403,6 +418,7 @@ export class StateView extends SessionView {
           sizeOf(this.#value) === 0
             ? html`<p class="empty">${session.patches.length === 0 ? "The state is empty. What tools remember stands here." : "The state is empty at this point."}</p>`
             : html`<narratoria-state-tree
+                .tree=${this.#tree}
                 .value=${this.#value}
                 .selected=${this.selected.length > 0 ? this.selected : undefined}
                 .marks=${this.#marks}
@@ -644,7 +660,7 @@ export class StateView extends SessionView {
   #change(change: Change): TemplateResult {
     return html`<li>
       <button class="change" type="button" @click=${() => this.#choose(change.segments)}>
-        <span class="what">${change.what}</span> <code dir="auto">${shortened(pointerOf(change.segments), 200)}</code>
+        <span class="what">${change.what === "same" ? "as before" : change.what}</span> <code dir="auto">${shortened(pointerOf(change.segments), 200)}</code>
         ${change.value === undefined ? nothing : html` = <code class="quiet" dir="auto">${preview(change.value, 120)}</code>`}
       </button>
     </li>`;
@@ -694,6 +710,23 @@ export class StateView extends SessionView {
       </ul>
     </section>`;
   }
+}
+
+// What is known of a session's states, kept while the reader looks at something else.
+interface Memory {
+  history: StateHistory;
+  tree: Tree;
+}
+
+const memories = new WeakMap<Session, Memory>();
+
+function memoryOf(session: Session): Memory {
+  let memory = memories.get(session);
+  if (memory === undefined || memory.history.initial !== session.initialState) {
+    memory = { history: new StateHistory(session.initialState, session.patches), tree: new Tree() };
+    memories.set(session, memory);
+  }
+  return memory;
 }
 
 function author(patch: Patch): unknown {

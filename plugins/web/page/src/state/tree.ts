@@ -53,6 +53,8 @@ export function sizeOf(value: Json[] | { [key: string]: Json }): number {
 export class Tree {
   // The value itself; it has no row.
   readonly root: TreeNode;
+  // Whether somebody expanded or collapsed something by hand.
+  isArranged = false;
   // By pointer: also of what is gone now and may come back.
   readonly #expanded = new Set<string>();
 

@@ -82,6 +82,13 @@ export class LogView extends LitElement {
       .row[aria-selected="true"] > * {
         color: inherit !important;
       }
+      @media (forced-colors: active) {
+        .row[aria-selected="true"] {
+          background: Highlight;
+          color: HighlightText;
+          forced-color-adjust: none;
+        }
+      }
       .message {
         flex: 1;
         text-align: start;

@@ -194,6 +194,13 @@ export class PlanGraph extends LitElement {
         height: 2.25rem;
       }
       @media (forced-colors: active) {
+        .edge,
+        .head {
+          stroke: CanvasText;
+        }
+        .tool[aria-current] {
+          outline: 3px solid Highlight;
+        }
         .fill {
           background: Highlight;
           forced-color-adjust: none;
@@ -234,13 +241,14 @@ export class PlanGraph extends LitElement {
     new Clock(this, () => this.#runs(), 200);
   }
 
+  override connectedCallback(): void {
+    super.connectedCallback();
+    void this.updateComplete.then(() => this.isConnected && this.#port !== null && this.#sizes.observe(this.#port));
+  }
+
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.#sizes.disconnect();
-  }
-
-  protected override firstUpdated(): void {
-    this.#sizes.observe(this.#port);
   }
 
   protected override willUpdate(changed: PropertyValues): void {
@@ -451,13 +459,15 @@ export class PlanGraph extends LitElement {
     });
   }
 
-  get #port(): HTMLElement {
-    return this.renderRoot.querySelector<HTMLElement>(".port")!;
+  // Missing until there is a plan.
+  get #port(): HTMLElement | null {
+    return this.renderRoot.querySelector<HTMLElement>(".port");
   }
 
   #look(): void {
-    if (this.#layout.nodes.length <= few) return;
-    const { scrollLeft, scrollTop, clientWidth, clientHeight } = this.#port;
+    const port = this.#port;
+    if (this.#layout.nodes.length <= few || port === null) return;
+    const { scrollLeft, scrollTop, clientWidth, clientHeight } = port;
     const { left, top, width, height } = this.view;
     const moved = Math.max(Math.abs(left - scrollLeft), Math.abs(top - scrollTop));
     if (moved < room / 4 && width === clientWidth && height === clientHeight) return;
@@ -554,10 +564,10 @@ export class PlanGraph extends LitElement {
 
   #reveal(id: string): void {
     const node = this.#byId.get(id);
-    if (node === undefined) return;
+    const port = this.#port;
+    if (node === undefined || port === null) return;
     const { x, y } = this.#place(node);
     const size = this.#size();
-    const port = this.#port;
     const edge = 24;
     if (x < port.scrollLeft) port.scrollLeft = x - edge;
     else if (x + size.x > port.scrollLeft + port.clientWidth) port.scrollLeft = x + size.x + edge - port.clientWidth;

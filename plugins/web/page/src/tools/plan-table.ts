@@ -10,7 +10,7 @@ import { percent } from "../controls/words.ts";
 import type { Invocation, PlanRun } from "../session/session.ts";
 import { counted, shortened } from "../text/shorten.ts";
 import { toolRoute } from "./route.ts";
-import { elapsed, planState, stateIcon, stateName } from "./status.ts";
+import { elapsed, listed, planState, stateIcon, stateName } from "./status.ts";
 import { duration } from "./time_scale.ts";
 
 const step = 100;
@@ -136,7 +136,7 @@ export class PlanTable extends LitElement {
       </td>
       <td class="number">${time === undefined || one.state === "skipped" ? "–" : duration(time)}</td>
       <td class="number">${one.attempts.length === 0 ? "–" : one.attempts.length}</td>
-      <td class="said" dir="auto">${one.dependencies.length === 0 ? "–" : shortened(one.dependencies.join(", "), 120)}</td>
+      <td class="said" dir="auto">${one.dependencies.length === 0 ? "–" : listed(one.dependencies)}</td>
       <td class="said" dir="auto">${said === "" ? "–" : shortened(said, 160)}</td>
     </tr>`;
   }

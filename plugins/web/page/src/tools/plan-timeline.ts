@@ -185,8 +185,9 @@ export class PlanTimeline extends LitElement {
 
   constructor() {
     super();
-    new Clock(this, () => this.plan !== undefined && planState(this.plan) === "running");
-    this.#sizes.observe(this);
+    // As often as something moves by a pixel.
+    const pixel = (): number => Math.min(250, (Date.now() - (this.plan?.started ?? 0)) / Math.max(1, this.width));
+    new Clock(this, () => this.plan !== undefined && planState(this.plan) === "running", pixel);
   }
 
   override connectedCallback(): void {

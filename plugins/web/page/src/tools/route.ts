@@ -5,6 +5,16 @@ export function planRoute(planKey: string): string {
   return `#/tools/${segment(planKey)}`;
 }
 
+// A tool may be named with a megabyte; its address is then made once and not in each frame.
+const long = 500;
+const kept: { planKey: string; toolId: string; route: string }[] = [];
+
 export function toolRoute(planKey: string, toolId: string): string {
-  return `#/tools/${segment(planKey)}/${segment(toolId)}`;
+  if (planKey.length + toolId.length < long) return `#/tools/${segment(planKey)}/${segment(toolId)}`;
+  const known = kept.find((one) => one.toolId === toolId && one.planKey === planKey);
+  if (known !== undefined) return known.route;
+  const route = `#/tools/${segment(planKey)}/${segment(toolId)}`;
+  kept.unshift({ planKey, toolId, route });
+  if (kept.length > 64) kept.pop();
+  return route;
 }

@@ -65,7 +65,14 @@ export function statusLine(invocation: Invocation, now: number, isShort = false)
 
 // For who does not see the lines between the tools.
 export function afterWhat({ dependencies }: Invocation): string {
-  return dependencies.length > 0 ? `, runs after ${shortened(dependencies.join(", "), 300)}` : "";
+  return dependencies.length > 0 ? `, runs after ${listed(dependencies)}` : "";
+}
+
+// Names in one line, few and short enough to be read.
+export function listed(names: readonly string[], most = 6): string {
+  const shown = names.slice(0, most).map((one) => shortened(one, 60));
+  if (names.length > most) shown.push(`${names.length - most} more`);
+  return shown.join(", ");
 }
 
 // How far it is, for the part of a box that is filled.

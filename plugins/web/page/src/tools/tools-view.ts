@@ -8,7 +8,7 @@ import { SessionView } from "../controls/session_view.ts";
 import { base } from "../controls/styles.ts";
 import { rem, Windowed } from "../list/windowed.ts";
 import type { PlanRun, Turn } from "../session/session.ts";
-import { textsOf } from "../session/record.ts";
+import { textOf, textsOf } from "../session/record.ts";
 import { navigate } from "../shell/route.ts";
 import { counted, shortened } from "../text/shorten.ts";
 import "./invocation-panel.ts";
@@ -192,6 +192,14 @@ export class ToolsView extends SessionView {
         padding: 1.5rem;
         color: var(--quiet);
       }
+      @media (forced-colors: active) {
+        .modes button[aria-pressed="true"],
+        .turn[aria-current] {
+          background: Highlight;
+          color: HighlightText;
+          forced-color-adjust: none;
+        }
+      }
       .back {
         display: none;
         margin-bottom: 0.5rem;
@@ -211,7 +219,7 @@ export class ToolsView extends SessionView {
       }
       @container (max-width: 1599.98px) {
         .view.with-tool {
-          grid-template-columns: minmax(0, 1fr) minmax(22rem, 28rem);
+          grid-template-columns: minmax(0, 1fr) minmax(22rem, 30rem);
         }
         .view.with-tool .turns {
           display: none;
@@ -357,7 +365,7 @@ export class ToolsView extends SessionView {
     const state = planState(plan);
     const chosen = plan === this.#plan ? selected : undefined;
     const disabled = textsOf(plan.plan, "disabledSkills");
-    const narrative = typeof plan.plan["narrative"] === "string" ? plan.plan["narrative"] : "";
+    const narrative = textOf(plan.plan, "narrative") ?? "";
     const done = [...plan.invocations.values()].filter((one) => isOver(one.state)).length;
     const name = plans.length > 1 ? `Plan ${index + 1} of ${plans.length}` : "The plan";
     return html`<section class="plan" aria-label="${name}, ${state}">

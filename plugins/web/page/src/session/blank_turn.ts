@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Turn } from "./model.ts";
+
+// A turn in which nothing has happened yet.
+export function blankTurn(index: number, seq: number, started: number): Turn {
+  return {
+    index,
+    prompt: undefined,
+    started,
+    ended: undefined,
+    narratives: [],
+    plans: [],
+    assets: [],
+    placeholders: [],
+    warnings: [],
+    entries: [],
+    choices: undefined,
+    generations: undefined,
+    outcome: undefined,
+    endSeq: undefined,
+    revision: seq,
+  };
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page for everybody: by assistive technology, by keyboard, in each size, with less motion.
+import axe from "axe-core";
+import { expect } from "vitest";
+import { type Player } from "./harness/player.ts";
+import { rich, tellRich } from "./harness/rich.ts";
+import { torch } from "./harness/serve.ts";
+import { test } from "./harness/test.ts";
+
+const places = ["Narrative", "Tools", "Assets", "State"] as const;
+const widths = [320, 768, 1440] as const;
+
+interface Violation {
+  rule: string;
+  help: string;
+  where: string[];
+}
+
+async function violations(player: Player): Promise<Violation[]> {
+  await player.page.evaluate(axe.source);
+  return player.page.evaluate(async () => {
+    const run = (window as unknown as { axe: typeof axe }).axe;
+    const found = await run.run(document, {
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    });
+    if (found.passes.length < 15) throw new Error(`axe has seen next to nothing: ${found.passes.length} rules passed`);
+    return found.violations.map((one) => ({
+      rule: one.id,
+      help: one.help,
+      where: one.nodes.slice(0, 5).map((node) => `${node.target.flat().join(" » ")}: ${node.failureSummary ?? ""}`),
+    }));
+  });
+}
+
+// Everything that a player may find, one after the other; `look` is called at each.
+async function goThrough(player: Player, look: (what: string) => Promise<void>): Promise<void> {
+  await look("Narrative");
+  await player.go("Tools");
+  await look("Tools");
+  await player.button("Table").click();
+  await look("Tools, as a table");
+  await player.button("Graph").click();
+  await player.graph.last().getByRole("link").first().click();
+  await player.tool.getByRole("heading").first().waitFor();
+  await look("Tools, one of them");
+  await player.go("Assets");
+  await look("Assets");
+  await player.main.getByRole("article").first().getByRole("link").click();
+  await player.page.getByRole("dialog").waitFor();
+  await look("Assets, one of them");
+  await player.page.keyboard.press("Escape");
+  await player.go("State");
+  await player.main.getByRole("treeitem").first().click();
+  await look("State");
+}
+
+for (const colorScheme of ["dark", "light"] as const) {
+  for (const width of widths) {
+    test(`axe finds nothing in any view, ${colorScheme}, ${width} pixels wide`, async ({ stage }) => {
+      const player = await stage.play(stage.story(rich), { viewport: { width, height: 800 } });
+      if (colorScheme === "light") await player.button("Light colours").click();
+      await look(player, "before anything is said");
+      await tellRich(player);
+      await goThrough(player, (what) => look(player, what));
+
+      async function look(at: Player, what: string): Promise<void> {
+        expect(await violations(at), what).toEqual([]);
+      }
+    });
+  }
+}
+
+test("axe finds nothing while tools work, in what went wrong, and in the fallback's dialog", async ({ stage }) => {
+  const story = stage.story(rich);
+  const player = await stage.play(story);
+  await player.say("work");
+  await player.sees(/Hammers/);
+  expect(await violations(player), "Narrative").toEqual([]);
+  await player.go("Tools");
+  await player.graph.getByRole("link", { name: /running/ }).first().click();
+  expect(await violations(player), "Tools").toEqual([]);
+  story.open("work");
+  await player.go("Narrative");
+  await player.isDone();
+  await player.say("fail");
+  await player.page.getByRole("dialog", { name: "It does not work out" }).waitFor();
+  expect(await violations(player), "the dialog").toEqual([]);
+  await player.page.keyboard.press("Escape");
+  await player.say("replan");
+  await player.isDone();
+  expect(await violations(player), "what went wrong").toEqual([]);
+});
+
+test("each stop of the Tab key can be seen, and none is a trap", async ({ stage }) => {
+  const player = await stage.play(stage.story(rich), { viewport: { width: 1280, height: 900 } });
+  await tellRich(player);
+  for (const place of places) {
+    await player.go(place);
+    await player.page.locator("body").click({ position: { x: 2, y: 2 } });
+    const seen = new Set<string>();
+    for (let stop = 0; stop < 200; ++stop) {
+      await player.page.keyboard.press("Tab");
+      const focus = await player.page.evaluate(() => {
+        let at: Element | null = document.activeElement;
+        while (at?.shadowRoot?.activeElement != null) at = at.shadowRoot.activeElement;
+        if (at === null || at === document.body) return undefined;
+        // A ring or a colour of its own, on the element or on what stands around it in its component.
+        const marks: string[] = [];
+        for (let one: Element | null = at, depth = 0; one !== null && depth < 4; ++depth) {
+          const style = getComputedStyle(one);
+          if (style.outlineStyle !== "none" && Number.parseFloat(style.outlineWidth) > 0) marks.push("outline");
+          if (style.boxShadow !== "none") marks.push("shadow");
+          if (one.matches(":focus-within") && Number.parseFloat(style.borderTopWidth) > 1) marks.push("border");
+          if (getComputedStyle(one, "::after").outlineStyle !== "none") marks.push("after");
+          const root = one.getRootNode();
+          one = one.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
+        }
+        const ripple = at.getRootNode() instanceof ShadowRoot && (at.getRootNode() as ShadowRoot).host.hasAttribute("focus-visible");
+        const box = at.getBoundingClientRect();
+        const id = `${at.tagName} ${at.getAttribute("aria-label") ?? at.textContent?.trim().slice(0, 40) ?? ""} ${Math.round(box.x)},${Math.round(box.y)}`;
+        return { id, isMarked: marks.length > 0 || ripple, isInView: box.width > 0 && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth };
+      });
+      if (focus === undefined || seen.has(focus.id)) break;
+      seen.add(focus.id);
+      expect(focus.isMarked, `${place}: ${focus.id} shows that it has the focus`).toBe(true);
+      expect(focus.isInView, `${place}: ${focus.id} is in view`).toBe(true);
+    }
+    expect(seen.size, `${place}: stops`).toBeGreaterThan(4);
+    expect(seen.size, `${place}: stops`).toBeLessThan(200);
+  }
+});
+
+for (const [what, viewport, deviceScaleFactor] of [
+  ["320 pixels wide", { width: 320, height: 640 }, 2],
+  ["at 200 % of 1280 pixels", { width: 640, height: 400 }, 2],
+  ["at 400 % of 1280 pixels", { width: 320, height: 256 }, 4],
+  ["in 4K", { width: 3840, height: 2160 }, 1],
+] as const) {
+  test(`nothing is cut off and nothing scrolls sideways, ${what}`, async ({ stage }) => {
+    const player = await stage.play(stage.story(rich), { viewport, deviceScaleFactor });
+    await tellRich(player);
+    await goThrough(player, async (view) => {
+      const sideways = await player.page.evaluate(() => ({
+        page: document.documentElement.scrollWidth - innerWidth,
+        // A line of text may be wider than what is around it; a part of the page that one must push sideways to
+        // find may not be.
+        outside: [...document.querySelectorAll("*")].filter((one) => one.getBoundingClientRect().right > innerWidth + 1).map((one) => one.tagName),
+      }));
+      expect(sideways, view).toEqual({ page: 0, outside: [] });
+    });
+    // The input and the way on are in reach.
+    await player.go("Narrative");
+    const box = (await player.input.boundingBox())!;
+    expect(box.y + box.height).toBeLessThanOrEqual(viewport.height);
+    expect(box.width).toBeGreaterThan(100);
+    const text = (await player.story.getByText("The well is older than the village.").first().boundingBox())!;
+    expect(text.width).toBeLessThanOrEqual(viewport.width);
+  });
+}
+
+test("with less motion asked for, nothing moves", async ({ stage }) => {
+  const story = stage.story(rich);
+  const player = await stage.play(story, { reducedMotion: "reduce" });
+  await player.say("work");
+  await player.sees(/Hammers/);
+  for (const place of places) {
+    await player.go(place);
+    const moving = await player.page.evaluate(() =>
+      document
+        .getAnimations()
+        .filter((one) => one.playState === "running" && Number(one.effect?.getComputedTiming().activeDuration) > 10)
+        .map((one) => {
+          const effect = one.effect as KeyframeEffect | null;
+          return `${effect?.target?.tagName ?? ""} ${effect?.target?.className ?? ""} ${effect?.getKeyframes().map((frame) => Object.keys(frame).join(",")).join(";") ?? ""}`;
+        })
+        // A change of colour is no motion.
+        .filter((name) => /transform|translate|scale|rotate|left|top|width|height|offset[A-Z]/i.test(name.split(" ").at(-1)?.replaceAll(/offset(?![A-Z])|computedOffset/g, "") ?? "")),
+    );
+    expect(moving, place).toEqual([]);
+  }
+  story.open("work");
+});
+
+// covers: 003-12.1-material-design, 003-12.4-dark-theme
+test("dark from the first, light if the player wants it, also after a reload: Material Design 3", async ({ stage }) => {
+  const player = await stage.play(torch);
+  const look = (): Promise<{ background: number; isMaterial: boolean; primary: string }> =>
+    player.page.evaluate(() => {
+      const style = getComputedStyle(document.documentElement);
+      const numbers = (name: string): number[] => style.getPropertyValue(name).split(",").map(Number);
+      const [red = 0, green = 0, blue = 0] = numbers("--mdui-color-surface");
+      return {
+        background: (red + green + blue) / 3,
+        // The components are those of Material Design 3, and so are the roles of the colours.
+        isMaterial: [..."primary on-primary tertiary surface-container-high outline-variant".split(" ")].every(
+          (role) => numbers(`--mdui-color-${role}`).length === 3,
+        ),
+        primary: style.getPropertyValue("--mdui-color-primary"),
+      };
+    });
+  const dark = await look();
+  expect(dark.isMaterial).toBe(true);
+  expect(dark.background).toBeLessThan(40);
+  await player.button("Light colours").click();
+  await expect.poll(async () => (await look()).background).toBeGreaterThan(220);
+  await player.page.reload();
+  await player.button("Dark colours").waitFor();
+  expect((await look()).background).toBeGreaterThan(220);
+  await player.button("Dark colours").click();
+  await expect.poll(look).toEqual(dark);
+});

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every kind of asset, as the page shows it.
+import { join } from "node:path";
+import { expect } from "vitest";
+import type { Locator } from "playwright-core";
+import { flame, film, wave } from "./harness/media.ts";
+import type { Player } from "./harness/player.ts";
+import { tree } from "./harness/serve.ts";
+import { asset, done, type Story } from "./harness/story.ts";
+import { type Stage, test } from "./harness/test.ts";
+
+const kMarkup = '<!doctype html><title>x</title><script>parent.__pwned = "html"; top.__pwned = 1;</script><h1>Hello</h1>';
+const kPicture =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="64" height="48" onload="top.__pwned = 1"><script>top.__pwned = "svg"</script>' +
+  '<rect width="64" height="48" fill="teal"/></svg>';
+
+function museum(stage: Stage): Story {
+  return stage.story((folder) => {
+    const file = (name: string): string => join(folder, "files", name);
+    return {
+      files: {
+        "files/flame.png": flame(),
+        "files/well.svg": kPicture,
+        "files/drip.wav": wave(90),
+        "files/sparks.webm": film(),
+        "files/letter.txt": "Dear finder,\nthe well is deep.\n",
+        "files/map.json": '{"north": "well"}',
+        "files/cup.gltf": '{"asset": {"version": "2.0"}}',
+        "files/page.html": kMarkup,
+        "files/thing.bin": new Uint8Array([0, 1, 2, 255]),
+        "files/gone.png": flame(),
+        "files/lie.png": "this is no picture",
+      },
+      prompts: [
+        {
+          says: "show",
+          answers: [
+            {
+              narrative: "A museum of everything.",
+              tools: [
+                {
+                  toolId: "museum",
+                  steps: [
+                    asset("flame", "image/png", file("flame.png"), { alt: "A small flame", width: 16, height: 16 }),
+                    asset("well", "image/svg+xml", file("well.svg"), { description: "A well, drawn" }),
+                    asset("drip", "audio/wav", file("drip.wav"), { title: "Drops that fall" }),
+                    asset("sparks", "video/webm", file("sparks.webm"), { title: "Sparks that fly" }),
+                    asset("letter", "text/plain", file("letter.txt"), { title: "A letter" }),
+                    asset("map", "application/json", file("map.json"), {}, "data"),
+                    asset("cup", "model/gltf+json", file("cup.gltf"), { vertices: 812 }, "model"),
+                    asset("page", "text/html", file("page.html"), {}, "text"),
+                    asset("thing", "application/x-thing", file("thing.bin"), { weight: "3 stone" }, "thing"),
+                    asset("gone", "image/png", file("gone.png"), { alt: "Gone" }),
+                    asset("lie", "image/png", file("lie.png"), { alt: "A lie" }),
+                    asset("refused", "image/png", file("never-written.png"), { alt: "Never" }),
+                    { remove: file("gone.png") },
+                    { wait: "end" },
+                    done("Shown."),
+                  ],
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    };
+  });
+}
+
+async function shown(stage: Stage): Promise<Player> {
+  const story = museum(stage);
+  const player = await stage.play(story);
+  // Of the file that vanished.
+  player.allow(/40[49]|410|ERR_FAILED/);
+  await player.say("show");
+  await player.sees("A museum of everything.");
+  story.open("end");
+  await player.isDone();
+  return player;
+}
+
+function isPlaying(media: Locator): Promise<boolean> {
+  return media.evaluate((one) => !(one as HTMLMediaElement).paused && (one as HTMLMediaElement).currentTime > 0);
+}
+
+// covers: 003-12.2-asset-gallery, 003-14.1-asset-gallery, 003-12.2-graceful-degradation
+test("the gallery has each kind: pictures, sound, films, text, and cards for what cannot be shown", async ({ stage }) => {
+  const player = await shown(stage);
+  await player.go("Assets");
+  await player.main.getByRole("heading", { name: "12 assets" }).waitFor();
+  const card = (name: string): Locator => player.main.getByRole("article", { name });
+  await card("flame").getByRole("img", { name: "A small flame" }).waitFor();
+  await card("well").getByRole("img", { name: "A well, drawn" }).waitFor();
+  await card("A letter").getByText("the well is deep.").waitFor();
+  await card("thing").getByText("application/x-thing").first().waitFor();
+  await card("cup").getByText("model/gltf+json").first().waitFor();
+  await card("refused").getByText("refused", { exact: true }).last().waitFor();
+  await card("gone").getByText(/gone/i).first().waitFor();
+
+  // One of which the page knows nothing: its details, and the file itself.
+  await player.main.getByRole("link", { name: "thing" }).click();
+  const alone = player.page.getByRole("dialog", { name: "thing" });
+  await alone.getByText("application/x-thing").first().waitFor();
+  await alone.getByText(/3 stone/).first().waitFor();
+  await alone.getByRole("link", { name: "Download" }).first().waitFor();
+  await player.page.keyboard.press("Escape");
+
+  // The refused one says why.
+  await player.main.getByRole("link", { name: "refused" }).click();
+  await player.page.getByRole("dialog", { name: "refused" }).getByText(/never-written\.png/).first().waitFor();
+  await player.page.keyboard.press("Escape");
+});
+
+test("pictures stand in the story, with words for those who do not see them", async ({ stage }) => {
+  const player = await shown(stage);
+  for (const name of ["A small flame", "A well, drawn"]) {
+    const picture = player.story.getByRole("img", { name });
+    await picture.scrollIntoViewIfNeeded();
+    await expect.poll(() => picture.evaluate((one) => (one as HTMLImageElement).naturalWidth)).toBeGreaterThan(0);
+  }
+  // Which is no picture, or is gone, is said in words.
+  await expect
+    .poll(async () => {
+      // A picture is fetched when it comes near what is seen.
+      for (const one of await player.story.getByRole("img", { name: /^(Gone|A lie)$/ }).all()) {
+        await one.scrollIntoViewIfNeeded({ timeout: 1000 }).catch(() => undefined);
+      }
+      return player.story.getByText(/cannot be shown: it is gone/).count();
+    })
+    .toBe(2);
+});
+
+test("sound is played, and another place in it is fetched as a part of the file", async ({ stage }) => {
+  const player = await shown(stage);
+  const parts: number[] = [];
+  player.page.on("response", (response) => {
+    if (response.url().includes("/api/assets/")) parts.push(response.status());
+  });
+  await player.go("Assets");
+  await player.main.getByRole("link", { name: "Drops that fall" }).click();
+  const sound = player.page.getByRole("dialog", { name: "Drops that fall" }).getByLabel("Drops that fall");
+  await sound.evaluate((one) => {
+    (one as HTMLMediaElement).muted = true;
+    return (one as HTMLMediaElement).play();
+  });
+  await expect.poll(() => isPlaying(sound)).toBe(true);
+  await expect.poll(() => sound.evaluate((one) => Math.round((one as HTMLMediaElement).duration))).toBe(90);
+  await sound.evaluate((one) => void ((one as HTMLMediaElement).currentTime = 80));
+  await expect.poll(() => sound.evaluate((one) => (one as HTMLMediaElement).currentTime)).toBeGreaterThan(80);
+  expect(parts).toContain(206);
+});
+
+test("a film is played", async ({ stage }) => {
+  const player = await shown(stage);
+  await player.go("Assets");
+  await player.main.getByRole("link", { name: "Sparks that fly" }).click();
+  const picture = player.page.getByRole("dialog", { name: "Sparks that fly" }).getByLabel("Sparks that fly");
+  await picture.evaluate((one) => {
+    (one as HTMLMediaElement).muted = true;
+    (one as HTMLMediaElement).loop = true;
+    return (one as HTMLMediaElement).play();
+  });
+  await expect.poll(() => isPlaying(picture)).toBe(true);
+  expect(await picture.evaluate((one) => (one as HTMLVideoElement).videoWidth)).toBe(64);
+});
+
+test("a page among the assets is a file like others, and none of it runs, not even at its own address", async ({ stage }) => {
+  const player = await shown(stage);
+  await player.go("Assets");
+  await player.main.getByRole("link", { name: "page", exact: true }).click();
+  const alone = player.page.getByRole("dialog", { name: "page" });
+  await alone.getByText("text/html").first().waitFor();
+  const address = await alone.getByRole("link", { name: "Download" }).first().getAttribute("href");
+
+  // Its policy forbids it to run, and the browser says so.
+  player.allow(/sandbox|Blocked script execution|download/i);
+  const response = await player.page.request.get(new URL(address!, player.origin).href);
+  expect(response.headers()["content-security-policy"]).toContain("sandbox");
+  expect(response.headers()["x-content-type-options"]).toBe("nosniff");
+  await player.page.goto(new URL(address!, player.origin).href).catch(() => undefined);
+  expect(await player.page.evaluate(() => window.__pwned)).toBe(undefined);
+});
+
+test("a picture of the sample story has its own size and can be enlarged", async ({ stage }) => {
+  const player = await stage.play(join(tree, "examples/stories/torch"));
+  await player.say("light the torch");
+  await player.isDone();
+  await player.go("Assets");
+  await player.main.getByRole("link", { name: "lit_torch" }).click();
+  const alone = player.page.getByRole("dialog", { name: "lit_torch" });
+  await alone.getByRole("status").getByText("fits").waitFor();
+  const width = async (): Promise<number> => (await alone.getByRole("img").boundingBox())!.width;
+  const before = await width();
+  await player.page.keyboard.press("+");
+  await player.page.keyboard.press("+");
+  await expect.poll(width).not.toBe(before);
+  await player.page.keyboard.press("0");
+  await expect.poll(width).toBe(before);
+});
+

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page and the session while connections come and go.
+import { expect } from "vitest";
+import type { Player } from "./harness/player.ts";
+import { done, log, patch, type Story } from "./harness/story.ts";
+import { type Stage, test } from "./harness/test.ts";
+
+const kLines = 600;
+
+// A tool that prints a line every few milliseconds, and waits in between for what the test does.
+function talkative(stage: Stage): Story {
+  return stage.story({
+    prompts: [
+      {
+        says: "talk",
+        answers: [
+          {
+            narrative: "A voice begins.",
+            tools: [
+              {
+                toolId: "voice",
+                steps: [
+                  { repeat: { times: kLines / 2, everyMs: 10, event: { type: "log", level: "info", message: "line {n} of the first half" } } },
+                  { wait: "half" },
+                  { repeat: { times: kLines / 2, everyMs: 10, event: { type: "log", level: "info", message: "line {n} of the second half" } } },
+                  patch({ said: true }),
+                  done("All said."),
+                ],
+              },
+            ],
+          },
+        ],
+      },
+    ],
+  });
+}
+
+// Every line of the log, in its order, read as a player does who goes through it.
+async function readLog(player: Player): Promise<string[]> {
+  const list = player.tool.getByRole("listbox", { name: `Log, ${kLines} lines` });
+  await list.waitFor();
+  const lines = new Map<number, string>();
+  const rows = list.getByRole("option");
+  await list.press("Home");
+  // A press of the key goes on by so many lines.
+  const kPage = 12;
+  for (let at = 1; lines.size < kLines; at = Math.min(at + kPage, kLines)) {
+    await expect
+      .poll(() => rows.and(player.page.getByRole("option", { selected: true })).evaluateAll((all) => all.map((row) => row.ariaPosInSet)))
+      .toEqual([String(at)]);
+    const seen = await rows.evaluateAll((all) => all.map((row) => [Number(row.ariaPosInSet), row.textContent ?? ""] as const));
+    for (const [place, text] of seen) lines.set(place, /line \d+ of .*/.exec(text)?.[0].trim() ?? text);
+    await list.press("PageDown");
+  }
+  return [...lines.entries()].sort(([a], [b]) => a - b).map(([, text]) => text);
+}
+
+const kExpected = ["first", "second"].flatMap((half) =>
+  Array.from({ length: kLines / 2 }, (_, at) => `line ${at} of the ${half} half`),
+);
+
+test("five times cut off in mid-plan: no line is lost, none comes twice", async ({ stage }) => {
+  const story = talkative(stage);
+  const server = await stage.serve(story);
+  const cable = await stage.cable(server.port);
+  const browser = await stage.browser(`--host-resolver-rules=MAP 127.0.0.1:${server.port} 127.0.0.1:${cable.port}`);
+  const player = await stage.open(server, { browser });
+  player.allow(/ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_CLOSED/);
+  await player.say("talk");
+  await player.go("Tools");
+  await player.graph.getByRole("link", { name: /^voice running/ }).click();
+  for (let cut = 1; cut <= 5; ++cut) {
+    const seen = (): Promise<number> => linesSeen(player);
+    const before = await seen();
+    if (cut === 4) story.open("half");
+    cable.cut();
+    await expect.poll(() => cable.streams).toBeGreaterThan(cut);
+    if (cut !== 3) await expect.poll(seen).toBeGreaterThan(before);
+  }
+  await player.tool.getByText("All said.").waitFor();
+  expect(cable.streams).toBeGreaterThanOrEqual(6);
+  expect(await readLog(player)).toEqual(kExpected);
+});
+
+async function linesSeen(player: Player): Promise<number> {
+  const name = (await player.tool.getByRole("listbox", { name: /^Log, / }).getAttribute("aria-label")) ?? "";
+  return Number(/\d[\d,]*/.exec(name)?.[0].replaceAll(",", "") ?? 0);
+}
+
+test("two browsers see the same story, and either can act", async ({ stage }) => {
+  const story = stage.story({
+    prompts: [
+      { says: "knock", answers: [{ narrative: "You knock.", tools: [{ toolId: "knock", steps: [log("Knock"), { wait: "open" }, done("It opens.")] }] }] },
+      { says: "enter", answers: [{ narrative: "It is warm inside." }] },
+    ],
+  });
+  const server = await stage.serve(story);
+  const one = await stage.open(server);
+  const other = await stage.open(server, { viewport: { width: 390, height: 800 } });
+  await one.say("knock");
+  await other.sees("You knock.");
+  await other.button("Stop").waitFor();
+  story.open("open");
+  await one.isDone();
+  await other.isDone();
+  await other.say("enter");
+  await one.sees("It is warm inside.");
+
+  const told = (player: Player): Promise<string[]> => player.story.getByRole("article").allInnerTexts();
+  await expect.poll(async () => await told(one)).toEqual(await told(other));
+  // Stopped by the one, started by the other.
+  await one.say("knock");
+  await other.isDone();
+  expect((await told(one)).length).toBe(3);
+});
+
+test("a reload in mid-plan shows all that was, and what comes", async ({ stage }) => {
+  const story = stage.story({
+    prompts: [
+      {
+        says: "wait",
+        answers: [
+          {
+            narrative: "You wait.",
+            tools: [
+              { toolId: "clock", steps: [log("Tick"), patch({ ticks: 1 }), { wait: "tock" }, log("Tock"), patch({ ticks: 2 }), done("Noon.")] },
+            ],
+          },
+        ],
+      },
+    ],
+  });
+  const player = await stage.play(story);
+  await player.say("wait");
+  await player.go("Tools");
+  await player.graph.getByRole("link", { name: /^clock running/ }).click();
+  await player.tool.getByRole("option", { name: /Tick/ }).waitFor();
+  await player.page.reload();
+  await player.tool.getByRole("option", { name: /Tick/ }).waitFor();
+  story.open("tock");
+  await player.tool.getByRole("option", { name: /Tock/ }).waitFor();
+  await player.tool.getByText("Noon.").waitFor();
+  expect(await player.tool.getByRole("option").count()).toBe(2);
+  await player.go("State");
+  await player.main.getByRole("treeitem", { name: /^ticks 2/ }).waitFor();
+});
+
+test("an address without its token is answered in words", async ({ stage }) => {
+  const server = await stage.serve(talkative(stage));
+  const player = await stage.open(server, { address: `${server.origin}/` });
+  player.allow(/403/, /favicon/);
+  await player.page.getByText(/token|address/i).first().waitFor();
+});

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cable between browser and server that can be pulled out: what goes through it is handed on as it is.
+import { type Server as TcpServer, type Socket, connect, createServer } from "node:net";
+
+export class Cable {
+  // How often an event stream was asked for.
+  streams = 0;
+  readonly port: number;
+  readonly #server: TcpServer;
+  readonly #ends: Set<Socket>;
+
+  private constructor(server: TcpServer, ends: Set<Socket>) {
+    this.#server = server;
+    this.#ends = ends;
+    this.port = (server.address() as { port: number }).port;
+  }
+
+  static async to(port: number): Promise<Cable> {
+    const ends = new Set<Socket>();
+    const server = createServer((near) => {
+      const far = connect(port, "127.0.0.1");
+      for (const [one, other] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        ends.add(one);
+        one.on("error", () => other.destroy());
+        one.on("close", () => {
+          ends.delete(one);
+          other.destroy();
+        });
+      }
+      near.on("data", (part) => {
+        if (part.includes("GET /api/events")) ++cable.streams;
+        far.write(part);
+      });
+      far.on("data", (part) => near.write(part));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const cable = new Cable(server, ends);
+    return cable;
+  }
+
+  // Everything that goes through it ends at once, in the middle of whatever it is.
+  cut(): void {
+    for (const end of this.#ends) end.resetAndDestroy();
+  }
+
+  async end(): Promise<void> {
+    this.#server.close();
+    for (const end of this.#ends) end.destroy();
+  }
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// A player at the page: finds things as people do, and notes whatever goes wrong behind their back.
+import type { BrowserContext, Locator, Page } from "playwright-core";
+import { expect } from "vitest";
+
+export type Place = "Narrative" | "Tools" | "Assets" | "State";
+
+const kStops = 60;
+
+declare global {
+  interface Window {
+    // Set by hostile text that was run.
+    __pwned?: unknown;
+  }
+}
+
+export class Player {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  readonly origin: string;
+  // What no page may do: errors, violations of its policy, requests that go elsewhere or fail.
+  readonly faults: string[] = [];
+  readonly #allowed: RegExp[] = [];
+
+  private constructor(context: BrowserContext, page: Page, origin: string) {
+    this.context = context;
+    this.page = page;
+    this.origin = origin;
+  }
+
+  static async begin(context: BrowserContext, origin: string): Promise<Player> {
+    const page = await context.newPage();
+    const player = new Player(context, page, origin);
+    await player.#watch();
+    return player;
+  }
+
+  // This test brings it about.
+  allow(...patterns: RegExp[]): void {
+    this.#allowed.push(...patterns);
+  }
+
+  get complaints(): string[] {
+    return this.faults.filter((fault) => !this.#allowed.some((pattern) => pattern.test(fault)));
+  }
+
+  // Looked at once more before it closes.
+  async finish(): Promise<string[]> {
+    for (const frame of this.page.isClosed() ? [] : this.page.frames()) {
+      const pwned = await frame.evaluate(() => window.__pwned).catch(() => undefined);
+      if (pwned !== undefined) this.faults.push(`a text of the story was run as a script: ${String(pwned)}`);
+    }
+    await this.context.close();
+    return this.complaints;
+  }
+
+  // --- what a player does ------------------------------------------------------------------------------------------
+
+  get input(): Locator {
+    return this.page.getByRole("textbox", { name: "What do you do?" });
+  }
+
+  get story(): Locator {
+    return this.page.getByRole("main", { name: "Narrative" });
+  }
+
+  get main(): Locator {
+    return this.page.getByRole("main");
+  }
+
+  button(name: string | RegExp): Locator {
+    return this.page.getByRole("button", { name, exact: true });
+  }
+
+  // The tools of the plan that is shown, as its graph draws them.
+  get graph(): Locator {
+    return this.main.getByRole("group", { name: /^Graph of/ });
+  }
+
+  get tool(): Locator {
+    return this.page.getByRole("complementary", { name: "The chosen tool" });
+  }
+
+  place(name: Place): Locator {
+    return this.page.getByRole("navigation", { name: "Places" }).getByRole("link", { name });
+  }
+
+  async say(words: string): Promise<void> {
+    await this.input.fill(words);
+    await this.button("Send").click();
+  }
+
+  async go(place: Place): Promise<void> {
+    await this.place(place).click();
+    await this.page.getByRole("main", { name: place }).waitFor();
+  }
+
+  async sees(text: string | RegExp): Promise<void> {
+    await this.main.getByText(text).filter({ visible: true }).first().waitFor();
+  }
+
+  async hasFocus(locator: Locator): Promise<void> {
+    await expect.poll(() => isFocused(locator), { message: `${String(locator)} has the focus` }).toBe(true);
+  }
+
+  // By the Tab key, as often as it takes.
+  async tabTo(locator: Locator, direction: "on" | "back" = "on"): Promise<void> {
+    await locator.waitFor();
+    for (let stops = 0; stops < kStops; ++stops) {
+      if (await isFocused(locator)) return;
+      await this.page.keyboard.press(direction === "on" ? "Tab" : "Shift+Tab");
+    }
+    throw new Error(`${String(locator)} is not reached by ${kStops} stops of the Tab key`);
+  }
+
+  // The turn is over: nothing is left to stop.
+  async isDone(): Promise<void> {
+    await this.button("Stop").waitFor({ state: "detached" });
+  }
+
+  // --- what goes wrong behind their back ---------------------------------------------------------------------------
+
+  async #watch(): Promise<void> {
+    const { context, page, origin } = this;
+    const note = (fault: string): void => void this.faults.push(fault);
+    await context.exposeBinding("__violated", (_source, what: string) => note(`policy: ${what}`));
+    await context.addInitScript(() => {
+      document.addEventListener("securitypolicyviolation", (event) => {
+        const report = (window as unknown as { __violated: (what: string) => void }).__violated;
+        report(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber} ${event.sample}`);
+      });
+    });
+    context.on("page", (other) => {
+      if (other !== page) note(`another page was opened: ${other.url()}`);
+    });
+    page.on("console", (message) => {
+      if (message.type() === "error" || /Content[- ]Security[- ]Policy/i.test(message.text())) {
+        note(`console: ${message.text()} (${message.location().url})`);
+      }
+    });
+    page.on("pageerror", (problem) => note(`error: ${problem.stack ?? problem.message}`));
+    page.on("crash", () => note("the page crashed"));
+    page.on("dialog", (dialog) => {
+      note(`dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on("download", (download) => note(`download: ${download.url()}`));
+    context.on("request", (request) => {
+      const url = new URL(request.url());
+      const isOwn = url.origin === origin || (url.protocol === "blob:" && url.href.startsWith(`blob:${origin}/`));
+      if (!isOwn && url.protocol !== "data:") note(`request to elsewhere: ${request.url()}`);
+    });
+    context.on("requestfailed", (request) => {
+      // What the page itself ends: the event stream as it leaves, a film at another place.
+      const why = request.failure()?.errorText ?? "";
+      if (why !== "net::ERR_ABORTED") note(`request failed: ${request.url()}: ${why}`);
+    });
+    context.on("response", (response) => {
+      if (response.status() >= 400) note(`answer ${response.status()}: ${response.url()}`);
+    });
+  }
+}
+
+// A host hands the focus to what is in it.
+function isFocused(locator: Locator): Promise<boolean> {
+  return locator.evaluate((one) => one.matches(":focus") || one.shadowRoot?.activeElement != null);
+}

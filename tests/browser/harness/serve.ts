@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real `narratoria serve` for a story.
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const tree = fileURLToPath(new URL("../../..", import.meta.url));
+export const build = process.env["NARRATORIA_BUILD_DIR"] ?? join(tree, "build/release");
+export const torch = join(tree, "examples/stories/torch");
+
+const kAddress = /http:\/\/127\.0\.0\.1:(\d+)\/\?token=[0-9A-Za-z_-]+/;
+const kPatience = 15_000;
+
+export class Server {
+  // With its token.
+  readonly address: string;
+  readonly origin: string;
+  readonly port: number;
+  // When the process was begun, by Date.now().
+  readonly begun: number;
+  readonly #child: ChildProcess;
+  readonly #folder: string;
+  readonly #said: () => string;
+
+  private constructor(child: ChildProcess, folder: string, address: string, said: () => string, begun: number) {
+    this.#child = child;
+    this.#folder = folder;
+    this.address = address;
+    this.origin = new URL(address).origin;
+    this.port = Number(new URL(address).port);
+    this.#said = said;
+    this.begun = begun;
+  }
+
+  static async start(story: string, ...more: string[]): Promise<Server> {
+    const command = join(build, "bin/narratoria");
+    if (!existsSync(command)) throw new Error(`${command} is not there: build the preset, or set NARRATORIA_BUILD_DIR`);
+    const folder = mkdtempSync(join(tmpdir(), "serve-"));
+    const begun = Date.now();
+    const child = spawn(command, ["serve", "--story", story, ...more], {
+      cwd: folder,
+      env: { ...process.env, TMPDIR: folder, NO_COLOR: "1" },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const parts: Buffer[] = [];
+    const said = (): string => Buffer.concat(parts).toString();
+    try {
+      const address = await new Promise<string>((resolve, reject) => {
+        const timer = setTimeout(
+          () => reject(new Error(`narratoria serve has said no address in time:\n${said()}`)),
+          kPatience,
+        );
+        const listen = (part: Buffer): void => {
+          parts.push(part);
+          const match = kAddress.exec(said());
+          if (match === null) return;
+          clearTimeout(timer);
+          resolve(match[0]);
+        };
+        child.stdout.on("data", listen);
+        child.stderr.on("data", listen);
+        child.once("error", reject);
+        child.once("exit", (status, signal) => {
+          clearTimeout(timer);
+          reject(new Error(`narratoria serve ended (${signal ?? status}):\n${said()}`));
+        });
+      });
+      return new Server(child, folder, address, said, begun);
+    } catch (problem) {
+      child.kill("SIGKILL");
+      rmSync(folder, { recursive: true, force: true });
+      throw problem;
+    }
+  }
+
+  get output(): string {
+    return this.#said();
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  // As a player does, with Ctrl-C. A server that does not end by itself has a fault.
+  async stop(): Promise<void> {
+    try {
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
+        if (this.#stopped) return;
+        throw new Error(
+          `narratoria serve ended by itself (${this.#child.signalCode ?? this.#child.exitCode}):\n${this.output}`,
+        );
+      }
+      this.#stopped = true;
+      const ended = new Promise<void>((resolve) => this.#child.once("exit", () => resolve()));
+      this.#child.kill("SIGINT");
+      let isLate = false;
+      const timer = setTimeout(() => {
+        isLate = true;
+        this.#child.kill("SIGKILL");
+      }, kPatience);
+      await ended;
+      clearTimeout(timer);
+      if (isLate) throw new Error(`narratoria serve did not end in ${kPatience} ms after Ctrl-C:\n${this.output}`);
+    } finally {
+      rmSync(this.#folder, { recursive: true, force: true });
+    }
+  }
+
+  #stopped = false;
+}

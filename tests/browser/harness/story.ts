@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stories that a test writes: a folder as docs/writing-a-story.md says, with tools that do what the test tells them.
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+// What a tool does, one thing after the other.
+export type Step =
+  | { emit: { [key: string]: Json } }
+  // Bytes as they are, whether they are an event or not.
+  | { raw: string }
+  // Until the test opens that gate.
+  | { wait: string }
+  | { pause: number }
+  | { stderr: string }
+  // "{n}" in the event is the round, "{now}" the clock.
+  | { repeat: { times: number; event: { [key: string]: Json }; everyMs?: number } }
+  | { remove: string }
+  | { exit: number };
+
+export const log = (message: string, fields?: { [key: string]: Json }, level = "info"): Step => ({
+  emit: { type: "log", level, message, ...(fields === undefined ? {} : { fields }) },
+});
+export const progress = (part: number, message = "Working"): Step => log(message, { progress: part });
+export const patch = (state: { [key: string]: Json }): Step => ({ emit: { type: "state_patch", patch: state } });
+export const ui = (event: string, payload: { [key: string]: Json } = {}): Step => ({
+  emit: { type: "ui_event", event, payload },
+});
+export const choices = (...words: string[]): Step => ui("narrative_choice", { choices: words });
+export const error = (errorCode: string, errorMessage: string, details: { [key: string]: Json } = {}): Step => ({
+  emit: { type: "error", errorCode, errorMessage, details },
+});
+export const done = (summary: string, result?: Json): Step => ({
+  emit: { type: "done", ok: true, summary, ...(result === undefined ? {} : { result }) },
+});
+export const failed = (summary: string): Step => ({ emit: { type: "done", ok: false, summary } });
+export const wait = (gate: string): Step => ({ wait: gate });
+export const asset = (
+  assetId: string,
+  mediaType: string,
+  path: string,
+  metadata: { [key: string]: Json } = {},
+  kind = mediaType.split("/")[0] ?? "",
+): Step => ({ emit: { type: "asset", assetId, kind, mediaType, path, metadata } });
+
+export interface Tool {
+  toolId: string;
+  // The file's name in tools/; the toolId when it is missing.
+  name?: string;
+  steps: Step[];
+  dependencies?: string[];
+  required?: boolean;
+  async?: boolean;
+  retries?: number;
+  timeoutMs?: number;
+  input?: { [key: string]: Json };
+}
+
+export interface Answer {
+  // Fixed where a picture is taken of it.
+  requestId?: string;
+  narrative?: string;
+  tools?: Tool[];
+  parallel?: boolean;
+}
+
+export interface Prompt {
+  says: string | string[];
+  answers: Answer[];
+}
+
+export interface Telling {
+  title?: string;
+  prompts: Prompt[];
+  unmatched?: string;
+  fallback?: string[];
+  // Files of the story, by name.
+  files?: { [name: string]: string | Uint8Array };
+}
+
+const kPlay = join(dirname(fileURLToPath(import.meta.url)), "play.py");
+
+export class Story {
+  readonly folder: string;
+  readonly #gates: string;
+
+  private constructor(folder: string) {
+    this.folder = folder;
+    this.#gates = join(folder, "gates");
+  }
+
+  static write(telling: Telling | ((folder: string) => Telling)): Story {
+    const story = new Story(mkdtempSync(join(tmpdir(), "story-")));
+    story.#write(typeof telling === "function" ? telling(story.folder) : telling);
+    return story;
+  }
+
+  // What waits at the gate goes on.
+  open(gate: string): void {
+    writeFileSync(join(this.#gates, gate), "");
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #write(telling: Telling): void {
+    for (const name of ["gates", "steps", "tools"]) mkdirSync(join(this.folder, name));
+    for (const [name, content] of Object.entries(telling.files ?? {})) {
+      mkdirSync(dirname(join(this.folder, name)), { recursive: true });
+      writeFileSync(join(this.folder, name), content);
+    }
+    const text = (words: string): string => words.replace(/[{}]/g, "$&$&");
+    const answers = (list: Answer[]): Json[] =>
+      list.map((answer) => {
+        if (answer.tools === undefined) return { narrative: text(answer.narrative ?? "") };
+        return {
+          plan: {
+            ...(answer.requestId === undefined ? {} : { requestId: answer.requestId }),
+            narrative: text(answer.narrative ?? ""),
+            parallel: answer.parallel ?? false,
+            tools: answer.tools.map((tool) => this.#tool(tool, text)),
+          },
+        };
+      });
+    // Which times hold is not what these stories are about: none may end a test that is held at a gate.
+    writeFileSync(
+      join(this.folder, "story.toml"),
+      [
+        `title = ${toml(telling.title ?? "The Well")}`,
+        "[times]",
+        "try_ms = 120000",
+        "plan_ms = 240000",
+        "grace_ms = 500",
+        "[tools]",
+        'allow_paths = ["tools"]',
+        ...(telling.fallback === undefined ? [] : ["[fallback]", `templates = [${telling.fallback.map(toml).join(", ")}]`]),
+        "",
+      ].join("\n"),
+    );
+    writeFileSync(
+      join(this.folder, "prompts.json"),
+      JSON.stringify({
+        prompts: telling.prompts.map((prompt) => ({
+          patterns: typeof prompt.says === "string" ? [prompt.says] : prompt.says,
+          answers: answers(prompt.answers),
+        })),
+        ...(telling.unmatched === undefined ? {} : { unmatched: { narrative: text(telling.unmatched) } }),
+      }),
+    );
+  }
+
+  #count = 0;
+
+  #tool(tool: Tool, text: (words: string) => string): Json {
+    const name = tool.name ?? tool.toolId;
+    const path = join(this.folder, "tools", name);
+    copyFileSync(kPlay, path);
+    const steps = join(this.folder, "steps", `${++this.#count}.json`);
+    writeFileSync(steps, JSON.stringify({ gates: this.#gates, steps: tool.steps }));
+    return {
+      toolId: text(tool.toolId),
+      toolPath: text(`tools/${name}`),
+      input: { ...(everyText(tool.input ?? {}, text) as { [key: string]: Json }), steps },
+      dependencies: (tool.dependencies ?? []).map(text),
+      required: tool.required ?? true,
+      async: tool.async ?? false,
+      retryPolicy: { maxRetries: tool.retries ?? 0, backoffMs: 20 },
+      ...(tool.timeoutMs === undefined ? {} : { timeoutMs: tool.timeoutMs }),
+    };
+  }
+}
+
+function everyText(value: Json, text: (words: string) => string): Json {
+  if (typeof value === "string") return text(value);
+  if (Array.isArray(value)) return value.map((one) => everyText(one, text));
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, everyText(one, text)]));
+}
+
+// JSON leaves one control character as it is that TOML does not take.
+function toml(words: string): string {
+  return JSON.stringify(words).replaceAll("\u007f", "\\u007f");
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page's numbers: `npm run measure`, on a machine with nothing else to do. Prints one JSON object.
+import { readFileSync, readdirSync } from "node:fs";
+import { loadavg } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { afterAll, expect } from "vitest";
+import { tree } from "../harness/serve.ts";
+import { done } from "../harness/story.ts";
+import { shared, test } from "../harness/test.ts";
+import type { Player } from "../harness/player.ts";
+
+const numbers: Record<string, unknown> = { when: new Date().toISOString(), load: loadavg()[0] };
+
+afterAll(() => console.log(`\n${JSON.stringify(numbers, null, 2)}`));
+
+function at(part: number, values: number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return Math.round((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN) * 10) / 10;
+}
+
+test("the page's size, each file with gzip", () => {
+  const dist = join(tree, "plugins/web/page/dist");
+  const files = readdirSync(dist, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
+  numbers["gzip bytes"] = files.reduce((sum, one) => sum + gzipSync(readFileSync(join(one.parentPath, one.name)), { level: 9 }).length, 0);
+});
+
+test("from a tool's write to the pixel", async ({ stage }) => {
+  const story = stage.story({
+    prompts: [
+      {
+        says: "go",
+        answers: [
+          {
+            tools: [
+              {
+                toolId: "clock",
+                steps: [
+                  { wait: "watched" },
+                  // "{now}" is the clock in milliseconds as the line is written; it is the progress' message, too.
+                  { repeat: { times: 200, everyMs: 23, event: { type: "log", level: "info", message: "written {now} end" } } },
+                  done("Done."),
+                ],
+              },
+            ],
+          },
+        ],
+      },
+    ],
+  });
+  const player = await stage.play(story);
+  await player.say("go");
+  await player.go("Tools");
+  await player.graph.getByRole("link", { name: /^clock running/ }).click();
+  await player.tool.getByRole("heading", { name: "clock" }).waitFor();
+  await player.page.evaluate(() => {
+    const seen = new Set<string>();
+    const late: number[] = [];
+    Object.assign(window, { __late: late });
+    // Each frame: what stands in the page now is drawn when the frame ends; the next task comes behind it.
+    const look = (): void => {
+      const lines: string[] = [];
+      const walk = (root: Document | ShadowRoot): void => {
+        for (const one of root.querySelectorAll("*")) {
+          if (one.shadowRoot !== null) walk(one.shadowRoot);
+          if (one.getAttribute("role") === "option") lines.push(one.textContent ?? "");
+        }
+      };
+      walk(document);
+      const fresh = lines.map((line) => /written ([\d.]+) end/.exec(line)?.[1]).filter((one): one is string => one !== undefined && !seen.has(one));
+      for (const one of fresh) seen.add(one);
+      const channel = new MessageChannel();
+      channel.port1.onmessage = () => {
+        const now = performance.timeOrigin + performance.now();
+        for (const one of fresh) late.push(now - Number(one));
+      };
+      channel.port2.postMessage(0);
+      requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  });
+  story.open("watched");
+  await player.tool.getByText("Done.").waitFor();
+  const late = await player.page.evaluate(() => (window as unknown as { __late: number[] }).__late);
+  expect(late.length).toBeGreaterThan(150);
+  numbers["write to pixel, ms"] = { lines: late.length, median: at(0.5, late), p95: at(0.95, late) };
+});
+
+test("from the start of serve to the first paint", async ({ stage }) => {
+  const first: number[] = [];
+  const contentful: number[] = [];
+  for (let round = 0; round < 6; ++round) {
+    // The browser is there already, as a player's is.
+    const context = await (await shared()).newContext({ viewport: { width: 1280, height: 800 } });
+    const page = await context.newPage();
+    const server = await stage.serve(join(tree, "examples/stories/torch"));
+    await page.goto(server.address);
+    await page.getByRole("heading", { name: "The Torch and the Door" }).waitFor();
+    const paints = await page.evaluate(() =>
+      Object.fromEntries(performance.getEntriesByType("paint").map((one) => [one.name, performance.timeOrigin + one.startTime])),
+    );
+    await context.close();
+    // The first round warms the file system's cache and the browser.
+    if (round === 0) continue;
+    first.push((paints["first-paint"] ?? Number.NaN) - server.begun);
+    contentful.push((paints["first-contentful-paint"] ?? Number.NaN) - server.begun);
+  }
+  numbers["serve to first paint, ms"] = { median: at(0.5, first), worst: at(1, first), contentful: at(0.5, contentful) };
+});
+
+test("100,000 events: scrolling and memory", async ({ stage }) => {
+  const story = stage.story({
+    prompts: [
+      {
+        says: "flood",
+        answers: [
+          {
+            parallel: true,
+            tools: Array.from({ length: 100 }, (_, at) => ({
+              toolId: `tool-${at}`,
+              name: "flood",
+              async: true,
+              steps: [
+                { repeat: { times: 999, event: { type: "log", level: "info", message: `tool ${at} says {n}: the quick brown fox jumps over the lazy dog` } } },
+                done("Done."),
+              ],
+            })),
+          },
+        ],
+      },
+    ],
+  });
+  const player = await stage.play(story);
+  player.context.setDefaultTimeout(60_000);
+  await player.say("flood");
+  await player.isDone();
+  const cdp = await player.context.newCDPSession(player.page);
+  await cdp.send("Performance.enable");
+  await player.go("Tools");
+  numbers["100,000 events: frames while the tools are scrolled"] = await scrolled(player, cdp, 700, 500);
+  await player.main.getByRole("link", { name: /tool-50/ }).first().focus();
+  await player.page.keyboard.press("Enter");
+  const log = player.tool.getByRole("listbox", { name: /^Log/ });
+  await log.waitFor();
+  await log.scrollIntoViewIfNeeded();
+  await log.press("End");
+  const box = (await log.boundingBox())!;
+  numbers["100,000 events: frames while a log is scrolled"] = await scrolled(player, cdp, box.x + 100, box.y + 100);
+  numbers["100,000 events: JavaScript heap after a collection, MB"] = await heap(cdp);
+  numbers["100,000 events: the page's process, what is its own, MB"] = await own();
+});
+
+test("100,000 events of one tool: scrolling its log, and memory", async ({ stage }) => {
+  const story = stage.story({
+    prompts: [
+      {
+        says: "flood",
+        answers: [
+          {
+            tools: [
+              {
+                toolId: "flood",
+                steps: [
+                  { repeat: { times: 99_990, event: { type: "log", level: "info", message: "line {n}: the quick brown fox jumps over the lazy dog", fields: { at: 1, of: "flood" } } } },
+                  done("Done."),
+                ],
+              },
+            ],
+          },
+        ],
+      },
+    ],
+  });
+  const player = await stage.play(story);
+  player.context.setDefaultTimeout(60_000);
+  await player.say("flood");
+  await player.isDone();
+  const cdp = await player.context.newCDPSession(player.page);
+  await cdp.send("Performance.enable");
+  await player.go("Tools");
+  await player.graph.getByRole("link", { name: /^flood/ }).click();
+  const log = player.tool.getByRole("listbox", { name: /^Log/ });
+  await log.waitFor();
+  await log.press("End");
+  const box = (await log.boundingBox())!;
+  numbers["one log of 99,990 lines: frames while it is scrolled"] = await scrolled(player, cdp, box.x + 100, box.y + 100);
+  numbers["one log of 99,990 lines: JavaScript heap after a collection, MB"] = await heap(cdp);
+  numbers["one log of 99,990 lines: the page's process, what is its own, MB"] = await own();
+});
+
+type Session = Awaited<ReturnType<Player["context"]["newCDPSession"]>>;
+
+async function heap(cdp: Session): Promise<number> {
+  await cdp.send("HeapProfiler.collectGarbage");
+  const { metrics } = await cdp.send("Performance.getMetrics");
+  return Math.round((metrics.find((one) => one.name === "JSHeapUsedSize")?.value ?? 0) / 1e5) / 10;
+}
+
+// Of the largest process that draws pages: the page's. What it shares with the rest of the browser is not counted;
+// buffers outside of the JavaScript heap, images and the browser's own part of the page are.
+async function own(): Promise<number> {
+  const cdp = await (await shared()).newBrowserCDPSession();
+  const { processInfo } = await cdp.send("SystemInfo.getProcessInfo");
+  const sizes = processInfo
+    .filter((one) => one.type === "renderer")
+    .map((one) => {
+      const text = readFileSync(`/proc/${one.id}/smaps_rollup`, "utf8");
+      return [...text.matchAll(/^Private_(?:Clean|Dirty): +(\d+) kB/gm)].reduce((sum, [, size]) => sum + Number(size), 0);
+    });
+  await cdp.detach();
+  return Math.round(Math.max(...sizes) / 100) / 10;
+}
+
+async function scrolled(player: Player, cdp: Session, x: number, y: number): Promise<unknown> {
+  await player.page.evaluate(() => {
+    const gaps: number[] = [];
+    let before = 0;
+    Object.assign(window, { __gaps: gaps, __isWatching: true });
+    const look = (now: number): void => {
+      if (before !== 0) gaps.push(now - before);
+      before = now;
+      if ((window as unknown as { __isWatching: boolean }).__isWatching) requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  });
+  for (const distance of [4000, -4000]) {
+    await cdp.send("Input.synthesizeScrollGesture", { x, y, yDistance: distance, speed: 4000, gestureSourceType: "mouse", preventFling: true });
+  }
+  const gaps = await player.page.evaluate(() => {
+    Object.assign(window, { __isWatching: false });
+    return (window as unknown as { __gaps: number[] }).__gaps;
+  });
+  const seconds = gaps.reduce((sum, one) => sum + one, 0) / 1000;
+  return { frames: gaps.length, "per second": Math.round(gaps.length / seconds), "median ms": at(0.5, gaps), "p95 ms": at(0.95, gaps), "worst ms": at(1, gaps) };
+}

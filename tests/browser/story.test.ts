@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// A story, as a player goes through it.
+import { expect } from "vitest";
+import { torch } from "./harness/serve.ts";
+import { asset, choices, done, log, patch, progress, ui, wait } from "./harness/story.ts";
+import { test } from "./harness/test.ts";
+
+// covers: 003-14.1-story-view, 003-12.2-player-input-field
+test("the sample story by mouse", async ({ stage }) => {
+  const player = await stage.play(torch);
+  await player.page.getByRole("heading", { name: "The Torch and the Door" }).waitFor();
+  expect(await player.page.title()).toBe("The Torch and the Door");
+
+  await player.say("I light the torch and examine the door");
+  await player.sees("You reach for the torch on the wall.");
+  const picture = player.story.getByRole("img", { name: "A lit torch on a stone wall" });
+  await expect.poll(() => picture.evaluate((one) => (one as HTMLImageElement).naturalWidth)).toBe(256);
+  await player.isDone();
+  expect(await player.input.inputValue()).toBe("");
+
+  await player.go("Tools");
+  await player.graph.getByRole("link", { name: /^light1 completed/ }).click();
+  const { tool } = player;
+  await tool.getByText("Torch lit.").waitFor();
+  await tool.getByRole("option", { name: /Lighting torch/ }).waitFor();
+
+  await player.go("Assets");
+  await player.main.getByRole("link", { name: "lit_torch" }).click();
+  await player.page.getByRole("dialog", { name: "lit_torch" }).getByRole("button", { name: "Close" }).click();
+
+  await player.go("State");
+  await player.main.getByRole("treeitem", { name: /lit.*true.*changed by light1/ }).waitFor();
+
+  await player.go("Narrative");
+  await player.button("Open").click();
+  await player.story.getByRole("article", { name: "You: Open" }).waitFor();
+  await player.isDone();
+});
+
+test("the sample story by keyboard alone", async ({ stage }) => {
+  const player = await stage.play(torch);
+  const { keyboard } = player.page;
+  await player.page.getByRole("heading", { name: "The Torch and the Door" }).waitFor();
+
+  await player.tabTo(player.input);
+  await keyboard.type("I light the torch");
+  await keyboard.press("Shift+Enter");
+  await keyboard.type("and examine the door");
+  expect(await player.input.inputValue()).toBe("I light the torch\nand examine the door");
+  await keyboard.press("Enter");
+  await player.sees("You reach for the torch on the wall.");
+  await player.isDone();
+
+  // The tools: the arrow keys follow the graph, Enter opens one, Escape comes back to it.
+  await player.tabTo(player.place("Tools"), "back");
+  await keyboard.press("Enter");
+  await player.tabTo(player.graph.getByRole("link", { name: /^light1 completed/ }));
+  await keyboard.press("ArrowRight");
+  const examine = player.graph.getByRole("link", { name: /^examine1 completed/ });
+  await player.hasFocus(examine);
+  await keyboard.press("Enter");
+  const { tool } = player;
+  await player.hasFocus(tool.getByRole("heading", { name: "examine1" }));
+  await player.tabTo(tool.getByRole("listbox", { name: /^Log/ }));
+  await keyboard.press("Home");
+  await tool.getByRole("region", { name: "The chosen line" }).getByText("Examining door...").waitFor();
+  await keyboard.press("Escape");
+  await keyboard.press("Escape");
+  await player.hasFocus(examine);
+
+  // The assets: Enter shows one alone, Escape comes back.
+  await player.tabTo(player.place("Assets"), "back");
+  await keyboard.press("Enter");
+  const picture = player.main.getByRole("link", { name: "lit_torch" });
+  await player.tabTo(picture);
+  await keyboard.press("Enter");
+  const alone = player.page.getByRole("dialog", { name: "lit_torch" });
+  await alone.waitFor();
+  await keyboard.press("Escape");
+  await alone.waitFor({ state: "hidden" });
+  await player.hasFocus(picture);
+
+  // The state: the arrow keys walk the tree and open it.
+  await player.tabTo(player.place("State"), "back");
+  await keyboard.press("Enter");
+  const tree = player.main.getByRole("tree", { name: "State" });
+  await player.tabTo(tree);
+  await keyboard.press("Home");
+  const inventory = tree.getByRole("treeitem", { name: /^inventory/ });
+  await expect.poll(() => inventory.getAttribute("aria-selected")).toBe("true");
+  await keyboard.press("ArrowLeft");
+  await expect.poll(() => inventory.getAttribute("aria-expanded")).toBe("false");
+  await keyboard.press("ArrowRight");
+  await expect.poll(() => inventory.getAttribute("aria-expanded")).toBe("true");
+
+  // And on with the story, by a choice.
+  await player.tabTo(player.place("Narrative"), "back");
+  await keyboard.press("Enter");
+  await player.tabTo(player.button("Leave"));
+  await keyboard.press("Enter");
+  await player.story.getByRole("article", { name: "You: Leave" }).waitFor();
+});
+
+test("choices are said for the player, and are gone once one is taken", async ({ stage }) => {
+  const player = await stage.play(
+    stage.story({
+      prompts: [
+        { says: "look", answers: [{ narrative: "A well.", tools: [{ toolId: "look", steps: [choices("Climb down", "Walk on"), done("Seen.")] }] }] },
+        { says: "climb down", answers: [{ narrative: "It is cold down there." }] },
+      ],
+    }),
+  );
+  await player.say("look");
+  const list = player.story.getByRole("list", { name: "What you can do" });
+  await player.isDone();
+  expect(await list.getByRole("listitem").allInnerTexts()).toEqual(["Climb down", "Walk on"]);
+  await list.getByRole("button", { name: "Climb down" }).click();
+  await player.sees("It is cold down there.");
+  expect(await list.count()).toBe(0);
+});
+
+test("while tools work, the page says so, and Stop ends them", async ({ stage }) => {
+  const story = stage.story({
+    prompts: [
+      {
+        says: "dig",
+        answers: [{ narrative: "You dig.", tools: [{ toolId: "spade", steps: [progress(0.4, "Digging"), wait("never"), done("Dug.")] }] }],
+      },
+    ],
+  });
+  const player = await stage.play(story);
+  await player.say("dig");
+  await player.sees("You dig.");
+  await player.story.getByRole("progressbar", { name: "spade" }).and(player.page.locator("[aria-valuenow='40']")).waitFor();
+
+  await player.button("Stop").click();
+  await player.sees("You stopped this.");
+  await player.isDone();
+  await player.go("Tools");
+  await player.graph.getByRole("link", { name: /^spade (failed|skipped)/ }).waitFor();
+
+  // By keyboard, too.
+  await player.go("Narrative");
+  await player.say("dig");
+  await player.button("Stop").waitFor();
+  await player.input.press("Escape");
+  await player.isDone();
+});
+
+test("a second prompt waits for its turn, a third is refused in words and kept", async ({ stage }) => {
+  const story = stage.story({
+    prompts: [
+      { says: "first", answers: [{ narrative: "One.", tools: [{ toolId: "slow", steps: [wait("go"), done("Done.")] }] }] },
+      { says: "second", answers: [{ narrative: "Two." }] },
+    ],
+  });
+  const player = await stage.play(story);
+  await player.say("first");
+  await player.sees("One.");
+  await player.say("second");
+  await player.page.getByRole("status").getByText("Next:").waitFor();
+  await player.say("third");
+  await player.page.getByRole("alert").getByText("One thing at a time").waitFor();
+  await expect.poll(() => player.input.inputValue()).toBe("third");
+  story.open("go");
+  await player.sees("Two.");
+  await player.isDone();
+  expect(await player.story.getByRole("article").count()).toBe(2);
+});
+
+test("narration is read out politely, once, and only what is new", async ({ stage }) => {
+  const story = stage.story((folder) => ({
+    files: { "well.svg": '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>' },
+    prompts: [
+      {
+        says: "look",
+        answers: [
+          {
+            narrative: "The well is deep.",
+            tools: [
+              {
+                toolId: "look",
+                steps: [
+                  log("not for the player"),
+                  asset("well", "image/svg+xml", `${folder}/well.svg`, { description: "A well" }),
+                  choices("Jump"),
+                  done("Seen."),
+                ],
+              },
+            ],
+          },
+        ],
+      },
+      { says: "jump", answers: [{ narrative: "You fall." }] },
+    ],
+  }));
+  const player = await stage.play(story);
+  const region = player.page.getByRole("log", { name: "Narration" });
+  expect(await region.getAttribute("aria-live")).toBe("polite");
+  await player.say("look");
+  await player.isDone();
+  await expect
+    .poll(() => region.getByRole("paragraph").allInnerTexts())
+    .toEqual(["The well is deep.", "Picture: A well", "You can choose: Jump"]);
+
+  // What was told before the page was opened is not read out again.
+  await player.page.reload();
+  await player.sees("The well is deep.");
+  expect(await region.getByRole("paragraph").count()).toBe(0);
+  await player.say("jump");
+  await expect.poll(() => region.getByRole("paragraph").allInnerTexts()).toEqual(["You fall."]);
+});
+
+test("what the page cannot show has a placeholder with its details", async ({ stage }) => {
+  const player = await stage.play(
+    stage.story({
+      prompts: [
+        {
+          says: "play",
+          answers: [
+            {
+              narrative: "Dice roll.",
+              tools: [{ toolId: "dice", steps: [ui("dice_roll", { sides: 20, thrown: 17 }), done("Rolled.")] }],
+            },
+          ],
+        },
+      ],
+    }),
+  );
+  await player.say("play");
+  await player.sees("dice_roll");
+  await player.story.getByText("What it would be").click();
+  await player.sees(/"thrown": 17/);
+});
+
+// covers: 003-12.2-narrative-state-panel, 003-14.1-narrative-state-panel
+test("the state as a tree: what changed is marked, any patch can be gone back to, JSON can be read", async ({ stage }) => {
+  const player = await stage.play(
+    stage.story({
+      prompts: [
+        {
+          says: "walk",
+          answers: [
+            {
+              tools: [
+                { toolId: "first", steps: [patch({ place: { name: "well", steps: 1 } }), done("There.")] },
+                { toolId: "second", steps: [patch({ place: { steps: 2 }, rope: ["hemp", 12] }), done("There.")] },
+              ],
+            },
+          ],
+        },
+      ],
+    }),
+  );
+  await player.say("walk");
+  await player.isDone();
+  await player.go("State");
+  const tree = player.main.getByRole("tree", { name: "State" });
+  await tree.getByRole("treeitem", { name: /^steps 2 changed by second$/ }).waitFor();
+  await tree.getByRole("treeitem", { name: /^rope/ }).click();
+  const details = player.main.getByRole("complementary", { name: "Details" });
+  await details.getByRole("heading", { name: "/rope" }).waitFor();
+  expect(JSON.parse(await details.getByRole("group", { name: "Value as JSON" }).innerText())).toEqual(["hemp", 12]);
+
+  await player.button("The patch before").click();
+  await tree.getByRole("treeitem", { name: /^steps 1 changed by first$/ }).waitFor();
+  expect(await tree.getByRole("treeitem", { name: /^rope/ }).count()).toBe(0);
+  await player.button("Live").click();
+  await tree.getByRole("treeitem", { name: /^steps 2/ }).waitFor();
+});
+
+// covers: 003-12.2-tool-execution-panel, 003-14.1-tool-execution-panel
+test("tools at work: status, progress, log lines as they come, and how they ended", async ({ stage }) => {
+  const story = stage.story({
+      prompts: [
+        {
+          says: "build",
+          answers: [
+            {
+              narrative: "Hammers ring.",
+              parallel: true,
+              tools: [
+                { toolId: "saw", async: true, steps: [log("Sawing"), progress(0.25), wait("saw"), progress(0.75), wait("end"), done("Sawn.")] },
+                { toolId: "nail", async: true, steps: [wait("end"), done("Nailed.")] },
+                { toolId: "paint", dependencies: ["saw", "nail"], steps: [done("Painted.")] },
+              ],
+            },
+          ],
+        },
+      ],
+    });
+  const player = await stage.play(story);
+  await player.say("build");
+  await player.go("Tools");
+  await player.graph.getByRole("link", { name: /^saw running.*25 %/ }).waitFor();
+  await player.graph.getByRole("link", { name: /^nail running/ }).waitFor();
+  await player.graph.getByRole("link", { name: /^paint waiting/ }).waitFor();
+
+  await player.graph.getByRole("link", { name: /^saw running/ }).first().click();
+  const { tool } = player;
+  const bar = tool.getByRole("progressbar", { name: "Progress of saw" });
+  await expect.poll(() => bar.getAttribute("aria-valuenow")).toBe("25");
+  await tool.getByRole("option", { name: /Sawing/ }).waitFor();
+  story.open("saw");
+  await expect.poll(() => bar.getAttribute("aria-valuenow")).toBe("75");
+  story.open("end");
+  await tool.getByText("Sawn.").waitFor();
+  await player.main.getByRole("region", { name: "The plan, completed" }).waitFor();
+
+  await player.button("Table").click();
+  const table = player.main.getByRole("group", { name: "Tools of this plan" });
+  expect(await table.getByRole("rowheader").allInnerTexts()).toEqual(["saw", "nail", "paint"]);
+});

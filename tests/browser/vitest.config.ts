@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["*.test.ts"],
+    environment: "node",
+    pool: "forks",
+    // Each has a browser of its own; more of them would only take each other's time.
+    maxWorkers: 2,
+    testTimeout: 45_000,
+    hookTimeout: 30_000,
+    expect: { poll: { timeout: 10_000, interval: 20 } },
+  },
+});
