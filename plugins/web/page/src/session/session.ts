@@ -86,9 +86,10 @@ export class Session {
     return this.#notifier.subscribe(listener);
   }
 
-  // Whether a stream that opens so is another session's.
+  // Whether a stream that opens so is another session's. One that has no name yet has no record either, and so is not
+  // this one, whose name came with its first.
   isAnother(opening: Opening): boolean {
-    return this.id !== "" && opening.sessionId !== "" && opening.sessionId !== this.id;
+    return this.id !== "" && opening.sessionId !== this.id;
   }
 
   open(opening: Opening): void {
