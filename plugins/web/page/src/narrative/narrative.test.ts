@@ -83,6 +83,18 @@ describe("the story", () => {
     expect(texts("h1")).toEqual(["The Torch and the Door"]);
   });
 
+  it("has the input at hand, unless the focus is somewhere already", async () => {
+    expect(document.activeElement).toBe(view);
+    const link = document.body.appendChild(document.createElement("button"));
+    link.focus();
+    view.remove();
+    view = Object.assign(document.createElement("narratoria-narrative"), { session, prompts });
+    document.body.append(view);
+    await settled();
+    expect(input()).toBeDefined();
+    expect(document.activeElement).toBe(link);
+  });
+
   it("tells each turn: the prompt, the narration, the tools, the choices", async () => {
     take(["prompt", { text: "I light the torch" }]);
     takeStream("torch");
