@@ -113,7 +113,7 @@ export class PromptInput extends LitElement {
     // The first of what was said is on its way to its turn, unless one runs already.
     const waiting = this.session?.busy === true ? prompts?.said[0] : prompts?.said[1];
     return html`<div role="alert">
-        ${prompts === undefined || prompts.refusal === ""
+        ${prompts === undefined || prompts.refusal === "" || this.ended
           ? nothing
           : html`<div class="line refusal">${prompts.refusal}</div>`}
       </div>

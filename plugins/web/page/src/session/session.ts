@@ -117,6 +117,15 @@ export class Session {
     return taken;
   }
 
+  // The game has gone: nothing will come of what runs.
+  cutOff(time: number): void {
+    const turn = this.running;
+    if (turn === undefined) return;
+    // As the next record would, which never comes.
+    endTurn(turn, "lost", this.lastSeq + 1, time);
+    this.#changed();
+  }
+
   #changed(): void {
     this.caughtUp ||= this.#last !== undefined && this.lastSeq >= this.#last;
     this.version += 1;

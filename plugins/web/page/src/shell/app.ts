@@ -160,6 +160,14 @@ export class App extends LitElement {
         display: grid;
       }
 
+      /* A page that is enlarged four times over: it scrolls, so that there is room to read in it. */
+      @media (max-height: 20rem) {
+        :host([narrow]) {
+          grid-template-rows: auto auto minmax(15rem, 1fr) auto;
+          overflow-y: auto;
+        }
+      }
+
       @media (max-height: 30rem) {
         mdui-navigation-rail {
           padding-top: 0.25rem;
@@ -340,6 +348,7 @@ export class App extends LitElement {
 
   #connected(status: Status): void {
     this.status = status;
+    if (status === "ended") this.session.cutOff(Date.now());
     clearTimeout(this.#patience);
     if (status === "lost") this.#patience = setTimeout(() => (this.isLost = true), kPatience);
     else this.isLost = false;
