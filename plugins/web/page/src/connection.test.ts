@@ -49,6 +49,7 @@ let sawVisibility: () => void;
 let session: Session;
 let statuses: Status[];
 let connection: Connection;
+let open: () => void;
 
 const source = (): FakeSource => sources.at(-1)!;
 const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
@@ -87,8 +88,11 @@ beforeEach(() => {
     records: (records, skipGap) => session.take(records, skipGap),
     lastSeq: () => session.lastSeq,
   };
-  connection = new Connection(listener, around);
-  connection.open();
+  open = () => {
+    connection = new Connection(listener, around);
+    connection.open();
+  };
+  open();
 });
 
 describe("the event stream", () => {
@@ -137,6 +141,19 @@ describe("the event stream", () => {
     expect(sources.length).toBe(2);
   });
 
+  it("begins anew with another session that has no name yet", () => {
+    source().opens("s", 2);
+    source().sends(1, 2);
+    source().breaks(0);
+    source().opens(null, 0);
+    expect(sources.length).toBe(2);
+    expect(source().url).toBe("/api/events?after=0");
+    source().opens(null, 0);
+    source().sends(1);
+    expect(session.lastSeq).toBe(1);
+    expect(sources.length).toBe(2);
+  });
+
   it("begins anew with another session", () => {
     source().opens("s", 2);
     source().sends(1, 2);
@@ -181,6 +198,16 @@ describe("the event stream", () => {
     isHidden = false;
     sawVisibility();
     expect(source().url).toBe("/api/events?after=3");
+  });
+
+  it("rests, too, when the page was opened behind another one", () => {
+    connection.dispose();
+    isHidden = true;
+    open();
+    source().opens("s", 3);
+    expect(waits.map((one) => one.milliseconds)).toEqual([30_000]);
+    waits.shift()!.run();
+    expect(connection.status).toBe("resting");
   });
 
   it("goes on without a break when the page is hidden for a moment", () => {

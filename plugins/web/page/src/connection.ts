@@ -63,6 +63,8 @@ export class Connection {
     this.#listener = listener;
     this.#around = around;
     this.#stopWatching = around.onVisibility(() => this.#visibility());
+    // It may have been opened behind another page.
+    this.#visibility();
   }
 
   open(): void {

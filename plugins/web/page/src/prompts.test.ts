@@ -68,26 +68,34 @@ describe("what the player says", () => {
 });
 
 describe("cancelling", () => {
-  it("drops what waits", async () => {
+  it("drops what waits, as the story tells, whichever page asked for it", async () => {
     const { prompts, posted, record } = setting();
     await prompts.say("one");
     record("prompt", { text: "one" });
     await prompts.say("two");
     await prompts.cancel();
     expect(posted.at(-1)).toEqual(["/api/cancel", undefined]);
+    record("turn_ended", { outcome: "cancelled" });
+    record("prompt", { text: "two" });
+    record("turn_ended", { outcome: "cancelled" });
     expect(prompts.said).toEqual([]);
+    expect(prompts.busy).toBe(false);
   });
 
-  it("by another page drops what waits, too", async () => {
-    const { prompts, record } = setting();
-    await prompts.say("one");
-    record("prompt", { text: "one" });
-    await prompts.say("two");
-    record("turn_ended", { outcome: "cancelled" });
-    expect(prompts.busy).toBe(false);
+  it("leaves what was said behind it", async () => {
+    const session = new Session((run) => run());
+    const prompts = new Prompts(session, async () => taken);
     await prompts.say("three");
-    record("warning", { code: "X", message: "x" });
+    session.take(
+      [
+        { kind: "prompt", event: { text: "one" } },
+        { kind: "turn_ended", event: { outcome: "cancelled" } },
+        { kind: "prompt", event: { text: "two" } },
+        { kind: "turn_ended", event: { outcome: "cancelled" } },
+      ].map((one, index) => ({ ...one, seq: index + 1, time: "2026-01-24T18:30:00Z", sessionId: "s" })),
+    );
     expect(prompts.said).toEqual(["three"]);
+    expect(prompts.busy).toBe(true);
   });
 
   it("asks only while something runs", async () => {

@@ -21,8 +21,6 @@ export class Prompts {
   isCancelling = false;
   #session: Session;
   #turns = 0;
-  // The turn whose cancelling has been heard of: its page may have been another one.
-  #cancelled = -1;
   #post: Post;
   #listeners = new Set<() => void>();
   #unsubscribe: () => void;
@@ -71,8 +69,8 @@ export class Prompts {
     this.refusal = "";
     this.#changed();
     const answer = await this.#posted("/api/cancel");
-    if (answer.status === 202) this.said = [];
-    else this.refusal = wordsFor(answer);
+    // What waited is dropped in the story itself: its prompt, and the end of a turn that was none.
+    if (answer.status !== 202) this.refusal = wordsFor(answer);
     this.isCancelling = false;
     this.#changed();
   }
@@ -91,11 +89,6 @@ export class Prompts {
       if (index >= 0) this.said.splice(index, 1);
       // There is room again.
       this.refusal = "";
-    }
-    const last = turns.at(-1);
-    if (last?.outcome === "cancelled" && last.index !== this.#cancelled) {
-      this.#cancelled = last.index;
-      this.said = [];
     }
     this.#changed();
   }

@@ -236,6 +236,8 @@ export class AssetFigure extends LitElement {
   ];
 
   @property({ attribute: false }) asset: Asset | undefined = undefined;
+  // The asset's own: it may come behind the asset, which is then drawn again.
+  @property({ attribute: false }) refusal: Asset["refused"] = undefined;
   @property({ reflect: true }) size: AssetSize = "inline";
   // Of an image that is shown large; 0: as the place allows.
   @property({ type: Number }) zoom = 0;

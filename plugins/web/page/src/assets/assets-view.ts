@@ -2,6 +2,7 @@
 // The gallery, and one asset alone above it.
 import { css, html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, state } from "lit/decorators.js";
+import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
 import { styleMap } from "lit/directives/style-map.js";
 import { icon } from "../controls/icons.ts";
@@ -353,7 +354,7 @@ export class AssetsView extends SessionView {
     const plays = asset.refused === undefined && (category === "audio" || category === "video");
     const badge = asset.refused !== undefined ? "refused" : asset.replaced === true ? "replaced" : "";
     return html`<article class="asset card ${badge} ${plays ? "plays" : ""}" aria-labelledby="name${asset.seq}">
-      <div class="frame"><narratoria-asset .asset=${asset} size="card"></narratoria-asset></div>
+      <div class="frame"><narratoria-asset .asset=${asset} .refusal=${asset.refused} size="card"></narratoria-asset></div>
       <div class="label">
         <a id="name${asset.seq}" class="clipped" dir="auto" data-index=${index} href="#/assets/${asset.seq}">${shortened(titleOf(asset), 120)}</a>
         <span class="about clipped"><bdi>${shortened(asset.kind, 30)}</bdi> · <bdi>${shortened(asset.mediaType, 40)}</bdi></span>
@@ -389,7 +390,6 @@ export class AssetsView extends SessionView {
   #alone(asset: Asset): TemplateResult {
     const place = this.#all.indexOf(asset);
     const isPicture = categoryOf(asset) === "image" && asset.refused === undefined && this.isPicture;
-    const metadata = Object.keys(asset.metadata).length > 0 ? print(asset.metadata, 1_000_000).text : undefined;
     return html`<div class="bar">
         <h2 id="alone" class="clipped" dir="auto">${shortened(titleOf(asset), 200)}</h2>
         ${place < 0 ? nothing : html`<span class="about number">${place + 1} of ${this.#all.length}</span>`}
@@ -408,7 +408,7 @@ export class AssetsView extends SessionView {
         <button class="icon-button" type="button" autofocus aria-label="Close" title="Close (Escape)" @click=${this.#close}>${icon("close")}</button>
       </div>
       <div class="alone">
-        <narratoria-asset .asset=${asset} size="large" .zoom=${this.zoom} @measured=${() => (this.isPicture = true)}></narratoria-asset>
+        <narratoria-asset .asset=${asset} .refusal=${asset.refused} size="large" .zoom=${this.zoom} @measured=${() => (this.isPicture = true)}></narratoria-asset>
       </div>
       <div class="facts" tabindex="0" role="group" aria-label="Details">
         <dl>
@@ -427,7 +427,11 @@ export class AssetsView extends SessionView {
           ${asset.replaced === true ? html`<dt>Status</dt><dd>replaced by a later attempt</dd>` : nothing}
           ${asset.refused === undefined ? nothing : html`<dt>Refused</dt><dd dir="auto"><code>${asset.refused.code}</code> ${shortened(asset.refused.message, 600)}</dd>`}
         </dl>
-        ${metadata === undefined ? nothing : html`<h3>Metadata</h3><narratoria-long-text class="metadata" verbatim .text=${metadata}></narratoria-long-text>`}
+        ${guard([asset.metadata], () =>
+          Object.keys(asset.metadata).length === 0
+            ? nothing
+            : html`<h3>Metadata</h3><narratoria-long-text class="metadata" verbatim .text=${print(asset.metadata, 1_000_000).text}></narratoria-long-text>`,
+        )}
       </div>`;
   }
 

@@ -26,7 +26,7 @@ export class Clock implements ReactiveController {
       this.#frame = this.#timer = 0;
       // What is not seen is looked at once a second until it is seen again.
       if (this.host.getClientRects().length > 0) this.host.requestUpdate();
-      else if (this.host.isConnected) this.#timer = window.setTimeout(tick, 1000);
+      else if (this.host.isConnected && this.isRunning()) this.#timer = window.setTimeout(tick, 1000);
     };
     if (wait < 17) this.#frame = requestAnimationFrame(tick);
     else this.#timer = window.setTimeout(() => {

@@ -83,6 +83,18 @@ describe("the story", () => {
     expect(texts("h1")).toEqual(["The Torch and the Door"]);
   });
 
+  it("has the input at hand, unless the focus is somewhere already", async () => {
+    expect(document.activeElement).toBe(view);
+    const link = document.body.appendChild(document.createElement("button"));
+    link.focus();
+    view.remove();
+    view = Object.assign(document.createElement("narratoria-narrative"), { session, prompts });
+    document.body.append(view);
+    await settled();
+    expect(input()).toBeDefined();
+    expect(document.activeElement).toBe(link);
+  });
+
   it("tells each turn: the prompt, the narration, the tools, the choices", async () => {
     take(["prompt", { text: "I light the torch" }]);
     takeStream("torch");
@@ -92,6 +104,24 @@ describe("the story", () => {
     expect(texts(".telling p")).toEqual(["You reach for the torch on the wall."]);
     expect(texts("narratoria-tools-line").length).toBe(1);
     expect(texts(".choices mdui-button")).toEqual(["Open", "Leave"]);
+  });
+
+  it("shows a tool that was ended with its turn as one that was stopped", async () => {
+    const at = { planId: "p", toolId: "t", seq: 0, time: "2026-01-24T18:30:00Z", sessionId: "s" };
+    const tell = (kind: string, event: JsonObject): void =>
+      void session.take([{ ...at, seq: session.lastSeq + 1, kind, event }]);
+    tell("prompt", { text: "x" });
+    tell("plan_started", { plan: { requestId: "p" }, generationAttempt: 1, parentPlanId: null });
+    tell("tool_started", { toolPath: "tools/slow" });
+    await settled();
+    expect(all(".ember").length).toBe(1);
+    session.cutOff(Date.now());
+    await settled();
+    expect(all(".ember").length).toBe(0);
+    tell("tool_ended", { state: "failed", ok: false, executionTime: 5, retryCount: 0, errorCode: "CANCELLED" });
+    tell("turn_ended", { outcome: "cancelled", generations: 1, choices: [] });
+    await settled();
+    expect(all("narratoria-tools-line a").map((one) => one.className.trim())).toEqual(["stopped"]);
   });
 
   it("takes a choice as the next prompt", async () => {

@@ -11,6 +11,9 @@ import type { Session } from "../session/session.ts";
 import { shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
 
+// A keyboard is at hand; where it would come up over the story, the player asks for it.
+const desk = matchMedia("(hover: hover) and (pointer: fine)");
+
 // What was being written, kept while the player looks elsewhere.
 let draft = "";
 
@@ -110,7 +113,7 @@ export class PromptInput extends LitElement {
     // The first of what was said is on its way to its turn, unless one runs already.
     const waiting = this.session?.busy === true ? prompts?.said[0] : prompts?.said[1];
     return html`<div role="alert">
-        ${prompts === undefined || prompts.refusal === ""
+        ${prompts === undefined || prompts.refusal === "" || this.ended
           ? nothing
           : html`<div class="line refusal">${prompts.refusal}</div>`}
       </div>
@@ -157,6 +160,11 @@ export class PromptInput extends LitElement {
 
   override focus(): void {
     this.area.focus();
+  }
+
+  // Who has the page before them just types; who came here by a link keeps it.
+  protected override firstUpdated(): void {
+    if (desk.matches && document.activeElement === document.body) this.area.focus({ preventScroll: true });
   }
 
   protected override updated(changed: PropertyValues): void {

@@ -5,7 +5,7 @@ import { customElement, property } from "lit/decorators.js";
 import { classMap } from "lit/directives/class-map.js";
 import { Clock } from "../controls/clock.ts";
 import { icon } from "../controls/icons.ts";
-import type { Invocation, Turn } from "../session/session.ts";
+import type { Invocation, InvocationState, Turn } from "../session/session.ts";
 import { segment } from "../shell/route.ts";
 import { counted, shortened } from "../text/shorten.ts";
 import { styleMap } from "../csp/style_map.ts";
@@ -141,7 +141,7 @@ export class ToolsLine extends LitElement {
     for (const plan of turn.plans) {
       for (const invocation of plan.invocations.values()) {
         if (shown.length === kShown) break;
-        if (!working || isWorking(invocation)) shown.push(invocation);
+        if (!working || isWorking(turn, invocation)) shown.push(invocation);
       }
     }
     if (working && shown.length === 0) {
@@ -149,24 +149,25 @@ export class ToolsLine extends LitElement {
     }
     const more = total - shown.length;
     const last = turn.plans.at(-1);
-    return html`${shown.map((one) => this.#invocation(one))}${more <= 0 || last === undefined
+    return html`${shown.map((one) => this.#invocation(turn, one))}${more <= 0 || last === undefined
       ? nothing
       : html`<a href="#/tools/${segment(last.key)}">and ${counted(more, "more tool")}</a>`}`;
   }
 
-  #invocation(invocation: Invocation): unknown {
+  #invocation(turn: Turn, invocation: Invocation): unknown {
     const name = toolName(invocation);
-    const working = isWorking(invocation);
+    const working = isWorking(turn, invocation);
+    const state = stateOf(turn, invocation);
     const said = working ? "" : shortened(invocation.summary ?? "", 120);
     const tries = invocation.attempts.length;
     return html`<a
-      class=${classMap({ [invocation.state]: true })}
+      class=${classMap({ [state]: true })}
       href="#/tools/${segment(invocation.planKey)}/${segment(invocation.toolId)}"
     >
-      <span class="sign" aria-hidden="true">${sign(invocation)}</span>
+      <span class="sign" aria-hidden="true">${sign(state)}</span>
       <span class="name" dir="auto">${name}${working ? "…" : ""}</span>
       ${said === "" ? nothing : html`<span dir="auto">${said}</span>`}
-      ${said === "" && !working ? html`<span class="unseen">${invocation.state}</span>` : nothing}
+      ${said === "" && !working ? html`<span class="unseen">${state}</span>` : nothing}
       ${working ? elapsed(invocation) : nothing}
       ${working && tries > 1 ? html`<span>try ${tries}</span>` : nothing}
       ${working && invocation.progress !== undefined ? bar(name, invocation.progress) : nothing}
@@ -182,18 +183,26 @@ function elapsed(invocation: Invocation): unknown {
   return html`<span>${minutes === 0 ? `${seconds} s` : `${minutes} min ${seconds % 60} s`}</span>`;
 }
 
-function isWorking(invocation: Invocation): boolean {
-  return invocation.state === "running" || invocation.state === "retrying";
+function isWorking(turn: Turn, invocation: Invocation): boolean {
+  const state = stateOf(turn, invocation);
+  return state === "running" || state === "retrying";
 }
 
-function sign(invocation: Invocation): unknown {
-  switch (invocation.state) {
+// What somebody ended has not failed, and what its turn left behind works no more.
+function stateOf(turn: Turn, invocation: Invocation): InvocationState | "stopped" {
+  if (invocation.errorCode === "CANCELLED") return "stopped";
+  return turn.outcome !== undefined && invocation.ended === undefined ? "stopped" : invocation.state;
+}
+
+function sign(state: InvocationState | "stopped"): unknown {
+  switch (state) {
     case "completed":
       return icon("tick");
     case "failed":
     case "timeout":
       return icon("close");
     case "skipped":
+    case "stopped":
       return icon("skip");
     case "pending":
       return html`<span class="ash"></span>`;

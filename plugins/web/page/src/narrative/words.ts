@@ -52,6 +52,8 @@ export function noticeOf(turn: Turn): Notice | undefined {
   switch (turn.outcome) {
     case "cancelled":
       return notice("quiet", "You stopped this.", []);
+    case "lost":
+      return notice("quiet", "The game ended here.");
     case "timeout":
       return notice("error", "This took longer than it may, and was ended.");
     case "fallback":

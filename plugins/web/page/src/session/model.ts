@@ -7,8 +7,9 @@ import type { Json, JsonObject } from "./record.ts";
 export type InvocationState = "pending" | "running" | "retrying" | "completed" | "failed" | "skipped" | "timeout";
 export type AttemptState = "running" | "completed" | "failed" | "timeout";
 
-// "failed" is a plan's that no prompt asked for; the other four are a turn's own.
-export type Outcome = "completed" | "fallback" | "cancelled" | "timeout" | "failed";
+// "failed" is a plan's that no prompt asked for; with "lost" the game ended in the midst of it; the other four are a
+// turn's own.
+export type Outcome = "completed" | "fallback" | "cancelled" | "timeout" | "failed" | "lost";
 
 export interface Attempt {
   number: number;

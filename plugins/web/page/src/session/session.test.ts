@@ -103,6 +103,18 @@ describe("a turn", () => {
     expect(running.turns[0]!.outcome).toBeUndefined();
   });
 
+  it("is cut off when the game has gone", () => {
+    const running = taken(numbered([prompt("x"), started()]));
+    const before = running.turns[0]!.revision;
+    running.cutOff(5);
+    expect(running.busy).toBe(false);
+    expect(running.turns[0]).toMatchObject({ outcome: "lost", ended: 5 });
+    expect(running.turns[0]!.revision).toBeGreaterThan(before);
+    const over = taken(replanned);
+    over.cutOff(5);
+    expect(over.turns.at(-1)!.outcome).toBe("completed");
+  });
+
   it("ends with its plan where no prompt began it", () => {
     const direct = taken(numbered([...stream("lever"), ...stream("torch")]));
     expect(direct.turns.map((turn) => [turn.prompt, turn.outcome])).toEqual([

@@ -86,9 +86,10 @@ export class Session {
     return this.#notifier.subscribe(listener);
   }
 
-  // Whether a stream that opens so is another session's.
+  // Whether a stream that opens so is another session's. One that has no name yet has no record either, and so is not
+  // this one, whose name came with its first.
   isAnother(opening: Opening): boolean {
-    return this.id !== "" && opening.sessionId !== "" && opening.sessionId !== this.id;
+    return this.id !== "" && opening.sessionId !== this.id;
   }
 
   open(opening: Opening): void {
@@ -114,6 +115,15 @@ export class Session {
     }
     this.#changed();
     return taken;
+  }
+
+  // The game has gone: nothing will come of what runs.
+  cutOff(time: number): void {
+    const turn = this.running;
+    if (turn === undefined) return;
+    // As the next record would, which never comes.
+    endTurn(turn, "lost", this.lastSeq + 1, time);
+    this.#changed();
   }
 
   #changed(): void {

@@ -2,6 +2,7 @@
 // The page around the four places: where one is, what it is called, whether the game is there.
 import { LitElement, type PropertyValues, css, html, nothing } from "lit";
 import { customElement, state } from "lit/decorators.js";
+import { keyed } from "lit/directives/keyed.js";
 import "mdui/components/button-icon.js";
 import "mdui/components/button.js";
 import "mdui/components/navigation-bar-item.js";
@@ -159,6 +160,14 @@ export class App extends LitElement {
         display: grid;
       }
 
+      /* A page that is enlarged four times over: it scrolls, so that there is room to read in it. */
+      @media (max-height: 20rem) {
+        :host([narrow]) {
+          grid-template-rows: auto auto minmax(15rem, 1fr) auto;
+          overflow-y: auto;
+        }
+      }
+
       @media (max-height: 30rem) {
         mdui-navigation-rail {
           padding-top: 0.25rem;
@@ -211,10 +220,11 @@ export class App extends LitElement {
     document.title = this.route.place === "narrative" ? title : `${names[this.route.place]} · ${title}`;
   }
 
+  // What a view remembers, the turn that is read or the patch that is looked at, is its session's alone.
   override render(): unknown {
     return html`${this.isWide ? this.#rail() : this.#top()}
       <div role="status">${this.#banner()}</div>
-      <main aria-label=${names[this.route.place]}>${this.#place()}</main>
+      <main aria-label=${names[this.route.place]}>${keyed(this.session, this.#place())}</main>
       ${this.isWide ? nothing : this.#bar()}
       <narratoria-announcer .session=${this.session}></narratoria-announcer>`;
   }
@@ -338,6 +348,7 @@ export class App extends LitElement {
 
   #connected(status: Status): void {
     this.status = status;
+    if (status === "ended") this.session.cutOff(Date.now());
     clearTimeout(this.#patience);
     if (status === "lost") this.#patience = setTimeout(() => (this.isLost = true), kPatience);
     else this.isLost = false;

@@ -2,6 +2,7 @@
 // One invocation in full.
 import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, property } from "lit/decorators.js";
+import { guard } from "lit/directives/guard.js";
 import { styleMap } from "lit/directives/style-map.js";
 import "../assets/asset-figure.ts";
 import { Clock } from "../controls/clock.ts";
@@ -336,7 +337,7 @@ export class InvocationPanel extends LitElement {
       ${
         retries === undefined
           ? nothing
-          : html`<dt>Retries</dt><dd>up to ${retries}${backoff === undefined ? "" : `, the first after ${duration(backoff)}`}</dd>`
+          : html`<dt>Retries</dt><dd>${retries === 0 ? "none" : html`up to ${retries}${backoff === undefined ? "" : `, the first after ${duration(backoff)}`}`}</dd>`
       }
     </dl>`;
   }
@@ -368,7 +369,7 @@ export class InvocationPanel extends LitElement {
     return html`<details>
       <summary>${title}</summary>
       <div class="block" tabindex="0" role="group" aria-label=${title}>
-        <narratoria-long-text verbatim .text=${print(value, mostJson).text}></narratoria-long-text>
+        ${guard([value], () => html`<narratoria-long-text verbatim .text=${print(value, mostJson).text}></narratoria-long-text>`)}
       </div>
     </details>`;
   }
@@ -388,14 +389,14 @@ function attemptItem(attempt: Attempt, now: number): TemplateResult {
 }
 
 function trouble(code: string, message: string, details: JsonObject | undefined, when: string): TemplateResult {
-  const more = details === undefined ? undefined : print(details, mostJson).text;
+  const more = (): string => (details === undefined ? "" : print(details, mostJson).text);
   return html`<div class="trouble">
     <header>
       ${icon("error")}<strong><bdi>${shortened(code, 120)}</bdi>${when === "" ? nothing : html` <span class="when">${when}</span>`}</strong>
-      <narratoria-copy label="Copy the error" .text=${`${code}: ${message}${more === undefined ? "" : `\n${more}`}`}></narratoria-copy>
+      <narratoria-copy label="Copy the error" .text=${() => `${code}: ${message}${details === undefined ? "" : `\n${more()}`}`}></narratoria-copy>
     </header>
     <narratoria-long-text verbatim .text=${message}></narratoria-long-text>
-    ${more === undefined ? nothing : html`<narratoria-long-text class="code" verbatim .text=${more}></narratoria-long-text>`}
+    ${guard([details], () => (details === undefined ? nothing : html`<narratoria-long-text class="code" verbatim .text=${more()}></narratoria-long-text>`))}
   </div>`;
 }
 

@@ -3,6 +3,7 @@
 // full below. Follows the newest until the reader scrolls up.
 import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
+import { guard } from "lit/directives/guard.js";
 import { styleMap } from "lit/directives/style-map.js";
 import "../controls/copy-button.ts";
 import { icon, type IconName } from "../controls/icons.ts";
@@ -226,7 +227,7 @@ export class LogView extends LitElement {
         <button class="icon-button" type="button" aria-label="Close the line" title="Close" @click=${() => (this.chosen = -1)}>${icon("close")}</button>
       </header>
       <narratoria-long-text class="code" verbatim .text=${line.message}></narratoria-long-text>
-      ${fields === undefined ? nothing : html`<narratoria-long-text class="code" verbatim .text=${print(fields, 1_000_000).text}></narratoria-long-text>`}
+      ${guard([fields], () => (fields === undefined ? nothing : html`<narratoria-long-text class="code" verbatim .text=${print(fields, 1_000_000).text}></narratoria-long-text>`))}
     </section>`;
   }
 

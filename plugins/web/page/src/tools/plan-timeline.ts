@@ -53,6 +53,10 @@ export class PlanTimeline extends LitElement {
       .tick:first-child {
         transform: none;
       }
+
+      .tick.last {
+        transform: translateX(-100%);
+      }
       .lines {
         position: absolute;
         inset: 0 1rem 0 calc(var(--name) + 1.75rem);
@@ -214,11 +218,14 @@ export class PlanTimeline extends LitElement {
     if (plan === undefined) return nothing;
     const now = Date.now();
     const span = Math.max(least, planEnd(plan, now) - plan.started);
-    const ticks = ticksFor(span, this.width <= 480 ? this.width - 32 : this.width - rem(14.75), 84);
+    const axis = this.width <= 480 ? this.width - 32 : this.width - rem(14.75);
+    const ticks = ticksFor(span, axis, 84);
+    // A label in the middle of its line would be cut off by the end of the axis.
+    const isLast = (time: number): boolean => (1 - time / span) * axis < rem(1.5);
     const at = (time: number): Record<string, string> => ({ left: `${(time / span) * 100}%` });
     return html`<div class="axis number" aria-hidden="true">
         ${this.width <= 480 ? nothing : html`<span></span>`}
-        <span class="ticks">${ticks.map((one) => html`<span class="tick" style=${styleMap(at(one.at))}>${one.label}</span>`)}</span>
+        <span class="ticks">${ticks.map((one) => html`<span class="tick ${isLast(one.at) ? "last" : ""}" style=${styleMap(at(one.at))}>${one.label}</span>`)}</span>
       </div>
       <div class="body">
         <div class="lines" aria-hidden="true">${ticks.map((one) => html`<span style=${styleMap(at(one.at))}></span>`)}</div>
@@ -255,7 +262,7 @@ export class PlanTimeline extends LitElement {
         ${one.attempts.map((attempt, place) => this.#attempt(one, attempt, one.attempts[place + 1], plan, span, now))}
         ${
           one.state === "pending" || one.state === "skipped"
-            ? html`<span class="time" style=${styleMap(total < 0.7 ? { left: `${total * 100}%` } : { right: "0" })}>${stateName(one.state)}</span>`
+            ? html`<span class="time" style=${styleMap(total < 0.7 ? { left: `${total * 100}%` } : { right: "0", ...opaque })}>${stateName(one.state)}</span>`
             : html`<span class="time number" style=${styleMap(besides(barOf(begin, end, plan.started, span)))}
                 >${duration(one.executionTime ?? Math.max(0, end - begin))}</span
               >`
@@ -308,10 +315,13 @@ function placed(from: number, to: number, origin: number, span: number): Record<
   return { left: `${bar.from * 100}%`, width: `${(bar.to - bar.from) * 100}%` };
 }
 
+// Over a line, which would strike the words through.
+const opaque = { background: "rgb(var(--mdui-color-surface-container-low))" };
+
 // Behind the bar where there is room, else before it, else nowhere.
 function besides({ from, to }: Bar): Record<string, string> {
   if (to < 0.8) return { left: `${to * 100}%` };
-  return from > 0.2 ? { background: "rgb(var(--mdui-color-surface-container-low))", right: `${(1 - from) * 100}%` } : { display: "none" };
+  return from > 0.2 ? { right: `${(1 - from) * 100}%`, ...opaque } : { display: "none" };
 }
 
 function attemptsSpoken(attempts: readonly Attempt[], now: number): string {

@@ -2,7 +2,7 @@
 // How an invocation and a plan stand, in words and signs.
 import type { IconName } from "../controls/icons.ts";
 import { percent } from "../controls/words.ts";
-import type { Attempt, AttemptState, Invocation, InvocationState, PlanRun, Turn } from "../session/session.ts";
+import type { Attempt, AttemptState, Invocation, InvocationState, Outcome, PlanRun, Turn } from "../session/session.ts";
 import { counted, shortened } from "../text/shorten.ts";
 import { duration } from "./time_scale.ts";
 
@@ -86,7 +86,7 @@ export type PlanState = "running" | "completed" | "failed" | "cancelled";
 export function planState(plan: PlanRun): PlanState {
   if (plan.ended !== undefined) return plan.success === true ? "completed" : "failed";
   const outcome = plan.turn.outcome;
-  return outcome === undefined ? "running" : outcome === "cancelled" ? "cancelled" : "failed";
+  return outcome === undefined ? "running" : isStopped(outcome) ? "cancelled" : "failed";
 }
 
 const planIcons: Record<PlanState, IconName> = {
@@ -103,15 +103,20 @@ export function planIcon(state: PlanState): IconName {
 export function turnState(turn: Turn): PlanState {
   if (turn.outcome === undefined) return "running";
   if (turn.outcome === "completed") return "completed";
-  return turn.outcome === "cancelled" ? "cancelled" : "failed";
+  return isStopped(turn.outcome) ? "cancelled" : "failed";
 }
 
-const outcomes: Record<NonNullable<Turn["outcome"]>, string> = {
+function isStopped(outcome: Outcome): boolean {
+  return outcome === "cancelled" || outcome === "lost";
+}
+
+const outcomes: Record<Outcome, string> = {
   completed: "completed",
   fallback: "fallback",
   cancelled: "cancelled",
   timeout: "timed out",
   failed: "failed",
+  lost: "cut off",
 };
 
 export function turnOutcome(turn: Turn): string {
