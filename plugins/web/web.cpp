@@ -179,7 +179,8 @@ private:
                                  const std::string& what) {
         if (!request.wants_html()) return Answer::problem(403, code, what);
         return Answer::html(403,
-                            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>"
+                            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta "
+                            "name=\"color-scheme\" content=\"dark light\"><title>"
                             "Narratoria</title><p>" +
                                 what + "</p></html>\n");
     }
@@ -224,7 +225,8 @@ private:
     Answer let_in() const {
         Answer answer = Answer::html(
             200,
-            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Narratoria</title>"
+            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"color-scheme\" "
+            "content=\"dark light\"><title>Narratoria</title>"
             "<meta http-equiv=\"refresh\" content=\"0;url=/\"><p><a href=\"/\">To the story</a></p>"
             "</html>\n");
         answer.set("Set-Cookie", gate_.set_cookie());

@@ -185,6 +185,7 @@ void add_serve(CLI::App& application, Action& action) {
     command
         ->add_option("--port", options->port,
                      "Where the page is, on this machine alone (default: any free port)")
+        ->check(CLI::Range(0, 65535))
         ->type_name("N");
     command
         ->add_option(
