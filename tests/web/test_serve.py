@@ -80,7 +80,7 @@ def test_a_port_that_is_taken_is_told_once_and_with_what_to_do(serve, command):
     (["--story", "missing"], "missing"),
     (["--story", "story/story.toml"], "name the story's folder"),
     ([], "narratoria serve --story FOLDER"),
-    (["--story", "story", "--port", "65536"], "--port"),
+    (["--story", "story", "--port", "65536"], "--port: Value 65536 not in range 0 to 65535"),
     (["--story", "story", "--port", "x"], "--port"),
     (["--story", "story", "--narrator", "oracle"], 'the narrator "oracle"'),
     (["--story", "story", "--plugin", "./none.so"], "none.so"),
