@@ -97,7 +97,8 @@ export class NarrativeView extends LitElement {
         fill: rgb(var(--mdui-color-tertiary));
         filter: drop-shadow(0 0 1.25rem rgba(var(--mdui-color-tertiary), 0.55));
         transform-origin: 50% 90%;
-        animation: flicker 5s ease-in-out infinite;
+        /* A minute of it: without an end, a page that nobody touches would be drawn for ever. */
+        animation: flicker 5s ease-in-out 12;
       }
 
       @keyframes flicker {
