@@ -135,6 +135,18 @@ describe("the story", () => {
     expect(texts(".choices mdui-button")).toEqual([]);
   });
 
+  it("leads to what is below from the input's bar, where it covers nothing", async () => {
+    const scroller = all(".scroller")[0] as HTMLElement;
+    Object.defineProperty(scroller, "scrollHeight", { value: 2000 });
+    Object.defineProperty(scroller, "clientHeight", { value: 500 });
+    scroller.dispatchEvent(new Event("scroll"));
+    await settled();
+    const more = all("mdui-button-icon").filter((one) => one.textContent?.trim() === "More below");
+    expect(more.length).toBe(1);
+    expect(more[0]!.closest("narratoria-prompt-input")).not.toBeNull();
+    expect(more[0]!.assignedSlot?.closest("form")).not.toBeNull();
+  });
+
   it("shows markup as the text that it is", async () => {
     take(
       ["prompt", { text: hostile }],

@@ -4,6 +4,7 @@
 import { LitElement, type PropertyValues, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
+import "mdui/components/button-icon.js";
 import "mdui/components/button.js";
 import "mdui/components/circular-progress.js";
 import { icon } from "../controls/icons.ts";
@@ -170,18 +171,10 @@ export class NarrativeView extends LitElement {
       }
 
       .below {
-        position: sticky;
-        bottom: 0.75rem;
-        display: flex;
-        justify-content: center;
-        height: 0;
-        pointer-events: none;
-      }
-
-      .below mdui-button {
-        pointer-events: auto;
-        transform: translateY(-100%);
-        box-shadow: var(--mdui-elevation-level3);
+        flex: none;
+        width: 2.75rem;
+        height: 2.75rem;
+        color: rgb(var(--mdui-color-primary));
       }
 
       .dock {
@@ -287,13 +280,6 @@ export class NarrativeView extends LitElement {
           )}
           ${this.#onItsWay(session)}
         </div>
-        ${this.isFarUp
-          ? html`<div class="below">
-              <mdui-button variant="elevated" @click=${this.#toTheEnd}
-                ><span slot="icon">${icon("down")}</span>More below</mdui-button
-              >
-            </div>`
-          : nothing}
       </div>
       <div class="dock" @keydown=${this.#leaf}>
         <narratoria-prompt-input
@@ -302,9 +288,17 @@ export class NarrativeView extends LitElement {
           .drawing=${this.#drawings}
           ?ended=${this.ended}
           @said=${() => (this.#follows = true)}
-        ></narratoria-prompt-input>
+          >${this.isFarUp ? this.#below() : nothing}</narratoria-prompt-input
+        >
       </div>
       <narratoria-fallback-dialog @answer=${this.#answered}></narratoria-fallback-dialog>`;
+  }
+
+  // In the input's bar, where it lies over nothing that is read or pressed.
+  #below(): unknown {
+    return html`<mdui-button-icon class="below" title="More below" @click=${this.#toTheEnd}
+      >${icon("down")}<span class="unseen">More below</span></mdui-button-icon
+    >`;
   }
 
   #title(session: Session, isAlone: boolean): unknown {

@@ -139,6 +139,7 @@ export class PromptInput extends LitElement {
           @input=${this.#input}
           @keydown=${this.#keydown}
         ></textarea>
+        <slot @slotchange=${this.#grow}></slot>
         ${busy
           ? html`<mdui-button-icon
               class="stop"
@@ -171,11 +172,12 @@ export class PromptInput extends LitElement {
     if (changed.has("text")) this.#grow();
   }
 
-  #grow(): void {
+  // What joins the bar leaves less room for a line: the words may need one more.
+  #grow = (): void => {
     const area = this.area;
     area.style.height = "0";
     area.style.height = `${Math.max(area.scrollHeight, 0)}px`;
-  }
+  };
 
   #input = (): void => {
     draft = this.text = this.area.value;
