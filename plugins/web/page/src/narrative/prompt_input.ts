@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the player speaks: grows with the words, Enter sends, Shift+Enter breaks the line, Escape stops what runs.
+// Where the player speaks: grows with the words, Enter sends, Shift+Enter breaks the line. Escape stops what runs: the page's
+// own, in shell/escape.ts.
 import { LitElement, type PropertyValues, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
@@ -189,9 +190,6 @@ export class PromptInput extends LitElement {
     if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.altKey && !event.metaKey) {
       event.preventDefault();
       void this.#send();
-    } else if (event.key === "Escape" && this.prompts?.busy === true) {
-      event.preventDefault();
-      void this.prompts.cancel();
     }
   };
 

@@ -17,6 +17,7 @@ import { Session } from "../session/session.ts";
 import { shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
 import "./announcer.ts";
+import { isForTheTurn } from "./escape.ts";
 import { type Place, type Route, places, readRoute } from "./route.ts";
 import { type Theme, applyTheme, chooseTheme, chosenTheme } from "./theme.ts";
 
@@ -184,6 +185,7 @@ export class App extends LitElement {
     super.connectedCallback();
     applyTheme(this.theme);
     addEventListener("hashchange", this.#routed);
+    addEventListener("keydown", this.#pressed);
     wide.addEventListener("change", this.#resized);
     this.#resized();
     this.#watch();
@@ -208,6 +210,7 @@ export class App extends LitElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     removeEventListener("hashchange", this.#routed);
+    removeEventListener("keydown", this.#pressed);
     wide.removeEventListener("change", this.#resized);
     this.#unsubscribe?.();
     this.#connection?.dispose();
@@ -243,7 +246,12 @@ export class App extends LitElement {
           ?ended=${this.status === "ended"}
         ></narratoria-narrative>`;
       case "tools":
-        return html`<narratoria-tools .session=${this.session} .path=${path}></narratoria-tools>`;
+        return html`<narratoria-tools
+          .session=${this.session}
+          .prompts=${this.prompts}
+          .path=${path}
+          ?ended=${this.status === "ended"}
+        ></narratoria-tools>`;
       case "assets":
         return html`<narratoria-assets .session=${this.session} .path=${path}></narratoria-assets>`;
       case "state":
@@ -353,6 +361,12 @@ export class App extends LitElement {
     if (status === "lost") this.#patience = setTimeout(() => (this.isLost = true), kPatience);
     else this.isLost = false;
   }
+
+  #pressed = (event: KeyboardEvent): void => {
+    if (this.status === "ended" || !this.prompts.busy || !isForTheTurn(event)) return;
+    event.preventDefault();
+    void this.prompts.cancel();
+  };
 
   #routed = (): void => {
     this.route = readRoute(location.hash);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tools at work: turns at the side, the plans of a turn side by side, the chosen tool in full.
 import { css, html, nothing, type PropertyValues, type TemplateResult } from "lit";
-import { customElement, state } from "lit/decorators.js";
+import { customElement, property, state } from "lit/decorators.js";
 import { styleMap } from "lit/directives/style-map.js";
 import { icon } from "../controls/icons.ts";
 import { SessionView } from "../controls/session_view.ts";
 import { base } from "../controls/styles.ts";
 import { rem, Windowed } from "../list/windowed.ts";
+import type { Prompts } from "../prompts.ts";
 import type { PlanRun, Turn } from "../session/session.ts";
 import { textOf, textsOf } from "../session/record.ts";
 import { navigate } from "../shell/route.ts";
@@ -200,6 +201,10 @@ export class ToolsView extends SessionView {
           forced-color-adjust: none;
         }
       }
+      .stop {
+        color: rgb(var(--mdui-color-on-error-container));
+        background: rgb(var(--mdui-color-error-container));
+      }
       .back {
         display: none;
         margin-bottom: 0.5rem;
@@ -259,6 +264,8 @@ export class ToolsView extends SessionView {
     `,
   ];
 
+  @property({ attribute: false }) prompts: Prompts | undefined = undefined;
+  @property({ type: Boolean }) ended = false;
   @state() private mode: "drawing" | "table" = "drawing";
 
   #list = new Windowed(this);
@@ -340,7 +347,7 @@ export class ToolsView extends SessionView {
             <button type="button" aria-pressed=${this.mode === "drawing" ? "true" : "false"} @click=${() => (this.mode = "drawing")}>Graph</button>
             <button type="button" aria-pressed=${this.mode === "table" ? "true" : "false"} @click=${() => (this.mode = "table")}>Table</button>
           </span>
-          ${this.#pager(turn)}
+          ${this.#pager(turn)} ${this.#stopButton()}
         </div>
       </header>
       ${
@@ -359,6 +366,22 @@ export class ToolsView extends SessionView {
               ${turn.warnings.slice(-20).map((one) => html`<li class="warn">${icon("warning")}<span>${one.toolId === undefined ? nothing : html`<bdi>${shortened(one.toolId, 80)}</bdi>: `}<bdi>${shortened(one.message, 400)}</bdi></span></li>`)}
             </ul>`
       }`;
+  }
+
+  // For what runs now, whichever turn is looked at.
+  #stopButton(): unknown {
+    if (this.session?.busy !== true || this.prompts === undefined || this.ended) return nothing;
+    return html`<button class="button stop" type="button" title="Stop (Escape)" ?disabled=${this.prompts.isCancelling} @click=${this.#stop}>
+      ${icon("stop")}Stop
+    </button>`;
+  }
+
+  #stop(): void {
+    const asked = this.prompts?.cancel();
+    this.requestUpdate();
+    void asked?.then(() => this.requestUpdate());
+    // The button goes with what it stops.
+    this.renderRoot.querySelector<HTMLElement>(".stage")?.focus({ preventScroll: true });
   }
 
   #planCard(plan: PlanRun, index: number, plans: readonly PlanRun[], selected: string | undefined): TemplateResult {
@@ -416,6 +439,8 @@ export class ToolsView extends SessionView {
     if (event.key !== "Escape" || event.defaultPrevented || this.#plan === undefined) return;
     const toolId = this.path[1];
     const plan = this.#plan;
+    // It closes the tool, and stops no turn.
+    event.preventDefault();
     navigate(planRoute(plan.key));
     // The focus goes back to where the tool was chosen.
     requestAnimationFrame(() => {
