@@ -34,10 +34,19 @@ describe("the notice of a turn", () => {
     const session = told(prompt, stream("lever"), stream("instead"), ended("completed"));
     expect(noticeOf(session.turns[0]!)).toMatchObject({
       tone: "quiet",
-      words: ["The lever does not move: rusty-lever failed after 2 tries.", "The story found another way."],
+      words: ["The lever does not move: rusty-lever failed after 2 tries.", "The story went on without it."],
       failures: [{ toolId: "pull1" }],
       retry: "I pull the lever",
     });
+  });
+
+  it("does not double a full stop, and does not speak of an exit that was in order", () => {
+    const session = told(prompt, stream("lever"), stream("instead"), ended("completed"));
+    expect(noticeOf(session.turns[0]!)?.failures[0]?.details).toEqual([
+      expect.any(String),
+      "Try 1: LEVER_STUCK: The lever is rusted fast.",
+      "Try 2: LEVER_STUCK: The lever is rusted fast.",
+    ]);
   });
 
   it("says the same failure once", () => {

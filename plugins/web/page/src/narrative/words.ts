@@ -69,7 +69,7 @@ export function noticeOf(turn: Turn): Notice | undefined {
       return notice("quiet", "Not everything worked.", [
         turn.outcome === undefined && turn.plans.at(-1)?.success === false
           ? "The narrator looks for another way."
-          : "The story found another way.",
+          : "The story went on without it.",
       ]);
   }
 }
@@ -100,10 +100,10 @@ function details(invocation: Invocation): string[] {
     const end =
       attempt.signal !== undefined
         ? `, signal ${attempt.signal}`
-        : attempt.exitStatus !== undefined
+        : attempt.exitStatus !== undefined && attempt.exitStatus !== 0
           ? `, exit status ${attempt.exitStatus}`
           : "";
-    lines.push(`Try ${attempt.number}: ${attempt.error ?? attempt.code ?? attempt.state}${end}`);
+    lines.push(`Try ${attempt.number}: ${withoutStop((attempt.error ?? attempt.code ?? attempt.state).trim())}${end}.`);
   }
   if (invocation.stderr !== undefined) lines.push(invocation.stderr.trim());
   return lines;
@@ -117,5 +117,5 @@ function once(words: string[]): string[] {
 }
 
 function withoutStop(text: string): string {
-  return text.replace(/[.。!]$/u, "");
+  return text.replace(/[.。!]+$/u, "");
 }
