@@ -122,6 +122,7 @@ describe("the story", () => {
     tell("turn_ended", { outcome: "cancelled", generations: 1, choices: [] });
     await settled();
     expect(all("narratoria-tools-line a").map((one) => one.className.trim())).toEqual(["stopped"]);
+    expect(session.plans.get("p#1")!.invocations.get("t")!.state).toBe("stopped");
   });
 
   it("takes a choice as the next prompt", async () => {

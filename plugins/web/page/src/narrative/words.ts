@@ -27,7 +27,6 @@ export function failuresOf(plan: PlanRun): Failure[] {
   const failures: Failure[] = [];
   for (const invocation of plan.invocations.values()) {
     if (invocation.state !== "failed" && invocation.state !== "timeout") continue;
-    if (invocation.errorCode === "CANCELLED") continue;
     failures.push({
       planKey: plan.key,
       toolId: invocation.toolId,
