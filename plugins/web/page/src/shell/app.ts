@@ -314,12 +314,12 @@ export class App extends LitElement {
   #banner(): unknown {
     if (this.status === "ended") {
       return html`<div class="banner ended">
-        This game has ended. Start it again, and open the address that it says; what was told stays here to read.
+        This game has ended. Open the new address. What was told stays here to read.
       </div>`;
     }
     if (!this.isLost) return nothing;
     return html`<div class="banner">
-      <span>The game cannot be reached. Trying again…</span
+      <span>The game is not running any more, or cannot be reached. Trying again…</span
       ><mdui-button variant="text" @click=${() => this.#connection?.retry()}>Try now</mdui-button>
     </div>`;
   }
@@ -357,6 +357,7 @@ export class App extends LitElement {
   #connected(status: Status): void {
     this.status = status;
     if (status === "ended") this.session.cutOff(Date.now());
+    if (status === "open") this.prompts.reached();
     clearTimeout(this.#patience);
     if (status === "lost") this.#patience = setTimeout(() => (this.isLost = true), kPatience);
     else this.isLost = false;
