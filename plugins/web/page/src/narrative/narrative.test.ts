@@ -125,6 +125,44 @@ describe("the story", () => {
     expect(session.plans.get("p#1")!.invocations.get("t")!.state).toBe("stopped");
   });
 
+  it("says what a tool at work says with its progress, shortened", async () => {
+    const at = { planId: "p", toolId: "tea", attempt: 1, seq: 0, time: "2026-01-24T18:30:00Z", sessionId: "s" };
+    const tell = (kind: string, event: JsonObject): void =>
+      void session.take([{ ...at, seq: session.lastSeq + 1, kind, event }]);
+    const log = (message: string, fields: JsonObject): void =>
+      tell("tool_event", { type: "log", level: "info", message, fields });
+    tell("prompt", { text: "x" });
+    tell("plan_started", { plan: { requestId: "p" }, generationAttempt: 1, parentPlanId: null });
+    tell("tool_started", { toolPath: "tools/tea" });
+    tell("attempt_started", { attempt: 1 });
+    log("Water boils", {});
+    await settled();
+    expect(texts("narratoria-tools-line a").join("")).not.toMatch(/Water/);
+    log("Brewing the tea, step 8", { progress: 0.8 });
+    await settled();
+    expect(texts("narratoria-tools-line a").join("")).toMatch(/tea….*80 %.*Brewing the tea, step 8/s);
+    log("word ".repeat(100), { progress: 0.9 });
+    await settled();
+    expect(texts("narratoria-tools-line a").join("").length).toBeLessThan(200);
+  });
+
+  it("leaves a quiet line where a picture was refused", async () => {
+    const at = { planId: "p", toolId: "t", attempt: 1, seq: 0, time: "2026-01-24T18:30:00Z", sessionId: "s" };
+    const tell = (kind: string, event: JsonObject): void =>
+      void session.take([{ ...at, seq: session.lastSeq + 1, kind, event }]);
+    tell("prompt", { text: "x" });
+    tell("plan_started", { plan: { requestId: "p" }, generationAttempt: 1, parentPlanId: null });
+    const picture = { type: "asset", assetId: "a", kind: "image", mediaType: "image/png", path: "a.png" };
+    tell("tool_event", picture);
+    tell("asset_refused", { assetId: "a", code: "ASSET_MISSING", message: "there is no such file." });
+    await settled();
+    expect(texts(".refused")).toEqual(["A picture could not be shown: there is no such file."]);
+    tell("tool_event", picture);
+    await settled();
+    expect(texts(".refused")).toEqual([]);
+    expect(all("narratoria-asset").length).toBe(1);
+  });
+
   it("takes a choice as the next prompt", async () => {
     take(["prompt", { text: "x" }], ["turn_ended", { outcome: "completed", generations: 1, choices: ["Open"] }]);
     await settled();
@@ -220,6 +258,12 @@ describe("what went wrong", () => {
     take(...fallback);
     await settled();
     expect((all("dialog")[0] as HTMLDialogElement).open).toBe(true);
+    // One of the two: what the dialog tells and offers does not stand beside it as well.
+    expect(texts("narratoria-notice")).toEqual([]);
+    expect(texts(".telling")).toEqual([]);
+    (all("dialog")[0] as HTMLDialogElement).close();
+    await settled();
+    expect(texts(".telling")).toEqual(["Nothing."]);
 
     document.body.textContent = "";
     view = document.createElement("narratoria-narrative");

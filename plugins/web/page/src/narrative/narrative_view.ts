@@ -49,6 +49,8 @@ export class NarrativeView extends LitElement {
   #drawings = 0;
   // The turn whose fallback the dialog tells.
   #told: Turn | undefined;
+  // The turns whose dialog the player has closed.
+  #closed = new WeakSet<Turn>();
   #resize: ResizeObserver | undefined;
 
   static override styles = [
@@ -274,6 +276,7 @@ export class NarrativeView extends LitElement {
                 .newAfter=${this.#newAfter}
                 ?open=${isQuiet && turn.index === last}
                 ?dismissed=${dismissed.has(turn)}
+                ?withheld=${(turn === this.#told || turn.index === last) && this.#isTold(turn)}
                 @say=${(event: CustomEvent<string>) => this.#say(event.detail)}
                 @dismiss=${() => this.#dismiss(turn)}
               ></narratoria-turn>`,
@@ -424,14 +427,20 @@ export class NarrativeView extends LitElement {
   // Once, and only when it happens before the reader's eyes.
   #showFallback(): void {
     const turn = this.session?.turns.at(-1);
-    if (turn?.outcome !== "fallback" || (turn.endSeq ?? 0) <= this.#newAfter || this.#told === turn) return;
+    if (turn === undefined || this.#told === turn || !this.#isTold(turn)) return;
     this.#told = turn;
     void this.fallback.show(turn);
+  }
+
+  // Whether the dialog is, or will be in a moment, there for it.
+  #isTold(turn: Turn): boolean {
+    return turn.outcome === "fallback" && (turn.endSeq ?? 0) > this.#newAfter && !this.#closed.has(turn);
   }
 
   #answered = (event: CustomEvent<FallbackAnswer>): void => {
     const turn = this.#told;
     if (turn === undefined) return;
+    this.#closed.add(turn);
     dismissed.set(turn, true);
     this.requestUpdate();
     if (event.detail === "again" && turn.prompt !== undefined) this.#say(turn.prompt.text);
