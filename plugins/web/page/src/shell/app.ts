@@ -161,6 +161,15 @@ export class App extends LitElement {
         display: grid;
       }
 
+      /* Without the page's colours nothing else would tell where one is. */
+      @media (forced-colors: active) {
+        [current] {
+          outline: 0.125rem solid Highlight;
+          outline-offset: -0.125rem;
+          text-decoration: underline;
+        }
+      }
+
       /* A page that is enlarged four times over: it scrolls, so that there is room to read in it. */
       @media (max-height: 20rem) {
         :host([narrow]) {
@@ -330,6 +339,7 @@ export class App extends LitElement {
       "mdui-navigation-rail-item, mdui-navigation-bar-item",
     );
     for (const item of items) {
+      item.toggleAttribute("current", item.value === this.route.place);
       await item.updateComplete;
       const link = item.renderRoot.querySelector("a");
       if (item.value === this.route.place) link?.setAttribute("aria-current", "page");

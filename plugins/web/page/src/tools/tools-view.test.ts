@@ -58,3 +58,27 @@ it("has a way to stop while a turn runs, and only then", async () => {
   await settled();
   expect(all(".stop")).toEqual([]);
 });
+
+it("is one stop of the Tab key, and the arrows go from turn to turn", async () => {
+  for (const name of ["one", "two", "three"]) tell(name);
+  take("prompt", { text: "words alone" });
+  take("turn_ended", { outcome: "completed", generations: 1, choices: [] });
+  await settled();
+  const stops = (): string[] => all("a.turn[tabindex='0'] .says").map((one) => one.textContent ?? "");
+  expect(all("a.turn").length).toBe(3);
+  expect(stops()).toEqual(["three"]);
+
+  const press = async (key: string): Promise<void> => {
+    all("a.turn[tabindex='0']")[0]!.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, composed: true }));
+    await settled();
+  };
+  await press("ArrowDown");
+  expect(stops()).toEqual(["two"]);
+  await press("End");
+  expect(stops()).toEqual(["one"]);
+  await press("ArrowDown");
+  expect(stops()).toEqual(["one"]);
+  // Past the turn that has no plan, to which nothing leads.
+  await press("Home");
+  expect(stops()).toEqual(["three"]);
+});
