@@ -62,10 +62,15 @@ export class AssetFigure extends LitElement {
       :host([size="inline"]) img {
         height: auto;
       }
+      :host([size="inline"]) figure {
+        grid-template-columns: minmax(0, 1fr);
+      }
       .enlarges {
         position: relative;
-        display: block;
+        display: grid;
+        justify-items: center;
         max-width: 100%;
+        min-width: 0;
         border-radius: 1rem;
         cursor: zoom-in;
       }

@@ -58,7 +58,7 @@ export class NarrativeView extends LitElement {
     css`
       :host {
         display: grid;
-        grid-template-rows: minmax(0, 1fr) auto;
+        grid-template: minmax(0, 1fr) auto / minmax(0, 1fr);
         height: 100%;
         font-size: clamp(1.0625rem, 0.95rem + 0.35vw, 1.75rem);
         background:
