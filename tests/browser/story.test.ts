@@ -137,7 +137,7 @@ test("while tools work, the page says so, and Stop ends them", async ({ stage })
   await player.sees("You stopped this.");
   await player.isDone();
   await player.go("Tools");
-  await player.graph.getByRole("link", { name: /^spade (failed|skipped)/ }).waitFor();
+  await player.graph.getByRole("link", { name: /^spade stopped/ }).waitFor();
 
   // By keyboard, too.
   await player.go("Narrative");
@@ -145,6 +145,18 @@ test("while tools work, the page says so, and Stop ends them", async ({ stage })
   await player.button("Stop").waitFor();
   await player.input.press("Escape");
   await player.isDone();
+
+  // And from another place, by button and by keyboard.
+  for (const stop of [() => player.button("Stop").click(), () => player.page.keyboard.press("Escape")]) {
+    await player.go("Narrative");
+    await player.say("dig");
+    await player.button("Stop").waitFor();
+    await player.go("Tools");
+    await player.button("Stop").waitFor();
+    await stop();
+    await player.graph.getByRole("link", { name: /^spade stopped/ }).waitFor();
+    await expect.poll(() => player.button("Stop").count()).toBe(0);
+  }
 });
 
 test("a second prompt waits for its turn, a third is refused in words and kept", async ({ stage }) => {

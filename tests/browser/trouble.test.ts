@@ -11,7 +11,7 @@ test("a replan: both plans side by side, with what failed and what is left out",
   await player.sees("You close both hands around the lever and pull.");
   await player.sees("You examine the mysterious door instead.");
   await player.isDone();
-  await player.sees("The story found another way.");
+  await player.sees("The story went on without it.");
 
   await player.go("Tools");
   const first = player.main.getByRole("region", { name: "Plan 1 of 2, failed" });
@@ -88,7 +88,11 @@ test("after five plans that failed the fallback is told in a dialog, which leads
   await player.say("out");
   const dialog = player.page.getByRole("dialog", { name: "It does not work out" });
   await dialog.getByText("You sit down, and think of out.").waitFor();
+  await dialog.getByText("None of the narrator's 5 plans worked.").waitFor();
   expect(await player.page.getByText("Way 6.").count()).toBe(0);
+  // It is told once, and what may be done is offered once.
+  expect(await player.page.locator("narratoria-turn").getByText("You sit down, and think of out.").count()).toBe(0);
+  expect(await player.page.getByRole("button", { name: "Retry", includeHidden: true }).count()).toBe(0);
   await player.hasFocus(dialog.getByRole("button", { name: "Say something else" }));
 
   // Escape means the same as the button that has the focus.
@@ -138,7 +142,7 @@ test("an end of the server is said in words, and what was told can still be read
   await player.isDone();
   player.allow(/ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_INCOMPLETE_CHUNKED_ENCODING/);
   await server.stop();
-  await player.page.getByRole("status").getByText(/cannot be reached/).waitFor();
+  await player.page.getByRole("status").getByText(/is not running any more, or cannot be reached/).waitFor();
   await player.sees("A well.");
 
   // What the player says meanwhile is not lost.

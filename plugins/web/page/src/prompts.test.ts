@@ -33,6 +33,21 @@ describe("what the player says", () => {
     expect(prompts.busy).toBe(false);
   });
 
+  it("is told that the game could not be reached until it can be", async () => {
+    const { prompts } = setting(() => Promise.reject(new Error("offline")));
+    expect(await prompts.say("one")).toBe(false);
+    expect(prompts.refusal).toMatch(/could not be reached/);
+    prompts.reached();
+    expect(prompts.refusal).toBe("");
+  });
+
+  it("stays refused for another reason, connection or not", async () => {
+    const { prompts } = setting(() => ({ status: 413, code: "", message: "" }));
+    await prompts.say("one");
+    prompts.reached();
+    expect(prompts.refusal).toMatch(/too long/);
+  });
+
   it("may wait once; a third is refused here, without asking the server", async () => {
     const { prompts, posted, record } = setting();
     await prompts.say("one");

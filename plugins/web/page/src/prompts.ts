@@ -81,6 +81,11 @@ export class Prompts {
     this.#changed();
   }
 
+  // The connection is back: that there was none needs no words any more.
+  reached(): void {
+    if (this.refusal === unreachableWords) this.forgetRefusal();
+  }
+
   #follow(): void {
     const turns = this.#session.turns;
     for (; this.#turns < turns.length; ++this.#turns) {
@@ -115,11 +120,13 @@ export class Prompts {
 const tooLongWords = "That is too long to say at once.";
 const busyWords = "One thing at a time: the story is busy, and your next words already wait.";
 
+const unreachableWords = "The game could not be reached. Your words are still here; try again in a moment.";
+
 function wordsFor(answer: Answer): string {
   if (answer.code === "BUSY" || answer.status === 409) return busyWords;
-  if (answer.status === 403) return "This game has ended. Start it again, and open the address that it says.";
+  if (answer.status === 403) return "This game has ended. Open the new address.";
   if (answer.status === 413) return tooLongWords;
-  if (answer.status === 0) return "The game could not be reached. Your words are still here; try again in a moment.";
+  if (answer.status === 0) return unreachableWords;
   return answer.message === "" ? `The game did not take it (${answer.status}).` : answer.message;
 }
 

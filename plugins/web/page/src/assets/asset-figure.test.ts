@@ -26,3 +26,19 @@ test("an asset that is refused behind its event says why", async () => {
   expect(figure.renderRoot.querySelector("img")).toBeNull();
   expect(figure.renderRoot.textContent).toContain("There is no such file.");
 });
+
+test("a picture in the story is a way to its large view", async () => {
+  document.body.textContent = "";
+  const asset: Asset = {
+    seq: 9, time: 0, planKey: undefined, planId: "p", toolId: "t", attempt: 1, assetId: "torch", kind: "image",
+    mediaType: "image/png", path: "/tmp/x/torch.png", metadata: { alt: "A lit torch" },
+  };
+  const figure = document.createElement("narratoria-asset");
+  Object.assign(figure, { asset, size: "inline" });
+  document.body.append(figure);
+  await figure.updateComplete;
+  const link = figure.renderRoot.querySelector("a")!;
+  expect(link.getAttribute("href")).toBe("#/assets/9/story");
+  expect(link.querySelector("img")!.alt).toBe("A lit torch");
+  expect(link.textContent).toContain("open it large");
+});

@@ -62,6 +62,18 @@ export class AssetFigure extends LitElement {
       :host([size="inline"]) img {
         height: auto;
       }
+      :host([size="inline"]) figure {
+        grid-template-columns: minmax(0, 1fr);
+      }
+      .enlarges {
+        position: relative;
+        display: grid;
+        justify-items: center;
+        max-width: 100%;
+        min-width: 0;
+        border-radius: 1rem;
+        cursor: zoom-in;
+      }
       :host([size="inline"]) .text {
         max-height: 20rem;
         width: 100%;
@@ -319,6 +331,12 @@ export class AssetFigure extends LitElement {
       @error=${this.#failed}
       @load=${this.#loaded}
     />`;
+    if (this.size === "inline") {
+      return html`<figure>
+        <a class="enlarges" href="#/assets/${asset.seq}/story" title="Open it large">${image}<span class="hidden-text">, open it large</span></a>
+        ${this.#caption(asset)}
+      </figure>`;
+    }
     if (this.size !== "large") return html`<figure>${image}${this.#caption(asset)}</figure>`;
     return html`<div class="viewport ${scale > 0 ? "" : "fit"}" tabindex=${scale > 0 ? 0 : nothing} role="group" aria-label="Picture" @scroll=${this.#scrolled} @pointermove=${this.#drag}>${image}</div>`;
   }

@@ -33,6 +33,9 @@ const names: Record<Filter, string> = {
   refused: "Refused",
 };
 
+// What follows the number in the address of a picture that the story opened.
+const kFromStory = "story";
+
 const zooms = [0.25, 0.5, 1, 2, 4, 8];
 
 @customElement("narratoria-assets")
@@ -451,12 +454,14 @@ export class AssetsView extends SessionView {
     if (next === undefined) return;
     this.isPicture = false;
     // Leafing leaves one step in the history, not twenty.
-    history.replaceState(history.state, "", `#/assets/${next.seq}`);
+    const from = this.path[1] === kFromStory ? `/${kFromStory}` : "";
+    history.replaceState(history.state, "", `#/assets/${next.seq}${from}`);
     dispatchEvent(new HashChangeEvent("hashchange"));
   }
 
+  // Back to where it was opened: the gallery, or the story.
   #close(): void {
-    navigate("#/assets");
+    navigate(this.path[1] === kFromStory ? "#/narrative" : "#/assets");
   }
 
   #cancelled(event: Event): void {

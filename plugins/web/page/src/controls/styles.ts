@@ -182,7 +182,8 @@ export const base = css`
   }
   .pending,
   .skipped,
-  .cancelled,
+  .stopped,
+  .told,
   .debug,
   .info {
     --tone: var(--quiet);

@@ -7,6 +7,7 @@ import "mdui/components/button.js";
 import type { Turn } from "../session/session.ts";
 import "../text/long_text.ts";
 import { shared } from "../theme/shared.ts";
+import { noticeOf } from "./words.ts";
 
 export type FallbackAnswer = "again" | "else" | "what";
 
@@ -50,6 +51,13 @@ export class FallbackDialog extends LitElement {
         font: 400 1.5rem / 1.3 var(--font-story);
       }
 
+      .why {
+        margin: 0.5rem 0 0;
+        font: 0.875rem / 1.5 var(--font-page);
+        color: rgb(var(--mdui-color-on-surface-variant));
+        overflow-wrap: anywhere;
+      }
+
       .actions {
         display: flex;
         flex-wrap: wrap;
@@ -78,6 +86,7 @@ export class FallbackDialog extends LitElement {
     return html`<dialog aria-labelledby="headline" aria-describedby="told" @close=${this.#closed}>
       <h2 id="headline">It does not work out</h2>
       <div id="told"><narratoria-long-text .text=${told.join("\n\n")}></narratoria-long-text></div>
+      ${noticeOf(turn)?.words.map((one) => html`<p class="why" dir="auto">${one}</p>`)}
       <div class="actions">
         ${turn.plans.length === 0
           ? nothing

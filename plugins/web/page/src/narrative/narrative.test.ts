@@ -122,6 +122,45 @@ describe("the story", () => {
     tell("turn_ended", { outcome: "cancelled", generations: 1, choices: [] });
     await settled();
     expect(all("narratoria-tools-line a").map((one) => one.className.trim())).toEqual(["stopped"]);
+    expect(session.plans.get("p#1")!.invocations.get("t")!.state).toBe("stopped");
+  });
+
+  it("says what a tool at work says with its progress, shortened", async () => {
+    const at = { planId: "p", toolId: "tea", attempt: 1, seq: 0, time: "2026-01-24T18:30:00Z", sessionId: "s" };
+    const tell = (kind: string, event: JsonObject): void =>
+      void session.take([{ ...at, seq: session.lastSeq + 1, kind, event }]);
+    const log = (message: string, fields: JsonObject): void =>
+      tell("tool_event", { type: "log", level: "info", message, fields });
+    tell("prompt", { text: "x" });
+    tell("plan_started", { plan: { requestId: "p" }, generationAttempt: 1, parentPlanId: null });
+    tell("tool_started", { toolPath: "tools/tea" });
+    tell("attempt_started", { attempt: 1 });
+    log("Water boils", {});
+    await settled();
+    expect(texts("narratoria-tools-line a").join("")).not.toMatch(/Water/);
+    log("Brewing the tea, step 8", { progress: 0.8 });
+    await settled();
+    expect(texts("narratoria-tools-line a").join("")).toMatch(/tea….*80 %.*Brewing the tea, step 8/s);
+    log("word ".repeat(100), { progress: 0.9 });
+    await settled();
+    expect(texts("narratoria-tools-line a").join("").length).toBeLessThan(200);
+  });
+
+  it("leaves a quiet line where a picture was refused", async () => {
+    const at = { planId: "p", toolId: "t", attempt: 1, seq: 0, time: "2026-01-24T18:30:00Z", sessionId: "s" };
+    const tell = (kind: string, event: JsonObject): void =>
+      void session.take([{ ...at, seq: session.lastSeq + 1, kind, event }]);
+    tell("prompt", { text: "x" });
+    tell("plan_started", { plan: { requestId: "p" }, generationAttempt: 1, parentPlanId: null });
+    const picture = { type: "asset", assetId: "a", kind: "image", mediaType: "image/png", path: "a.png" };
+    tell("tool_event", picture);
+    tell("asset_refused", { assetId: "a", code: "ASSET_MISSING", message: "there is no such file." });
+    await settled();
+    expect(texts(".refused")).toEqual(["A picture could not be shown: there is no such file."]);
+    tell("tool_event", picture);
+    await settled();
+    expect(texts(".refused")).toEqual([]);
+    expect(all("narratoria-asset").length).toBe(1);
   });
 
   it("takes a choice as the next prompt", async () => {
@@ -133,6 +172,18 @@ describe("the story", () => {
     // What is on its way is shown, and offers nothing any more.
     expect(texts("h2")).toEqual(["You: x", "You: Open"]);
     expect(texts(".choices mdui-button")).toEqual([]);
+  });
+
+  it("leads to what is below from the input's bar, where it covers nothing", async () => {
+    const scroller = all(".scroller")[0] as HTMLElement;
+    Object.defineProperty(scroller, "scrollHeight", { value: 2000 });
+    Object.defineProperty(scroller, "clientHeight", { value: 500 });
+    scroller.dispatchEvent(new Event("scroll"));
+    await settled();
+    const more = all("mdui-button-icon").filter((one) => one.textContent?.trim() === "More below");
+    expect(more.length).toBe(1);
+    expect(more[0]!.closest("narratoria-prompt-input")).not.toBeNull();
+    expect(more[0]!.assignedSlot?.closest("form")).not.toBeNull();
   });
 
   it("shows markup as the text that it is", async () => {
@@ -207,6 +258,12 @@ describe("what went wrong", () => {
     take(...fallback);
     await settled();
     expect((all("dialog")[0] as HTMLDialogElement).open).toBe(true);
+    // One of the two: what the dialog tells and offers does not stand beside it as well.
+    expect(texts("narratoria-notice")).toEqual([]);
+    expect(texts(".telling")).toEqual([]);
+    (all("dialog")[0] as HTMLDialogElement).close();
+    await settled();
+    expect(texts(".telling")).toEqual(["Nothing."]);
 
     document.body.textContent = "";
     view = document.createElement("narratoria-narrative");
@@ -236,13 +293,12 @@ describe("the input", () => {
     type("");
   });
 
-  it("stops what runs with Escape, and only then", async () => {
-    press("Escape");
-    expect(posted).toEqual([]);
+  it("has a button that stops what runs, and only then", async () => {
+    expect(texts("mdui-button-icon")).toEqual(["Send"]);
     take(["prompt", { text: "x" }]);
     await settled();
     expect(texts("mdui-button-icon")).toEqual(["Stop", "Send"]);
-    press("Escape");
+    (all("mdui-button-icon")[0] as HTMLElement).click();
     await settled();
     expect(posted).toEqual(["/api/cancel "]);
   });

@@ -4,6 +4,7 @@
 import { LitElement, type PropertyValues, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
+import "mdui/components/button-icon.js";
 import "mdui/components/button.js";
 import "mdui/components/circular-progress.js";
 import { icon } from "../controls/icons.ts";
@@ -48,6 +49,8 @@ export class NarrativeView extends LitElement {
   #drawings = 0;
   // The turn whose fallback the dialog tells.
   #told: Turn | undefined;
+  // The turns whose dialog the player has closed.
+  #closed = new WeakSet<Turn>();
   #resize: ResizeObserver | undefined;
 
   static override styles = [
@@ -55,7 +58,7 @@ export class NarrativeView extends LitElement {
     css`
       :host {
         display: grid;
-        grid-template-rows: minmax(0, 1fr) auto;
+        grid-template: minmax(0, 1fr) auto / minmax(0, 1fr);
         height: 100%;
         font-size: clamp(1.0625rem, 0.95rem + 0.35vw, 1.75rem);
         background:
@@ -97,7 +100,8 @@ export class NarrativeView extends LitElement {
         fill: rgb(var(--mdui-color-tertiary));
         filter: drop-shadow(0 0 1.25rem rgba(var(--mdui-color-tertiary), 0.55));
         transform-origin: 50% 90%;
-        animation: flicker 5s ease-in-out infinite;
+        /* A minute of it: without an end, a page that nobody touches would be drawn for ever. */
+        animation: flicker 5s ease-in-out 12;
       }
 
       @keyframes flicker {
@@ -169,18 +173,10 @@ export class NarrativeView extends LitElement {
       }
 
       .below {
-        position: sticky;
-        bottom: 0.75rem;
-        display: flex;
-        justify-content: center;
-        height: 0;
-        pointer-events: none;
-      }
-
-      .below mdui-button {
-        pointer-events: auto;
-        transform: translateY(-100%);
-        box-shadow: var(--mdui-elevation-level3);
+        flex: none;
+        width: 2.75rem;
+        height: 2.75rem;
+        color: rgb(var(--mdui-color-primary));
       }
 
       .dock {
@@ -280,19 +276,13 @@ export class NarrativeView extends LitElement {
                 .newAfter=${this.#newAfter}
                 ?open=${isQuiet && turn.index === last}
                 ?dismissed=${dismissed.has(turn)}
+                ?withheld=${(turn === this.#told || turn.index === last) && this.#isTold(turn)}
                 @say=${(event: CustomEvent<string>) => this.#say(event.detail)}
                 @dismiss=${() => this.#dismiss(turn)}
               ></narratoria-turn>`,
           )}
           ${this.#onItsWay(session)}
         </div>
-        ${this.isFarUp
-          ? html`<div class="below">
-              <mdui-button variant="elevated" @click=${this.#toTheEnd}
-                ><span slot="icon">${icon("down")}</span>More below</mdui-button
-              >
-            </div>`
-          : nothing}
       </div>
       <div class="dock" @keydown=${this.#leaf}>
         <narratoria-prompt-input
@@ -301,9 +291,17 @@ export class NarrativeView extends LitElement {
           .drawing=${this.#drawings}
           ?ended=${this.ended}
           @said=${() => (this.#follows = true)}
-        ></narratoria-prompt-input>
+          >${this.isFarUp ? this.#below() : nothing}</narratoria-prompt-input
+        >
       </div>
       <narratoria-fallback-dialog @answer=${this.#answered}></narratoria-fallback-dialog>`;
+  }
+
+  // In the input's bar, where it lies over nothing that is read or pressed.
+  #below(): unknown {
+    return html`<mdui-button-icon class="below" title="More below" @click=${this.#toTheEnd}
+      >${icon("down")}<span class="unseen">More below</span></mdui-button-icon
+    >`;
   }
 
   #title(session: Session, isAlone: boolean): unknown {
@@ -429,14 +427,20 @@ export class NarrativeView extends LitElement {
   // Once, and only when it happens before the reader's eyes.
   #showFallback(): void {
     const turn = this.session?.turns.at(-1);
-    if (turn?.outcome !== "fallback" || (turn.endSeq ?? 0) <= this.#newAfter || this.#told === turn) return;
+    if (turn === undefined || this.#told === turn || !this.#isTold(turn)) return;
     this.#told = turn;
     void this.fallback.show(turn);
+  }
+
+  // Whether the dialog is, or will be in a moment, there for it.
+  #isTold(turn: Turn): boolean {
+    return turn.outcome === "fallback" && (turn.endSeq ?? 0) > this.#newAfter && !this.#closed.has(turn);
   }
 
   #answered = (event: CustomEvent<FallbackAnswer>): void => {
     const turn = this.#told;
     if (turn === undefined) return;
+    this.#closed.add(turn);
     dismissed.set(turn, true);
     this.requestUpdate();
     if (event.detail === "again" && turn.prompt !== undefined) this.#say(turn.prompt.text);

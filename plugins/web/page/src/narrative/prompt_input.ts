@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the player speaks: grows with the words, Enter sends, Shift+Enter breaks the line, Escape stops what runs.
+// Where the player speaks: grows with the words, Enter sends, Shift+Enter breaks the line. Escape stops what runs: the page's
+// own, in shell/escape.ts.
 import { LitElement, type PropertyValues, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
@@ -139,6 +140,7 @@ export class PromptInput extends LitElement {
           @input=${this.#input}
           @keydown=${this.#keydown}
         ></textarea>
+        <slot @slotchange=${this.#grow}></slot>
         ${busy
           ? html`<mdui-button-icon
               class="stop"
@@ -171,11 +173,12 @@ export class PromptInput extends LitElement {
     if (changed.has("text")) this.#grow();
   }
 
-  #grow(): void {
+  // What joins the bar leaves less room for a line: the words may need one more.
+  #grow = (): void => {
     const area = this.area;
     area.style.height = "0";
     area.style.height = `${Math.max(area.scrollHeight, 0)}px`;
-  }
+  };
 
   #input = (): void => {
     draft = this.text = this.area.value;
@@ -187,9 +190,6 @@ export class PromptInput extends LitElement {
     if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.altKey && !event.metaKey) {
       event.preventDefault();
       void this.#send();
-    } else if (event.key === "Escape" && this.prompts?.busy === true) {
-      event.preventDefault();
-      void this.prompts.cancel();
     }
   };
 

@@ -159,6 +159,7 @@ export class ToolsLine extends LitElement {
     const working = isWorking(turn, invocation);
     const state = stateOf(turn, invocation);
     const said = working ? "" : shortened(invocation.summary ?? "", 120);
+    const message = working && invocation.progress !== undefined ? shortened((invocation.progressMessage ?? "").trim(), 80) : "";
     const tries = invocation.attempts.length;
     return html`<a
       class=${classMap({ [state]: true })}
@@ -171,6 +172,7 @@ export class ToolsLine extends LitElement {
       ${working ? elapsed(invocation) : nothing}
       ${working && tries > 1 ? html`<span>try ${tries}</span>` : nothing}
       ${working && invocation.progress !== undefined ? bar(name, invocation.progress) : nothing}
+      ${message === "" ? nothing : html`<span dir="auto">${message}</span>`}
     </a>`;
   }
 }
@@ -188,13 +190,12 @@ function isWorking(turn: Turn, invocation: Invocation): boolean {
   return state === "running" || state === "retrying";
 }
 
-// What somebody ended has not failed, and what its turn left behind works no more.
-function stateOf(turn: Turn, invocation: Invocation): InvocationState | "stopped" {
-  if (invocation.errorCode === "CANCELLED") return "stopped";
+// What its turn left behind works no more.
+function stateOf(turn: Turn, invocation: Invocation): InvocationState {
   return turn.outcome !== undefined && invocation.ended === undefined ? "stopped" : invocation.state;
 }
 
-function sign(state: InvocationState | "stopped"): unknown {
+function sign(state: InvocationState): unknown {
   switch (state) {
     case "completed":
       return icon("tick");
@@ -202,8 +203,9 @@ function sign(state: InvocationState | "stopped"): unknown {
     case "timeout":
       return icon("close");
     case "skipped":
-    case "stopped":
       return icon("skip");
+    case "stopped":
+      return icon("stop");
     case "pending":
       return html`<span class="ash"></span>`;
     default:

@@ -13,7 +13,7 @@ import { counted, shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
 import "./notice.ts";
 import "./tools_line.ts";
-import { noticeOf } from "./words.ts";
+import { noticeOf, refusalWords } from "./words.ts";
 
 const kShort = 3000;
 const kEntries = 60;
@@ -27,6 +27,8 @@ export class TurnView extends LitElement {
   @property({ type: Boolean }) open = false;
   // The player has read its notice.
   @property({ type: Boolean }) dismissed = false;
+  // A dialog tells the fallback and its options: the turn does not, until it is closed.
+  @property({ type: Boolean }) withheld = false;
   // What comes behind this record is new, and appears gently.
   @property({ type: Number }) newAfter = 0;
   @state() private shown = kEntries;
@@ -94,6 +96,13 @@ export class TurnView extends LitElement {
 
       .new {
         --reveal: 140%;
+      }
+
+      .refused {
+        margin: 0 0 1.25rem;
+        font: var(--mdui-typescale-body-medium-size) / 1.5 var(--font-page);
+        color: rgb(var(--mdui-color-on-surface-variant));
+        overflow-wrap: anywhere;
       }
 
       figure,
@@ -222,8 +231,8 @@ export class TurnView extends LitElement {
   override render(): unknown {
     const turn = this.turn;
     if (turn === undefined) return nothing;
-    const notice = this.dismissed ? undefined : noticeOf(turn);
-    const entries = turn.entries.filter(isShown);
+    const notice = this.dismissed || this.withheld ? undefined : noticeOf(turn);
+    const entries = turn.entries.filter((one) => isShown(turn, one) && !(this.withheld && isFallback(one)));
     const left = entries.length - this.shown;
     return html`<article aria-label=${turn.prompt === undefined ? "The story" : `You: ${shortened(turn.prompt.text, 80)}`}>
       ${turn.prompt === undefined ? nothing : this.#prompt(turn.prompt.text)}
@@ -259,6 +268,9 @@ export class TurnView extends LitElement {
       case "narrative":
         return this.#telling(entry.narrative);
       case "asset":
+        if (entry.asset.refused !== undefined) {
+          return html`<p class="refused" dir="auto">${refusalWords(entry.asset, entry.asset.refused)}</p>`;
+        }
         return html`<narratoria-asset
           class=${entry.asset.seq > this.newAfter ? "new" : ""}
           size="inline"
@@ -315,9 +327,19 @@ export class TurnView extends LitElement {
 }
 
 // What a tool draws anew stands where its latest picture came.
-function isShown(entry: TurnEntry): boolean {
+function isShown(turn: Turn, entry: TurnEntry): boolean {
   if (entry.what === "plan") return false;
-  return entry.what !== "asset" || (entry.asset.refused === undefined && entry.asset.replaced === undefined);
+  if (entry.what !== "asset") return true;
+  const asset = entry.asset;
+  if (asset.refused === undefined) return asset.replaced === undefined;
+  // What came after all, or was refused once more, speaks for it.
+  return !turn.assets.some(
+    (one) => one.seq > asset.seq && one.planKey === asset.planKey && one.toolId === asset.toolId && one.assetId === asset.assetId,
+  );
+}
+
+function isFallback(entry: TurnEntry): boolean {
+  return entry.what === "narrative" && entry.narrative.source === "fallback";
 }
 
 function seqOf(entry: TurnEntry): number {

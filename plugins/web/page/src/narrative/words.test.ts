@@ -34,18 +34,36 @@ describe("the notice of a turn", () => {
     const session = told(prompt, stream("lever"), stream("instead"), ended("completed"));
     expect(noticeOf(session.turns[0]!)).toMatchObject({
       tone: "quiet",
-      words: ["The lever does not move: rusty-lever failed after 2 tries.", "The story found another way."],
+      words: ["The lever does not move: rusty-lever failed after 2 tries.", "The story went on without it."],
       failures: [{ toolId: "pull1" }],
       retry: "I pull the lever",
     });
+  });
+
+  it("does not double a full stop, and does not speak of an exit that was in order", () => {
+    const session = told(prompt, stream("lever"), stream("instead"), ended("completed"));
+    expect(noticeOf(session.turns[0]!)?.failures[0]?.details).toEqual([
+      expect.any(String),
+      "Try 1: LEVER_STUCK: The lever is rusted fast.",
+      "Try 2: LEVER_STUCK: The lever is rusted fast.",
+    ]);
   });
 
   it("says the same failure once", () => {
     const session = told(prompt, stream("lever"), stream("lever"), stream("lever"), ended("fallback", 5));
     expect(noticeOf(session.turns[0]!)?.words).toEqual([
       "The lever does not move: rusty-lever failed after 2 tries. (3 times)",
-      "The narrator tried 5 ways and found none that works.",
+      "None of the narrator's 5 plans worked.",
     ]);
+  });
+
+  it("counts the plans of a fallback as they were given, those that never ran too", () => {
+    const words = (...parts: Parameters<typeof told>): string | undefined => noticeOf(told(...parts).turns[0]!)?.words.at(-1);
+    expect(words(prompt, stream("lever"), ended("fallback", 3))).toBe("None of the narrator's 3 plans worked.");
+    expect(words(prompt, stream("lever"), ended("fallback", 1))).toBe("The narrator's plan did not work.");
+    expect(words(prompt, ended("fallback", 1))).toBe("The narrator's plan could not be used.");
+    expect(words(prompt, ended("fallback", 2))).toBe("None of the narrator's 2 plans could be used.");
+    expect(words(prompt, ended("fallback", 0))).toBe("The narrator found no way.");
   });
 
   it("has words for a turn that was stopped, and one that took too long", () => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What went wrong in a turn, in words for a player; the details are for who asks.
-import type { Invocation, PlanRun, Turn } from "../session/session.ts";
+import { categoryOf } from "../assets/asset_words.ts";
+import type { Asset, Invocation, PlanRun, Turn } from "../session/session.ts";
 import { counted, shortened, skillName } from "../text/shorten.ts";
 
 export interface Failure {
@@ -27,7 +28,6 @@ export function failuresOf(plan: PlanRun): Failure[] {
   const failures: Failure[] = [];
   for (const invocation of plan.invocations.values()) {
     if (invocation.state !== "failed" && invocation.state !== "timeout") continue;
-    if (invocation.errorCode === "CANCELLED") continue;
     failures.push({
       planKey: plan.key,
       toolId: invocation.toolId,
@@ -58,9 +58,7 @@ export function noticeOf(turn: Turn): Notice | undefined {
       return notice("error", "This took longer than it may, and was ended.");
     case "fallback":
       return notice("error", "It did not work out.", [
-        (turn.generations ?? 0) > 1
-          ? `The narrator tried ${counted(turn.generations ?? 0, "way")} and found none that works.`
-          : "The narrator found no way.",
+        plansWords(turn),
       ]);
     case "failed":
       return notice("error", "It did not work out.");
@@ -69,9 +67,34 @@ export function noticeOf(turn: Turn): Notice | undefined {
       return notice("quiet", "Not everything worked.", [
         turn.outcome === undefined && turn.plans.at(-1)?.success === false
           ? "The narrator looks for another way."
-          : "The story found another way.",
+          : "The story went on without it.",
       ]);
   }
+}
+
+const kinds = {
+  image: "A picture",
+  audio: "A sound",
+  video: "A film",
+  text: "A text",
+  model: "A model",
+  other: "A file",
+} as const;
+
+// "A picture could not be shown: There is no such file."
+export function refusalWords(asset: Asset, why: { code: string; message: string }): string {
+  const reason = why.message.trim() === "" ? why.code : why.message.trim();
+  const said = `${kinds[categoryOf(asset)]} could not be shown`;
+  return reason === "" ? `${said}.` : `${said}: ${withoutStop(shortened(reason, kWords))}.`;
+}
+
+// Plans that were refused ran nowhere, and count as well.
+function plansWords(turn: Turn): string {
+  const count = Math.max(turn.generations ?? 0, turn.plans.length);
+  const did = turn.plans.length === 0 ? "could be used" : "worked";
+  if (count === 0) return "The narrator found no way.";
+  if (count === 1) return turn.plans.length === 0 ? "The narrator's plan could not be used." : "The narrator's plan did not work.";
+  return `None of the narrator's ${counted(count, "plan")} ${did}.`;
 }
 
 export function toolName(invocation: Invocation): string {
@@ -100,10 +123,10 @@ function details(invocation: Invocation): string[] {
     const end =
       attempt.signal !== undefined
         ? `, signal ${attempt.signal}`
-        : attempt.exitStatus !== undefined
+        : attempt.exitStatus !== undefined && attempt.exitStatus !== 0
           ? `, exit status ${attempt.exitStatus}`
           : "";
-    lines.push(`Try ${attempt.number}: ${attempt.error ?? attempt.code ?? attempt.state}${end}`);
+    lines.push(`Try ${attempt.number}: ${withoutStop((attempt.error ?? attempt.code ?? attempt.state).trim())}${end}.`);
   }
   if (invocation.stderr !== undefined) lines.push(invocation.stderr.trim());
   return lines;
@@ -117,5 +140,5 @@ function once(words: string[]): string[] {
 }
 
 function withoutStop(text: string): string {
-  return text.replace(/[.。!]$/u, "");
+  return text.replace(/[.。!]+$/u, "");
 }

@@ -4,8 +4,11 @@
 import type { LogLines } from "./log_lines.ts";
 import type { Json, JsonObject } from "./record.ts";
 
-export type InvocationState = "pending" | "running" | "retrying" | "completed" | "failed" | "skipped" | "timeout";
-export type AttemptState = "running" | "completed" | "failed" | "timeout";
+export type InvocationState =
+  | "pending" | "running" | "retrying" | "completed" | "failed" | "skipped" | "timeout"
+  // Somebody ended it: it has not failed.
+  | "stopped";
+export type AttemptState = "running" | "completed" | "failed" | "timeout" | "stopped";
 
 // "failed" is a plan's that no prompt asked for; with "lost" the game ended in the midst of it; the other four are a
 // turn's own.
@@ -42,6 +45,8 @@ export interface Invocation {
   logs: LogLines;
   // The latest `fields.progress`, 0 to 1.
   progress: number | undefined;
+  // The message that came with it.
+  progressMessage: string | undefined;
   errors: ToolError[];
   // Of its `done`.
   summary: string | undefined;

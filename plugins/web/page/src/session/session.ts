@@ -39,6 +39,9 @@ export interface Opening {
   state?: JsonObject;
 }
 
+// The code of what ended because the player or the host wanted it so.
+const kCancelled = "CANCELLED";
+
 export type Taken = "all" | "gap";
 
 export class Session {
@@ -283,6 +286,7 @@ export class Session {
         attempts: [],
         logs: new LogLines(),
         progress: undefined,
+        progressMessage: undefined,
         errors: [],
         summary: undefined,
         result: undefined,
@@ -328,6 +332,7 @@ export class Session {
     invocation.error = textOf(record.event, "error");
     invocation.errorCode = textOf(record.event, "errorCode");
     invocation.stderr = textOf(record.event, "stderr");
+    if (invocation.state === "failed" && invocation.errorCode === kCancelled) invocation.state = "stopped";
   }
 
   // The attempt that a record is about, begun by the first record that names it.
@@ -351,6 +356,7 @@ export class Session {
       invocation.attempts.push(attempt);
       invocation.state = "running";
       invocation.progress = undefined;
+      invocation.progressMessage = undefined;
       invocation.retryCount = Math.max(invocation.retryCount, number - 1);
     }
     return { invocation, attempt };
@@ -367,6 +373,7 @@ export class Session {
     attempt.error = textOf(record.event, "error");
     attempt.exitStatus = numberOf(record.event, "exitStatus");
     attempt.signal = numberOf(record.event, "signal");
+    if (attempt.state === "failed" && attempt.code === kCancelled) attempt.state = "stopped";
     if (attempt.state !== "completed") invocation.state = "retrying";
   }
 
@@ -390,7 +397,10 @@ export class Session {
           attempt: attempt.number,
         });
         const progress = fields === undefined ? undefined : numberOf(fields, "progress");
-        if (progress !== undefined && progress >= 0 && progress <= 1) invocation.progress = progress;
+        if (progress !== undefined && progress >= 0 && progress <= 1) {
+          invocation.progress = progress;
+          invocation.progressMessage = textOf(event, "message");
+        }
         break;
       }
       case "state_patch":

@@ -17,6 +17,7 @@ import { Session } from "../session/session.ts";
 import { shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
 import "./announcer.ts";
+import { isForTheTurn } from "./escape.ts";
 import { type Place, type Route, places, readRoute } from "./route.ts";
 import { type Theme, applyTheme, chooseTheme, chosenTheme } from "./theme.ts";
 
@@ -160,6 +161,15 @@ export class App extends LitElement {
         display: grid;
       }
 
+      /* Without the page's colours nothing else would tell where one is. */
+      @media (forced-colors: active) {
+        [current] {
+          outline: 0.125rem solid Highlight;
+          outline-offset: -0.125rem;
+          text-decoration: underline;
+        }
+      }
+
       /* A page that is enlarged four times over: it scrolls, so that there is room to read in it. */
       @media (max-height: 20rem) {
         :host([narrow]) {
@@ -184,6 +194,7 @@ export class App extends LitElement {
     super.connectedCallback();
     applyTheme(this.theme);
     addEventListener("hashchange", this.#routed);
+    addEventListener("keydown", this.#pressed);
     wide.addEventListener("change", this.#resized);
     this.#resized();
     this.#watch();
@@ -208,6 +219,7 @@ export class App extends LitElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     removeEventListener("hashchange", this.#routed);
+    removeEventListener("keydown", this.#pressed);
     wide.removeEventListener("change", this.#resized);
     this.#unsubscribe?.();
     this.#connection?.dispose();
@@ -243,7 +255,12 @@ export class App extends LitElement {
           ?ended=${this.status === "ended"}
         ></narratoria-narrative>`;
       case "tools":
-        return html`<narratoria-tools .session=${this.session} .path=${path}></narratoria-tools>`;
+        return html`<narratoria-tools
+          .session=${this.session}
+          .prompts=${this.prompts}
+          .path=${path}
+          ?ended=${this.status === "ended"}
+        ></narratoria-tools>`;
       case "assets":
         return html`<narratoria-assets .session=${this.session} .path=${path}></narratoria-assets>`;
       case "state":
@@ -306,12 +323,12 @@ export class App extends LitElement {
   #banner(): unknown {
     if (this.status === "ended") {
       return html`<div class="banner ended">
-        This game has ended. Start it again, and open the address that it says; what was told stays here to read.
+        This game has ended. Open the new address. What was told stays here to read.
       </div>`;
     }
     if (!this.isLost) return nothing;
     return html`<div class="banner">
-      <span>The game cannot be reached. Trying again…</span
+      <span>The game is not running any more, or cannot be reached. Trying again…</span
       ><mdui-button variant="text" @click=${() => this.#connection?.retry()}>Try now</mdui-button>
     </div>`;
   }
@@ -322,6 +339,7 @@ export class App extends LitElement {
       "mdui-navigation-rail-item, mdui-navigation-bar-item",
     );
     for (const item of items) {
+      item.toggleAttribute("current", item.value === this.route.place);
       await item.updateComplete;
       const link = item.renderRoot.querySelector("a");
       if (item.value === this.route.place) link?.setAttribute("aria-current", "page");
@@ -349,10 +367,17 @@ export class App extends LitElement {
   #connected(status: Status): void {
     this.status = status;
     if (status === "ended") this.session.cutOff(Date.now());
+    if (status === "open") this.prompts.reached();
     clearTimeout(this.#patience);
     if (status === "lost") this.#patience = setTimeout(() => (this.isLost = true), kPatience);
     else this.isLost = false;
   }
+
+  #pressed = (event: KeyboardEvent): void => {
+    if (this.status === "ended" || !this.prompts.busy || !isForTheTurn(event)) return;
+    event.preventDefault();
+    void this.prompts.cancel();
+  };
 
   #routed = (): void => {
     this.route = readRoute(location.hash);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The four places, and what stands behind them, in the address: #/tools/PLAN/TOOL, #/assets/SEQ, #/state/POINTER.
+// The four places, and what stands behind them, in the address: #/tools/PLAN/TOOL, #/assets/SEQ (with /story behind it,
+// where the story opened it), #/state/POINTER.
 
 export const places = ["narrative", "tools", "assets", "state"] as const;
 export type Place = (typeof places)[number];

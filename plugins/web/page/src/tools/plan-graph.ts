@@ -120,6 +120,7 @@ export class PlanGraph extends LitElement {
         box-shadow: 0 0 0 1px var(--accent);
       }
       .tool.pending,
+      .tool.stopped,
       .tool.skipped {
         background: rgb(var(--mdui-color-surface-container));
         border-style: dashed;
@@ -583,7 +584,7 @@ function kindOf(plan: PlanRun, edge: Edge): string {
   const from = plan.invocations.get(edge.from);
   const to = plan.invocations.get(edge.to);
   if (from === undefined || to === undefined) return "waits";
-  if (from.state === "failed" || from.state === "timeout" || from.state === "skipped") return "broken";
+  if (from.state === "failed" || from.state === "timeout" || from.state === "skipped" || from.state === "stopped") return "broken";
   if (!isOver(from.state)) return "waits";
   return to.state === "running" || to.state === "retrying" ? "flows" : "";
 }

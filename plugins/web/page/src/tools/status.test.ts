@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { Session } from "../session/session.ts";
 import type { EventRecord, JsonObject } from "../session/record.ts";
-import { afterWhat, elapsed, planState, share, statusLine, turnOutcome } from "./status.ts";
+import { afterWhat, elapsed, planState, share, stateIcon, statusLine, turnOutcome, turnState } from "./status.ts";
 
 const begun = Date.parse("2026-01-01T00:00:00Z");
 
@@ -60,5 +60,34 @@ test("a tool that runs, tries again and fails", () => {
 
 test("a plan that a cancel ended before its end came", () => {
   const cancelled = session(...opening, ["turn_ended", { outcome: "cancelled" }]);
-  expect(planState(cancelled.plans.get("p#1")!)).toBe("cancelled");
+  expect(planState(cancelled.plans.get("p#1")!)).toBe("stopped");
+});
+
+test("a tool, a plan and a turn that were stopped have not failed", () => {
+  const made = session(
+    ...opening,
+    ["attempt_ended", { attempt: 1, state: "failed", code: "CANCELLED" }, 1],
+    ["tool_ended", { state: "failed", ok: false, executionTime: 50, retryCount: 0, errorCode: "CANCELLED" }],
+    ["plan_ended", { success: false, executionTime: 60, failedTools: ["pull"], canReplan: false }],
+    ["turn_ended", { outcome: "cancelled", generations: 1 }],
+  );
+  const plan = made.plans.get("p#1")!;
+  const tool = plan.invocations.get("pull")!;
+  expect(statusLine(tool, begun)).toBe("stopped · 50 ms");
+  expect(tool.attempts[0]!.state).toBe("stopped");
+  expect(planState(plan)).toBe("stopped");
+  expect(turnState(made.turns[0]!)).toBe("stopped");
+  expect(turnOutcome(made.turns[0]!)).toBe("stopped");
+  expect(new Set([stateIcon("stopped"), stateIcon("failed"), stateIcon("skipped")]).size).toBe(3);
+});
+
+test("a turn whose plans failed, and that went on in words alone, is not completed", () => {
+  const made = session(
+    ...opening,
+    ["tool_ended", { state: "failed", ok: false, executionTime: 50, retryCount: 0, errorCode: "TOOL_FAILED" }],
+    ["plan_ended", { success: false, executionTime: 60, failedTools: ["pull"], canReplan: true }],
+    ["turn_ended", { outcome: "completed", generations: 2 }],
+  );
+  expect(turnState(made.turns[0]!)).toBe("told");
+  expect(turnOutcome(made.turns[0]!)).toBe("told without tools");
 });

@@ -14,6 +14,7 @@ const icons: Record<InvocationState, IconName> = {
   failed: "error",
   skipped: "skip",
   timeout: "hourglass",
+  stopped: "stop",
 };
 
 const names: Record<InvocationState, string> = {
@@ -24,6 +25,7 @@ const names: Record<InvocationState, string> = {
   failed: "failed",
   skipped: "skipped",
   timeout: "timed out",
+  stopped: "stopped",
 };
 
 export function stateIcon(state: InvocationState | AttemptState): IconName {
@@ -81,29 +83,39 @@ export function share(invocation: Invocation): number {
   return invocation.progress ?? 0;
 }
 
-export type PlanState = "running" | "completed" | "failed" | "cancelled";
+export type PlanState = "running" | "completed" | "failed" | "stopped";
+// "told": no plan worked, and the narrator went on in words alone.
+export type TurnState = PlanState | "told";
 
 export function planState(plan: PlanRun): PlanState {
-  if (plan.ended !== undefined) return plan.success === true ? "completed" : "failed";
+  if (plan.ended !== undefined) return plan.success === true ? "completed" : wasStopped(plan) ? "stopped" : "failed";
   const outcome = plan.turn.outcome;
-  return outcome === undefined ? "running" : isStopped(outcome) ? "cancelled" : "failed";
+  return outcome === undefined ? "running" : isStopped(outcome) ? "stopped" : "failed";
 }
 
-const planIcons: Record<PlanState, IconName> = {
+// Whether its end was somebody's wish, and no failure's.
+function wasStopped(plan: PlanRun): boolean {
+  const states = [...plan.invocations.values()].map((one) => one.state);
+  if (states.includes("stopped")) return true;
+  return plan.turn.outcome === "cancelled" && !states.includes("failed") && !states.includes("timeout");
+}
+
+const planIcons: Record<TurnState, IconName> = {
   running: "running",
   completed: "check",
   failed: "error",
-  cancelled: "skip",
+  stopped: "stop",
+  told: "book",
 };
 
-export function planIcon(state: PlanState): IconName {
+export function planIcon(state: TurnState): IconName {
   return planIcons[state];
 }
 
-export function turnState(turn: Turn): PlanState {
+export function turnState(turn: Turn): TurnState {
   if (turn.outcome === undefined) return "running";
-  if (turn.outcome === "completed") return "completed";
-  return isStopped(turn.outcome) ? "cancelled" : "failed";
+  if (turn.outcome === "completed") return turn.plans.at(-1)?.success === false ? "told" : "completed";
+  return isStopped(turn.outcome) ? "stopped" : "failed";
 }
 
 function isStopped(outcome: Outcome): boolean {
@@ -113,14 +125,15 @@ function isStopped(outcome: Outcome): boolean {
 const outcomes: Record<Outcome, string> = {
   completed: "completed",
   fallback: "fallback",
-  cancelled: "cancelled",
+  cancelled: "stopped",
   timeout: "timed out",
   failed: "failed",
   lost: "cut off",
 };
 
 export function turnOutcome(turn: Turn): string {
-  return turn.outcome === undefined ? "running" : outcomes[turn.outcome];
+  if (turn.outcome === undefined) return "running";
+  return turnState(turn) === "told" ? "told without tools" : outcomes[turn.outcome];
 }
 
 export function planEnd(plan: PlanRun, now: number): number {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tools at work: turns at the side, the plans of a turn side by side, the chosen tool in full.
 import { css, html, nothing, type PropertyValues, type TemplateResult } from "lit";
-import { customElement, state } from "lit/decorators.js";
+import { customElement, property, state } from "lit/decorators.js";
 import { styleMap } from "lit/directives/style-map.js";
 import { icon } from "../controls/icons.ts";
 import { SessionView } from "../controls/session_view.ts";
 import { base } from "../controls/styles.ts";
 import { rem, Windowed } from "../list/windowed.ts";
+import type { Prompts } from "../prompts.ts";
 import type { PlanRun, Turn } from "../session/session.ts";
 import { textOf, textsOf } from "../session/record.ts";
 import { navigate } from "../shell/route.ts";
@@ -200,6 +201,10 @@ export class ToolsView extends SessionView {
           forced-color-adjust: none;
         }
       }
+      .stop {
+        color: rgb(var(--mdui-color-on-error-container));
+        background: rgb(var(--mdui-color-error-container));
+      }
       .back {
         display: none;
         margin-bottom: 0.5rem;
@@ -259,12 +264,16 @@ export class ToolsView extends SessionView {
     `,
   ];
 
+  @property({ attribute: false }) prompts: Prompts | undefined = undefined;
+  @property({ type: Boolean }) ended = false;
   @state() private mode: "drawing" | "table" = "drawing";
 
   #list = new Windowed(this);
   // The turn that is shown; the newest where the reader chose none.
   #turn: Turn | undefined;
   #plan: PlanRun | undefined;
+  // The turn of the list that has or had the focus.
+  #reached: Turn | undefined;
 
   protected override willUpdate(changed: PropertyValues): void {
     super.willUpdate(changed);
@@ -272,6 +281,8 @@ export class ToolsView extends SessionView {
     const [planKey] = this.path;
     this.#plan = planKey === undefined ? undefined : session?.plans.get(planKey);
     this.#turn = this.#plan?.turn ?? lastWithPlan(session?.turns ?? []);
+    // Another turn is shown: it is what the list begins with.
+    if (changed.has("path") && this.#plan !== undefined) this.#reached = this.#turn;
     this.#list.count = session?.turns.length ?? 0;
     this.#list.rowHeight = rem(3.75);
   }
@@ -317,16 +328,66 @@ export class ToolsView extends SessionView {
 
   #turns(current: Turn): TemplateResult {
     const turns = this.session!.turns;
+    const stop = this.#tabStop(current);
     return html`<nav class="turns" aria-label="Turns">
       <h2>${counted(turns.length, "turn")}</h2>
-      <div class="list" ${this.#list.attach} @scroll=${this.#list.onScroll} style=${styleMap({ "--row": `${this.#list.rowHeight}px` })}>
+      <div class="list" ${this.#list.attach} @scroll=${this.#list.onScroll} @keydown=${this.#turnKey} @focusin=${this.#turnFocused} style=${styleMap({ "--row": `${this.#list.rowHeight}px` })}>
         ${this.#list.draw((index) => {
           // The newest first.
           const turn = turns[turns.length - 1 - index];
-          return turn === undefined ? nothing : turnItem(turn, turn === current);
+          return turn === undefined ? nothing : turnItem(turn, turn === current, index, index === stop);
         })}
       </div>
     </nav>`;
+  }
+
+  // The list is one stop of the Tab key: the turn that was reached with the arrows, else the one that is shown, or
+  // what is nearest to it where that is scrolled away.
+  #tabStop(current: Turn): number {
+    const turns = this.session!.turns;
+    const wanted = turns.length - 1 - (this.#reached?.index ?? current.index);
+    const { first, last } = this.#list.rows;
+    const near = Math.max(first, Math.min(last - 1, wanted));
+    for (let far = 0; far < last - first; ++far) {
+      for (const index of [near + far, near - far]) {
+        if (index >= first && index < last && (turns[turns.length - 1 - index]?.plans.length ?? 0) > 0) return index;
+      }
+    }
+    return -1;
+  }
+
+  #turnFocused(event: FocusEvent): void {
+    const index = indexOf(event);
+    const turns = this.session!.turns;
+    if (index === undefined) return;
+    this.#reached = turns[turns.length - 1 - index];
+    this.requestUpdate();
+  }
+
+  #turnKey(event: KeyboardEvent): void {
+    const here = indexOf(event);
+    if (here === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    const turns = this.session!.turns;
+    const count = turns.length;
+    // The newest turn is the first of the list.
+    const moves: Record<string, [from: number, step: number]> = {
+      ArrowDown: [count - 1 - here, -1],
+      ArrowUp: [count - 1 - here, 1],
+      Home: [count, -1],
+      End: [-1, 1],
+    };
+    const move = moves[event.key];
+    if (move === undefined) return;
+    event.preventDefault();
+    const next = nextWithPlan(turns, ...move);
+    if (next === undefined) return;
+    this.#reached = next;
+    const index = count - 1 - next.index;
+    this.#list.reveal(index);
+    this.requestUpdate();
+    void this.updateComplete.then(() =>
+      this.renderRoot.querySelector<HTMLElement>(`a.turn[data-index="${index}"]`)?.focus({ preventScroll: true }),
+    );
   }
 
   #stage(turn: Turn, selected: string | undefined): TemplateResult {
@@ -340,7 +401,7 @@ export class ToolsView extends SessionView {
             <button type="button" aria-pressed=${this.mode === "drawing" ? "true" : "false"} @click=${() => (this.mode = "drawing")}>Graph</button>
             <button type="button" aria-pressed=${this.mode === "table" ? "true" : "false"} @click=${() => (this.mode = "table")}>Table</button>
           </span>
-          ${this.#pager(turn)}
+          ${this.#pager(turn)} ${this.#stopButton()}
         </div>
       </header>
       ${
@@ -359,6 +420,22 @@ export class ToolsView extends SessionView {
               ${turn.warnings.slice(-20).map((one) => html`<li class="warn">${icon("warning")}<span>${one.toolId === undefined ? nothing : html`<bdi>${shortened(one.toolId, 80)}</bdi>: `}<bdi>${shortened(one.message, 400)}</bdi></span></li>`)}
             </ul>`
       }`;
+  }
+
+  // For what runs now, whichever turn is looked at.
+  #stopButton(): unknown {
+    if (this.session?.busy !== true || this.prompts === undefined || this.ended) return nothing;
+    return html`<button class="button stop" type="button" title="Stop (Escape)" ?disabled=${this.prompts.isCancelling} @click=${this.#stop}>
+      ${icon("stop")}Stop
+    </button>`;
+  }
+
+  #stop(): void {
+    const asked = this.prompts?.cancel();
+    this.requestUpdate();
+    void asked?.then(() => this.requestUpdate());
+    // The button goes with what it stops.
+    this.renderRoot.querySelector<HTMLElement>(".stage")?.focus({ preventScroll: true });
   }
 
   #planCard(plan: PlanRun, index: number, plans: readonly PlanRun[], selected: string | undefined): TemplateResult {
@@ -416,6 +493,8 @@ export class ToolsView extends SessionView {
     if (event.key !== "Escape" || event.defaultPrevented || this.#plan === undefined) return;
     const toolId = this.path[1];
     const plan = this.#plan;
+    // It closes the tool, and stops no turn.
+    event.preventDefault();
     navigate(planRoute(plan.key));
     // The focus goes back to where the tool was chosen.
     requestAnimationFrame(() => {
@@ -426,7 +505,13 @@ export class ToolsView extends SessionView {
   }
 }
 
-function turnItem(turn: Turn, isCurrent: boolean): TemplateResult {
+function indexOf(event: Event): number | undefined {
+  const item = event.target instanceof Element ? event.target.closest<HTMLElement>("a.turn") : null;
+  const index = Number(item?.dataset["index"]);
+  return Number.isInteger(index) ? index : undefined;
+}
+
+function turnItem(turn: Turn, isCurrent: boolean, index: number, isStop: boolean): TemplateResult {
   const state = turnState(turn);
   const plan = turn.plans.at(-1);
   const about = [turnOutcome(turn)];
@@ -437,7 +522,7 @@ function turnItem(turn: Turn, isCurrent: boolean): TemplateResult {
   const inside = html`${icon(planIcon(state))}<span class="says clipped" dir="auto">${titleOf(turn)}</span><span class="about clipped">${about.join(" · ")}</span>`;
   return plan === undefined
     ? html`<div class="turn ${state}">${inside}</div>`
-    : html`<a class="turn ${state}" href=${planRoute(plan.key)} aria-current=${isCurrent ? "page" : nothing}>${inside}</a>`;
+    : html`<a class="turn ${state}" href=${planRoute(plan.key)} data-index=${index} tabindex=${isStop ? 0 : -1} aria-current=${isCurrent ? "page" : nothing}>${inside}</a>`;
 }
 
 function titleOf(turn: Turn): string {

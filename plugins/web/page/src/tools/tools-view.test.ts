@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// @vitest-environment happy-dom
+import { beforeEach, expect, it } from "vitest";
+import { Prompts } from "../prompts.ts";
+import type { JsonObject } from "../session/record.ts";
+import { Session } from "../session/session.ts";
+import type { ToolsView } from "./tools-view.ts";
+import "./tools-view.ts";
+
+let session: Session;
+let posted: string[];
+let view: ToolsView;
+
+const settled = async (): Promise<void> => {
+  for (let round = 0; round < 4; ++round) await new Promise((resolve) => setTimeout(resolve));
+};
+
+function take(kind: string, event: JsonObject, planId: string | null = null): void {
+  session.take([{ seq: session.lastSeq + 1, time: "2026-01-24T18:30:00Z", sessionId: "s", planId, kind, event }]);
+}
+
+// A turn with a plan that only tells.
+function tell(name: string): void {
+  take("prompt", { text: name });
+  take("plan_started", { plan: {}, generationAttempt: 1, parentPlanId: null }, name);
+  take("plan_ended", { success: true }, name);
+  take("turn_ended", { outcome: "completed", generations: 1, choices: [] });
+}
+
+const all = <Kind extends HTMLElement>(selector: string): Kind[] => [...view.renderRoot.querySelectorAll<Kind>(selector)];
+
+beforeEach(async () => {
+  document.body.textContent = "";
+  session = new Session((run) => run());
+  session.open({ sessionId: "s", title: "T", last: 0, state: {} });
+  posted = [];
+  const prompts = new Prompts(session, (path) => {
+    posted.push(path);
+    return Promise.resolve({ status: 202, code: "", message: "" });
+  });
+  view = document.createElement("narratoria-tools");
+  // Nothing is laid out here.
+  view.getClientRects = () => [{}] as unknown as DOMRectList;
+  Object.assign(view, { session, prompts, path: [] });
+  document.body.append(view);
+  await settled();
+});
+
+it("has a way to stop while a turn runs, and only then", async () => {
+  tell("one");
+  await settled();
+  expect(all(".stop")).toEqual([]);
+  take("prompt", { text: "two" });
+  await settled();
+  all(".stop")[0]!.click();
+  expect(posted).toEqual(["/api/cancel"]);
+  take("turn_ended", { outcome: "cancelled", generations: 1, choices: [] });
+  await settled();
+  expect(all(".stop")).toEqual([]);
+});
+
+it("is one stop of the Tab key, and the arrows go from turn to turn", async () => {
+  for (const name of ["one", "two", "three"]) tell(name);
+  take("prompt", { text: "words alone" });
+  take("turn_ended", { outcome: "completed", generations: 1, choices: [] });
+  await settled();
+  const stops = (): string[] => all("a.turn[tabindex='0'] .says").map((one) => one.textContent ?? "");
+  expect(all("a.turn").length).toBe(3);
+  expect(stops()).toEqual(["three"]);
+
+  const press = async (key: string): Promise<void> => {
+    all("a.turn[tabindex='0']")[0]!.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, composed: true }));
+    await settled();
+  };
+  await press("ArrowDown");
+  expect(stops()).toEqual(["two"]);
+  await press("End");
+  expect(stops()).toEqual(["one"]);
+  await press("ArrowDown");
+  expect(stops()).toEqual(["one"]);
+  // Past the turn that has no plan, to which nothing leads.
+  await press("Home");
+  expect(stops()).toEqual(["three"]);
+});
