@@ -12,8 +12,9 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <regex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plugin/story_host.hpp"
@@ -24,6 +25,23 @@ namespace {
 using ::testing::HasSubstr;
 
 std::atomic<int> broken_pipes{0};
+
+// What stands between the first `begin` and the `end` behind it; nothing when they are not both there.
+std::optional<std::string> between(std::string_view text, std::string_view begin,
+                                   std::string_view end) {
+    const std::size_t from = text.find(begin);
+    if (from == std::string_view::npos) return std::nullopt;
+    text.remove_prefix(from + begin.size());
+    const std::size_t count = text.find(end);
+    if (count == std::string_view::npos) return std::nullopt;
+    return std::string(text.substr(0, count));
+}
+
+// In what a host logs: the page's port and its token.
+std::optional<std::string> port_in(std::string_view log) {
+    return between(log, "the page is at http://127.0.0.1:", "/?token=");
+}
+std::optional<std::string> token_in(std::string_view log) { return between(log, "/?token=", "\n"); }
 
 class Browser {
 public:
@@ -74,19 +92,13 @@ protected:
     void open(SessionOptions options = {}, const std::string& patch_at_once = {}) {
         host.open(options);
         if (!patch_at_once.empty()) host.session->patch_state(patch_at_once);
-        const std::regex line(
-            "the page is at http://127\\.0\\.0\\.1:([0-9]+)/\\?token=([0-9a-f]+)");
-        std::smatch found;
-        ASSERT_TRUE(host.until([&] { return std::regex_search(host.log, found, line); }))
-            << host.log;
-        port = std::stoi(found[1]);
-        Browser browser(port, "GET /?token=" + found[2].str());
+        ASSERT_TRUE(host.until([&] { return token_in(host.log).has_value(); })) << host.log;
+        port = std::stoi(port_in(host.log).value());
+        Browser browser(port, "GET /?token=" + token_in(host.log).value());
         browser.send("\r\n");
-        const std::regex set("Set-Cookie: ([^;]+);");
-        ASSERT_TRUE(host.until([&] { return std::regex_search(browser.came(), set); }));
-        std::smatch cookie_found;
-        ASSERT_TRUE(std::regex_search(browser.came(), cookie_found, set));
-        cookie = cookie_found[1];
+        const auto set = [&] { return between(browser.came(), "Set-Cookie: ", ";"); };
+        ASSERT_TRUE(host.until([&] { return set().has_value(); }));
+        cookie = set().value();
     }
     std::string let_in() const { return "Cookie: " + cookie + "\r\n\r\n"; }
 
@@ -94,7 +106,6 @@ protected:
     std::string session_message() {
         Browser browser(port, "GET /api/events?after=0");
         browser.send(let_in());
-        // A regular expression is too slow for a large one.
         std::size_t begin = 0;
         std::size_t end = 0;
         const auto is_whole = [&] {
@@ -188,11 +199,7 @@ TEST_F(WebTest, TwoSessionsOfOneEngineHaveAPageEachAndItsCookieOpensNoOther) {
     Session second(*host.engine, SessionOptions{.story = host.folder.path()});
     const std::size_t known = host.log.find("token=") + 1;
     ASSERT_TRUE(host.until([&] { return host.log.find("token=", known) != std::string::npos; }));
-    const std::regex line("127\\.0\\.0\\.1:([0-9]+)/\\?token=");
-    std::smatch found;
-    const std::string rest = host.log.substr(known);
-    ASSERT_TRUE(std::regex_search(rest, found, line));
-    const int second_port = std::stoi(found[1]);
+    const int second_port = std::stoi(port_in(host.log.substr(known)).value());
     EXPECT_NE(first_port, second_port);
     Browser browser(second_port, "GET /");
     browser.send("Cookie: " + first_cookie + "\r\n\r\n");
