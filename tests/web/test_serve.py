@@ -187,7 +187,10 @@ def broken(tmp_path, source):
     (tmp_path / "broken.c").write_text(source)
     subprocess.run([compiler, "-shared", "-fPIC", "-o", tmp_path / "broken.so", tmp_path / "broken.c"],
                    check=True)
-    return environment(LD_PRELOAD=str(tmp_path / "broken.so"))
+    # A sanitizer's library must be the first of all.
+    needed = subprocess.run(["ldd", NARRATORIA], capture_output=True, text=True, check=True).stdout
+    sanitizers = re.findall(r"=> (\S*/lib[at]san\S*)", needed)
+    return environment(LD_PRELOAD=":".join([*sanitizers, str(tmp_path / "broken.so")]))
 
 
 @pytest.mark.parametrize("function, said_", [
