@@ -3,6 +3,7 @@
 
 import http.client
 import json
+import re
 import select
 import signal
 import socket
@@ -16,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 from harness import (BUILD, DEADLINE, NARRATORIA, SOURCE, TORCH, Command, default_signals, done,  # noqa: E402
                      environment, event, log, patch)
 
-__all__ = ["default_signals", "BUILD", "DEADLINE", "NARRATORIA", "SOURCE", "TORCH", "Command", "Page", "done", "environment",
+__all__ = ["default_signals", "BUILD", "DEADLINE", "NARRATORIA", "SOURCE", "TORCH", "Command", "Page", "done", "environment", "sanitizers",
            "event", "has_page", "log", "patch", "plan", "said", "tool_that_waits"]
 
 
@@ -40,6 +41,12 @@ def plan(*tools, **members):
     return {"plan": {"tools": [
         {"toolId": tool, "toolPath": f"tools/{tool}", "retryPolicy": {"maxRetries": 0, "backoffMs": 1}}
         for tool in tools], **members}}
+
+
+def sanitizers():
+    """The libraries of a sanitizer that the command was built with."""
+    needed = subprocess.run(["ldd", NARRATORIA], capture_output=True, text=True, check=True).stdout
+    return re.findall(r"=> (\S*/lib[at]san\S*)", needed)
 
 
 class Page:

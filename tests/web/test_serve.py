@@ -13,7 +13,7 @@ import time
 import pytest
 
 from serving import (BUILD, DEADLINE, NARRATORIA, TORCH, Command, default_signals, done, environment,
-                     event, has_page, plan, said, tool_that_waits)
+                     event, has_page, plan, said, tool_that_waits, sanitizers)
 
 pytestmark = pytest.mark.skipif(not has_page(), reason="built without libmicrohttpd")
 
@@ -188,9 +188,7 @@ def broken(tmp_path, source):
     subprocess.run([compiler, "-shared", "-fPIC", "-o", tmp_path / "broken.so", tmp_path / "broken.c"],
                    check=True)
     # A sanitizer's library must be the first of all.
-    needed = subprocess.run(["ldd", NARRATORIA], capture_output=True, text=True, check=True).stdout
-    sanitizers = re.findall(r"=> (\S*/lib[at]san\S*)", needed)
-    return environment(LD_PRELOAD=":".join([*sanitizers, str(tmp_path / "broken.so")]))
+    return environment(LD_PRELOAD=":".join([*sanitizers(), str(tmp_path / "broken.so")]))
 
 
 @pytest.mark.parametrize("function, said_", [
