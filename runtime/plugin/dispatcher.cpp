@@ -491,6 +491,13 @@ std::optional<nar_narrator> Dispatcher::narrator(const Instance& its) const {
     return out;
 }
 
+bool Dispatcher::knows(std::string_view id) const {
+    return std::any_of(instances_.begin(), instances_.end(),
+                       [&](const auto& instance) { return instance->library().id == id; }) ||
+           std::any_of(refused_.begin(), refused_.end(),
+                       [&](const Refused& refused) { return refused.id == id; });
+}
+
 std::string Dispatcher::why_not(std::string_view id) const {
     for (const auto& instance : instances_) {
         if (instance->library().id == id) return instance->disabled_reason();

@@ -84,6 +84,8 @@ public:
 
     // Why there is no active plugin of this id, or nothing when there is one.
     std::string why_not(std::string_view id) const;
+    // Whether one of this id was loaded, or refused with a word about it.
+    bool knows(std::string_view id) const;
 
     Mailbox& mailbox() { return mailbox_; }
     bool has_mail() const { return mailbox_.has_mail(); }

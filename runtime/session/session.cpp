@@ -144,10 +144,17 @@ void Session::load_plugins() {
     }
     for (const auto& [id, json] : settings_.plugin_settings) lay_over(own_settings[id], json);
     // A host that asks for nothing pays for no search.
-    if (wishes.listed.empty() && wishes.story_folder.empty()) return;
-    dispatcher_.load(
-        plugin::search(wishes, plugin::places(wishes.story_folder), plugin::safe_mode()),
-        own_settings);
+    if (!wishes.listed.empty() || !wishes.story_folder.empty()) {
+        dispatcher_.load(
+            plugin::search(wishes, plugin::places(wishes.story_folder), plugin::safe_mode()),
+            own_settings);
+    }
+    for (const auto& [id, json] : settings_.plugin_settings) {
+        if (dispatcher_.knows(id)) continue;
+        engine_.log(NAR_LOG_WARN, "plugin_settings has settings for \"" + id +
+                                      "\", and no plugin of that id was asked for; list it in "
+                                      "plugins");
+    }
 }
 
 // The host's own, a plugin's, or the one that is built in; all go the same way from here.
