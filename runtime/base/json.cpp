@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cassert>
 #include <charconv>
 #include <cmath>
@@ -185,7 +187,7 @@ public:
 
 private:
     Node& append() {
-        if (tape_.count_ == tape_.capacity_) tape_.grow();
+        tape_.reserve(tape_.count_ + 1);
         return tape_.nodes_[tape_.count_++];
     }
 
@@ -276,8 +278,8 @@ const char* rule_of(ParseError::Kind kind) {
 
 Tape::~Tape() { free_block(nodes_, size_t{capacity_} * sizeof(Node)); }
 
-void Tape::grow() {
-    const uint32_t capacity = capacity_ == 0 ? 64 : capacity_ * 2;
+void Tape::grow(uint32_t nodes) {
+    const uint32_t capacity = std::bit_ceil(std::max(nodes, 64u));
     nodes_ = static_cast<Node*>(
         grow_block(nodes_, size_t{capacity_} * sizeof(Node), size_t{capacity} * sizeof(Node)));
     capacity_ = capacity;
@@ -353,6 +355,19 @@ ParseError describe(std::string_view text, const rapidjson::ParseResult& result)
 
 bool Tape::parse(std::string_view text, ParseError& error, uint32_t depth) {
     assert(depth <= kDepthOfOwn);
+    return begin(text, error) && (read_plain(depth) || read_any(depth, error));
+}
+
+bool Tape::parse(std::string_view text, ParseError& error, Beginning& beginning) {
+    beginning.begun_ = beginning.begins(text);
+    if (!begin(text, error)) return false;
+    const bool plain = read_plain(kMaximumDepth, beginning.begun_ ? &beginning : nullptr);
+    if (!plain && !read_any(kMaximumDepth, error)) return false;
+    if (plain) beginning.take(*this);
+    return true;
+}
+
+bool Tape::begin(std::string_view text, ParseError& error) {
     text_ = text;
     count_ = 0;
     if (text.size() > (uint64_t{1} << 31)) {
@@ -364,8 +379,13 @@ bool Tape::parse(std::string_view text, ParseError& error, uint32_t depth) {
                  "the text begins with a byte order mark; UTF-8 needs none, leave it out"};
         return false;
     }
-    if (read_plain(depth)) return true;
+    return true;
+}
 
+// Whatever JSON it is; says what is wrong with it.
+bool Tape::read_any(uint32_t depth, ParseError& error) {
+    const std::string_view text = text_;
+    count_ = 0;
     if (arena_capacity_ < text.size() + 1 + kPadding) {
         arena_capacity_ = text.size() + text.size() / 2 + 256;
         arena_.reset(new char[arena_capacity_]);

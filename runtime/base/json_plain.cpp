@@ -8,6 +8,7 @@
 // The place in the text and the end of the tape stay in registers, which RapidJSON's reader, made
 // of functions that share a stream in memory, cannot have.
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/json.hpp"
@@ -48,6 +49,8 @@ const char* skip_number(const char* at) {
     return has_exponent || static_cast<size_t>(at - begin) > kLongestNumber ? nullptr : at;
 }
 
+bool stand(const char* at, const char (&two)[3]) { return std::memcmp(at, two, 2) == 0; }
+
 // The closing quote of a string with characters beyond ASCII, or nothing.
 [[gnu::noinline]] const char* skip_string_of_utf8(const char* at) {
     bool high = false;
@@ -56,133 +59,187 @@ const char* skip_number(const char* at) {
     return valid ? end : nullptr;
 }
 
-// The closing quote of a string whose content begins at `at`, or nothing.
-const char* skip_string(const char* const begin) {
-    const char* at = begin;
+// Finds where the plain beginning of a string ends: at a quote, a backslash, a control character or
+// one beyond ASCII.
+class StringScan {
+public:
 #if defined(__SSE2__)
-    const __m128i quote = _mm_set1_epi8('"');
-    const __m128i backslash = _mm_set1_epi8('\\');
-    const __m128i space = _mm_set1_epi8(' ');
-    for (;; at += 16) {
-        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-        // With a sign, what is over 0x7F is less than a space as well.
-        const __m128i stop = _mm_or_si128(
-            _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)),
-            _mm_cmplt_epi8(bytes, space));
-        if (const auto stops = static_cast<unsigned>(_mm_movemask_epi8(stop))) {
-            at += __builtin_ctz(stops);
-            break;
+    StringScan() {
+        // Told that it is any value, the compiler compares with it as written, in one instruction.
+        asm("" : "+x"(space_));
+    }
+    const char* operator()(const char* at) const {
+        for (;; at += 16) {
+            const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+            // With a sign, what is over 0x7F is less than a space as well.
+            const __m128i stop = _mm_or_si128(
+                _mm_or_si128(_mm_cmpeq_epi8(bytes, quote_), _mm_cmpeq_epi8(bytes, backslash_)),
+                _mm_cmpgt_epi8(space_, bytes));
+            if (const auto stops = static_cast<unsigned>(_mm_movemask_epi8(stop))) {
+                return at + static_cast<unsigned>(__builtin_ctz(stops));
+            }
         }
     }
+
+private:
+    __m128i quote_ = _mm_set1_epi8('"');
+    __m128i backslash_ = _mm_set1_epi8('\\');
+    __m128i space_ = _mm_set1_epi8(' ');
 #else
-    while (*at != '"' && *at != '\\' && static_cast<signed char>(*at) >= ' ') ++at;
-#endif
-    if (*at == '"') [[likely]]
+    const char* operator()(const char* at) const {
+        while (*at != '"' && *at != '\\' && static_cast<signed char>(*at) >= ' ') ++at;
         return at;
-    return static_cast<signed char>(*at) < 0 ? skip_string_of_utf8(begin) : nullptr;
-}
+    }
+#endif
+};
 
 }  // namespace
 
-bool Tape::read_plain(const uint32_t most) {
+bool Tape::read_plain(const uint32_t most, const Beginning* beginning) {
     if (text_.size() > kLongest) return false;
+    // No value, and no end of one, has less than a byte of its own.
+    reserve(static_cast<uint32_t>(text_.size()) + 1);
+    const StringScan scan;
     const char* at = text_.data();
     Node* next = nodes_;
-    Node* end = nodes_ + capacity_;
     uint32_t open[kDepthOfOwn];
     uint32_t depth = 0;
+    bool in_object = false;
+    const char* behind;
 
-    auto append = [&](const char* begin, size_t size, Type type) {
-        if (next == end) [[unlikely]] {
-            const auto used = next - nodes_;
-            grow();
-            next = nodes_ + used;
-            end = nodes_ + capacity_;
-        }
-        *next++ = {begin, static_cast<uint32_t>(size), type, 0, 0};
+    auto append = [&next](const char* begin, const char* end, Type type) {
+        *next++ = {begin, static_cast<uint32_t>(end - begin), type, 0, 0};
     };
-    auto append_string = [&] {
-        const char* const close = skip_string(at);
-        if (close == nullptr) return false;
-        append(at, static_cast<size_t>(close - at), Type::String);
-        at = close + 1;
-        return true;
-    };
-    auto append_key = [&] {
-        if (*at != '"') return false;
-        ++at;
-        if (!append_string()) return false;
+
+    if (beginning == nullptr) {
         at = skip_white_space(at);
-        if (*at != ':') return false;
-        at = skip_white_space(at + 1);
-        return true;
-    };
-    auto append_word = [&](const char* word, size_t size, Type type) {
-        if (std::memcmp(at, word, size) != 0) return false;
-        append(at, size, type);
-        at += size;
-        return true;
-    };
-    auto close = [&](Type type) {
-        nodes_[open[--depth]].size = static_cast<uint32_t>(next - nodes_);
-        append(++at, 0, type);
-    };
+        goto value;
+    }
+    for (uint32_t i = 0; i < beginning->node_count_; ++i) {
+        *next = beginning->nodes_[i];
+        next->begin = at + (next->begin - beginning->bytes_);
+        ++next;
+    }
+    open[depth++] = 0;
+    in_object = true;
+    at += beginning->size_;
 
+key:
+    if (*at++ != '"') return false;
+key_behind_quote:
+    behind = scan(at);
+    if (!stand(behind, "\":")) [[unlikely]] {
+        if (static_cast<signed char>(*behind) < 0) behind = skip_string_of_utf8(at);
+        if (behind == nullptr || *behind != '"') return false;
+        append(at, behind, Type::String);
+        at = skip_white_space(behind + 1);
+        if (*at++ != ':') return false;
+    } else {
+        append(at, behind, Type::String);
+        at = behind + 2;
+    }
     at = skip_white_space(at);
-    for (;;) {
-        // A value begins here.
-        switch (*at) {
-            case '"':
-                ++at;
-                if (!append_string()) return false;
-                break;
-            case '{':
-            case '[': {
-                if (depth == most) return false;
-                const Type type = *at == '{' ? Type::Object : Type::Array;
-                open[depth++] = static_cast<uint32_t>(next - nodes_);
-                append(at, 0, type);
-                at = skip_white_space(at + 1);
-                if (*at == (type == Type::Object ? '}' : ']')) {
-                    close(type);
-                    break;
-                }
-                if (type == Type::Object && !append_key()) return false;
-                continue;
+
+value:
+    switch (*at) {
+        case '"':
+            behind = scan(++at);
+            if (*behind != '"') [[unlikely]] {
+                if (static_cast<signed char>(*behind) < 0) behind = skip_string_of_utf8(at);
+                if (behind == nullptr || *behind != '"') return false;
             }
-            case 't':
-                if (!append_word("true", 4, Type::True)) return false;
-                break;
-            case 'f':
-                if (!append_word("false", 5, Type::False)) return false;
-                break;
-            case 'n':
-                if (!append_word("null", 4, Type::Null)) return false;
-                break;
-            default: {
-                const char* const behind = skip_number(at);
-                if (behind == nullptr) return false;
-                append(at, static_cast<size_t>(behind - at), Type::Number);
-                at = behind;
-            }
-        }
-        // A value has ended, and with it perhaps what it stood in.
-        for (;;) {
-            at = skip_white_space(at);
-            if (depth == 0) {
-                if (at != text_.data() + text_.size()) return false;
-                count_ = static_cast<uint32_t>(next - nodes_);
-                return true;
-            }
-            const Type type = nodes_[open[depth - 1]].type;
-            if (*at == ',') {
-                at = skip_white_space(at + 1);
-                if (type == Type::Object && !append_key()) return false;
-                break;
-            }
-            if (*at != (type == Type::Object ? '}' : ']')) return false;
-            close(type);
-        }
+            append(at, behind, Type::String);
+            at = behind + 1;
+            break;
+        case '{':
+        case '[':
+            if (depth == most) return false;
+            in_object = *at == '{';
+            open[depth++] = static_cast<uint32_t>(next - nodes_);
+            append(at, at, in_object ? Type::Object : Type::Array);
+            at = skip_white_space(at + 1);
+            if (*at == (in_object ? '}' : ']')) goto close;
+            if (in_object) goto key;
+            goto value;
+        case 't':
+            if (std::memcmp(at, "true", 4) != 0) return false;
+            append(at, at + 4, Type::True);
+            at += 4;
+            break;
+        case 'f':
+            if (std::memcmp(at, "false", 5) != 0) return false;
+            append(at, at + 5, Type::False);
+            at += 5;
+            break;
+        case 'n':
+            if (std::memcmp(at, "null", 4) != 0) return false;
+            append(at, at + 4, Type::Null);
+            at += 4;
+            break;
+        default:
+            behind = skip_number(at);
+            if (behind == nullptr) return false;
+            append(at, behind, Type::Number);
+            at = behind;
+    }
+
+behind_value:
+    if (in_object && stand(at, ",\"")) {
+        at += 2;
+        goto key_behind_quote;
+    }
+    at = skip_white_space(at);
+    if (depth == 0) {
+        if (at != text_.data() + text_.size()) return false;
+        count_ = static_cast<uint32_t>(next - nodes_);
+        return true;
+    }
+    if (*at == ',') {
+        at = skip_white_space(at + 1);
+        if (in_object) goto key;
+        goto value;
+    }
+    if (*at != (in_object ? '}' : ']')) return false;
+close:
+    nodes_[open[--depth]].size = static_cast<uint32_t>(next - nodes_);
+    ++at;
+    append(at, at, in_object ? Type::Object : Type::Array);
+    in_object = depth > 0 && nodes_[open[depth - 1]].type == Type::Object;
+    goto behind_value;
+}
+
+void Beginning::take(const Tape& tape) {
+    if (lines_++ < next_) return;
+    if (lines_ == next_ + 1) {
+        // The first of two; the second is read whole.
+        kept_ = static_cast<uint32_t>(std::min(tape.source().size(), kMostBytes));
+        std::memcpy(bytes_, tape.source().data(), kept_);
+        size_ = 0;
+        return;
+    }
+    learn(tape);
+    next_ = lines_ + std::min(lines_, kMostLinesALesson);
+}
+
+void Beginning::learn(const Tape& tape) {
+    const char* const text = tape.source().data();
+    const size_t most = std::min<size_t>(kept_, tape.source().size());
+    const auto same = static_cast<size_t>(std::mismatch(text, text + most, bytes_).first - text);
+    const Node* const nodes = tape.nodes();
+    size_ = node_count_ = 0;
+    ++lesson_;
+    if (nodes[0].type != Type::Object) return;
+    // The last key whose quote and all in front of it is the same.
+    for (uint32_t key = 1; key < nodes[0].size && key <= kMostNodes; key = tape.next(key + 1)) {
+        const auto place = static_cast<size_t>(nodes[key].begin - 1 - text);
+        if (place > same) break;
+        node_count_ = key;
+        size_ = static_cast<uint32_t>(place);
+    }
+    if (node_count_ <= 1) size_ = 0;  // nothing is gained by a brace
+    for (uint32_t i = 0; i < node_count_; ++i) {
+        nodes_[i] = nodes[i];
+        nodes_[i].begin = bytes_ + (nodes[i].begin - text);
     }
 }
 

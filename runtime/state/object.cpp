@@ -25,23 +25,12 @@ void Object::release_value(Entry& entry) {
     entry.set_kind(Kind::Plain);
 }
 
-uint32_t Object::find(std::string_view key, uint32_t hash) const {
-    if (index == nullptr) {
-        for (uint32_t i = 0; i < count; ++i) {
-            const Entry& entry = entries[i];
-            if (entry.hash == hash && entry.kind() != Kind::Removed && entry.key.equals(key)) {
-                return i;
-            }
-        }
-        return kNone;
+uint32_t Object::find_without_index(std::string_view key, uint32_t hash) const {
+    for (uint32_t i = 0; i < count; ++i) {
+        const Entry& entry = entries[i];
+        if (entry.hash == hash && entry.kind() != Kind::Removed && entry.key.equals(key)) return i;
     }
-    for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
-        const uint32_t value = index[slot];
-        if (value == 0) return kNone;
-        if (!may_be(value, hash)) continue;
-        const Entry& entry = entries[position_in(value)];
-        if (entry.hash == hash && entry.key.equals(key)) return position_in(value);
-    }
+    return kNone;
 }
 
 Entry& Object::append(std::string_view key, uint32_t hash) {

@@ -132,7 +132,16 @@ struct Object {
     ~Object();
 
     // The position of a key from a tape, or kNone.
-    uint32_t find(std::string_view key, uint32_t hash) const;
+    uint32_t find(std::string_view key, uint32_t hash) const {
+        if (index == nullptr) return find_without_index(key, hash);
+        for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
+            const uint32_t value = index[slot];
+            if (value == 0) return kNone;
+            if (!may_be(value, hash)) continue;
+            const Entry& entry = entries[position_in(value)];
+            if (entry.hash == hash && entry.key.equals(key)) return position_in(value);
+        }
+    }
     // Starts to bring in what find() will look at: first the index, then the entry. Only with an index.
     void fetch_slot(uint32_t hash) const { __builtin_prefetch(&index[hash & mask]); }
     void fetch_entry(uint32_t hash) const {
@@ -168,6 +177,7 @@ private:
     }
     size_t bytes_of_entries() const { return size_t{capacity} * sizeof(Entry); }
     size_t bytes_of_index() const { return (size_t{mask} + 1) * sizeof(uint32_t); }
+    uint32_t find_without_index(std::string_view key, uint32_t hash) const;
     void grow();
     void rebuild_index(uint32_t slots);
 };

@@ -11,13 +11,17 @@ namespace narratoria::state {
 namespace {
 
 // The bytes of a value as the tree keeps them: a string without its quotes, the rest as it is.
-inline std::string_view kept_text(json::Value value) {
-    const json::Node& node = value.tape().nodes()[value.index()];
-    if (node.type <= json::Type::String && !node.escaped) [[likely]] {
-        return {node.begin, node.size};
-    }
+std::string_view kept_text(json::Value value) {
     const std::string_view raw = value.raw();
     return value.is_string() ? raw.substr(1, raw.size() - 2) : raw;
+}
+
+// The same; what nearly every value is costs no look at the tape's other nodes.
+inline std::string_view kept_text(const json::Tape& tape, const json::Node* node) {
+    if (node->type <= json::Type::String && !node->escaped) [[likely]] {
+        return {node->begin, node->size};
+    }
+    return kept_text({&tape, static_cast<uint32_t>(node - tape.nodes())});
 }
 
 constexpr uint32_t kMoreThanTheCacheHolds = 8192;
@@ -114,54 +118,55 @@ Patch::Patch() : seed_(hash_seed()) {}
 
 void Patch::prepare(json::Value value) {
     tape_ = &value.tape();
-    members_.clear();
     removes_ = false;
-    first_ = add_members(value, count_);
+    count_ = 0;
+    const size_t most = tape_->node_count() / 2;
+    if (members_.size() < most) members_.resize(most);
+    add_members(value.index());
 }
 
-// The members of one object stand side by side; those of its objects come behind them.
-uint32_t Patch::add_members(json::Value object, uint32_t& count) {
-    const json::Node* nodes = tape_->nodes();
-    const auto first = static_cast<uint32_t>(members_.size());
-    const uint32_t end = nodes[object.index()].size;
-    bool has_objects = false;
+void Patch::add_members(uint32_t object) {
+    const json::Node* const nodes = tape_->nodes();
+    const uint32_t first = count_;
+    const uint32_t end = nodes[object].size;
+    uint32_t keys = 0;
     bool may_have_duplicates = false;
     uint64_t seen = 0;
-    for (uint32_t at = object.index() + 1; at < end; at = tape_->next(at + 1)) {
-        const std::string_view key(nodes[at].begin, nodes[at].size);
-        const auto hash = static_cast<uint32_t>(hash_text(key, seed_));
+    for (uint32_t at = object + 1; at < end; ++keys) {
+        const auto hash =
+            static_cast<uint32_t>(hash_text({nodes[at].begin, nodes[at].size}, seed_));
         // Two equal keys meet in the same bit; that different ones do as well is rare.
         const uint64_t bit = uint64_t{1} << (hash >> 26);
         may_have_duplicates |= (seen & bit) != 0;
         seen |= bit;
-        members_.push_back({at, hash, 0, 0, false});
-        has_objects |= nodes[at + 1].type == json::Type::Object;
-        removes_ |= nodes[at + 1].type == json::Type::Null;
+        Member& member = members_[count_++];
+        member = {at, hash, count_, false};
+        const json::Type type = nodes[at + 1].type;
+        if (type < json::Type::Array) {
+            removes_ |= type == json::Type::Null;
+            at += 2;
+            continue;
+        }
+        if (type == json::Type::Object) {
+            add_members(at + 1);
+            member.end = count_;
+        }
+        at = nodes[at + 1].size + 1;
     }
-    count = static_cast<uint32_t>(members_.size()) - first;
-    if (may_have_duplicates) settle_duplicates(first, count);
-    for (uint32_t i = first; has_objects && i < first + count; ++i) {
-        const uint32_t child = members_[i].key + 1;
-        if (nodes[child].type != json::Type::Object || members_[i].superseded) continue;
-        uint32_t child_count = 0;
-        const uint32_t child_first = add_members({tape_, child}, child_count);
-        members_[i].first = child_first;
-        members_[i].count = child_count;
-    }
-    return first;
+    if (may_have_duplicates) settle_duplicates(first, keys);
 }
 
+// Of `count` members of one object, from the one at `first` on.
 void Patch::settle_duplicates(uint32_t first, uint32_t count) {
     const json::Node* nodes = tape_->nodes();
     auto same_key = [&](const Member& a, const Member& b) {
         return a.hash == b.hash && std::string_view(nodes[a.key].begin, nodes[a.key].size) ==
                                        std::string_view(nodes[b.key].begin, nodes[b.key].size);
     };
-    Member* const members = members_.data() + first;
     if (count <= 16) {
-        for (uint32_t i = 1; i < count; ++i) {
-            for (uint32_t j = 0; j < i; ++j) {
-                if (same_key(members[i], members[j])) members[j].superseded = true;
+        for (uint32_t i = first; i < count_; i = members_[i].end) {
+            for (uint32_t j = first; j < i; j = members_[j].end) {
+                if (same_key(members_[i], members_[j])) members_[j].superseded = true;
             }
         }
         return;
@@ -169,11 +174,11 @@ void Patch::settle_duplicates(uint32_t first, uint32_t count) {
     size_t slots = 64;
     while (slots < size_t{count} * 2) slots *= 2;
     slots_.assign(slots, 0);
-    for (uint32_t i = 0; i < count; ++i) {
-        size_t slot = members[i].hash & (slots - 1);
+    for (uint32_t i = first; i < count_; i = members_[i].end) {
+        size_t slot = members_[i].hash & (slots - 1);
         while (slots_[slot] != 0) {
-            Member& earlier = members[slots_[slot] - 1];
-            if (same_key(earlier, members[i])) {
+            Member& earlier = members_[slots_[slot] - 1];
+            if (same_key(earlier, members_[i])) {
                 earlier.superseded = true;
                 break;
             }
@@ -211,32 +216,35 @@ void Tree::merge(const Patch& patch, Writer writer, const Overlap* overlap) {
     oldest_ = overlap != nullptr ? overlap->oldest : UINT32_MAX;
     writer_ = writer;
     path_.clear();
-    if (oldest_ != UINT32_MAX) merge_members<true>(root_, patch, patch.first_, patch.count_);
-    else merge_members<false>(root_, patch, patch.first_, patch.count_);
+    if (oldest_ != UINT32_MAX) merge_members<true>(root_, patch, 0, patch.count_);
+    else merge_members<false>(root_, patch, 0, patch.count_);
 }
 
 template <bool kWatched>
-void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uint32_t count) {
-    const json::Node* nodes = patch.tape_->nodes();
-    const Patch::Member* const members = patch.members_.data() + first;
+void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uint32_t end) {
+    const json::Tape& tape = *patch.tape_;
+    const json::Node* const nodes = tape.nodes();
+    const Patch::Member* const members = patch.members_.data();
+    const Writer writer = writer_;
 
     // The entries of a large object lie anywhere in memory: ask for all of them before the first
     // is needed.
     const bool is_large = target->count > kMoreThanTheCacheHolds;
-    if (is_large && count > 1) {
-        for (uint32_t i = 0; i < count; ++i) target->fetch_slot(members[i].hash);
-        for (uint32_t i = 0; i < count; ++i) target->fetch_entry(members[i].hash);
+    if (is_large) {
+        for (uint32_t i = first; i < end; i = members[i].end) target->fetch_slot(members[i].hash);
+        for (uint32_t i = first; i < end; i = members[i].end) target->fetch_entry(members[i].hash);
     }
 
     // Tools write the same keys in the same order again and again: the next entry is tried first,
     // unless it would have to be brought in for that.
     uint32_t expected = 0;
-    for (uint32_t i = 0; i < count; ++i) {
+    for (uint32_t i = first; i < end; i = members[i].end) {
         const Patch::Member& member = members[i];
         if (member.superseded) continue;
-        const json::Node& key_node = nodes[member.key];
-        const std::string_view key(key_node.begin, key_node.size);
-        const json::Type type = nodes[member.key + 1].type;
+        const json::Node* const node = &nodes[member.key];
+        const std::string_view key(node->begin, node->size);
+        const json::Node* const value = node + 1;
+        const json::Type type = value->type;
         uint32_t position = expected;
         if (is_large || !target->find_at(position, key, member.hash)) {
             position = target->find(key, member.hash);
@@ -255,10 +263,10 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
         expected = position + 1;
 
         Entry& entry = target->entries[position];
-        entry.writer = writer_;
+        entry.writer = writer;
         if (type != json::Type::Object) {
             if (entry.kind() == Kind::Object) Object::release_value(entry);
-            entry.value.replace(kept_text({patch.tape_, member.key + 1}));
+            entry.value.replace(kept_text(tape, value));
             entry.set_kind(type == json::Type::String ? Kind::String : Kind::Plain);
             continue;
         }
@@ -270,7 +278,7 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
             entry.set_kind(Kind::Object);
         }
         if constexpr (kWatched) path_.push_back(key);
-        merge_members<kWatched>(child, patch, member.first, member.count);
+        merge_members<kWatched>(child, patch, i + 1, member.end);
         if constexpr (kWatched) path_.pop_back();
     }
 }

@@ -44,22 +44,21 @@ public:
 
 private:
     friend class Tree;
+    // Each is followed by those of its value, if that is an object.
     struct Member {
         uint32_t key;  // its node on the tape; the value is the next one
         uint32_t hash;
-        uint32_t first;  // of an object's own members, when the value is one
-        uint32_t count;
+        uint32_t end;     // the next member of the same object
         bool superseded;  // a later member has the same key
     };
-    uint32_t add_members(json::Value object, uint32_t& count);
+    void add_members(uint32_t object);
     void settle_duplicates(uint32_t first, uint32_t count);
 
     const json::Tape* tape_ = nullptr;
-    uint32_t first_ = 0;
-    uint32_t count_ = 0;
     bool removes_ = false;
     uint64_t seed_;
     std::vector<Member> members_;
+    uint32_t count_ = 0;
     std::vector<uint32_t> slots_;
 };
 
@@ -98,7 +97,7 @@ public:
 private:
     // kWatched: others may have written the same paths.
     template <bool kWatched>
-    void merge_members(Object* target, const Patch& patch, uint32_t first, uint32_t count);
+    void merge_members(Object* target, const Patch& patch, uint32_t first, uint32_t end);
     void remove(Object* target, uint32_t position, std::string_view key);
     void report_overwritten(const Object* target, uint32_t position, std::string_view key,
                             bool by_object);

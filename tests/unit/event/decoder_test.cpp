@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
 #include <vector>
 
@@ -345,6 +346,94 @@ TEST(Decoder, AnswersFastAndListsTheSameFirstFault) {
     EXPECT_EQ(decoder.fault().pointer, "/level");
     EXPECT_EQ(rules_of(padded.text()),
               (std::vector<std::string>{"/level event-field-type", "/message event-field-type"}));
+}
+
+// Everything that a decoder says of a line.
+std::string told_of(Decoder& decoder, std::string_view line) {
+    const PaddedLine padded(line);
+    Event event;
+    if (!decoder.decode(padded.text(), event)) {
+        const Fault& fault = decoder.fault();
+        return fault.rule + " " + fault.pointer + " " + std::to_string(fault.byte) + " " +
+               fault.message;
+    }
+    std::string told = event::type_name(event.type) + (" " + std::string(event.line));
+    for (const uint32_t field : event.fields) {
+        if (field == 0) continue;
+        const json::Value value(event.tape, field);
+        told += std::string(" ") + json::type_name(value.type()) + " " + std::string(value.raw());
+    }
+    return told;
+}
+
+// What the lines of a tool begin with is not read anew in each.
+TEST(Decoder, TakesEachLineAsIfItWereTheFirst) {
+    const std::string same = R"({"version":"0","type":"state_patch","requestId":"r",)";
+    Decoder decoder;
+    for (const std::string& line : std::vector<std::string>{
+             same + R"("patch":{"a":1}})",
+             same + R"("patch":{},"type":"log","level":"info","message":"m"})",
+             same + R"("patch":{"b":[2]}})",
+             same + R"("patch":{"c":{"d":null}}})",
+             same + R"("patch":{"e":"\u00e4"}})",
+             same + R"("patch":1})",
+             same + R"("timestamp":"t"})",
+             same + R"("patch":{},"type":"log"})",
+             same + R"("patch":{},"version":"1"})",
+             same + R"("patch":{},"requestId":null})",
+             same + R"("patch":{})",
+             same.substr(0, same.size() - 1) + "}",
+             same,
+             same.substr(0, 20),
+             R"({"version":"0","type":"state_patch","requestId":"s","patch":{}})",
+             R"({"version":"0","type":"done","ok":true})",
+             " " + same + R"("patch":{}})",
+             same + R"("patch":{}})",
+         }) {
+        for (int i = 0; i < 5; ++i) {
+            Decoder fresh;
+            EXPECT_EQ(told_of(decoder, line), told_of(fresh, line)) << line;
+        }
+    }
+}
+
+TEST(Decoder, TakesLinesOfAllKindsInAnyOrderAsIfEachWereTheFirst) {
+    std::mt19937 random(20261122);
+    const auto one_of = [&](const std::vector<std::string>& texts) {
+        return texts[random() % texts.size()];
+    };
+    for (int tool = 0; tool < 3000; ++tool) {
+        // A tool has few ways to begin, much alike, and few to go on; most are those of an event.
+        const auto member = [&] {
+            return one_of({R"("version":"0",)", R"("version":"1",)", R"("type":"log",)",
+                           R"("type":"state_patch",)", R"("type" : "done", )",
+                           R"("requestId":"r",)", R"("requestId":"rr",)", R"("ok":true,)",
+                           R"("ok":null,)", R"("x":[1,{"y":"z"}],)", R"("x":[12,{}],)",
+                           R"("patch":{"a":{"b":1}},)", R"("message":"ä",)", R"("level":"\n",)",
+                           R"("level":"info",)"});
+        };
+        std::vector<std::string> beginnings, ends;
+        std::string alike = one_of({"{", "{ ", R"({"version":"0",)"});
+        for (size_t count = random() % 4; count > 0; --count) alike += member();
+        for (int i = 0; i < 3; ++i) {
+            std::string text = alike + member();
+            beginnings.push_back(text);
+            text.clear();
+            for (size_t count = random() % 4; count > 0; --count) {
+                text += one_of({R"("version":"0",)", R"("type":"log",)", R"("level":"info",)",
+                                R"("message":"m",)", R"("type":"state_patch",)", R"("ok":1,)",
+                                R"("message":"\u00e4",)", R"("patch":{},)"});
+            }
+            ends.push_back(text + one_of({R"("ok":false})", R"("level":"warn"})", "}", "",
+                                          R"("message":"n"})", R"("patch":{"c":[]}})"}));
+        }
+        Decoder decoder;
+        for (int i = 0; i < 40; ++i) {
+            const std::string line = one_of(beginnings) + one_of(ends);
+            Decoder fresh;
+            ASSERT_EQ(told_of(decoder, line), told_of(fresh, line)) << line;
+        }
+    }
 }
 
 TEST(Excerpt, ShowsWhatStandsAroundAByte) {
