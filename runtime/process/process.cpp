@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstring>
 
@@ -81,7 +82,8 @@ std::string describe_start_failure(uint32_t stage, int error, const std::string&
 // Puts the input into a pipe that nobody reads yet. False when it does not fit.
 bool fill_pipe(Pipe& pipe, std::string_view input) {
     if (input.empty()) return true;
-    ::fcntl(pipe.write.get(), F_SETFL, O_NONBLOCK);
+    // So much has room in any pipe that is empty.
+    if (input.size() > PIPE_BUF) ::fcntl(pipe.write.get(), F_SETFL, O_NONBLOCK);
     // We hold the reading end ourselves, so this never raises SIGPIPE.
     return ::write(pipe.write.get(), input.data(), input.size()) ==
            static_cast<ssize_t>(input.size());
@@ -625,9 +627,6 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
         descriptors[3] = file.get();
         descriptor_count = 4;
     }
-    ::fcntl(output.read.get(), F_SETFL, O_NONBLOCK);
-    ::fcntl(diagnostics.read.get(), F_SETFL, O_NONBLOCK);
-
     Supervisor* supervisor = nullptr;
     for (;;) {
         supervisor = take(failure);

@@ -51,8 +51,11 @@ static struct {
     int64_t round_ms;       // TERMINATING: how long after this one the next round comes
     int input_file;         // what is pumped into input_pipe, -1 when there is nothing (left)
     int input_pipe;
+    // Our own of the tool's output and diagnostics: the host hears of its end once, from us, and not
+    // before that from each pipe. -1: none.
+    int outputs[2];
     struct supervisor_ended ended;
-} invocation = {.input_file = -1, .input_pipe = -1};
+} invocation = {.input_file = -1, .input_pipe = -1, .outputs = {-1, -1}};
 
 // The control group of the invocation. Without a prefix there never is one.
 static struct {
@@ -464,6 +467,10 @@ static void report_end(void) {
         invocation.ended.start_stage = start.stage;
     }
     send(SUPERVISOR_SOCKET, &invocation.ended, sizeof invocation.ended, MSG_NOSIGNAL);
+    for (int i = 0; i < 2; ++i) {
+        if (invocation.outputs[i] >= 0) close(invocation.outputs[i]);
+        invocation.outputs[i] = -1;
+    }
 }
 
 // Reaps whatever has ended. True when there is no child left.
@@ -613,7 +620,10 @@ static void begin(size_t size, int *descriptors, int descriptor_count) {
     }
     int error = 0;
     const int child = make_child(&error, &stage);
-    for (int i = 0; i < 3; ++i) close(descriptors[i]);
+    // Who writes to the input learns when the tool no longer reads it.
+    close(descriptors[0]);
+    invocation.outputs[0] = descriptors[1];
+    invocation.outputs[1] = descriptors[2];
     // Its number stands for the child to read, which has descriptors of its own.
     if (start.entrance >= 0) close(start.entrance);
     if (child < 0) {
@@ -760,9 +770,9 @@ int main(int count, char **arguments) {
         if (ready < 0 && errno != EINTR) leave();
 
         if (polled[1].revents != 0) {
+            // One stands for all that have ended until now.
             struct signalfd_siginfo information;
-            while (read(child_signals, &information, sizeof information) > 0) {
-            }
+            (void)!read(child_signals, &information, sizeof information);
             on_children();
         }
         if (polled[3].revents != 0 && invocation.input_pipe >= 0) pump_input();
