@@ -143,13 +143,13 @@ struct Object {
         }
     }
     // Starts to bring in what find() will look at: first the index, then the entry. Only with an index.
-    void fetch_slot(uint32_t hash) const { __builtin_prefetch(&index[hash & mask]); }
+    void fetch_slot(uint32_t hash) const { fetch(&index[hash & mask]); }
     void fetch_entry(uint32_t hash) const {
         for (uint32_t slot = hash & mask; index[slot] != 0; slot = (slot + 1) & mask) {
             if (!may_be(index[slot], hash)) continue;
             const char* entry = reinterpret_cast<const char*>(&entries[position_in(index[slot])]);
-            __builtin_prefetch(entry, 1);
-            __builtin_prefetch(entry + sizeof(Entry) - 1, 1);
+            fetch(entry);
+            fetch(entry + sizeof(Entry) - 1);
             return;
         }
     }
@@ -167,6 +167,11 @@ struct Object {
     static void release_value(Entry& entry);
 
 private:
+    static void fetch(const void* at) {
+        __builtin_prefetch(at);
+        // GCC takes a function that does nothing but prefetch for one that does nothing.
+        asm volatile("");
+    }
     // A gap is no position: entries are half as many as slots.
     bool may_be(uint32_t value, uint32_t hash) const {
         return ((value ^ hash) & ~mask) == 0 && value != kGap;
