@@ -65,6 +65,7 @@ public:
     std::unique_ptr<tool::Attempt> attempt;
     AttemptRecord record;
     state::Tree output;
+    std::shared_ptr<const state::HistoryOrigin> origin;  // of its patches; from the first one on
     state::Overlap overlap;
     Timer try_timer;
     Timer backoff_timer;
@@ -411,8 +412,12 @@ void Execution::take_patch(uint32_t tool, uint64_t number, const event::Event& e
                           (patch_.removes() && may_be_joined);
     with_.state.tree.merge(patch_, writer, overlaps ? &running.overlap : nullptr);
     running.output.merge(patch_);
-    with_.state.history.add(number, with_.stream.time_us(), plan_->request_id,
-                            plan_->tools[tool].tool_id, running.record.attempt, patch.raw());
+    if (!running.origin) {
+        running.origin = std::make_shared<state::HistoryOrigin>(state::HistoryOrigin{
+            std::string(plan_->request_id), std::string(plan_->tools[tool].tool_id)});
+    }
+    with_.state.history.add(number, with_.stream.time_us(), running.origin, running.record.attempt,
+                            patch.raw());
 }
 
 void Execution::report_conflict(uint32_t tool, std::string_view path, state::Writer earlier) {

@@ -716,7 +716,10 @@ void Session::warn(std::string_view code, std::string_view message) {
 void Session::patch_state(json::Value patch, std::string_view who) {
     const uint64_t number = stream_.take_number();
     state_.tree.merge(patch);
-    state_.history.add(number, clock::wall_us(), "", who, 0, patch.raw());
+    state_.history.add(
+        number, clock::wall_us(),
+        std::make_shared<state::HistoryOrigin>(state::HistoryOrigin{"", std::string(who)}), 0,
+        patch.raw());
     std::string compact;
     json::append_compact(compact, patch.raw());
     std::string body;

@@ -15,7 +15,7 @@ void History::drop_oldest() {
     ++dropped_;
 }
 
-void History::add(uint64_t seq, int64_t time_us, std::string_view plan_id, std::string_view tool_id,
+void History::add(uint64_t seq, int64_t time_us, const std::shared_ptr<const HistoryOrigin>& origin,
                   uint32_t attempt, std::string_view text) {
     if (limit_ == 0 || text.size() > kMostBytes) {
         ++dropped_;
@@ -38,12 +38,7 @@ void History::add(uint64_t seq, int64_t time_us, std::string_view plan_id, std::
     patch.seq = seq;
     patch.time_us = time_us;
     patch.attempt = attempt;
-    if (!latest_origin_ || latest_origin_->tool_id != tool_id ||
-        latest_origin_->plan_id != plan_id) {
-        latest_origin_ = std::make_shared<HistoryOrigin>(
-            HistoryOrigin{std::string(plan_id), std::string(tool_id)});
-    }
-    if (patch.origin != latest_origin_) patch.origin = latest_origin_;
+    if (patch.origin != origin) patch.origin = origin;
     patch.text.assign(text);
     bytes_ += text.size();
     ++count_;

@@ -29,7 +29,7 @@ class History {
 public:
     explicit History(uint32_t limit) : limit_(limit) {}
 
-    void add(uint64_t seq, int64_t time_us, std::string_view plan_id, std::string_view tool_id,
+    void add(uint64_t seq, int64_t time_us, const std::shared_ptr<const HistoryOrigin>& origin,
              uint32_t attempt, std::string_view text);
 
     // {"limit", "dropped", "patches": [...]}, oldest first.
@@ -52,7 +52,6 @@ private:
     std::vector<HistoryEntry> ring_;
     size_t first_ = 0;
     size_t count_ = 0;
-    std::shared_ptr<const HistoryOrigin> latest_origin_;
     uint64_t bytes_ = 0;
     uint64_t dropped_ = 0;
 };

@@ -71,8 +71,8 @@ struct Text {
         const auto ours = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
         const auto theirs = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data()));
         const auto equal = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(ours, theirs)));
-        const unsigned wanted = (1u << length) - 1u;
-        return (equal & wanted) == wanted;
+        // How many bytes in a row are; above sixteen bits there is none.
+        return static_cast<unsigned>(__builtin_ctz(~equal)) >= length;
 #else
         return std::memcmp(bytes, text.data(), length) == 0;
 #endif

@@ -12,16 +12,12 @@ namespace {
 
 // The bytes of a value as the tree keeps them: a string without its quotes, the rest as it is.
 std::string_view kept_text(json::Value value) {
+    const json::Node& node = value.tape().nodes()[value.index()];
+    if (node.type <= json::Type::String && !node.escaped) [[likely]] {
+        return {node.begin, node.size};
+    }
     const std::string_view raw = value.raw();
     return value.is_string() ? raw.substr(1, raw.size() - 2) : raw;
-}
-
-// The same; what nearly every value is costs no look at the tape's other nodes.
-inline std::string_view kept_text(const json::Tape& tape, const json::Node* node) {
-    if (node->type <= json::Type::String && !node->escaped) [[likely]] {
-        return {node->begin, node->size};
-    }
-    return kept_text({&tape, static_cast<uint32_t>(node - tape.nodes())});
 }
 
 constexpr uint32_t kMoreThanTheCacheHolds = 8192;
@@ -117,51 +113,58 @@ bool read_within(std::string_view text, std::string_view pointer, std::string& o
 Patch::Patch() : seed_(hash_seed()) {}
 
 void Patch::prepare(json::Value value) {
-    tape_ = &value.tape();
     removes_ = false;
     count_ = 0;
-    const size_t most = tape_->node_count() / 2;
+    const size_t most = value.tape().node_count() / 2;
     if (members_.size() < most) members_.resize(most);
-    add_members(value.index());
+    add_members(value.tape(), value.index());
 }
 
-void Patch::add_members(uint32_t object) {
-    const json::Node* const nodes = tape_->nodes();
+void Patch::add_members(const json::Tape& tape, uint32_t object) {
+    const json::Node* const nodes = tape.nodes();
     const uint32_t first = count_;
     const uint32_t end = nodes[object].size;
     uint32_t keys = 0;
     bool may_have_duplicates = false;
     uint64_t seen = 0;
     for (uint32_t at = object + 1; at < end; ++keys) {
-        const auto hash =
-            static_cast<uint32_t>(hash_text({nodes[at].begin, nodes[at].size}, seed_));
+        const std::string_view key(nodes[at].begin, nodes[at].size);
+        const auto hash = static_cast<uint32_t>(hash_text(key, seed_));
         // Two equal keys meet in the same bit; that different ones do as well is rare.
         const uint64_t bit = uint64_t{1} << (hash >> 26);
         may_have_duplicates |= (seen & bit) != 0;
         seen |= bit;
         Member& member = members_[count_++];
-        member = {at, hash, count_, false};
-        const json::Type type = nodes[at + 1].type;
-        if (type < json::Type::Array) {
-            removes_ |= type == json::Type::Null;
-            at += 2;
-            continue;
+        member.key = key;
+        member.hash = hash;
+        member.end = count_;
+        member.superseded = false;
+        const uint32_t value = at + 1;
+        switch (nodes[value].type) {
+            case json::Type::Null:
+                member.kind = Kind::Removed;
+                removes_ = true;
+                break;
+            case json::Type::Object:
+                member.kind = Kind::Object;
+                add_members(tape, value);
+                member.end = count_;
+                break;
+            case json::Type::String:
+                member.kind = Kind::String;
+                member.value = kept_text({&tape, value});
+                break;
+            default: member.kind = Kind::Plain; member.value = kept_text({&tape, value});
         }
-        if (type == json::Type::Object) {
-            add_members(at + 1);
-            member.end = count_;
-        }
-        at = nodes[at + 1].size + 1;
+        at = tape.next(value);
     }
     if (may_have_duplicates) settle_duplicates(first, keys);
 }
 
 // Of `count` members of one object, from the one at `first` on.
 void Patch::settle_duplicates(uint32_t first, uint32_t count) {
-    const json::Node* nodes = tape_->nodes();
-    auto same_key = [&](const Member& a, const Member& b) {
-        return a.hash == b.hash && std::string_view(nodes[a.key].begin, nodes[a.key].size) ==
-                                       std::string_view(nodes[b.key].begin, nodes[b.key].size);
+    auto same_key = [](const Member& a, const Member& b) {
+        return a.hash == b.hash && a.key == b.key;
     };
     if (count <= 16) {
         for (uint32_t i = first; i < count_; i = members_[i].end) {
@@ -222,8 +225,6 @@ void Tree::merge(const Patch& patch, Writer writer, const Overlap* overlap) {
 
 template <bool kWatched>
 void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uint32_t end) {
-    const json::Tape& tape = *patch.tape_;
-    const json::Node* const nodes = tape.nodes();
     const Patch::Member* const members = patch.members_.data();
     const Writer writer = writer_;
 
@@ -241,33 +242,29 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
     for (uint32_t i = first; i < end; i = members[i].end) {
         const Patch::Member& member = members[i];
         if (member.superseded) continue;
-        const json::Node* const node = &nodes[member.key];
-        const std::string_view key(node->begin, node->size);
-        const json::Node* const value = node + 1;
-        const json::Type type = value->type;
         uint32_t position = expected;
-        if (is_large || !target->find_at(position, key, member.hash)) {
-            position = target->find(key, member.hash);
+        if (is_large || !target->find_at(position, member.key, member.hash)) {
+            position = target->find(member.key, member.hash);
         }
-        if (type == json::Type::Null) {
-            if (position != Object::kNone) remove(target, position, key);
+        if (member.kind == Kind::Removed) {
+            if (position != Object::kNone) remove(target, position, member.key);
             continue;
         }
         if constexpr (kWatched) {
-            report_overwritten(target, position, key, type == json::Type::Object);
+            report_overwritten(target, position, member.key, member.kind == Kind::Object);
         }
         if (position == Object::kNone) {
-            target->append(key, member.hash);
+            target->append(member.key, member.hash);
             position = target->count - 1;
         }
         expected = position + 1;
 
         Entry& entry = target->entries[position];
         entry.writer = writer;
-        if (type != json::Type::Object) {
+        if (member.kind != Kind::Object) {
             if (entry.kind() == Kind::Object) Object::release_value(entry);
-            entry.value.replace(kept_text(tape, value));
-            entry.set_kind(type == json::Type::String ? Kind::String : Kind::Plain);
+            entry.value.replace(member.value);
+            entry.set_kind(member.kind);
             continue;
         }
         Object* child = child_of(entry);
@@ -277,7 +274,7 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
             entry.child.object = child;
             entry.set_kind(Kind::Object);
         }
-        if constexpr (kWatched) path_.push_back(key);
+        if constexpr (kWatched) path_.push_back(member.key);
         merge_members<kWatched>(child, patch, i + 1, member.end);
         if constexpr (kWatched) path_.pop_back();
     }

@@ -31,6 +31,7 @@ struct Overlap {
 
 struct Entry;
 struct Object;
+enum class Kind : uint8_t;
 
 // A patch, made ready to be merged into any number of trees: its keys hashed, its duplicate keys
 // settled (the last one counts). Points into its tape; its memory is kept from one to the next.
@@ -46,15 +47,16 @@ private:
     friend class Tree;
     // Each is followed by those of its value, if that is an object.
     struct Member {
-        uint32_t key;  // its node on the tape; the value is the next one
+        std::string_view key;
+        std::string_view value;  // as a tree keeps it; not of an object
         uint32_t hash;
         uint32_t end;     // the next member of the same object
+        Kind kind;        // what the value is to be; Removed: it is null
         bool superseded;  // a later member has the same key
     };
-    void add_members(uint32_t object);
+    void add_members(const json::Tape& tape, uint32_t object);
     void settle_duplicates(uint32_t first, uint32_t count);
 
-    const json::Tape* tape_ = nullptr;
     bool removes_ = false;
     uint64_t seed_;
     std::vector<Member> members_;

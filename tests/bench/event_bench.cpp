@@ -86,7 +86,9 @@ void remember(benchmark::State& state) {
     state::History history(10000);
     const std::string_view patch = kLine.substr(kLine.find("{\"world"));
     uint64_t number = 0;
-    for (auto _ : state) history.add(++number, 1, "plan", "tool", 1, patch);
+    const auto origin =
+        std::make_shared<state::HistoryOrigin>(state::HistoryOrigin{"plan", "tool"});
+    for (auto _ : state) history.add(++number, 1, origin, 1, patch);
     state.SetItemsProcessed(static_cast<int64_t>(state.iterations()));
 }
 BENCHMARK(remember);

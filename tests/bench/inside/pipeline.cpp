@@ -92,7 +92,7 @@ private:
             patch_.prepare(patch);
             state_.tree.merge(patch_, 1, nullptr);
             if (!one_tree_) output_.merge(patch_);
-            state_.history.add(number, stream_.time_us(), kRequestId, "tool", 1, patch.raw());
+            state_.history.add(number, stream_.time_us(), origin_, 1, patch.raw());
         }
         const event::Subject subject{kRequestId, "tool", 1};
         stream_.publish_tool_event(number, subject, event);
@@ -112,6 +112,9 @@ private:
     state::Store state_;
     state::Tree output_;
     state::Patch patch_;
+    const std::shared_ptr<const state::HistoryOrigin> origin_ =
+        std::make_shared<state::HistoryOrigin>(
+            state::HistoryOrigin{std::string(kRequestId), "tool"});
     plan::EventLog log_;
     event::LineFramer framer_;
     event::Decoder decoder_;
