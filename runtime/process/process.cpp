@@ -585,6 +585,9 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
     request.open_files = command.limits.open_files;
     request.processes = command.limits.processes;
     request.resident_bytes = command.limits.resident_bytes;
+    // With others to serve it is better not to be woken for each pipe as well. Of a tool that runs
+    // alone the pipes tell the end sooner, and the loop is awake when the supervisor does.
+    request.one_notice = busy_ > 0;
 
     std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
     bool has_zero = false;

@@ -41,7 +41,7 @@ struct supervisor_request {
     uint32_t argument_count;    /* texts behind the struct, each ended by a zero: */
     uint32_t environment_count; /* path, folder, the arguments, the environment   */
     uint32_t input_is_file;     /* 1: pump descriptor 3 into the pipe whose end is 0's other side */
-    uint32_t reserved;
+    uint32_t one_notice;        /* 1: the pipes are not to tell of the end before `ended` does */
     uint64_t memory_bytes;
     uint64_t file_bytes;
     uint64_t cpu_seconds;

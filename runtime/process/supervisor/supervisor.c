@@ -51,9 +51,7 @@ static struct {
     int64_t round_ms;       // TERMINATING: how long after this one the next round comes
     int input_file;         // what is pumped into input_pipe, -1 when there is nothing (left)
     int input_pipe;
-    // Our own of the tool's output and diagnostics: the host hears of its end once, from us, and not
-    // before that from each pipe. -1: none.
-    int outputs[2];
+    int outputs[2];  // the tool's, held until its end is told; -1: none
     struct supervisor_ended ended;
 } invocation = {.input_file = -1, .input_pipe = -1, .outputs = {-1, -1}};
 
@@ -622,8 +620,10 @@ static void begin(size_t size, int *descriptors, int descriptor_count) {
     const int child = make_child(&error, &stage);
     // Who writes to the input learns when the tool no longer reads it.
     close(descriptors[0]);
-    invocation.outputs[0] = descriptors[1];
-    invocation.outputs[1] = descriptors[2];
+    for (int i = 0; i < 2; ++i) {
+        if (request->one_notice) invocation.outputs[i] = descriptors[1 + i];
+        else close(descriptors[1 + i]);
+    }
     // Its number stands for the child to read, which has descriptors of its own.
     if (start.entrance >= 0) close(start.entrance);
     if (child < 0) {
