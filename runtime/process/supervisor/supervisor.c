@@ -29,6 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "descendants.h"
 #include "events.h"
 #include "protocol.h"
 #include "system_call.h"
@@ -38,6 +39,7 @@
 #endif
 
 enum { MAXIMUM_TEXTS = 8192, CHILD_STACK = 64 * 1024, UNKILLABLE_MS = 5000, KILL_ROUND_MS = 20 };
+enum { FIRST_TELL_ROUND_MS = 20 };
 enum { GROUP_PATIENCE_MS = 5, MAXIMUM_GROUP_DEPTH = 64, MOST_PROCESSES = 4 * 1024 * 1024 };
 
 // The order matters: from TERMINATING on the invocation only moves towards its end.
@@ -277,171 +279,6 @@ static int remove_group(void) {
     return 1;
 }
 
-// ---- the descendants
-
-struct process {
-    pid_t pid, parent, group;
-    int ours;
-    int is_fork;  // told while it was still the program that its parent is
-    // Both tell it from a later one of the same number, and the second also from what it was before
-    // its exec: where its stack begins, which no two of them share.
-    unsigned long long started, stack;
-};
-
-enum { MOST_LISTED = 32768, MOST_LATE = 256, FIRST_TELL_ROUND_MS = 20 };
-
-// Those that were told to end when the grace began, by number. A shell's child that was still a
-// fork may have lost the signal at its exec.
-static struct process told[MOST_LISTED];
-static int told_count;
-// Those that were told behind it.
-static struct process told_late[MOST_LATE];
-static int told_late_count;
-
-static int by_pid(const void *left, const void *right) {
-    const pid_t a = ((const struct process *)left)->pid;
-    const pid_t b = ((const struct process *)right)->pid;
-    return (a > b) - (a < b);
-}
-
-// What stands behind the name in a line of /proc/PID/stat, by proc(5).
-static void read_stat(const char *behind_name, struct process *process) {
-    char *at = (char *)behind_name + 4;
-    process->parent = (pid_t)strtol(at, &at, 10);
-    process->group = (pid_t)strtol(at, &at, 10);
-    for (int field = 6; field < 22; ++field) strtoull(at, &at, 10);
-    process->started = strtoull(at, &at, 10);
-    for (int field = 23; field < 28; ++field) strtoull(at, &at, 10);
-    process->stack = strtoull(at, &at, 10);
-}
-
-static int is_same(const struct process *one, const struct process *other) {
-    return one->pid == other->pid && one->started == other->started && one->stack == other->stack;
-}
-
-// The grace begins: each is told once, since many take a second SIGTERM for "at once".
-static void tell_first(const struct process *processes, int count) {
-    told_count = told_late_count = 0;
-    for (int i = 0; i < count; ++i) {
-        if (!processes[i].ours) continue;
-        const struct process key = {.pid = processes[i].parent};
-        const struct process *parent =
-            bsearch(&key, processes, (size_t)count, sizeof *processes, by_pid);
-        told[told_count] = processes[i];
-        told[told_count].is_fork = parent != NULL && parent->stack == processes[i].stack;
-        ++told_count;
-        // The others have it by their group.
-        if (processes[i].group != invocation.main || getpgid(processes[i].pid) != invocation.main) {
-            kill(processes[i].pid, SIGTERM);
-        }
-    }
-}
-
-// The tool itself has ended. What was orphaned by that and has not heard of the end is told: it would
-// hold it up for the whole grace. What others start while they clean up is left to them.
-static void tell_orphans(const struct process *processes, int count) {
-    const pid_t self = getpid();
-    for (int i = 0; i < count; ++i) {
-        const struct process *orphan = &processes[i];
-        if (orphan->parent != self) continue;
-        const struct process *then =
-            bsearch(orphan, told, (size_t)told_count, sizeof *told, by_pid);
-        if (then != NULL && then->started == orphan->started &&
-            (!then->is_fork || then->stack == orphan->stack)) {
-            continue;
-        }
-        int is_told = told_late_count == MOST_LATE;
-        for (int late = 0; late < told_late_count && !is_told; ++late) {
-            is_told = is_same(&told_late[late], orphan);
-        }
-        if (is_told) continue;
-        told_late[told_late_count++] = *orphan;
-        kill(orphan->pid, SIGTERM);
-    }
-}
-
-// Sends a signal to everything that descends from this process.
-// All of /proc is read: the children of children have no list of their own that every kernel offers.
-static void signal_descendants(int signal_number) {
-    static struct process processes[MOST_LISTED];
-    int count = 0;
-
-    DIR *proc = opendir("/proc");
-    if (proc == NULL) {
-        if (invocation.main != 0) kill(-invocation.main, signal_number);
-        return;
-    }
-    for (struct dirent *entry; count < MOST_LISTED && (entry = readdir(proc)) != NULL;) {
-        const long pid = strtol(entry->d_name, NULL, 10);
-        if (pid <= 0) continue;
-        char path[64] = "/proc/";
-        strncat(path, entry->d_name, 20);
-        strcat(path, "/stat");
-        const int file = open(path, O_RDONLY | O_CLOEXEC);
-        if (file < 0) continue;
-        char line[512];
-        const ssize_t got = read(file, line, sizeof line - 1);
-        close(file);
-        if (got <= 0) continue;
-        line[got] = '\0';
-        // pid (name) state parent …: the name may hold anything, also parentheses.
-        const char *behind_name = strrchr(line, ')');
-        if (behind_name == NULL || behind_name[1] == '\0') continue;
-        // Also a zombie is signalled: one whose other threads live on is not dead.
-        processes[count].pid = (pid_t)pid;
-        processes[count].ours = 0;
-        read_stat(behind_name, &processes[count]);
-        ++count;
-    }
-    closedir(proc);
-
-    // A machine may have very many, and a parent mostly has the smaller number: then one round does.
-    qsort(processes, (size_t)count, sizeof *processes, by_pid);
-    const pid_t self = getpid();
-    for (int grew = 1; grew;) {
-        grew = 0;
-        for (int i = 0; i < count; ++i) {
-            if (processes[i].ours) continue;
-            if (processes[i].parent != self) {
-                const struct process key = {.pid = processes[i].parent};
-                const struct process *parent =
-                    bsearch(&key, processes, (size_t)count, sizeof *processes, by_pid);
-                if (parent == NULL || !parent->ours) continue;
-            }
-            processes[i].ours = 1;
-            grew = 1;
-        }
-    }
-    // Its own group goes at once, so that it cannot fork faster than it is found.
-    if (invocation.main != 0) kill(-invocation.main, signal_number);
-    if (signal_number == SIGTERM) {
-        if (invocation.main != 0) tell_first(processes, count);
-        else tell_orphans(processes, count);
-        return;
-    }
-    for (int i = 0; i < count; ++i) {
-        if (processes[i].ours) kill(processes[i].pid, signal_number);
-    }
-}
-
-// Kills its own children alone, which is soon done: whoever forks and exits faster than all
-// processes can be looked through has become one of them by then. Not every kernel has the list.
-static void kill_children(void) {
-    const int file = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
-    if (file < 0) return;
-    char list[4096];
-    const ssize_t got = read(file, list, sizeof list - 1);
-    close(file);
-    if (got <= 0) return;
-    list[got] = '\0';
-    char *end = list;
-    for (char *at = list;; at = end) {
-        const long pid = strtol(at, &end, 10);
-        if (end == at || *end != ' ') return;  // a number that was cut off is no number
-        kill((pid_t)pid, SIGKILL);
-    }
-}
-
 static void close_input(void) {
     if (invocation.input_file >= 0) close(invocation.input_file);
     if (invocation.input_pipe >= 0) close(invocation.input_pipe);
@@ -453,7 +290,7 @@ static void begin_killing(void) {
     if (invocation.phase != KILLING) invocation.deadline_ms = now_ms() + UNKILLABLE_MS;
     invocation.phase = KILLING;
     kill_group();
-    signal_descendants(SIGKILL);
+    signal_descendants(invocation.main, SIGKILL);
     invocation.next_round_ms = now_ms() + KILL_ROUND_MS;
 }
 
@@ -505,7 +342,7 @@ static void on_children(void) {
     const int no_child_left = reap();
     if (invocation.phase == TERMINATING && main_before != 0 && invocation.main == 0 &&
         !no_child_left) {
-        signal_descendants(SIGTERM);
+        signal_descendants(invocation.main, SIGTERM);
         invocation.round_ms = FIRST_TELL_ROUND_MS;
         invocation.next_round_ms = now_ms() + invocation.round_ms;
     }
@@ -677,7 +514,7 @@ static int on_request(void) {
         invocation.phase = TERMINATING;
         invocation.deadline_ms = now_ms() + small.grace_ms;
         invocation.next_round_ms = INT64_MAX;
-        signal_descendants(SIGTERM);
+        signal_descendants(invocation.main, SIGTERM);
     }
     return 1;
 }
@@ -722,7 +559,7 @@ static void leave(void) {
             struct timespec round = {.tv_nsec = 1000000};
             nanosleep(&round, NULL);
             kill_group();
-            signal_descendants(SIGKILL);
+            signal_descendants(invocation.main, SIGKILL);
         }
     }
     remove_group();
@@ -786,7 +623,7 @@ int main(int count, char **arguments) {
         if (invocation.phase == TERMINATING && now_ms() >= invocation.deadline_ms) {
             begin_killing();
         } else if (invocation.phase == TERMINATING && now_ms() >= invocation.next_round_ms) {
-            signal_descendants(SIGTERM);
+            signal_descendants(invocation.main, SIGTERM);
             invocation.round_ms *= 2;
             invocation.next_round_ms = now_ms() + invocation.round_ms;
         } else if (invocation.phase == KILLING && now_ms() >= invocation.next_round_ms) {
