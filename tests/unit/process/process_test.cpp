@@ -483,4 +483,79 @@ TEST_F(ProcessTest, EndsWithItsPoolAtOnce) {
     expect_no_children();
 }
 
+// With others to serve, its supervisor alone tells the end, and holds the pipes open until then.
+class ProcessBesideAnotherTest : public ProcessTest {
+protected:
+    void SetUp() override {
+        ProcessTest::SetUp();
+        neighbour_ = start(shell("echo here; exec sleep 600"), heard_of_neighbour_);
+        ASSERT_TRUE(until([&] { return heard_of_neighbour_.output == "here\n"; }));
+    }
+    void TearDown() override {
+        EXPECT_EQ(heard_of_neighbour_.exits, 0);
+        neighbour_.reset();
+        ProcessTest::TearDown();
+    }
+
+private:
+    Heard heard_of_neighbour_;
+    std::unique_ptr<Process> neighbour_;
+};
+
+TEST_F(ProcessBesideAnotherTest, IsReadToItsEndBeforeItsExitIsTold) {
+    for (int i = 0; i < 20; ++i) {
+        const Heard heard =
+            run(shell("head -c 300000 /dev/zero; head -c 50000 /dev/zero >&2; exit 3"));
+        ASSERT_EQ(heard.output.size(), 300000u);
+        ASSERT_EQ(heard.diagnostics.size(), 50000u);
+        ASSERT_EQ(WEXITSTATUS(heard.exit.wait_status), 3);
+        ASSERT_EQ(heard.exits, 1);
+    }
+}
+
+TEST_F(ProcessBesideAnotherTest, ThatClosesItsOutputIsWaitedFor) {
+    const Heard heard = run(
+        shell("echo out; exec >&- 2>&-; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exit 4"));
+    EXPECT_EQ(heard.output, "out\n");
+    EXPECT_EQ(WEXITSTATUS(heard.exit.wait_status), 4);
+}
+
+TEST_F(ProcessBesideAnotherTest, IsNotHeldUpByWhoHasItsPipes) {
+    const Heard heard = run(shell("(setsid sleep 600; echo late) & echo out"));
+    EXPECT_EQ(heard.output, "out\n");
+    EXPECT_EQ(heard.exits, 1);
+}
+
+TEST_F(ProcessBesideAnotherTest, ThatIsNotReadAnyMoreDiesOfItsPipe) {
+    Heard heard;
+    const auto made = start(shell("exec yes"), heard);
+    heard.on_read = [&] { made->stop_reading(); };
+    ASSERT_TRUE(until([&] { return heard.exits > 0; }));
+    EXPECT_TRUE(WIFSIGNALED(heard.exit.wait_status));
+    EXPECT_EQ(WTERMSIG(heard.exit.wait_status), SIGPIPE);
+}
+
+TEST_F(ProcessBesideAnotherTest, LeavesNoDescriptorInItsSupervisor) {
+    const auto most_open = [] {
+        size_t most = 0;
+        for (const hostile::ProcessFacts& each : descendants()) {
+            if (each.name != "narratoria-sup") continue;
+            const auto folder = "/proc/" + std::to_string(each.pid) + "/fd";
+            most = std::max(
+                most, static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder),
+                                                        std::filesystem::directory_iterator())));
+        }
+        return most;
+    };
+    Command missing = shell("");
+    missing.path = "/not/there";
+    run(missing);
+    const size_t before = most_open();
+    for (int i = 0; i < 20; ++i) {
+        run(shell("exit 0"));
+        run(missing);
+    }
+    EXPECT_LE(most_open(), before + 2) << "it closes those of the last one after it told its end";
+}
+
 }  // namespace
