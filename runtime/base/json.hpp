@@ -160,7 +160,7 @@ private:
 // What lines in a row begin with: the first members of an object, byte for byte, and what they are on
 // a tape. The lines of a tool say the same version, type and request again and again: these bytes are
 // compared instead of read. It ends in front of a key of the outermost object, and is learned anew
-// from two neighbouring lines from time to time.
+// from time to time: from two lines of plain JSON, one after the other.
 class Beginning {
 public:
     Beginning() = default;
@@ -182,7 +182,7 @@ private:
     bool begins(std::string_view text) const {
         return size_ > 0 && text.size() > size_ && std::memcmp(text.data(), bytes_, size_) == 0;
     }
-    // After each line that was read: whether it is one to learn from is decided here.
+    // After each line of plain JSON: whether it is one to learn from is decided here.
     void take(const Tape& tape);
     void learn(const Tape& tape);
 

@@ -97,17 +97,23 @@ private:
 
 bool Tape::read_plain(const uint32_t most, const Beginning* beginning) {
     if (text_.size() > kLongest) return false;
-    // No value, and no end of one, has less than a byte of its own.
-    reserve(static_cast<uint32_t>(text_.size()) + 1);
+    reserve(Beginning::kMostNodes);
     const StringScan scan;
     const char* at = text_.data();
     Node* next = nodes_;
+    Node* room = nodes_ + capacity_;
     uint32_t open[kDepthOfOwn];
     uint32_t depth = 0;
     bool in_object = false;
     const char* behind;
 
-    auto append = [&next](const char* begin, const char* end, Type type) {
+    auto append = [&](const char* begin, const char* end, Type type) {
+        if (next == room) [[unlikely]] {
+            const auto used = static_cast<uint32_t>(next - nodes_);
+            grow(used + 1);
+            next = nodes_ + used;
+            room = nodes_ + capacity_;
+        }
         *next++ = {begin, static_cast<uint32_t>(end - begin), type, 0, 0};
     };
 

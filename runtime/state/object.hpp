@@ -168,7 +168,7 @@ struct Object {
 
 private:
     static void fetch(const void* at) {
-        __builtin_prefetch(at);
+        __builtin_prefetch(at, 1);
         // GCC takes a function that does nothing but prefetch for one that does nothing.
         asm volatile("");
     }

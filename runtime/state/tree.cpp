@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "state/tree.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -115,9 +116,18 @@ Patch::Patch() : seed_(hash_seed()) {}
 void Patch::prepare(json::Value value) {
     removes_ = false;
     count_ = 0;
-    const size_t most = value.tape().node_count() / 2;
-    if (members_.size() < most) members_.resize(most);
+    // What an unusually large one made it take is given back.
+    constexpr size_t kKept = 4096;
+    if (members_.size() > kKept && value.tape().node_count() < kKept) {
+        std::vector<Member>().swap(members_);
+        std::vector<uint32_t>().swap(slots_);
+    }
     add_members(value.tape(), value.index());
+}
+
+uint32_t Patch::add_member() {
+    if (count_ == members_.size()) members_.resize(std::max<size_t>(64, members_.size() * 2));
+    return count_++;
 }
 
 void Patch::add_members(const json::Tape& tape, uint32_t object) {
@@ -134,7 +144,8 @@ void Patch::add_members(const json::Tape& tape, uint32_t object) {
         const uint64_t bit = uint64_t{1} << (hash >> 26);
         may_have_duplicates |= (seen & bit) != 0;
         seen |= bit;
-        Member& member = members_[count_++];
+        const uint32_t place = add_member();
+        Member& member = members_[place];
         member.key = key;
         member.hash = hash;
         member.end = count_;
@@ -148,7 +159,7 @@ void Patch::add_members(const json::Tape& tape, uint32_t object) {
             case json::Type::Object:
                 member.kind = Kind::Object;
                 add_members(tape, value);
-                member.end = count_;
+                members_[place].end = count_;  // it may have moved
                 break;
             case json::Type::String:
                 member.kind = Kind::String;

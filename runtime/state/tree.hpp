@@ -40,7 +40,8 @@ public:
     Patch();
     // `value` is an object.
     void prepare(json::Value value);
-    // Whether it has a null, which removes what it names.
+    // Whether it has a null, which removes what it names; one that a later duplicate takes the place
+    // of counts as well.
     bool removes() const { return removes_; }
 
 private:
@@ -54,12 +55,13 @@ private:
         Kind kind;        // what the value is to be; Removed: it is null
         bool superseded;  // a later member has the same key
     };
+    uint32_t add_member();
     void add_members(const json::Tape& tape, uint32_t object);
     void settle_duplicates(uint32_t first, uint32_t count);
 
     bool removes_ = false;
     uint64_t seed_;
-    std::vector<Member> members_;
+    std::vector<Member> members_;  // the first count_ of them
     uint32_t count_ = 0;
     std::vector<uint32_t> slots_;
 };

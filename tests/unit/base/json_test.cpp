@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "hostile/memory.hpp"
+
 namespace {
 
 using namespace narratoria::json;
@@ -619,6 +621,18 @@ TEST(JsonPosition, CountsLinesAndCharactersFromOne) {
         EXPECT_EQ(position.line, each.line) << each.byte;
         EXPECT_EQ(position.column, each.column) << each.byte;
     }
+}
+
+TEST(Document, TakesMemoryForItsTextAndItsValues) {
+    const std::string text = '"' + std::string(300000, 'x') + '"';
+    const narratoria::hostile::MemoryGrowth memory;
+    std::vector<std::unique_ptr<Document>> all;
+    for (int i = 0; i < 50; ++i) {
+        all.push_back(std::make_unique<Document>());
+        ParseError error;
+        ASSERT_TRUE(all.back()->parse(text, error)) << error.message;
+    }
+    memory.expect_at_most_mebibytes(20);
 }
 
 }  // namespace

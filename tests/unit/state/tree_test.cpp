@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "hostile/memory.hpp"
 
 namespace {
 
@@ -567,6 +568,20 @@ TEST(OverlapReport, NeedsSomebodyWhoAsks) {
     Overlaps overlaps;
     EXPECT_EQ(overlaps.merge(tree, R"({"b":1})", 3), "") << "the removal was nobody's concern";
     EXPECT_EQ(overlaps.merge(tree, R"({"a":3})", 3), "/a<-2") << "who wrote is always known";
+}
+
+// The elements of an array are no members.
+TEST(Patch, TakesMemoryForItsMembersAlone) {
+    std::string text = R"({"a":[1)";
+    for (int i = 0; i < 1000000; ++i) text += ",1";
+    text += "]}";
+    json::Document document;
+    json::ParseError error;
+    ASSERT_TRUE(document.parse(text, error)) << error.message;
+    const hostile::MemoryGrowth memory;
+    state::Patch patch;
+    patch.prepare(document.root());
+    memory.expect_at_most_mebibytes(2);
 }
 
 }  // namespace
