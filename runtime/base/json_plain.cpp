@@ -8,7 +8,6 @@
 // The place in the text and the end of the tape stay in registers, which RapidJSON's reader, made
 // of functions that share a stream in memory, cannot have.
 
-#include <algorithm>
 #include <cstring>
 
 #include "base/json.hpp"
@@ -212,41 +211,6 @@ close:
     append(at, at, in_object ? Type::Object : Type::Array);
     in_object = depth > 0 && nodes_[open[depth - 1]].type == Type::Object;
     goto behind_value;
-}
-
-void Beginning::take(const Tape& tape) {
-    if (lines_++ < next_) return;
-    if (lines_ == next_ + 1) {
-        // The first of two; the second is read whole.
-        kept_ = static_cast<uint32_t>(std::min(tape.source().size(), kMostBytes));
-        std::memcpy(bytes_, tape.source().data(), kept_);
-        size_ = 0;
-        return;
-    }
-    learn(tape);
-    next_ = lines_ + std::min(lines_, kMostLinesALesson);
-}
-
-void Beginning::learn(const Tape& tape) {
-    const char* const text = tape.source().data();
-    const size_t most = std::min<size_t>(kept_, tape.source().size());
-    const auto same = static_cast<size_t>(std::mismatch(text, text + most, bytes_).first - text);
-    const Node* const nodes = tape.nodes();
-    size_ = node_count_ = 0;
-    ++lesson_;
-    if (nodes[0].type != Type::Object) return;
-    // The last key whose quote and all in front of it is the same.
-    for (uint32_t key = 1; key < nodes[0].size && key <= kMostNodes; key = tape.next(key + 1)) {
-        const auto place = static_cast<size_t>(nodes[key].begin - 1 - text);
-        if (place > same) break;
-        node_count_ = key;
-        size_ = static_cast<uint32_t>(place);
-    }
-    if (node_count_ <= 1) size_ = 0;  // nothing is gained by a brace
-    for (uint32_t i = 0; i < node_count_; ++i) {
-        nodes_[i] = nodes[i];
-        nodes_[i].begin = bytes_ + (nodes[i].begin - text);
-    }
 }
 
 }  // namespace narratoria::json

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <thread>
 
 #include "hostile/leftovers.hpp"
 
@@ -108,6 +109,26 @@ protected:
         }
     }
 
+    // Nothing is read until the process is gone: its end is told while the pipe is nearly full.
+    void expect_all_is_read_behind_its_end() {
+        Heard heard;
+        // The first block makes the pipe large, the second one fills it.
+        const auto made = start(shell("dd if=/dev/zero bs=60000 count=1 2>&-; "
+                                      "exec dd if=/dev/zero bs=900000 count=1 2>&-"),
+                                heard);
+        ASSERT_TRUE(until([&] { return heard.output.size() >= 60000; }));
+        const Clock::time_point deadline = Clock::now() + std::chrono::seconds(30);
+        const auto runs = [] {
+            const auto all = descendants();
+            return std::any_of(all.begin(), all.end(), [](const hostile::ProcessFacts& each) {
+                return each.name == "sh" || each.name == "dd";
+            });
+        };
+        while (runs() && Clock::now() < deadline) std::this_thread::yield();
+        ASSERT_TRUE(until([&] { return heard.exits > 0; }));
+        EXPECT_EQ(heard.output.size(), 960000u);
+    }
+
     std::vector<std::string> environment{"PATH=/usr/bin:/bin", "GREETING=hello"};
     std::unique_ptr<Loop> loop;
     std::unique_ptr<Pool> pool;
@@ -174,6 +195,8 @@ TEST_F(ProcessTest, IsReadToItsEndBeforeItsExitIsTold) {
         ASSERT_EQ(heard.exits, 1);
     }
 }
+
+TEST_F(ProcessTest, WhatIsLeftInItsPipeIsReadBehindItsEnd) { expect_all_is_read_behind_its_end(); }
 
 TEST_F(ProcessTest, ThatIsTerminatedHasItsGrace) {
     Heard heard;
@@ -511,6 +534,10 @@ TEST_F(ProcessBesideAnotherTest, IsReadToItsEndBeforeItsExitIsTold) {
         ASSERT_EQ(WEXITSTATUS(heard.exit.wait_status), 3);
         ASSERT_EQ(heard.exits, 1);
     }
+}
+
+TEST_F(ProcessBesideAnotherTest, WhatIsLeftInItsPipeIsReadBehindItsEnd) {
+    expect_all_is_read_behind_its_end();
 }
 
 TEST_F(ProcessBesideAnotherTest, ThatClosesItsOutputIsWaitedFor) {
