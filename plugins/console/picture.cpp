@@ -16,7 +16,7 @@ namespace narratoria::console {
 namespace {
 
 // A picture of a tool may claim any size; the decoder scales it down while it reads.
-constexpr int kMostPixels = 1024;
+constexpr int kMaxPixels = 1024;
 
 template <auto Release>
 struct Releases {
@@ -32,10 +32,9 @@ std::unique_ptr<GdkPixbuf, Releases<g_object_unref>> load(const std::string& pat
     if (gdk_pixbuf_get_file_info(path.c_str(), &wide, &high) == nullptr) return nullptr;
     const int most = std::max(wide, high);
     GError* error = nullptr;
-    GdkPixbuf* picture = most > kMostPixels
-                             ? gdk_pixbuf_new_from_file_at_scale(path.c_str(), kMostPixels,
-                                                                 kMostPixels, TRUE, &error)
-                             : gdk_pixbuf_new_from_file(path.c_str(), &error);
+    GdkPixbuf* picture = most > kMaxPixels ? gdk_pixbuf_new_from_file_at_scale(
+                                                 path.c_str(), kMaxPixels, kMaxPixels, TRUE, &error)
+                                           : gdk_pixbuf_new_from_file(path.c_str(), &error);
     if (error != nullptr) g_error_free(error);
     return std::unique_ptr<GdkPixbuf, Releases<g_object_unref>>(picture);
 }

@@ -27,7 +27,7 @@ constexpr std::string_view kId = "narratoria.event_log";
 // So much is written at once when nothing else asks for it.
 constexpr std::size_t kChunk = 64 * 1024;
 // So much waits for a file that cannot be written; what comes then is lost and counted.
-constexpr std::size_t kMostWaiting = 4 * 1024 * 1024;
+constexpr std::size_t kMaxWaiting = 4 * 1024 * 1024;
 
 constexpr std::int64_t kTryAgainMs = 5000;
 constexpr std::chrono::milliseconds kFlushAfter{1000};
@@ -63,7 +63,7 @@ public:
 
     void event(const plugin::Event& event) override {
         // Only while the file cannot be written is there so much.
-        if (waiting_.size() < kMostWaiting) writer_.append(waiting_, event);
+        if (waiting_.size() < kMaxWaiting) writer_.append(waiting_, event);
         else ++lost_;
         if (flush_ == Flush::kLine || waiting_.size() >= kChunk ||
             (flush_ == Flush::kTurn && ends_something(event.kind()))) {
@@ -81,7 +81,8 @@ private:
                     .value_or(64 * 1024 * 1024),
                 settings.number("keep", 1000, "keep = 3").value_or(3)),
           flush_(flush_of(settings)) {
-        for (const std::string& name : settings.strangers({"file", "max_bytes", "keep", "flush"})) {
+        for (const std::string& name :
+             settings.unknown_keys({"file", "max_bytes", "keep", "flush"})) {
             host.log(plugin::Level::kWarning,
                      "there is no setting \"" + name +
                          "\"; the settings are file, max_bytes, keep and flush");
@@ -123,7 +124,7 @@ private:
         } else if (outcome == LogFile::Outcome::kFailed) {
             note_failure(file_.problem());
             write_after(std::chrono::milliseconds(kTryAgainMs));
-        } else if (waiting_.size() >= kMostWaiting) {
+        } else if (waiting_.size() >= kMaxWaiting) {
             note_failure("\"" + file_.path() + "\" is locked by somebody else");
             write_after(std::chrono::milliseconds(kTryAgainMs));
         } else {

@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kRotateAgainMs = 5000;
 
 // So often a file may be put aside by others between our opening and our locking it.
-constexpr int kMostOpenings = 16;
+constexpr int kMaxOpenings = 16;
 
 }  // namespace
 
@@ -76,7 +76,7 @@ bool LogFile::has_its_name() const {
 }
 
 LogFile::Outcome LogFile::lock() {
-    for (int opening = 0; opening < kMostOpenings; ++opening) {
+    for (int opening = 0; opening < kMaxOpenings; ++opening) {
         if (!open()) return Outcome::kFailed;
         if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
             return Outcome::kBusy;

@@ -63,7 +63,7 @@ public:
 
 private:
     void read(const narratoria::plugins::Settings& settings, const plugin::Host& host) {
-        for (const std::string& name : settings.strangers({"command", "commands"})) {
+        for (const std::string& name : settings.unknown_keys({"command", "commands"})) {
             host.log(plugin::Level::kWarning,
                      "there is no setting \"" + name + "\"; the settings are command and commands");
         }

@@ -31,9 +31,9 @@ namespace narratoria::plugins {
 namespace {
 
 // One call of work() reads no more of a pipe, so that the engine's other work has its turn.
-constexpr std::size_t kMostRead = 256 * 1024;
+constexpr std::size_t kMaxRead = 256 * 1024;
 // What a dead process may have left in a pipe.
-constexpr std::size_t kMostLeft = 1024 * 1024;
+constexpr std::size_t kMaxLeft = 1024 * 1024;
 
 // After the end of its input and SIGTERM. Whoever asks it to end waits meanwhile, and a plugin's call
 // that takes over 50 ms is a breach.
@@ -310,8 +310,8 @@ bool ChildProcess::work(std::string& output, std::string& diagnostics) {
     // Asked before reading: what it wrote before its death is there.
     const bool is_over = is_dead();
     if (is_over) signal_group(SIGKILL);
-    read(output_, output, is_over ? kMostLeft : kMostRead);
-    read(diagnostics_, diagnostics, is_over ? kMostLeft : kMostRead);
+    read(output_, output, is_over ? kMaxLeft : kMaxRead);
+    read(diagnostics_, diagnostics, is_over ? kMaxLeft : kMaxRead);
     if (is_over) reap();
     return !is_over;
 }
@@ -322,8 +322,8 @@ bool ChildProcess::wait(int milliseconds, std::string& diagnostics) {
     std::string ignored;
     for (;;) {
         const bool is_over = is_dead();
-        read(output_, ignored, kMostRead);
-        read(diagnostics_, diagnostics, kMostRead);
+        read(output_, ignored, kMaxRead);
+        read(diagnostics_, diagnostics, kMaxRead);
         ignored.clear();
         if (is_over) return true;
         const std::int64_t left = deadline - steady_milliseconds();

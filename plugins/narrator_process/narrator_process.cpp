@@ -36,13 +36,13 @@ constexpr std::string_view kEnvironmentExample = R"(environment = { MODEL = "sma
 
 constexpr std::size_t kLongestLine = 8 * 1024 * 1024;
 // What may wait for a process that does not read, beside one request of any size.
-constexpr std::size_t kMostUnsent = 64 * 1024 * 1024;
+constexpr std::size_t kMaxUnsent = 64 * 1024 * 1024;
 // Of its standard error: kept for the message about its death, and shown of one line in the log.
 constexpr std::size_t kTail = 4 * 1024;
 constexpr std::size_t kLongestLogLine = 2000;
 // Lines in the log between one request and the next.
-constexpr unsigned kMostLogLines = 100;
-constexpr std::size_t kMostCancelled = 1000;
+constexpr unsigned kMaxLogLines = 100;
+constexpr std::size_t kMaxCancelled = 1000;
 // A process that hung up may be about to exit.
 constexpr std::chrono::milliseconds kHangUpPatience{250};
 
@@ -94,7 +94,7 @@ public:
 
     void generate(std::string_view request, plugin::Reply reply) override {
         if (!fault_.empty()) throw std::runtime_error(fault_);
-        log_lines_left_ = kMostLogLines;
+        log_lines_left_ = kMaxLogLines;
         // It may have ended since it was last looked at.
         if (process_) work();
         if (!process_) start();
@@ -103,7 +103,7 @@ public:
                           "{\"id\":" + std::to_string(id) +
                               ",\"request\":" + without_ends_of_lines(request) + "}\n",
                           false};
-        if (process_->unsent() > 0 && process_->unsent() + question.line.size() > kMostUnsent) {
+        if (process_->unsent() > 0 && process_->unsent() + question.line.size() > kMaxUnsent) {
             const std::string why = "the narrator's process does not read its standard input";
             log(plugin::Level::kWarning, why);
             throw std::runtime_error(why);
@@ -116,8 +116,8 @@ public:
     void cancel_answer(std::uint64_t id) override {
         if (questions_.erase(id) == 0) return;
         cancelled_.push_back(id);
-        if (cancelled_.size() > kMostCancelled) cancelled_.pop_front();
-        if (!process_ || process_->unsent() > kMostUnsent) return;
+        if (cancelled_.size() > kMaxCancelled) cancelled_.pop_front();
+        if (!process_ || process_->unsent() > kMaxUnsent) return;
         process_->send("{\"id\":" + std::to_string(id) + ",\"cancel\":true}\n");
     }
 
@@ -129,7 +129,8 @@ private:
     };
 
     void read(const Settings& settings) {
-        for (const std::string& name : settings.strangers({"command", "environment", "restart"})) {
+        for (const std::string& name :
+             settings.unknown_keys({"command", "environment", "restart"})) {
             host_.log(plugin::Level::kWarning,
                       "there is no setting \"" + name +
                           "\"; the settings are command, environment and restart");
@@ -402,7 +403,7 @@ private:
     bool skips_line_ = false;
     std::string diagnostics_line_;  // of its standard error
     std::string tail_;
-    unsigned log_lines_left_ = kMostLogLines;
+    unsigned log_lines_left_ = kMaxLogLines;
 
     std::unique_ptr<ChildProcess> process_;
     plugin::Poll watch_;

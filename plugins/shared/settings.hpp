@@ -89,7 +89,7 @@ public:
     }
 
     // Names that are none of `known`: somebody wrote them and waits for what they do.
-    Texts strangers(std::initializer_list<std::string_view> known) const {
+    Texts unknown_keys(std::initializer_list<std::string_view> known) const {
         Texts out;
         for (const auto& member : all_.GetObject()) {
             std::string name = to_string(member.name);

@@ -20,13 +20,13 @@
 namespace narratoria::web {
 namespace {
 
-constexpr unsigned kMostConnections = 320;
+constexpr unsigned kMaxConnections = 320;
 constexpr std::size_t kConnectionMemory = 64 * 1024;
 constexpr std::chrono::seconds kPatience{30};
 constexpr std::chrono::seconds kDawdlersEvery{1};
 constexpr std::chrono::milliseconds kRestWithoutDescriptors{100};
 // A body of the largest size is read in fewer pieces.
-constexpr unsigned kMostNudges = 200;
+constexpr unsigned kMaxNudges = 200;
 
 std::runtime_error cannot_listen(std::uint16_t port, int error) {
     const std::string where =
@@ -154,7 +154,7 @@ Server::Server(std::uint16_t port) {
         port_ = ntohs(address.sin_port);
         daemon_ = MHD_start_daemon(
             MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, nullptr,
-            nullptr, &Functions::request, this, MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
+            nullptr, &Functions::request, this, MHD_OPTION_CONNECTION_LIMIT, kMaxConnections,
             MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(kPatience.count()),
             MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionMemory, MHD_OPTION_STRICT_FOR_CLIENT, 1,
             MHD_OPTION_NOTIFY_COMPLETED, &Functions::request_ended, this,
@@ -196,12 +196,12 @@ void Server::begin(const plugin::Host& host, Site& site) {
 // libmicrohttpd could accept by itself, but it looks away from the socket when it has no room and
 // looks back only in a turn that nobody begins, and it spins when there are no descriptors left.
 void Server::listen() {
-    if (listening_poll_.is_running() || rest_.is_running() || open_ >= kMostConnections) return;
+    if (listening_poll_.is_running() || rest_.is_running() || open_ >= kMaxConnections) return;
     listening_poll_ = plugin::Poll(*host_, listening_, [this] { accept(); });
 }
 
 void Server::accept() {
-    while (open_ < kMostConnections) {
+    while (open_ < kMaxConnections) {
         sockaddr_in address{};
         socklen_t length = sizeof address;
         auto* general = reinterpret_cast<sockaddr*>(&address);
@@ -224,7 +224,7 @@ void Server::accept() {
         // What else fails was that one connection's.
         if (errno == EAGAIN || errno == EWOULDBLOCK) break;
     }
-    if (open_ >= kMostConnections) listening_poll_.stop();
+    if (open_ >= kMaxConnections) listening_poll_.stop();
     turn();
 }
 
@@ -307,7 +307,7 @@ void Server::end_gone() {
         Peer& peer = peers_.at(connection);
         if (!peer.is_awaited) {
             site_->browser_gone(connection);
-        } else if (peer.nudges++ < kMostNudges) {
+        } else if (peer.nudges++ < kMaxNudges) {
             // What came before the end can still be read, but libmicrohttpd is told once more that
             // there is something to read, and finds the end.
             ::shutdown(peer.socket, SHUT_RD);

@@ -30,11 +30,11 @@ namespace narratoria::web {
 namespace {
 
 constexpr std::string_view kId = "narratoria.web";
-constexpr std::size_t kMostInMemory = 1024 * 1024;
+constexpr std::size_t kMaxInMemory = 1024 * 1024;
 
 std::uint16_t port_in(const plugin::Host& host) {
     const plugins::Settings settings(host.settings(), kId);
-    for (const std::string& name : settings.strangers({"port"})) {
+    for (const std::string& name : settings.unknown_keys({"port"})) {
         host.log(plugin::Level::kWarning,
                  "there is no setting \"" + name + "\"; the only setting is port");
     }
@@ -96,7 +96,7 @@ public:
     explicit Web(const plugin::Host& host)
         : host_(require_loop(host)),
           title_(story_title(host.story())),
-          log_(kMostInMemory,
+          log_(kMaxInMemory,
                [host](const std::string& what) { host.log(plugin::Level::kWarning, what); }),
           assets_(host),
           streams_(host, log_, [this] { server_.turn_soon(); }),

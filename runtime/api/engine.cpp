@@ -9,7 +9,7 @@ using namespace narratoria::api;
 
 namespace {
 
-constexpr uint32_t kMostJobs = 4096;
+constexpr uint32_t kMaxJobs = 4096;
 
 // The absolute path of a folder, or an error.
 nar_status read_root(nar_str given, std::string& root, nar_error* error) {
@@ -40,7 +40,7 @@ nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engin
             return refuse_argument(error, "the options' size is not set; it is sizeof the struct");
         }
         session::EngineSettings settings;
-        if (options.jobs > kMostJobs) {
+        if (options.jobs > kMaxJobs) {
             return refuse_argument(error, "jobs must be at most 4096");
         }
         settings.jobs = options.jobs;

@@ -171,13 +171,13 @@ public:
     // 0: it begins in another way, or nothing is known yet.
     uint32_t node_count() const { return begun_ ? node_count_ : 0; }
     // Another number, another beginning.
-    uint32_t lesson() const { return lesson_; }
+    uint32_t generation() const { return generation_; }
 
 private:
     friend class Tape;
-    static constexpr size_t kMostBytes = 256;
-    static constexpr uint32_t kMostNodes = 32;
-    static constexpr uint64_t kMostLinesALesson = 256;
+    static constexpr size_t kMaxBytes = 256;
+    static constexpr uint32_t kMaxNodes = 32;
+    static constexpr uint64_t kMaxLinesPerGeneration = 256;
 
     bool begins(std::string_view text) const {
         return size_ > 0 && text.size() > size_ && std::memcmp(text.data(), bytes_, size_) == 0;
@@ -189,12 +189,12 @@ private:
     bool begun_ = false;
     uint32_t size_ = 0;        // 0: not learned
     uint32_t node_count_ = 0;  // with the outermost object
-    uint32_t lesson_ = 0;
+    uint32_t generation_ = 0;
     uint32_t kept_ = 0;  // bytes of the line in front, while learning
     uint64_t lines_ = 0;
-    uint64_t next_ = 0;       // the line at which learning begins again
-    Node nodes_[kMostNodes];  // their `begin` is in bytes_
-    char bytes_[kMostBytes];
+    uint64_t next_ = 0;      // the line at which learning begins again
+    Node nodes_[kMaxNodes];  // their `begin` is in bytes_
+    char bytes_[kMaxBytes];
 };
 
 class Value::Members {

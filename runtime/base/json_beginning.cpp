@@ -12,13 +12,13 @@ void Beginning::take(const Tape& tape) {
     if (lines_++ < next_) return;
     if (lines_ == next_ + 1) {
         // The first of two; the second is read whole.
-        kept_ = static_cast<uint32_t>(std::min(tape.source().size(), kMostBytes));
+        kept_ = static_cast<uint32_t>(std::min(tape.source().size(), kMaxBytes));
         std::memcpy(bytes_, tape.source().data(), kept_);
         size_ = 0;
         return;
     }
     learn(tape);
-    next_ = lines_ + std::min(lines_, kMostLinesALesson);
+    next_ = lines_ + std::min(lines_, kMaxLinesPerGeneration);
 }
 
 void Beginning::learn(const Tape& tape) {
@@ -27,10 +27,10 @@ void Beginning::learn(const Tape& tape) {
     const auto same = static_cast<size_t>(std::mismatch(text, text + most, bytes_).first - text);
     const Node* const nodes = tape.nodes();
     size_ = node_count_ = 0;
-    ++lesson_;
+    ++generation_;
     if (nodes[0].type != Type::Object) return;
     // The last key whose quote and all in front of it is the same.
-    for (uint32_t key = 1; key < nodes[0].size && key <= kMostNodes; key = tape.next(key + 1)) {
+    for (uint32_t key = 1; key < nodes[0].size && key <= kMaxNodes; key = tape.next(key + 1)) {
         const auto place = static_cast<size_t>(nodes[key].begin - 1 - text);
         if (place > same) break;
         node_count_ = key;

@@ -96,7 +96,7 @@ private:
 
 bool Tape::read_plain(const uint32_t most, const Beginning* beginning) {
     if (text_.size() > kLongest) return false;
-    reserve(Beginning::kMostNodes);
+    reserve(Beginning::kMaxNodes);
     const StringScan scan;
     const char* at = text_.data();
     Node* next = nodes_;

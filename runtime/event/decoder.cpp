@@ -239,7 +239,7 @@ void Decoder::remember(const Event& event) {
     }
     std::copy(std::begin(begun.fields), std::end(begun.fields), known_.fields);
     known_.type = event.type;
-    known_.lesson = beginning_.lesson();
+    known_.generation = beginning_.generation();
 }
 
 Faults Decoder::list_faults(const Event& event) const {

@@ -78,7 +78,7 @@ private:
     bool is_valid(Event& event) const;
     void remember(const Event& event);
     bool begins_as_known() const {
-        return beginning_.node_count() > 0 && known_.lesson == beginning_.lesson();
+        return beginning_.node_count() > 0 && known_.generation == beginning_.generation();
     }
     Faults list_faults(const Event& event) const;
 
@@ -86,7 +86,7 @@ private:
     json::Beginning beginning_;
     // What valid lines with this beginning have been found to say by it.
     struct {
-        uint32_t lesson = 0;
+        uint32_t generation = 0;
         uint32_t fields[static_cast<size_t>(Field::Count)] = {};
         Type type = Type::Log;
     } known_;

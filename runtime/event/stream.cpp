@@ -25,7 +25,7 @@ constexpr int64_t kSinkBudgetNs = 50'000'000;
 
 // A sink that answers each record of a patch with a patch would keep the stream busy for ever; so
 // many records may follow from those that a sink published of its own accord.
-constexpr size_t kMostFollowing = 10'000;
+constexpr size_t kMaxFollowing = 10'000;
 
 // Some nanoseconds instead of twenty: good to a tick of the kernel, which is enough to see a sink
 // that blocks.
@@ -142,7 +142,7 @@ void Stream::end_sending() {
     if (--sending_ != 0) return;
     if (has_gaps_) sweep();
     if (waiting_.empty()) return;
-    const size_t most = waiting_.size() + kMostFollowing;
+    const size_t most = waiting_.size() + kMaxFollowing;
     for (size_t count = 0; !waiting_.empty() && count < most; ++count) {
         const Waiting next = std::move(waiting_.front());
         waiting_.pop_front();

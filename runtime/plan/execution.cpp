@@ -26,8 +26,8 @@ constexpr uint64_t kShortagePauseMs = 20;
 // Then those that run already get their turn: a thousand starts in a row would leave what they
 // write unread for half a second.
 constexpr uint32_t kStartsInARow = 8;
-constexpr size_t kMostConflicts = 1000;
-constexpr int64_t kMostGenerations = 5;
+constexpr size_t kMaxConflicts = 1000;
+constexpr int64_t kMaxGenerations = 5;
 
 std::string named(std::string_view text) {
     std::string out;
@@ -77,9 +77,9 @@ public:
     bool warned_timestamp = false;
 };
 
-Execution::Execution(Surroundings surroundings, std::unique_ptr<Plan> plan, Settings settings,
+Execution::Execution(ExecutionContext context, std::unique_ptr<Plan> plan, Settings settings,
                      std::function<void(std::shared_ptr<Result>)> on_ended)
-    : with_(surroundings),
+    : with_(context),
       plan_(std::move(plan)),
       settings_(std::move(settings)),
       on_ended_(std::move(on_ended)),
@@ -167,7 +167,7 @@ void Execution::request_start() {
     with_.loop.defer([this, alive = alive_] {
         if (!*alive) return;
         start_requested_ = false;
-        start_what_may();
+        schedule_ready();
     });
 }
 
@@ -184,7 +184,7 @@ bool Execution::may_start(uint32_t tool) const {
     return may_share || in_flight_ == 0;
 }
 
-void Execution::start_what_may() {
+void Execution::schedule_ready() {
     if (starting_ || start_requested_ || ended_) return;
     starting_ = true;
     // Also when memory runs out in the middle, the next one can start.
@@ -201,7 +201,7 @@ void Execution::start_what_may() {
             break;
         }
         if (!with_.slots.take(this)) {
-            with_.slots.wait(this, JobSlots::Lack::Slot, [this] { request_start(); });
+            with_.slots.wait(this, JobSlots::WaitReason::Slot, [this] { request_start(); });
             break;
         }
         ++running_;
@@ -226,7 +226,7 @@ void Execution::start_what_may() {
         }
         --running_;
         with_.slots.give_back_unused();
-        with_.slots.wait(this, JobSlots::Lack::Descriptors, [this] { request_start(); });
+        with_.slots.wait(this, JobSlots::WaitReason::Descriptors, [this] { request_start(); });
         wait_for_descriptors();
         break;
     }
@@ -424,7 +424,7 @@ void Execution::report_conflict(uint32_t tool, std::string_view path, state::Wri
     if (earlier < first_writer_) return;
     const WriterSpan& other = writers_[earlier - first_writer_];
     const WriterSpan& own = writers_[items_[tool].writer - first_writer_];
-    if (other.ended < own.started || conflicts_.size() >= kMostConflicts) return;
+    if (other.ended < own.started || conflicts_.size() >= kMaxConflicts) return;
     // Two tools that write a path in turn are told once.
     std::string key = std::to_string(std::min(other.tool, tool)) + ' ' +
                       std::to_string(std::max(other.tool, tool)) + ' ' + std::string(path);
@@ -538,13 +538,13 @@ void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
         running.backoff_timer.start(std::min(doubled, kLongestBackoffMs), [this, tool] {
             items_[tool].phase = Phase::Ready;
             retries_.push(tool);
-            start_what_may();
+            schedule_ready();
         });
     } else {
         settle(tool, state, std::move(outcome.code), std::move(outcome.error));
     }
     if (with_.slots.give_back()) request_start();
-    else start_what_may();
+    else schedule_ready();
 }
 
 // A tool has come to its end; what follows for those that depend on it.
@@ -715,7 +715,7 @@ void Execution::finish() {
         if (disabled.insert(skill).second) result.disabled_skills.push_back(skill);
     }
     result.can_replan =
-        !result.success && !result.cancelled && settings_.generation_attempt < kMostGenerations;
+        !result.success && !result.cancelled && settings_.generation_attempt < kMaxGenerations;
     std::string body;
     json::ObjectWriter writer(body);
     writer.boolean("success", result.success);

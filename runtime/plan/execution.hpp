@@ -2,7 +2,7 @@
 #pragma once
 // Runs one plan (spec 003 §13.4) and makes its result (§13.5).
 //
-// What may start is decided in start_what_may(); how an attempt's end is taken in on_attempt_ended();
+// What may start is decided in schedule_ready(); how an attempt's end is taken in on_attempt_ended();
 // what that means for the others in settle(). Nothing else changes a tool's state.
 
 #include <cstdint>
@@ -27,7 +27,7 @@
 namespace narratoria::plan {
 
 // What an execution works on; all of it is the session's and outlives it.
-struct Surroundings {
+struct ExecutionContext {
     Loop& loop;
     JobSlots& slots;
     tool::Runner& runner;
@@ -57,7 +57,7 @@ enum class Stop : uint8_t { Cancelled, PlanTimeout, PromptTimeout };
 
 class Execution {
 public:
-    Execution(Surroundings surroundings, std::unique_ptr<Plan> plan, Settings settings,
+    Execution(ExecutionContext context, std::unique_ptr<Plan> plan, Settings settings,
               std::function<void(std::shared_ptr<Result>)> on_ended);
     ~Execution();
     Execution(const Execution&) = delete;
@@ -79,7 +79,7 @@ private:
         std::unique_ptr<Running> running;  // from its first start until it has settled
     };
 
-    void start_what_may();
+    void schedule_ready();
     bool may_start(uint32_t tool) const;
     bool start_attempt(uint32_t tool);  // false: there are no descriptors for it now
     void on_event(uint32_t tool, const event::Event& event);
@@ -99,7 +99,7 @@ private:
     std::string request_of(uint32_t tool) const;
     event::Subject subject_of(uint32_t tool) const;
 
-    Surroundings with_;
+    ExecutionContext with_;
     std::unique_ptr<Plan> plan_;
     Settings settings_;
     std::function<void(std::shared_ptr<Result>)> on_ended_;

@@ -16,7 +16,7 @@ class JobSlots {
 public:
     // What a waiting one lacks. Who lacks descriptors is asked when something has ended, and not
     // because somebody else found none either: they would ask each other for ever.
-    enum class Lack : uint8_t { Slot, Descriptors };
+    enum class WaitReason : uint8_t { Slot, Descriptors };
 
     explicit JobSlots(uint32_t count) : free_(count) {}
 
@@ -41,17 +41,17 @@ public:
     void give_back_unused() {
         ++free_;
         --used_;
-        ask([](const Waiting& each) { return each.lack == Lack::Slot; });
+        ask([](const Waiting& each) { return each.reason == WaitReason::Slot; });
     }
 
     // Calls `ready` when a slot may be free; `who` names the waiting for stop_waiting.
-    void wait(const void* who, Lack lack, std::function<void()> ready) {
+    void wait(const void* who, WaitReason reason, std::function<void()> ready) {
         for (Waiting& each : waiting_) {
             if (each.who != who) continue;
-            each.lack = lack;
+            each.reason = reason;
             return;
         }
-        waiting_.push_back({who, lack, std::move(ready)});
+        waiting_.push_back({who, reason, std::move(ready)});
     }
 
     void stop_waiting(const void* who) {
@@ -63,7 +63,7 @@ public:
 private:
     struct Waiting {
         const void* who;
-        Lack lack;
+        WaitReason reason;
         std::function<void()> ready;
     };
 

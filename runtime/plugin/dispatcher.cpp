@@ -12,7 +12,7 @@
 namespace narratoria::plugin {
 namespace {
 
-constexpr uint64_t kMostNames = 4096;
+constexpr uint64_t kMaxNames = 4096;
 
 std::string_view view(nar_str text) {
     return text.data == nullptr ? std::string_view()
@@ -43,7 +43,7 @@ bool read_extension(const Instance& instance, const char* id, size_t needed, Ext
 
 bool read_names(const nar_str* names, uint64_t count, const char* what,
                 std::vector<std::string>& out, std::string& reason) {
-    if (count > kMostNames || (count > 0 && names == nullptr)) {
+    if (count > kMaxNames || (count > 0 && names == nullptr)) {
         reason = std::string("its list of ") + what + " is not valid";
         return false;
     }
@@ -342,7 +342,7 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
                         reason)) {
         return false;
     }
-    if (extension.invoke == nullptr || extension.tool_count > kMostNames ||
+    if (extension.invoke == nullptr || extension.tool_count > kMaxNames ||
         (extension.tool_count > 0 && extension.tools == nullptr)) {
         reason = "its tools have no invoke, or no valid list";
         return false;

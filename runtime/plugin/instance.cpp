@@ -7,7 +7,7 @@
 namespace narratoria::plugin {
 namespace {
 
-constexpr uint32_t kMostReports = 10;
+constexpr uint32_t kMaxReports = 10;
 
 std::unique_ptr<const Library> library_of(const OwnExtension& own) {
     auto library = std::make_unique<Library>();
@@ -134,10 +134,10 @@ void Instance::disable(std::string reason) {
 
 void Instance::report(std::string_view message) {
     const uint32_t count = reports_.fetch_add(1);
-    if (count >= kMostReports) return;
+    if (count >= kMaxReports) return;
     std::string line = "plugin " + library_.id + ": ";
     line += message;
-    if (count + 1 == kMostReports) line += " (no more of its faults are logged)";
+    if (count + 1 == kMaxReports) line += " (no more of its faults are logged)";
     if (session_.on_engine_thread()) session_.log(NAR_LOG_WARN, line);
     else mailbox_.log(NAR_LOG_WARN, std::move(line));
 }

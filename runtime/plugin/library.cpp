@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kSmallest =
     offsetof(nar_plugin, get_extension) + sizeof(nar_plugin::get_extension);
-constexpr uint64_t kMostExtensions = 256;
+constexpr uint64_t kMaxExtensions = 256;
 
 std::string text_of(nar_str text) {
     return text.data == nullptr ? std::string()
@@ -142,7 +142,7 @@ bool accept_plugin(const nar_plugin* given, const Metadata* metadata, Library& o
     out.name = text_of(plugin.name);
     out.version = text_of(plugin.version);
     if (!is_id(out.id)) return refuse("its id \"" + out.id + "\" is none: a-z 0-9 . _ - only");
-    if (plugin.extension_count > kMostExtensions ||
+    if (plugin.extension_count > kMaxExtensions ||
         (plugin.extension_count > 0 && plugin.extensions == nullptr)) {
         return refuse("its list of extensions is not valid");
     }

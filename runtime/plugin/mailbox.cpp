@@ -21,7 +21,7 @@ void Mailbox::notify() {
 void Mailbox::log(uint32_t level, std::string line) {
     {
         const std::lock_guard lock(mutex_);
-        if (lines_.size() >= kMostLines) {
+        if (lines_.size() >= kMaxLines) {
             ++lost_lines_;
             return;
         }
@@ -41,7 +41,7 @@ void Mailbox::disable(Instance* instance, std::string reason) {
 nar_status Mailbox::post(Instance* from, void (*function)(void*), void (*drop)(void*), void* user) {
     {
         const std::lock_guard lock(mutex_);
-        if (posted_.size() >= kMostPosts) return NAR_BUSY;
+        if (posted_.size() >= kMaxPosts) return NAR_BUSY;
         posted_.push_back({from, function, drop, user});
     }
     notify();
@@ -73,7 +73,7 @@ nar_status Mailbox::output(const Instance* from, uint64_t token, std::string_vie
         if (invocation == nullptr) return status;
         if (bytes.empty()) return NAR_OK;
         const size_t waiting = invocation->output.size() - invocation->delivered;
-        if (waiting > 0 && waiting + bytes.size() > kMostOutput) return NAR_BUSY;
+        if (waiting > 0 && waiting + bytes.size() > kMaxOutput) return NAR_BUSY;
         invocation->output.append(bytes);
         invocation->has_output = true;
         mark(token, *invocation);
@@ -89,7 +89,7 @@ nar_status Mailbox::diagnostics(const Instance* from, uint64_t token, std::strin
         Invocation* const invocation = find(from, token, status);
         if (invocation == nullptr) return status;
         const size_t waiting = invocation->diagnostics.size();
-        if (waiting > 0 && waiting + bytes.size() > kMostOutput) return NAR_BUSY;
+        if (waiting > 0 && waiting + bytes.size() > kMaxOutput) return NAR_BUSY;
         invocation->diagnostics.append(bytes);
         mark(token, *invocation);
     }

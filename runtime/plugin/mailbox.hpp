@@ -45,9 +45,9 @@ class Mailbox {
 public:
     // What waits for the engine thread is bounded; who says more is asked to wait, and log lines
     // beyond it are counted.
-    static constexpr size_t kMostOutput = 16u * 1024 * 1024;  // of one invocation
-    static constexpr size_t kMostPosts = 100'000;
-    static constexpr size_t kMostLines = 1'000;
+    static constexpr size_t kMaxOutput = 16u * 1024 * 1024;  // of one invocation
+    static constexpr size_t kMaxPosts = 100'000;
+    static constexpr size_t kMaxLines = 1'000;
     // As much as a read of a pipe brings.
     static constexpr size_t kPiece = 64 * 1024;
 

@@ -19,9 +19,9 @@ namespace narratoria::plugin {
 namespace {
 
 // A file may say anything of its own sizes; nothing larger than these is a plugin's note.
-constexpr uint64_t kMostSections = 4096;
-constexpr uint64_t kMostNames = 1024 * 1024;
-constexpr uint64_t kMostNote = 64 * 1024;
+constexpr uint64_t kMaxSections = 4096;
+constexpr uint64_t kMaxNames = 1024 * 1024;
+constexpr uint64_t kMaxNote = 64 * 1024;
 
 #if defined(__x86_64__)
 constexpr uint16_t kMachine = EM_X86_64;
@@ -63,7 +63,7 @@ bool read_section(int file, uint64_t file_size, std::string& out, std::string& r
     if (header.e_type != ET_DYN) return refuse("it is no shared library");
     if (header.e_shoff == 0 || header.e_shnum == 0) return true;
     const uint64_t table_size = uint64_t{header.e_shnum} * sizeof(Elf64_Shdr);
-    if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shnum > kMostSections ||
+    if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shnum > kMaxSections ||
         header.e_shstrndx >= header.e_shnum || header.e_shoff > file_size ||
         file_size - header.e_shoff < table_size) {
         return refuse("it is damaged: its section table is not whole");
@@ -81,7 +81,7 @@ bool read_section(int file, uint64_t file_size, std::string& out, std::string& r
         return read_at(file, section.sh_offset, text.data(), text.size());
     };
     std::string names;
-    if (!read_whole(sections[header.e_shstrndx], kMostNames, names)) {
+    if (!read_whole(sections[header.e_shstrndx], kMaxNames, names)) {
         return refuse("it is damaged: the names of its sections are not whole");
     }
     constexpr std::string_view wanted = NAR_PLUGIN_NOTE_SECTION;
@@ -89,7 +89,7 @@ bool read_section(int file, uint64_t file_size, std::string& out, std::string& r
         if (section.sh_name >= names.size()) continue;
         const std::string_view rest = std::string_view(names).substr(section.sh_name);
         if (rest.substr(0, rest.find('\0')) != wanted) continue;
-        if (!read_whole(section, kMostNote, out)) {
+        if (!read_whole(section, kMaxNote, out)) {
             return refuse("it is damaged: its section .note.narratoria is not whole");
         }
         return true;
@@ -227,7 +227,7 @@ std::optional<Metadata> read_metadata(const std::string& path, std::string& reas
             beside;
         return std::nullopt;
     }
-    if (static_cast<uint64_t>(status.st_size) > kMostNote) {
+    if (static_cast<uint64_t>(status.st_size) > kMaxNote) {
         reason = beside + " is larger than 64 KiB";
         return std::nullopt;
     }

@@ -18,8 +18,8 @@
 namespace narratoria::session {
 namespace {
 
-constexpr uint32_t kMostGenerations = 5;
-constexpr uint32_t kMostExecutionsOfOnePlan = 3;
+constexpr uint32_t kMaxGenerations = 5;
+constexpr uint32_t kMaxExecutionsOfOnePlan = 3;
 // Events of a result that a narrator is shown; a larger result is shown without them.
 constexpr uint64_t kShownEvents = 1024 * 1024;
 
@@ -70,7 +70,7 @@ const char* outcome_name(TurnOutcome outcome) {
 }
 
 // Merges one JSON object over another; empty is {}.
-void lay_over(std::string& below, std::string_view above) {
+void merge_json(std::string& below, std::string_view above) {
     state::Tree tree;
     for (const std::string_view text : {std::string_view(below), above}) {
         json::Document document;
@@ -142,7 +142,7 @@ void Session::load_plugins() {
         settings_.narrator_id != kTemplateNarrator) {
         wishes.listed.push_back(settings_.narrator_id);
     }
-    for (const auto& [id, json] : settings_.plugin_settings) lay_over(own_settings[id], json);
+    for (const auto& [id, json] : settings_.plugin_settings) merge_json(own_settings[id], json);
     // A host that asks for nothing pays for no search.
     if (!wishes.listed.empty() || !wishes.story_folder.empty()) {
         dispatcher_.load(
@@ -340,8 +340,8 @@ void Session::begin_execution(std::unique_ptr<plan::Plan> plan, std::string fold
     };
     settings.on_tools_ended = [this] { render_what_waits(); };
     execution_ = std::make_unique<plan::Execution>(
-        plan::Surroundings{engine_.loop(), engine_.slots(), runner_, resolver_, stream_, state_,
-                           assets_, environment_},
+        plan::ExecutionContext{engine_.loop(), engine_.slots(), runner_, resolver_, stream_, state_,
+                               assets_, environment_},
         std::move(plan), std::move(settings),
         [this](std::shared_ptr<plan::Result> result) { on_execution_ended(std::move(result)); });
     execution_->start();
@@ -447,7 +447,7 @@ void Session::on_execution_ended(std::shared_ptr<plan::Result> result) {
 // ---- a prompt's way
 
 void Session::generate() {
-    if (turn_->generation == kMostGenerations) {
+    if (turn_->generation == kMaxGenerations) {
         std::string text = kFallback;
         if (settings_.story && !settings_.story->fallback_templates.empty()) {
             const auto& templates = settings_.story->fallback_templates;
@@ -507,7 +507,7 @@ void Session::on_answer(uint64_t token, bool is_plan, std::string text) {
 void Session::refuse_generation(const char* code, const char* rule, const std::string& message) {
     stream_.warn({}, code,
                  message + " (generation " + std::to_string(turn_->generation) + " of " +
-                     std::to_string(kMostGenerations) + ")");
+                     std::to_string(kMaxGenerations) + ")");
     refuse_generation(fault_list(rule, message));
 }
 
@@ -537,7 +537,7 @@ void Session::take_plan(std::string_view text) {
     }
     if (faults.empty()) {
         uint32_t& count = turn_->executions[std::string(plan->request_id)];
-        if (count == kMostExecutionsOfOnePlan) {
+        if (count == kMaxExecutionsOfOnePlan) {
             faults.push_back({"plan-execution-limit", "/requestId", 0,
                               "a plan with this requestId was executed three times already in this "
                               "prompt; make a new plan",

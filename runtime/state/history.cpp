@@ -17,11 +17,11 @@ void History::drop_oldest() {
 
 void History::add(uint64_t seq, int64_t time_us, const std::shared_ptr<const HistoryOrigin>& origin,
                   uint32_t attempt, std::string_view text) {
-    if (limit_ == 0 || text.size() > kMostBytes) {
+    if (limit_ == 0 || text.size() > kMaxBytes) {
         ++dropped_;
         return;
     }
-    while (count_ > 0 && (count_ == limit_ || bytes_ + text.size() > kMostBytes)) drop_oldest();
+    while (count_ > 0 && (count_ == limit_ || bytes_ + text.size() > kMaxBytes)) drop_oldest();
     if (count_ == ring_.size()) {
         // Full and below the limit: the ring has not wrapped around an empty place, so unrolling
         // it keeps the order.

@@ -40,7 +40,7 @@ public:
 
 private:
     // However few patches are kept, they must not hold more than this.
-    static constexpr uint64_t kMostBytes = 64u * 1024 * 1024;
+    static constexpr uint64_t kMaxBytes = 64u * 1024 * 1024;
 
     void drop_oldest();
     size_t wrapped(size_t place) const {

@@ -24,7 +24,7 @@ std::string_view kept_text(json::Value value) {
 constexpr uint32_t kMoreThanTheCacheHolds = 8192;
 
 // A tool that removes without end must not fill the memory with what it removed.
-constexpr size_t kMostRemovals = 10000;
+constexpr size_t kMaxRemovals = 10000;
 
 Object* child_of(const Entry& entry) {
     return entry.kind() == Kind::Object ? entry.child.object : nullptr;
@@ -294,7 +294,7 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
 void Tree::remove(Object* target, uint32_t position, std::string_view key) {
     if (oldest_ != UINT32_MAX) {
         report_overwritten(target, position, key, false);
-        if (removals_.size() < kMostRemovals) removals_[path_to(key)] = writer_;
+        if (removals_.size() < kMaxRemovals) removals_[path_to(key)] = writer_;
     }
     target->remove(position);
 }

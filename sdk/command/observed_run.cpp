@@ -30,8 +30,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMostOutput = std::size_t{256} << 20;
-constexpr std::size_t kMostDiagnostics = 64 * 1024;
+constexpr std::size_t kMaxOutput = std::size_t{256} << 20;
+constexpr std::size_t kMaxDiagnostics = 64 * 1024;
 // A pipeline's other members end a moment after its last one.
 constexpr double kDrain = 0.25;
 
@@ -253,7 +253,7 @@ bool Run::read_output() {
         const ssize_t got = read(output_.get(), piece, sizeof piece);
         if (got == 0) return false;
         if (got < 0) return errno == EAGAIN || errno == EINTR;
-        if (seen_.output.size() < kMostOutput) {
+        if (seen_.output.size() < kMaxOutput) {
             seen_.output.append(piece, static_cast<std::size_t>(got));
             look_for_done();
         } else {
@@ -271,8 +271,8 @@ bool Run::read_diagnostics() {
         if (got == 0) return false;
         if (got < 0) return errno == EAGAIN || errno == EINTR;
         seen_.diagnostics.append(piece, static_cast<std::size_t>(got));
-        if (seen_.diagnostics.size() > 2 * kMostDiagnostics) {
-            seen_.diagnostics.erase(0, seen_.diagnostics.size() - kMostDiagnostics);
+        if (seen_.diagnostics.size() > 2 * kMaxDiagnostics) {
+            seen_.diagnostics.erase(0, seen_.diagnostics.size() - kMaxDiagnostics);
         }
     }
 }

@@ -27,8 +27,8 @@ constexpr double kInitBudget = 1;
 constexpr double kDeinitBudget = 2;
 // An answer that crosses with a cancel is nobody's fault.
 constexpr double kCrossing = 0.15;
-constexpr std::size_t kMostUnread = std::size_t{16} << 20;
-constexpr std::size_t kMostOutput = std::size_t{64} << 20;
+constexpr std::size_t kMaxUnread = std::size_t{16} << 20;
+constexpr std::size_t kMaxOutput = std::size_t{64} << 20;
 constexpr std::string_view kState =
     R"({"inventory":{"torch":{"lit":true}},"visits":3,"name":"Ada \u00e9","nothing":null})";
 
@@ -669,9 +669,9 @@ nar_status PluginCheckHost::invocation_output(const nar_host* host, std::uint64_
                                                                       : "start had refused"));
         return NAR_GONE;
     }
-    if (one.unread > 0 && one.unread + bytes.size > kMostUnread) return NAR_BUSY;
+    if (one.unread > 0 && one.unread + bytes.size > kMaxUnread) return NAR_BUSY;
     one.unread += bytes.size;
-    one.is_cut |= one.output.size() >= kMostOutput;
+    one.is_cut |= one.output.size() >= kMaxOutput;
     if (!one.is_cut) one.output += view(bytes);
     return NAR_OK;
 }

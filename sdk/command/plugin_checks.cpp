@@ -23,12 +23,12 @@ constexpr double kLoadBudget = 0.25;
 constexpr unsigned kRounds = 100;
 constexpr unsigned kWarmUpRounds = 10;
 constexpr unsigned kFewestRounds = 20;
-constexpr double kMostRoundSeconds = 4;
+constexpr double kMaxRoundSeconds = 4;
 constexpr std::size_t kHeapTolerance = 8 * 1024;
 constexpr std::size_t kMappingTolerance = 4;
 // An allocator may still grow, above all a sanitizer's; what is lost at each round is far more.
 constexpr unsigned kRoundsForAMapping = 4;
-constexpr std::uint64_t kMostExtensions = 256;
+constexpr std::uint64_t kMaxExtensions = 256;
 
 // What must be as it was when an instance has ended.
 struct Before {
@@ -205,7 +205,7 @@ void try_other_minor(TrialReport& report, const std::string& path, std::uint32_t
 namespace {
 
 bool list_is_whole(const nar_plugin& plugin) {
-    return plugin.extension_count <= kMostExtensions &&
+    return plugin.extension_count <= kMaxExtensions &&
            (plugin.extensions != nullptr || plugin.extension_count == 0);
 }
 
@@ -264,7 +264,7 @@ bool judge_plugin(TrialReport& report, const nar_plugin& plugin) {
     }
     if (!list_is_whole(plugin)) {
         report.finding("P11", fmt::format("the list of extensions is NULL, or longer than {}: {}",
-                                          kMostExtensions, plugin.extension_count));
+                                          kMaxExtensions, plugin.extension_count));
         return false;
     }
     for (std::uint64_t index = 0; index < plugin.extension_count; ++index) {
@@ -704,7 +704,7 @@ void try_rounds(TrialReport& report, const std::string& path, const std::string&
     unsigned rounds = 0;
     for (unsigned round = 0; round < kRounds; ++round) {
         // Who takes long to load (P5) gets fewer of them.
-        if (round >= kFewestRounds && seconds_since(began) > kMostRoundSeconds) break;
+        if (round >= kFewestRounds && seconds_since(began) > kMaxRoundSeconds) break;
         if (round >= kWarmUpRounds) ++rounds;
         if (round == kWarmUpRounds) {
             before = count();
@@ -761,12 +761,12 @@ void try_interleaving(TrialReport& report, const std::string& path, const std::s
 }
 
 std::string joined(const std::vector<std::string>& names) {
-    constexpr std::size_t kMost = 8;
+    constexpr std::size_t kMax = 8;
     std::string all;
-    for (std::size_t index = 0; index < names.size() && index < kMost; ++index) {
+    for (std::size_t index = 0; index < names.size() && index < kMax; ++index) {
         all += (index > 0 ? ", " : "") + names[index];
     }
-    if (names.size() > kMost) all += fmt::format(", and {} more", names.size() - kMost);
+    if (names.size() > kMax) all += fmt::format(", and {} more", names.size() - kMax);
     return all;
 }
 

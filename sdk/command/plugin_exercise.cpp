@@ -26,7 +26,7 @@ constexpr double kSettling = 0.08;
 constexpr double kSettlingBriefly = 0.02;
 constexpr double kAfterCancel = 0.25;
 constexpr double kBriefly = 0.25;
-constexpr std::size_t kMostOfAList = 16;
+constexpr std::size_t kMaxOfAList = 16;
 // What comes at the end of a struct of a later version.
 constexpr std::size_t kLaterFields = 64;
 
@@ -102,7 +102,7 @@ private:
 
 std::vector<std::string> texts_of(const nar_str* list, std::uint64_t count) {
     std::vector<std::string> texts;
-    for (std::uint64_t index = 0; list != nullptr && index < count && index < kMostOfAList;
+    for (std::uint64_t index = 0; list != nullptr && index < count && index < kMaxOfAList;
          ++index) {
         texts.emplace_back(view(list[index]));
     }
@@ -589,7 +589,7 @@ private:
         const auto* extension = wanted<nar_tool_extension>(NAR_EXTENSION_TOOL);
         if (extension == nullptr) return;
         answers_later_ = true;
-        const std::uint64_t count = std::min<std::uint64_t>(extension->tool_count, kMostOfAList);
+        const std::uint64_t count = std::min<std::uint64_t>(extension->tool_count, kMaxOfAList);
         for (std::uint64_t at = 0; at < count; ++at) {
             const nar_tool& tool = *extension->tools[at];
             const std::string name(view(tool.name));

@@ -22,9 +22,9 @@
 namespace narratoria::command {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
-constexpr std::size_t kMostMetadata = 64 * 1024;
-constexpr std::size_t kMostSymbols = 1u << 20;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
+constexpr std::size_t kMaxMetadata = 64 * 1024;
+constexpr std::size_t kMaxSymbols = 1u << 20;
 
 #if defined(__x86_64__)
 constexpr std::uint16_t kThisMachine = EM_X86_64;
@@ -274,7 +274,7 @@ private:
 
     void read_symbols(PluginFile& into) const {
         const std::uint64_t count = count_symbols();
-        if (count > kMostSymbols) refuse_damaged("its table of symbols");
+        if (count > kMaxSymbols) refuse_damaged("its table of symbols");
         for (std::uint64_t index = 1; index < count; ++index) {
             const auto symbol = image_.at<Elf64_Sym>(*symbols_ + index * sizeof(Elf64_Sym));
             if (!symbol) refuse_damaged("its table of symbols");
@@ -322,7 +322,7 @@ std::string read_library(const std::string& path, const std::string& shown) {
     if (!S_ISREG(status.st_mode)) {
         throw Refused(fmt::format("{} is no regular file; name the plugin's library", shown));
     }
-    if (static_cast<std::uint64_t>(status.st_size) > kMostBytes) {
+    if (static_cast<std::uint64_t>(status.st_size) > kMaxBytes) {
         throw Refused(fmt::format("{} is larger than 1 GiB, which is no plugin", shown));
     }
     std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
@@ -360,7 +360,7 @@ bool is_abi_version(std::string_view text) {
 
 void read_metadata(PluginMetadata& metadata) {
     if (!metadata.faults.empty()) return;
-    if (metadata.text.size() > kMostMetadata) {
+    if (metadata.text.size() > kMaxMetadata) {
         metadata.faults.push_back(
             fmt::format("it has {} bytes, and 64 KiB is the most", metadata.text.size()));
         return;

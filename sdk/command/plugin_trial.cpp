@@ -43,11 +43,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMostFindings = 10;  // of one rule in one trial
-constexpr std::size_t kMostSaid = std::size_t{4} << 20;
+constexpr std::size_t kMaxFindings = 10;  // of one rule in one trial
+constexpr std::size_t kMaxSaid = std::size_t{4} << 20;
 // What the check itself may need between two calls.
 constexpr double kOwnWork = 30;
-constexpr off_t kMostOutput = 64 * 1024;
+constexpr off_t kMaxOutput = 64 * 1024;
 
 TrialPage* this_page = nullptr;
 
@@ -126,7 +126,7 @@ std::size_t page_size() {
 std::string end_of(int output) {
     const off_t size = lseek(output, 0, SEEK_END);
     if (size <= 0) return {};
-    const off_t kept = std::min(size, kMostOutput);
+    const off_t kept = std::min(size, kMaxOutput);
     std::string text(static_cast<std::size_t>(kept), '\0');
     const ssize_t got = pread(output, text.data(), text.size(), size - kept);
     text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
@@ -159,7 +159,7 @@ bool read_said(int descriptor, std::string& said) {
         const ssize_t got = read(descriptor, piece, sizeof piece);
         if (got == 0) return false;
         if (got < 0) return errno == EAGAIN || errno == EINTR;
-        if (said.size() < kMostSaid) said.append(piece, static_cast<std::size_t>(got));
+        if (said.size() < kMaxSaid) said.append(piece, static_cast<std::size_t>(got));
     }
 }
 
@@ -227,7 +227,7 @@ void TrialReport::say(const std::string& line) { write_all(descriptor_, line); }
 void TrialReport::finding(std::string_view rule, std::string_view message) {
     const std::lock_guard lock(mutex_);
     auto& said = said_[std::string(rule)];
-    if (said.size() >= kMostFindings || !said.insert(std::string(message)).second) return;
+    if (said.size() >= kMaxFindings || !said.insert(std::string(message)).second) return;
     say(fmt::format("finding\t{}\t{}\n", rule, printable(message)));
 }
 

@@ -21,9 +21,9 @@ namespace narratoria::python {
 namespace {
 
 // The runtime takes events of 512 levels; a result and a record put a few around them.
-constexpr std::size_t kMostLevels = 1000;
+constexpr std::size_t kMaxLevels = 1000;
 // Conversions of one another, with no container between.
-constexpr std::size_t kMostConversions = 8;
+constexpr std::size_t kMaxConversions = 8;
 
 bool is_ascii(const char* text, std::size_t size) {
     constexpr std::uint64_t kHighBits = 0x8080808080808080;
@@ -131,7 +131,7 @@ private:
 
     bool open(PyObject* container, bool is_object) {
         if (container == nullptr) return false;
-        if (levels_.size() >= kMostLevels) {
+        if (levels_.size() >= kMaxLevels) {
             Py_DECREF(container);
             PyErr_SetString(PyExc_ValueError, "the JSON is nested too deeply");
             return false;
@@ -270,7 +270,7 @@ private:
     }
 
     void enter() {
-        if (steps_.size() >= kMostLevels) {
+        if (steps_.size() >= kMaxLevels) {
             throw py::value_error("the value is nested too deeply, or contains itself");
         }
         steps_.push_back({nullptr, 0});
@@ -328,7 +328,7 @@ private:
             refuse_type(value);
         }
         // A mock, or two types that become each other, would go on for ever.
-        if (++conversions_ > kMostConversions) {
+        if (++conversions_ > kMaxConversions) {
             refuse(PyExc_ValueError,
                    std::string("a ") + Py_TYPE(value)->tp_name +
                        " becomes no value of JSON, however often it is converted");

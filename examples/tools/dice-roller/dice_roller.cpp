@@ -20,8 +20,8 @@ namespace json = narratoria::tool::json;
 
 namespace {
 
-constexpr std::int64_t kMostDice = 100;
-constexpr std::int64_t kMostSides = 1'000'000;
+constexpr std::int64_t kMaxDice = 100;
+constexpr std::int64_t kMaxSides = 1'000'000;
 constexpr std::int64_t kLargestModifier = 1'000'000;
 
 struct Dice {
@@ -49,8 +49,8 @@ void require_possible(const Dice& dice, bool from_notation) {
     const auto pointer = [from_notation](std::string_view member) {
         return from_notation ? std::string_view("/dice") : member;
     };
-    require_range(pointer("/count"), "the number of dice", dice.count, 1, kMostDice);
-    require_range(pointer("/sides"), "the number of sides", dice.sides, 2, kMostSides);
+    require_range(pointer("/count"), "the number of dice", dice.count, 1, kMaxDice);
+    require_range(pointer("/sides"), "the number of sides", dice.sides, 2, kMaxSides);
     require_range(pointer("/modifier"), "the modifier", dice.modifier, -kLargestModifier,
                   kLargestModifier);
 }

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kMost = 64 };
+enum { kMax = 64 };
 
 static double now(void) {
     struct timespec time;
@@ -56,9 +56,9 @@ int main(int argc, char **argv) {
     }
     long left = strtol(argv[1], NULL, 10);
     const int at_once = atoi(argv[2]);
-    if (at_once < 1 || at_once > kMost) return 2;
-    struct pollfd pipes[kMost];
-    pid_t pids[kMost];
+    if (at_once < 1 || at_once > kMax) return 2;
+    struct pollfd pipes[kMax];
+    pid_t pids[kMax];
     int running = 0;
     char buffer[65536];
 

@@ -106,7 +106,7 @@ protected:
         ASSERT_TRUE(parsed->parse(document, faults)) << describe_faults(faults, document);
         result.reset();
         execution = std::make_unique<Execution>(
-            Surroundings{loop, slots, runner, resolver, stream, state, assets, environment},
+            ExecutionContext{loop, slots, runner, resolver, stream, state, assets, environment},
             std::move(parsed), std::move(settings), [this](std::shared_ptr<Result> ended) {
                 EXPECT_FALSE(result) << "it ended twice";
                 result = std::move(ended);
@@ -186,8 +186,9 @@ TEST_F(ExecutionTest, NothingIsStartedInsideTheCallThatBegins) {
     auto parsed = std::make_unique<Plan>();
     Faults faults;
     ASSERT_TRUE(parsed->parse(plan({tool("a")}), faults));
-    Execution one(Surroundings{loop, slots, runner, resolver, stream, state, assets, environment},
-                  std::move(parsed), {}, [](const std::shared_ptr<Result>&) {});
+    Execution one(
+        ExecutionContext{loop, slots, runner, resolver, stream, state, assets, environment},
+        std::move(parsed), {}, [](const std::shared_ptr<Result>&) {});
     one.start();
     EXPECT_THAT(runner.starts, IsEmpty());
     turn();
@@ -297,7 +298,7 @@ TEST_F(ExecutionTest, ExecutionsThatShareSlotsTakeTurns) {
     // Another session's: of one session only one plan runs at a time.
     state::Store other_state{1000};
     Execution other(
-        Surroundings{loop, slots, runner, resolver, stream, other_state, assets, environment},
+        ExecutionContext{loop, slots, runner, resolver, stream, other_state, assets, environment},
         std::move(parsed), {}, [&](const std::shared_ptr<Result>&) { other_ended = true; });
     other.start();
     turn();
