@@ -2,7 +2,7 @@
 import "mdui/mdui.css";
 import "virtual:scheme.css";
 import "./theme/page.css";
-import "./assets/assets-view.ts";
+import "./assets/assets_view.ts";
 import "./shell/app.ts";
-import "./state/state-view.ts";
-import "./tools/tools-view.ts";
+import "./state/state_view.ts";
+import "./tools/tools_view.ts";

@@ -17,7 +17,7 @@ import "../text/long_text.ts";
 import { counted, shortened } from "../text/shorten.ts";
 import { toolRoute } from "../tools/route.ts";
 import { timeOfDay } from "../tools/time_scale.ts";
-import "./asset-figure.ts";
+import "./asset_figure.ts";
 import { addressOf, type Category, categories, categoryIcon, categoryOf, fileNameOf, titleOf } from "./asset_words.ts";
 
 type Filter = Category | "refused" | "all";

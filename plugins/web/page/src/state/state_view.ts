@@ -2,7 +2,7 @@
 // The state: as it is, or as it was after any patch.
 import { css, html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, state } from "lit/decorators.js";
-import "../controls/copy-button.ts";
+import "../controls/copy_button.ts";
 import { icon } from "../controls/icons.ts";
 import { SessionView } from "../controls/session_view.ts";
 import { base } from "../controls/styles.ts";
@@ -20,8 +20,8 @@ import { preview, print } from "./inspect.ts";
 import { Marks } from "./marks.ts";
 import { pointerOf, segmentsOf, valueAt } from "./pointer.ts";
 import { mostHits, PathSearch } from "./search.ts";
-import { pathName, type StateTree } from "./state-tree.ts";
-import "./state-tree.ts";
+import { pathName, type StateTree } from "./state_tree.ts";
+import "./state_tree.ts";
 import { isContainer, sizeOf, Tree } from "./tree.ts";
 import { type Effect, type Writing, writingsOf } from "./writers.ts";
 

@@ -4,8 +4,8 @@ import { beforeEach, expect, it } from "vitest";
 import { Prompts } from "../prompts.ts";
 import type { JsonObject } from "../session/record.ts";
 import { Session } from "../session/session.ts";
-import type { ToolsView } from "./tools-view.ts";
-import "./tools-view.ts";
+import type { ToolsView } from "./tools_view.ts";
+import "./tools_view.ts";
 
 let session: Session;
 let posted: string[];

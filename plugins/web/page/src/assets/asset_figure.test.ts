@@ -3,8 +3,8 @@
 import { html, render } from "lit";
 import { expect, test } from "vitest";
 import type { Asset } from "../session/session.ts";
-import type { AssetFigure } from "./asset-figure.ts";
-import "./asset-figure.ts";
+import type { AssetFigure } from "./asset_figure.ts";
+import "./asset_figure.ts";
 
 test("an asset that is refused behind its event says why", async () => {
   const asset: Asset = {

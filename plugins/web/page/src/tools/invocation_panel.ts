@@ -4,9 +4,9 @@ import { css, html, LitElement, nothing, type PropertyValues, type TemplateResul
 import { customElement, property } from "lit/decorators.js";
 import { guard } from "lit/directives/guard.js";
 import { styleMap } from "lit/directives/style-map.js";
-import "../assets/asset-figure.ts";
+import "../assets/asset_figure.ts";
 import { Clock } from "../controls/clock.ts";
-import "../controls/copy-button.ts";
+import "../controls/copy_button.ts";
 import { icon } from "../controls/icons.ts";
 import { base } from "../controls/styles.ts";
 import { percent } from "../controls/words.ts";
@@ -15,7 +15,7 @@ import { flagOf, isObject, type Json, type JsonObject, member, numberOf, objectO
 import { print } from "../state/inspect.ts";
 import "../text/long_text.ts";
 import { counted, shortened } from "../text/shorten.ts";
-import "./log-view.ts";
+import "./log_view.ts";
 import { planRoute, toolRoute } from "./route.ts";
 import { attemptTime, elapsed, isOver, stateIcon, stateName } from "./status.ts";
 import { duration } from "./time_scale.ts";
