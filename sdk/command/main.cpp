@@ -9,11 +9,11 @@
 #include <new>
 #include <string>
 
-#include "command.hpp"
+#include "commands/command.hpp"
 #include "display.hpp"
-#include "file.hpp"
-#include "interruption.hpp"
-#include "message.hpp"
+#include "io/file.hpp"
+#include "io/interruption.hpp"
+#include "io/message.hpp"
 #include "narratoria/base.h"
 #include "narratoria/status.hpp"
 

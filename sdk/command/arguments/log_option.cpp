@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "arguments/log_option.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "narratoria/engine.h"
+
+namespace narratoria::command {
+namespace {
+
+constexpr std::pair<const char*, std::uint32_t> kLevels[] = {{"debug", NAR_LOG_DEBUG},
+                                                             {"info", NAR_LOG_INFO},
+                                                             {"warning", NAR_LOG_WARN},
+                                                             {"error", NAR_LOG_ERROR}};
+
+}  // namespace
+
+void LogOption::add_to(CLI::App& command) {
+    command
+        .add_option("--log", name_,
+                    "What plugins and the engine say of themselves: debug, info, warning "
+                    "(default), error")
+        ->type_name("LEVEL")
+        ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
+}
+
+std::uint32_t LogOption::level() const {
+    return std::find_if(std::begin(kLevels), std::end(kLevels),
+                        [&](const auto& each) { return name_ == each.first; })
+        ->second;
+}
+
+}  // namespace narratoria::command

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "arguments/tool_path.hpp"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+
+#include "io/file.hpp"
+#include "io/message.hpp"
+#include "json.hpp"
+
+namespace narratoria::command {
+
+ToolFile find_tool(const std::string& given) {
+    const std::string path = absolute_path(given);
+    struct stat status {};
+    if (given.empty() || stat(path.c_str(), &status) != 0) {
+        const int error = given.empty() ? ENOENT : errno;
+        throw Refused(fmt::format(
+            "there is no tool at {} ({}); name the file of a program, for example ./tools/dice. "
+            "PATH is not searched",
+            shown_path(given), reason(error)));
+    }
+    if (S_ISDIR(status.st_mode)) {
+        throw Refused(
+            fmt::format("{} is a folder; name the tool's program in it", shown_path(given)));
+    }
+    if (access(path.c_str(), X_OK) != 0) {
+        throw Refused(fmt::format("{} cannot be run ({}); make it executable: chmod +x {}",
+                                  shown_path(given), reason(errno), shown_path(given)));
+    }
+    return {path, path.substr(path.rfind('/') + 1)};
+}
+
+std::string read_tool_input(const std::string& given) {
+    if (given.empty()) return "{}";
+    std::string text;
+    std::string shown = "--input";
+    if (given == "-" || given.starts_with('@')) {
+        const std::string file = given == "-" ? given : given.substr(1);
+        text = read_document(file, "input");
+        shown = shown_path(file);
+    } else {
+        text = given;
+    }
+    if (const std::optional<json::Mistake> mistake = json::mistake_in_object(text)) {
+        throw Refused(
+            fmt::format("{}:{}:{}: {}; the input of a tool is one JSON object, for example "
+                        "'{{\"target\": \"door\"}}', a file as @FILE, or - for standard input",
+                        shown, mistake->line, mistake->column, mistake->message));
+    }
+    return text;
+}
+
+std::string fresh_uuid() {
+    unsigned char bytes[16] = {};
+    if (getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes)) {
+        throw Failed(fmt::format("the system gives no random numbers: {}", reason(errno)));
+    }
+    bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0Fu) | 0x40u);
+    bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3Fu) | 0x80u);
+    std::string uuid;
+    for (std::size_t index = 0; index < sizeof bytes; ++index) {
+        if (index == 4 || index == 6 || index == 8 || index == 10) uuid += '-';
+        uuid += fmt::format("{:02x}", bytes[index]);
+    }
+    return uuid;
+}
+
+}  // namespace narratoria::command

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+// narratoria play: a session in the terminal.
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arguments/group_options.hpp"
+#include "arguments/log_option.hpp"
+#include "commands/command.hpp"
+#include "commands/drive.hpp"
+#include "display.hpp"
+#include "io/faults.hpp"
+#include "io/file.hpp"
+#include "io/interruption.hpp"
+#include "io/message.hpp"
+#include "json.hpp"
+#include "narratoria/engine.hpp"
+#include "output.hpp"
+#include "story/folder.hpp"
+#include "story/session_plugins.hpp"
+#include "story/title.hpp"
+
+namespace narratoria::command {
+namespace {
+
+struct PlayOptions {
+    std::vector<std::string> prompts;
+    std::string story;
+    std::string narrator;
+    std::vector<std::string> plugins;
+    LogOption log;
+    GroupOptions groups;
+};
+
+// What shows the story.
+constexpr std::string_view kConsole = "narratoria.console";
+
+// Reads standard input line by line, notices a signal while it waits, and lets the engine go on: a
+// plugin's timers and descriptors do not wait for the player.
+class PromptReader {
+public:
+    explicit PromptReader(Engine& engine) : engine_(engine) {}
+
+    // Nothing at the end of the input, or after a signal.
+    std::optional<std::string> next() {
+        for (;;) {
+            if (const std::size_t end = buffer_.find('\n'); end != std::string::npos) {
+                std::string line = buffer_.substr(0, end);
+                buffer_.erase(0, end + 1);
+                if (line.ends_with('\r')) line.pop_back();
+                return line;
+            }
+            if (ended_) {
+                if (buffer_.empty()) return std::nullopt;
+                return std::exchange(buffer_, std::string());
+            }
+            pollfd ready[] = {{STDIN_FILENO, POLLIN, 0},
+                              {interruption::descriptor(), POLLIN, 0},
+                              {engine_.descriptor(), POLLIN, 0}};
+            const auto due = engine_.timeout();
+            if (poll(ready, 3, due ? static_cast<int>(due->count()) : -1) < 0 && errno != EINTR) {
+                ended_ = true;
+            }
+            if (interruption::received() != 0) return std::nullopt;
+            engine_.run_for(std::chrono::microseconds(0));
+            if (ready[0].revents == 0) continue;
+            char piece[4096];
+            const ssize_t got = read(STDIN_FILENO, piece, sizeof piece);
+            if (got > 0) {
+                buffer_.append(piece, static_cast<std::size_t>(got));
+            } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
+                ended_ = true;
+            }
+        }
+    }
+
+private:
+    Engine& engine_;
+    std::string buffer_;
+    bool ended_ = false;
+};
+
+std::vector<std::string> texts_in(std::string_view array) {
+    std::vector<std::string> texts;
+    const json::Document document = json::read(array);
+    if (!document.IsArray()) return texts;
+    for (const json::Value& text : document.GetArray()) {
+        if (text.IsString()) texts.emplace_back(text.GetString(), text.GetStringLength());
+    }
+    return texts;
+}
+
+bool is_blank(std::string_view text) {
+    return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+// The number that a line consists of, if it does.
+std::optional<std::size_t> number_in(std::string_view text) {
+    const std::size_t begin = text.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) return std::nullopt;
+    text = text.substr(begin, text.find_last_not_of(" \t.") + 1 - begin);
+    std::size_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return number;
+}
+
+// One game, from the first prompt to the last. What the tools and the narrator say is the console
+// plugin's to show; what the player types, and what the game says of itself, is written here. Both
+// write to standard output, each when the other is at rest.
+class Game {
+public:
+    explicit Game(const PlayOptions& options)
+        : style_(Style::for_descriptor(STDOUT_FILENO)),
+          is_live_(is_capable_terminal(STDOUT_FILENO)),
+          log_level_(options.log.level()) {
+        EngineOptions engine_options;
+        engine_options.log = [this](std::uint32_t level, std::string_view message) {
+            take_log(level, message);
+        };
+        options.groups.apply_to(engine_options);
+        engine_.emplace(engine_options);
+        std::vector<std::string_view> plugins{kConsole};
+        plugins.insert(plugins.end(), options.plugins.begin(), options.plugins.end());
+        try {
+            session_.emplace(*engine_, SessionOptions{.story = options.story,
+                                                      .plugins = plugins,
+                                                      .narrator_id = options.narrator});
+        } catch (const Error& error) {
+            refuse_document(error, shown_path(options.story), "story", "it was not played");
+        }
+        for (const std::string& plugin : options.plugins) require_active(plugin);
+        has_console_ = console_is_active();
+        write_title(story_title(options.story));
+        for (const std::string& line : logged_early_) remark(line);
+        is_open_ = true;
+    }
+
+    bool is_live() const noexcept { return is_live_; }
+    Engine& engine() noexcept { return *engine_; }
+
+    // errno when standard output can no longer be written: its reader went away (EPIPE), or its disk
+    // is full; otherwise 0.
+    int broken() const noexcept { return broken_; }
+
+    // The player's words, where the player did not type them on this terminal.
+    void player_says(std::string_view text) {
+        write(fmt::format("\n{} {}\n", style_.cyan("›"), style_.bold(printable(text))));
+    }
+    void prompt_sign() { write(fmt::format("\n{} ", style_.cyan("›"))); }
+
+    // A remark of the game about itself, not part of the story.
+    void remark(std::string_view text) {
+        write(fmt::format("\n  {}\n", style_.dim(printable(text))));
+    }
+
+    // What a line of the player means: a number selects a choice (spec 000 §4.4). Nothing: it is
+    // the number of no choice.
+    std::optional<std::string> meaning(const std::string& line) const {
+        const std::optional<std::size_t> number = number_in(line);
+        if (!number || choices_.empty()) return line;
+        if (*number < 1 || *number > choices_.size()) return std::nullopt;
+        return choices_[*number - 1];
+    }
+    std::size_t choice_count() const noexcept { return choices_.size(); }
+
+    Outcome turn(const std::string& prompt) {
+        Outcome outcome = Outcome::kCancelled;
+        session_->prompt(prompt, [&](Turn turn) {
+            outcome = turn.outcome();
+            choices_ = texts_in(turn.choices());
+            if (!has_console_) tell_plainly(turn);
+        });
+        const interruption::CancelsSession cancels(session_->raw());
+        // The console hides the cursor while tools run.
+        if (is_live_) interruption::shows_cursor_on(STDOUT_FILENO);
+        drive_until_idle(*engine_, [this] {
+            if (broken_ != 0) session_->cancel();
+        });
+        if (is_live_) interruption::shows_cursor_on(-1);
+        if (outcome == Outcome::kCancelled && broken_ == 0) remark("(the turn was cancelled)");
+        if (outcome == Outcome::kTimeout) remark("(the turn took too long)");
+        return outcome;
+    }
+
+private:
+    void write(std::string_view text) {
+        if (broken_ == 0 && !write_all(STDOUT_FILENO, text)) broken_ = errno;
+    }
+
+    void write_title(const std::string& title) {
+        const std::string shown = cut(printable(title), 74);
+        std::string rule;
+        for (std::size_t column = 0; column < columns(shown); ++column) rule += "─";
+        write(fmt::format("  {}\n  {}\n", style_.title(shown), style_.dim(rule)));
+    }
+
+    // What the player asks for by name must be there.
+    void require_active(const std::string& wish) const {
+        const std::optional<PluginState> state = state_of_plugin(*session_, wish);
+        if (state && !state->is_active && !state->reason.empty()) {
+            throw Refused(fmt::format("--plugin {}: {}", printable(wish), state->reason));
+        }
+    }
+
+    bool console_is_active() const {
+        const std::optional<PluginState> state = state_of_plugin(*session_, kConsole);
+        return state && state->is_active;
+    }
+
+    // Where the console is not to be had: the story all the same, without the tools at work.
+    void tell_plainly(const Turn& turn) {
+        std::string text = "\n";
+        for (const std::string& line : wrap(turn.narrative(), 74)) text += "  " + line + "\n";
+        if (!choices_.empty()) text += '\n';
+        for (std::size_t index = 0; index < choices_.size(); ++index) {
+            text += fmt::format("    {}. {}\n", index + 1, printable(choices_[index]));
+        }
+        write(text);
+    }
+
+    void take_log(std::uint32_t level, std::string_view message) {
+        if (level < log_level_) return;
+        if (level == NAR_LOG_ERROR && message.starts_with(kConsole)) {
+            // It can write no more, and whether by a closed pipe or a full disk shows here too.
+            if (broken_ == 0) broken_ = message.ends_with(reason(EPIPE)) ? EPIPE : EIO;
+            if (broken_ != EPIPE) complain(printable(message));
+            return;
+        }
+        if (is_open_) {
+            remark(message);
+        } else {
+            logged_early_.emplace_back(message);
+        }
+    }
+
+    Style style_;
+    bool is_live_;
+    std::uint32_t log_level_;
+    bool is_open_ = false;
+    bool has_console_ = false;
+    int broken_ = 0;
+    std::vector<std::string> logged_early_;
+    std::vector<std::string> choices_;
+    // Last: what they call is gone after them.
+    std::optional<Engine> engine_;
+    std::optional<Session> session_;
+};
+
+// A reader that went away knows that it did.
+int could_not_tell(int error) {
+    // Of EIO the console has told.
+    if (error != EPIPE && error != EIO) {
+        complain(
+            fmt::format("the story could not be written to standard output: {}", reason(error)));
+    }
+    return kExitFailure;
+}
+
+int play_given_prompts(Game& game, const std::vector<std::string>& prompts) {
+    bool all_completed = true;
+    for (const std::string& given : prompts) {
+        const std::string prompt = game.meaning(given).value_or(given);
+        if (game.is_live()) game.player_says(prompt);
+        all_completed = game.turn(prompt) == Outcome::kCompleted && all_completed;
+        if (interruption::received() != 0) return kExitSignal + interruption::received();
+        if (game.broken() != 0) return could_not_tell(game.broken());
+    }
+    return all_completed ? kExitSuccess : kExitFailure;
+}
+
+int play_lines(Game& game) {
+    const bool asks = isatty(STDIN_FILENO) != 0 && game.is_live();
+    PromptReader reader(game.engine());
+    for (;;) {
+        interruption::is_noted();
+        if (asks) game.prompt_sign();
+        const std::optional<std::string> line = reader.next();
+        if (!line) {
+            if (asks) write_all(STDOUT_FILENO, "\n");
+            const int signal = interruption::received();
+            return signal != 0 ? kExitSignal + signal : kExitSuccess;
+        }
+        if (is_blank(*line)) continue;
+        std::optional<std::string> prompt = game.meaning(*line);
+        if (!prompt && asks) {
+            game.remark(game.choice_count() == 1
+                            ? std::string("There is one choice: 1")
+                            : fmt::format("There are the choices 1 to {}", game.choice_count()));
+            continue;
+        }
+        if (!prompt) prompt = *line;
+        try {
+            game.turn(*prompt);
+        } catch (const Error& error) {
+            if (error.status() != NAR_INVALID_ARGUMENT && error.status() != NAR_INVALID_DOCUMENT) {
+                throw;
+            }
+            game.remark(error.message());
+        }
+        if (game.broken() != 0) return could_not_tell(game.broken());
+        if (const int signal = interruption::received(); signal != 0) {
+            // Ctrl-C in a turn that somebody watches takes that turn back, not the whole game.
+            if (!asks || signal != SIGINT) return kExitSignal + signal;
+            interruption::clear();
+        }
+    }
+}
+
+int play(PlayOptions options) {
+    options.story = find_story(options.story, "play");
+    for (const std::string& prompt : options.prompts) {
+        if (is_blank(prompt)) {
+            throw Refused(
+                "a prompt is empty; give the player's words, for example \"I light the torch\"");
+        }
+    }
+    require_standard_output("the story is told there");
+    Game game(options);
+    if (game.broken() != 0) return could_not_tell(game.broken());
+    return options.prompts.empty() ? play_lines(game) : play_given_prompts(game, options.prompts);
+}
+
+}  // namespace
+
+void add_play(CLI::App& application, Action& action) {
+    CLI::App* command = application.add_subcommand("play", "Play a story in the terminal");
+    auto options = std::make_shared<PlayOptions>();
+    command->add_option("PROMPT", options->prompts,
+                        "The player's words, one turn each; none: they are read line by line");
+    command
+        ->add_option("--story", options->story,
+                     "The story's folder (default: the working folder, when it has a story.toml)")
+        ->type_name("FOLDER");
+    command
+        ->add_option(
+            "--narrator", options->narrator,
+            "Who answers the prompts: template, or a plugin's id (default: what the story says)")
+        ->type_name("NAME");
+    command
+        ->add_option("--plugin", options->plugins,
+                     "Loads this plugin, too: a file (with a slash), or an id; may be repeated")
+        ->type_name("PLUGIN")
+        ->allow_extra_args(false);
+    options->log.add_to(*command);
+    options->groups.add_to(*command);
+    command->footer(
+        "A number selects one of the choices that were shown. Ctrl-D ends the game.\n"
+        "Exit status with prompts: 0 every turn went well, 1 one ended in the fallback,\n"
+        "2 the story was refused, 130 after Ctrl-C.\n"
+        "Example:\n"
+        "  narratoria play --story examples/stories/torch \"I light the torch and examine the "
+        "door\"");
+    command->callback([options, &action] { action = [options] { return play(*options); }; });
+}
+
+}  // namespace narratoria::command

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The subcommands of `narratoria plugin`. Each stands in a file of its own, named after it, and is
+// added to the group in plugin.cpp; for the rest it is as those in command.hpp.
+
+#include "commands/command.hpp"
+
+namespace narratoria::command {
+
+void add_plugin_check(CLI::App& plugin, Action& action);
+void add_plugin_list(CLI::App& plugin, Action& action);
+void add_plugin_new(CLI::App& plugin, Action& action);
+
+}  // namespace narratoria::command

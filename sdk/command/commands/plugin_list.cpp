@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// narratoria plugin list: which plugins there are, and which of them a story would load.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands/plugin_command.hpp"
+#include "display.hpp"
+#include "io/faults.hpp"
+#include "io/file.hpp"
+#include "io/message.hpp"
+#include "json.hpp"
+#include "narratoria/engine.hpp"
+#include "narratoria/plugins.h"
+
+namespace narratoria::command {
+namespace {
+
+struct Options {
+    std::string story;
+    std::vector<std::string> plugins;
+    std::string narrator;
+    bool explain = false;
+    bool as_json = false;
+};
+
+Text search(const Options& options) {
+    std::vector<nar_str> listed;
+    for (const std::string& plugin : options.plugins) listed.push_back(detail::to_c(plugin));
+    if (!options.narrator.empty() && options.narrator != "template") {
+        listed.push_back(detail::to_c(options.narrator));
+    }
+    nar_text* text = nullptr;
+    try {
+        detail::Check check;
+        check(nar_plugins_search(detail::to_c(options.story), listed.data(), listed.size(), &text,
+                                 check.details()));
+    } catch (const Error& error) {
+        refuse_document(error, shown_path(options.story), "story", "nothing was searched");
+    }
+    return Text(text);
+}
+
+std::string said(const json::Value& file) {
+    const std::string_view verdict = json::text(file, "verdict");
+    std::string out(verdict);
+    if (verdict == "available") out = "not asked for";
+    if (const std::string_view reason = json::text(file, "reason"); !reason.empty()) {
+        out += fmt::format(": {}", printable(reason));
+    }
+    return out;
+}
+
+std::string explained(const json::Value& found, const Style& style) {
+    std::string out;
+    const json::Value* safe = json::member(found, "safeMode");
+    if (safe != nullptr && safe->IsTrue()) {
+        out +=
+            "NARRATORIA_SAFE_MODE is set: only what is listed by its path and what lies in the "
+            "installation loads\n";
+    }
+    for (const json::Value& place : json::member(found, "places")->GetArray()) {
+        const json::Value& files = *json::member(place, "files");
+        const std::string folder = printable(json::text(place, "folder"));
+        if (folder.empty() && files.Empty()) continue;
+        const json::Value* exists = json::member(place, "exists");
+        out += fmt::format("{} {}{}\n", style.bold(folder.empty() ? "listed" : folder),
+                           style.dim(fmt::format("({})", printable(json::text(place, "from")))),
+                           exists->IsFalse() ? ": is not there"
+                           : files.Empty()   ? ": has none"
+                                             : "");
+        for (const json::Value& file : files.GetArray()) {
+            const std::string_view path = json::text(file, "path");
+            const std::string name =
+                folder.empty() ? printable(path) : printable(path.substr(path.rfind('/') + 1));
+            const std::string id = printable(json::text(file, "id"));
+            out += fmt::format(
+                "    {}{}: {}\n", name,
+                id.empty() ? ""
+                           : fmt::format(" ({} {})", id, printable(json::text(file, "version"))),
+                said(file));
+        }
+    }
+    for (const json::Value& missing : json::member(found, "missing")->GetArray()) {
+        out += fmt::format("{}: {}\n", style.bold(printable(json::text(missing, "wish"))),
+                           printable(json::text(missing, "reason")));
+    }
+    return out;
+}
+
+std::string listed(const json::Value& found, const Style& style) {
+    std::string out;
+    for (const json::Value& place : json::member(found, "places")->GetArray()) {
+        for (const json::Value& file : json::member(place, "files")->GetArray()) {
+            const std::string_view id = json::text(file, "id");
+            if (id.empty()) continue;
+            out += fmt::format("{} {}  {}  {}\n", style.bold(printable(id)),
+                               printable(json::text(file, "version")),
+                               printable(json::text(file, "name")),
+                               style.dim(fmt::format(
+                                   "({}; {})", printable(json::text(file, "path")), said(file))));
+        }
+    }
+    return out;
+}
+
+int list(Options options) {
+    struct stat status {};
+    if (options.story.empty() && stat("story.toml", &status) == 0) options.story = ".";
+    require_standard_output("the list is written there");
+    const Text text = search(options);
+    const Style style = Style::for_descriptor(STDOUT_FILENO);
+    std::string out;
+    if (options.as_json) {
+        out = std::string(text.view()) + "\n";
+    } else {
+        const json::Document found = json::read(text);
+        out = options.explain ? explained(found, style) : listed(found, style);
+        if (out.empty()) {
+            out = "there are no plugins; --explain tells where they were looked for\n";
+        }
+    }
+    if (!write_all(STDOUT_FILENO, out)) {
+        throw Failed(fmt::format("the list cannot be written: {}", reason(errno)));
+    }
+    return kExitSuccess;
+}
+
+}  // namespace
+
+void add_plugin_list(CLI::App& plugin, Action& action) {
+    CLI::App* command =
+        plugin.add_subcommand("list", "The plugins that can be found, and why the others cannot");
+    auto options = std::make_shared<Options>();
+    command
+        ->add_option("--story", options->story,
+                     "For this story (default: the working folder, when it has a story.toml)")
+        ->type_name("FOLDER");
+    command
+        ->add_option("--plugin", options->plugins,
+                     "As if the host asked for this one: a file (with a slash), or an id")
+        ->type_name("PLUGIN")
+        ->allow_extra_args(false);
+    command->add_option("--narrator", options->narrator, "As if this plugin were the narrator")
+        ->type_name("ID");
+    command->add_flag("--explain", options->explain,
+                      "Every folder and file that was looked at, and why it is taken or not");
+    command->add_flag("--json", options->as_json, "The same for programs (narratoria/plugins.h)");
+    command->footer(
+        "No plugin is loaded for it: what is told stands in the files. Whether one that would be\n"
+        "loaded also starts, only a session shows (play --log info).\n"
+        "Example:\n"
+        "  narratoria plugin list --explain --story examples/stories/torch");
+    command->callback([options, &action] { action = [options] { return list(*options); }; });
+}
+
+}  // namespace narratoria::command

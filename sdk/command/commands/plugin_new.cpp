@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// narratoria plugin new: a plugin that builds and passes its test as it stands.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "commands/plugin_command.hpp"
+#include "commands/plugin_template.hpp"
+#include "display.hpp"
+#include "io/file.hpp"
+#include "io/message.hpp"
+
+namespace narratoria::command {
+namespace {
+
+constexpr std::size_t kLongestName = 64;
+
+// Targets that CMake or Ninja keep for themselves.
+constexpr std::array<std::string_view, 9> kReserved = {
+    "all",     "clean",          "edit_cache",    "help", "install",
+    "package", "package_source", "rebuild_cache", "test"};
+
+struct Kind {
+    std::string_view name;
+    std::string_view what;  // "it …"
+};
+constexpr std::array<Kind, 6> kKinds = {{
+    {"ui-handler", "it carries out what tools ask of the user interface"},
+    {"asset-renderer", "it shows assets"},
+    {"narrator", "it turns prompts into plans"},
+    {"tool-runner", "it runs tools in a way of its own"},
+    {"tool", "it brings a tool as a function"},
+    {"event-sink", "it receives the event stream"},
+}};
+
+struct PluginNewOptions {
+    std::string name;
+    std::string kind;
+    std::string language = "cpp";
+};
+
+bool is_lower(char letter) { return letter >= 'a' && letter <= 'z'; }
+bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+
+void check_name(const std::string& name) {
+    const bool holds_only_allowed = std::all_of(name.begin(), name.end(), [](char letter) {
+        return is_lower(letter) || is_digit(letter) || letter == '-' || letter == '_';
+    });
+    if (name.empty() || name.size() > kLongestName || !is_lower(name.front()) ||
+        !holds_only_allowed) {
+        throw Refused(fmt::format(
+            "\"{}\" cannot be the name of a plugin: it becomes a folder here, a CMake target and a "
+            "part of the plugin's id, so it begins with a letter of a-z and holds at most {} of "
+            "a-z 0-9 - _, for example paper-rain",
+            printable(name), kLongestName));
+    }
+    if (std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end()) {
+        throw Refused(fmt::format(
+            "\"{}\" cannot be the name of a plugin: CMake has a target of that name already; take "
+            "a longer one, for example {}-plugin",
+            name, name));
+    }
+}
+
+const Kind& find_kind(const std::string& name) {
+    std::string known;
+    for (const Kind& kind : kKinds) {
+        if (kind.name == name) return kind;
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", kind.name);
+    }
+    throw Refused(
+        fmt::format("there is no kind of plugin \"{}\"; there are: {}", printable(name), known));
+}
+
+// "paper-rain" as "PaperRain", or with blanks as "Paper rain".
+std::string class_name(std::string_view name) {
+    std::string out;
+    bool is_first = true;
+    for (const char letter : name) {
+        if (letter == '-' || letter == '_') {
+            is_first = true;
+            continue;
+        }
+        out += is_first && is_lower(letter) ? static_cast<char>(letter - 'a' + 'A') : letter;
+        is_first = false;
+    }
+    return out;
+}
+std::string title(std::string name) {
+    std::replace_if(
+        name.begin(), name.end(), [](char letter) { return letter == '-' || letter == '_'; }, ' ');
+    name.front() = static_cast<char>(name.front() - 'a' + 'A');
+    return name;
+}
+
+// The release that the project asks find_package for: before 1.0 a minor release may change what the
+// headers of C++ say.
+std::string release() {
+    const std::string version = NARRATORIA_VERSION;
+    return version.substr(0, version.find('.', version.find('.') + 1));
+}
+
+using Words = std::vector<std::pair<std::string_view, std::string>>;
+
+std::string filled(std::string_view text, const Words& words) {
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t mark = text.find('@');
+        out += text.substr(0, mark);
+        if (mark == std::string_view::npos) break;
+        text.remove_prefix(mark);
+        const auto word = std::find_if(words.begin(), words.end(), [text](const auto& one) {
+            return text.substr(1, one.first.size() + 1) == std::string(one.first) + '@';
+        });
+        if (word == words.end()) {
+            out += '@';
+            text.remove_prefix(1);
+        } else {
+            out += word->second;
+            text.remove_prefix(word->first.size() + 2);
+        }
+    }
+    return out;
+}
+
+void write_file(const std::filesystem::path& path, const std::string& text) {
+    std::ofstream file(path, std::ios::binary);
+    file << text;
+    file.close();
+    if (!file) {
+        throw Failed(
+            fmt::format("{} cannot be written: {}", printable(path.string()), reason(errno)));
+    }
+}
+
+int plugin_new(const PluginNewOptions& options) {
+    check_name(options.name);
+    const Kind& kind = find_kind(options.kind);
+    if (options.language != "c" && options.language != "cpp") {
+        throw Refused(fmt::format("there is no template in the language \"{}\"; there are: c, cpp",
+                                  printable(options.language)));
+    }
+    const bool is_c = options.language == "c";
+    const Words words = {
+        {"NAME", options.name},
+        {"TITLE", title(options.name)},
+        {"CLASS", class_name(options.name)},
+        {"ID", "org.example." + options.name},
+        {"KIND", std::string(kind.name)},
+        {"WHAT", std::string(kind.what)},
+        // The one template that reads a setting.
+        {"SETTING", kind.name == "ui-handler" && !is_c
+                        ? "label = \"It happens\"    # in front of what it logs\n"
+                        : ""},
+        {"LANGUAGE", options.language},
+        {"LANGUAGES", is_c ? "C" : "C CXX"},
+        {"RELEASE", release()},
+    };
+
+    const std::filesystem::path folder = options.name;
+    std::error_code error;
+    // Made, not looked for: whatever bears the name stays as it is.
+    if (!std::filesystem::create_directory(folder, error)) {
+        if (error) {
+            throw Refused(fmt::format("the folder {} cannot be made here: {}", options.name,
+                                      reason(error.value())));
+        }
+        throw Refused(fmt::format(
+            "there is a folder {} here already, and nothing was written: take another name, or "
+            "move it away",
+            options.name));
+    }
+    std::filesystem::create_directory(folder / "test", error);
+    const std::string source = fmt::format("{}.{}", kind.name, options.language);
+    const std::pair<std::string, std::string> files[] = {
+        {"CMakeLists.txt", "CMakeLists.txt"},
+        {source, fmt::format("{}.{}", options.name, options.language)},
+        {fmt::format("test/{}.c", kind.name), "test/plugin_test.c"},
+        {"test/host.h", "test/host.h"},
+        {"README.md", "README.md"},
+        {"gitignore", ".gitignore"},
+    };
+    for (const auto& [from, to] : files)
+        write_file(folder / to, filled(plugin_template(from), words));
+
+    const std::string told = fmt::format(
+        "{0}/ is a plugin in {1}: {2}. It builds and passes its test as it stands:\n"
+        "  cd {0}\n"
+        "  cmake -B build && cmake --build build && ctest --test-dir build\n",
+        options.name, is_c ? "C" : "C++", kind.what);
+    return write_all(STDOUT_FILENO, told) ? kExitSuccess : kExitFailure;
+}
+
+}  // namespace
+
+void add_plugin_new(CLI::App& plugin, Action& action) {
+    CLI::App* command =
+        plugin.add_subcommand("new", "Write a plugin that builds and passes as it stands");
+    auto options = std::make_shared<PluginNewOptions>();
+    command->add_option("NAME", options->name, "Its name, and that of the folder to be made here")
+        ->required();
+    command
+        ->add_option("--kind", options->kind,
+                     "ui-handler, asset-renderer, narrator, tool-runner, tool or event-sink")
+        ->required()
+        ->type_name("KIND");
+    command->add_option("--lang", options->language, "c or cpp (default: cpp)")
+        ->type_name("LANGUAGE");
+    command->footer(
+        "What is written: CMakeLists.txt, the source, a test that loads the built library and "
+        "calls\n"
+        "it as Narratoria does, README.md and .gitignore. It needs CMake 3.25 and a C or C++20\n"
+        "compiler. Nothing that exists is changed.\n"
+        "Exit status: 0 written, 1 the disk refused, 2 a wrong name or kind, or the folder "
+        "exists.\n"
+        "Example:\n"
+        "  narratoria plugin new paper-rain --kind ui-handler --lang cpp");
+    command->callback([options, &action] { action = [options] { return plugin_new(*options); }; });
+}
+
+}  // namespace narratoria::command

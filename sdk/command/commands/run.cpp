@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// narratoria run: one plan, without a narrator.
+
+#include <fmt/format.h>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arguments/group_options.hpp"
+#include "commands/command.hpp"
+#include "commands/drive.hpp"
+#include "display.hpp"
+#include "io/faults.hpp"
+#include "io/file.hpp"
+#include "io/interruption.hpp"
+#include "io/message.hpp"
+#include "io/outcome.hpp"
+#include "io/progress.hpp"
+#include "io/trace.hpp"
+#include "narratoria/engine.hpp"
+
+namespace narratoria::command {
+namespace {
+
+struct RunOptions {
+    std::string plan;
+    std::optional<std::string> result;
+    std::optional<std::string> events;
+    std::optional<std::string> state;
+    std::optional<std::string> trace;
+    std::uint32_t jobs = 0;
+    std::optional<std::uint32_t> try_ms;
+    std::optional<std::uint32_t> plan_ms;
+    std::optional<std::uint32_t> grace_ms;
+    GroupOptions groups;
+    bool quiet = false;
+};
+
+// The bounds, without a remark of their own in the help.
+template <class Number>
+CLI::Validator within(Number least, Number most) {
+    return CLI::Range(least, most).description("");
+}
+
+std::uint32_t time_of(const std::optional<std::uint32_t>& given) {
+    if (!given) return 0;
+    return *given == 0 ? NAR_NONE : *given;
+}
+
+// Everything that a run writes, opened before anything runs.
+struct Outputs {
+    explicit Outputs(const RunOptions& options) {
+        using enum Replacement::Durability;
+        const auto replaced = [](const std::optional<std::string>& path, std::string_view what,
+                                 Replacement::Durability durability) {
+            return path ? std::make_unique<Replacement>(*path, what, durability) : nullptr;
+        };
+        state = replaced(options.state, "state", kForPower);
+        result = replaced(options.result, "result", kForReaders);
+        trace = replaced(options.trace, "trace", kForReaders);
+        if (options.events) events = std::make_unique<LineFile>(*options.events, "the events");
+        if (!result) {
+            require_standard_output("name a file for the result: --result FILE");
+        }
+        require_different(options);
+    }
+
+    // Two documents in one file would leave one of them, at random.
+    void require_different(const RunOptions& options) const {
+        std::vector<std::pair<std::string, std::string_view>> taken;
+        const auto take = [&](const std::string& identity, std::string_view option,
+                              const std::string& shown) {
+            for (const auto& [other, other_option] : taken) {
+                if (other != identity) continue;
+                throw Refused(fmt::format("{} and {} both name {}; give each a file of its own",
+                                          other_option, option, shown));
+            }
+            taken.emplace_back(identity, option);
+        };
+        const auto is_device = [](const std::string& identity) {
+            return identity.starts_with("/dev/");
+        };
+        if (state) take(state->identity(), "--state", state->shown());
+        if (result && !is_device(result->identity())) {
+            take(result->identity(), "--result", result->shown());
+        }
+        if (trace && !is_device(trace->identity())) {
+            take(trace->identity(), "--trace", trace->shown());
+        }
+        if (events && !is_device(events->identity())) {
+            take(events->identity(), "--events", shown_path(*options.events));
+        }
+    }
+
+    std::unique_ptr<Replacement> state;
+    std::unique_ptr<Replacement> result;
+    std::unique_ptr<Replacement> trace;
+    std::unique_ptr<LineFile> events;
+};
+
+std::string starting_state(const RunOptions& options) {
+    if (!options.state) return {};
+    const std::optional<std::string> state = read_document_if_there(*options.state, "state");
+    if (state && state->empty()) {
+        throw Refused(fmt::format(
+            "the state file {} is empty; write {{}} into it to begin with nothing, or remove it",
+            shown_path(*options.state)));
+    }
+    return state.value_or(std::string());
+}
+
+Session session_with_state(Engine& engine, const RunOptions& options, const std::string& state) {
+    try {
+        return Session(engine, {.state = state});
+    } catch (const Error& error) {
+        refuse_document(error, shown_path(options.state.value_or("state")), "state",
+                        "nothing was run, and the file stands as it was");
+    }
+}
+
+int run(const RunOptions& options) {
+    // Standard output is given as no file; "-" says the same.
+    RunOptions asked = options;
+    if (asked.result == "-") asked.result.reset();
+    if (asked.state == "-") {
+        throw Refused("--state needs a file: it is read at the start and replaced at the end");
+    }
+
+    const std::string plan = read_document(asked.plan, "plan");
+    const std::string folder = folder_of_document(asked.plan);
+    const std::string state = starting_state(asked);
+    Outputs outputs(asked);
+
+    // What sinks and handlers refer to stands before the session, which outlives none of it.
+    std::optional<Progress> progress;
+    std::optional<Trace> trace;
+    Result result;
+
+    EngineOptions engine_options;
+    engine_options.jobs = asked.jobs;
+    Times times;
+    times.try_ms = time_of(asked.try_ms);
+    times.plan_ms = time_of(asked.plan_ms);
+    times.grace_ms = time_of(asked.grace_ms);
+    engine_options.times = times;
+    asked.groups.apply_to(engine_options);
+    if (!asked.quiet) {
+        progress.emplace();
+        engine_options.log = [&](std::uint32_t level, std::string_view message) {
+            if (level >= NAR_LOG_WARN) progress->tell(message);
+        };
+    }
+    Engine engine(engine_options);
+    Session session = session_with_state(engine, asked, state);
+
+    if (progress) {
+        session.attach([&](const Event& event) { progress->take(event); },
+                       Progress::wanted_kinds());
+    }
+    if (outputs.events) {
+        session.attach([&](const Event& event) { outputs.events->append(event.json()); });
+    }
+    if (outputs.trace) {
+        trace.emplace(outputs.trace->descriptor());
+        session.attach([&](const Event& event) { trace->take(event); }, Trace::wanted_kinds());
+    }
+
+    try {
+        session.execute(plan, folder, [&](Result ended) { result = std::move(ended); });
+    } catch (const Error& error) {
+        refuse_document(error, shown_path(asked.plan), "plan", "nothing was run");
+    }
+    if (outputs.events) outputs.events->start();
+
+    const auto after_batch = [&] {
+        if (outputs.events) outputs.events->flush();
+        if (progress) progress->refresh();
+    };
+    {
+        const interruption::CancelsSession cancels(session.raw());
+        if (progress && progress->is_live()) {
+            drive_until_idle(engine, after_batch, [&] { return progress->next_look(); });
+        } else {
+            drive_until_idle(engine, after_batch);
+        }
+    }
+    if (progress) progress->close();
+    if (outputs.events) outputs.events->flush();
+    if (!result) throw Failed("the engine went idle without a result; please report this");
+
+    // The state first: it is what cannot be made again.
+    bool all_written = !(outputs.events && outputs.events->failed());
+    const auto attempt = [&](auto&& write) {
+        try {
+            write();
+        } catch (const Failed& failed) {
+            complain(failed.what());
+            all_written = false;
+        }
+    };
+    if (outputs.state) {
+        attempt([&] {
+            const Text text = session.state();
+            if (!write_all(outputs.state->descriptor(), text.view()) ||
+                !write_all(outputs.state->descriptor(), "\n")) {
+                throw Failed(
+                    fmt::format("the state could not be written to {}: {}; the file stands "
+                                "as it was",
+                                outputs.state->shown(), reason(errno)));
+            }
+            outputs.state->commit();
+        });
+    }
+    if (trace) {
+        attempt([&] {
+            if (!trace->finish()) {
+                throw Failed(fmt::format("the trace could not be written to {}: {}",
+                                         outputs.trace->shown(), reason(errno)));
+            }
+            outputs.trace->commit();
+        });
+    }
+    attempt([&] {
+        if (!outputs.result) {
+            all_written = write_result_to_standard_output(result) && all_written;
+            return;
+        }
+        try {
+            result.write_to(outputs.result->descriptor());
+        } catch (const Error& error) {
+            throw Failed(fmt::format("the result could not be written to {}: {}",
+                                     outputs.result->shown(), printable(error.message())));
+        }
+        if (!write_all(outputs.result->descriptor(), "\n")) {
+            throw Failed(fmt::format("the result could not be written to {}: {}",
+                                     outputs.result->shown(), reason(errno)));
+        }
+        outputs.result->commit();
+    });
+
+    if (!result.success() && interruption::received() == 0) {
+        complain_lines(lines_about_failure(result, !asked.quiet));
+        complain("the plan failed; the result says what each tool did");
+    }
+    if (interruption::received() != 0) return kExitSignal + interruption::received();
+    return result.success() && all_written ? kExitSuccess : kExitFailure;
+}
+
+}  // namespace
+
+void add_run(CLI::App& application, Action& action) {
+    CLI::App* command = application.add_subcommand("run", "Run one plan and print its result");
+    auto options = std::make_shared<RunOptions>();
+    command->add_option("PLAN", options->plan, "Plan JSON; - is standard input")->required();
+    command
+        ->add_option("--result", options->result,
+                     "Write the execution result to FILE instead of standard output")
+        ->type_name("FILE");
+    command
+        ->add_option("--events", options->events,
+                     "Write the event stream to FILE, as NDJSON, as it comes")
+        ->type_name("FILE");
+    command
+        ->add_option("--state", options->state,
+                     "Start from the state in FILE (missing: {}), and replace it at the end")
+        ->type_name("FILE");
+    command
+        ->add_option("--trace", options->trace,
+                     "Write a timeline to FILE, to be opened in ui.perfetto.dev")
+        ->type_name("FILE");
+    command
+        ->add_option("--jobs", options->jobs,
+                     "Tools at once, 1 to 4096 (default: the cores that this process may use)")
+        ->check(within(1, 4096))
+        ->type_name("N");
+    command
+        ->add_option("--try-ms", options->try_ms,
+                     "Time of one try of a tool (default 30000, 0: none)")
+        ->check(within(0u, NAR_NONE - 1))
+        ->type_name("MS");
+    command->add_option("--plan-ms", options->plan_ms, "Time of the plan (default 60000, 0: none)")
+        ->check(within(0u, NAR_NONE - 1))
+        ->type_name("MS");
+    command
+        ->add_option("--grace-ms", options->grace_ms,
+                     "Time from SIGTERM to SIGKILL (default 2000, 0: at once)")
+        ->check(within(0u, NAR_NONE - 1))
+        ->type_name("MS");
+    options->groups.add_to(*command);
+    command->add_flag("--quiet", options->quiet, "No progress; errors stay");
+    command->footer(
+        "Exit status: 0 the plan succeeded, 1 it failed, 2 it was refused and nothing ran,\n"
+        "130 after Ctrl-C (the result and the state are written; a second Ctrl-C leaves at once).\n"
+        "Example:\n"
+        "  narratoria run plan.json --state game.json --result result.json --trace trace.json");
+    command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace narratoria::command

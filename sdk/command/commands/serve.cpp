@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// narratoria serve: a session in the browser. The page is a plugin's; this is the host that keeps it
+// going.
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "arguments/group_options.hpp"
+#include "arguments/log_option.hpp"
+#include "commands/command.hpp"
+#include "display.hpp"
+#include "io/faults.hpp"
+#include "io/file.hpp"
+#include "io/interruption.hpp"
+#include "io/message.hpp"
+#include "narratoria/engine.hpp"
+#include "output.hpp"
+#include "story/browser.hpp"
+#include "story/folder.hpp"
+#include "story/session_plugins.hpp"
+
+namespace narratoria::command {
+namespace {
+
+struct ServeOptions {
+    std::string story;
+    std::string narrator;
+    std::vector<std::string> plugins;
+    std::optional<std::uint16_t> port;
+    bool opens = false;
+    bool as_json = false;
+    LogOption log;
+    GroupOptions groups;
+};
+
+constexpr std::string_view kWeb = "narratoria.web";
+// What it logs once it can be reached; the address is the rest of the line.
+constexpr std::string_view kAddressLine = "narratoria.web: the page is at ";
+
+class Served {
+public:
+    explicit Served(const ServeOptions& options)
+        : as_json_(options.as_json), opens_(options.opens), log_level_(options.log.level()) {
+        EngineOptions engine_options;
+        engine_options.log = [this](std::uint32_t level, std::string_view message) {
+            take_log(level, message);
+        };
+        options.groups.apply_to(engine_options);
+        engine_.emplace(engine_options);
+        std::vector<std::string_view> plugins{kWeb};
+        plugins.insert(plugins.end(), options.plugins.begin(), options.plugins.end());
+        std::string settings;
+        if (options.port) settings = fmt::format("{{\"{}\":{{\"port\":{}}}}}", kWeb, *options.port);
+        try {
+            session_.emplace(*engine_, SessionOptions{.story = options.story,
+                                                      .plugins = plugins,
+                                                      .narrator_id = options.narrator,
+                                                      .plugin_settings = settings});
+        } catch (const Error& error) {
+            refuse_document(error, shown_path(options.story), "story", "it was not served");
+        }
+        for (const std::string& plugin : options.plugins) {
+            const auto state = state_of_plugin(*session_, plugin);
+            if (state && !state->is_active && !state->reason.empty()) {
+                throw Refused(fmt::format("--plugin {}: {}", printable(plugin), state->reason));
+            }
+        }
+        require_page();
+        is_open_ = true;
+        for (const std::string& line : logged_early_) complain(line);
+    }
+
+    // Until a signal ends it; answers the exit code.
+    int drive() {
+        interruption::is_noted();
+        for (;;) {
+            engine_->run_for(std::chrono::microseconds(0));
+            if (const int signal = interruption::received(); signal != 0) {
+                return kExitSignal + signal;
+            }
+            if (is_broken_) return kExitFailure;
+            browser_.look_after();
+            // A negative descriptor is passed over.
+            pollfd ready[] = {{engine_->descriptor(), POLLIN, 0},
+                              {interruption::descriptor(), POLLIN, 0},
+                              {browser_.descriptor(), POLLIN, 0}};
+            const auto due = engine_->timeout();
+            int wait = due ? static_cast<int>(due->count()) : -1;
+            if (!is_told_) {
+                // The plugin begins in the engine's first turns: before anything has to be waited
+                // for. Without an address nobody could ever come.
+                if (poll(ready, 1, 0) == 0 && wait != 0) refuse_to_wait();
+                wait = 0;
+            }
+            // A signal ends it, too, and is seen above.
+            static_cast<void>(poll(ready, 3, wait));
+        }
+    }
+
+private:
+    void require_page() const {
+        const auto state = state_of_plugin(*session_, kWeb);
+        if (state && state->is_active) return;
+        throw Refused(fmt::format(
+            "the page cannot be served by its plugin {}: {}", kWeb,
+            state && !state->reason.empty() ? state->reason : std::string("it was not loaded")));
+    }
+
+    [[noreturn]] static void refuse_to_wait() {
+        throw Refused(fmt::format(
+            "the page cannot be served: its plugin {} began, and told no address", kWeb));
+    }
+
+    void take_log(std::uint32_t level, std::string_view message) {
+        if (message.starts_with(kAddressLine)) {
+            tell_address(message.substr(kAddressLine.size()));
+            return;
+        }
+        if (level < log_level_) return;
+        // Why a plugin was refused is told once, by the refusal.
+        if (is_open_) complain(printable(message));
+        else logged_early_.push_back(printable(message));
+    }
+
+    void tell_address(std::string_view address) {
+        std::string text;
+        if (as_json_) {
+            const std::size_t colon = address.rfind(':');
+            const std::string_view port = address.substr(colon + 1, address.rfind('/') - colon - 1);
+            text = fmt::format("{{\"url\":\"{}\",\"port\":{}}}\n", address, port);
+        } else {
+            text = fmt::format("The story is at {}\nCtrl-C ends it.\n", address);
+        }
+        is_told_ = true;
+        if (!write_all(STDOUT_FILENO, text)) {
+            is_broken_ = true;
+            complain(fmt::format(
+                "standard output cannot be written, so nobody learns the page's address: {}",
+                reason(errno)));
+            return;
+        }
+        if (opens_) browser_.open(address);
+    }
+
+    const bool as_json_;
+    const bool opens_;
+    const std::uint32_t log_level_;
+    bool is_open_ = false;
+    bool is_told_ = false;
+    bool is_broken_ = false;
+    Browser browser_;
+    std::vector<std::string> logged_early_;
+    // Last: what they call is gone after them.
+    std::optional<Engine> engine_;
+    std::optional<Session> session_;
+};
+
+int serve(ServeOptions options) {
+    options.story = find_story(options.story, "serve");
+    require_standard_output("the page's address is told there");
+    Served served(options);
+    return served.drive();
+}
+
+}  // namespace
+
+void add_serve(CLI::App& application, Action& action) {
+    CLI::App* command = application.add_subcommand("serve", "Play a story in the browser");
+    auto options = std::make_shared<ServeOptions>();
+    command
+        ->add_option("--story", options->story,
+                     "The story's folder (default: the working folder, when it has a story.toml)")
+        ->type_name("FOLDER");
+    command
+        ->add_option("--port", options->port,
+                     "Where the page is, on this machine alone (default: any free port)")
+        ->check(CLI::Range(0, 65535))
+        ->type_name("N");
+    command
+        ->add_option(
+            "--narrator", options->narrator,
+            "Who answers the prompts: template, or a plugin's id (default: what the story says)")
+        ->type_name("NAME");
+    command
+        ->add_option("--plugin", options->plugins,
+                     "Loads this plugin, too: a file (with a slash), or an id; may be repeated")
+        ->type_name("PLUGIN")
+        ->allow_extra_args(false);
+    command->add_flag("--json", options->as_json,
+                      "Tells the address for programs: one line, {\"url\", \"port\"}");
+    command->add_flag("--open", options->opens, "Opens the page in the desktop's browser");
+    options->log.add_to(*command);
+    options->groups.add_to(*command);
+    command->footer(
+        "Prints the page's address, with the token that lets a browser in, and goes on until\n"
+        "Ctrl-C. Only browsers on this machine reach it.\n"
+        "Exit status: 130 after Ctrl-C, 2 the story, the port or the page was refused.\n"
+        "Example:\n"
+        "  narratoria serve --story examples/stories/torch");
+    command->callback([options, &action] { action = [options] { return serve(*options); }; });
+}
+
+}  // namespace narratoria::command

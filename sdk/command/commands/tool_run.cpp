@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// narratoria tool run: one tool, as a plan of one tool that is tried once.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+
+#include "arguments/group_options.hpp"
+#include "arguments/tool_path.hpp"
+#include "commands/command.hpp"
+#include "commands/drive.hpp"
+#include "display.hpp"
+#include "io/faults.hpp"
+#include "io/file.hpp"
+#include "io/interruption.hpp"
+#include "io/message.hpp"
+#include "io/outcome.hpp"
+#include "json.hpp"
+#include "narratoria/engine.hpp"
+
+namespace narratoria::command {
+namespace {
+
+struct ToolRunOptions {
+    std::string tool;
+    std::string input;
+    GroupOptions groups;
+};
+
+// The tool's own events on their way to standard output. A reader that goes away ends the tool.
+class EventLines {
+public:
+    explicit EventLines(const Session& session) : session_(session) {}
+
+    void take(const Event& event) {
+        if (gone_) return;
+        buffer_ += event.body();
+        buffer_ += '\n';
+        if (buffer_.size() >= kBatch) flush();
+    }
+
+    void flush() {
+        if (buffer_.empty() || gone_) return;
+        if (!write_all(STDOUT_FILENO, buffer_)) {
+            gone_ = true;
+            error_ = errno;
+            session_.cancel();
+        }
+        buffer_.clear();
+    }
+
+    bool gone() const noexcept { return gone_; }
+    int error() const noexcept { return error_; }
+
+private:
+    static constexpr std::size_t kBatch = 64 * 1024;
+    const Session& session_;
+    std::string buffer_;
+    bool gone_ = false;
+    int error_ = 0;
+};
+
+std::string one_tool_plan(const ToolFile& tool, const std::string& input) {
+    return fmt::format(
+        R"({{"requestId":"{}","tools":[{{"toolId":{},"toolPath":{},"input":{},"retryPolicy":{{"maxRetries":0}}}}]}})",
+        fresh_uuid(), json::quoted(tool.name), json::quoted(tool.path), input);
+}
+
+void require_utf8(const std::string& path, const std::string& given) {
+    if (json::read(json::quoted(path)) ==
+        json::Value(path.c_str(), static_cast<unsigned>(path.size()))) {
+        return;
+    }
+    throw Refused(fmt::format(
+        "the path of {} is no UTF-8, and a plan cannot name it; make a symbolic link with another "
+        "name, and run that",
+        shown_path(given)));
+}
+
+int tool_run(const ToolRunOptions& options) {
+    const ToolFile tool = find_tool(options.tool);
+    require_utf8(tool.path, options.tool);
+    const std::string input = read_tool_input(options.input);
+    require_standard_output("the tool's events go there");
+
+    Result result;
+    std::unique_ptr<EventLines> lines;
+    EngineOptions engine_options;
+    options.groups.apply_to(engine_options);
+    Engine engine(engine_options);
+    Session session(engine);
+    lines = std::make_unique<EventLines>(session);
+    session.attach(
+        [&](const Event& event) {
+            if (event.kind() == Kind::kToolEvent) {
+                lines->take(event);
+                return;
+            }
+            const json::Document body = json::read(event.body());
+            const std::string_view code = json::text(body, "code");
+            complain(fmt::format("warning: {}{}{}", printable(code), code.empty() ? "" : ": ",
+                                 printable(json::text(body, "message"))));
+        },
+        kinds(Kind::kToolEvent, Kind::kAssetRefused, Kind::kWarning));
+    try {
+        session.execute(one_tool_plan(tool, input), {},
+                        [&](Result ended) { result = std::move(ended); });
+    } catch (const Error& error) {
+        refuse_document(error, shown_path(options.tool), "plan", "nothing was run");
+    }
+    {
+        const interruption::CancelsSession cancels(session.raw());
+        drive_until_idle(engine, [&] { lines->flush(); });
+    }
+    lines->flush();
+    if (!result) throw Failed("the engine went idle without a result; please report this");
+
+    if (interruption::received() != 0) return kExitSignal + interruption::received();
+    if (lines->gone()) {
+        if (lines->error() != EPIPE) {
+            complain(fmt::format("the events could not be written to standard output: {}",
+                                 reason(lines->error())));
+        }
+        return kExitFailure;
+    }
+    if (result.success()) return kExitSuccess;
+    complain_lines(lines_about_failure(result, false));
+    complain("the tool failed");
+    return kExitFailure;
+}
+
+}  // namespace
+
+void add_tool_run(CLI::App& tool, Action& action) {
+    CLI::App* command =
+        tool.add_subcommand("run", "Run one tool and print its events as NDJSON, as they come");
+    auto options = std::make_shared<ToolRunOptions>();
+    command->add_option("TOOL", options->tool, "The tool's program; a bare name is a file here")
+        ->required();
+    command
+        ->add_option(
+            "--input", options->input,
+            "The tool's input: a JSON object, @FILE, or - for standard input (default: {})")
+        ->type_name("JSON");
+    options->groups.add_to(*command);
+    command->footer(
+        "Exit status: 0 the tool completed, 1 it failed, 2 it was not run, 130 after Ctrl-C.\n"
+        "Example:\n"
+        "  narratoria tool run tools/torch-lighter --input '{\"action\": \"light_torch\"}'");
+    command->callback([options, &action] { action = [options] { return tool_run(*options); }; });
+}
+
+}  // namespace narratoria::command

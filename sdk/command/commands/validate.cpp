@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// narratoria validate: documents against their schema and the rules.
+
+#include "narratoria/validate.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "commands/command.hpp"
+#include "display.hpp"
+#include "io/faults.hpp"
+#include "io/file.hpp"
+#include "io/message.hpp"
+#include "json.hpp"
+
+namespace narratoria::command {
+namespace {
+
+struct ValidateOptions {
+    std::vector<std::string> files;
+    bool as_json = false;
+};
+
+struct Checked {
+    std::string file;
+    std::string faults;  // as the library lists them
+    std::string unreadable;
+};
+
+Checked check(Document document, const std::string& what, const std::string& file) {
+    Checked checked{file, {}, {}};
+    try {
+        if (document == Document::kStory) {
+            if (file == "-") {
+                throw Refused("a story is a folder; name it instead of - (standard input)");
+            }
+            checked.faults = validate(document, file).view();
+        } else {
+            checked.faults = validate(document, read_document(file, what)).view();
+        }
+    } catch (const Refused& refused) {
+        checked.unreadable = refused.what();
+    } catch (const Error& error) {
+        if (error.status() == NAR_INTERNAL || error.status() == NAR_OUT_OF_MEMORY) throw;
+        checked.unreadable = printable(error.message());
+    }
+    return checked;
+}
+
+std::string as_json(const std::vector<Checked>& all, const std::string& what, bool ok) {
+    std::string out =
+        fmt::format("{{\"ok\":{},\"document\":{},\"files\":[", ok, json::quoted(what));
+    bool first = true;
+    for (const Checked& one : all) {
+        out += fmt::format("{}{{\"file\":{}", first ? "" : ",", json::quoted(one.file));
+        if (one.unreadable.empty()) {
+            out += fmt::format(",\"faults\":{}}}", one.faults);
+        } else {
+            out += fmt::format(",\"error\":{},\"faults\":[]}}", json::quoted(one.unreadable));
+        }
+        first = false;
+    }
+    return out + "]}\n";
+}
+
+int run_validate(Document document, const std::string& what, const ValidateOptions& options) {
+    require_standard_output("the faults go there");
+    std::vector<Checked> all;
+    std::string text;
+    std::size_t fault_count = 0;
+    std::size_t unreadable = 0;
+    for (const std::string& file : options.files) {
+        all.push_back(check(document, what, file));
+        const Checked& one = all.back();
+        if (!one.unreadable.empty()) {
+            ++unreadable;
+            complain(one.unreadable);
+            continue;
+        }
+        const json::Document faults = json::read(one.faults);
+        const std::vector<std::string> lines = fault_lines(faults, shown_path(file));
+        fault_count += lines.size();
+        for (const std::string& line : lines) text += line + "\n";
+        if (lines.empty()) text += fmt::format("{}: no faults\n", shown_path(file));
+    }
+    const bool ok = fault_count == 0 && unreadable == 0;
+    if (!write_all(STDOUT_FILENO, options.as_json ? as_json(all, what, ok) : text)) {
+        return kExitFailure;
+    }
+    if (unreadable > 0) return kExitRefused;
+    return ok ? kExitSuccess : kExitFailure;
+}
+
+void add_document(CLI::App& command, Action& action, Document document, const std::string& name,
+                  const std::string& description, const std::string& file_description,
+                  const std::string& example) {
+    CLI::App* kind = command.add_subcommand(name, description);
+    auto options = std::make_shared<ValidateOptions>();
+    kind->add_option(name == "story" ? "FOLDER" : "FILE", options->files, file_description)
+        ->required();
+    kind->add_flag("--json", options->as_json, "Print the faults as JSON");
+    kind->footer(
+        fmt::format("Every fault is a line: file:line:column: JSON Pointer: message [rule]\n"
+                    "Exit status: 0 no faults, 1 faults, 2 a file could not be read.\n"
+                    "Example:\n  {}",
+                    example));
+    kind->callback(
+        [=, &action] { action = [=] { return run_validate(document, name, *options); }; });
+}
+
+}  // namespace
+
+void add_validate(CLI::App& application, Action& action) {
+    CLI::App* command = application.add_subcommand(
+        "validate", "Check documents against their schema and the rules");
+    command->require_subcommand(1);
+    command->footer("Example:\n  narratoria validate plan plan.json");
+    add_document(*command, action, Document::kEvents, "event", "What a tool printed, as NDJSON",
+                 "NDJSON files; - is standard input", "./my-tool | narratoria validate event -");
+    add_document(*command, action, Document::kPlan, "plan", "Plan JSON",
+                 "Files; - is standard input", "narratoria validate plan plan.json");
+    add_document(*command, action, Document::kResult, "result", "Execution results",
+                 "Files; - is standard input",
+                 "narratoria run plan.json | narratoria validate result -");
+    add_document(*command, action, Document::kStory, "story", "Stories",
+                 "Folders with a story.toml", "narratoria validate story examples/stories/torch");
+}
+
+}  // namespace narratoria::command

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/faults.hpp"
+
+#include <fmt/format.h>
+
+#include "display.hpp"
+#include "io/message.hpp"
+
+namespace narratoria::command {
+
+std::vector<std::string> fault_lines(const json::Value& faults, const std::string& shown_file) {
+    std::vector<std::string> lines;
+    if (!faults.IsArray()) return lines;
+    for (const json::Value& fault : faults.GetArray()) {
+        const std::string_view own_file = json::text(fault, "file");
+        const std::string_view pointer = json::text(fault, "pointer");
+        std::string line = own_file.empty() ? shown_file : printable(own_file);
+        if (const std::uint64_t number = json::count(fault, "line"); number > 0) {
+            line += fmt::format(":{}", number);
+            if (const std::uint64_t column = json::count(fault, "column"); column > 0) {
+                line += fmt::format(":{}", column);
+            }
+        }
+        line += fmt::format(
+            ": {}: {} [{}]", pointer.empty() ? std::string("(root)") : printable(pointer),
+            printable(json::text(fault, "message")), printable(json::text(fault, "rule")));
+        lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
+void refuse_document(const Error& error, const std::string& shown_file, std::string_view what,
+                     std::string_view unchanged) {
+    if (error.status() != NAR_INVALID_DOCUMENT) throw Refused(printable(error.message()));
+    const json::Document faults = json::read(error.details());
+    std::vector<std::string> lines = fault_lines(faults, shown_file);
+    if (lines.empty()) {
+        throw Refused(fmt::format("{}: {}; {}", shown_file, printable(error.message()), unchanged));
+    }
+    const std::size_t count = lines.size();
+    throw Refused(fmt::format("the {} in {} has {}; {}. Mend what is listed above and try again",
+                              what, shown_file, counted(count, "fault"), unchanged),
+                  std::move(lines));
+}
+
+}  // namespace narratoria::command

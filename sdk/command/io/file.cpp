@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "io/message.hpp"
+
+namespace narratoria::command {
+namespace {
+
+// Visible temporary files, for a signal handler that leaves at once. Only where O_TMPFILE is not
+// known; a command replaces three files at most.
+struct VisibleFile {
+    std::atomic<int> folder{-1};
+    char name[64] = {};
+};
+VisibleFile visible_files[4];
+
+void remember_visible(int folder, const std::string& name) {
+    for (VisibleFile& file : visible_files) {
+        if (file.folder.load() >= 0 || name.size() >= sizeof file.name) continue;
+        std::memcpy(file.name, name.c_str(), name.size() + 1);
+        file.folder.store(folder);
+        return;
+    }
+}
+
+void forget_visible(int folder, const std::string& name) {
+    for (VisibleFile& file : visible_files) {
+        if (file.folder.load() == folder && name == file.name) file.folder.store(-1);
+    }
+}
+
+std::string read_all(int descriptor, const std::string& path, std::string_view what) {
+    std::string text;
+    struct stat status {};
+    if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+        text.reserve(static_cast<std::size_t>(status.st_size) + 1);
+    }
+    std::size_t used = 0;
+    for (;;) {
+        if (text.size() - used < 64 * 1024) text.resize(used + 256 * 1024);
+        const ssize_t got = read(descriptor, text.data() + used, text.size() - used);
+        if (got == 0) break;
+        if (got > 0) {
+            used += static_cast<std::size_t>(got);
+            continue;
+        }
+        if (errno == EINTR) continue;
+        if (errno == EAGAIN) {
+            pollfd waiting{descriptor, POLLIN, 0};
+            poll(&waiting, 1, -1);
+            continue;
+        }
+        const int error = errno;
+        if (error == EISDIR) {
+            throw Refused(
+                fmt::format("{} is a folder; name the {} itself", shown_path(path), what));
+        }
+        if (error == EBADF && path == "-") {
+            throw Refused(fmt::format(
+                "standard input is closed; give the {} as a file, or through a pipe", what));
+        }
+        throw Refused(
+            fmt::format("cannot read the {} from {}: {}", what, shown_path(path), reason(error)));
+    }
+    text.resize(used);
+    return text;
+}
+
+// The path that a chain of symbolic links ends in, which need not exist.
+std::string follow_links(std::string path, std::string_view what) {
+    for (int links = 0; links < 40; ++links) {
+        char target[PATH_MAX];
+        const ssize_t length = readlink(path.c_str(), target, sizeof target);
+        if (length < 0) return path;
+        const std::string_view to(target, static_cast<std::size_t>(length));
+        if (to.starts_with('/')) {
+            path = to;
+        } else {
+            const std::size_t slash = path.rfind('/');
+            path = slash == std::string::npos ? std::string(to)
+                                              : path.substr(0, slash + 1) + std::string(to);
+        }
+    }
+    throw Refused(fmt::format("cannot write the {} to {}: its symbolic links lead in a circle",
+                              what, shown_path(path)));
+}
+
+struct Place {
+    std::string folder;
+    std::string base;
+};
+
+Place place_of(const std::string& path, std::string_view what) {
+    const std::size_t slash = path.rfind('/');
+    Place place{slash == std::string::npos ? "." : path.substr(0, slash + 1),
+                slash == std::string::npos ? path : path.substr(slash + 1)};
+    if (place.base.empty() || place.base == "." || place.base == "..") {
+        throw Refused(fmt::format("{} is a folder; name the file that the {} goes to",
+                                  shown_path(path), what));
+    }
+    return place;
+}
+
+std::string identity_of(const std::string& path, std::string_view what) {
+    const Place place = place_of(follow_links(path, what), what);
+    char* real = realpath(place.folder.c_str(), nullptr);
+    std::string identity = fmt::format("{}/{}", real != nullptr ? real : place.folder, place.base);
+    std::free(real);
+    return identity;
+}
+
+}  // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+    if (this != &other) {
+        reset();
+        descriptor_ = other.release();
+    }
+    return *this;
+}
+
+int Descriptor::release() noexcept { return std::exchange(descriptor_, -1); }
+
+void Descriptor::reset() noexcept {
+    if (descriptor_ >= 0) close(std::exchange(descriptor_, -1));
+}
+
+void hold_standard_streams() {
+    for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
+        if (fcntl(descriptor, F_GETFD) >= 0) continue;
+        const int refusing = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+        // The lowest free number is the closed one, because those below it are open by now.
+        static_cast<void>(open("/dev/null", refusing));
+    }
+}
+
+void require_standard_output(std::string_view instead) {
+    const int flags = fcntl(STDOUT_FILENO, F_GETFL);
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
+        throw Refused(fmt::format("standard output is closed or cannot be written; {}", instead));
+    }
+}
+
+std::optional<std::string> read_document_if_there(const std::string& path, std::string_view what) {
+    if (path == "-") return read_all(STDIN_FILENO, path, what);
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (!file) {
+        if (errno == ENOENT) return std::nullopt;
+        throw Refused(
+            fmt::format("cannot read the {} from {}: {}", what, shown_path(path), reason(errno)));
+    }
+    return read_all(file.get(), path, what);
+}
+
+std::string read_document(const std::string& path, std::string_view what) {
+    std::optional<std::string> text = read_document_if_there(path, what);
+    if (!text) {
+        throw Refused(
+            fmt::format("cannot read the {} from {}: {}; check the path, or pass - for "
+                        "standard input",
+                        what, shown_path(path), reason(ENOENT)));
+    }
+    return *std::move(text);
+}
+
+std::string absolute_path(const std::string& path) {
+    if (path.starts_with('/')) return path;
+    char* folder = getcwd(nullptr, 0);
+    if (folder == nullptr) {
+        throw Refused(
+            fmt::format("the working folder cannot be named ({}); change to one that "
+                        "exists",
+                        reason(errno)));
+    }
+    std::string absolute = folder;
+    std::free(folder);
+    if (path.empty()) return absolute;
+    if (!absolute.ends_with('/')) absolute += '/';
+    return absolute + path;
+}
+
+std::string folder_of_document(const std::string& path) {
+    struct stat status {};
+    if (path == "-" || stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+        return absolute_path("");
+    }
+    std::string folder = absolute_path(path);
+    folder.resize(folder.rfind('/'));
+    return folder.empty() ? "/" : folder;
+}
+
+Replacement::Replacement(const std::string& path, std::string_view what, Durability durability)
+    : shown_(shown_path(path)), what_(what), durability_(durability) {
+    if (path == "-") {
+        throw Refused(
+            fmt::format("the {} needs a file of its own: standard output belongs to the "
+                        "result. Name a file",
+                        what));
+    }
+    const std::string target = follow_links(path, what);
+    struct stat status {};
+    const bool exists = stat(target.c_str(), &status) == 0;
+    if (exists && S_ISDIR(status.st_mode)) {
+        throw Refused(
+            fmt::format("{} is a folder; name the file that the {} goes to", shown_, what));
+    }
+    const Place place = place_of(target, what);
+    base_ = place.base;
+    identity_ = identity_of(path, what);
+    if (exists && !S_ISREG(status.st_mode)) {
+        if (durability == Durability::kForPower) {
+            throw Refused(
+                fmt::format("{} is no regular file, so the {} in it could not be kept; name a file",
+                            shown_, what));
+        }
+        direct_ = true;
+        file_ = Descriptor(open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+        if (!file_) {
+            throw Refused(
+                fmt::format("cannot write the {} to {}: {}", what, shown_, reason(errno)));
+        }
+        return;
+    }
+    if (exists && access(target.c_str(), W_OK) != 0) {
+        throw Refused(
+            fmt::format("cannot replace {} with the {}: {}; make it writable (chmod u+w), "
+                        "or name another file",
+                        shown_, what, reason(errno)));
+    }
+    folder_ = Descriptor(open(place.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder_) {
+        throw Refused(
+            fmt::format("cannot write the {} to {}: its folder {} cannot be opened ({}); "
+                        "make the folder first, or name another",
+                        what, shown_, shown_path(place.folder), reason(errno)));
+    }
+    open_nameless();
+    if (exists) {
+        // The owner can only be kept by the superuser; the mode is what protects a file's content.
+        int kept = fchown(file_.get(), status.st_uid, status.st_gid);
+        if (kept != 0) kept = fchown(file_.get(), static_cast<uid_t>(-1), status.st_gid);
+        static_cast<void>(kept);
+        static_cast<void>(fchmod(file_.get(), status.st_mode & 07777u));
+    }
+}
+
+void Replacement::open_nameless() {
+    file_ = Descriptor(openat(folder_.get(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+    if (file_ && access("/proc/self/fd", X_OK) == 0) return;
+    const int error = file_ ? EOPNOTSUPP : errno;
+    if (error == EOPNOTSUPP || error == EISDIR || error == ENOENT || error == EINVAL) {
+        visible_name_ = fresh_name();
+        file_ = Descriptor(openat(folder_.get(), visible_name_.c_str(),
+                                  O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        if (file_) {
+            remember_visible(folder_.get(), visible_name_);
+            return;
+        }
+        visible_name_.clear();
+    }
+    throw Refused(
+        fmt::format("cannot write the {} to {}: its folder does not take a new file ({}); "
+                    "make the folder writable, or name another",
+                    what_, shown_, reason(errno)));
+}
+
+std::string Replacement::fresh_name() const {
+    std::uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {
+        number = static_cast<std::uint64_t>(getpid());
+    }
+    return fmt::format(".narratoria-{:016x}.tmp", number);
+}
+
+Replacement::~Replacement() {
+    if (visible_name_.empty()) return;
+    unlinkat(folder_.get(), visible_name_.c_str(), 0);
+    forget_visible(folder_.get(), visible_name_);
+}
+
+void Replacement::commit() {
+    const auto fail = [&](std::string_view step, int error) {
+        throw Failed(
+            fmt::format("the {} could not be written to {}: {} ({}); the file stands as it "
+                        "was",
+                        what_, shown_, step, reason(error)));
+    };
+    if (direct_) {
+        if (close(file_.release()) != 0 && errno != EINTR) fail("closing it failed", errno);
+        return;
+    }
+    if (durability_ == Durability::kForPower && fsync(file_.get()) != 0) {
+        fail("the disk did not take it", errno);
+    }
+    std::string name = visible_name_;
+    if (name.empty()) {
+        const std::string source = fmt::format("/proc/self/fd/{}", file_.get());
+        name = fresh_name();
+        if (linkat(AT_FDCWD, source.c_str(), folder_.get(), name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+            fail("its folder did not take it", errno);
+        }
+    }
+    if (renameat(folder_.get(), name.c_str(), folder_.get(), base_.c_str()) != 0) {
+        const int error = errno;
+        unlinkat(folder_.get(), name.c_str(), 0);
+        forget_visible(folder_.get(), name);
+        visible_name_.clear();
+        fail("the old file could not be replaced", error);
+    }
+    forget_visible(folder_.get(), name);
+    visible_name_.clear();
+    if (durability_ == Durability::kForPower && fsync(folder_.get()) != 0 && errno != EINVAL) {
+        throw Failed(fmt::format("the {} is in {}, but the disk did not confirm its name ({})",
+                                 what_, shown_, reason(errno)));
+    }
+}
+
+void forget_replacements_in_signal() noexcept {
+    for (VisibleFile& file : visible_files) {
+        const int folder = file.folder.load();
+        if (folder >= 0) unlinkat(folder, file.name, 0);
+    }
+}
+
+LineFile::LineFile(const std::string& path, std::string_view what) : path_(path), what_(what) {
+    if (path == "-") {
+        throw Refused(fmt::format(
+            "{} cannot go to standard output, which belongs to the result; name a file, or "
+            "/dev/stderr",
+            what));
+    }
+    identity_ = identity_of(path, what);
+    const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
+    file_ = Descriptor(open(path.c_str(), flags));
+    if (!file_ && errno == ENOENT) {
+        file_ = Descriptor(open(path.c_str(), flags | O_CREAT, 0666));
+        created_ = static_cast<bool>(file_);
+    }
+    if (!file_) {
+        const int error = errno;
+        throw Refused(
+            fmt::format("cannot write {} to {}: {}; name a file in a folder that exists "
+                        "and is writable",
+                        what, shown_path(path), reason(error)));
+    }
+}
+
+LineFile::~LineFile() {
+    if (created_ && !started_) unlink(path_.c_str());
+}
+
+void LineFile::start() {
+    started_ = true;
+    struct stat status {};
+    if (fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+        ftruncate(file_.get(), 0) != 0) {
+        throw Refused(
+            fmt::format("cannot empty {} for {}: {}", shown_path(path_), what_, reason(errno)));
+    }
+}
+
+void LineFile::flush() {
+    if (buffer_.empty() || !started_) return;
+    if (!failed_ && !write_all(file_.get(), buffer_)) {
+        failed_ = true;
+        complain(fmt::format("{} can no longer be written to {}: {}; the plan goes on without",
+                             what_, shown_path(path_), reason(errno)));
+    }
+    buffer_.clear();
+}
+
+}  // namespace narratoria::command

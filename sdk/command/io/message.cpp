@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/message.hpp"
+
+#include <fmt/format.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "display.hpp"
+
+namespace narratoria::command {
+namespace {
+
+std::string& command_name() {
+    static std::string name = "narratoria";
+    return name;
+}
+
+}  // namespace
+
+void set_command_name(std::string_view name) {
+    command_name() = fmt::format("narratoria {}", name);
+}
+
+void complain(std::string_view message) {
+    // Standard error that does not take the message is nothing that could be told to anyone.
+    const Style style = Style::for_descriptor(STDERR_FILENO);
+    write_all(STDERR_FILENO, fmt::format("{} {}\n", style.bold(command_name() + ":"), message));
+}
+
+void complain_lines(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const std::string& line : lines) {
+        text += line;
+        text += '\n';
+    }
+    write_all(STDERR_FILENO, text);
+}
+
+std::string reason(int error_number) {
+    const char* text = strerrordesc_np(error_number);
+    return text != nullptr ? std::string(text) : fmt::format("error {}", error_number);
+}
+
+std::string shown_path(std::string_view path) {
+    return path == "-" ? std::string("standard input") : printable(path);
+}
+
+}  // namespace narratoria::command

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/progress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "display.hpp"
+#include "io/file.hpp"
+#include "io/interruption.hpp"
+#include "json.hpp"
+
+namespace narratoria::command {
+namespace {
+
+// How often a clock on the screen moves.
+constexpr std::chrono::milliseconds kClock{100};
+constexpr std::size_t kPlainBatch = 64 * 1024;
+
+std::string one_line(const json::Value& value, std::string_view name) {
+    return printable(json::text(value, name));
+}
+
+}  // namespace
+
+Progress::Progress() : style_(Style::for_descriptor(STDERR_FILENO)) {
+    if (is_capable_terminal(STDERR_FILENO))
+        live_ = std::make_unique<LiveRegion>(STDERR_FILENO, interruption::cursor_keeper());
+}
+
+std::uint32_t Progress::wanted_kinds() noexcept {
+    return kinds(Kind::kToolEvent, Kind::kToolStarted, Kind::kToolEnded, Kind::kAttemptStarted,
+                 Kind::kAttemptEnded, Kind::kAssetRefused, Kind::kStateConflict, Kind::kWarning);
+}
+
+void Progress::say(const std::string& line) {
+    if (live_) {
+        live_->above(line);
+    } else {
+        plain_ += line;
+        plain_ += '\n';
+        if (plain_.size() >= kPlainBatch) refresh();
+    }
+}
+
+void Progress::tell(std::string_view message) {
+    say(style_.yellow("warning: " + printable(message)));
+    changed_ = true;
+}
+
+void Progress::take(const Event& event) {
+    if (event.kind() == Kind::kToolEvent) {
+        // A plan may bring millions of these; most are nothing to look at here.
+        const Type type = event.type();
+        if (type == Type::kLog || type == Type::kError) take_tool_event(event);
+        if (type == Type::kDone || (live_ && type == Type::kLog)) {
+            board_.note(event);
+            changed_ = true;
+        }
+        return;
+    }
+    changed_ = true;
+    const std::string name = printable(event.tool_id());
+    switch (event.kind()) {
+        case Kind::kToolEvent: take_tool_event(event); break;
+        case Kind::kToolStarted:
+            if (!live_) {
+                say(fmt::format("started {} ({})", name,
+                                one_line(json::read(event.body()), "toolPath")));
+            }
+            break;
+        case Kind::kAttemptStarted:
+            if (event.attempt() > 1) {
+                say(style_.yellow(fmt::format("again {}: attempt {}, after: {}", name,
+                                              event.attempt(), last_errors_[name])));
+            }
+            break;
+        case Kind::kAttemptEnded:
+            last_errors_[name] = one_line(json::read(event.body()), "error");
+            break;
+        case Kind::kToolEnded:
+            say_ended(board_.ended(event));
+            last_errors_.erase(name);
+            break;
+        case Kind::kAssetRefused: {
+            const json::Document body = json::read(event.body());
+            say(style_.yellow(fmt::format("{}: asset {} was refused: {}: {}", name,
+                                          one_line(body, "assetId"), one_line(body, "code"),
+                                          one_line(body, "message"))));
+            break;
+        }
+        case Kind::kStateConflict: {
+            const json::Document body = json::read(event.body());
+            std::string tools;
+            if (const json::Value* list = json::member(body, "tools"); list && list->IsArray()) {
+                for (const json::Value& tool : list->GetArray()) {
+                    if (!tool.IsString()) continue;
+                    if (!tools.empty()) tools += " and ";
+                    tools += printable({tool.GetString(), tool.GetStringLength()});
+                }
+            }
+            say(style_.yellow(
+                fmt::format("warning: {} wrote {} at the same time; the last one stands", tools,
+                            one_line(body, "path"))));
+            break;
+        }
+        case Kind::kWarning:
+            say(style_.yellow(fmt::format("warning: {}{}{}", name, name.empty() ? "" : ": ",
+                                          one_line(json::read(event.body()), "message"))));
+            break;
+        default: break;
+    }
+    board_.note(event);
+}
+
+void Progress::take_tool_event(const Event& event) {
+    if (event.type() == Type::kLog) {
+        // Nearly every log is info or debug; those are not worth a parse.
+        const std::string_view text = event.body();
+        if (text.find("\"warn\"") == std::string_view::npos &&
+            text.find("\"error\"") == std::string_view::npos &&
+            text.find('\\') == std::string_view::npos) {
+            return;
+        }
+        const json::Document body = json::read(text);
+        const std::string_view level = json::text(body, "level");
+        if (level != "warn" && level != "error") return;
+        const std::string line =
+            fmt::format("{}: {}: {}", printable(event.tool_id()),
+                        level == "warn" ? "warning" : "error", one_line(body, "message"));
+        say(level == "warn" ? style_.yellow(line) : style_.red(line));
+    } else if (event.type() == Type::kError) {
+        const json::Document body = json::read(event.body());
+        say(style_.red(fmt::format("{}: error: {}: {}", printable(event.tool_id()),
+                                   one_line(body, "errorCode"), one_line(body, "errorMessage"))));
+    }
+}
+
+void Progress::say_ended(const EndedTool& tool) {
+    std::string tail = tool.text.empty() ? "" : ": " + tool.text;
+    if (tool.retries > 0)
+        tail = fmt::format(" after {}{}", counted(tool.retries + 1, "attempt"), tail);
+    if (tool.state == "completed") {
+        say(fmt::format("{} {} {}{}", style_.green(live_ ? "✓" : "completed"),
+                        style_.bold(tool.name), style_.dim("in " + duration(tool.seconds)), tail));
+    } else if (tool.state == "skipped") {
+        say(fmt::format("{} {}{}", style_.dim(live_ ? "– skipped" : "skipped"),
+                        style_.bold(tool.name), tail));
+    } else {
+        const std::string_view word = tool.state == "timeout" ? "timed out" : "failed";
+        say(fmt::format("{} {} {}{}",
+                        style_.red(live_ ? fmt::format("✗ {}", word) : std::string(word)),
+                        style_.bold(tool.name), style_.dim("in " + duration(tool.seconds)), tail));
+    }
+}
+
+std::optional<LiveRegion::Clock::time_point> Progress::next_look() const {
+    if (!live_) return std::nullopt;
+    if (changed_) return live_->allowed();
+    if (board_.running() > 0) return live_->allowed() + (kClock - LiveRegion::kInterval);
+    return std::nullopt;
+}
+
+void Progress::refresh() {
+    if (!live_) {
+        if (!plain_.empty()) write_all(STDERR_FILENO, plain_);
+        plain_.clear();
+        return;
+    }
+    const std::optional<LiveRegion::Clock::time_point> due = next_look();
+    if (!due || LiveRegion::Clock::now() < *due) return;
+    live_->draw(board_.lines(style_, live_->width(), live_->height()));
+    changed_ = false;
+}
+
+void Progress::close() {
+    if (live_) {
+        live_->close();
+    } else {
+        refresh();
+    }
+}
+
+}  // namespace narratoria::command

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// narratoria plugin check: does this plugin keep to the contract?
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "commands/plugin_command.hpp"
+#include "display.hpp"
+#include "io/file.hpp"
+#include "io/interruption.hpp"
+#include "io/message.hpp"
+#include "io/outcome.hpp"
+#include "json.hpp"
+#include "plugin_check/rules.hpp"
+#include "tool_check/observed_run.hpp"
+
+namespace narratoria::command {
+namespace {
+
+constexpr std::size_t kShownFindings = 10;
+constexpr std::size_t kShownDiagnostics = 10;
+
+struct PluginCheckOptions {
+    std::string file;
+    std::string settings;
+    double time_limit = 5;
+    std::uint64_t seed = 1;
+    bool as_json = false;
+};
+
+bool is_finding(PluginVerdict verdict) { return verdict >= PluginVerdict::kFailed; }
+
+std::string coloured(const Style& style, PluginVerdict verdict) {
+    const std::string word = fmt::format("{:<8}", shown(verdict));
+    if (verdict == PluginVerdict::kPassed) return style.green(word);
+    if (verdict == PluginVerdict::kWarning) return style.yellow(word);
+    return is_finding(verdict) ? style.red(word) : style.dim(word);
+}
+
+std::string for_people(const std::string& file, const PluginExamination& examination) {
+    const Style style = Style::for_descriptor(STDOUT_FILENO);
+    std::string out;
+    std::size_t passed = 0;
+    std::size_t broken = 0;
+    std::size_t warnings = 0;
+    std::size_t skipped = 0;
+    for (const PluginJudgement& one : examination.judgements) {
+        passed += one.verdict == PluginVerdict::kPassed;
+        broken += is_finding(one.verdict);
+        warnings += one.verdict == PluginVerdict::kWarning;
+        skipped += one.verdict == PluginVerdict::kSkipped;
+        out += fmt::format("{:<4} {}  {}{}\n", one.rule->id, coloured(style, one.verdict),
+                           one.rule->title,
+                           one.why.empty() ? "" : style.dim(": " + printable(one.why)));
+        std::size_t left = kShownFindings;
+        for (const std::string& finding : one.findings) {
+            if (left-- == 0) {
+                out +=
+                    fmt::format("{:15}… and {} more\n", "", one.findings.size() - kShownFindings);
+                break;
+            }
+            out += fmt::format("{:15}{}\n", "", printable(finding));
+        }
+        if (!one.findings.empty()) {
+            out += fmt::format("{:15}{}\n", "", style.cyan(fmt::format("→ {}", one.rule->advice)));
+        }
+    }
+    if (broken > 0 && !examination.output.empty()) {
+        out += "\nWhat it wrote when it did not come back:\n";
+        for (const std::string& line : diagnostics_lines(examination.output, kShownDiagnostics)) {
+            out += line + "\n";
+        }
+    }
+    return out + fmt::format("\n{}: {} passed, {} broken, {}, {} skipped\n", printable(file),
+                             passed, broken, counted(warnings, "warning"), skipped);
+}
+
+std::string as_json(const std::string& file, const PluginExamination& examination, bool ok) {
+    std::string out = fmt::format("{{\"ok\":{},\"plugin\":{},\"rules\":[", ok, json::quoted(file));
+    bool first = true;
+    for (const PluginJudgement& one : examination.judgements) {
+        out +=
+            fmt::format("{}\n{{\"rule\":\"{}\",\"title\":{},\"verdict\":\"{}\"", first ? "" : ",",
+                        one.rule->id, json::quoted(one.rule->title), shown(one.verdict));
+        first = false;
+        if (!one.why.empty()) out += fmt::format(",\"why\":{}", json::quoted(one.why));
+        if (!one.findings.empty()) {
+            out += fmt::format(",\"advice\":{}", json::quoted(one.rule->advice));
+        }
+        out += ",\"findings\":[";
+        for (const std::string& finding : one.findings) {
+            out += (&finding == &one.findings.front() ? "" : ",") +
+                   fmt::format("{{\"message\":{}}}", json::quoted(finding));
+        }
+        out += "]}";
+    }
+    return out + "\n]}\n";
+}
+
+std::string read_settings(const std::string& given) {
+    if (given.empty()) return "{}";
+    const bool is_file = given == "-" || given.starts_with('@');
+    const std::string file = given == "-" ? given : given.substr(1);
+    std::string text = is_file ? read_document(file, "settings") : given;
+    if (const auto mistake = json::mistake_in_object(text)) {
+        throw Refused(fmt::format(
+            "{}:{}:{}: {}; settings are one JSON object, for example '{{\"colour\": \"blue\"}}', a "
+            "file as @FILE, or - for standard input",
+            is_file ? shown_path(file) : "--settings", mistake->line, mistake->column,
+            mistake->message));
+    }
+    return text;
+}
+
+int plugin_check(const PluginCheckOptions& options) {
+    PluginExaminationOptions examined;
+    examined.settings = read_settings(options.settings);
+    examined.time_limit = options.time_limit;
+    examined.seed = options.seed;
+    const PluginFile file = read_plugin_file(options.file);
+    require_standard_output("the findings go there");
+    adopt_orphans();
+    interruption::is_noted();
+    try {
+        const PluginExamination examination = examine_plugin(file, examined);
+        const bool ok =
+            std::none_of(examination.judgements.begin(), examination.judgements.end(),
+                         [](const PluginJudgement& one) { return is_finding(one.verdict); });
+        const std::string report = options.as_json ? as_json(options.file, examination, ok)
+                                                   : for_people(options.file, examination);
+        if (!write_all(STDOUT_FILENO, report)) return kExitFailure;
+        return ok ? kExitSuccess : kExitFailure;
+    } catch (const Interrupted& interrupted) {
+        return kExitSignal + interrupted.signal;
+    }
+}
+
+}  // namespace
+
+void add_plugin_check(CLI::App& plugin, Action& action) {
+    CLI::App* command =
+        plugin.add_subcommand("check", "Use one plugin in every way: does it keep to the rules?");
+    auto options = std::make_shared<PluginCheckOptions>();
+    command->add_option("FILE", options->file, "The plugin's library")->required();
+    command
+        ->add_option("--time", options->time_limit,
+                     "Seconds that a call, or an answer that comes later, may take (default 5)")
+        ->check(CLI::Range(0.1, 3600.0).description(""))
+        ->type_name("SECONDS");
+    command
+        ->add_option("--settings", options->settings,
+                     "The plugin's settings: a JSON object, @FILE, or - for standard input "
+                     "(default: {})")
+        ->type_name("JSON");
+    command->add_option("--seed", options->seed, "Of the odd data that it gets (default 1)")
+        ->type_name("NUMBER");
+    command->add_flag("--json", options->as_json, "Print the findings as JSON");
+    command->footer(
+        "Each check runs in a process of its own: the plugin may crash or hang there. What it\n"
+        "changes in the world, it changes often. The rules: docs/plugin-rules.md.\n"
+        "Exit status: 0 no findings, 1 findings, 2 there is no such library.\n"
+        "Example:\n"
+        "  narratoria plugin check build/librain.so");
+    command->callback(
+        [options, &action] { action = [options] { return plugin_check(*options); }; });
+}
+
+}  // namespace narratoria::command

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A host that does what the contract asks of one, for one instance, and writes down what the plugin
+// does with it. It has no runtime behind it: what a plugin breaks is found here and not survived.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/file.hpp"
+#include "narratoria/asset_renderer.h"
+#include "narratoria/event_sink.h"
+#include "narratoria/host_loop.h"
+#include "narratoria/host_session.h"
+#include "narratoria/narrator.h"
+#include "narratoria/tool.h"
+#include "narratoria/tool_runner.h"
+#include "narratoria/ui_handler.h"
+#include "plugin_check/child.hpp"
+
+namespace narratoria::command {
+
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Seconds that calls took, by what was called: the quickest counts, because others use the machine
+// too.
+class CallTimes {
+public:
+    void took(const std::string& function, double seconds);
+    void judge(TrialReport& report) const;
+
+private:
+    std::map<std::string, double> least_;
+};
+
+inline std::string_view view(nar_str text) {
+    return text.data != nullptr ? std::string_view(text.data, text.size) : std::string_view();
+}
+
+inline nar_str to_c(std::string_view text) { return {text.data(), text.size()}; }
+
+struct PluginCheckHostOptions {
+    std::string name = "the instance";
+    std::string settings = "{}";
+    LentMemory memory = LentMemory::kRoomy;
+    bool lacks_extensions = false;  // get_extension knows nothing
+    bool is_cut_short = false;      // each extension's struct ends before its first function
+    bool gives_odd_data = false;    // so what the plugin passes on of it is not judged
+    Blame blame;                    // when the plugin does not come back from an ordinary call
+};
+
+// What a plugin said about one request of a narrator.
+struct NarratorRequest {
+    unsigned answers = 0;
+    bool has_plan = false;
+    std::string plan;
+    std::string message;
+    bool is_cancelled = false;
+    bool is_told = false;  // there is a cancel, and it was called
+    Clock::time_point cancelled_at;
+};
+
+// And about one try of a tool.
+struct ObservedInvocation {
+    std::string output;
+    std::size_t unread = 0;  // of it, since the loop ran last
+    bool is_cut = false;     // there was more than is kept
+    unsigned ends = 0;
+    bool is_cancelled = false;
+    bool is_handed_over = false;
+    bool is_refused = false;  // start did not answer NAR_OK: the token is dead
+    std::int32_t exit_status = 0;
+    std::string error_code;
+    Clock::time_point cancelled_at;
+    Clock::time_point ended_at;
+};
+
+class PluginCheckHost {
+public:
+    PluginCheckHost(TrialReport& report, CallTimes& times, PluginCheckHostOptions options);
+    PluginCheckHost(PluginCheckHost&&) = delete;
+    ~PluginCheckHost();
+
+    const nar_host* host() const { return host_; }
+    const PluginCheckHostOptions& options() const { return options_; }
+    TrialReport& report() { return report_; }
+
+    // Asks the plugin for something, on the engine thread. False when an exception came out.
+    bool call(const std::string& doing, const std::string& function,
+              const std::function<void()>& ask);
+
+    // The instance's life. Deinit takes timers, polls and posts away first, as every host does.
+    nar_status init(const nar_plugin& plugin, void** instance, std::string* why_not);
+    void deinit(const nar_plugin& plugin, void* instance);
+
+    // Runs posts, timers and polls until `is_enough`, or for so many seconds. True: it was enough.
+    bool run_loop(double seconds, const std::function<bool()>& is_enough);
+
+    std::uint64_t new_request();
+    std::uint64_t new_invocation();
+    void will_cancel_request(std::uint64_t token, bool is_told);
+    void will_cancel_invocation(std::uint64_t token);
+    void forget_refused(std::uint64_t token);
+    NarratorRequest request(std::uint64_t token);
+    ObservedInvocation invocation(std::uint64_t token);
+
+    // A failure to write the reason into, as small as the contract allows, and what it says then:
+    // findings of P9 go to the report.
+    static std::string reason_in(TrialReport& report, const nar_failure& failure, std::size_t room,
+                                 std::string_view who);
+
+    // Every address that belongs to this host, for who looks for them where they should not be.
+    bool owns(const void* address) const;
+
+private:
+    enum class Life { kBefore, kInit, kActive, kDeinit, kEnded };
+    enum : unsigned { kInInit = 1, kInActive = 2, kInDeinit = 4 };
+
+    struct Post {
+        void (*function)(void*);
+        void (*drop)(void*);
+        void* user;
+    };
+    struct Timer {
+        Clock::time_point due;
+        void (*on_time)(void*);
+        void* user;
+    };
+    struct Poll {
+        int descriptor;
+        void (*on_readable)(void*);
+        void* user;
+    };
+
+    // The host that a call is for, or null and the status to answer.
+    static PluginCheckHost* entered(const nar_host* host, const char* function, unsigned allowed,
+                                    bool belongs_to_engine_thread, nar_status* status);
+    bool text_is_good(nar_str text, const char* function, const char* what);
+    bool object_is_good(nar_str text, const char* function);
+    bool is_engine_thread() const;
+    void wake();
+    template <typename Extension>
+    void publish(const char* id, const Extension& functions);
+    void publish_extensions();
+    nar_status answer(std::uint64_t token, const char* function, nar_str text, bool is_plan);
+    void take_loop_away();
+
+    static const void* host_get_extension(const nar_host* host, nar_str id);
+    static void log_write(const nar_host* host, std::uint32_t level, nar_str message);
+    static nar_str config_settings(const nar_host* host);
+    static nar_str config_story(const nar_host* host);
+    static std::uint32_t thread_check_is_engine_thread(const nar_host* host);
+    static nar_status state_read(const nar_host* host, nar_str pointer, nar_write_fn write,
+                                 void* user);
+    static nar_status state_patch(const nar_host* host, nar_str patch);
+    static nar_status assets_list(const nar_host* host, nar_write_fn write, void* user);
+    static nar_status prompt_submit(const nar_host* host, nar_str text);
+    static nar_status prompt_cancel(const nar_host* host);
+    static nar_status post_post(const nar_host* host, void (*function)(void*), void (*drop)(void*),
+                                void* user);
+    static nar_status timer_start(const nar_host* host, std::uint32_t milliseconds,
+                                  void (*on_time)(void*), void* user, std::uint64_t* timer);
+    static nar_status timer_stop(const nar_host* host, std::uint64_t timer);
+    static nar_status poll_start(const nar_host* host, std::int32_t descriptor,
+                                 void (*on_readable)(void*), void* user, std::uint64_t* poll);
+    static nar_status poll_stop(const nar_host* host, std::uint64_t poll);
+    static nar_status narrator_reply(const nar_host* host, std::uint64_t token, nar_str plan);
+    static nar_status narrator_fail(const nar_host* host, std::uint64_t token, nar_str message);
+    static nar_status invocation_output(const nar_host* host, std::uint64_t token, nar_str bytes);
+    static nar_status invocation_diagnostics(const nar_host* host, std::uint64_t token,
+                                             nar_str bytes);
+    static nar_status invocation_ended(const nar_host* host, std::uint64_t token,
+                                       const nar_invocation_end* end);
+    static nar_status invocation_run(const nar_host* host, std::uint64_t token,
+                                     const nar_command* command);
+
+    TrialReport& report_;
+    CallTimes& times_;
+    const PluginCheckHostOptions options_;
+    Loan loan_;  // the host and its extensions
+    nar_host* host_ = nullptr;
+    nar_str settings_{};
+    pid_t engine_thread_;
+    Descriptor wake_;
+
+    mutable std::mutex mutex_;  // of all below
+    Life life_ = Life::kBefore;
+    std::map<std::string, void*, std::less<>> extensions_;
+    std::deque<Post> posts_;
+    std::map<std::uint64_t, Timer> timers_;
+    std::map<std::uint64_t, Poll> polls_;
+    std::map<std::uint64_t, NarratorRequest> requests_;
+    std::map<std::uint64_t, ObservedInvocation> invocations_;
+    bool a_prompt_waits_ = false;
+};
+
+}  // namespace narratoria::command

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin_check/rules.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <set>
+
+#include "io/message.hpp"
+#include "json.hpp"
+#include "plugin_check/exercise.hpp"
+#include "plugin_check/trials.hpp"
+
+namespace narratoria::command {
+namespace {
+
+constexpr double kMetadataBudget = 250;  // milliseconds
+
+constexpr PluginRule kRules[] = {
+    {"P1", "loads alone, every symbol found",
+     "link what it uses (-Wl,-z,defs says what is missing)"},
+    {"P2", "exports nar_plugin_entry and nothing else",
+     "build it with narratoria_add_plugin, or with -fvisibility=hidden and "
+     "-Wl,--version-script=$(pkg-config --variable=pluginmap narratoria); mark the entry "
+     "NAR_PLUGIN_EXPORT"},
+    {"P3", "links nothing of Narratoria", "ask the host by get_extension instead of linking it"},
+    {"P4", "no text relocations, no executable stack",
+     "compile with -fPIC, link with -Wl,-z,noexecstack"},
+    {"P5", "is loaded in a moment, and loading does nothing",
+     "move it from the constructor to init"},
+    {"P6", "can be known without loading it",
+     "write NAR_PLUGIN_NOTE(…) once at file scope, as narratoria/plugin.h shows"},
+    {"P7", "says there what it says when it is loaded", "make note and nar_plugin say the same"},
+    {"P8", "answers the entry with a plugin, or refuses", "set *plugin and answer NAR_OK"},
+    {"P9", "refuses nothing without a reason", "write a sentence to failure->message"},
+    {"P10", "negotiates the version",
+     "compare abi_version >> 16 with NAR_ABI_MAJOR before anything else"},
+    {"P11", "describes itself in a whole nar_plugin",
+     "begin it with sizeof(nar_plugin) and fill all of it"},
+    {"P12", "has an id, a name and a version", "for example org.example.rain"},
+    {"P13", "gives a struct for each id it lists", "answer the same static struct at each call"},
+    {"P14", "answers NULL for every other id", "compare the whole id, with its size"},
+    {"P15", "lists ids that this contract knows", "look the id up in the header; mind the version"},
+    {"P16", "fills each extension's struct",
+     "begin it with its sizeof; narratoria/*.h says what may be NULL"},
+    {"P17", "makes an instance, also without settings", "have a default for each setting"},
+    {"P18", "calls in init and deinit only what works there",
+     "post it in init (narratoria.post/1): it runs when the instance is active"},
+    {"P19", "comes back from deinit in time",
+     "interrupt what its threads wait for, then join them"},
+    {"P20", "joins its threads in deinit", "keep each thread in the instance, and join it"},
+    {"P21", "keeps what a session needs in its instance", "move globals into what init makes"},
+    {"P22", "calls engine-thread functions there only", "use narratoria.post/1 from other threads"},
+    {"P23", "returns soon from every call",
+     "do it on a thread of its own, or in pieces from a timer"},
+    {"P24", "lets no exception out", "catch (...) in each function that the host calls"},
+    {"P25", "does not end the process", "answer NAR_FAILED, or log an error"},
+    {"P26", "does not crash", "run the check in a debugger, or the plugin with a sanitizer"},
+    {"P27", "leaves the process as it finds it",
+     "use what works without it (MSG_NOSIGNAL, openat, uselocale)"},
+    {"P28", "leaves nothing behind", "close and wait for it in deinit"},
+    {"P29", "loses no memory", "free in deinit what init made; in a destructor what loading made"},
+    {"P30", "touches nothing beyond size", "compare size first; a nar_str has no terminator"},
+    {"P31", "goes on without an extension of the host",
+     "compare what get_extension answers with NULL"},
+    {"P32", "takes what is from the future", "skip what it does not know"},
+    {"P33", "survives odd data", "check each value's type before it is used"},
+    {"P34", "calls the host with valid arguments", "the function's comment says what it takes"},
+    {"P35", "answers every request", "call reply or fail on every way out"},
+    {"P36", "answers once", "forget the token with the answer"},
+    {"P37", "gives no answer after cancel", "forget the token in cancel"},
+    {"P38", "answers with Plan JSON without faults", "narratoria validate plan says the same"},
+    {"P39", "says ended exactly once, last, also after cancel",
+     "call ended on every way out, and forget the token"},
+    {"P40", "writes events that end with done", "narratoria validate event says the same"},
+    {"P41", "keeps no view longer than the call", "copy what is needed later"},
+};
+
+const PluginRule* rule_named(std::string_view id) {
+    const auto found = std::find_if(std::begin(kRules), std::end(kRules),
+                                    [&](const PluginRule& rule) { return rule.id == id; });
+    return found != std::end(kRules) ? found : nullptr;
+}
+
+// A folder for the files of the trials, gone with it.
+class TestFolder {
+public:
+    TestFolder() {
+        std::error_code none;
+        const auto base = std::filesystem::temp_directory_path(none);
+        path_ = (none ? std::string("/tmp") : base.string()) + "/narratoria-check-XXXXXX";
+        if (mkdtemp(path_.data()) == nullptr) {
+            throw Failed(fmt::format("no folder for the test's files at {}: {}; set TMPDIR", path_,
+                                     reason(errno)));
+        }
+    }
+    TestFolder(TestFolder&&) = delete;
+    ~TestFolder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
+
+// ---------------------------------------------------------------- the examination
+
+class Examination {
+public:
+    Examination(const PluginFile& file, const PluginExaminationOptions& options)
+        : file_(file), options_(options) {
+        exercise_.limit = options.time_limit;
+        exercise_.folder = folder_.path();
+        exercise_.seed = options.seed;
+        for (const PluginRule& rule : kRules) result_.judgements.push_back({&rule, {}, {}, {}});
+    }
+
+    PluginExamination run() {
+        look_at_file();
+        look_at_entry();
+        look_at_life();
+        look_at_extensions();
+        look_at_the_rest();
+        for (PluginJudgement& one : result_.judgements) settle(one);
+        return std::move(result_);
+    }
+
+private:
+    using Trial = std::function<void(TrialReport&)>;
+
+    PluginJudgement& judgement(std::string_view rule) {
+        const PluginRule* known = rule_named(rule);
+        return result_.judgements[static_cast<std::size_t>(known - kRules)];
+    }
+
+    void found(std::string_view rule, const std::string& message,
+               PluginVerdict verdict = PluginVerdict::kFailed) {
+        if (rule_named(rule) == nullptr) return;  // a plugin wrote into our pipe
+        PluginJudgement& one = judgement(rule);
+        one.verdict = one.findings.empty() ? verdict : std::max(one.verdict, verdict);
+        if (std::find(one.findings.begin(), one.findings.end(), message) == one.findings.end()) {
+            one.findings.push_back(message);
+        }
+    }
+
+    void covers(std::string_view rule) {
+        if (rule_named(rule) != nullptr) covered_.insert(std::string(rule));
+    }
+
+    // False: the plugin did not come back.
+    bool trial(const Trial& what) {
+        const TrialOutcome outcome = run_trial(options_.time_limit, what);
+        return take(outcome);
+    }
+
+    bool take(const TrialOutcome& outcome) {
+        for (const TrialFinding& one : outcome.findings) {
+            found(one.rule, one.message,
+                  one.is_warning ? PluginVerdict::kWarning : PluginVerdict::kFailed);
+        }
+        for (const std::string& rule : outcome.covered) covers(rule);
+        for (const auto& [rule, why] : outcome.skipped) {
+            if (rule_named(rule) != nullptr) judgement(rule).why = why;
+        }
+        if (outcome.end == TrialOutcome::End::kFinished) return true;
+        PluginVerdict verdict = PluginVerdict::kFailed;
+        if (outcome.end == TrialOutcome::End::kCrashed) verdict = PluginVerdict::kCrashed;
+        if (outcome.end == TrialOutcome::End::kHung) verdict = PluginVerdict::kHung;
+        found(outcome.blamed, outcome.story, verdict);
+        if (result_.output.empty()) result_.output = outcome.output;
+        return false;
+    }
+
+    // Nothing after this can be looked at.
+    void stop(const std::string& why) {
+        if (stopped_.empty()) stopped_ = why;
+    }
+
+    bool is_broken(std::string_view rule) {
+        return judgement(rule).verdict >= PluginVerdict::kFailed;
+    }
+
+    void look_at_file();
+    void look_at_entry();
+    void look_at_life();
+    void look_at_extensions();
+    void look_at_the_rest();
+    void settle(PluginJudgement& one);
+
+    const PluginFile& file_;
+    const PluginExaminationOptions& options_;
+    const TestFolder folder_;
+    ExerciseOptions exercise_;
+    PluginExamination result_;
+    std::set<std::string> covered_;
+    std::string stopped_;
+    bool may_use_all_ = true;
+};
+
+void Examination::look_at_file() {
+    std::vector<std::string> surplus = file_.exported;
+    const auto entry = std::find(surplus.begin(), surplus.end(), NAR_PLUGIN_ENTRY);
+    const bool has_entry = entry != surplus.end();
+    if (has_entry) surplus.erase(entry);
+    if (!surplus.empty()) found("P2", fmt::format("it exports more: {}", joined(surplus)));
+    for (const std::string& library : file_.libraries) {
+        if (library.starts_with("libnarratoria")) found("P3", fmt::format("it links {}", library));
+    }
+    covers("P3");
+    if (file_.has_text_relocations) found("P4", "it has text relocations");
+    if (file_.has_executable_stack) found("P4", "it asks for an executable stack");
+    covers("P4");
+    for (const std::string& fault : file_.metadata.faults) found("P6", fault);
+    if (file_.metadata.milliseconds > kMetadataBudget) {
+        found("P6", fmt::format("finding it took {:.0f} ms; strip the library",
+                                file_.metadata.milliseconds));
+    }
+    covers("P6");
+    judgement("P6").why =
+        fmt::format("in {}, read in {:.1f} ms", file_.metadata.source, file_.metadata.milliseconds);
+    if (!file_.metadata.faults.empty()) judgement("P7").why = "there is nothing to compare with";
+    if (!has_entry) {
+        found("P2", "it does not export " NAR_PLUGIN_ENTRY
+                    "; mark the function NAR_PLUGIN_EXPORT, in C++ also extern \"C\"");
+        stop("there is no entry to call");
+    }
+}
+
+void Examination::look_at_entry() {
+    if (!stopped_.empty()) return;
+    // The machine has others to serve: the quickest of three counts.
+    TrialOutcome loading;
+    for (unsigned turn = 0; turn < 3; ++turn) {
+        loading = run_trial(options_.time_limit,
+                            [&](TrialReport& report) { try_loading(report, file_.path); });
+        const bool was_slow = std::any_of(loading.findings.begin(), loading.findings.end(),
+                                          [](const TrialFinding& one) { return one.rule == "P5"; });
+        if (!was_slow) break;
+    }
+    if (!take(loading) || is_broken("P1")) return stop("it cannot be loaded");
+    if (!trial([&](TrialReport& report) { try_entry(report, file_.path); }) || is_broken("P8") ||
+        is_broken("P9") || is_broken("P10")) {
+        return stop("its entry answers with no plugin for this host");
+    }
+    trial([&](TrialReport& report) { try_other_major(report, file_.path); });
+    trial([&](TrialReport& report) { try_other_minor(report, file_.path, 0xFFFF); });
+    trial([&](TrialReport& report) { try_other_minor(report, file_.path, 0); });
+    if (!trial([&](TrialReport& report) { try_description(report, file_.path, file_.metadata); }) ||
+        is_broken("P11") || is_broken("P16") || is_broken("P13")) {
+        stop("its description cannot be used");
+    }
+}
+
+void Examination::look_at_life() {
+    if (!stopped_.empty()) return;
+    const bool came_back =
+        trial([&](TrialReport& report) { try_life(report, file_.path, options_.settings); });
+    if (!came_back) return stop("init and deinit do not come back");
+    if (is_broken("P17") || is_broken("P9")) stop("there is no instance: init refused");
+    if (is_broken("P24")) stop("init threw an exception");
+}
+
+void Examination::look_at_extensions() {
+    if (!stopped_.empty()) return;
+    // What the file says of itself saves trials, but only when it can be believed. Otherwise each
+    // trial asks the loaded plugin, and one of an extension that it does not list covers nothing.
+    const bool is_believed = file_.metadata.faults.empty() && !is_broken("P7");
+    const std::vector<std::string>& said = file_.metadata.extensions;
+    for (const std::string_view id : kKnownExtensions) {
+        if (is_believed && std::find(said.begin(), said.end(), id) == said.end()) continue;
+        ExerciseOptions one = exercise_;
+        one.only = id;
+        may_use_all_ &= trial([&](TrialReport& report) {
+            try_extension(report, file_.path, options_.settings, one);
+        });
+    }
+    const bool was_used = !may_use_all_ || covered_.contains("P26");
+    if (!was_used) {
+        for (const std::string_view rule : {"P22", "P23", "P24", "P25", "P26", "P34"}) {
+            judgement(rule).why = "it has no extension that could be used";
+        }
+    }
+}
+
+void Examination::look_at_the_rest() {
+    if (!stopped_.empty()) return;
+    if (!may_use_all_) return stop("its extensions do not come back from ordinary use");
+    if (is_broken("P23")) return stop("its calls take so long (P23) that this would not end");
+    const auto run_again = [&](const Blame& blame, Exercise kind,
+                               std::initializer_list<std::string_view> rules,
+                               const std::function<void(PluginCheckHostOptions&)>& change = {}) {
+        PluginCheckHostOptions host;
+        host.settings = options_.settings;
+        host.blame = blame;
+        host.gives_odd_data = kind == Exercise::kOdd;
+        if (change) change(host);
+        ExerciseOptions exercise = exercise_;
+        exercise.kind = kind;
+        return trial(
+            [&](TrialReport& report) { try_again(report, file_.path, host, exercise, rules); });
+    };
+    run_again({"P32", "P32", "P32"}, Exercise::kFuture, {"P32"});
+    run_again({"P33", "P33", "P33"}, Exercise::kOdd, {"P33"});
+    trial([&](TrialReport& report) { try_odd_settings(report, file_.path, options_.seed); });
+    trial([&](TrialReport& report) { try_unterminated_ids(report, file_.path); });
+    run_again({"P30", "P23", "P25"}, Exercise::kBrief, {"P30", "P41"},
+              [](PluginCheckHostOptions& host) { host.memory = LentMemory::kGuarded; });
+    if (run_again({"P31", "P31", "P31"}, Exercise::kBrief, {"P31"},
+                  [](PluginCheckHostOptions& host) { host.lacks_extensions = true; }) &&
+        !is_broken("P30") && !is_broken("P41")) {
+        // No host of this major gives less than 1.0 has (H4): worth knowing, and no breach.
+        PluginCheckHostOptions host;
+        host.settings = options_.settings;
+        host.is_cut_short = true;
+        host.memory = LentMemory::kGuarded;
+        ExerciseOptions exercise = exercise_;
+        exercise.kind = Exercise::kBrief;
+        const TrialOutcome outcome = run_trial(options_.time_limit, [&](TrialReport& report) {
+            try_again(report, file_.path, host, exercise, {});
+        });
+        if (outcome.end != TrialOutcome::End::kFinished) {
+            judgement("P30").why = fmt::format(
+                "though not a host whose extensions are shorter than those of 1.0, of which there "
+                "is none ({})",
+                outcome.story);
+        }
+    }
+    trial([&](TrialReport& report) {
+        try_interleaving(report, file_.path, options_.settings, exercise_);
+    });
+    if (is_broken("P20")) {
+        // Its code would be gone under a thread that still runs.
+        judgement("P29").why = "it leaves threads (P20), so it cannot be unloaded";
+        return;
+    }
+    trial([&](TrialReport& report) { try_rounds(report, file_.path, options_.settings); });
+}
+
+void Examination::settle(PluginJudgement& one) {
+    if (!one.findings.empty()) {
+        one.why.clear();
+        return;
+    }
+    if (covered_.contains(std::string(one.rule->id))) {
+        one.verdict = PluginVerdict::kPassed;
+        if (one.rule->id != "P6" && one.rule->id != "P30") one.why.clear();
+        return;
+    }
+    one.verdict = PluginVerdict::kSkipped;
+    if (!one.why.empty()) return;
+    const auto number = std::atoi(one.rule->id.data() + 1);
+    const bool is_narrators = number >= 35 && number <= 38;
+    const bool is_tools = number == 39 || number == 40;
+    if (!stopped_.empty()) {
+        one.why = stopped_;
+    } else if (is_narrators) {
+        one.why = "it is no narrator";
+    } else if (is_tools) {
+        one.why = "it runs no tools";
+    } else {
+        one.why = "the plugin did not come back from what was to show it";
+    }
+}
+
+}  // namespace
+
+std::string_view shown(PluginVerdict verdict) {
+    switch (verdict) {
+        case PluginVerdict::kPassed: return "passed";
+        case PluginVerdict::kWarning: return "warning";
+        case PluginVerdict::kSkipped: return "skipped";
+        case PluginVerdict::kFailed: return "failed";
+        case PluginVerdict::kCrashed: return "crashed";
+        case PluginVerdict::kHung: return "hung";
+    }
+    return {};
+}
+
+PluginExamination examine_plugin(const PluginFile& file, const PluginExaminationOptions& options) {
+    return Examination(file, options).run();
+}
+
+}  // namespace narratoria::command

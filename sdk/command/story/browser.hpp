@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The desktop's browser, opened at an address that has a secret in it.
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+
+#include "io/file.hpp"
+
+namespace narratoria::command {
+
+class Browser {
+public:
+    Browser() = default;
+    Browser(const Browser&) = delete;
+    // Removes the file; what was started goes on.
+    ~Browser();
+
+    // By xdg-open, which says nothing here and is not waited for. It gets a file that goes on to the
+    // address, since every user of the machine reads the arguments of a process. What fails is told
+    // on standard error.
+    void open(std::string_view address);
+
+    // Readable when it has to be looked after; -1: never.
+    int descriptor() const noexcept { return ended_.get(); }
+    // Takes notice of xdg-open's end.
+    void look_after();
+
+private:
+    std::string make_file(std::string_view address);
+
+    std::string file_;
+    pid_t process_ = -1;
+    Descriptor ended_;
+};
+
+}  // namespace narratoria::command

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// narratoria tool check: is this tool a good citizen?
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <filesystem>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arguments/tool_path.hpp"
+#include "commands/command.hpp"
+#include "display.hpp"
+#include "io/file.hpp"
+#include "io/interruption.hpp"
+#include "io/message.hpp"
+#include "io/outcome.hpp"
+#include "json.hpp"
+#include "tool_check/observed_run.hpp"
+#include "tool_check/rules.hpp"
+
+namespace narratoria::command {
+namespace {
+
+constexpr std::size_t kShownFindings = 10;
+constexpr std::size_t kShownDiagnostics = 10;
+// A tool that takes as long as this is worth being interrupted.
+constexpr double kLongRunning = 0.5;
+// More than a pipe holds, so that a tool that does not read cannot be mistaken for one that does.
+constexpr std::size_t kUnknownText = 256 * 1024;
+
+struct ToolCheckOptions {
+    std::string tool;
+    std::string input;
+    double time_limit = 30;
+    bool as_json = false;
+};
+
+std::string invocation(const std::string& request_id, const ToolFile& tool,
+                       const std::string& input, bool with_unknown_fields) {
+    const json::Document parsed = json::read(input);
+    std::string_view operation = json::text(parsed, "operation");
+    if (operation.empty()) operation = "run";
+    std::string unknown;
+    if (with_unknown_fields) {
+        unknown = fmt::format(
+            R"(,"narratoriaFieldOfALaterVersion":{{"nested":[1,2,{{"deep":null}}],"text":"{}"}})",
+            std::string(kUnknownText, 'x'));
+    }
+    return fmt::format(
+        R"({{"requestId":"{}","tool":{},"operation":{},"input":{},"dependencies":{{}},"results":{{}}{}}})"
+        "\n",
+        // As the runtime names it: the file's name without its extension.
+        request_id, json::quoted(std::filesystem::path(tool.name).stem().string()),
+        json::quoted(operation), input, unknown);
+}
+
+// The same input with a member that the tool cannot know.
+std::string with_unknown_member(const std::string& input) {
+    const std::size_t brace = input.find('{');
+    const bool is_empty = input.find_first_not_of(" \t\r\n", brace + 1) == input.rfind('}');
+    return fmt::format("{}\"narratoriaUnknownInput\":true{}{}", input.substr(0, brace + 1),
+                       is_empty ? "" : ",", input.substr(brace + 1));
+}
+
+Evidence gather(const ToolFile& tool, const std::string& input, double time_limit) {
+    Evidence evidence;
+    evidence.request_id = fresh_uuid();
+    evidence.time_limit = time_limit;
+    ObservedRunOptions options;
+    options.path = tool.path;
+    options.time_limit = time_limit;
+    options.grace = evidence.grace;
+    options.input = invocation(evidence.request_id, tool, input, false);
+    evidence.plain = observe_run(options);
+    if (evidence.plain.start_error != 0) return evidence;
+
+    if (!evidence.plain.ended_by_us && evidence.plain.seconds >= kLongRunning) {
+        ObservedRunOptions interrupted = options;
+        interrupted.terminate_after = std::min(1.0, evidence.plain.seconds / 2);
+        evidence.told_to_end = observe_run(interrupted);
+    }
+    if (!speaks_protocol(evidence.plain)) return evidence;
+    options.input.clear();
+    evidence.without_input = observe_run(options);
+    options.input = invocation(evidence.request_id, tool, with_unknown_member(input), true);
+    evidence.unknown_fields = observe_run(options);
+    return evidence;
+}
+
+std::string_view shown(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::kPassed: return "passed";
+        case Verdict::kFailed: return "failed";
+        case Verdict::kNotApplicable: return "not applicable";
+    }
+    return {};
+}
+
+std::string place(const Finding& finding) {
+    std::string text;
+    if (!finding.run.empty()) text += finding.run;
+    if (finding.line > 0) {
+        if (!text.empty()) text += ", ";
+        text += fmt::format("line {}, byte {}", finding.line, finding.byte);
+    }
+    if (!finding.pointer.empty()) {
+        if (!text.empty()) text += ", ";
+        text += printable(finding.pointer);
+    }
+    return text;
+}
+
+std::string for_people(const ToolFile& tool, const Evidence& evidence,
+                       const std::vector<Judgement>& judgements) {
+    const Style style = Style::for_descriptor(STDOUT_FILENO);
+    std::string out;
+    std::size_t counts[3] = {};
+    for (const Judgement& judgement : judgements) {
+        ++counts[static_cast<std::size_t>(judgement.verdict)];
+        const std::string verdict = fmt::format("{:<14}", shown(judgement.verdict));
+        std::string coloured = style.dim(verdict);
+        if (judgement.verdict == Verdict::kPassed) coloured = style.green(verdict);
+        if (judgement.verdict == Verdict::kFailed) coloured = style.red(verdict);
+        out += fmt::format("{}  {:<4} {}{}\n", coloured, judgement.rule->id, judgement.rule->title,
+                           judgement.why.empty() ? "" : style.dim(": " + judgement.why));
+        std::size_t left = kShownFindings;
+        for (const Finding& finding : judgement.findings) {
+            if (left-- == 0) {
+                out += fmt::format("{:21}… and {} more\n", "",
+                                   judgement.findings.size() - kShownFindings);
+                break;
+            }
+            const std::string where = place(finding);
+            out += fmt::format("{:21}{}{}{}\n", "", style.bold(where), where.empty() ? "" : ": ",
+                               printable(finding.message));
+        }
+        if (!judgement.findings.empty()) {
+            out += fmt::format("{:21}{} ({})\n", "",
+                               style.cyan(fmt::format("→ {}", judgement.rule->advice)),
+                               judgement.rule->source);
+        }
+    }
+    if (counts[1] > 0 && !evidence.plain.diagnostics.empty()) {
+        out += "\nOn its standard error:\n";
+        for (const std::string& line :
+             diagnostics_lines(evidence.plain.diagnostics, kShownDiagnostics)) {
+            out += line + "\n";
+        }
+    }
+    if (reported_success(evidence.plain) == false) {
+        out +=
+            "\nThe tool reported a failure (done with ok: false). To check its way to success as "
+            "well, give it what it needs: --input.\n";
+    }
+    return out + fmt::format("\n{}: {} passed, {} failed, {} not applicable\n",
+                             printable(tool.name), counts[0], counts[1], counts[2]);
+}
+
+std::string as_json(const ToolFile& tool, const std::vector<Judgement>& judgements, bool ok) {
+    std::string out =
+        fmt::format("{{\"ok\":{},\"tool\":{},\"rules\":[", ok, json::quoted(tool.path));
+    bool first = true;
+    for (const Judgement& judgement : judgements) {
+        std::string verdict(shown(judgement.verdict));
+        std::replace(verdict.begin(), verdict.end(), ' ', '_');
+        out +=
+            fmt::format("{}\n{{\"rule\":\"{}\",\"title\":{},\"source\":{},\"verdict\":\"{}\"",
+                        first ? "" : ",", judgement.rule->id, json::quoted(judgement.rule->title),
+                        json::quoted(judgement.rule->source), verdict);
+        first = false;
+        if (!judgement.why.empty()) out += fmt::format(",\"why\":{}", json::quoted(judgement.why));
+        if (!judgement.findings.empty()) {
+            out += fmt::format(",\"advice\":{}", json::quoted(judgement.rule->advice));
+        }
+        out += ",\"findings\":[";
+        bool first_finding = true;
+        for (const Finding& finding : judgement.findings) {
+            out += fmt::format("{}{{\"message\":{}", first_finding ? "" : ",",
+                               json::quoted(finding.message));
+            first_finding = false;
+            if (!finding.run.empty()) out += fmt::format(",\"run\":{}", json::quoted(finding.run));
+            if (finding.line > 0) {
+                out += fmt::format(",\"line\":{},\"byte\":{}", finding.line, finding.byte);
+            }
+            if (!finding.pointer.empty()) {
+                out += fmt::format(",\"pointer\":{}", json::quoted(finding.pointer));
+            }
+            out += '}';
+        }
+        out += "]}";
+    }
+    return out + "\n]}\n";
+}
+
+int tool_check(const ToolCheckOptions& options) {
+    const ToolFile tool = find_tool(options.tool);
+    const std::string input = read_tool_input(options.input);
+    require_standard_output("the findings go there");
+    adopt_orphans();
+    interruption::is_noted();
+    try {
+        const Evidence evidence = gather(tool, input, options.time_limit);
+        const std::vector<Judgement> judgements = judge(evidence);
+        const bool ok =
+            std::none_of(judgements.begin(), judgements.end(),
+                         [](const Judgement& one) { return one.verdict == Verdict::kFailed; });
+        const std::string report = options.as_json ? as_json(tool, judgements, ok)
+                                                   : for_people(tool, evidence, judgements);
+        if (!write_all(STDOUT_FILENO, report)) return kExitFailure;
+        return ok ? kExitSuccess : kExitFailure;
+    } catch (const Interrupted& interrupted) {
+        return kExitSignal + interrupted.signal;
+    }
+}
+
+}  // namespace
+
+void add_tool_check(CLI::App& tool, Action& action) {
+    CLI::App* command =
+        tool.add_subcommand("check", "Run one tool a few times: is it a good citizen?");
+    auto options = std::make_shared<ToolCheckOptions>();
+    command->add_option("TOOL", options->tool, "The tool's program; a bare name is a file here")
+        ->required();
+    command
+        ->add_option(
+            "--input", options->input,
+            "The tool's input: a JSON object, @FILE, or - for standard input (default: {})")
+        ->type_name("JSON");
+    command
+        ->add_option("--time-limit", options->time_limit,
+                     "Seconds that one run may take (default 30)")
+        ->check(CLI::Range(0.1, 86400.0).description(""))
+        ->type_name("SECONDS");
+    command->add_flag("--json", options->as_json, "Print the findings as JSON");
+    command->footer(
+        "The tool is run up to four times: as asked, without input, with unknown fields, and, when "
+        "it\n"
+        "takes long, to be told to end. What it changes in the world, it changes as often.\n"
+        "Exit status: 0 no findings, 1 findings, 2 there is no such tool.\n"
+        "Example:\n"
+        "  narratoria tool check tools/torch-lighter --input '{\"action\": \"light_torch\"}'");
+    command->callback([options, &action] { action = [options] { return tool_check(*options); }; });
+}
+
+}  // namespace narratoria::command

@@ -1,0 +1,597 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool_check/rules.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "display.hpp"
+#include "io/file.hpp"
+#include "io/message.hpp"
+#include "json.hpp"
+#include "narratoria/validate.hpp"
+#include "tool_check/media_type.hpp"
+
+namespace narratoria::command {
+namespace {
+
+constexpr Rule kRules[] = {
+    {"T1", "starts", "spec 000 §2.1",
+     "make it executable (chmod +x), and let its first line name an interpreter that is there"},
+    {"T2", "ends by itself, with exit status 0", "spec 000 §5.3",
+     "say a failure with an error event and done with ok: false, and exit with 0; another status "
+     "is "
+     "a broken tool"},
+    {"T3", "writes nothing but whole lines of JSON objects in UTF-8 to standard output",
+     "spec 000 §2.2, §2.3",
+     "one object a line, ended by \\n; everything else goes to standard error"},
+    {"T4", "writes valid events only", "spec 000 §3, §4; spec 004",
+     "mend the field that is named; narratoria validate event shows the same"},
+    {"T5", "logs with the levels debug, info, warn, error, and progress from 0 to 1",
+     "spec 000 §4.1", "use one of the four levels; fields.progress is a share, not per cent"},
+    {"T6", "ends with exactly one done", "spec 000 §4.6",
+     "write one done as the last line, on every way out of the program"},
+    {"T7", "writes nothing after done", "spec 000 §4.6", "move it before done, or leave it out"},
+    {"T8", "exits soon after done", "spec 000 §5.3",
+     "exit after done; whatever still runs is ended when the grace is over"},
+    {"T9", "follows an error event by done with ok: false", "spec 000 §4.5",
+     "write done with ok: false after an error, or log a warning when it is none"},
+    {"T10", "writes timestamps in ISO-8601", "spec 000 §3",
+     "for example 2026-01-24T18:30:00Z, or leave the timestamp out"},
+    {"T11", "gives back the requestId that it was given", "spec 000 §3",
+     "copy requestId from the invocation, or leave it out"},
+    {"T12", "announces assets that are there: readable files, by their absolute path",
+     "spec 000 §4.3, §7", "write and close the file first, then announce its absolute path"},
+    {"T13", "announces assets with a media type that is one, and is theirs", "spec 000 §4.3",
+     "name what the file is, for example image/png"},
+    {"T14", "gives each asset an id of its own", "spec 000 §4.3",
+     "count them, or use their content"},
+    {"T15", "asks narrative_choice with a list of texts", "spec 000 §4.4",
+     "use the payload {\"choices\": [\"Open\", \"Leave\"]}"},
+    {"T16", "speaks the protocol also when there is no input", "spec 000 §6",
+     "an empty standard input is allowed: say what is missing with an error and done, ok: false"},
+    {"T17", "tolerates fields that it does not know", "spec 000 §6, §8",
+     "ignore unknown fields, also large ones; newer runtimes send more than older ones"},
+    {"T18", "ends on SIGTERM within the grace", "docs/writing-a-tool.md",
+     "do not ignore SIGTERM; end, or pass it on to what you started and end then"},
+    {"T19", "leaves no process behind", "docs/writing-a-tool.md",
+     "wait for everything that you start, before done"},
+};
+
+struct Line {
+    std::size_t number;
+    std::size_t byte;
+    std::string_view text;
+    bool ended;  // by a newline
+};
+
+std::vector<Line> lines_of(std::string_view output) {
+    std::vector<Line> lines;
+    std::size_t begin = 0;
+    while (begin < output.size()) {
+        const std::size_t end = output.find('\n', begin);
+        const bool ended = end != std::string_view::npos;
+        const std::size_t stop = ended ? end : output.size();
+        lines.push_back({lines.size() + 1, begin, output.substr(begin, stop - begin), ended});
+        begin = stop + 1;
+    }
+    return lines;
+}
+
+bool is_blank(std::string_view text) {
+    return text.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+struct Said {
+    Line line;
+    json::Document event;
+};
+
+std::vector<Said> events_of(const ObservedRun& run) {
+    std::vector<Said> events;
+    for (const Line& line : lines_of(run.output)) {
+        if (is_blank(line.text)) continue;
+        json::Document event = json::read(line.text);
+        if (event.IsObject()) events.push_back({line, std::move(event)});
+    }
+    return events;
+}
+
+bool ended_well(const ObservedRun& run) {
+    return run.start_error == 0 && !run.ended_by_us && WIFEXITED(run.wait_status) &&
+           WEXITSTATUS(run.wait_status) == 0;
+}
+
+// Digits and separators of a date and time, extended or basic (ISO 8601-1:2019): '9' stands for a
+// digit. What follows the seconds, fractions and an offset, is read by hand.
+bool matches(std::string_view text, std::string_view pattern) {
+    return text.size() == pattern.size() &&
+           std::equal(text.begin(), text.end(), pattern.begin(), [](char one, char wanted) {
+               return wanted == '9' ? one >= '0' && one <= '9' : one == wanted;
+           });
+}
+
+int digits(std::string_view text, std::size_t at, std::size_t count) {
+    int number = 0;
+    for (std::size_t index = at; index < at + count; ++index) {
+        number = number * 10 + (text[index] - '0');
+    }
+    return number;
+}
+
+bool is_iso_8601(std::string_view text) {
+    const std::size_t separator = text.find('T');
+    if (separator == std::string_view::npos) return false;
+    const std::string_view date = text.substr(0, separator);
+    std::string_view time = text.substr(separator + 1);
+    const bool extended = matches(date, "9999-99-99");
+    if (!extended && !matches(date, "99999999")) return false;
+    const int month = digits(date, extended ? 5 : 4, 2);
+    const int day = digits(date, extended ? 8 : 6, 2);
+    if (month < 1 || month > 12 || day < 1 || day > 31) return false;
+
+    const std::size_t zone = time.find_first_of("Z+-");
+    if (zone != std::string_view::npos) {
+        const std::string_view offset = time.substr(zone);
+        if (offset != "Z" && !matches(offset.substr(1), "99:99") &&
+            !matches(offset.substr(1), "9999") && !matches(offset.substr(1), "99")) {
+            return false;
+        }
+        time = time.substr(0, zone);
+    }
+    if (const std::size_t fraction = time.find_first_of(".,"); fraction != std::string_view::npos) {
+        const std::string_view parts = time.substr(fraction + 1);
+        if (parts.empty() || parts.find_first_not_of("0123456789") != std::string_view::npos) {
+            return false;
+        }
+        time = time.substr(0, fraction);
+    }
+    const std::string_view colons = extended ? "99:99:99" : "999999";
+    const std::string_view minutes = extended ? "99:99" : "9999";
+    if (!matches(time, colons) && !matches(time, minutes)) return false;
+    const std::size_t step = extended ? 3 : 2;
+    return digits(time, 0, 2) <= 24 && digits(time, step, 2) <= 59 &&
+           (time.size() < 6 || digits(time, 2 * step, 2) <= 60);
+}
+
+class Judge {
+public:
+    explicit Judge(const Evidence& evidence)
+        : evidence_(evidence),
+          lines_(lines_of(evidence.plain.output)),
+          events_(events_of(evidence.plain)) {}
+
+    std::vector<Judgement> all();
+
+private:
+    using Findings = std::vector<Finding>;
+
+    void decide(Findings findings) {
+        const Verdict verdict = findings.empty() ? Verdict::kPassed : Verdict::kFailed;
+        judgements_.push_back({next_rule(), verdict, {}, std::move(findings)});
+    }
+    void not_applicable(std::string why) {
+        judgements_.push_back({next_rule(), Verdict::kNotApplicable, std::move(why), {}});
+    }
+    // Decides when at least one event was of that kind.
+    void decide_if(bool any, std::string_view otherwise, Findings findings) {
+        if (any) {
+            decide(std::move(findings));
+        } else {
+            not_applicable(std::string(otherwise));
+        }
+    }
+    const Rule* next_rule() const { return &kRules[judgements_.size()]; }
+
+    static Finding at(const Said& said, std::string pointer, std::string message) {
+        return {{}, said.line.number, said.line.byte, std::move(pointer), std::move(message)};
+    }
+    static Finding about(std::string message) { return {{}, 0, 0, {}, std::move(message)}; }
+
+    void judge_start();
+    void judge_end();
+    void judge_lines_and_events();
+    void judge_done();
+    void judge_grace();
+    void judge_error();
+    void judge_timestamps();
+    void judge_request_id();
+    void judge_assets();
+    void judge_choices();
+    void judge_other_run(const std::optional<ObservedRun>& run, const std::string& name,
+                         bool same_outcome);
+    void judge_sigterm();
+    void judge_left_behind();
+
+    const Evidence& evidence_;
+    std::vector<Line> lines_;
+    std::vector<Said> events_;
+    std::vector<Judgement> judgements_;
+};
+
+std::string_view type_of(const Said& said) { return json::text(said.event, "type"); }
+
+void Judge::judge_start() {
+    Findings findings;
+    if (evidence_.plain.start_error != 0) {
+        findings.push_back(
+            about(fmt::format("it could not be started: {}", reason(evidence_.plain.start_error))));
+    }
+    decide(std::move(findings));
+}
+
+void Judge::judge_end() {
+    const ObservedRun& run = evidence_.plain;
+    Findings findings;
+    if (run.out_of_time) {
+        findings.push_back(
+            about(fmt::format("it had not ended after {}; give it more with "
+                              "--time-limit when it needs more",
+                              duration(evidence_.time_limit))));
+    } else if (!run.ended_by_us && !ended_well(run)) {
+        findings.push_back(
+            about(fmt::format("it ended with {}", shown_wait_status(run.wait_status))));
+    }
+    decide(std::move(findings));
+}
+
+// T3, T4 and T5 come from one look of the library at the whole output.
+void Judge::judge_lines_and_events() {
+    Findings lines;
+    Findings events;
+    Findings levels;
+    const json::Document faults =
+        json::read(validate(Document::kEvents, evidence_.plain.output).view());
+    for (const json::Value& fault : faults.GetArray()) {
+        const std::string_view rule = json::text(fault, "rule");
+        Finding finding{{},
+                        static_cast<std::size_t>(json::count(fault, "line")),
+                        static_cast<std::size_t>(json::count(fault, "byte")),
+                        std::string(json::text(fault, "pointer")),
+                        std::string(json::text(fault, "message"))};
+        if (rule == "event-level") {
+            levels.push_back(std::move(finding));
+        } else if (rule.starts_with("event-") && rule != "event-object") {
+            events.push_back(std::move(finding));
+        } else {
+            lines.push_back(std::move(finding));
+        }
+    }
+    for (const Line& line : lines_) {
+        const auto say = [&](std::size_t offset, std::string message) {
+            lines.push_back({{}, line.number, line.byte + offset, {}, std::move(message)});
+        };
+        if (is_blank(line.text)) {
+            say(0, "an empty line");
+        } else if (line.text.ends_with('\r')) {
+            say(line.text.size() - 1, "the line ends in \\r\\n instead of \\n");
+        }
+        if (!line.ended) say(line.text.size(), "the last line has no newline at its end");
+    }
+    if (evidence_.plain.output_cut) {
+        lines.push_back(
+            about("it wrote more than 256 MiB and was ended; the rest was not looked at"));
+    }
+    std::stable_sort(lines.begin(), lines.end(), [](const Finding& left, const Finding& right) {
+        return left.line < right.line;
+    });
+    bool any_log = false;
+    for (const Said& said : events_) {
+        if (type_of(said) != "log") continue;
+        any_log = true;
+        const json::Value* fields = json::member(said.event, "fields");
+        const json::Value* progress =
+            fields != nullptr ? json::member(*fields, "progress") : nullptr;
+        if (progress == nullptr) continue;
+        const bool fits =
+            progress->IsNumber() && progress->GetDouble() >= 0 && progress->GetDouble() <= 1;
+        if (!fits) {
+            levels.push_back(at(said, "/fields/progress",
+                                fmt::format("progress is {}, not a number from 0 to 1",
+                                            printable(json::line(*progress)))));
+        }
+    }
+    decide(std::move(lines));
+    decide(std::move(events));
+    decide_if(any_log, "it logs nothing", std::move(levels));
+}
+
+void Judge::judge_done() {
+    Findings count;
+    Findings after;
+    const Said* first = nullptr;
+    for (const Said& said : events_) {
+        if (type_of(said) != "done") continue;
+        if (first != nullptr) count.push_back(at(said, {}, "another done"));
+        if (first == nullptr) first = &said;
+    }
+    if (first == nullptr) {
+        count.push_back(
+            about(fmt::format("there is no done in its {}", counted(lines_.size(), "line"))));
+    } else {
+        for (const Line& line : lines_) {
+            if (line.number <= first->line.number || is_blank(line.text)) continue;
+            after.push_back(
+                {{},
+                 line.number,
+                 line.byte,
+                 {},
+                 fmt::format("this comes after the done in line {}", first->line.number)});
+        }
+    }
+    decide(std::move(count));
+    decide_if(first != nullptr, "there is no done", std::move(after));
+}
+
+void Judge::judge_grace() {
+    const ObservedRun& run = evidence_.plain;
+    Findings findings;
+    const bool any = reported_success(run).has_value();
+    if (any && run.ended_by_us && !run.out_of_time && !run.output_cut) {
+        findings.push_back(about(fmt::format("it was still there {} after done, and was ended",
+                                             duration(evidence_.grace))));
+    }
+    decide_if(any, "there is no done", std::move(findings));
+}
+
+void Judge::judge_error() {
+    Findings findings;
+    const Said* error = nullptr;
+    bool resolved = false;
+    for (const Said& said : events_) {
+        if (type_of(said) == "error" && error == nullptr) error = &said;
+        if (type_of(said) != "done" || error == nullptr) continue;
+        const json::Value* ok = json::member(said.event, "ok");
+        if (ok != nullptr && ok->IsBool() && ok->GetBool()) {
+            findings.push_back(at(
+                said, "/ok",
+                fmt::format("done says ok: true after the error in line {}", error->line.number)));
+        }
+        resolved = true;
+        break;
+    }
+    if (error != nullptr && !resolved) {
+        findings.push_back(at(*error, {}, "no done follows this error"));
+    }
+    decide_if(error != nullptr, "it reports no error", std::move(findings));
+}
+
+void Judge::judge_timestamps() {
+    Findings findings;
+    bool any = false;
+    for (const Said& said : events_) {
+        const json::Value* value = json::member(said.event, "timestamp");
+        if (value == nullptr || !value->IsString()) continue;
+        any = true;
+        const std::string_view text = json::text(said.event, "timestamp");
+        if (is_iso_8601(text)) continue;
+        findings.push_back(at(said, "/timestamp",
+                              fmt::format("\"{}\" is no ISO-8601 date and time", printable(text))));
+    }
+    decide_if(any, "it writes no timestamps", std::move(findings));
+}
+
+void Judge::judge_request_id() {
+    Findings findings;
+    bool any = false;
+    for (const Said& said : events_) {
+        const json::Value* value = json::member(said.event, "requestId");
+        if (value == nullptr || !value->IsString()) continue;
+        any = true;
+        const std::string_view text = json::text(said.event, "requestId");
+        if (text == evidence_.request_id) continue;
+        findings.push_back(at(said, "/requestId",
+                              fmt::format("\"{}\" is not the requestId of the invocation, \"{}\"",
+                                          printable(text), evidence_.request_id)));
+    }
+    decide_if(any, "it writes no requestId", std::move(findings));
+}
+
+void Judge::judge_assets() {
+    Findings files;
+    Findings types;
+    Findings ids;
+    std::set<std::string, std::less<>> seen;
+    bool any = false;
+    for (const Said& said : events_) {
+        if (type_of(said) != "asset") continue;
+        any = true;
+        const std::string path(json::text(said.event, "path"));
+        const std::string_view type = json::text(said.event, "mediaType");
+        const std::string_view id = json::text(said.event, "assetId");
+        if (!id.empty() && !seen.emplace(id).second) {
+            ids.push_back(at(said, "/assetId", fmt::format("\"{}\" came before", printable(id))));
+        }
+        if (!is_media_type(type)) {
+            types.push_back(
+                at(said, "/mediaType", fmt::format("\"{}\" is no media type", printable(type))));
+        }
+        if (path.empty()) continue;  // T4 has said so
+        if (!path.starts_with('/')) {
+            files.push_back(at(said, "/path",
+                               fmt::format("\"{}\" is not absolute, and resolves only in this "
+                                           "working folder",
+                                           printable(path))));
+        }
+        struct stat status {};
+        if (stat(path.c_str(), &status) != 0) {
+            files.push_back(
+                at(said, "/path", fmt::format("{}: {}", printable(path), reason(errno))));
+            continue;
+        }
+        if (!S_ISREG(status.st_mode)) {
+            files.push_back(
+                at(said, "/path", fmt::format("{} is no regular file", printable(path))));
+            continue;
+        }
+        const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+        if (!file) {
+            files.push_back(
+                at(said, "/path",
+                   fmt::format("{} cannot be read: {}", printable(path), reason(errno))));
+            continue;
+        }
+        char first[kSignatureBytes];
+        const ssize_t got = read(file.get(), first, sizeof first);
+        const std::string_view bytes(first, got > 0 ? static_cast<std::size_t>(got) : 0);
+        if (const std::string wrong = contradiction(type, bytes); !wrong.empty()) {
+            types.push_back(
+                at(said, "/mediaType", fmt::format("it says {}, but {}", printable(type), wrong)));
+        }
+    }
+    constexpr std::string_view kNone = "it announces no assets";
+    decide_if(any, kNone, std::move(files));
+    decide_if(any, kNone, std::move(types));
+    decide_if(any, kNone, std::move(ids));
+}
+
+void Judge::judge_choices() {
+    Findings findings;
+    bool any = false;
+    for (const Said& said : events_) {
+        if (type_of(said) != "ui_event" || json::text(said.event, "event") != "narrative_choice") {
+            continue;
+        }
+        any = true;
+        const json::Value* payload = json::member(said.event, "payload");
+        const json::Value* choices =
+            payload != nullptr ? json::member(*payload, "choices") : nullptr;
+        if (choices == nullptr || !choices->IsArray()) {
+            findings.push_back(at(said, "/payload/choices", "there is no list of choices"));
+            continue;
+        }
+        if (choices->Empty()) {
+            findings.push_back(at(said, "/payload/choices", "the list of choices is empty"));
+        }
+        for (unsigned index = 0; index < choices->Size(); ++index) {
+            const json::Value& choice = (*choices)[index];
+            if (choice.IsString() && choice.GetStringLength() > 0) continue;
+            findings.push_back(at(said, fmt::format("/payload/choices/{}", index),
+                                  fmt::format("{} is no text that a player could say",
+                                              printable(json::line(choice)))));
+        }
+    }
+    decide_if(any, "it asks no narrative_choice", std::move(findings));
+}
+
+void Judge::judge_other_run(const std::optional<ObservedRun>& run, const std::string& name,
+                            bool same_outcome) {
+    if (!run) {
+        not_applicable("the plain run broke the protocol already");
+        return;
+    }
+    Findings findings;
+    const auto say = [&](std::string message) {
+        findings.push_back({name, 0, 0, {}, std::move(message)});
+    };
+    if (run->out_of_time) {
+        say(fmt::format("it had not ended after {}", duration(evidence_.time_limit)));
+    } else if (run->ended_by_us) {
+        say(fmt::format("it was still there {} after done", duration(evidence_.grace)));
+    } else if (!ended_well(*run)) {
+        say(fmt::format("it ended with {}", shown_wait_status(run->wait_status)));
+    }
+    const json::Document faults = json::read(validate(Document::kEvents, run->output).view());
+    for (const json::Value& fault : faults.GetArray()) {
+        findings.push_back({name, static_cast<std::size_t>(json::count(fault, "line")),
+                            static_cast<std::size_t>(json::count(fault, "byte")),
+                            std::string(json::text(fault, "pointer")),
+                            std::string(json::text(fault, "message"))});
+    }
+    const std::optional<bool> outcome = reported_success(*run);
+    if (!outcome) {
+        say("there is no done");
+    } else if (same_outcome && outcome != reported_success(evidence_.plain)) {
+        say(fmt::format("done says ok: {}, and without the unknown fields ok: {}", *outcome,
+                        !*outcome));
+    }
+    decide(std::move(findings));
+}
+
+void Judge::judge_sigterm() {
+    const ObservedRun* run = nullptr;
+    if (evidence_.plain.ended_by_us) run = &evidence_.plain;
+    if (evidence_.told_to_end && evidence_.told_to_end->ended_by_us) run = &*evidence_.told_to_end;
+    if (run == nullptr) {
+        not_applicable(fmt::format("it is not long-running: it ended in {}",
+                                   duration(evidence_.plain.seconds)));
+        return;
+    }
+    Findings findings;
+    if (run->ignored_sigterm) {
+        findings.push_back(about(fmt::format("it was still there {} after SIGTERM, and was killed",
+                                             duration(evidence_.grace))));
+    }
+    decide(std::move(findings));
+}
+
+void Judge::judge_left_behind() {
+    Findings findings;
+    bool any = false;
+    const auto look = [&](const ObservedRun& run, const std::string& name) {
+        if (run.ended_by_us) return;  // what it would have waited for is not known
+        any = true;
+        for (const std::string& process : run.left_behind) {
+            findings.push_back(
+                {name, 0, 0, {}, fmt::format("{} outlived it, and was killed", process)});
+        }
+    };
+    look(evidence_.plain, {});
+    if (findings.empty() && evidence_.without_input)
+        look(*evidence_.without_input, "without input");
+    if (findings.empty() && evidence_.unknown_fields) {
+        look(*evidence_.unknown_fields, "with unknown fields");
+    }
+    decide_if(any, "it did not end by itself", std::move(findings));
+}
+
+std::vector<Judgement> Judge::all() {
+    judge_start();
+    if (evidence_.plain.start_error != 0) {
+        while (judgements_.size() < std::size(kRules)) not_applicable("it does not start");
+        return std::move(judgements_);
+    }
+    judge_end();
+    judge_lines_and_events();
+    judge_done();
+    judge_grace();
+    judge_error();
+    judge_timestamps();
+    judge_request_id();
+    judge_assets();
+    judge_choices();
+    judge_other_run(evidence_.without_input, "without input", false);
+    judge_other_run(evidence_.unknown_fields, "with unknown fields", true);
+    judge_sigterm();
+    judge_left_behind();
+    return std::move(judgements_);
+}
+
+}  // namespace
+
+bool speaks_protocol(const ObservedRun& run) {
+    if (!ended_well(run) || !reported_success(run)) return false;
+    const json::Document faults = json::read(validate(Document::kEvents, run.output).view());
+    return faults.IsArray() && faults.Empty();
+}
+
+std::optional<bool> reported_success(const ObservedRun& run) {
+    for (const Said& said : events_of(run)) {
+        if (type_of(said) != "done") continue;
+        const json::Value* ok = json::member(said.event, "ok");
+        if (ok != nullptr && ok->IsBool()) return ok->GetBool();
+    }
+    return std::nullopt;
+}
+
+std::vector<Judgement> judge(const Evidence& evidence) { return Judge(evidence).all(); }
+
+}  // namespace narratoria::command
