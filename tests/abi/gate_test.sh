@@ -36,7 +36,7 @@ fails() {  # … and the name that it must say
     fi
 }
 
-passes "a comment" ui_handler.h 's|/\* Lives until handle returns. \*/|/* Lives on. */|'
+passes "a comment" ui_handler.h 's|/\* Valid until handle returns. \*/|/* Lives on. */|'
 passes "a field at the end" ui_handler.h 's/^} nar_ui_event;/    nar_str later;\n&/'
 passes "a function at the end of a host extension" host_session.h \
     's/^} nar_host_prompt;/    nar_status (*later)(const nar_host *host);\n&/'
