@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/runner/plugin_runner.hpp"
 
-#include <unistd.h>
-
 #include <csignal>
 #include <cstring>
 #include <utility>
 
 #include "base/json.hpp"
+#include "process/find_program.hpp"
 #include "tool/input_check.hpp"
 #include "tool/runner/stream_attempt.hpp"
 
@@ -15,28 +14,6 @@ namespace narratoria::tool {
 namespace {
 
 nar_str view(std::string_view text) { return {text.data(), text.size()}; }
-
-// As execvp looks for it, but in the invocation's environment.
-std::string find_program(const std::string& name, const std::vector<std::string>& environment,
-                         std::string& reason) {
-    if (name.find('/') != std::string::npos) return name;
-    std::string_view path;
-    for (const std::string& variable : environment) {
-        if (variable.starts_with("PATH=")) path = std::string_view(variable).substr(5);
-    }
-    const std::string_view whole = path;
-    while (!path.empty()) {
-        const size_t colon = std::min(path.find(':'), path.size());
-        const std::string folder(path.substr(0, colon));
-        path.remove_prefix(std::min(colon + 1, path.size()));
-        // Nothing is looked for in the current folder.
-        if (folder.empty() || folder.front() != '/') continue;
-        std::string program = folder + "/" + name;
-        if (::access(program.c_str(), X_OK) == 0) return program;
-    }
-    reason = "there is no program \"" + name + "\" in the tools' PATH (" + std::string(whole) + ")";
-    return "";
-}
 
 // What a plugin that runs a tool has to do with its attempt.
 class PluginSource : public Source, public plugin::InvocationListener {
@@ -158,7 +135,8 @@ public:
     nar_status on_run(std::vector<std::string> arguments) override {
         if (told_to_end_) return NAR_GONE;
         StartFailure failure;
-        const std::string program = find_program(arguments.front(), environment_, failure.message);
+        const std::string program =
+            process::find_program(arguments.front(), environment_, failure.message);
         if (!program.empty()) {
             process_ = processes_.start_source(program, std::move(arguments), request_,
                                                environment_, attempt_, failure);

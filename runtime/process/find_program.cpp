@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/find_program.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace narratoria::process {
+namespace {
+
+// A directory is executable, too.
+bool is_program(const std::string& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+           ::access(path.c_str(), X_OK) == 0;
+}
+
+}  // namespace
+
+std::string find_program(const std::string& name, const std::vector<std::string>& environment,
+                         std::string& reason) {
+    if (name.find('/') != std::string::npos) return name;
+    std::string_view path;
+    for (const std::string& variable : environment) {
+        if (variable.starts_with("PATH=")) path = std::string_view(variable).substr(5);
+    }
+    const std::string_view whole = path;
+    while (!path.empty()) {
+        const size_t colon = std::min(path.find(':'), path.size());
+        const std::string folder(path.substr(0, colon));
+        path.remove_prefix(std::min(colon + 1, path.size()));
+        if (folder.empty() || folder.front() != '/') continue;
+        std::string program = folder + "/" + name;
+        if (is_program(program)) return program;
+    }
+    reason = "there is no program \"" + name + "\" in the tools' PATH (" + std::string(whole) + ")";
+    return "";
+}
+
+}  // namespace narratoria::process

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/find_program.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace {
+
+namespace fs = std::filesystem;
+using narratoria::process::find_program;
+
+class FindProgramTest : public testing::Test {
+protected:
+    void SetUp() override {
+        char name[] = "/tmp/narratoria-find-XXXXXX";
+        ASSERT_NE(::mkdtemp(name), nullptr);
+        root = fs::canonical(name).string();
+        fs::create_directories(root + "/first");
+        fs::create_directories(root + "/second");
+    }
+    void TearDown() override { fs::remove_all(root); }
+
+    std::string add(const std::string& path, mode_t mode) {
+        std::ofstream(root + "/" + path) << "#!/bin/sh\n";
+        ::chmod((root + "/" + path).c_str(), mode);
+        return root + "/" + path;
+    }
+    std::string find(const std::string& name) {
+        reason.clear();
+        return find_program(
+            name, {"HOME=/", "PATH=:relative:" + root + "/first:" + root + "/second"}, reason);
+    }
+
+    std::string root;
+    std::string reason;
+};
+
+TEST_F(FindProgramTest, TakesTheFirstProgramInThePathOfTheEnvironment) {
+    const std::string second = add("second/light", 0755);
+    EXPECT_EQ(find("light"), second);
+    const std::string first = add("first/light", 0755);
+    EXPECT_EQ(find("light"), first);
+    EXPECT_EQ(reason, "");
+}
+
+TEST_F(FindProgramTest, PassesOverDirectoriesAndFilesThatCannotBeExecuted) {
+    fs::create_directories(root + "/first/light");
+    const std::string second = add("second/light", 0755);
+    EXPECT_EQ(find("light"), second);
+    add("first/door", 0644);
+    const std::string door = add("second/door", 0755);
+    EXPECT_EQ(find("door"), door);
+}
+
+TEST_F(FindProgramTest, SaysInWhichPathTheProgramIsMissing) {
+    EXPECT_EQ(find("light"), "");
+    EXPECT_EQ(reason, "there is no program \"light\" in the tools' PATH (:relative:" + root +
+                          "/first:" + root + "/second)");
+    EXPECT_EQ(find_program("sh", {}, reason), "");
+    EXPECT_EQ(reason, "there is no program \"sh\" in the tools' PATH ()");
+}
+
+TEST_F(FindProgramTest, TakesANameWithASlashAsItIs) {
+    EXPECT_EQ(find("./light"), "./light");
+    EXPECT_EQ(find("/nowhere/light"), "/nowhere/light");
+}
+
+}  // namespace
