@@ -12,9 +12,9 @@
 #include <string_view>
 #include <system_error>
 
+#include "engine/engine.hpp"
 #include "narratoria/narratoria.h"
 #include "plan/result.hpp"
-#include "session/engine.hpp"
 #include "session/session.hpp"
 
 struct nar_text {
@@ -22,9 +22,9 @@ struct nar_text {
 };
 
 struct nar_engine {
-    explicit nar_engine(narratoria::session::EngineSettings settings)
+    explicit nar_engine(narratoria::engine::EngineSettings settings)
         : engine(std::move(settings)) {}
-    narratoria::session::Engine engine;
+    narratoria::engine::Engine engine;
 };
 
 struct nar_result {
@@ -107,7 +107,7 @@ enum class Inside : uint8_t { Refused, Allowed };
 
 // The same for calls that belong on the engine thread.
 template <typename Body>
-nar_status on_engine(session::Engine* engine, nar_error* error, Inside callbacks,
+nar_status on_engine(engine::Engine* engine, nar_error* error, Inside callbacks,
                      Body&& body) noexcept {
     return guarded(error, [&]() -> nar_status {
         if (engine == nullptr) {

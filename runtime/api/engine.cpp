@@ -39,7 +39,7 @@ nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engin
         if (!read_struct(given, options)) {
             return refuse_argument(error, "the options' size is not set; it is sizeof the struct");
         }
-        session::EngineSettings settings;
+        engine::EngineSettings settings;
         if (options.jobs > kMaxJobs) {
             return refuse_argument(error, "jobs must be at most 4096");
         }
@@ -61,7 +61,7 @@ nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engin
                                                   more.back() + "\"");
             }
         }
-        settings.environment = session::tool_environment(more);
+        settings.environment = engine::tool_environment(more);
         for (uint64_t i = 0; i < options.allow_path_count; ++i) {
             if (has_nul(options.allow_paths[i])) {
                 return refuse_argument(error, "one of allow_paths holds a NUL character");

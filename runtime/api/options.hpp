@@ -7,7 +7,7 @@
 namespace narratoria::api {
 
 // Lays what is given over `times`; false when the struct has no size.
-inline bool read_times(const nar_times* given, session::Times& times) {
+inline bool read_times(const nar_times* given, engine::Times& times) {
     nar_times read;
     if (!read_struct(given, read)) return false;
     auto lay = [](uint32_t value, uint32_t& out) {
@@ -21,7 +21,7 @@ inline bool read_times(const nar_times* given, session::Times& times) {
     return true;
 }
 
-inline bool read_limits(const nar_limits* given, session::Limits& limits) {
+inline bool read_limits(const nar_limits* given, engine::Limits& limits) {
     nar_limits read;
     if (!read_struct(given, read)) return false;
     auto lay = [](uint64_t value, uint64_t none, uint64_t& out) {
@@ -39,7 +39,7 @@ inline bool read_limits(const nar_limits* given, session::Limits& limits) {
 }
 
 // Sees to it that these limits can be set, after the engine has its cgroup folder or none.
-inline nar_status prepare_limits(session::Engine& engine, const session::Limits& limits,
+inline nar_status prepare_limits(engine::Engine& engine, const engine::Limits& limits,
                                  nar_error* error) {
     const process::Limits& process = limits.process;
     if (process.resident_bytes < process::kLeastResidentBytes) {

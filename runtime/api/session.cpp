@@ -41,7 +41,7 @@ nar_status read_state(nar_str given, json::Document& document, nar_error* error)
 }
 
 // Lays the story's times and limits over the engine's.
-void take_story(const session::Story& story, session::Times& times, session::Limits& limits) {
+void take_story(const session::Story& story, engine::Times& times, engine::Limits& limits) {
     auto lay = [](const auto& given, auto& out) {
         if (given) out = static_cast<std::remove_reference_t<decltype(out)>>(*given);
     };
@@ -128,10 +128,10 @@ nar_status answer(nar_engine* engine, uint64_t token, bool is_plan, nar_str text
         return fail(error, NAR_FORKED, "FORKED", "the engine was made before a fork");
     }
     switch (engine->engine.answer(token, is_plan, copy(text))) {
-        case session::Engine::Taken::Yes: return NAR_OK;
-        case session::Engine::Taken::Stale:
+        case engine::Engine::Taken::Yes: return NAR_OK;
+        case engine::Engine::Taken::Stale:
             return fail(error, NAR_STALE, "STALE", "this request was answered already");
-        case session::Engine::Taken::Gone: break;
+        case engine::Engine::Taken::Gone: break;
     }
     return fail(error, NAR_GONE, "GONE",
                 "this request was cancelled, came to its time limit, or never was");
@@ -219,7 +219,8 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
                 return fail(error, NAR_NOT_FOUND, "NARRATOR", made->narrator_fault());
             }
             if (!view(options.state).empty()) made->state().tree.assign(state.root());
-            *session = wrap(engine->engine.add(std::move(made)));
+            *session = wrap(made.get());
+            engine->engine.add(std::move(made));
             return NAR_OK;
         });
 }

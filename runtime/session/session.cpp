@@ -89,7 +89,7 @@ std::string fault_list(const char* rule, const std::string& message) {
 
 }  // namespace
 
-Session::Session(Engine& engine, SessionSettings settings)
+Session::Session(engine::Engine& engine, SessionSettings settings)
     : engine_(engine),
       settings_(std::move(settings)),
       stream_(settings_.id, engine.callback_depth()),
@@ -110,7 +110,7 @@ Session::Session(Engine& engine, SessionSettings settings)
             resolver_.restrict_to(settings_.story->allow_paths);
         }
         for (const auto& [name, value] : settings_.story->environment) {
-            set_variable(environment_, name + "=" + value);
+            engine::set_variable(environment_, name + "=" + value);
         }
     }
     load_plugins();
@@ -750,9 +750,9 @@ nar_status Session::submit_prompt(std::string_view text) {
 
 nar_status Session::answer(uint64_t token, bool is_plan, std::string text) {
     switch (engine_.answer(token, is_plan, std::move(text), this)) {
-        case Engine::Taken::Yes: return NAR_OK;
-        case Engine::Taken::Stale: return NAR_STALE;
-        case Engine::Taken::Gone: break;
+        case engine::Engine::Taken::Yes: return NAR_OK;
+        case engine::Engine::Taken::Stale: return NAR_STALE;
+        case engine::Engine::Taken::Gone: break;
     }
     return NAR_GONE;
 }

@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "asset/registry.hpp"
+#include "engine/engine.hpp"
 #include "event/stream.hpp"
 #include "narratoria/narrator.h"
 #include "plan/execution.hpp"
 #include "plugin/dispatcher.hpp"
 #include "plugin/session_access.hpp"
-#include "session/engine.hpp"
 #include "session/story.hpp"
 #include "state/store.hpp"
 #include "tool/resolver.hpp"
@@ -38,8 +38,8 @@ struct SessionSettings {
     std::vector<std::string> plugins;                    // the host's list
     std::map<std::string, std::string> plugin_settings;  // the host's, by id, a JSON object each
     bool without_plugins = false;
-    Times times;
-    Limits limits;
+    engine::Times times;
+    engine::Limits limits;
 };
 
 enum class TurnOutcome : uint32_t { Completed = 1, Fallback = 2, Cancelled = 3, Timeout = 4 };
@@ -58,10 +58,10 @@ void add_wishes(const Story& story, bool with_narrator, plugin::Wishes& wishes);
 using TurnHandler = std::function<void(const TurnEnd&)>;
 using ExecutionHandler = std::function<void(std::shared_ptr<const plan::Result>)>;
 
-class Session : private plugin::SessionAccess {
+class Session final : public engine::Member, private plugin::SessionAccess {
 public:
-    Session(Engine& engine, SessionSettings settings);
-    ~Session();  // tools are ended at once; handlers are told that it was cancelled
+    Session(engine::Engine& engine, SessionSettings settings);
+    ~Session() override;  // tools are ended at once; handlers are told that it was cancelled
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
@@ -86,16 +86,16 @@ public:
     bool ending() const { return destroying_; }
 
     void request_cancel() noexcept;  // from any thread or signal handler
-    bool has_cancel() const { return cancel_up_to_.load() > ended_; }
-    void take_cancel();
-    void on_answer(uint64_t token, bool is_plan, std::string text);
+    bool has_cancel() const override { return cancel_up_to_.load() > ended_; }
+    void take_cancel() override;
+    void on_answer(uint64_t token, bool is_plan, std::string text) override;
 
     // From other threads, for the plugins.
-    bool has_mail() const { return dispatcher_.has_mail(); }
-    void take_mail() { dispatcher_.mailbox().deliver(); }
+    bool has_mail() const override { return dispatcher_.has_mail(); }
+    void take_mail() override { dispatcher_.mailbox().deliver(); }
     const plugin::Dispatcher& plugins() const { return dispatcher_; }
 
-    bool busy() const { return running_ || !jobs_.empty() || has_cancel(); }
+    bool busy() const override { return running_ || !jobs_.empty() || has_cancel(); }
 
     const std::string& id() const { return stream_.session_id(); }
     event::Stream& stream() { return stream_; }
@@ -103,7 +103,7 @@ public:
     void patch_state(json::Value patch, std::string_view who);
     state::Store& state() { return state_; }
     const asset::Registry& assets() const { return assets_; }
-    Engine& engine() { return engine_; }
+    engine::Engine& engine() { return engine_; }
 
 private:
     struct Job {
@@ -177,7 +177,7 @@ private:
     template <typename Call>
     void call_out(Call&& call);
 
-    Engine& engine_;
+    engine::Engine& engine_;
     // Before the plugins, which may still say something while they end.
     bool destroying_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

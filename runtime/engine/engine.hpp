@@ -16,12 +16,11 @@
 #include <vector>
 
 #include "base/loop.hpp"
+#include "engine/member.hpp"
 #include "plan/job_slots.hpp"
 #include "process/process.hpp"
 
-namespace narratoria::session {
-
-class Session;
+namespace narratoria::engine {
 
 // Milliseconds; 0: none.
 struct Times {
@@ -78,16 +77,16 @@ public:
 
     // Answers that narrators owe. A token is good for one answer.
     enum class Taken : uint8_t { Yes, Gone, Stale };
-    uint64_t open_token(Session* session);
+    uint64_t open_token(Member* session);
     // Whether it was answered, although the answer was not delivered yet.
     bool is_answered(uint64_t token) const;
     void close_token(uint64_t token);
     // From any thread; `of`: only when it is this session's question.
-    Taken answer(uint64_t token, bool is_plan, std::string text, const Session* of = nullptr);
+    Taken answer(uint64_t token, bool is_plan, std::string text, const Member* of = nullptr);
 
-    Session* add(std::unique_ptr<Session> session);
+    void add(std::unique_ptr<Member> session);
     // At once, or when the callback that is running has returned.
-    void remove(Session* session);
+    void remove(Member* session);
 
     const EngineSettings& settings() const { return settings_; }
     Loop& loop() { return loop_; }
@@ -107,7 +106,7 @@ private:
         std::string text;
     };
     struct Token {
-        Session* session;
+        Member* session;
         bool answered;
     };
 
@@ -124,8 +123,8 @@ private:
     Loop loop_;
     process::Pool pool_;
     plan::JobSlots slots_;
-    std::vector<std::unique_ptr<Session>> sessions_;
-    std::vector<std::unique_ptr<Session>> removed_;  // wait for a callback to return
+    std::vector<std::unique_ptr<Member>> sessions_;
+    std::vector<std::unique_ptr<Member>> removed_;  // wait for a callback to return
 
     mutable std::mutex mutex_;  // over what other threads touch
     std::vector<Posted> posted_;
@@ -133,4 +132,4 @@ private:
     std::unordered_map<uint64_t, Token> tokens_;
 };
 
-}  // namespace narratoria::session
+}  // namespace narratoria::engine

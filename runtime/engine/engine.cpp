@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/engine.hpp"
+#include "engine/engine.hpp"
 
 #include <sched.h>
 #include <unistd.h>
@@ -8,11 +8,11 @@
 
 #include "base/fork_count.hpp"
 #include "narratoria/engine.h"
-#include "session/session.hpp"
+#include "plugin/mailbox.hpp"
 
 extern char** environ;
 
-namespace narratoria::session {
+namespace narratoria::engine {
 namespace {
 
 uint32_t cores() {
@@ -68,7 +68,7 @@ Engine::~Engine() {
     // One by one: the handlers that are told may make sessions, or destroy others.
     while (!sessions_.empty() || !removed_.empty()) {
         auto& from = sessions_.empty() ? removed_ : sessions_;
-        const std::unique_ptr<Session> gone = std::move(from.back());
+        const std::unique_ptr<Member> gone = std::move(from.back());
         from.pop_back();
     }
     std::vector<Posted> dropped;
@@ -109,7 +109,7 @@ void Engine::drive(Drive&& step) {
     step();
     // Their handlers may remove further sessions.
     while (!removed_.empty()) {
-        const std::vector<std::unique_ptr<Session>> gone = std::move(removed_);
+        const std::vector<std::unique_ptr<Member>> gone = std::move(removed_);
         removed_.clear();
     }
 }
@@ -139,7 +139,7 @@ void Engine::post(void (*function)(void*), void (*drop)(void*), void* user) {
     wake();
 }
 
-uint64_t Engine::open_token(Session* session) {
+uint64_t Engine::open_token(Member* session) {
     const std::lock_guard lock(mutex_);
     const uint64_t token = plugin::new_token();
     tokens_.emplace(token, Token{session, false});
@@ -157,7 +157,7 @@ void Engine::close_token(uint64_t token) {
     tokens_.erase(token);
 }
 
-Engine::Taken Engine::answer(uint64_t token, bool is_plan, std::string text, const Session* of) {
+Engine::Taken Engine::answer(uint64_t token, bool is_plan, std::string text, const Member* of) {
     {
         const std::lock_guard lock(mutex_);
         const auto found = tokens_.find(token);
@@ -184,7 +184,7 @@ void Engine::on_wake() {
         call_out([&] { posted[i].function(posted[i].user); });
     }
     for (Answer& answer : answers) {
-        Session* session = nullptr;
+        Member* session = nullptr;
         {
             const std::lock_guard lock(mutex_);
             const auto found = tokens_.find(answer.token);
@@ -194,11 +194,11 @@ void Engine::on_wake() {
         if (session) session->on_answer(answer.token, answer.is_plan, std::move(answer.text));
     }
     // What plugins sent. Once each: one that posts again and again must not hold up the others.
-    std::vector<Session*> with_mail;
+    std::vector<Member*> with_mail;
     for (const auto& each : sessions_) {
         if (each->has_mail()) with_mail.push_back(each.get());
     }
-    for (Session* session : with_mail) {
+    for (Member* session : with_mail) {
         const bool is_here = std::any_of(sessions_.begin(), sessions_.end(),
                                          [&](const auto& each) { return each.get() == session; });
         if (is_here) session->take_mail();
@@ -212,16 +212,13 @@ void Engine::on_wake() {
     }
 }
 
-Session* Engine::add(std::unique_ptr<Session> session) {
-    sessions_.push_back(std::move(session));
-    return sessions_.back().get();
-}
+void Engine::add(std::unique_ptr<Member> session) { sessions_.push_back(std::move(session)); }
 
-void Engine::remove(Session* session) {
+void Engine::remove(Member* session) {
     const auto found = std::find_if(sessions_.begin(), sessions_.end(),
                                     [&](const auto& each) { return each.get() == session; });
     if (found == sessions_.end()) return;
-    std::unique_ptr<Session> owned = std::move(*found);
+    std::unique_ptr<Member> owned = std::move(*found);
     sessions_.erase(found);
     if (!in_callback()) return;  // destroyed here
     removed_.push_back(std::move(owned));
@@ -239,4 +236,4 @@ void Engine::log(uint32_t level, std::string_view message) {
     --callback_depth_;
 }
 
-}  // namespace narratoria::session
+}  // namespace narratoria::engine
