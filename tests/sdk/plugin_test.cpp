@@ -319,7 +319,7 @@ TEST(PluginUiHandler, FailsAndLogsWhatItThrows) {
     EXPECT_EQ(NAR_FAILED, show(loaded, "odd", "{}"));
     EXPECT_THAT(host.log,
                 ElementsAre("error: handle threw: no ink",
-                            "error: handle threw: something that is no std::exception was thrown"));
+                            "error: handle threw: an exception that is not a std::exception"));
 }
 
 TEST(PluginUiHandler, WithoutNamesIsAskedForEachEvent) {

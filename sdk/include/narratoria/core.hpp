@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What an Engine, its Sessions and their callbacks share. Not for direct use: include
+// Shared by Engine, its Sessions and their callbacks. Not for direct use: include
 // narratoria/engine.hpp.
 
 #include "narratoria/engine.h"
@@ -15,12 +15,13 @@
 
 namespace narratoria::detail {
 
-// Lives as long as the last of them. `engine` is NULL once the engine is destroyed, so that a
-// Session or a NarratorReply that outlives it does nothing instead of using freed memory.
+// Shared ownership by the Engine, its Sessions and its NarratorReplies. `engine` is NULL once the
+// engine is destroyed, so that a Session or NarratorReply that outlives it does nothing instead of
+// using freed memory.
 struct Core {
     nar_engine* engine = nullptr;
-    // Orders a reply from another thread before or after the engine's end. Recursive, because a
-    // reply may be given inside a callback that a reply has caused.
+    // Serializes replies from other threads with the engine's destruction. Recursive, because a
+    // callback that a reply causes may give another reply.
     std::recursive_mutex ending;
     // The first exception that a callback threw since the last driving call. [engine-thread]
     std::exception_ptr thrown;
@@ -34,8 +35,8 @@ struct Core {
     }
 };
 
-// Runs a callback so that nothing it throws reaches the C code that called it. A callback that is
-// noexcept costs nothing here, another nothing until it throws.
+// Runs a callback and catches its exceptions, because they must not reach the C code that called
+// it. A noexcept callback has no overhead; any other has none until it throws.
 template <class Callback>
 void guard(Core& core, Callback&& callback) noexcept {
     if constexpr (noexcept(callback())) {
@@ -49,8 +50,7 @@ void guard(Core& core, Callback&& callback) noexcept {
     }
 }
 
-// A callable on its way through C's `void *user`. It is freed by the one call that C promises to
-// make exactly once.
+// Carries a callable through C's `void *user`. The single call that C guarantees frees it.
 template <class Function>
 struct Parcel {
     Core* core;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /*
- * The engine for C++20 hosts: header-only, over the C contract in narratoria/narratoria.h.
+ * The engine for C++20 hosts: header-only, on top of the C ABI in narratoria/narratoria.h.
  *
  *     narratoria::Engine engine;
  *     narratoria::Session session(engine, {.story = "examples/stories/torch"});
@@ -11,21 +11,21 @@
  *     });
  *     engine.run_until_idle();
  *
- * Threads      An Engine and its Sessions belong to the thread that made the Engine. From other
- *              threads: Engine::post, Engine::adopt_thread, Session::cancel, NarratorReply, Result,
- *              Text, validate. No thread is started: callbacks are made inside driving calls.
- * Ownership    Engine, Session and Text own; Result shares; Event and Turn are views that die when
- *              your callback returns. Destroying an Engine ends its Sessions; Session objects that
- *              are left are over, and harmless.
- * Exceptions   A call that fails throws Error. An exception that leaves a callback of yours is
- *              caught before it reaches C, and thrown from the driving call that made the
- *              callback: run_until_idle stops there, and driving again goes on. When several
- *              throw, the first is kept. A callback outside a driving call (prompt, attach,
- *              patch_state and others tell sinks at once) is thrown from the next one.
- * Cost         A sink is one call through a function pointer; a noexcept sink has no guard at all.
+ * Threads      An Engine and its Sessions belong to the thread that created the Engine. Thread-safe
+ *              are Engine::post, Engine::adopt_thread, Session::cancel, NarratorReply, Result, Text
+ *              and validate. No thread is started: callbacks run inside driving calls.
+ * Ownership    Engine, Session and Text own; Result shares; Event and Turn are views, valid until
+ *              the callback returns. Destroying an Engine ends its Sessions. A Session object that
+ *              outlives it is harmless: its calls throw NAR_GONE.
+ * Exceptions   A call that fails throws Error. An exception that leaves a callback is caught before
+ *              it reaches C, and rethrown from the driving call: run_until_idle stops there, and
+ *              can be called again. If several callbacks throw, the first exception is kept. An
+ *              exception from a callback outside a driving call (prompt, attach, patch_state and
+ *              others call sinks at once) is rethrown from the next driving call.
+ * Cost         A sink costs one call through a function pointer. A noexcept sink has no guard.
  *
  * The other headers: session.hpp, event.hpp, result.hpp, narrator.hpp, status.hpp, text.hpp, and
- * validate.hpp, which is included on its own.
+ * validate.hpp, which engine.hpp does not include.
  */
 
 #include "narratoria/core.hpp"
@@ -50,27 +50,28 @@
 
 namespace narratoria {
 
-// 0 is the default, NAR_NONE or UINT64_MAX no limit. The fields are nar_limits' own.
+// nar_limits with `size` set. 0 selects the default; NAR_NONE or UINT64_MAX means no limit.
 struct Limits : nar_limits {
     Limits() noexcept : nar_limits{} { size = sizeof(nar_limits); }
 };
 
-// Everything is copied by the constructor of Engine; empty and 0 are the defaults.
+// The constructor of Engine copies everything. Empty and 0 select the default, given beside each.
 struct EngineOptions {
-    std::uint32_t jobs = 0;      // tools at once; the cores in the affinity mask
-    std::string_view root = {};  // the tools' working folder; the process's, taken now
-    std::vector<std::string_view> environment = {};  // "NAME=value", added to what tools get
-    std::vector<std::string_view> allow_paths = {};  // tools must lie under one of these; anywhere
+    std::uint32_t jobs = 0;      // tools that run at once; the cores in the affinity mask
+    std::string_view root = {};  // working directory of tools; the current one, read now
+    std::vector<std::string_view> environment =
+        {};  // "NAME=value", added to the tools' environment
+    std::vector<std::string_view> allow_paths = {};  // folders that tools must lie in; anywhere
     std::optional<Times> times = {};
     std::optional<Limits> limits = {};
-    // What the engine has to say that belongs to no session. `level` is NAR_LOG_….
+    // Receives messages that belong to no session. `level` is NAR_LOG_….
     std::function<void(std::uint32_t level, std::string_view message)> log = {};
     std::string_view supervisor = {};  // path of narratoria-supervisor; the embedded one
-    std::string_view cgroup = {};      // a cgroup2 folder of this user's; none
+    std::string_view cgroup = {};      // a cgroup2 folder that the user owns; none
 };
 
-// Movable, not copyable. The destructor belongs on the engine thread, outside callbacks; elsewhere
-// it cannot keep its promise and leaves the engine alive for ever rather than corrupt it.
+// Movable, not copyable. Destroy it on the engine thread, outside callbacks. Elsewhere the
+// destructor cannot end the engine, and leaks it rather than corrupt it; destroy() reports that.
 class Engine {
 public:
     explicit Engine(const EngineOptions& options = {}) : core_(std::make_shared<detail::Core>()) {
@@ -120,34 +121,34 @@ public:
     ~Engine() {
         if (!core_ || core_->engine == nullptr) return;
         if (end(nullptr) != NAR_OK) {
-            // Callbacks may still come to the core: it stays, with the engine.
+            // Callbacks may still use the core: leak it together with the engine.
             static_cast<void>(new (std::nothrow) std::shared_ptr<detail::Core>(core_));
         }
     }
 
-    // What the destructor does, but throws when it cannot: NAR_WRONG_THREAD, NAR_REENTRANT. Sessions
-    // are over afterwards; every other call throws NAR_GONE. A second call does nothing.
+    // Like the destructor, but throws if the engine cannot be destroyed: NAR_WRONG_THREAD,
+    // NAR_REENTRANT. Afterwards every other call throws NAR_GONE. A second call does nothing.
     void destroy() {
         if (raw() == nullptr) return;
         detail::Check check;
         check(end(check.details()));
     }
 
-    // Drives until no turn, plan or ending tool is left, or a callback has thrown.
+    // Drives the loop until no turn or plan runs and no tool is being ended, or a callback throws.
     void run_until_idle() {
         do {
             run_once();
         } while (is_busy());
     }
 
-    // Waits for something to happen and handles it; returns at once when the engine is idle.
+    // Waits for the next events and handles them. Returns at once if the engine is idle.
     void run_once() {
         detail::Check check;
         check(nar_engine_run_once(handle(), check.details()));
         core_->rethrow();
     }
 
-    // Handles what is there, without waiting, for about `budget` at most; 0: one round.
+    // Handles pending events without waiting, for about `budget`; 0 means one round of the loop.
     void run_for(std::chrono::microseconds budget) {
         detail::Check check;
         const auto count = budget.count() > 0 ? static_cast<std::uint64_t>(budget.count()) : 0u;
@@ -155,27 +156,27 @@ public:
         core_->rethrow();
     }
 
-    // A turn or plan runs, or a tool is still being ended.
+    // True while a turn or plan runs or a tool is being ended.
     bool is_busy() const { return nar_engine_is_busy(handle()) != 0; }
 
-    // Readable when there is something to do; poll it, never read it.
+    // A descriptor that is readable when there is something to do. Poll it, but do not read it.
     int descriptor() const { return nar_engine_descriptor(handle()); }
 
-    // How long a poll() may wait: nothing means without end. Ask again before each.
+    // Time until the next timer, or nothing if there is none. Call it again before each poll().
     std::optional<std::chrono::milliseconds> timeout() const {
         const std::int32_t milliseconds = nar_engine_timeout(handle());
         if (milliseconds < 0) return std::nullopt;
         return std::chrono::milliseconds(milliseconds);
     }
 
-    // Moves the engine to the calling thread; no other thread may be inside it.
+    // Makes the calling thread the engine thread. No other thread may use the engine meanwhile.
     void adopt_thread() {
         detail::Check check;
         check(nar_engine_adopt_thread(handle(), check.details()));
     }
 
-    // Runs `function()` on the engine thread in the next driving call. Any thread. It is freed
-    // without having run when the engine is destroyed first.
+    // Queues `function()` for the engine thread; the next driving call runs it. If the engine is
+    // destroyed first, the function is destroyed without being called. Thread-safe.
     template <class Function>
     void post(Function&& function) {
         nar_engine* engine = handle();
@@ -193,7 +194,7 @@ public:
         static_cast<void>(parcel.release());
     }
 
-    // For calls of the C contract; NULL after destroy.
+    // For calls of the C ABI; NULL after destroy.
     nar_engine* raw() const noexcept { return core_ ? core_->engine : nullptr; }
 
 private:
@@ -202,15 +203,14 @@ private:
     nar_engine* handle() const {
         nar_engine* engine = raw();
         if (engine == nullptr) {
-            throw Error(NAR_GONE, "ENGINE_GONE",
-                        "this engine is over: it was destroyed, or moved from", "");
+            throw Error(NAR_GONE, "ENGINE_GONE", "the engine was destroyed or moved from", "");
         }
         return engine;
     }
 
     nar_status end(nar_error* error) noexcept {
-        // First nobody else may begin to answer, then the engine ends; the other way round a
-        // narrator's thread could answer an engine that is half gone.
+        // First block replies, then destroy the engine. In the reverse order a narrator's thread
+        // could reply to an engine that is partly destroyed.
         nar_engine* engine = nullptr;
         {
             const std::lock_guard lock(core_->ending);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One record of a session's event stream. What each kind's body holds: narratoria/event.h.
+// One record of a session's event stream. narratoria/event.h describes the body of each kind.
 
 #include "narratoria/event.h"
 #include "narratoria/status.hpp"
@@ -12,7 +12,7 @@
 
 namespace narratoria {
 
-// More kinds may come: a switch needs a default that skips.
+// Later versions may add kinds: a switch needs a default that ignores them.
 enum class Kind : std::uint32_t {
     kToolEvent = NAR_KIND_TOOL_EVENT,
     kPrompt = NAR_KIND_PROMPT,
@@ -33,7 +33,7 @@ enum class Kind : std::uint32_t {
     kStatePatched = NAR_KIND_STATE_PATCHED,
 };
 
-// What a tool said, when the kind is kToolEvent (spec 000 §4.1 to §4.6).
+// The type of a tool's event, if the kind is kToolEvent (spec 000 §4.1 to §4.6).
 enum class Type : std::uint32_t {
     kNone = 0,
     kLog = NAR_TYPE_LOG,
@@ -44,26 +44,26 @@ enum class Type : std::uint32_t {
     kDone = NAR_TYPE_DONE,
 };
 
-// A set of kinds, for Session::attach: kinds(Kind::kToolStarted, Kind::kToolEnded).
+// A set of kinds for Session::attach, for example kinds(Kind::kToolStarted, Kind::kToolEnded).
 inline constexpr std::uint32_t kAllKinds = 0;
 template <class... Kinds>
 constexpr std::uint32_t kinds(Kinds... wanted) noexcept {
     return ((std::uint32_t{1} << static_cast<std::uint32_t>(wanted)) | ... | 0u);
 }
 
-// A view: it and everything it returns is alive until the sink it was given to returns.
-// Reading it costs what reading a struct costs.
+// A view: it and everything it returns are valid until the sink that received it returns. Reading
+// it is as cheap as reading a struct.
 class Event {
 public:
     explicit Event(const nar_event& event) noexcept : event_(&event) {}
 
     Kind kind() const noexcept { return static_cast<Kind>(event_->kind); }
     Type type() const noexcept { return static_cast<Type>(event_->type); }
-    // 1, 2 … without gaps within a session.
+    // From 1, without gaps within a session.
     std::uint64_t seq() const noexcept { return event_->seq; }
-    // 1, 2 …; 0 when it is not about an attempt.
+    // From 1; 0 if the record concerns no attempt.
     std::uint32_t attempt() const noexcept { return event_->attempt; }
-    // When it was read.
+    // When the runtime read it.
     std::chrono::sys_time<std::chrono::microseconds> time() const noexcept {
         return std::chrono::sys_time<std::chrono::microseconds>(
             std::chrono::microseconds(event_->time_us));
@@ -71,16 +71,17 @@ public:
     std::string_view session_id() const noexcept { return detail::to_view(event_->session_id); }
     std::string_view plan_id() const noexcept { return detail::to_view(event_->plan_id); }
     std::string_view tool_id() const noexcept { return detail::to_view(event_->tool_id); }
-    // A JSON object on one line. Of a tool's event: the tool's own, byte for byte.
+    // A JSON object on one line. For kToolEvent: the tool's own object, byte for byte.
     std::string_view body() const noexcept { return detail::to_view(event_->body); }
 
-    // The kind's name in JSON, for example "tool_event"; empty for a kind this library does not know.
+    // The name of the kind in JSON, for example "tool_event"; empty if the library does not know
+    // it.
     std::string_view kind_name() const noexcept {
         const char* name = nar_kind_name(event_->kind);
         return name != nullptr ? std::string_view(name) : std::string_view();
     }
 
-    // The whole record as one line of JSON, without a newline, yours to keep.
+    // The whole record as one line of JSON, without a newline.
     Text json() const {
         detail::Check check;
         nar_text* text = nullptr;
@@ -88,7 +89,7 @@ public:
         return Text(text);
     }
 
-    // The struct behind it, for calls of the C contract.
+    // The underlying struct, for calls of the C ABI.
     const nar_event& raw() const noexcept { return *event_; }
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A narrator of your own: it turns a prompt into Plan JSON (spec 003 §13.6).
+// A narrator in the host: it turns a prompt into Plan JSON (spec 003 §13.6).
 
 #include "narratoria/core.hpp"
 #include "narratoria/narrator.h"
@@ -16,18 +16,18 @@
 
 namespace narratoria {
 
-// The way back for one request's answer. Copy it where you like and answer from any thread, at
-// once or later, also after the session or the engine has ended: then the answer is dropped.
+// The handle by which a narrator replies to one request. It can be copied and used on any thread,
+// at once or later. After the session or the engine has ended, a reply is dropped.
 class NarratorReply {
 public:
-    // Names the request; the same number as in Narrator::cancel.
+    // Identifies the request; the same number is passed to Narrator::cancel.
     std::uint64_t token() const noexcept { return token_; }
 
-    // Answers with Plan JSON, which is copied. False: it came too late, or was not the first.
-    // A plan with faults is taken, and comes back with its faults in the next request.
+    // Replies with Plan JSON, which is copied. Returns false if the reply is late or not the first.
+    // A plan with faults is accepted here, and its faults are in the next request.
     bool plan(std::string_view plan) const { return answer(nar_narrator_reply, plan); }
 
-    // Says that there will be no plan, and why. False as above.
+    // Replies that there will be no plan, with the reason. Returns false like plan().
     bool fail(std::string_view message) const { return answer(nar_narrator_fail, message); }
 
 private:
@@ -52,9 +52,9 @@ private:
 };
 
 // generate  called on the engine thread; `request` (abi/schemas/narrator-request-1.schema.json) is
-//           alive until it returns. When it throws an Error or another std::exception, its message
-//           becomes the answer "no plan", and the exception is thrown from the driving call too.
-// cancel    called on the engine thread when the answer is no longer wanted; may be empty.
+//           valid until it returns. If it throws a std::exception, the message becomes the reply
+//           "no plan", and the driving call rethrows the exception.
+// cancel    called on the engine thread if the reply is no longer needed; may be empty.
 struct Narrator {
     std::string id;
     std::function<void(std::string_view request, NarratorReply reply)> generate;

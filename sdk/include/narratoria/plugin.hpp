@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Everything a plugin written in C++ needs, in one include. A complete one:
+// Includes everything that a plugin in C++ needs. A complete plugin:
 //
 //   #include <narratoria/plugin.hpp>
 //
@@ -23,19 +23,19 @@
 //
 //   NARRATORIA_PLUGIN(Rain, "org.example.rain", "Rain", "1.0.0", "narratoria.ui_handler/1");
 //
-// A plugin is a class that derives from one or more of the extensions below and is made once for
-// each session: constructed with the Host (or without anything) when the session begins, destroyed
-// when it ends. What one session needs lives in the object, never in a global.
+// A plugin is a class that derives from one or more extension classes (plugin_extension.hpp). Each
+// session has its own object: constructed, with the Host or without arguments, when the session
+// begins, and destroyed when it ends. Keep the data of a session in the object, never in a global.
 //
-// Exceptions never reach the host. One of the constructor refuses the session's instance with its
-// what(); what the others become stands with each function. A function marked noexcept costs no
-// guard.
+// Exceptions never reach the host. If the constructor throws, the plugin is refused for this
+// session with the message of what(). Each function below documents what its exceptions cause. A
+// noexcept function has no guard.
 //
-// Threads: everything below is called on the engine thread. A thread of the plugin's own is joined
-// in its destructor; it may use Host::log, Host::post, Reply and Invocation.
+// Threads: all functions of the plugin are called on the engine thread. A thread that the plugin
+// starts may use Host::log, Host::post, Reply and Invocation. Join it in the destructor.
 //
-// Nothing is linked. Build it with narratoria_add_plugin() of the CMake package, which lets out the
-// one symbol of a plugin.
+// A plugin links against nothing. Build it with narratoria_add_plugin() of the CMake package, which
+// exports only the plugin's entry.
 
 #include "narratoria/asset_renderer.h"
 #include "narratoria/event_sink.h"
@@ -50,10 +50,10 @@
 #include "narratoria/tool_runner.h"
 #include "narratoria/ui_handler.h"
 
-// The entry of a plugin and what can be known of it without loading it. Once a library, at file
-// scope, with a semicolon behind: the class, then literals: its id (unique for ever: a-z 0-9 . _ -),
-// its name for people, its version, and the ids of the extensions that the class derives from, all
-// of them, at most eight.
+// Defines the plugin's entry and its metadata. Use it once per library, at file scope, followed by
+// a semicolon. Arguments: the class; then, as literals, its globally unique id (a-z 0-9 . _ -), its
+// display name, its version, and the ids of all extensions that the class derives from, at most
+// eight.
 #define NARRATORIA_PLUGIN(Class, id, name, version, ...)                                          \
     static_assert(                                                                                \
         NAR_ABI_MAJOR == 1 && NAR_ABI_MINOR == 0,                                                 \
@@ -76,8 +76,8 @@
     }                                                                                             \
     static_assert(true, "")
 
-// Each of its literals in quotes, with commas between: what the preprocessor must do itself, because
-// a section's text is a literal.
+// Quotes each literal and separates them by commas. The preprocessor must do this, because the text
+// of a section has to be a literal.
 #define NARRATORIA_PLUGIN_QUOTED(one, ...) \
     "\"" one "\"" __VA_OPT__(NARRATORIA_PLUGIN_QUOTED_2(__VA_ARGS__))
 #define NARRATORIA_PLUGIN_QUOTED_2(one, ...) \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The handles by which a plugin answers later: Reply (narrators) and Invocation (tools and tool
+// Handles with which a plugin replies later: Reply (narrators) and Invocation (tools and tool
 // runners). Not for direct use: include narratoria/plugin.hpp.
 
 #include "narratoria/plugin_event.hpp"
@@ -21,29 +21,30 @@ namespace detail {
 struct InvocationAccess;
 }
 
-// The way back for one request to a narrator. Copy it where you like and answer from any thread, at
-// once or later, also after the instance has ended; then nothing happens and the answer is false.
-// When the last copy goes without an answer, the request is failed, so that nobody waits in vain.
+// The handle by which a narrator replies to one request. It can be copied and used on any thread,
+// at once or later. After the instance has ended, a reply does nothing and returns false. If the
+// last copy is destroyed without a reply, the request fails, so that the session does not wait for
+// it.
 class Reply {
 public:
     Reply(std::shared_ptr<detail::Core> core, std::uint64_t token)
         : asked_(std::make_shared<Asked>(std::move(core), token)) {}
 
-    // Names the request; the same number as in Narrator::cancel_answer.
+    // Identifies the request; the same number is passed to Narrator::cancel_answer.
     std::uint64_t token() const noexcept { return asked_->token(); }
 
-    // False once the answer is not wanted any more: cancelled, timed out, or the instance has ended.
-    // Whoever takes long asks now and then.
+    // False once the reply is no longer needed: cancelled, timed out, or the instance has ended.
+    // Check it from time to time in long work.
     bool is_wanted() const noexcept { return !asked_->is_cancelled(); }
 
-    // Answers with Plan JSON, which is copied. False: too late, or not the first. A plan with faults
-    // is taken, and comes back with them in the next request.
+    // Replies with Plan JSON, which is copied. Returns false if the reply is late or not the first.
+    // A plan with faults is accepted here, and its faults are in the next request.
     bool plan(std::string_view plan) const {
         return answer([&](const nar_host_narrator& host_side, const nar_host* host) {
             return host_side.reply(host, token(), detail::to_c(plan));
         });
     }
-    // Says that there will be no plan, and why. False as above.
+    // Replies that there will be no plan, with the reason. Returns false like plan().
     bool fail(std::string_view message) const { return asked_->fail(message); }
 
 private:
@@ -52,7 +53,7 @@ private:
             : Pending(std::move(owner), detail::Offer<nar_host_narrator>::id, number) {}
         ~Asked() {
             detail::guard(core(), "a reply",
-                          [this] { fail("the narrator gave up its reply without an answer"); });
+                          [this] { fail("the narrator dropped the request without a reply"); });
         }
         bool fail(std::string_view message) {
             if (is_cancelled()) return false;
@@ -71,39 +72,41 @@ private:
     std::shared_ptr<Asked> asked_;
 };
 
-// How an invocation ended. As it is: as a process that exits with 0.
+// How an invocation ended. The default: like a process with exit status 0.
 struct End {
-    int exit_status = 0;                     // other than 0: failed, EXIT_STATUS
-    std::string_view error_code = {};        // not empty: failed with this code, and …
-    std::string_view error = {};             // … this sentence for people
-    std::chrono::microseconds user_time{0};  // processor time used; 0: not known
+    int exit_status = 0;                     // not 0: failed with EXIT_STATUS
+    std::string_view error_code = {};        // not empty: failed with this code
+    std::string_view error = {};             // the message for `error_code`
+    std::chrono::microseconds user_time{0};  // processor time; 0: unknown
     std::chrono::microseconds system_time{0};
-    std::uint64_t resident_kibibytes = 0;  // most memory used; 0: not known
+    std::uint64_t resident_kibibytes = 0;  // largest resident memory; 0: unknown
 };
 
-// One try of a tool that this plugin runs. What is written to it is what a process would print:
-// events of spec 000, one a line; `done` decides. ended() must follow, also after a cancel, exactly
-// once; when the last copy goes without it, the invocation fails with PLUGIN_DROPPED. Copy it where
-// you like; any thread, at once or later, as with Reply.
+// One attempt of a tool that this plugin runs. The plugin writes to it what a process would print:
+// events of spec 000, one per line; `done` decides the outcome. Call ended() exactly once, also
+// after a cancellation. If the last copy is destroyed without it, the invocation fails with
+// PLUGIN_DROPPED. Like Reply, it can be copied and used on any thread.
 class Invocation {
 public:
     Invocation(std::shared_ptr<detail::Core> core, std::uint64_t token)
         : running_(std::make_shared<Running>(std::move(core), token)) {}
 
-    // Names the invocation; the same number as in cancel_invocation.
+    // Identifies the invocation; the same number is passed to cancel_invocation.
     std::uint64_t token() const noexcept { return running_->token(); }
 
-    // Whether it was asked to end: cancelled, its time is up, its output was no event, or the
-    // instance has ended. Whoever takes long asks now and then, and calls ended().
+    // True if the invocation should end: cancelled, timed out, its output was invalid, or the
+    // instance has ended. Check it from time to time in long work, and then call ended().
     bool is_cancelled() const noexcept { return running_->is_cancelled(); }
 
-    // Bytes of the tool's output, cut anywhere; copied. False: it has ended.
+    // Appends bytes to the tool's output; any split is allowed, and they are copied. Returns false
+    // if the invocation has ended.
     bool output(std::string_view bytes) const {
         return call(false, [&](const nar_host_invocation& host_side, const nar_host* host) {
             return host_side.output(host, token(), detail::to_c(bytes));
         });
     }
-    // One event: a JSON object on one line, without its newline. False: it has ended.
+    // Writes one event: a JSON object on one line, without the newline. Returns false like
+    // output().
     bool event(std::string_view object) const {
         std::string line;
         line.reserve(object.size() + 1);
@@ -111,16 +114,18 @@ public:
         line += '\n';
         return output(line);
     }
-    // Bytes for its diagnostics, what a process writes to stderr; copied. False: it has ended.
+    // Appends bytes to the tool's diagnostics, the equivalent of stderr. Returns false like
+    // output().
     bool diagnostics(std::string_view bytes) const {
         return call(false, [&](const nar_host_invocation& host_side, const nar_host* host) {
             return host_side.diagnostics(host, token(), detail::to_c(bytes));
         });
     }
-    // It has ended. False: it had ended already.
+    // Reports the end. Returns false if it was reported before.
     bool ended(const End& end = {}) const { return running_->ended(end); }
 
-    // The last event and the end of most tools: `done`, then ended(). False: it had ended already.
+    // Ends a typical tool: writes `done`, then calls ended(). Returns false if the invocation has
+    // already ended.
     bool done(bool ok, std::string_view summary = {}) const {
         std::string line = R"({"version":"0","type":"done","ok":)";
         line += ok ? "true" : "false";
@@ -129,10 +134,11 @@ public:
         return ended();
     }
 
-    // Lets the runtime run a process as this invocation, with the request on its stdin; limits, time
-    // and ending are its own business. A program without a slash is searched in the PATH of the
-    // invocation's environment. Instead of output and ended, and cancel_invocation will not be
-    // called. Engine thread. False: it has ended.
+    // Hands the invocation over to a process that the runtime starts, with the request on its
+    // stdin, and that it limits, times and ends like any tool. A program without a slash is looked
+    // up in the PATH of the invocation's environment. Call it instead of output and ended;
+    // cancel_invocation is not called afterwards. Engine thread. Returns false if the invocation
+    // has ended.
     bool run(const std::vector<std::string>& arguments) const {
         std::vector<nar_str> views;
         for (const std::string& one : arguments) views.push_back(detail::to_c(one));
@@ -152,7 +158,7 @@ private:
             detail::guard(core(), "an invocation", [this] {
                 End end;
                 end.error_code = "PLUGIN_DROPPED";
-                end.error = "the plugin let go of the invocation without saying how it ended";
+                end.error = "the plugin dropped the invocation without reporting its end";
                 ended(end);
             });
         }
@@ -183,7 +189,7 @@ private:
 
 namespace detail {
 
-// The host takes the token back when a runner refuses to start.
+// If a runner refuses to start, the host takes the token back: nothing may be reported for it.
 struct InvocationAccess {
     static void forget(const Invocation& invocation) noexcept { invocation.running_->settle(); }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One record of the event stream, as a plugin gets it. Not for direct use: include
+// One record of the event stream, as a plugin receives it. Not for direct use: include
 // narratoria/plugin.hpp.
 
 #include "narratoria/event.hpp"
@@ -65,26 +65,27 @@ inline constexpr std::string_view kKindNames[] = {
 
 }  // namespace detail
 
-// Text as a JSON string with its quotes. It should be UTF-8, which is not checked.
+// Returns text as a JSON string with quotes. It must be valid UTF-8, which is not checked.
 inline std::string quoted(std::string_view text) {
     std::string out;
     detail::append_quoted(out, text);
     return out;
 }
 
-// A view that lives until the function it was given to returns. What narratoria::Event asks the
-// library, this does itself, because a plugin links nothing.
+// A view, valid until the function that received it returns. It does by itself what
+// narratoria::Event leaves to the library, because a plugin links against nothing.
 class Event : public narratoria::Event {
 public:
     using narratoria::Event::Event;
 
-    // The kind's name in JSON, for example "tool_event"; "unknown" for one of a later version.
+    // The name of the kind in JSON, for example "tool_event"; "unknown" for kinds of later
+    // versions.
     std::string_view kind_name() const noexcept {
         const std::size_t number = raw().kind;
         return detail::kKindNames[number < std::size(detail::kKindNames) ? number : 0];
     }
 
-    // Adds the whole record (abi/schemas/event-record-1.schema.json) to `out`: one line of JSON,
+    // Appends the whole record (abi/schemas/event-record-1.schema.json) to `out`: one line of JSON
     // without a newline.
     void append_json(std::string& out) const {
         const auto text_or_null = [&out](std::string_view text) {

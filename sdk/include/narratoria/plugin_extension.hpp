@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a plugin can be: a class to derive from for each extension, and what its functions get. Not
-// for direct use: include narratoria/plugin.hpp.
+// The extensions of a plugin: a base class for each, and the arguments of its functions. Not for
+// direct use: include narratoria/plugin.hpp.
 //
-// The functions are called directly on the author's class: there is one indirect call from the host
-// to it, whatever is derived from.
+// The host calls the author's class directly: one indirect call, independent of the number of base
+// classes.
 
 #include "narratoria/asset_renderer.h"
 #include "narratoria/event_sink.h"
@@ -22,10 +22,10 @@
 
 namespace narratoria::plugin {
 
-// What a ui handler or an asset renderer says to what it was asked.
+// The return value of a ui handler or an asset renderer.
 enum class Answer {
-    kTaken,     // done, or on its way; nobody else is asked
-    kDeclined,  // not this one; the next is asked
+    kTaken,     // done, or will be; no other plugin is called
+    kDeclined,  // not for this plugin; the next one is called
 };
 
 // ---- narratoria.event_sink/1
@@ -33,10 +33,10 @@ enum class Answer {
 // Receives the session's whole event stream.
 class EventSink {
 public:
-    // Redefine it to get these kinds only: kKinds = narratoria::kinds(narratoria::Kind::kToolEvent).
+    // Redefine it to select kinds: kKinds = narratoria::kinds(narratoria::Kind::kToolEvent).
     static constexpr std::uint32_t kKinds = kAllKinds;
 
-    // One record. It is called for every event of every tool: what takes long belongs behind it. An
+    // Receives one record. It runs for every event of every tool, so move slow work elsewhere. An
     // exception is logged.
     virtual void event(const Event& event) = 0;
 
@@ -46,19 +46,19 @@ protected:
 
 // ---- narratoria.ui_handler/1
 
-// A view that lives until handle returns.
+// A view, valid until handle returns.
 class UiEvent {
 public:
     explicit UiEvent(const nar_ui_event& event) noexcept : event_(&event) {}
 
     std::string_view name() const noexcept { return detail::to_view(event_->name); }
-    // JSON, verbatim; {} when the tool sent none.
+    // JSON, verbatim; {} if the tool sent none.
     std::string_view payload() const noexcept { return detail::to_view(event_->payload); }
     std::string_view plan_id() const noexcept { return detail::to_view(event_->plan_id); }
     std::string_view tool_id() const noexcept { return detail::to_view(event_->tool_id); }
-    // Of the tool, 1, 2 …
+    // Of the tool, from 1.
     std::uint32_t attempt() const noexcept { return event_->attempt; }
-    // Of its record in the event stream.
+    // Of the event's record in the event stream.
     std::uint64_t seq() const noexcept { return event_->seq; }
     const nar_ui_event& raw() const noexcept { return *event_; }
 
@@ -66,16 +66,16 @@ private:
     const nar_ui_event* event_;
 };
 
-// Carries out what tools ask of the user interface.
+// Carries out the ui_events of tools.
 class UiHandler {
 public:
-    // Redefine it with the names of the events that it knows; without it, it is asked for each:
+    // Redefine it with the names of the events to handle; by default all events:
     //   static constexpr std::string_view kUiEvents[] = {"rain", "snow"};
     static constexpr std::nullptr_t kUiEvents = nullptr;
-    // Higher is asked first.
+    // Higher is called first.
     static constexpr std::int32_t kUiPriority = 0;
 
-    // An exception is logged, and the next handler is asked.
+    // Handles one event. An exception is logged, and the next handler is called.
     virtual Answer handle(const UiEvent& event) = 0;
 
 protected:
@@ -84,25 +84,25 @@ protected:
 
 // ---- narratoria.asset_renderer/1
 
-// A view that lives until render returns. The file is the tool's: it may be gone or changed by now.
+// A view, valid until render returns. The tool owns the file: it may have been changed or deleted.
 class Asset {
 public:
     explicit Asset(const nar_asset& asset) noexcept : asset_(&asset) {}
 
     std::string_view asset_id() const noexcept { return detail::to_view(asset_->asset_id); }
-    // "image", "audio" …, the tool's word.
+    // As the tool sent it: "image", "audio" ….
     std::string_view kind() const noexcept { return detail::to_view(asset_->kind); }
-    // "image/png", as the tool wrote it.
+    // As the tool sent it: "image/png".
     std::string_view media_type() const noexcept { return detail::to_view(asset_->media_type); }
     // Absolute.
     std::string_view path() const noexcept { return detail::to_view(asset_->path); }
-    // JSON, verbatim; {} when the tool sent none.
+    // JSON, verbatim; {} if the tool sent none.
     std::string_view metadata() const noexcept { return detail::to_view(asset_->metadata); }
     std::string_view plan_id() const noexcept { return detail::to_view(asset_->plan_id); }
     std::string_view tool_id() const noexcept { return detail::to_view(asset_->tool_id); }
-    // Of the tool that made it.
+    // Of the tool, from 1.
     std::uint32_t attempt() const noexcept { return asset_->attempt; }
-    // Of the event that brought it.
+    // Of the asset event's record in the event stream.
     std::uint64_t seq() const noexcept { return asset_->seq; }
     const nar_asset& raw() const noexcept { return *asset_; }
 
@@ -110,14 +110,14 @@ private:
     const nar_asset* asset_;
 };
 
-// Shows assets. The class says which, "image/png", where a star stands for a whole type or subtype:
+// Displays assets. The class declares media types; a type or subtype may be a star:
 //   static constexpr std::string_view kMediaTypes[] = {"image/*", "text/plain"};
 class AssetRenderer {
 public:
-    // Higher is asked first.
+    // Higher is called first.
     static constexpr std::int32_t kAssetPriority = 0;
 
-    // An exception is logged, and the next renderer is asked.
+    // Renders one asset. An exception is logged, and the next renderer is called.
     virtual Answer render(const Asset& asset) = 0;
 
 protected:
@@ -129,12 +129,13 @@ protected:
 // Turns prompts into Plan JSON.
 class Narrator {
 public:
-    // A request (abi/schemas/narrator-request-1.schema.json), alive until it returns. Answer by
-    // `reply`, now or later, from any thread. An exception is the answer "no plan", with its what().
+    // Receives a request (abi/schemas/narrator-request-1.schema.json), valid until it returns.
+    // Reply through `reply`, now or later, from any thread. An exception becomes the reply "no
+    // plan" with the message of what().
     virtual void generate(std::string_view request, Reply reply) = 0;
 
-    // The answer is no longer wanted. Its Reply knows already (Reply::is_wanted); this is for whoever
-    // has something to stop. An exception is logged.
+    // The reply is no longer needed. Its Reply reports this already (Reply::is_wanted); redefine
+    // this function if something has to be stopped. An exception is logged.
     virtual void cancel_answer(std::uint64_t /*token*/) {}
 
 protected:
@@ -143,32 +144,32 @@ protected:
 
 // ---- narratoria.tool_runner/1 and narratoria.tool/1
 
-// What is to be run: a view that lives until the function it was given to returns.
+// The invocation to run: a view, valid until the function that received it returns.
 class InvocationRequest {
 public:
     explicit InvocationRequest(const nar_invocation& invocation) noexcept
         : invocation_(&invocation) {}
 
-    // What a process finds on its stdin, a JSON object on one line (spec 000 §6).
+    // What a process reads from stdin: a JSON object on one line (spec 000 §6).
     std::string_view request() const noexcept { return detail::to_view(invocation_->request); }
-    // As the plan says it, for example "launcher:tools/door".
+    // As in the plan, for example "launcher:tools/door".
     std::string_view tool_path() const noexcept { return detail::to_view(invocation_->tool_path); }
-    // What stands behind the scheme and its colon.
+    // The part after the scheme and its colon.
     std::string_view path_behind_scheme() const noexcept {
         const std::string_view path = tool_path();
         return path.substr(path.find(':') + 1);
     }
     std::string_view plan_id() const noexcept { return detail::to_view(invocation_->plan_id); }
     std::string_view tool_id() const noexcept { return detail::to_view(invocation_->tool_id); }
-    // 1, 2 …
+    // From 1.
     std::uint32_t attempt() const noexcept { return invocation_->attempt; }
-    // Where the plan's relative paths begin; absolute.
+    // Base of the plan's relative paths; absolute.
     std::string_view plan_folder() const noexcept {
         return detail::to_view(invocation_->plan_folder);
     }
-    // The tools' working folder; absolute.
+    // Working directory of tools; absolute.
     std::string_view root() const noexcept { return detail::to_view(invocation_->root); }
-    // NAME=value, what a process would get.
+    // "NAME=value" strings: the environment a process would get.
     std::vector<std::string_view> environment() const {
         std::vector<std::string_view> all;
         for (std::uint64_t at = 0; at < invocation_->environment_count; ++at) {
@@ -176,7 +177,7 @@ public:
         }
         return all;
     }
-    // The time of a try; 0: none.
+    // Timeout of the attempt; 0: none.
     std::chrono::milliseconds time_limit() const noexcept {
         return std::chrono::milliseconds(invocation_->try_ms);
     }
@@ -186,42 +187,43 @@ private:
     const nar_invocation* invocation_;
 };
 
-// Runs tools in its own way. The class says which: those whose toolPath begins with one of these and
-// a colon (letters, digits, + - . _):
+// Runs tools in its own way. The class declares its schemes (letters, digits, + - . _). It receives
+// the tools whose toolPath begins with one of them and a colon:
 //   static constexpr std::string_view kSchemes[] = {"launcher"};
 class ToolRunner {
 public:
-    // Begins an attempt and returns soon. An exception: it could not be started, for the reason that
-    // its what() says, and the Invocation is dead.
+    // Starts an attempt and returns soon. An exception means that it could not be started, for the
+    // reason in what(); the Invocation is then invalid.
     virtual void start(const InvocationRequest& request, Invocation invocation) = 0;
 
-    // Asks for the end; ended() must still be called, and may be from here. The Invocation knows
-    // already (is_cancelled). A runner that never looks there redefines this. An exception is logged.
+    // Requests the end. ended() must still be called, and may be called from here. The Invocation
+    // reports the request already (is_cancelled); redefine this function if the runner does not
+    // check that. An exception is logged.
     virtual void cancel_invocation(std::uint64_t /*token*/) {}
 
 protected:
     ~ToolRunner() = default;
 };
 
-// A tool that Tools brings.
+// One tool of Tools.
 struct ToolDescription {
     std::string_view name;         // letters, digits, _ and -
     std::string_view description;  // what it does, for narrators
-    // JSON Schema of its input, draft 4, as RapidJSON knows it; other keywords are ignored; "$ref" is
-    // refused, and the plugin with it. Empty: any object.
+    // JSON Schema of its input, limited to draft 4; other keywords are ignored. A schema with
+    // "$ref" is refused, and the plugin with it. Empty: any object.
     std::string_view input_schema = {};
 };
 
-// Brings tools as functions of this process. The class says which:
+// Provides tools that are functions in the host's process. The class declares them:
 //   static constexpr narratoria::plugin::ToolDescription kTools[] = {{"dice", "Rolls a die"}};
 class Tools {
 public:
-    // Does the work of the tool of that name, or begins it; the engine waits while it runs. An
-    // exception fails the invocation with PLUGIN_EXCEPTION and its what().
+    // Runs the tool of this name, or starts it. The engine thread is blocked meanwhile. An
+    // exception fails the invocation with PLUGIN_EXCEPTION and the message of what().
     virtual void invoke(std::string_view tool, const InvocationRequest& request,
                         Invocation invocation) = 0;
 
-    // As in ToolRunner; a class that is both defines it once for both.
+    // Like ToolRunner::cancel_invocation. A class that derives from both defines it once.
     virtual void cancel_invocation(std::uint64_t /*token*/) {}
 
 protected:

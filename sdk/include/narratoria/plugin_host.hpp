@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a plugin may ask of its host: log, settings, state, assets, the next prompt, and the engine's
-// loop. Not for direct use: include narratoria/plugin.hpp.
+// The services of the host: log, settings, state, assets, prompts, and the engine's loop. Not for
+// direct use: include narratoria/plugin.hpp.
 
 #include "narratoria/host.h"
 #include "narratoria/host_loop.h"
@@ -30,7 +30,7 @@
 
 namespace narratoria::plugin {
 
-// The levels of a line in the log.
+// Levels of a log line.
 enum class Level : std::uint32_t { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4 };
 
 namespace detail {
@@ -38,18 +38,18 @@ namespace detail {
 using narratoria::detail::to_c;
 using narratoria::detail::to_view;
 
-// A plugin links nothing, so it cannot ask nar_status_text.
+// A plugin links against nothing, so it cannot call nar_status_text.
 inline const char* sentence(nar_status status) noexcept {
     switch (status) {
 #define NARRATORIA_SENTENCE(name, value, text) \
     case value: return text;
         NAR_STATUS_LIST(NARRATORIA_SENTENCE)
 #undef NARRATORIA_SENTENCE
-        default: return "the host answered with a status of a later version";
+        default: return "the host returned a status of a later version";
     }
 }
 
-// The most of a text that fits into `room` bytes without cutting a letter of UTF-8 in two.
+// The length of the longest prefix that fits into `room` bytes without splitting a UTF-8 character.
 inline std::size_t whole_letters(std::string_view text, std::size_t room) noexcept {
     if (text.size() <= room) return text.size();
     while (room > 0 && (static_cast<unsigned char>(text[room]) & 0xC0u) == 0x80u) --room;
@@ -64,20 +64,20 @@ inline void tell(nar_failure* failure, std::string_view message) noexcept {
     failure->message[length] = '\0';
 }
 
-// What the exception that is being handled says.
+// The message of the exception that is being handled.
 inline std::string what_was_thrown() {
     try {
         throw;
     } catch (const std::exception& error) {
         return error.what();
     } catch (...) {
-        return "something that is no std::exception was thrown";
+        return "an exception that is not a std::exception";
     }
 }
 
-// What the host may offer: the struct of its functions, the id that asks for it, and the size that the
-// struct had when the id was new. A struct that has grown since keeps its first size here, and who
-// calls what came later looks at `size` first.
+// A service of the host: the struct of its functions, its id, and the size of the struct when the
+// id was introduced. For a struct that has grown since, this stays the first size; calls of later
+// functions check `size`.
 template <class Functions>
 struct Offer;
 #define NARRATORIA_OFFER(Functions, text)                            \
@@ -112,8 +112,8 @@ const Functions* offered_by(const nar_host* host) noexcept {
 
 class Pending;
 
-// One per instance; Host, Reply, Invocation, Timer and Poll share it. When the instance ends it
-// loses the host, so that whoever is late does nothing instead of using a pointer that has died.
+// One per instance, shared by Host, Reply, Invocation, Timer and Poll. When the instance ends, the
+// Core drops the host pointer, so that late calls do nothing instead of using a dangling pointer.
 class Core {
 public:
     explicit Core(const nar_host* host) noexcept
@@ -125,19 +125,19 @@ public:
                   offered_by<nar_host_poll>(host), offered_by<nar_host_narrator>(host),
                   offered_by<nar_host_invocation>(host)) {}
 
-    // The host while the instance lives, else NULL. Threads other than the engine's hold `ending`
-    // from asking for it until they are done with it.
+    // The host while the instance lives, else NULL. Any thread other than the engine's must hold
+    // `ending` while it uses the pointer.
     const nar_host* host() const noexcept { return host_.load(std::memory_order_acquire); }
-    // False in deinit and afterwards: only log and thread_check work then.
+    // False in deinit and afterwards: only log and thread_check still work.
     bool is_open() const noexcept { return life_.load(std::memory_order_acquire) != Life::kEnded; }
-    // The constructor of the author's class has returned.
+    // Called when the constructor of the author's class has returned.
     void activate() noexcept { life_.store(Life::kActive, std::memory_order_release); }
 
     template <class Functions>
     const Functions* find() const noexcept {
         return host() == nullptr ? nullptr : std::get<const Functions*>(offers_);
     }
-    // Throws when the host does not offer it, or when the instance has ended.
+    // Throws if the host does not offer the service, or if the instance has ended.
     template <class Functions>
     const Functions& require() const {
         if (!is_open()) check<Functions>(NAR_GONE, "a call");
@@ -148,7 +148,7 @@ public:
         }
         return *found;
     }
-    // Throws for anything but NAR_OK.
+    // Throws for any status other than NAR_OK.
     template <class Functions>
     void check(nar_status status, std::string_view what) const {
         if (status == NAR_OK) return;
@@ -175,23 +175,23 @@ public:
         try {
             log(Level::kError, std::string(where) + " threw: " + what_was_thrown());
         } catch (...) {
-            log(Level::kError, "something was thrown, and memory ran out when it was to be told");
+            log(Level::kError, "an exception was thrown, and there was no memory to report it");
         }
     }
 
-    // Nothing but log works from here on; what is unanswered stays so.
+    // From here on only log works. Pending replies stay without an answer.
     inline void close() noexcept;
-    // The host's pointer dies.
+    // The host pointer becomes invalid.
     void end() noexcept {
         const std::lock_guard lock(ending);
         host_.store(nullptr, std::memory_order_release);
     }
 
-    // Orders calls of other threads before or after the instance's end. Recursive, because the host
-    // may call back while it takes an answer.
+    // Serializes calls from other threads with the end of the instance. Recursive, because the host
+    // may call back while it accepts a reply.
     std::recursive_mutex ending;
 
-    // What the host waits for, by the id of what is answered with. Under `ending`.
+    // What the host waits for, by service id and token. Guarded by `ending`.
     std::map<std::pair<std::string_view, std::uint64_t>, Pending*> pending;
 
 private:
@@ -206,8 +206,8 @@ private:
         offers_;
 };
 
-// Something that the host waits for: an answer, or the end of an invocation. It lives as long as
-// there is a handle on it, and Core knows it by its token, so that a cancel reaches it.
+// Something that the host waits for: a reply, or the end of an invocation. It lives as long as a
+// handle refers to it. Core finds it by its token, so that a cancellation reaches it.
 class Pending {
 public:
     Pending(std::shared_ptr<Core> core, std::string_view answered_with, std::uint64_t token)
@@ -223,13 +223,13 @@ public:
     bool is_cancelled() const noexcept { return cancelled_.load(std::memory_order_acquire); }
     void cancel() noexcept { cancelled_.store(true, std::memory_order_release); }
 
-    // Calls the host unless it has been answered or the instance has ended. False: too late.
+    // Calls the host unless the reply was given or the instance has ended; then returns false.
     template <class Functions, class Call>
     bool call(bool is_answer, Call&& function) {
         const std::lock_guard lock(core_->ending);
         if (answered_ || !core_->is_open()) return false;
         const Functions& functions = core_->require<Functions>();
-        // Before the call: the host may call back, and what is called may answer again.
+        // Set before the call: the host may call back, and that callback may reply again.
         if (is_answer) answered_ = true;
         const nar_status status = function(functions, core_->host());
         if (status == NAR_GONE || status == NAR_STALE) {
@@ -240,7 +240,7 @@ public:
         core_->check<Functions>(status, "an answer");
         return true;
     }
-    // Nothing more will be told.
+    // Nothing more is reported for this token.
     void settle() noexcept {
         const std::lock_guard lock(core_->ending);
         answered_ = true;
@@ -250,7 +250,7 @@ protected:
     ~Pending() {
         const std::lock_guard lock(core_->ending);
         const auto known = core_->pending.find({answered_with_, token_});
-        // The host may have given the token a second time.
+        // The host may have reused the token.
         if (known != core_->pending.end() && known->second == this) core_->pending.erase(known);
     }
 
@@ -268,15 +268,15 @@ void Core::close() noexcept {
     for (const auto& [name, one] : pending) one->cancel();
 }
 
-// Marks what is waited for as no longer wanted; its handles see it.
+// Marks a pending reply or invocation as cancelled; its handles see it.
 inline void cancel(Core& core, std::string_view answered_with, std::uint64_t token) noexcept {
     const std::lock_guard lock(core.ending);
     const auto known = core.pending.find({answered_with, token});
     if (known != core.pending.end()) known->second->cancel();
 }
 
-// Runs what the author wrote so that nothing it throws reaches the C code that called it. What is
-// noexcept costs nothing here.
+// Runs the author's function and catches its exceptions, because they must not reach the C code
+// that called it. A noexcept function has no overhead.
 template <class Callback>
 void guard(Core& core, std::string_view where, Callback&& callback) noexcept {
     if constexpr (noexcept(callback())) {
@@ -299,7 +299,7 @@ inline nar_status write_to_string(void* user, nar_str piece) noexcept {
     }
 }
 
-// A callable on its way through C's `void *user`; freed by the one call that C promises to make.
+// Carries a callable through C's `void *user`. The single call that C guarantees frees it.
 template <class Function>
 struct Parcel {
     std::shared_ptr<Core> core;
@@ -315,41 +315,41 @@ struct Parcel {
 
 }  // namespace detail
 
-// The host, as one instance sees it. A copy is cheap, and all are safe to keep: after the instance
-// has ended they do nothing, or throw Error with NAR_GONE.
+// The host, as one instance sees it. Copies are cheap and safe to keep: after the instance has
+// ended they do nothing, or throw Error with NAR_GONE.
 //
-// In the constructor of the plugin's class only log, settings, story, post and is_engine_thread work;
-// in its destructor only log and is_engine_thread. Functions that fail throw narratoria::Error:
-// NAR_UNSUPPORTED when the host does not offer it, NAR_WRONG_THREAD outside of the engine thread,
-// NAR_GONE outside of the instance's active life.
+// In the constructor of the plugin's class only log, settings, story, post and is_engine_thread
+// work; in its destructor only log and is_engine_thread. Functions that fail throw
+// narratoria::Error: NAR_UNSUPPORTED if the host does not offer the service, NAR_WRONG_THREAD on
+// another thread than the engine's, NAR_GONE outside the active life of the instance.
 class Host {
 public:
     explicit Host(std::shared_ptr<detail::Core> core) noexcept : core_(std::move(core)) {}
 
-    // One line for people; the host puts the plugin's id in front. Any thread.
+    // Writes one log line. The host prefixes the plugin's id. Thread-safe.
     void log(Level level, std::string_view message) const noexcept { core_->log(level, message); }
 
-    // The settings of this plugin, [plugins."ID"] of story.toml: a JSON object. A view that lives as
-    // long as the instance. Any thread of the instance.
+    // The settings of this plugin, [plugins."ID"] of story.toml, as a JSON object. The view is
+    // valid as long as the instance. Thread-safe.
     std::string_view settings() const {
         const auto& functions = core_->require<nar_host_config>();
         return detail::to_view(functions.settings(core_->host()));
     }
-    // The story's folder; empty when there is no story. As settings.
+    // The story's folder; empty if there is no story. Valid as long as the instance. Thread-safe.
     std::string_view story() const {
         const auto& functions = core_->require<nar_host_config>();
         return detail::to_view(functions.story(core_->host()));
     }
 
-    // Any thread. False too when the host cannot tell, or the instance has ended.
+    // Also false if the host cannot tell, or the instance has ended. Thread-safe.
     bool is_engine_thread() const noexcept {
         const std::lock_guard lock(core_->ending);
         const auto* functions = core_->find<nar_host_thread_check>();
         return functions != nullptr && functions->is_engine_thread(core_->host()) != 0;
     }
 
-    // The state at a JSON Pointer ("" is all of it), as JSON; nothing when there is nothing. Engine
-    // thread.
+    // The state at a JSON Pointer ("" is the whole state) as JSON, or nothing if the pointer leads
+    // nowhere. Engine thread.
     std::optional<std::string> read_state(std::string_view pointer = {}) const {
         const auto& functions = core_->require<nar_host_state>();
         std::string text;
@@ -370,8 +370,7 @@ public:
                                      "patching the state");
     }
 
-    // The registry of assets as a JSON array, oldest first (narratoria/host_session.h). Engine
-    // thread.
+    // The asset registry as a JSON array, oldest first (narratoria/host_session.h). Engine thread.
     std::string assets() const {
         const auto& functions = core_->require<nar_host_assets>();
         std::string text;
@@ -380,8 +379,8 @@ public:
         return text;
     }
 
-    // The player's next words; the turn begins when the running one has ended. False when one waits
-    // already. Engine thread.
+    // Submits a prompt of the player. Its turn begins when the running turn has ended. Returns
+    // false if a prompt is already waiting. Engine thread.
     bool submit_prompt(std::string_view text) const {
         const auto& functions = core_->require<nar_host_prompt>();
         const nar_status status = functions.submit(core_->host(), detail::to_c(text));
@@ -390,8 +389,8 @@ public:
         return true;
     }
 
-    // Ends the turn or plan that runs and drops what waits. Throws NAR_UNSUPPORTED where the host is
-    // older than this. Engine thread.
+    // Cancels the running turn or plan and drops those that wait. Throws NAR_UNSUPPORTED if the
+    // host is older than this function. Engine thread.
     void cancel() const {
         const auto& functions = core_->require<nar_host_prompt>();
         if (functions.size < offsetof(nar_host_prompt, cancel) + sizeof functions.cancel) {
@@ -401,11 +400,12 @@ public:
         core_->check<nar_host_prompt>(functions.cancel(core_->host()), "cancelling");
     }
 
-    // Calls `function()` on the engine thread, in the order of posting; an exception of it is
-    // logged. In the constructor it is the way to begin something by oneself: the function is called
-    // when the instance is made. False: it will not be called, because the instance ends. When the
-    // instance ends before it was called it is destroyed uncalled, on the engine thread; so whoever
-    // must know owns something in it whose destructor tells. Any thread.
+    // Queues `function()` for the engine thread; queued functions run in order, and their
+    // exceptions are logged. From the constructor, it starts a plugin's own work: the function runs
+    // once the instance is active. Returns false if the instance is ending and it will not be
+    // called. If the instance ends first, the function is destroyed on the engine thread without
+    // being called; to detect this, let it own an object with a destructor, or pass `dropped`.
+    // Thread-safe.
     template <class Function>
     bool post(Function&& function) const {
         using Parcel = detail::Parcel<std::decay_t<Function>>;
@@ -417,12 +417,12 @@ public:
             functions.post(core_->host(), &Parcel::run, &Parcel::drop, parcel.get());
         if (status == NAR_GONE) return false;
         core_->check<nar_host_post>(status, "posting a function");
-        // From here on it is the host's, which runs or drops it.
+        // The host owns it now, and runs or drops it.
         static_cast<void>(parcel.release());
         return true;
     }
 
-    // As post; `dropped()` is called instead when `function` never will be.
+    // Like post; calls `dropped()` if `function` will never be called.
     template <class Function, class Dropped>
     bool post(Function&& function, Dropped&& dropped) const {
         struct Either {
@@ -442,7 +442,7 @@ public:
         };
         auto either = std::make_shared<Either>(std::forward<Function>(function),
                                                std::forward<Dropped>(dropped), core_);
-        // Set before the host has it, because it may run at once on another thread.
+        // Set before the host has it: another thread may run it at once.
         either->taken = true;
         try {
             const bool posted = post([either] {
@@ -457,8 +457,8 @@ public:
         }
     }
 
-    // The host's struct behind it, for extensions that this class does not wrap, and to ask whether
-    // there is one; NULL after the instance has ended.
+    // The underlying struct, for services that this class does not wrap and to check whether a
+    // service exists. NULL after the instance has ended.
     const nar_host* raw() const noexcept { return core_->host(); }
 
 private:

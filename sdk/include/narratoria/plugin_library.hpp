@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Between the C contract and the author's class: the structs that a host reads, made at compile time,
-// and the functions in them. Not for direct use: include narratoria/plugin.hpp.
+// Connects the C ABI to the author's class: the structs that the host reads, built at compile time,
+// and their functions. Not for direct use: include narratoria/plugin.hpp.
 
 #include "narratoria/plugin_extension.hpp"
 
@@ -18,7 +18,7 @@
 
 namespace narratoria::plugin::detail {
 
-// What init makes for one session.
+// The object that init creates for one session.
 template <class Class>
 struct Instance {
     explicit Instance(std::shared_ptr<Core> owner) : core(std::move(owner)), object(make(core)) {}
@@ -40,7 +40,7 @@ struct Instance {
     Class object;
 };
 
-// ---- names, as C has them
+// ---- names as nar_str
 
 template <std::size_t Count>
 constexpr std::array<nar_str, Count> c_names(const std::string_view (&names)[Count]) noexcept {
@@ -75,7 +75,7 @@ constexpr std::array<const nar_tool*, Count> pointers_to(
 template <class Struct>
 inline constexpr auto kSize = static_cast<std::uint32_t>(sizeof(Struct));
 
-// ---- one of these for each extension: its id, the class that has it, and the C struct of it
+// ---- for each extension: its id, whether the class implements it, and its C struct
 
 template <class Class>
 struct EventSinkOf {
@@ -96,7 +96,7 @@ struct EventSinkOf {
     }
 };
 
-// What an asked extension's function came to.
+// Calls a handler and converts its Answer to a status.
 template <class Ask>
 nar_status asked(Core& core, std::string_view where, Ask&& ask) noexcept {
     nar_status status = NAR_FAILED;
@@ -162,7 +162,8 @@ struct NarratorOf {
             try {
                 self.object.Class::generate(to_view(request), reply);
             } catch (...) {
-                // An answer that came before the exception stands, and then only the log knows.
+                // If the plugin replied before it threw, the reply stands and the exception is
+                // only logged.
                 if (!reply.fail(what_was_thrown())) throw;
             }
         });
@@ -184,7 +185,8 @@ void cancel_invocation(void* instance, std::uint64_t token) noexcept {
     auto& self = Instance<Class>::of(instance);
     detail::cancel(*self.core, Offer<nar_host_invocation>::id, token);
     guard(*self.core, "cancel_invocation", [&] {
-        // A class that is both a runner and tools, and defines none, has two that do nothing.
+        // A class that derives from ToolRunner and Tools and defines neither inherits two functions
+        // of this name, so the call would be ambiguous; both do nothing.
         if constexpr (requires { self.object.Class::cancel_invocation(token); }) {
             self.object.Class::cancel_invocation(token);
         }
@@ -254,7 +256,7 @@ struct ToolsOf {
     }
 };
 
-// ---- what the macro says, checked against the class
+// ---- the arguments of the macro, checked against the class
 
 template <class... Of>
 struct Extensions {
@@ -293,7 +295,7 @@ constexpr bool is_plugin_id(std::string_view id) noexcept {
     return id.front() != '.' && id.front() != '_' && id.front() != '-';
 }
 
-// The macro puts it into JSON as it is.
+// The macro copies the text into JSON without escaping.
 constexpr bool is_plain_text(std::string_view text) noexcept {
     for (const char letter : text) {
         const auto code = static_cast<unsigned char>(letter);
@@ -385,7 +387,7 @@ struct Library {
             tell(failure, error.what());
             status = NAR_FAILED;
         } catch (...) {
-            tell(failure, "something that is no std::exception was thrown");
+            tell(failure, "an exception that is not a std::exception was thrown");
             status = NAR_FAILED;
         }
         if (core) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A plugin's timers and descriptors on the engine's loop. Not for direct use: include
-// narratoria/plugin.hpp.
+// Timers and descriptors on the engine's loop. Not for direct use: include narratoria/plugin.hpp.
 
 #include "narratoria/plugin_host.hpp"
 
@@ -17,8 +16,8 @@ namespace narratoria::plugin {
 
 namespace detail {
 
-// A function that the loop will call. It stays where it is while the Timer or Poll moves, and the
-// call keeps it alive, so that the function may destroy the Timer or Poll it belongs to.
+// A function that the loop will call. Its address stays the same while the Timer or Poll moves. A
+// running call keeps it alive, so that the function may destroy its own Timer or Poll.
 template <class Functions>
 struct Waiting : std::enable_shared_from_this<Waiting<Functions>> {
     Waiting(std::shared_ptr<Core> owner, std::function<void()> called)
@@ -26,7 +25,7 @@ struct Waiting : std::enable_shared_from_this<Waiting<Functions>> {
 
     void stop() noexcept {
         const std::uint64_t started = std::exchange(id, 0);
-        // What is left when the instance ends the host has taken away.
+        // When the instance ends, the host removes the rest.
         if (started == 0 || !core->is_open()) return;
         core->find<Functions>()->stop(core->host(), started);
     }
@@ -38,14 +37,14 @@ struct Waiting : std::enable_shared_from_this<Waiting<Functions>> {
 
 }  // namespace detail
 
-// Calls a function on the engine thread, once, after a time. It keeps no turn or plan waiting. When
-// this object goes, the function will not be called; when the instance ends, neither. An exception
-// of the function is logged. The function may restart, replace or destroy its own Timer.
+// Calls a function on the engine thread, once, after a delay. It does not keep a turn or plan
+// running. After this object is destroyed or the instance has ended, the function is not called.
+// Its exceptions are logged. It may restart, replace or destroy its own Timer.
 //
 // Engine thread only, and not in the constructor of the plugin's class. Failures throw Error.
 class Timer {
 public:
-    // Has no function, and never runs.
+    // A timer without a function, which never fires.
     Timer() = default;
     Timer(const Host& host, std::chrono::milliseconds after, std::function<void()> on_time)
         : waiting_(std::make_shared<Waiting>(host.core_, std::move(on_time))) {
@@ -59,7 +58,7 @@ public:
     }
     ~Timer() { stop(); }
 
-    // Begins anew, also after it has run.
+    // Starts the delay anew, also after the timer has fired.
     void restart(std::chrono::milliseconds after) {
         if (!waiting_) return;
         waiting_->stop();
@@ -88,15 +87,15 @@ private:
     std::shared_ptr<Waiting> waiting_;
 };
 
-// Calls a function on the engine thread whenever a descriptor is readable or was closed on the other
-// side, rarely also when it no longer is, so reading should not block. The descriptor stays yours
-// and must stay open until this object has gone or was stopped. Regular files are refused. The
-// function may stop, replace or destroy its own Poll; an exception of it is logged.
+// Calls a function on the engine thread whenever a descriptor is readable or the other end has
+// closed it. Spurious calls are possible, so read without blocking. The caller owns the descriptor
+// and keeps it open until this object is stopped or destroyed. Regular files are refused. The
+// function may stop, replace or destroy its own Poll; its exceptions are logged.
 //
 // Engine thread only, and not in the constructor of the plugin's class. Failures throw Error.
 class Poll {
 public:
-    // Watches nothing.
+    // A poll without a descriptor.
     Poll() = default;
     Poll(const Host& host, int descriptor, std::function<void()> on_readable)
         : waiting_(std::make_shared<Waiting>(host.core_, std::move(on_readable))) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a plan came to (spec 003 §13.5, abi/schemas/result-1.schema.json).
+// The execution result of a plan (spec 003 §13.5, abi/schemas/result-1.schema.json).
 
 #include "narratoria/result.h"
 #include "narratoria/status.hpp"
@@ -14,15 +14,15 @@
 
 namespace narratoria {
 
-// A share in one result: copying shares it, the last copy frees it. Any thread may hold and read
-// it. It outlives its session and its engine. A default-made one is empty: only `operator bool`,
-// assignment and destruction make sense.
+// A shared reference to one immutable result: the last copy frees it. It may be held and read on
+// any thread, and it outlives its session and its engine. A default-constructed Result is empty:
+// only `operator bool`, assignment and destruction are allowed.
 class Result {
 public:
     enum class Events { kIncluded, kLeftOut };
 
     Result() = default;
-    // Shares a result that someone else holds; `result` may be NULL.
+    // Adds a reference to `result`, which may be NULL.
     explicit Result(nar_result* result) noexcept
         : result_(result != nullptr ? nar_result_retain(result) : nullptr) {}
     Result(const Result& other) noexcept : Result(other.result_) {}
@@ -35,12 +35,12 @@ public:
 
     explicit operator bool() const noexcept { return result_ != nullptr; }
 
-    // No required tool failed.
+    // True if no required tool failed.
     bool success() const noexcept { return nar_result_success(result_) != 0; }
-    // The plan was cancelled.
+    // True if the plan was cancelled.
     bool cancelled() const noexcept { return nar_result_cancelled(result_) != 0; }
 
-    // The whole of it as one text. A long one is better written: write, write_to.
+    // The whole result as one text. Prefer write or write_to for a large one.
     Text json(Events events = Events::kIncluded) const {
         detail::Check check;
         nar_text* text = nullptr;
@@ -48,8 +48,8 @@ public:
         return Text(text);
     }
 
-    // Hands the JSON to `write(std::string_view)`, piece by piece, never whole in memory.
-    // What `write` throws stops the writing and is thrown from here.
+    // Passes the JSON to `write(std::string_view)` piece by piece, without holding all of it in
+    // memory. An exception of `write` stops the writing and leaves this function.
     template <class Write>
     void write(Write&& write, Events events = Events::kIncluded) const {
         struct Call {
@@ -80,7 +80,7 @@ public:
         check(nar_result_write_to(result_, flags(events), descriptor, check.details()));
     }
 
-    // Still shared by this object; nar_result_retain it to keep it longer.
+    // This object keeps its reference; call nar_result_retain to keep the pointer longer.
     nar_result* raw() const noexcept { return result_; }
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One player's game: its state, its assets, its event stream, its turns. What each call does in
-// detail: narratoria/session.h. Include narratoria/engine.hpp, which has the rules of ownership,
+// One player's game: its state, its assets, its event stream, its turns. narratoria/session.h has
+// the details of each call. Include narratoria/engine.hpp, which states the rules of ownership,
 // threads and exceptions.
 
 #include "narratoria/core.hpp"
@@ -25,7 +25,7 @@ namespace narratoria {
 
 class Engine;
 
-// Milliseconds; 0 is the default, NAR_NONE no limit. The fields are nar_times' own.
+// nar_times with `size` set: milliseconds; 0 selects the default, NAR_NONE means no limit.
 struct Times : nar_times {
     Times() noexcept : nar_times{} { size = sizeof(nar_times); }
 };
@@ -37,43 +37,44 @@ enum class Outcome : std::uint32_t {
     kTimeout = NAR_TURN_TIMEOUT,
 };
 
-// A view of how a prompt ended: dies when the handler it was given to returns; result() may be kept.
+// How a prompt ended: a view, valid until the handler that received it returns. result() may be
+// kept.
 class Turn {
 public:
     explicit Turn(const nar_turn& turn) noexcept : turn_(&turn) {}
 
     Outcome outcome() const noexcept { return static_cast<Outcome>(turn_->outcome); }
-    // Plans asked for, up to 5; 0: cancelled before it began.
+    // Plans requested, up to 5; 0: cancelled before it began.
     std::uint32_t generations() const noexcept { return turn_->generations; }
-    // What to tell the player.
+    // Text for the player.
     std::string_view narrative() const noexcept { return detail::to_view(turn_->narrative); }
-    // JSON array of texts: what the player may choose from, or [].
+    // JSON array of strings: the choices offered to the player, or [].
     std::string_view choices() const noexcept { return detail::to_view(turn_->choices); }
-    // Of the last plan that ran; empty when none did.
+    // Of the last plan that ran; empty if none did.
     Result result() const noexcept { return Result(turn_->result); }
 
 private:
     const nar_turn* turn_;
 };
 
-// Everything is copied by the constructor of Session; empty is the default.
+// The constructor of Session copies everything. Empty selects the default, given beside each.
 struct SessionOptions {
-    std::string_view id = {};               // a fresh UUID
-    std::string_view story = {};            // the story's folder; none
-    std::string_view state = {};            // the state to start from, a JSON object; {}
-    std::optional<Narrator> narrator = {};  // narrator_id says which
+    std::string_view id = {};               // a new UUID
+    std::string_view story = {};            // the story's folder; no story
+    std::string_view state = {};            // initial state, a JSON object; {}
+    std::optional<Narrator> narrator = {};  // `narrator_id` selects one
     std::optional<Times> times = {};
-    std::span<const std::string_view> plugins = {};  // to load, beside the story's: ids or paths
+    std::span<const std::string_view> plugins = {};  // ids or paths to load, beside the story's
     std::string_view narrator_id = {};               // a plugin's id, or "template"; the story's
-    bool without_plugins = false;                    // none at all, whatever the story says
-    // {"a plugin's id": {its settings}}, merged over the story's; none.
+    bool without_plugins = false;                    // load none, whatever the story names
+    // JSON object {"plugin id": {settings}}, merged over the story's; none.
     std::string_view plugin_settings = {};
 };
 
 namespace detail {
 
-// A sink on the far side of C's `void* user`. It may take itself off while it runs, so it goes when
-// the last of its calls has returned, not before.
+// A sink behind C's `void* user`. It may detach itself while it runs, so it is deleted when the
+// last of its calls has returned.
 template <class Sink>
 class CarriedSink {
 public:
@@ -104,12 +105,12 @@ private:
 
 }  // namespace detail
 
-// Movable, not copyable. The destructor ends the session: its tools are ended at once, without
-// grace. A session that outlives its engine is over: calls throw NAR_GONE.
-// All calls belong on the engine thread and are allowed inside callbacks, cancel on any thread.
+// Movable, not copyable. The destructor ends the session; its running tools are killed without a
+// grace period. If the engine is destroyed first, calls throw NAR_GONE.
+// All calls belong on the engine thread and are allowed inside callbacks. cancel is thread-safe.
 class Session {
 public:
-    // Reads the story. Throws NAR_INVALID_DOCUMENT when the story or the state has faults.
+    // Reads the story. Throws NAR_INVALID_DOCUMENT if the story or the state has faults.
     Session(Engine& engine, const SessionOptions& options = {});
 
     Session(Session&& other) noexcept
@@ -125,8 +126,8 @@ public:
         if (core_ && core_->engine != nullptr) nar_session_destroy(session_, nullptr);
     }
 
-    // Submits the player's words. `ended(Turn)` is called exactly once. While a turn runs one more
-    // prompt may wait; a further one throws NAR_BUSY.
+    // Submits a prompt of the player. `ended(Turn)` is called exactly once. While a turn runs, one
+    // more prompt may wait; another throws NAR_BUSY.
     template <class Ended>
     void prompt(std::string_view text, Ended&& ended) {
         nar_session* session = handle();
@@ -148,9 +149,9 @@ public:
         check(nar_session_prompt(handle(), detail::to_c(text), nullptr, check.details()));
     }
 
-    // Runs one plan without a narrator; its tool paths resolve against `folder` (empty: the
-    // story's, else the engine's root). `ended(Result)` is called exactly once. Throws
-    // NAR_INVALID_DOCUMENT when the plan has faults; then nothing was started.
+    // Runs a plan without a narrator. Tool paths are relative to `folder`; if it is empty, to the
+    // story's folder, else to the engine's root. `ended(Result)` is called exactly once. If the
+    // plan has faults, throws NAR_INVALID_DOCUMENT and starts nothing.
     template <class Ended>
     void execute(std::string_view plan, std::string_view folder, Ended&& ended) {
         nar_session* session = handle();
@@ -174,15 +175,16 @@ public:
                                   check.details()));
     }
 
-    // Ends what runs and drops what waits; their handlers are told in the next driving call.
-    // Any thread, also a signal handler, as long as this object lives and is not being moved.
+    // Cancels the running turn or plan and drops those that wait. Their handlers are called in the
+    // next driving call. Thread-safe and signal-safe while this object lives and is not being
+    // moved.
     void cancel() const noexcept {
         if (core_ && core_->engine != nullptr) nar_session_cancel(session_);
     }
 
-    // Attaches a sink: `sink(Event)` for every record of the kinds wanted, and returns its number.
-    // The callable is copied or moved in, called through one function pointer, and freed when
-    // nothing more will come. Pass std::ref(sink) to keep it yourself.
+    // Attaches a sink: `sink(Event)` is called for each record of the given kinds. Returns its
+    // number. The callable is copied or moved in, called through one function pointer, and
+    // destroyed after the last record. Pass std::ref(sink) to keep ownership.
     template <class Sink>
     std::uint64_t attach(Sink&& sink, std::uint32_t kinds = kAllKinds) {
         using Carried = detail::CarriedSink<std::decay_t<Sink>>;
@@ -201,17 +203,17 @@ public:
         return number;
     }
 
-    // Takes a sink off. Throws NAR_NOT_FOUND when there is none with that number.
+    // Detaches a sink. Throws NAR_NOT_FOUND if there is none with this number.
     void detach(std::uint64_t sink) {
         detail::Check check;
         check(nar_session_detach_sink(handle(), sink, check.details()));
     }
 
-    // Adds what the host itself brings, an extension of narratoria/plugin.h without a library:
-    // `functions` is its C struct, `instance` what its functions are given; both stay as they are
-    // until `released(instance)`. Returns what it calls its host with, alive as long as the session.
-    // Its functions must not throw. Not inside a callback. Throws NAR_UNSUPPORTED, NAR_BUSY,
-    // NAR_INVALID_ARGUMENT; then nothing is released.
+    // Adds an extension of the host: an extension of narratoria/plugin.h without a library.
+    // `functions` is its C struct, `instance` is passed to its functions; both must stay unchanged
+    // until `released(instance)`. Its functions must not throw. Returns the nar_host for its calls,
+    // valid as long as the session. Not allowed inside a callback. Throws NAR_UNSUPPORTED, NAR_BUSY
+    // or NAR_INVALID_ARGUMENT; `released` is then not called.
     const nar_host* extend(std::string_view id, std::string_view extension, const void* functions,
                            void* instance, void (*released)(void* instance) = nullptr) {
         nar_session_extension description{};
@@ -227,7 +229,7 @@ public:
         return host;
     }
 
-    // The state at a JSON Pointer, as JSON; "" is all of it. Throws NAR_NOT_FOUND.
+    // The state at a JSON Pointer ("" is the whole state) as JSON. Throws NAR_NOT_FOUND.
     Text state(std::string_view pointer = {}) const {
         detail::Check check;
         nar_text* text = nullptr;
@@ -235,25 +237,25 @@ public:
         return Text(text);
     }
 
-    // Merges a patch of the host's own (RFC 7396).
+    // Merges a patch of the host into the state (RFC 7396).
     void patch_state(std::string_view patch) {
         detail::Check check;
         check(nar_session_patch_state(handle(), detail::to_c(patch), check.details()));
     }
 
-    // {"limit", "dropped", "patches": […]}, oldest first.
+    // The history as JSON, oldest patch first: {"limit", "dropped", "patches": […]}.
     Text history() const { return read(nar_session_read_history); }
 
-    // The asset registry, a JSON array.
+    // The asset registry as a JSON array.
     Text assets() const { return read(nar_session_read_assets); }
 
-    // The plugins it has, a JSON array: nar_session_read_plugins.
+    // The session's plugins as a JSON array (nar_session_read_plugins).
     Text plugins() const { return read(nar_session_read_plugins); }
 
-    // Alive as long as the session.
+    // Valid as long as the session.
     std::string_view id() const { return detail::to_view(nar_session_id(handle())); }
 
-    // For calls of the C contract; NULL when the session is over.
+    // For calls of the C ABI; NULL if the session has ended.
     nar_session* raw() const noexcept {
         return core_ && core_->engine != nullptr ? session_ : nullptr;
     }
@@ -263,7 +265,8 @@ private:
         nar_session* session = raw();
         if (session == nullptr) {
             throw Error(NAR_GONE, "SESSION_GONE",
-                        "this session is over: its engine was destroyed, or it was moved from", "");
+                        "the session has ended: its engine was destroyed, or it was moved from",
+                        "");
         }
         return session;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How the wrapper fails: every call of the C contract that does not answer NAR_OK becomes an Error.
-// The other way round, an exception of yours never crosses into C; see "Exceptions" in engine.hpp.
+// Errors of the C++ headers: every call of the C ABI that does not return NAR_OK throws an Error.
+// Exceptions of callbacks never cross into C; see "Exceptions" in engine.hpp.
 
 #include "narratoria/status.h"
 
@@ -12,7 +12,7 @@
 
 namespace narratoria {
 
-// A call that failed. what() is the message for people: what happened, where, what to do.
+// A failed call. what() is the message for people: what happened, where, what to do.
 class Error : public std::runtime_error {
 public:
     Error(nar_status status, std::string code, const std::string& message, std::string details)
@@ -61,7 +61,7 @@ public:
 
 private:
     [[noreturn]] void fail(nar_status status) const {
-        // A library that ran out of memory may have had none left for the sentence.
+        // After NAR_OUT_OF_MEMORY the library may have no message.
         const std::string_view told = to_view(error_.message);
         throw Error(status, std::string(to_view(error_.code)),
                     told.empty() ? std::string(nar_status_text(status)) : std::string(told),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Text that the library made for you to keep: a state, a history, a list of faults.
+// Text that a call returns for the caller to keep: a state, a history, a list of faults.
 
 #include "narratoria/base.h"
 #include "narratoria/status.hpp"
@@ -10,12 +10,12 @@
 
 namespace narratoria {
 
-// Owns one text. Movable, not copyable; a state of a gigabyte is never copied by accident.
-// Any thread may read it.
+// Owns one text. Movable, not copyable, so that a large state is not copied by accident. Reading is
+// thread-safe.
 class Text {
 public:
     Text() = default;
-    // Takes `text` over, which may be NULL.
+    // Takes ownership of `text`, which may be NULL.
     explicit Text(nar_text* text) noexcept : text_(text) {}
     Text(Text&& other) noexcept : text_(std::exchange(other.text_, nullptr)) {}
     Text& operator=(Text&& other) noexcept {
@@ -26,7 +26,7 @@ public:
     Text& operator=(const Text&) = delete;
     ~Text() { nar_text_release(text_); }
 
-    // UTF-8, alive as long as this object.
+    // UTF-8, valid as long as this object.
     std::string_view view() const noexcept { return detail::to_view(nar_text_view(text_)); }
     operator std::string_view() const noexcept { return view(); }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Checks documents against their schema and the rules that no schema can say. Any thread.
+// Checks documents against their schema and against the rules that a schema cannot express.
+// Thread-safe.
 
 #include "narratoria/status.hpp"
 #include "narratoria/text.hpp"
@@ -12,14 +13,14 @@
 namespace narratoria {
 
 enum class Document : std::uint32_t {
-    kEvents = NAR_DOCUMENT_EVENTS,  // a tool's output, NDJSON
+    kEvents = NAR_DOCUMENT_EVENTS,  // a tool's output: NDJSON
     kPlan = NAR_DOCUMENT_PLAN,
     kResult = NAR_DOCUMENT_RESULT,
     kStory = NAR_DOCUMENT_STORY,  // the text is the path of the story's folder
 };
 
-// Every fault, in the order of the text, as a JSON array; "[]" when there is none.
-// Throws when the check itself could not be made, for example when a story's folder is not there.
+// Returns all faults in the order of the text, as a JSON array; "[]" if there is none. Throws if
+// the check could not be made, for example because the story's folder does not exist.
 inline Text validate(Document document, std::string_view text) {
     detail::Check check;
     nar_text* faults = nullptr;
