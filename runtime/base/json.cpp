@@ -358,15 +358,6 @@ bool Tape::parse(std::string_view text, ParseError& error, uint32_t depth) {
     return begin(text, error) && (read_plain(depth) || read_any(depth, error));
 }
 
-bool Tape::parse(std::string_view text, ParseError& error, Beginning& beginning) {
-    beginning.begun_ = beginning.begins(text);
-    if (!begin(text, error)) return false;
-    const bool plain = read_plain(kMaximumDepth, beginning.begun_ ? &beginning : nullptr);
-    if (!plain && !read_any(kMaximumDepth, error)) return false;
-    if (plain) beginning.take(*this);
-    return true;
-}
-
 bool Tape::begin(std::string_view text, ParseError& error) {
     text_ = text;
     count_ = 0;

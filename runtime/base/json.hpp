@@ -55,7 +55,6 @@ struct ParseError {
 const char* rule_of(ParseError::Kind kind);
 
 class Tape;
-class Beginning;
 
 // A value on a tape; two words, copied freely, alive as long as the tape and its text are.
 class Value {
@@ -113,8 +112,6 @@ public:
     // Reads one document. `text` must be followed by kPadding readable bytes, the first of them
     // zero, and must outlive the tape. The tape's memory is kept from one text to the next.
     bool parse(std::string_view text, ParseError& error, uint32_t depth = kMaximumDepth);
-    // The same for one of many lines; they must all be read with one Beginning.
-    bool parse(std::string_view text, ParseError& error, Beginning& beginning);
 
     Tape() = default;
     Tape(const Tape&) = delete;
@@ -140,7 +137,7 @@ private:
     friend class Builder;
     friend class Value;
     bool begin(std::string_view text, ParseError& error);
-    bool read_plain(uint32_t depth, const Beginning* beginning = nullptr);
+    bool read_plain(uint32_t depth);
     bool read_any(uint32_t depth, ParseError& error);
     void reserve(uint32_t nodes) {
         if (nodes > capacity_) grow(nodes);
@@ -155,46 +152,6 @@ private:
     // is reserved once and never moves while nodes point into it.
     std::unique_ptr<char[]> arena_;
     size_t arena_capacity_ = 0;
-};
-
-// What lines in a row begin with: the first members of an object, byte for byte, and what they are on
-// a tape. The lines of a tool say the same version, type and request again and again: these bytes are
-// compared instead of read. It ends in front of a key of the outermost object, and is learned anew
-// from time to time: from two lines of plain JSON, one after the other.
-class Beginning {
-public:
-    Beginning() = default;
-    Beginning(const Beginning&) = delete;
-    Beginning& operator=(const Beginning&) = delete;
-
-    // Of the line that was read last, so many nodes, from the first on, are those of the beginning.
-    // 0: it begins in another way, or nothing is known yet.
-    uint32_t node_count() const { return begun_ ? node_count_ : 0; }
-    // Another number, another beginning.
-    uint32_t generation() const { return generation_; }
-
-private:
-    friend class Tape;
-    static constexpr size_t kMaxBytes = 256;
-    static constexpr uint32_t kMaxNodes = 32;
-    static constexpr uint64_t kMaxLinesPerGeneration = 256;
-
-    bool begins(std::string_view text) const {
-        return size_ > 0 && text.size() > size_ && std::memcmp(text.data(), bytes_, size_) == 0;
-    }
-    // After each line of plain JSON: whether it is one to learn from is decided here.
-    void take(const Tape& tape);
-    void learn(const Tape& tape);
-
-    bool begun_ = false;
-    uint32_t size_ = 0;        // 0: not learned
-    uint32_t node_count_ = 0;  // with the outermost object
-    uint32_t generation_ = 0;
-    uint32_t kept_ = 0;  // bytes of the line in front, while learning
-    uint64_t lines_ = 0;
-    uint64_t next_ = 0;      // the line at which learning begins again
-    Node nodes_[kMaxNodes];  // their `begin` is in bytes_
-    char bytes_[kMaxBytes];
 };
 
 class Value::Members {

@@ -23,6 +23,9 @@ constexpr size_t kLongest = 1024 * 1024;
 // Whatever its digits are, such a number is far from the ends of a double's range.
 constexpr size_t kLongestNumber = 64;
 
+// Nodes that a fresh tape has room for.
+constexpr uint32_t kFirstNodes = 32;
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 const char* skip_white_space(const char* at) {
@@ -63,10 +66,6 @@ bool stand(const char* at, const char (&two)[3]) { return std::memcmp(at, two, 2
 class StringScan {
 public:
 #if defined(__SSE2__)
-    StringScan() {
-        // Told that it is any value, the compiler compares with it as written, in one instruction.
-        asm("" : "+x"(space_));
-    }
     const char* operator()(const char* at) const {
         for (;; at += 16) {
             const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
@@ -94,9 +93,9 @@ private:
 
 }  // namespace
 
-bool Tape::read_plain(const uint32_t most, const Beginning* beginning) {
+bool Tape::read_plain(const uint32_t most) {
     if (text_.size() > kLongest) return false;
-    reserve(Beginning::kMaxNodes);
+    reserve(kFirstNodes);
     const StringScan scan;
     const char* at = text_.data();
     Node* next = nodes_;
@@ -116,18 +115,8 @@ bool Tape::read_plain(const uint32_t most, const Beginning* beginning) {
         *next++ = {begin, static_cast<uint32_t>(end - begin), type, 0, 0};
     };
 
-    if (beginning == nullptr) {
-        at = skip_white_space(at);
-        goto value;
-    }
-    for (uint32_t i = 0; i < beginning->node_count_; ++i) {
-        *next = beginning->nodes_[i];
-        next->begin = at + (next->begin - beginning->bytes_);
-        ++next;
-    }
-    open[depth++] = 0;
-    in_object = true;
-    at += beginning->size_;
+    at = skip_white_space(at);
+    goto value;
 
 key:
     if (*at++ != '"') return false;

@@ -173,34 +173,23 @@ bool Decoder::read_event(Event& event) const {
     event.tape = &tape_;
     event.line = root.raw();
     const uint32_t end = tape_.nodes()[0].size;
-    if (begins_as_known()) {
-        std::copy(std::begin(known_.fields), std::end(known_.fields), event.fields);
-        read_fields(event, beginning_.node_count(), end);
-    } else {
-        std::fill(std::begin(event.fields), std::end(event.fields), 0u);
-        read_fields(event, 1, end);
+    std::fill(std::begin(event.fields), std::end(event.fields), 0u);
+    const json::Node* const nodes = tape_.nodes();
+    for (uint32_t key = 1; key < end; key = tape_.next(key + 1)) {
+        const Field field = field_of({nodes[key].begin, nodes[key].size});
+        if (field != Field::Count) event.fields[static_cast<size_t>(field)] = key + 1;
     }
     return true;
 }
 
-// The members whose keys are the nodes from `key` to `end`.
-void Decoder::read_fields(Event& event, uint32_t key, uint32_t end) const {
-    const json::Node* const nodes = tape_.nodes();
-    for (; key < end; key = tape_.next(key + 1)) {
-        const Field field = field_of({nodes[key].begin, nodes[key].size});
-        if (field != Field::Count) event.fields[static_cast<size_t>(field)] = key + 1;
-    }
-}
-
 namespace {
 
-// Whether a valid event it is, and nothing more: list_faults says what is wrong, by the same rules.
-// The values in front of the node `checked` have obeyed them before.
-bool obeys(const Event& event, uint32_t checked, const Rule* rule, const Rule* end) {
+// Decides only whether the fields obey the rules; list_faults applies the same rules to say what is
+// wrong.
+bool obeys(const Event& event, const Rule* rule, const Rule* end) {
     for (; rule != end; ++rule) {
         const uint32_t index = event.fields[static_cast<size_t>(rule->field)];
-        if (index == 0 ? rule->required
-                       : index >= checked && !satisfies({event.tape, index}, rule->wanted)) {
+        if (index == 0 ? rule->required : !satisfies({event.tape, index}, rule->wanted)) {
             return false;
         }
     }
@@ -212,34 +201,13 @@ bool obeys(const Event& event, uint32_t checked, const Rule* rule, const Rule* e
 bool Decoder::is_valid(Event& event) const {
     const uint32_t type = event.fields[static_cast<size_t>(Field::Type)];
     if (type == 0) return false;
-    // The rules for the other fields hang on the type.
-    uint32_t checked = 0;
-    if (begins_as_known() && type < beginning_.node_count()) {
-        event.type = known_.type;
-        checked = beginning_.node_count();
-    } else {
-        const json::Value value(event.tape, type);
-        if (!value.is_string()) return false;
-        const Rules* const rules = rules_of(value.text());
-        if (rules == nullptr) return false;
-        event.type = static_cast<Type>(rules - kTypes + 1);
-    }
-    const Rules& rules = kTypes[static_cast<size_t>(event.type) - 1];
-    return obeys(event, checked, std::begin(kEnvelope), std::end(kEnvelope)) &&
-           obeys(event, checked, rules.begin, rules.end);
-}
-
-// A valid line: what it says by its beginning, the next ones with the same say as well.
-void Decoder::remember(const Event& event) {
-    Event begun;
-    read_fields(begun, 1, beginning_.node_count());
-    for (size_t field = 0; field < std::size(begun.fields); ++field) {
-        // What a later duplicate takes the place of has not been checked.
-        if (begun.fields[field] != 0 && begun.fields[field] != event.fields[field]) return;
-    }
-    std::copy(std::begin(begun.fields), std::end(begun.fields), known_.fields);
-    known_.type = event.type;
-    known_.generation = beginning_.generation();
+    const json::Value value(event.tape, type);
+    if (!value.is_string()) return false;
+    const Rules* const rules = rules_of(value.text());
+    if (rules == nullptr) return false;
+    event.type = static_cast<Type>(rules - kTypes + 1);
+    return obeys(event, std::begin(kEnvelope), std::end(kEnvelope)) &&
+           obeys(event, rules->begin, rules->end);
 }
 
 Faults Decoder::list_faults(const Event& event) const {
@@ -298,21 +266,18 @@ Faults Decoder::list_faults(const Event& event) const {
 
 bool Decoder::decode(std::string_view line, Event& event) {
     json::ParseError error;
-    if (!tape_.parse(line, error, beginning_)) {
+    if (!tape_.parse(line, error)) {
         fault_ = {json::rule_of(error.kind), "", error.byte, error.message, ""};
         return false;
     }
-    if (read_event(event) && is_valid(event)) {
-        if (beginning_.node_count() > 0 && !begins_as_known()) remember(event);
-        return true;
-    }
+    if (read_event(event) && is_valid(event)) return true;
     fault_ = list_faults(event).front();
     return false;
 }
 
 Faults Decoder::faults(std::string_view line) {
     json::ParseError error;
-    if (!tape_.parse(line, error, beginning_)) {
+    if (!tape_.parse(line, error)) {
         return {{json::rule_of(error.kind), "", error.byte, error.message, ""}};
     }
     Event event;

@@ -74,22 +74,10 @@ public:
 
 private:
     bool read_event(Event& event) const;
-    void read_fields(Event& event, uint32_t key, uint32_t end) const;
     bool is_valid(Event& event) const;
-    void remember(const Event& event);
-    bool begins_as_known() const {
-        return beginning_.node_count() > 0 && known_.generation == beginning_.generation();
-    }
     Faults list_faults(const Event& event) const;
 
     json::Tape tape_;
-    json::Beginning beginning_;
-    // What valid lines with this beginning have been found to say by it.
-    struct {
-        uint32_t generation = 0;
-        uint32_t fields[static_cast<size_t>(Field::Count)] = {};
-        Type type = Type::Log;
-    } known_;
     Fault fault_;
 };
 
