@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The narratoria command. It is a host like any other: everything it does goes through the SDK.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cerrno>
 #include <cstdlib>

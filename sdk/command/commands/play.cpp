@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // narratoria play: a session in the terminal.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <unistd.h>
 

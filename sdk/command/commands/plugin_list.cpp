@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // narratoria plugin list: which plugins there are, and which of them a story would load.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

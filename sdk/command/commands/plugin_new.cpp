@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // narratoria plugin new: a plugin that builds and passes its test as it stands.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // narratoria run: one plan, without a narrator.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <cerrno>
 #include <memory>
 #include <optional>

@@ -2,7 +2,7 @@
 // narratoria serve: a session in the browser. The page is a plugin's; this is the host that keeps it
 // going.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <unistd.h>
 

@@ -3,7 +3,7 @@
 
 #include "narratoria/validate.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/faults.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "display.hpp"
 #include "io/message.hpp"

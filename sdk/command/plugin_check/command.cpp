@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // narratoria plugin check: does this plugin keep to the contract?
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>

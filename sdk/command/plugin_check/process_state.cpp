@@ -3,7 +3,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <link.h>
 #include <malloc.h>
 #include <string.h>
@@ -99,7 +99,8 @@ ProcessState ProcessState::now() {
         variables.emplace_back(*variable);
     }
     std::sort(variables.begin(), variables.end());
-    values["the environment"] = fmt::format("{}", fmt::join(variables, std::string(1, '\0')));
+    std::string& environment = values["the environment"];
+    for (const std::string& variable : variables) environment += variable + '\0';
     values["the rounding of numbers"] = fmt::format("{}", fegetround());
     return state;
 }

@@ -2,7 +2,7 @@
 #include "story/browser.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "story/folder.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <cerrno>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // narratoria tool check: is this tool a good citizen?
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 #include <filesystem>
 

@@ -2,7 +2,7 @@
 #include "tool_check/rules.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
