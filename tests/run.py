@@ -504,7 +504,7 @@ def compared_page(report, suite, made):
 def browser(report, preset, environment):
     """The page of a real `narratoria serve` in a real browser. What was seen, and where it differs from
     what was to be seen, is in build/browser."""
-    suite, folder = "browser", TREE / "tests/browser"
+    suite, folder = "browser", TREE / "tests/page/browser"
     with Stage("the page in a browser"):
         if not npm_packages(report, suite, folder, environment):
             return

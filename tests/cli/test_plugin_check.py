@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""narratoria plugin check: a family of plugins, of which each breaks one rule (tests/plugins/family)."""
+"""narratoria plugin check: a family of plugins, of which each breaks one rule (tests/plugin/libraries/family)."""
 
 import json
 import os
@@ -148,7 +148,7 @@ def test_what_is_only_a_warning_passes(command, variant, rule, said):
 
 
 def test_every_variant_of_the_family_has_its_row():
-    listing = (SOURCE / "tests" / "plugins" / "family" / "CMakeLists.txt").read_text()
+    listing = (SOURCE / "tests" / "plugin" / "libraries" / "family" / "CMakeLists.txt").read_text()
     family = set(re.search(r"set\(family\s([^)]*)\)", listing)[1].split())
     assert family == {one[0] for one in CAUGHT} | {one[0] for one in WARNED} | {"well_behaved"}
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <random>
 
-#include "hostile/host.hpp"
-#include "hostile/witness.hpp"
+#include "support/host.hpp"
+#include "support/witness.hpp"
 
 namespace narratoria::hostile {
 namespace {

@@ -2,8 +2,8 @@
 // Several engines in one process, several sessions in one engine: the slots are shared fairly, and
 // nobody is in anybody's way.
 
-#include "hostile/host.hpp"
-#include "hostile/witness.hpp"
+#include "support/host.hpp"
+#include "support/witness.hpp"
 
 namespace narratoria::hostile {
 namespace {

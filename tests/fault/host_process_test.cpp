@@ -8,8 +8,8 @@
 #include <csignal>
 #include <fstream>
 
-#include "hostile/host.hpp"
-#include "hostile/witness.hpp"
+#include "support/host.hpp"
+#include "support/witness.hpp"
 
 namespace narratoria::hostile {
 namespace {

@@ -2,7 +2,7 @@
 // Where the events of a large execution go: into a file without a name, or, where none can be made,
 // they stay in memory.
 
-#include "hostile/host.hpp"
+#include "support/host.hpp"
 
 namespace narratoria::hostile {
 namespace {

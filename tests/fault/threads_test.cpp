@@ -7,8 +7,8 @@
 #include <mutex>
 #include <thread>
 
-#include "hostile/host.hpp"
-#include "hostile/witness.hpp"
+#include "support/host.hpp"
+#include "support/witness.hpp"
 
 namespace narratoria::hostile {
 namespace {

@@ -2,8 +2,8 @@
 // Two tools that patch the same path at the same time: the order of arrival decides, and the stream
 // names both.
 
-#include "hostile/host.hpp"
-#include "hostile/witness.hpp"
+#include "support/host.hpp"
+#include "support/witness.hpp"
 
 namespace narratoria::hostile {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <csignal>
 
-#include "hostile/foreign_writer.hpp"
-#include "hostile/host.hpp"
-#include "hostile/witness.hpp"
+#include "support/foreign_writer.hpp"
+#include "support/host.hpp"
+#include "support/witness.hpp"
 
 namespace narratoria::hostile {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <csignal>
 
-#include "hostile/host.hpp"
-#include "hostile/witness.hpp"
+#include "support/host.hpp"
+#include "support/witness.hpp"
 
 namespace narratoria::hostile {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "hostile/host.hpp"
+#include "support/host.hpp"
 
 namespace narratoria::hostile {
 namespace {

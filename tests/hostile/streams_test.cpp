@@ -3,9 +3,9 @@
 
 #include <csignal>
 
-#include "hostile/host.hpp"
-#include "hostile/memory.hpp"
-#include "hostile/witness.hpp"
+#include "support/host.hpp"
+#include "support/memory.hpp"
+#include "support/witness.hpp"
 
 namespace narratoria::hostile {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <csignal>
 
-#include "hostile/leftovers.hpp"
 #include "plugin/story_host.hpp"
+#include "support/leftovers.hpp"
 
 namespace narratoria::test {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "hostile/memory.hpp"
+#include "support/memory.hpp"
 
 namespace {
 

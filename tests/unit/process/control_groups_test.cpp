@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "hostile/leftovers.hpp"
+#include "support/leftovers.hpp"
 #include "process/supervisor/events.h"
 #include "process/supervisor/protocol.h"
 

@@ -17,7 +17,7 @@
 #include <functional>
 #include <thread>
 
-#include "hostile/leftovers.hpp"
+#include "support/leftovers.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/json.hpp"
-#include "hostile/memory.hpp"
+#include "support/memory.hpp"
 
 namespace {
 

@@ -8,9 +8,9 @@
 
 #include <csignal>
 
-#include "hostile/forked.hpp"
-#include "hostile/host.hpp"
-#include "hostile/witness.hpp"
+#include "support/forked.hpp"
+#include "support/host.hpp"
+#include "support/witness.hpp"
 
 namespace narratoria::hostile {
 namespace {

@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-#include "hostile/host.hpp"
+#include "support/host.hpp"
 
 namespace narratoria::hostile {
 

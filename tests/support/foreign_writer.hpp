@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "hostile/witness.hpp"
+#include "support/witness.hpp"
 
 namespace narratoria::hostile {
 

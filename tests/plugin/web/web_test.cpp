@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The player's page in a host's process: what a process must not suffer from a server inside it. What
-// browsers see: tests/web.
+// browsers see: tests/page/server.
 
 #include <gmock/gmock.h>
 #include <netinet/in.h>

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-export const tree = fileURLToPath(new URL("../../..", import.meta.url));
+export const tree = fileURLToPath(new URL("../../../..", import.meta.url));
 export const build = process.env["NARRATORIA_BUILD_DIR"] ?? join(tree, "build/release");
 export const torch = join(tree, "examples/stories/torch");
 

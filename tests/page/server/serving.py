@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
 
 from harness import (BUILD, DEADLINE, NARRATORIA, SOURCE, TORCH, Command, default_signals, done,  # noqa: E402
                      environment, event, log, patch)

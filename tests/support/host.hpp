@@ -17,9 +17,9 @@
 #include <string_view>
 #include <vector>
 
-#include "hostile/json_view.hpp"
-#include "hostile/leftovers.hpp"
 #include "narratoria/engine.hpp"
+#include "support/json_view.hpp"
+#include "support/leftovers.hpp"
 
 namespace narratoria::hostile {
 
