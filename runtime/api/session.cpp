@@ -4,6 +4,7 @@
 #include "api/barrier.hpp"
 #include "api/options.hpp"
 #include "base/clock.hpp"
+#include "base/json/pointer.hpp"
 #include "base/utf8.hpp"
 #include "base/uuid.hpp"
 

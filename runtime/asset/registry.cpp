@@ -9,7 +9,7 @@
 
 #include "asset/media_type.hpp"
 #include "base/descriptor.hpp"
-#include "base/json.hpp"
+#include "base/json/writer.hpp"
 
 namespace narratoria::asset {
 namespace {

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/json.hpp"
+#include "base/json/error.hpp"
+#include "base/json/writer.hpp"
 
 namespace narratoria {
 namespace {

@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "base/descriptor.hpp"
-#include "base/json.hpp"
+#include "base/json/tape.hpp"
 
 namespace narratoria {
 namespace {

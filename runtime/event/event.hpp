@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/fault.hpp"
-#include "base/json.hpp"
+#include "base/json/tape.hpp"
 
 namespace narratoria::event {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.hpp"
+#include "base/json/tape.hpp"
 
 namespace narratoria::event {
 

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/clock.hpp"
+#include "base/json/writer.hpp"
 
 namespace narratoria::event {
 namespace {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "base/json/writer.hpp"
 
 namespace narratoria::plan {
 namespace {

@@ -5,6 +5,8 @@
 #include <unordered_set>
 
 #include "base/hash.hpp"
+#include "base/json/pointer.hpp"
+#include "base/json/writer.hpp"
 #include "tool/resolver.hpp"
 
 namespace narratoria::plan {

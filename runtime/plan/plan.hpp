@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/fault.hpp"
-#include "base/json.hpp"
+#include "base/json/tape.hpp"
 
 namespace narratoria::plan {
 

@@ -2,7 +2,7 @@
 #include "plan/result.hpp"
 
 #include "base/clock.hpp"
-#include "base/json.hpp"
+#include "base/json/writer.hpp"
 
 namespace narratoria::plan {
 

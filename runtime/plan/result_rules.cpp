@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/json/pointer.hpp"
+#include "base/json/writer.hpp"
 
 namespace narratoria::plan {
 namespace {

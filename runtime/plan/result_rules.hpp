@@ -4,7 +4,7 @@
 // can say.
 
 #include "base/fault.hpp"
-#include "base/json.hpp"
+#include "base/json/tape.hpp"
 
 namespace narratoria::plan {
 

@@ -6,7 +6,8 @@
 #include <cstring>
 #include <iterator>
 
-#include "base/json.hpp"
+#include "base/json/tape.hpp"
+#include "base/json/writer.hpp"
 #include "base/utf8.hpp"
 
 namespace narratoria::plugin {

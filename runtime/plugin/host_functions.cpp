@@ -12,7 +12,6 @@
 #include <system_error>
 
 #include "base/fork_count.hpp"
-#include "base/json.hpp"
 #include "base/utf8.hpp"
 #include "narratoria/host_loop.h"
 #include "narratoria/host_session.h"

@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "base/descriptor.hpp"
-#include "base/json.hpp"
+#include "base/json/tape.hpp"
 #include "narratoria/plugin.h"
 
 namespace narratoria::plugin {

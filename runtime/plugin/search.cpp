@@ -11,7 +11,7 @@
 #include <memory>
 #include <set>
 
-#include "base/json.hpp"
+#include "base/json/writer.hpp"
 #include "narratoria/base.h"
 
 namespace narratoria::plugin {

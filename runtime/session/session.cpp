@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/json/writer.hpp"
 #include "base/utf8.hpp"
 #include "narratoria/engine.h"
 #include "session/template_narrator.hpp"

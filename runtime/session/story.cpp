@@ -33,7 +33,9 @@
 #include <toml++/toml.h>
 
 #include "base/descriptor.hpp"
-#include "base/json.hpp"
+#include "base/json/pointer.hpp"
+#include "base/json/tape.hpp"
+#include "base/json/writer.hpp"
 #include "plan/plan.hpp"
 #include "session/text_template.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/json/writer.hpp"
 #include "base/uuid.hpp"
 #include "narratoria/narrator.h"
 #include "plan/plan.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/json.hpp"
+#include "base/json/tape.hpp"
 #include "plugin/library.hpp"
 #include "session/story.hpp"
 

@@ -2,7 +2,7 @@
 #include "state/history.hpp"
 
 #include "base/clock.hpp"
-#include "base/json.hpp"
+#include "base/json/writer.hpp"
 
 namespace narratoria::state {
 

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/hash.hpp"
+#include "base/json/pointer.hpp"
+#include "base/json/writer.hpp"
 #include "state/object.hpp"
 
 namespace narratoria::state {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.hpp"
+#include "base/json/tape.hpp"
 
 namespace narratoria::state {
 

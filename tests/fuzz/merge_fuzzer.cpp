@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json/writer.hpp"
 #include "require.hpp"
 #include "state/tree.hpp"
 

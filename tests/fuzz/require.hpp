@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the fuzz targets share: a check that ends the program, and texts with the padding that the
-// readers of runtime/base/json.hpp ask for.
+// readers of runtime/base/json/tape.hpp ask for.
 
 #include <cstdint>
 #include <cstdio>
@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.hpp"
+#include "base/json/tape.hpp"
 
 // Holds in every build, unlike assert: a fuzz target that checks nothing finds crashes only.
 #define REQUIRE(condition)                                                                      \

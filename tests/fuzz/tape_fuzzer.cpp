@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json/writer.hpp"
 #include "base/utf8.hpp"
 #include "json_reference.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/json.hpp"
+#include "base/json/tape.hpp"
 #include "process/find_program.hpp"
 #include "tool/input_check.hpp"
 #include "tool/runner/stream_attempt.hpp"

@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "base/json.hpp"
+#include "base/json/tape.hpp"
 
 namespace {
 

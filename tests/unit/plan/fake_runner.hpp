@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.hpp"
+#include "base/json/tape.hpp"
 #include "event/event.hpp"
 #include "tool/runner/runner.hpp"
 

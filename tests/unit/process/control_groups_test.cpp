@@ -7,9 +7,9 @@
 
 #include <cerrno>
 
-#include "support/leftovers.hpp"
 #include "process/supervisor/events.h"
 #include "process/supervisor/protocol.h"
+#include "support/leftovers.hpp"
 
 namespace {
 

@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "base/json.hpp"
 #include "session/text_template.hpp"
 
 namespace {

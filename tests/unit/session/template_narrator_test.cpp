@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json/writer.hpp"
 #include "plan/plan.hpp"
 
 namespace {

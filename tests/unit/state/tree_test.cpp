@@ -10,7 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.hpp"
+#include "base/json/tape.hpp"
+#include "base/json/writer.hpp"
 #include "support/memory.hpp"
 
 namespace {

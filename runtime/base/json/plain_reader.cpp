@@ -10,8 +10,8 @@
 
 #include <cstring>
 
-#include "base/json.hpp"
-#include "base/json_text.hpp"
+#include "base/json/string_scan.hpp"
+#include "base/json/tape.hpp"
 #include "base/utf8.hpp"
 
 namespace narratoria::json {

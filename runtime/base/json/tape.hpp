@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reading and writing JSON. A document is read into a Tape: a flat list of nodes that point into
-// the text they came from, so that nothing is copied and every value's own bytes stay at hand.
+// Reading JSON. A document is read into a Tape: a flat list of nodes that point into the text they
+// came from, so that nothing is copied and every value's own bytes stay at hand.
 
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
+
+#include "base/json/error.hpp"
 
 namespace narratoria::json {
 
@@ -22,6 +23,12 @@ inline constexpr size_t kPadding = 16;
 
 enum class Type : uint8_t { Null, False, True, Number, String, Array, Object };
 
+// A string with escapes is decoded into the tape's arena, where its place in the text stands in front
+// of it, so that its own bytes are found without a search. Such a string decodes to at least one byte
+// less than it was, and quotes and a separator stand around it: the arena never needs more than the
+// text's size and one byte.
+inline constexpr size_t kPlaceSize = sizeof(uint32_t);
+
 const char* type_name(Type type);
 
 // One value, or the end of a container. A key is a String node in front of its value.
@@ -33,26 +40,6 @@ struct Node {
     uint16_t reserved;
 };
 static_assert(sizeof(Node) == 16);
-
-struct ParseError {
-    enum class Kind : uint8_t {
-        Syntax,
-        Empty,
-        TrailingContent,
-        ByteOrderMark,
-        InvalidUtf8,
-        LoneSurrogate,
-        TooDeep,
-        NumberTooBig,
-        TooLarge,
-    };
-    Kind kind = Kind::Syntax;
-    size_t byte = 0;  // where in the text, from 0
-    std::string message;
-};
-
-// The rule an error breaks, for example "json-utf8".
-const char* rule_of(ParseError::Kind kind);
 
 class Tape;
 
@@ -137,8 +124,9 @@ private:
     friend class Builder;
     friend class Value;
     bool begin(std::string_view text, ParseError& error);
+    // False: not plain JSON (plain_reader.cpp).
     bool read_plain(uint32_t depth);
-    bool read_any(uint32_t depth, ParseError& error);
+    bool read_any(uint32_t depth, ParseError& error);  // rapidjson_reader.cpp
     void reserve(uint32_t nodes) {
         if (nodes > capacity_) grow(nodes);
     }
@@ -232,40 +220,5 @@ private:
     size_t room_ = 0;
     Tape tape_;
 };
-
-// Appends `text` as a JSON string, quotes included. Invalid UTF-8 becomes U+FFFD.
-void append_string(std::string& out, std::string_view text);
-void append_number(std::string& out, int64_t value);
-
-// Appends a text with the white space between its tokens removed, so that it is one line.
-void append_compact(std::string& out, std::string_view json);
-
-// Builds an object member by member: {"a":1,"b":"x"}.
-class ObjectWriter {
-public:
-    explicit ObjectWriter(std::string& out) : out_(out) { out_ += '{'; }
-    ObjectWriter& string(std::string_view key, std::string_view value);
-    ObjectWriter& number(std::string_view key, int64_t value);
-    ObjectWriter& boolean(std::string_view key, bool value);
-    ObjectWriter& raw(std::string_view key, std::string_view json);
-    // Writes the key; the caller appends the value to `out` itself.
-    ObjectWriter& key(std::string_view key);
-    void end() { out_ += '}'; }
-
-private:
-    std::string& out_;
-    bool first_ = true;
-};
-
-// A segment of a JSON Pointer (RFC 6901) with ~ and / escaped, with the slash in front of it.
-void append_pointer(std::string& pointer, std::string_view segment);
-void append_pointer(std::string& pointer, size_t index);
-
-// Where a byte is for a person, counted from 1.
-struct Position {
-    size_t line;
-    size_t column;
-};
-Position position_of(std::string_view text, size_t byte);
 
 }  // namespace narratoria::json

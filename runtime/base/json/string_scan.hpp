@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What both readers of a JSON text share (json.cpp, json_plain.cpp).
+// What both readers of a JSON text share (rapidjson_reader.cpp, plain_reader.cpp).
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

@@ -1,30 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/json.hpp"
+// Reads whatever JSON it is, with RapidJSON, and says what is wrong with it.
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 #include <charconv>
-#include <cmath>
 #include <cstring>
-#include <utility>
+#include <string>
 
 #define RAPIDJSON_ASSERT(x) assert(x)
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
 
-#include "base/block.hpp"
-#include "base/json_text.hpp"
+#include "base/json/string_scan.hpp"
+#include "base/json/tape.hpp"
 #include "base/utf8.hpp"
 
 namespace narratoria::json {
 namespace {
-
-// In front of each string that the arena holds stands its place in the text, so that its own bytes
-// are found without a search. A string with an escape decodes to at least one byte less than it
-// was, and quotes and a separator stand around it: the arena never needs more than the text's size
-// and one byte.
-constexpr size_t kPlaceSize = sizeof(uint32_t);
 
 // The stream under RapidJSON's reader. The reader is told that it parses in situ, which makes it
 // ask the stream to take the strings; the stream leaves the text as it is, skips the plain part of
@@ -248,56 +240,6 @@ private:
     uint32_t open_[kDepthOfOwn];
 };
 
-const char* type_name(Type type) {
-    switch (type) {
-        case Type::Null: return "null";
-        case Type::False:
-        case Type::True: return "boolean";
-        case Type::Number: return "number";
-        case Type::String: return "string";
-        case Type::Array: return "array";
-        case Type::Object: return "object";
-    }
-    return "unknown";
-}
-
-const char* rule_of(ParseError::Kind kind) {
-    switch (kind) {
-        case ParseError::Kind::Syntax: return "json-syntax";
-        case ParseError::Kind::Empty: return "json-empty";
-        case ParseError::Kind::TrailingContent: return "json-one-value";
-        case ParseError::Kind::ByteOrderMark: return "json-no-bom";
-        case ParseError::Kind::InvalidUtf8: return "json-utf8";
-        case ParseError::Kind::LoneSurrogate: return "json-no-lone-surrogate";
-        case ParseError::Kind::TooDeep: return "json-depth";
-        case ParseError::Kind::NumberTooBig: return "json-number-range";
-        case ParseError::Kind::TooLarge: return "json-size";
-    }
-    return "json";
-}
-
-Tape::~Tape() { free_block(nodes_, size_t{capacity_} * sizeof(Node)); }
-
-void Tape::grow(uint32_t nodes) {
-    const uint32_t capacity = std::bit_ceil(std::max(nodes, 64u));
-    nodes_ = static_cast<Node*>(
-        grow_block(nodes_, size_t{capacity_} * sizeof(Node), size_t{capacity} * sizeof(Node)));
-    capacity_ = capacity;
-}
-
-void Tape::shrink() {
-    constexpr uint32_t kKeptNodes = 4096;
-    if (capacity_ > kKeptNodes) {
-        free_block(nodes_, size_t{capacity_} * sizeof(Node));
-        nodes_ = nullptr;
-        count_ = capacity_ = 0;
-    }
-    if (arena_capacity_ > kKeptNodes * sizeof(Node)) {
-        arena_.reset();
-        arena_capacity_ = 0;
-    }
-}
-
 namespace {
 
 constexpr const char* kHalfASurrogatePair = "a \\u escape is half of a surrogate pair";
@@ -353,27 +295,6 @@ ParseError describe(std::string_view text, const rapidjson::ParseResult& result)
 
 }  // namespace
 
-bool Tape::parse(std::string_view text, ParseError& error, uint32_t depth) {
-    assert(depth <= kDepthOfOwn);
-    return begin(text, error) && (read_plain(depth) || read_any(depth, error));
-}
-
-bool Tape::begin(std::string_view text, ParseError& error) {
-    text_ = text;
-    count_ = 0;
-    if (text.size() > (uint64_t{1} << 31)) {
-        error = {ParseError::Kind::TooLarge, 0, "the document is larger than 2 GiB"};
-        return false;
-    }
-    if (text.substr(0, 3) == "\xEF\xBB\xBF") {
-        error = {ParseError::Kind::ByteOrderMark, 0,
-                 "the text begins with a byte order mark; UTF-8 needs none, leave it out"};
-        return false;
-    }
-    return true;
-}
-
-// Whatever JSON it is; says what is wrong with it.
 bool Tape::read_any(uint32_t depth, ParseError& error) {
     const std::string_view text = text_;
     count_ = 0;
@@ -412,195 +333,6 @@ bool Tape::read_any(uint32_t depth, ParseError& error) {
     }
     count_ = 0;
     return false;
-}
-
-Value Value::find(std::string_view key) const {
-    Value found;
-    for (const Member member : members()) {
-        if (member.key == key) found = member.value;
-    }
-    return found;
-}
-
-std::string_view Value::raw() const {
-    const Node& n = node();
-    switch (n.type) {
-        case Type::Object:
-        case Type::Array:
-            return {n.begin, static_cast<size_t>(tape_->nodes()[n.size].begin - n.begin)};
-        case Type::String: {
-            if (!n.escaped) return {n.begin - 1, n.size + 2};
-            const std::string_view text = tape_->source();
-            uint32_t place = 0;
-            std::memcpy(&place, n.begin - kPlaceSize, kPlaceSize);
-            const size_t open = place - 1;
-            size_t close = place;
-            while (text[close] != '"') close += text[close] == '\\' ? 2 : 1;
-            return text.substr(open, close - open + 1);
-        }
-        default: return {n.begin, n.size};
-    }
-}
-
-std::optional<int64_t> Value::integer() const {
-    if (!is_number()) return std::nullopt;
-    const std::string_view digits = text();
-    int64_t value = 0;
-    const auto [end, failure] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (failure == std::errc() && end == digits.data() + digits.size()) return value;
-    const std::optional<double> real = number();
-    if (!real || *real != std::floor(*real) || std::abs(*real) > 9007199254740992.0) {
-        return std::nullopt;
-    }
-    return static_cast<int64_t>(*real);
-}
-
-std::optional<double> Value::number() const {
-    if (!is_number()) return std::nullopt;
-    const std::string_view digits = text();
-    double value = 0;
-    const auto [end, failure] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (end != digits.data() + digits.size()) return std::nullopt;
-    // Too small for a double is zero, as everywhere.
-    if (failure == std::errc::result_out_of_range) return 0.0;
-    return value;
-}
-
-Document::~Document() { free_block(block_, room_); }
-
-bool Document::parse(std::string_view text, ParseError& error, uint32_t depth) {
-    if (room_ < text.size() + kPadding) {
-        free_block(block_, std::exchange(room_, 0));
-        block_ = nullptr;
-        block_ = static_cast<char*>(grow_block(nullptr, 0, text.size() + kPadding));
-        room_ = text.size() + kPadding;
-    }
-    if (!text.empty()) std::memcpy(block_, text.data(), text.size());
-    std::memset(block_ + text.size(), 0, kPadding);
-    return tape_.parse({block_, text.size()}, error, depth);
-}
-
-namespace {
-
-void append_escape(std::string& out, unsigned char c) {
-    static const char* const kHex = "0123456789abcdef";
-    switch (c) {
-        case '"': out += "\\\""; return;
-        case '\\': out += "\\\\"; return;
-        case '\n': out += "\\n"; return;
-        case '\r': out += "\\r"; return;
-        case '\t': out += "\\t"; return;
-        case '\b': out += "\\b"; return;
-        case '\f': out += "\\f"; return;
-        default:
-            out += "\\u00";
-            out += kHex[c >> 4];
-            out += kHex[c & 15];
-    }
-}
-
-}  // namespace
-
-void append_string(std::string& out, std::string_view text) {
-    if (!utf8::is_valid(text)) {
-        append_string(out, utf8::repaired(text));
-        return;
-    }
-    out += '"';
-    size_t plain = 0;
-    for (size_t i = 0; i < text.size(); ++i) {
-        const auto c = static_cast<unsigned char>(text[i]);
-        if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7F) continue;
-        out.append(text.substr(plain, i - plain));
-        append_escape(out, c);
-        plain = i + 1;
-    }
-    out.append(text.substr(plain));
-    out += '"';
-}
-
-void append_number(std::string& out, int64_t value) {
-    char digits[24];
-    const auto [end, failure] = std::to_chars(digits, digits + sizeof digits, value);
-    (void)failure;
-    out.append(digits, end);
-}
-
-void append_compact(std::string& out, std::string_view json) {
-    bool in_string = false;
-    for (size_t i = 0; i < json.size(); ++i) {
-        const char c = json[i];
-        if (in_string) {
-            out += c;
-            if (c == '\\' && i + 1 < json.size()) out += json[++i];
-            else if (c == '"') in_string = false;
-        } else if (c != ' ' && c != '\n' && c != '\r' && c != '\t') {
-            out += c;
-            in_string = c == '"';
-        }
-    }
-}
-
-ObjectWriter& ObjectWriter::key(std::string_view name) {
-    if (!first_) out_ += ',';
-    first_ = false;
-    append_string(out_, name);
-    out_ += ':';
-    return *this;
-}
-
-ObjectWriter& ObjectWriter::string(std::string_view name, std::string_view value) {
-    key(name);
-    append_string(out_, value);
-    return *this;
-}
-
-ObjectWriter& ObjectWriter::number(std::string_view name, int64_t value) {
-    key(name);
-    append_number(out_, value);
-    return *this;
-}
-
-ObjectWriter& ObjectWriter::boolean(std::string_view name, bool value) {
-    key(name);
-    out_ += value ? "true" : "false";
-    return *this;
-}
-
-ObjectWriter& ObjectWriter::raw(std::string_view name, std::string_view json) {
-    key(name);
-    out_.append(json);
-    return *this;
-}
-
-void append_pointer(std::string& pointer, std::string_view segment) {
-    pointer += '/';
-    for (const char c : segment) {
-        if (c == '~') pointer += "~0";
-        else if (c == '/') pointer += "~1";
-        else pointer += c;
-    }
-}
-
-void append_pointer(std::string& pointer, size_t index) {
-    pointer += '/';
-    pointer += std::to_string(index);
-}
-
-Position position_of(std::string_view text, size_t byte) {
-    Position position{1, 1};
-    const std::string_view before = text.substr(0, std::min(byte, text.size()));
-    for (const char c : before) {
-        if (c == '\n') {
-            ++position.line;
-            position.column = 1;
-        } else if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) {
-            ++position.column;
-        }
-    }
-    return position;
 }
 
 }  // namespace narratoria::json

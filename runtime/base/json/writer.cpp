@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/json/writer.hpp"
+
+#include <charconv>
+
+#include "base/utf8.hpp"
+
+namespace narratoria::json {
+
+namespace {
+
+void append_escape(std::string& out, unsigned char c) {
+    static const char* const kHex = "0123456789abcdef";
+    switch (c) {
+        case '"': out += "\\\""; return;
+        case '\\': out += "\\\\"; return;
+        case '\n': out += "\\n"; return;
+        case '\r': out += "\\r"; return;
+        case '\t': out += "\\t"; return;
+        case '\b': out += "\\b"; return;
+        case '\f': out += "\\f"; return;
+        default:
+            out += "\\u00";
+            out += kHex[c >> 4];
+            out += kHex[c & 15];
+    }
+}
+
+}  // namespace
+
+void append_string(std::string& out, std::string_view text) {
+    if (!utf8::is_valid(text)) {
+        append_string(out, utf8::repaired(text));
+        return;
+    }
+    out += '"';
+    size_t plain = 0;
+    for (size_t i = 0; i < text.size(); ++i) {
+        const auto c = static_cast<unsigned char>(text[i]);
+        if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7F) continue;
+        out.append(text.substr(plain, i - plain));
+        append_escape(out, c);
+        plain = i + 1;
+    }
+    out.append(text.substr(plain));
+    out += '"';
+}
+
+void append_number(std::string& out, int64_t value) {
+    char digits[24];
+    const auto [end, failure] = std::to_chars(digits, digits + sizeof digits, value);
+    (void)failure;
+    out.append(digits, end);
+}
+
+void append_compact(std::string& out, std::string_view json) {
+    bool in_string = false;
+    for (size_t i = 0; i < json.size(); ++i) {
+        const char c = json[i];
+        if (in_string) {
+            out += c;
+            if (c == '\\' && i + 1 < json.size()) out += json[++i];
+            else if (c == '"') in_string = false;
+        } else if (c != ' ' && c != '\n' && c != '\r' && c != '\t') {
+            out += c;
+            in_string = c == '"';
+        }
+    }
+}
+
+ObjectWriter& ObjectWriter::key(std::string_view name) {
+    if (!first_) out_ += ',';
+    first_ = false;
+    append_string(out_, name);
+    out_ += ':';
+    return *this;
+}
+
+ObjectWriter& ObjectWriter::string(std::string_view name, std::string_view value) {
+    key(name);
+    append_string(out_, value);
+    return *this;
+}
+
+ObjectWriter& ObjectWriter::number(std::string_view name, int64_t value) {
+    key(name);
+    append_number(out_, value);
+    return *this;
+}
+
+ObjectWriter& ObjectWriter::boolean(std::string_view name, bool value) {
+    key(name);
+    out_ += value ? "true" : "false";
+    return *this;
+}
+
+ObjectWriter& ObjectWriter::raw(std::string_view name, std::string_view json) {
+    key(name);
+    out_.append(json);
+    return *this;
+}
+
+}  // namespace narratoria::json
