@@ -219,7 +219,7 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
             if (!made->narrator_fault().empty()) {
                 return fail(error, NAR_NOT_FOUND, "NARRATOR", made->narrator_fault());
             }
-            if (!view(options.state).empty()) made->state().tree.assign(state.root());
+            if (!view(options.state).empty()) made->state().assign(state.root());
             *session = wrap(made.get());
             engine->engine.add(std::move(made));
             return NAR_OK;
@@ -308,7 +308,7 @@ nar_status nar_session_read_state(nar_session* session, nar_str pointer, nar_tex
     return on_session(session, error, [&](session::Session& its) {
         return give_text(json, error, [&](std::string& text) -> nar_status {
             bool malformed = false;
-            if (its.state().tree.read(view(pointer), text, malformed)) return NAR_OK;
+            if (its.state().tree().read(view(pointer), text, malformed)) return NAR_OK;
             if (malformed) {
                 return refuse_argument(error,
                                        "\"" + copy(pointer) +
@@ -342,7 +342,7 @@ nar_status nar_session_patch_state(nar_session* session, nar_str patch, nar_erro
 nar_status nar_session_read_history(nar_session* session, nar_text** json, nar_error* error) {
     return on_session(session, error, [&](session::Session& its) {
         return give_text(json, error, [&](std::string& text) {
-            its.state().history.append_json(text);
+            its.state().history().append_json(text);
             return NAR_OK;
         });
     });

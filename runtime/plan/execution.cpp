@@ -2,6 +2,7 @@
 #include "plan/execution.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/clock.hpp"
 #include "base/json/writer.hpp"
@@ -27,7 +28,6 @@ constexpr uint64_t kShortagePauseMs = 20;
 // Then those that run already get their turn: a thousand starts in a row would leave what they
 // write unread for half a second.
 constexpr uint32_t kStartsInARow = 8;
-constexpr size_t kMaxConflicts = 1000;
 constexpr int64_t kMaxGenerations = 5;
 
 std::string named(std::string_view text) {
@@ -45,11 +45,12 @@ public:
         : execution_(execution),
           tool_(tool),
           try_timer(execution.with_.loop),
-          backoff_timer(execution.with_.loop) {
-        overlap.written_before = [this](std::string_view path, state::Writer earlier) {
-            execution_.report_conflict(tool_, path, earlier);
-        };
+          backoff_timer(execution.with_.loop) {}
+    ~Running() {
+        if (writer != state::kHost) execution_.with_.state.close_writer(writer);
     }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
 
     void on_batch() override { execution_.with_.stream.begin_batch(clock::wall_us()); }
     void on_batch_end() override { execution_.with_.stream.end_batch(); }
@@ -67,7 +68,7 @@ public:
     AttemptRecord record;
     state::Tree output;
     std::shared_ptr<const state::HistoryOrigin> origin;  // of its patches; from the first one on
-    state::Overlap overlap;
+    state::Writer writer = state::kHost;                 // its own, once it has started
     Timer try_timer;
     Timer backoff_timer;
     int64_t first_started_ms = 0;
@@ -86,7 +87,8 @@ Execution::Execution(ExecutionContext context, std::unique_ptr<Plan> plan, Setti
       on_ended_(std::move(on_ended)),
       result_(std::make_shared<Result>()),
       plan_timer_(with_.loop),
-      shortage_timer_(with_.loop) {}
+      shortage_timer_(with_.loop),
+      conflicts_(*plan_, result_->conflicts) {}
 
 Execution::~Execution() {
     *alive_ = false;
@@ -109,7 +111,6 @@ void Execution::start() {
     result_->spool = std::make_shared<EventSpool>();
     result_->tools.reserve(count);
     items_.resize(count);
-    first_writer_ = with_.state.last_writer + 1;
 
     std::string body;
     if (with_.stream.wanted(event::Kind::PlanStarted)) {
@@ -179,10 +180,13 @@ void Execution::wait_for_descriptors() {
     }
 }
 
+bool Execution::may_overlap(uint32_t tool) const {
+    return plan_->parallel && plan_->tools[tool].async;
+}
+
 bool Execution::may_start(uint32_t tool) const {
     if (alone_) return false;
-    const bool may_share = plan_->parallel && plan_->tools[tool].async;
-    return may_share || in_flight_ == 0;
+    return may_overlap(tool) || in_flight_ == 0;
 }
 
 void Execution::schedule_ready() {
@@ -214,7 +218,7 @@ void Execution::schedule_ready() {
             tool = ready_.top();
             ready_.pop();
             ++in_flight_;
-            alone_ = !(plan_->parallel && plan_->tools[tool].async);
+            alone_ = !may_overlap(tool);
         }
         if (start_attempt(tool)) continue;
         // No descriptors: as if it had not been tried.
@@ -313,18 +317,12 @@ bool Execution::start_attempt(uint32_t tool) {
     if (first) {
         item.running = std::move(fresh);
         running.first_started_ms = now_ms;
-        item.writer = ++with_.state.last_writer;
-        // Those that run now may have written what this one writes; all that start later may, too.
-        while (first_open_ < writers_.size() && writers_[first_open_].ended != UINT64_MAX) {
-            ++first_open_;
-        }
-        running.overlap.oldest = first_writer_ + static_cast<state::Writer>(first_open_);
+        running.writer = with_.state.open_writer(!may_overlap(tool));
+        conflicts_.add_writer(running.writer, tool);
         running.record.attempt = 1;
         std::string body;
         json::ObjectWriter(body).string("toolPath", entry.tool_path).end();
-        const event::Subject subject{plan_->request_id, entry.tool_id, 0};
-        const uint64_t number = with_.stream.publish(event::Kind::ToolStarted, subject, body);
-        writers_.push_back({tool, number, UINT64_MAX});
+        with_.stream.publish(event::Kind::ToolStarted, {plan_->request_id, entry.tool_id, 0}, body);
     } else {
         const uint32_t next = running.record.attempt + 1;
         running.record = AttemptRecord();
@@ -371,10 +369,10 @@ void Execution::on_event(uint32_t tool, const event::Event& event) {
     }
     const event::Subject subject = subject_of(tool);
     with_.stream.publish_tool_event(number, subject, event);
-    for (const std::string& conflict : pending_conflicts_) {
-        with_.stream.publish(event::Kind::StateConflict, subject, conflict);
+    // Behind the event that caused them, so that the numbers stay in order.
+    while (const std::string* conflict = conflicts_.take()) {
+        with_.stream.publish(event::Kind::StateConflict, subject, *conflict);
     }
-    pending_conflicts_.clear();
 
     if (event.type == event::Type::Asset) {
         take_asset(tool, number, event);
@@ -403,46 +401,14 @@ void Execution::on_event(uint32_t tool, const event::Event& event) {
 
 void Execution::take_patch(uint32_t tool, uint64_t number, const event::Event& event) {
     Running& running = *items_[tool].running;
-    const state::Writer writer = items_[tool].writer;
-    const json::Value patch = event.field(event::Field::Patch);
-    patch_.prepare(patch);
-    // Alone from start to now, nothing of another's can be in the way.
-    const bool may_be_joined = plan_->parallel && plan_->tools[tool].async;
-    const bool overlaps = running.overlap.oldest != writer || with_.state.last_writer != writer ||
-                          // What is removed now cannot tell later who removed it.
-                          (patch_.removes() && may_be_joined);
-    with_.state.tree.merge(patch_, writer, overlaps ? &running.overlap : nullptr);
-    running.output.merge(patch_);
     if (!running.origin) {
         running.origin = std::make_shared<state::HistoryOrigin>(state::HistoryOrigin{
             std::string(plan_->request_id), std::string(plan_->tools[tool].tool_id)});
     }
-    with_.state.history.add(number, with_.stream.time_us(), running.origin, running.record.attempt,
-                            patch.raw());
-}
-
-void Execution::report_conflict(uint32_t tool, std::string_view path, state::Writer earlier) {
-    if (earlier < first_writer_) return;
-    const WriterSpan& other = writers_[earlier - first_writer_];
-    const WriterSpan& own = writers_[items_[tool].writer - first_writer_];
-    if (other.ended < own.started || conflicts_.size() >= kMaxConflicts) return;
-    // Two tools that write a path in turn are told once.
-    std::string key = std::to_string(std::min(other.tool, tool)) + ' ' +
-                      std::to_string(std::max(other.tool, tool)) + ' ' + std::string(path);
-    if (!conflicts_.insert(std::move(key)).second) return;
-    std::string body;
-    json::ObjectWriter writer(body);
-    writer.string("path", path);
-    writer.key("tools");
-    body += '[';
-    json::append_string(body, plan_->tools[other.tool].tool_id);
-    body += ',';
-    json::append_string(body, plan_->tools[tool].tool_id);
-    body += ']';
-    writer.end();
-    result_->conflicts.push_back(body);
-    // Told when the event that caused it has been handed out, so that the numbers stay in order.
-    pending_conflicts_.push_back(std::move(body));
+    const state::Patch& patch = with_.state.apply(
+        event.field(event::Field::Patch), running.writer,
+        {number, with_.stream.time_us(), running.record.attempt, running.origin}, &conflicts_);
+    running.output.merge(patch);
 }
 
 void Execution::take_asset(uint32_t tool, uint64_t number, const event::Event& event) {
@@ -583,11 +549,8 @@ void Execution::settle(uint32_t tool, State state, std::string code, std::string
     }
     writer.end();
     const event::Subject subject{plan_->request_id, plan_->tools[tool].tool_id, 0};
-    const uint64_t number = with_.stream.publish(event::Kind::ToolEnded, subject, body);
-    if (item.running) {
-        writers_[item.writer - first_writer_].ended = number;
-        item.running.reset();
-    }
+    with_.stream.publish(event::Kind::ToolEnded, subject, body);
+    item.running.reset();
     if (ended_) return;
 
     if (state == State::Completed || !plan_->tools[tool].required) {
@@ -696,7 +659,6 @@ void Execution::finish() {
     plan_timer_.stop();
     shortage_timer_.stop();
     with_.slots.stop_waiting(this);
-    with_.state.tree.forget_removals();
     if (settings_.on_tools_ended) settings_.on_tools_ended();
 
     Result& result = *result_;

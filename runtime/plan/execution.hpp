@@ -11,12 +11,12 @@
 #include <queue>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "asset/registry.hpp"
 #include "base/loop.hpp"
 #include "event/stream.hpp"
+#include "plan/conflicts.hpp"
 #include "plan/job_slots.hpp"
 #include "plan/plan.hpp"
 #include "plan/result.hpp"
@@ -33,7 +33,7 @@ struct ExecutionContext {
     tool::Runner& runner;
     const tool::Resolver& resolver;
     event::Stream& stream;
-    state::Store& state;  // nobody else's while this runs: the writers' numbers are counted there
+    state::Store& state;
     asset::Registry& assets;
     const std::vector<std::string>& environment;  // NAME=value, of every tool
 };
@@ -75,11 +75,11 @@ private:
     struct Item {
         Phase phase = Phase::Waiting;
         uint32_t open_dependencies = 0;
-        state::Writer writer = 0;
         std::unique_ptr<Running> running;  // from its first start until it has settled
     };
 
     void schedule_ready();
+    bool may_overlap(uint32_t tool) const;
     bool may_start(uint32_t tool) const;
     bool start_attempt(uint32_t tool);  // false: there are no descriptors for it now
     void on_event(uint32_t tool, const event::Event& event);
@@ -95,7 +95,6 @@ private:
 
     void take_patch(uint32_t tool, uint64_t number, const event::Event& event);
     void take_asset(uint32_t tool, uint64_t number, const event::Event& event);
-    void report_conflict(uint32_t tool, std::string_view path, state::Writer earlier);
     std::string request_of(uint32_t tool) const;
     event::Subject subject_of(uint32_t tool) const;
 
@@ -120,20 +119,7 @@ private:
     Timer plan_timer_;
     Timer shortage_timer_;
     int64_t started_ms_ = 0;
-
-    // Writers are numbered as their tools start; the numbers between which a tool ran tell whether
-    // two of them overlapped.
-    struct WriterSpan {
-        uint32_t tool;
-        uint64_t started;
-        uint64_t ended;  // UINT64_MAX while it runs
-    };
-    state::Writer first_writer_ = 0;
-    std::vector<WriterSpan> writers_;
-    size_t first_open_ = 0;  // all writers before it have ended
-    std::unordered_set<std::string> conflicts_;
-    std::vector<std::string> pending_conflicts_;
-    state::Patch patch_;  // its memory serves every patch
+    Conflicts conflicts_;
 };
 
 }  // namespace narratoria::plan

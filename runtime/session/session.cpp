@@ -594,14 +594,7 @@ std::string Session::narrator_request() const {
     }
     request.raw("planFaults", turn_->faults);
     request.key("state");
-    // An array stands in the state as it was written, and the request is one line.
-    const size_t state = out.size();
-    state_.tree.append_json(out);
-    if (out.find_first_of("\r\n", state) != std::string::npos) {
-        const std::string written = out.substr(state);
-        out.resize(state);
-        json::append_compact(out, written);
-    }
+    state_.tree().append_json(out);
     request.key("tools");
     out += '[';
     if (settings_.story) {
@@ -716,21 +709,17 @@ void Session::warn(std::string_view code, std::string_view message) {
 
 void Session::patch_state(json::Value patch, std::string_view who) {
     const uint64_t number = stream_.take_number();
-    state_.tree.merge(patch);
-    state_.history.add(
-        number, clock::wall_us(),
-        std::make_shared<state::HistoryOrigin>(state::HistoryOrigin{"", std::string(who)}), 0,
-        patch.raw());
-    std::string compact;
-    json::append_compact(compact, patch.raw());
+    const std::shared_ptr<const state::HistoryOrigin> origin =
+        std::make_shared<state::HistoryOrigin>(state::HistoryOrigin{"", std::string(who)});
+    const std::string_view text = state_.apply_host(patch, {number, clock::wall_us(), 0, origin});
     std::string body;
-    json::ObjectWriter(body).raw("patch", compact).string("by", who).end();
+    json::ObjectWriter(body).raw("patch", text).string("by", who).end();
     stream_.publish(number, event::Kind::StatePatched, {}, body);
 }
 
 nar_status Session::read_state(std::string_view pointer, std::string& json) {
     bool malformed = false;
-    if (state_.tree.read(pointer, json, malformed)) return NAR_OK;
+    if (state_.tree().read(pointer, json, malformed)) return NAR_OK;
     return malformed ? NAR_INVALID_ARGUMENT : NAR_NOT_FOUND;
 }
 

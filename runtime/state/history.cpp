@@ -6,10 +6,13 @@
 
 namespace narratoria::state {
 
+void History::release_text(HistoryEntry& patch) {
+    bytes_ -= patch.text.size();
+    if (patch.text.capacity() > 4096) std::string().swap(patch.text);
+}
+
 void History::drop_oldest() {
-    HistoryEntry& oldest = ring_[first_];
-    bytes_ -= oldest.text.size();
-    if (oldest.text.capacity() > 4096) std::string().swap(oldest.text);
+    release_text(ring_[first_]);
     first_ = wrapped(first_ + 1);
     --count_;
     ++dropped_;
@@ -17,6 +20,7 @@ void History::drop_oldest() {
 
 void History::add(uint64_t seq, int64_t time_us, const std::shared_ptr<const HistoryOrigin>& origin,
                   uint32_t attempt, std::string_view text) {
+    const uint64_t ordinal = next_ordinal_++;
     if (limit_ == 0 || text.size() > kMaxBytes) {
         ++dropped_;
         return;
@@ -38,10 +42,21 @@ void History::add(uint64_t seq, int64_t time_us, const std::shared_ptr<const His
     patch.seq = seq;
     patch.time_us = time_us;
     patch.attempt = attempt;
+    patch.ordinal = ordinal;
     if (patch.origin != origin) patch.origin = origin;
     patch.text.assign(text);
     bytes_ += text.size();
     ++count_;
+}
+
+void History::rewind(const Mark& mark) {
+    while (count_ > 0) {
+        HistoryEntry& newest = ring_[wrapped(first_ + count_ - 1)];
+        if (newest.ordinal < mark.next_ordinal) break;
+        release_text(newest);
+        --count_;
+    }
+    dropped_ = mark.total - count_;
 }
 
 void History::append_json(std::string& out) const {

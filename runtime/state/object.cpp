@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "state/object.hpp"
 
+#include <memory>
+
 #include "base/block.hpp"
 
 namespace narratoria::state {
+namespace {
+
+bool has_heap(const Entry& entry) {
+    return entry.key.length == Text::kOnHeap || entry.kind() == Kind::Object ||
+           entry.value.length == Text::kOnHeap;
+}
+
+}  // namespace
 
 Object::~Object() {
     for (uint32_t i = 0; i < count; ++i) {
@@ -13,6 +23,38 @@ Object::~Object() {
     }
     free_block(entries, bytes_of_entries());
     free_block(index, bytes_of_index());
+}
+
+Object* Object::clone() const {
+    auto copy = std::make_unique<Object>();
+    if (capacity == 0) return copy.release();
+    copy->entries = static_cast<Entry*>(new_block(bytes_of_entries()));
+    copy->capacity = capacity;
+    if (index != nullptr) {
+        copy->index = static_cast<uint32_t*>(new_block(bytes_of_index()));
+        copy->mask = mask;
+        std::memcpy(copy->index, index, bytes_of_index());
+    }
+    std::memcpy(copy->entries, entries, size_t{count} * sizeof(Entry));
+    for (uint32_t i = 0; i < count; ++i) {
+        const Entry& from = entries[i];
+        Entry& to = copy->entries[i];
+        if (from.kind() == Kind::Removed || !has_heap(from)) {
+            copy->count = i + 1;
+            continue;
+        }
+        // Empty until it has memory of its own: when there is none, the copy is released.
+        to.key.length = 0;
+        to.value.length = 0;
+        to.set_kind(Kind::Plain);
+        copy->count = i + 1;
+        to.key.copy(from.key);
+        if (from.kind() == Kind::Object) to.child.object = from.child.object->clone();
+        else to.value.copy(from.value);
+        to.set_kind(from.kind());
+    }
+    copy->live = live;
+    return copy.release();
 }
 
 void Object::release_value(Entry& entry) {

@@ -77,6 +77,15 @@ struct Text {
         return std::memcmp(bytes, text.data(), length) == 0;
 #endif
     }
+    // Takes the content of another text; the old one must hold no heap block. The tag stays.
+    void copy(const Text& other) {
+        if (other.length == kOnHeap) {
+            set(other.view());
+        } else {
+            std::memcpy(bytes, other.bytes, kInline);
+            length = other.length;
+        }
+    }
     void release() {
         if (length == kOnHeap) std::free(heap.data);
         length = 0;
@@ -158,6 +167,9 @@ struct Object {
         return position < count && entries[position].hash == hash &&
                entries[position].kind() != Kind::Removed && entries[position].key.equals(key);
     }
+
+    // A deep copy, with the same gaps and places.
+    Object* clone() const;
 
     // Appends an entry whose value the caller sets; the key must not be there.
     Entry& append(std::string_view key, uint32_t hash);

@@ -23,6 +23,10 @@ std::string_view kept_text(json::Value value) {
     return value.is_string() ? raw.substr(1, raw.size() - 2) : raw;
 }
 
+bool has_line_ends(std::string_view text) {
+    return text.find('\n') != std::string_view::npos || text.find('\r') != std::string_view::npos;
+}
+
 constexpr uint32_t kMoreThanTheCacheHolds = 8192;
 
 // A tool that removes without end must not fill the memory with what it removed.
@@ -118,13 +122,25 @@ Patch::Patch() : seed_(hash_seed()) {}
 void Patch::prepare(json::Value value) {
     removes_ = false;
     count_ = 0;
+    compacted_.clear();
     // What an unusually large one made it take is given back.
     constexpr size_t kKept = 4096;
     if (members_.size() > kKept && value.tape().node_count() < kKept) {
         std::vector<Member>().swap(members_);
         std::vector<uint32_t>().swap(slots_);
+        std::string().swap(compacted_);
     }
     add_members(value.tape(), value.index());
+}
+
+std::string_view Patch::kept_array(json::Value value) {
+    const std::string_view text = value.raw();
+    if (!has_line_ends(text)) return text;
+    // What all arrays of a document shrink to is shorter than the document.
+    if (compacted_.empty()) compacted_.reserve(value.tape().source().size() + json::kPadding);
+    const size_t begin = compacted_.size();
+    json::append_compact(compacted_, text);
+    return std::string_view(compacted_).substr(begin);
 }
 
 uint32_t Patch::add_member() {
@@ -166,6 +182,10 @@ void Patch::add_members(const json::Tape& tape, uint32_t object) {
             case json::Type::String:
                 member.kind = Kind::String;
                 member.value = kept_text({&tape, value});
+                break;
+            case json::Type::Array:
+                member.kind = Kind::Plain;
+                member.value = kept_array({&tape, value});
                 break;
             default: member.kind = Kind::Plain; member.value = kept_text({&tape, value});
         }
@@ -216,6 +236,14 @@ Tree& Tree::operator=(Tree&& other) noexcept {
     std::swap(root_, other.root_);
     std::swap(removals_, other.removals_);
     return *this;
+}
+
+Tree Tree::clone() const {
+    Tree copy;
+    Object* root = root_->clone();
+    delete std::exchange(copy.root_, root);
+    copy.removals_ = removals_;
+    return copy;
 }
 
 void Tree::clear() {
@@ -321,6 +349,7 @@ namespace {
 
 Object* object_from(json::Value document, uint64_t seed) {
     auto* object = new Object;
+    std::string compacted;
     for (const json::Member member : document.members()) {
         const auto hash = static_cast<uint32_t>(hash_text(member.key, seed));
         const uint32_t found = object->find(member.key, hash);
@@ -331,6 +360,12 @@ Object* object_from(json::Value document, uint64_t seed) {
             Object* child = object_from(member.value, seed);
             entry.child.object = child;
             entry.set_kind(Kind::Object);
+        } else if (member.value.is_array() && has_line_ends(member.value.raw())) {
+            compacted.clear();
+            compacted.reserve(member.value.raw().size() + json::kPadding);
+            json::append_compact(compacted, member.value.raw());
+            entry.value.set(compacted);
+            entry.set_kind(Kind::Plain);
         } else {
             entry.value.set(kept_text(member.value));
             entry.set_kind(member.value.is_string() ? Kind::String : Kind::Plain);

@@ -3,7 +3,8 @@
 // The state tree: nested objects that patches are merged into (spec 000 §4.2, RFC 7396).
 //
 // A patch never reaches into an array and never looks at a number, so both are kept as the text
-// they came as: nothing is lost and nothing is converted. An object is a vector of entries in the
+// they came as: nothing is lost and nothing is converted. Only an array with line ends, which are
+// white space in JSON, loses its white space: a tree's JSON is always one line. An object is a vector of entries in the
 // order of insertion; from nine keys on a hash index of 32-bit positions stands beside it.
 
 #include <cstdint>
@@ -14,11 +15,9 @@
 #include <vector>
 
 #include "base/json/tape.hpp"
+#include "state/writers.hpp"
 
 namespace narratoria::state {
-
-// Whoever merges: a number that grows with each tool that starts. 0 is the host.
-using Writer = uint32_t;
 
 // Who else may have written the same path at the same time.
 struct Overlap {
@@ -57,6 +56,7 @@ private:
     };
     uint32_t add_member();
     void add_members(const json::Tape& tape, uint32_t object);
+    std::string_view kept_array(json::Value value);
     void settle_duplicates(uint32_t first, uint32_t count);
 
     bool removes_ = false;
@@ -64,17 +64,18 @@ private:
     std::vector<Member> members_;  // the first count_ of them
     uint32_t count_ = 0;
     std::vector<uint32_t> slots_;
+    std::string compacted_;  // arrays that had line ends; reserved at once, so that it never moves
 };
 
 class Tree {
 public:
     Tree();
     ~Tree();
-    Tree(Tree&& other) noexcept;
+    Tree(Tree&& other) noexcept;  // `other` can only be destroyed or assigned to
     Tree& operator=(Tree&& other) noexcept;
 
-    void merge(const Patch& patch, Writer writer = 0, const Overlap* overlap = nullptr);
-    void merge(json::Value patch, Writer writer = 0, const Overlap* overlap = nullptr) {
+    void merge(const Patch& patch, Writer writer = kHost, const Overlap* overlap = nullptr);
+    void merge(json::Value patch, Writer writer = kHost, const Overlap* overlap = nullptr) {
         Patch prepared;
         prepared.prepare(patch);
         merge(prepared, writer, overlap);
@@ -84,6 +85,9 @@ public:
     void assign(json::Value document);
 
     void clear();
+
+    // A deep copy, with the writers of all entries and the removals remembered.
+    Tree clone() const;
 
     // Appends the value at a JSON Pointer as JSON. False when there is none; `malformed` tells
     // whether the pointer itself was wrong.
@@ -117,7 +121,7 @@ private:
     std::vector<std::string_view> path_;
     const Overlap* overlap_ = nullptr;
     Writer oldest_ = UINT32_MAX;
-    Writer writer_ = 0;
+    Writer writer_ = kHost;
     // A removed entry cannot remember who removed it. By path, in order: what lies below a path is
     // one range.
     std::map<std::string, Writer, std::less<>> removals_;

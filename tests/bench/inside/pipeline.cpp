@@ -89,10 +89,9 @@ private:
         if (with_log_) log_.add(event.line);
         if (event.type == event::Type::StatePatch) {
             const json::Value patch = event.field(event::Field::Patch);
-            patch_.prepare(patch);
-            state_.tree.merge(patch_, 1, nullptr);
-            if (!one_tree_) output_.merge(patch_);
-            state_.history.add(number, stream_.time_us(), origin_, 1, patch.raw());
+            const state::Patch& applied =
+                state_.apply(patch, writer_, {number, stream_.time_us(), 1, origin_}, nullptr);
+            if (!one_tree_) output_.merge(applied);
         }
         const event::Subject subject{kRequestId, "tool", 1};
         stream_.publish_tool_event(number, subject, event);
@@ -110,8 +109,8 @@ private:
     uint32_t callback_depth_ = 0;
     event::Stream stream_;
     state::Store state_;
+    const state::Writer writer_ = state_.open_writer(true);
     state::Tree output_;
-    state::Patch patch_;
     const std::shared_ptr<const state::HistoryOrigin> origin_ =
         std::make_shared<state::HistoryOrigin>(
             state::HistoryOrigin{std::string(kRequestId), "tool"});

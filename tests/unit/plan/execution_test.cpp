@@ -564,7 +564,7 @@ TEST_F(ExecutionTest, TheOutputAndResultAreThoseOfTheLastAttempt) {
     EXPECT_FALSE(a.has("stderr")) << "the last attempt wrote nothing";
     EXPECT_EQ(a["events"].size(), 2u);
     std::string all;
-    state.tree.append_json(all);
+    state.tree().append_json(all);
     EXPECT_EQ(Json(all), Json(R"({"first":1,"both":{"x":1,"y":2}})"));
 }
 
@@ -1034,7 +1034,7 @@ TEST_F(ExecutionTest, TheHistoryNamesToolAndAttempt) {
     runner.say("a", patch(R"({"n":2})"));
     end("a");
     std::string text;
-    state.history.append_json(text);
+    state.history().append_json(text);
     const Json patches = Json(text)["patches"];
     ASSERT_EQ(patches.size(), 2u);
     EXPECT_EQ(patches[1]["planId"].string(), "plan-1");
