@@ -3,24 +3,24 @@
 
 namespace narratoria::command {
 
-void GroupOptions::add_to(CLI::App& command) {
-    CLI::Option* folder =
+void GroupOptions::add_to(Command command) {
+    const Option folder =
         command
-            .add_option("--cgroup", cgroup,
-                        "A cgroup2 folder that is yours; each tool gets a group of its own in it")
-            ->type_name("FOLDER");
+            .option("--cgroup", cgroup,
+                    "A cgroup2 folder that is yours; each tool gets a group of its own in it")
+            .type_name("FOLDER");
     command
-        .add_option("--max-processes", processes,
-                    "Processes and threads of a tool with all that it starts (needs --cgroup)")
-        ->check(CLI::Range(1u, NAR_NONE - 1).description(""))
-        ->needs(folder)
-        ->type_name("N");
+        .option("--max-processes", processes,
+                "Processes and threads of a tool with all that it starts (needs --cgroup)")
+        .within(1, NAR_NONE - 1)
+        .needs(folder)
+        .type_name("N");
     command
-        .add_option("--max-resident", resident_bytes,
-                    "Memory of a tool with all that it starts, from 1048576 (needs --cgroup)")
-        ->check(CLI::Range(std::uint64_t{1} << 20, UINT64_MAX - 1).description(""))
-        ->needs(folder)
-        ->type_name("BYTES");
+        .option("--max-resident", resident_bytes,
+                "Memory of a tool with all that it starts, from 1048576 (needs --cgroup)")
+        .within(std::uint64_t{1} << 20, UINT64_MAX - 1)
+        .needs(folder)
+        .type_name("BYTES");
 }
 
 void GroupOptions::apply_to(EngineOptions& options) const {

@@ -2,10 +2,10 @@
 #pragma once
 // The options of commands that run tools in control groups.
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 
+#include "arguments/command_line.hpp"
 #include "narratoria/engine.hpp"
 
 namespace narratoria::command {
@@ -15,7 +15,7 @@ struct GroupOptions {
     std::uint32_t processes = 0;
     std::uint64_t resident_bytes = 0;
 
-    void add_to(CLI::App& command);
+    void add_to(Command command);
     // Views of `*this` are in `options` then.
     void apply_to(EngineOptions& options) const;
 };

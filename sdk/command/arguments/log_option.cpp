@@ -16,13 +16,13 @@ constexpr std::pair<const char*, std::uint32_t> kLevels[] = {{"debug", NAR_LOG_D
 
 }  // namespace
 
-void LogOption::add_to(CLI::App& command) {
+void LogOption::add_to(Command command) {
     command
-        .add_option("--log", name_,
-                    "What plugins and the engine say of themselves: debug, info, warning "
-                    "(default), error")
-        ->type_name("LEVEL")
-        ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
+        .option("--log", name_,
+                "What plugins and the engine say of themselves: debug, info, warning "
+                "(default), error")
+        .type_name("LEVEL")
+        .one_of({"debug", "info", "warning", "error"});
 }
 
 std::uint32_t LogOption::level() const {

@@ -2,15 +2,16 @@
 #pragma once
 // The option --log of commands that play a story.
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
+
+#include "arguments/command_line.hpp"
 
 namespace narratoria::command {
 
 class LogOption {
 public:
-    void add_to(CLI::App& command);
+    void add_to(Command command);
 
     // NAR_LOG_…: what is below it is not told.
     std::uint32_t level() const;

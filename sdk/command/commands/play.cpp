@@ -335,35 +335,35 @@ int play(PlayOptions options) {
 
 }  // namespace
 
-void add_play(CLI::App& application, Action& action) {
-    CLI::App* command = application.add_subcommand("play", "Play a story in the terminal");
+void add_play(Command application) {
+    Command command = application.subcommand("play", "Play a story in the terminal");
     auto options = std::make_shared<PlayOptions>();
-    command->add_option("PROMPT", options->prompts,
-                        "The player's words, one turn each; none: they are read line by line");
+    command.option("PROMPT", options->prompts,
+                   "The player's words, one turn each; none: they are read line by line");
     command
-        ->add_option("--story", options->story,
-                     "The story's folder (default: the working folder, when it has a story.toml)")
-        ->type_name("FOLDER");
+        .option("--story", options->story,
+                "The story's folder (default: the working folder, when it has a story.toml)")
+        .type_name("FOLDER");
     command
-        ->add_option(
+        .option(
             "--narrator", options->narrator,
             "Who answers the prompts: template, or a plugin's id (default: what the story says)")
-        ->type_name("NAME");
+        .type_name("NAME");
     command
-        ->add_option("--plugin", options->plugins,
-                     "Loads this plugin, too: a file (with a slash), or an id; may be repeated")
-        ->type_name("PLUGIN")
-        ->allow_extra_args(false);
-    options->log.add_to(*command);
-    options->groups.add_to(*command);
-    command->footer(
+        .option("--plugin", options->plugins,
+                "Loads this plugin, too: a file (with a slash), or an id; may be repeated")
+        .type_name("PLUGIN")
+        .one_value();
+    options->log.add_to(command);
+    options->groups.add_to(command);
+    command.footer(
         "A number selects one of the choices that were shown. Ctrl-D ends the game.\n"
         "Exit status with prompts: 0 every turn went well, 1 one ended in the fallback,\n"
         "2 the story was refused, 130 after Ctrl-C.\n"
         "Example:\n"
         "  narratoria play --story examples/stories/torch \"I light the torch and examine the "
         "door\"");
-    command->callback([options, &action] { action = [options] { return play(*options); }; });
+    command.action([options] { return play(*options); });
 }
 
 }  // namespace narratoria::command

@@ -4,16 +4,14 @@
 
 namespace narratoria::command {
 
-void add_plugin(CLI::App& application, Action& action) {
-    CLI::App* plugin =
-        application.add_subcommand("plugin", "Find plugins, check them, and write them");
-    plugin->require_subcommand(1);
-    plugin->footer(
+void add_plugin(Command application) {
+    Command plugin = application.group("plugin", "Find plugins, check them, and write them");
+    plugin.footer(
         "Example:\n"
         "  narratoria plugin new paper-rain --kind ui-handler");
-    add_plugin_check(*plugin, action);
-    add_plugin_list(*plugin, action);
-    add_plugin_new(*plugin, action);
+    add_plugin_check(plugin);
+    add_plugin_list(plugin);
+    add_plugin_new(plugin);
 }
 
 }  // namespace narratoria::command

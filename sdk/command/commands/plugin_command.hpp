@@ -7,8 +7,8 @@
 
 namespace narratoria::command {
 
-void add_plugin_check(CLI::App& plugin, Action& action);
-void add_plugin_list(CLI::App& plugin, Action& action);
-void add_plugin_new(CLI::App& plugin, Action& action);
+void add_plugin_check(Command plugin);
+void add_plugin_list(Command plugin);
+void add_plugin_new(Command plugin);
 
 }  // namespace narratoria::command

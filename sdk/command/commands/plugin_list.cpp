@@ -133,30 +133,30 @@ int list(Options options) {
 
 }  // namespace
 
-void add_plugin_list(CLI::App& plugin, Action& action) {
-    CLI::App* command =
-        plugin.add_subcommand("list", "The plugins that can be found, and why the others cannot");
+void add_plugin_list(Command plugin) {
+    Command command =
+        plugin.subcommand("list", "The plugins that can be found, and why the others cannot");
     auto options = std::make_shared<Options>();
     command
-        ->add_option("--story", options->story,
-                     "For this story (default: the working folder, when it has a story.toml)")
-        ->type_name("FOLDER");
+        .option("--story", options->story,
+                "For this story (default: the working folder, when it has a story.toml)")
+        .type_name("FOLDER");
     command
-        ->add_option("--plugin", options->plugins,
-                     "As if the host asked for this one: a file (with a slash), or an id")
-        ->type_name("PLUGIN")
-        ->allow_extra_args(false);
-    command->add_option("--narrator", options->narrator, "As if this plugin were the narrator")
-        ->type_name("ID");
-    command->add_flag("--explain", options->explain,
-                      "Every folder and file that was looked at, and why it is taken or not");
-    command->add_flag("--json", options->as_json, "The same for programs (narratoria/plugins.h)");
-    command->footer(
+        .option("--plugin", options->plugins,
+                "As if the host asked for this one: a file (with a slash), or an id")
+        .type_name("PLUGIN")
+        .one_value();
+    command.option("--narrator", options->narrator, "As if this plugin were the narrator")
+        .type_name("ID");
+    command.flag("--explain", options->explain,
+                 "Every folder and file that was looked at, and why it is taken or not");
+    command.flag("--json", options->as_json, "The same for programs (narratoria/plugins.h)");
+    command.footer(
         "No plugin is loaded for it: what is told stands in the files. Whether one that would be\n"
         "loaded also starts, only a session shows (play --log info).\n"
         "Example:\n"
         "  narratoria plugin list --explain --story examples/stories/torch");
-    command->callback([options, &action] { action = [options] { return list(*options); }; });
+    command.action([options] { return list(*options); });
 }
 
 }  // namespace narratoria::command

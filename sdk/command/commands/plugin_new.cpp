@@ -205,20 +205,19 @@ int plugin_new(const PluginNewOptions& options) {
 
 }  // namespace
 
-void add_plugin_new(CLI::App& plugin, Action& action) {
-    CLI::App* command =
-        plugin.add_subcommand("new", "Write a plugin that builds and passes as it stands");
+void add_plugin_new(Command plugin) {
+    Command command =
+        plugin.subcommand("new", "Write a plugin that builds and passes as it stands");
     auto options = std::make_shared<PluginNewOptions>();
-    command->add_option("NAME", options->name, "Its name, and that of the folder to be made here")
-        ->required();
+    command.option("NAME", options->name, "Its name, and that of the folder to be made here")
+        .required();
     command
-        ->add_option("--kind", options->kind,
-                     "ui-handler, asset-renderer, narrator, tool-runner, tool or event-sink")
-        ->required()
-        ->type_name("KIND");
-    command->add_option("--lang", options->language, "c or cpp (default: cpp)")
-        ->type_name("LANGUAGE");
-    command->footer(
+        .option("--kind", options->kind,
+                "ui-handler, asset-renderer, narrator, tool-runner, tool or event-sink")
+        .required()
+        .type_name("KIND");
+    command.option("--lang", options->language, "c or cpp (default: cpp)").type_name("LANGUAGE");
+    command.footer(
         "What is written: CMakeLists.txt, the source, a test that loads the built library and "
         "calls\n"
         "it as Narratoria does, README.md and .gitignore. It needs CMake 3.25 and a C or C++20\n"
@@ -227,7 +226,7 @@ void add_plugin_new(CLI::App& plugin, Action& action) {
         "exists.\n"
         "Example:\n"
         "  narratoria plugin new paper-rain --kind ui-handler --lang cpp");
-    command->callback([options, &action] { action = [options] { return plugin_new(*options); }; });
+    command.action([options] { return plugin_new(*options); });
 }
 
 }  // namespace narratoria::command

@@ -38,12 +38,6 @@ struct RunOptions {
     bool quiet = false;
 };
 
-// The bounds, without a remark of their own in the help.
-template <class Number>
-CLI::Validator within(Number least, Number most) {
-    return CLI::Range(least, most).description("");
-}
-
 std::uint32_t time_of(const std::optional<std::uint32_t>& given) {
     if (!given) return 0;
     return *given == 0 ? NAR_NONE : *given;
@@ -250,52 +244,51 @@ int run(const RunOptions& options) {
 
 }  // namespace
 
-void add_run(CLI::App& application, Action& action) {
-    CLI::App* command = application.add_subcommand("run", "Run one plan and print its result");
+void add_run(Command application) {
+    Command command = application.subcommand("run", "Run one plan and print its result");
     auto options = std::make_shared<RunOptions>();
-    command->add_option("PLAN", options->plan, "Plan JSON; - is standard input")->required();
+    command.option("PLAN", options->plan, "Plan JSON; - is standard input").required();
     command
-        ->add_option("--result", options->result,
-                     "Write the execution result to FILE instead of standard output")
-        ->type_name("FILE");
+        .option("--result", options->result,
+                "Write the execution result to FILE instead of standard output")
+        .type_name("FILE");
     command
-        ->add_option("--events", options->events,
-                     "Write the event stream to FILE, as NDJSON, as it comes")
-        ->type_name("FILE");
+        .option("--events", options->events,
+                "Write the event stream to FILE, as NDJSON, as it comes")
+        .type_name("FILE");
     command
-        ->add_option("--state", options->state,
-                     "Start from the state in FILE (missing: {}), and replace it at the end")
-        ->type_name("FILE");
+        .option("--state", options->state,
+                "Start from the state in FILE (missing: {}), and replace it at the end")
+        .type_name("FILE");
     command
-        ->add_option("--trace", options->trace,
-                     "Write a timeline to FILE, to be opened in ui.perfetto.dev")
-        ->type_name("FILE");
+        .option("--trace", options->trace,
+                "Write a timeline to FILE, to be opened in ui.perfetto.dev")
+        .type_name("FILE");
     command
-        ->add_option("--jobs", options->jobs,
-                     "Tools at once, 1 to 4096 (default: the cores that this process may use)")
-        ->check(within(1, 4096))
-        ->type_name("N");
+        .option("--jobs", options->jobs,
+                "Tools at once, 1 to 4096 (default: the cores that this process may use)")
+        .within(1, 4096)
+        .type_name("N");
     command
-        ->add_option("--try-ms", options->try_ms,
-                     "Time of one try of a tool (default 30000, 0: none)")
-        ->check(within(0u, NAR_NONE - 1))
-        ->type_name("MS");
-    command->add_option("--plan-ms", options->plan_ms, "Time of the plan (default 60000, 0: none)")
-        ->check(within(0u, NAR_NONE - 1))
-        ->type_name("MS");
+        .option("--try-ms", options->try_ms, "Time of one try of a tool (default 30000, 0: none)")
+        .within(0, NAR_NONE - 1)
+        .type_name("MS");
+    command.option("--plan-ms", options->plan_ms, "Time of the plan (default 60000, 0: none)")
+        .within(0, NAR_NONE - 1)
+        .type_name("MS");
     command
-        ->add_option("--grace-ms", options->grace_ms,
-                     "Time from SIGTERM to SIGKILL (default 2000, 0: at once)")
-        ->check(within(0u, NAR_NONE - 1))
-        ->type_name("MS");
-    options->groups.add_to(*command);
-    command->add_flag("--quiet", options->quiet, "No progress; errors stay");
-    command->footer(
+        .option("--grace-ms", options->grace_ms,
+                "Time from SIGTERM to SIGKILL (default 2000, 0: at once)")
+        .within(0, NAR_NONE - 1)
+        .type_name("MS");
+    options->groups.add_to(command);
+    command.flag("--quiet", options->quiet, "No progress; errors stay");
+    command.footer(
         "Exit status: 0 the plan succeeded, 1 it failed, 2 it was refused and nothing ran,\n"
         "130 after Ctrl-C (the result and the state are written; a second Ctrl-C leaves at once).\n"
         "Example:\n"
         "  narratoria run plan.json --state game.json --result result.json --trace trace.json");
-    command->callback([options, &action] { action = [options] { return run(*options); }; });
+    command.action([options] { return run(*options); });
 }
 
 }  // namespace narratoria::command

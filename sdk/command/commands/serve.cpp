@@ -175,40 +175,40 @@ int serve(ServeOptions options) {
 
 }  // namespace
 
-void add_serve(CLI::App& application, Action& action) {
-    CLI::App* command = application.add_subcommand("serve", "Play a story in the browser");
+void add_serve(Command application) {
+    Command command = application.subcommand("serve", "Play a story in the browser");
     auto options = std::make_shared<ServeOptions>();
     command
-        ->add_option("--story", options->story,
-                     "The story's folder (default: the working folder, when it has a story.toml)")
-        ->type_name("FOLDER");
+        .option("--story", options->story,
+                "The story's folder (default: the working folder, when it has a story.toml)")
+        .type_name("FOLDER");
     command
-        ->add_option("--port", options->port,
-                     "Where the page is, on this machine alone (default: any free port)")
-        ->check(CLI::Range(0, 65535))
-        ->type_name("N");
+        .option("--port", options->port,
+                "Where the page is, on this machine alone (default: any free port)")
+        .within(0, 65535)
+        .type_name("N:INT in [0 - 65535]");
     command
-        ->add_option(
+        .option(
             "--narrator", options->narrator,
             "Who answers the prompts: template, or a plugin's id (default: what the story says)")
-        ->type_name("NAME");
+        .type_name("NAME");
     command
-        ->add_option("--plugin", options->plugins,
-                     "Loads this plugin, too: a file (with a slash), or an id; may be repeated")
-        ->type_name("PLUGIN")
-        ->allow_extra_args(false);
-    command->add_flag("--json", options->as_json,
-                      "Tells the address for programs: one line, {\"url\", \"port\"}");
-    command->add_flag("--open", options->opens, "Opens the page in the desktop's browser");
-    options->log.add_to(*command);
-    options->groups.add_to(*command);
-    command->footer(
+        .option("--plugin", options->plugins,
+                "Loads this plugin, too: a file (with a slash), or an id; may be repeated")
+        .type_name("PLUGIN")
+        .one_value();
+    command.flag("--json", options->as_json,
+                 "Tells the address for programs: one line, {\"url\", \"port\"}");
+    command.flag("--open", options->opens, "Opens the page in the desktop's browser");
+    options->log.add_to(command);
+    options->groups.add_to(command);
+    command.footer(
         "Prints the page's address, with the token that lets a browser in, and goes on until\n"
         "Ctrl-C. Only browsers on this machine reach it.\n"
         "Exit status: 130 after Ctrl-C, 2 the story, the port or the page was refused.\n"
         "Example:\n"
         "  narratoria serve --story examples/stories/torch");
-    command->callback([options, &action] { action = [options] { return serve(*options); }; });
+    command.action([options] { return serve(*options); });
 }
 
 }  // namespace narratoria::command

@@ -134,23 +134,22 @@ int tool_run(const ToolRunOptions& options) {
 
 }  // namespace
 
-void add_tool_run(CLI::App& tool, Action& action) {
-    CLI::App* command =
-        tool.add_subcommand("run", "Run one tool and print its events as NDJSON, as they come");
+void add_tool_run(Command tool) {
+    Command command =
+        tool.subcommand("run", "Run one tool and print its events as NDJSON, as they come");
     auto options = std::make_shared<ToolRunOptions>();
-    command->add_option("TOOL", options->tool, "The tool's program; a bare name is a file here")
-        ->required();
+    command.option("TOOL", options->tool, "The tool's program; a bare name is a file here")
+        .required();
     command
-        ->add_option(
-            "--input", options->input,
-            "The tool's input: a JSON object, @FILE, or - for standard input (default: {})")
-        ->type_name("JSON");
-    options->groups.add_to(*command);
-    command->footer(
+        .option("--input", options->input,
+                "The tool's input: a JSON object, @FILE, or - for standard input (default: {})")
+        .type_name("JSON");
+    options->groups.add_to(command);
+    command.footer(
         "Exit status: 0 the tool completed, 1 it failed, 2 it was not run, 130 after Ctrl-C.\n"
         "Example:\n"
         "  narratoria tool run tools/torch-lighter --input '{\"action\": \"light_torch\"}'");
-    command->callback([options, &action] { action = [options] { return tool_run(*options); }; });
+    command.action([options] { return tool_run(*options); });
 }
 
 }  // namespace narratoria::command

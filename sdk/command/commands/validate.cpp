@@ -96,39 +96,36 @@ int run_validate(Document document, const std::string& what, const ValidateOptio
     return ok ? kExitSuccess : kExitFailure;
 }
 
-void add_document(CLI::App& command, Action& action, Document document, const std::string& name,
+void add_document(Command command, Document document, const std::string& name,
                   const std::string& description, const std::string& file_description,
                   const std::string& example) {
-    CLI::App* kind = command.add_subcommand(name, description);
+    Command kind = command.subcommand(name, description);
     auto options = std::make_shared<ValidateOptions>();
-    kind->add_option(name == "story" ? "FOLDER" : "FILE", options->files, file_description)
-        ->required();
-    kind->add_flag("--json", options->as_json, "Print the faults as JSON");
-    kind->footer(
+    kind.option(name == "story" ? "FOLDER" : "FILE", options->files, file_description).required();
+    kind.flag("--json", options->as_json, "Print the faults as JSON");
+    kind.footer(
         fmt::format("Every fault is a line: file:line:column: JSON Pointer: message [rule]\n"
                     "Exit status: 0 no faults, 1 faults, 2 a file could not be read.\n"
                     "Example:\n  {}",
                     example));
-    kind->callback(
-        [=, &action] { action = [=] { return run_validate(document, name, *options); }; });
+    kind.action([=] { return run_validate(document, name, *options); });
 }
 
 }  // namespace
 
-void add_validate(CLI::App& application, Action& action) {
-    CLI::App* command = application.add_subcommand(
-        "validate", "Check documents against their schema and the rules");
-    command->require_subcommand(1);
-    command->footer("Example:\n  narratoria validate plan plan.json");
-    add_document(*command, action, Document::kEvents, "event", "What a tool printed, as NDJSON",
+void add_validate(Command application) {
+    Command command =
+        application.group("validate", "Check documents against their schema and the rules");
+    command.footer("Example:\n  narratoria validate plan plan.json");
+    add_document(command, Document::kEvents, "event", "What a tool printed, as NDJSON",
                  "NDJSON files; - is standard input", "./my-tool | narratoria validate event -");
-    add_document(*command, action, Document::kPlan, "plan", "Plan JSON",
-                 "Files; - is standard input", "narratoria validate plan plan.json");
-    add_document(*command, action, Document::kResult, "result", "Execution results",
+    add_document(command, Document::kPlan, "plan", "Plan JSON", "Files; - is standard input",
+                 "narratoria validate plan plan.json");
+    add_document(command, Document::kResult, "result", "Execution results",
                  "Files; - is standard input",
                  "narratoria run plan.json | narratoria validate result -");
-    add_document(*command, action, Document::kStory, "story", "Stories",
-                 "Folders with a story.toml", "narratoria validate story examples/stories/torch");
+    add_document(command, Document::kStory, "story", "Stories", "Folders with a story.toml",
+                 "narratoria validate story examples/stories/torch");
 }
 
 }  // namespace narratoria::command

@@ -141,32 +141,31 @@ int plugin_check(const PluginCheckOptions& options) {
 
 }  // namespace
 
-void add_plugin_check(CLI::App& plugin, Action& action) {
-    CLI::App* command =
-        plugin.add_subcommand("check", "Use one plugin in every way: does it keep to the rules?");
+void add_plugin_check(Command plugin) {
+    Command command =
+        plugin.subcommand("check", "Use one plugin in every way: does it keep to the rules?");
     auto options = std::make_shared<PluginCheckOptions>();
-    command->add_option("FILE", options->file, "The plugin's library")->required();
+    command.option("FILE", options->file, "The plugin's library").required();
     command
-        ->add_option("--time", options->time_limit,
-                     "Seconds that a call, or an answer that comes later, may take (default 5)")
-        ->check(CLI::Range(0.1, 3600.0).description(""))
-        ->type_name("SECONDS");
+        .option("--time", options->time_limit,
+                "Seconds that a call, or an answer that comes later, may take (default 5)")
+        .within_seconds(0.1, 3600.0)
+        .type_name("SECONDS");
     command
-        ->add_option("--settings", options->settings,
-                     "The plugin's settings: a JSON object, @FILE, or - for standard input "
-                     "(default: {})")
-        ->type_name("JSON");
-    command->add_option("--seed", options->seed, "Of the odd data that it gets (default 1)")
-        ->type_name("NUMBER");
-    command->add_flag("--json", options->as_json, "Print the findings as JSON");
-    command->footer(
+        .option("--settings", options->settings,
+                "The plugin's settings: a JSON object, @FILE, or - for standard input "
+                "(default: {})")
+        .type_name("JSON");
+    command.option("--seed", options->seed, "Of the odd data that it gets (default 1)")
+        .type_name("NUMBER");
+    command.flag("--json", options->as_json, "Print the findings as JSON");
+    command.footer(
         "Each check runs in a process of its own: the plugin may crash or hang there. What it\n"
         "changes in the world, it changes often. The rules: docs/plugin-rules.md.\n"
         "Exit status: 0 no findings, 1 findings, 2 there is no such library.\n"
         "Example:\n"
         "  narratoria plugin check build/librain.so");
-    command->callback(
-        [options, &action] { action = [options] { return plugin_check(*options); }; });
+    command.action([options] { return plugin_check(*options); });
 }
 
 }  // namespace narratoria::command

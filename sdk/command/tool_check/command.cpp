@@ -220,31 +220,28 @@ int tool_check(const ToolCheckOptions& options) {
 
 }  // namespace
 
-void add_tool_check(CLI::App& tool, Action& action) {
-    CLI::App* command =
-        tool.add_subcommand("check", "Run one tool a few times: is it a good citizen?");
+void add_tool_check(Command tool) {
+    Command command = tool.subcommand("check", "Run one tool a few times: is it a good citizen?");
     auto options = std::make_shared<ToolCheckOptions>();
-    command->add_option("TOOL", options->tool, "The tool's program; a bare name is a file here")
-        ->required();
+    command.option("TOOL", options->tool, "The tool's program; a bare name is a file here")
+        .required();
     command
-        ->add_option(
-            "--input", options->input,
-            "The tool's input: a JSON object, @FILE, or - for standard input (default: {})")
-        ->type_name("JSON");
+        .option("--input", options->input,
+                "The tool's input: a JSON object, @FILE, or - for standard input (default: {})")
+        .type_name("JSON");
     command
-        ->add_option("--time-limit", options->time_limit,
-                     "Seconds that one run may take (default 30)")
-        ->check(CLI::Range(0.1, 86400.0).description(""))
-        ->type_name("SECONDS");
-    command->add_flag("--json", options->as_json, "Print the findings as JSON");
-    command->footer(
+        .option("--time-limit", options->time_limit, "Seconds that one run may take (default 30)")
+        .within_seconds(0.1, 86400.0)
+        .type_name("SECONDS");
+    command.flag("--json", options->as_json, "Print the findings as JSON");
+    command.footer(
         "The tool is run up to four times: as asked, without input, with unknown fields, and, when "
         "it\n"
         "takes long, to be told to end. What it changes in the world, it changes as often.\n"
         "Exit status: 0 no findings, 1 findings, 2 there is no such tool.\n"
         "Example:\n"
         "  narratoria tool check tools/torch-lighter --input '{\"action\": \"light_torch\"}'");
-    command->callback([options, &action] { action = [options] { return tool_check(*options); }; });
+    command.action([options] { return tool_check(*options); });
 }
 
 }  // namespace narratoria::command
