@@ -27,12 +27,12 @@ inline bool read_limits(const nar_limits* given, engine::Limits& limits) {
     auto lay = [](uint64_t value, uint64_t none, uint64_t& out) {
         if (value != 0) out = value == none ? UINT64_MAX : value;
     };
-    lay(read.open_files, NAR_NONE, limits.process.open_files);
-    lay(read.memory_bytes, UINT64_MAX, limits.process.memory_bytes);
-    lay(read.file_bytes, UINT64_MAX, limits.process.file_bytes);
-    lay(read.cpu_seconds, NAR_NONE, limits.process.cpu_seconds);
-    lay(read.processes, NAR_NONE, limits.process.processes);
-    lay(read.resident_bytes, UINT64_MAX, limits.process.resident_bytes);
+    lay(read.open_files, NAR_NONE, limits.open_files);
+    lay(read.memory_bytes, UINT64_MAX, limits.memory_bytes);
+    lay(read.file_bytes, UINT64_MAX, limits.file_bytes);
+    lay(read.cpu_seconds, NAR_NONE, limits.cpu_seconds);
+    lay(read.processes, NAR_NONE, limits.processes);
+    lay(read.resident_bytes, UINT64_MAX, limits.resident_bytes);
     lay(read.line_bytes, UINT64_MAX, limits.line_bytes);
     if (read.history_patches != 0) limits.history_patches = read.history_patches;
     return true;
@@ -41,7 +41,7 @@ inline bool read_limits(const nar_limits* given, engine::Limits& limits) {
 // Sees to it that these limits can be set, after the engine has its cgroup folder or none.
 inline nar_status prepare_limits(engine::Engine& engine, const engine::Limits& limits,
                                  nar_error* error) {
-    const process::Limits& process = limits.process;
+    const process::Limits& process = limits;
     if (process.resident_bytes < process::kLeastResidentBytes) {
         return refuse_argument(error, "resident_bytes must be at least 1 MiB (1048576), not " +
                                           std::to_string(process.resident_bytes));

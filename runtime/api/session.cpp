@@ -54,12 +54,12 @@ void take_story(const session::Story& story, engine::Times& times, engine::Limit
     lay(story.times.narrator_ms, times.narrator_ms);
     lay(story.times.prompt_ms, times.prompt_ms);
     lay(story.times.grace_ms, times.grace_ms);
-    lay_limit(story.limits.memory_bytes, limits.process.memory_bytes);
-    lay_limit(story.limits.file_bytes, limits.process.file_bytes);
-    lay_limit(story.limits.cpu_seconds, limits.process.cpu_seconds);
-    lay_limit(story.limits.open_files, limits.process.open_files);
-    lay_limit(story.limits.processes, limits.process.processes);
-    lay_limit(story.limits.resident_bytes, limits.process.resident_bytes);
+    lay_limit(story.limits.memory_bytes, limits.memory_bytes);
+    lay_limit(story.limits.file_bytes, limits.file_bytes);
+    lay_limit(story.limits.cpu_seconds, limits.cpu_seconds);
+    lay_limit(story.limits.open_files, limits.open_files);
+    lay_limit(story.limits.processes, limits.processes);
+    lay_limit(story.limits.resident_bytes, limits.resident_bytes);
     lay_limit(story.limits.line_bytes, limits.line_bytes);
     if (story.limits.history_patches && *story.limits.history_patches != 0) {
         limits.history_patches = static_cast<uint32_t>(*story.limits.history_patches);

@@ -19,6 +19,7 @@
 #include "engine/member.hpp"
 #include "plan/job_slots.hpp"
 #include "process/process.hpp"
+#include "tool/limits.hpp"
 
 namespace narratoria::engine {
 
@@ -31,9 +32,7 @@ struct Times {
     uint32_t grace_ms = 2000;
 };
 
-struct Limits {
-    process::Limits process;
-    uint64_t line_bytes = 8u * 1024 * 1024;
+struct Limits : tool::Limits {
     uint32_t history_patches = 10000;
 };
 

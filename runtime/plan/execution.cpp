@@ -64,6 +64,7 @@ private:
     uint32_t tool_;
 
 public:
+    std::shared_ptr<const tool::Definition> definition;  // of the attempt, which it outlives
     std::unique_ptr<tool::Attempt> attempt;
     AttemptRecord record;
     state::Tree output;
@@ -298,18 +299,18 @@ bool Execution::start_attempt(uint32_t tool) {
         if (has_own) environment = environment_of(tool);
         const std::string request = request_of(tool);
         tool::Invocation invocation;
-        invocation.program = resolution.program;
-        invocation.function = resolution.function;
-        invocation.runner = resolution.runner;
+        invocation.definition = resolution.definition.get();
+        invocation.target = resolution.target;
         invocation.tool_path = entry.tool_path;
         invocation.plan_id = plan_->request_id;
         invocation.tool_id = entry.tool_id;
         invocation.folder = settings_.folder;
         invocation.attempt = first ? 1 : running.record.attempt + 1;
         invocation.try_ms = entry.try_ms.value_or(settings_.try_ms);
+        invocation.limits = with_.limits;
         invocation.request = request;
         invocation.environment = has_own ? &environment : &with_.environment;
-        attempt = with_.runner.start(invocation, running, failure);
+        attempt = resolution.runner->start(invocation, running, failure);
         if (!attempt && failure.shortage) return false;
     }
 
@@ -333,6 +334,7 @@ bool Execution::start_attempt(uint32_t tool) {
     }
     item.phase = Phase::Running;
     running.attempt = std::move(attempt);
+    running.definition = resolution.definition;
     running.attempt_started_ms = now_ms;
     running.timed_out = running.done = false;
     running.warned_request_id = running.warned_timestamp = false;

@@ -30,12 +30,12 @@ namespace narratoria::plan {
 struct ExecutionContext {
     Loop& loop;
     JobSlots& slots;
-    tool::Runner& runner;
     const tool::Resolver& resolver;
     event::Stream& stream;
     state::Store& state;
     asset::Registry& assets;
     const std::vector<std::string>& environment;  // NAME=value, of every tool
+    const tool::Limits& limits;                   // of every tool, but for its definition's own
 };
 
 struct Settings {

@@ -14,6 +14,7 @@ namespace narratoria::plugin {
 namespace {
 
 constexpr uint64_t kMaxNames = 4096;
+constexpr size_t kMaxScheme = 64;
 
 std::string_view view(nar_str text) {
     return text.data == nullptr ? std::string_view()
@@ -86,13 +87,6 @@ bool is_tool_name(std::string_view text) {
     return !text.empty() && text.size() <= 128 && std::all_of(text.begin(), text.end(), [](char c) {
         return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
                c == '-';
-    });
-}
-
-bool is_scheme(std::string_view text) {
-    return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char c) {
-        return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
-               c == '-' || c == '.' || c == '_';
     });
 }
 
@@ -208,6 +202,8 @@ Instance* Dispatcher::keep(std::unique_ptr<Instance> instance) {
     Instance* const made = instance.get();
     made->set_on_disabled([this, made] { give_up(*made); });
     instances_.push_back(std::move(instance));
+    // It may have thrown when it was asked for an extension.
+    if (made->disabled()) give_up(*made);
     return made;
 }
 
@@ -216,12 +212,21 @@ void Dispatcher::forget_extensions(const Instance* instance) {
     forget_instance(handlers_, instance);
     forget_instance(renderers_, instance);
     forget_instance(narrators_, instance);
-    forget_instance(runners_, instance);
-    forget_instance(tools_, instance);
+    for (const auto& [its, scheme] : schemes_) {
+        if (its == instance) tools_.runners.remove_scheme(scheme);
+    }
+    std::erase_if(schemes_, [&](const auto& each) { return each.first == instance; });
+    for (const auto& definition : functions_->definitions_of(instance)) {
+        tools_.registry.remove(*definition);
+        functions_->remove(*definition);
+    }
 }
 
 // It was disabled: what waits for it must not wait any longer.
 void Dispatcher::give_up(Instance& instance) {
+    for (const auto& definition : functions_->definitions_of(&instance)) {
+        tools_.registry.hide(*definition);
+    }
     for (const Attached& each : attached_) {
         if (each.instance == &instance) stream_->detach(each.sink);
     }
@@ -321,18 +326,22 @@ bool Dispatcher::take_runner(Instance& instance, std::string& reason) {
         reason = "its tool runner has no start or no cancel";
         return false;
     }
+    const auto scheme_runner =
+        std::make_shared<SchemeRunner>(tools_.processes, mailbox_, instance, extension);
     for (std::string& scheme : schemes) {
-        if (!is_scheme(scheme)) {
+        if (scheme.size() > kMaxScheme || !tool::is_scheme(scheme)) {
             reason = "its scheme \"" + scheme + "\" is none: letters, digits, + - . _ only";
             return false;
         }
-        if (const RunnerOffer* other = runner(scheme)) {
-            instance.report("the scheme \"" + scheme + "\" belongs to " +
-                            other->instance->library().id + ", which was loaded first");
+        const std::string& id = instance.library().id;
+        if (!tools_.runners.add_scheme(scheme, scheme_runner, id)) {
+            const std::string& owner = tools_.runners.find_scheme(scheme)->origin;
+            instance.report("the scheme \"" + scheme + "\" " +
+                            (owner.empty() ? "is built in"
+                                           : "belongs to " + owner + ", which was loaded first"));
             continue;
         }
-        runners_.push_back(
-            std::make_unique<RunnerOffer>(RunnerOffer{&instance, extension, std::move(scheme)}));
+        schemes_.emplace_back(&instance, std::move(scheme));
     }
     return true;
 }
@@ -348,8 +357,7 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
         reason = "its tools have no invoke, or no valid list";
         return false;
     }
-    std::vector<std::unique_ptr<ToolOffer>> offers;
-    std::vector<ToolOffer*> displaced;
+    std::vector<std::pair<std::shared_ptr<const tool::Definition>, const nar_tool*>> offers;
     for (uint64_t i = 0; i < extension.tool_count; ++i) {
         nar_tool read;
         std::memset(&read, 0, sizeof read);
@@ -382,20 +390,35 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
             json::append_compact(line, schema);
             schema = std::move(line);
         }
-        ToolOffer* const other = find_tool(name);
-        if (other != nullptr && !instance.is_own()) {
-            instance.report("the tool \"" + name + "\" belongs to " +
-                            other->instance->library().id + ", which was loaded first");
+        if (std::any_of(offers.begin(), offers.end(),
+                        [&](const auto& offer) { return offer.first->name == name; })) {
+            instance.report("it lists the tool \"" + name + "\" twice; the first one counts");
             continue;
         }
-        if (other != nullptr) displaced.push_back(other);
-        offers.push_back(std::make_unique<ToolOffer>(
-            ToolOffer{&instance, extension, extension.tools[i], std::move(name),
-                      utf8::repaired(view(read.description)), std::move(schema)}));
+        const auto other = tools_.registry.find(name);
+        if (other != nullptr && !instance.is_own()) {
+            instance.report("the tool \"" + name + "\" belongs to " + other->origin.place +
+                            ", which was loaded first");
+            continue;
+        }
+        auto definition = std::make_shared<tool::Definition>();
+        definition->name = std::move(name);
+        definition->description = utf8::repaired(view(read.description));
+        definition->input_schema = std::move(schema);
+        definition->runner = FunctionRunner::kName;
+        definition->origin = {
+            instance.is_own() ? tool::Origin::Kind::Host : tool::Origin::Kind::Plugin,
+            instance.library().id};
+        offers.emplace_back(std::move(definition), extension.tools[i]);
     }
     // Only when all are well: one that is refused takes nobody's place.
-    for (ToolOffer* other : displaced) other->replaced = true;
-    std::move(offers.begin(), offers.end(), std::back_inserter(tools_));
+    for (const auto& [definition, handle] : offers) {
+        if (const auto displaced = tools_.registry.find(definition->name)) {
+            functions_->remove(*displaced);
+        }
+        tools_.registry.replace(definition);
+        functions_->add(definition, instance, extension, handle);
+    }
     return true;
 }
 
@@ -507,19 +530,6 @@ std::string Dispatcher::why_not(std::string_view id) const {
         if (refused.id == id) return refused.reason;
     }
     return "nothing of this id was looked for";
-}
-
-const RunnerOffer* Dispatcher::runner(std::string_view scheme) const {
-    const auto found = std::find_if(runners_.begin(), runners_.end(),
-                                    [&](const auto& each) { return each->scheme == scheme; });
-    return found == runners_.end() ? nullptr : found->get();
-}
-
-ToolOffer* Dispatcher::find_tool(std::string_view name) const {
-    const auto found = std::find_if(tools_.begin(), tools_.end(), [&](const auto& each) {
-        return !each->replaced && each->name == name;
-    });
-    return found == tools_.end() ? nullptr : found->get();
 }
 
 void Dispatcher::append_json(std::string& out) const {

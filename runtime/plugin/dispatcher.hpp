@@ -16,31 +16,21 @@
 #include "narratoria/asset_renderer.h"
 #include "narratoria/event_sink.h"
 #include "narratoria/narrator.h"
-#include "narratoria/tool.h"
-#include "narratoria/tool_runner.h"
 #include "narratoria/ui_handler.h"
 #include "plugin/instance.hpp"
 #include "plugin/mailbox.hpp"
 #include "plugin/search.hpp"
+#include "plugin/tool_runner.hpp"
+#include "tool/registry.hpp"
+#include "tool/runner/runners.hpp"
 
 namespace narratoria::plugin {
 
-// A tool runner's scheme.
-struct RunnerOffer {
-    Instance* instance;
-    nar_tool_runner_extension extension;
-    std::string scheme;
-};
-
-// A tool that is a function.
-struct ToolOffer {
-    Instance* instance;
-    nar_tool_extension extension;
-    const nar_tool* handle;  // the plugin's own, to give back to it
-    std::string name;
-    std::string description;
-    std::string input_schema;  // or empty
-    bool replaced = false;     // what runs keeps it; nothing finds it any more
+// Where plugins put the tools and the runners that they bring; outlives the dispatcher.
+struct ToolPlaces {
+    tool::Registry& registry;
+    tool::Runners& runners;
+    tool::ProcessRunner& processes;  // for what a plugin hands over
 };
 
 // An extension that a session takes from a plugin, or from its host.
@@ -48,8 +38,12 @@ bool is_offered(std::string_view extension);
 
 class Dispatcher {
 public:
-    Dispatcher(SessionAccess& session, std::string story_folder)
-        : session_(session), story_folder_(std::move(story_folder)), mailbox_(session) {}
+    Dispatcher(SessionAccess& session, std::string story_folder, ToolPlaces tools)
+        : session_(session),
+          story_folder_(std::move(story_folder)),
+          tools_(tools),
+          mailbox_(session),
+          functions_(std::make_shared<FunctionRunner>(tools.processes, mailbox_)) {}
     ~Dispatcher();  // ends the instances, the last one first
     Dispatcher(const Dispatcher&) = delete;
     Dispatcher& operator=(const Dispatcher&) = delete;
@@ -77,10 +71,8 @@ public:
     std::optional<nar_narrator> narrator(std::string_view id);
     std::optional<nar_narrator> narrator(const Instance& its) const;
 
-    const RunnerOffer* runner(std::string_view scheme) const;
-    const ToolOffer* tool(std::string_view name) const { return find_tool(name); }
-    // Also those that were replaced.
-    const std::vector<std::unique_ptr<ToolOffer>>& tools() const { return tools_; }
+    // Runs the functions that plugins bring; to be listed among the session's runners.
+    std::shared_ptr<tool::Runner> functions() const { return functions_; }
 
     // Why there is no active plugin of this id, or nothing when there is one.
     std::string why_not(std::string_view id) const;
@@ -125,7 +117,6 @@ private:
     bool take_extensions(Instance& instance, std::string& reason);
     void forget_extensions(const Instance* instance);
     void attach_sink(Instance& instance, const nar_event_sink_extension& extension);
-    ToolOffer* find_tool(std::string_view name) const;
     bool take_handler(Instance& instance, std::string& reason);
     bool take_renderer(Instance& instance, std::string& reason);
     bool take_narrator(Instance& instance, std::string& reason);
@@ -134,7 +125,9 @@ private:
 
     SessionAccess& session_;
     std::string story_folder_;
+    ToolPlaces tools_;
     Mailbox mailbox_;
+    std::shared_ptr<FunctionRunner> functions_;
     std::vector<std::unique_ptr<Instance>> instances_;
     std::vector<std::pair<Instance*, nar_event_sink_extension>> sinks_;
     event::Stream* stream_ = nullptr;  // since attach_sinks
@@ -142,8 +135,7 @@ private:
     std::vector<Handler> handlers_;    // highest priority first
     std::vector<Renderer> renderers_;  // likewise
     std::vector<std::unique_ptr<Narrator>> narrators_;
-    std::vector<std::unique_ptr<RunnerOffer>> runners_;
-    std::vector<std::unique_ptr<ToolOffer>> tools_;
+    std::vector<std::pair<Instance*, std::string>> schemes_;
     std::vector<Refused> refused_;
     bool had_handlers_ = false;
     bool had_renderers_ = false;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <unordered_set>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "base/json/writer.hpp"
 #include "base/utf8.hpp"
 #include "narratoria/engine.h"
+#include "session/runners.hpp"
 #include "session/template_narrator.hpp"
 #include "session/text_template.hpp"
 
@@ -82,6 +82,10 @@ void merge_json(std::string& below, std::string_view above) {
     tree.append_json(below);
 }
 
+std::string tools_folder(const SessionSettings& settings) {
+    return settings.story ? settings.story->folder + "/tools" : std::string();
+}
+
 std::string fault_list(const char* rule, const std::string& message) {
     std::string out;
     append_faults(out, {{rule, "", 0, message, ""}}, "");
@@ -96,12 +100,12 @@ Session::Session(engine::Engine& engine, SessionSettings settings)
       stream_(settings_.id, engine.callback_depth()),
       state_(settings_.limits.history_patches),
       assets_(engine.settings().root),
-      resolver_(settings_.story ? settings_.story->folder + "/tools" : std::string()),
-      dispatcher_(*this, settings_.story ? settings_.story->folder : std::string()),
-      processes_(engine.pool(), {engine.settings().root,
-                                 {settings_.limits.process, settings_.limits.line_bytes,
-                                  settings_.times.grace_ms}}),
-      runner_(processes_, dispatcher_.mailbox()),
+      runner_settings_{engine.settings().root, settings_.times.grace_ms},
+      processes_(std::make_shared<tool::ProcessRunner>(engine.pool(), runner_settings_)),
+      registry_(tools_folder(settings_)),
+      resolver_(registry_, runners_, tools_folder(settings_)),
+      dispatcher_(*this, settings_.story ? settings_.story->folder : std::string(),
+                  {registry_, runners_, *processes_}),
       environment_(engine.settings().environment) {
     if (!engine.settings().allow_paths.empty()) {
         resolver_.restrict_to(engine.settings().allow_paths);
@@ -114,9 +118,9 @@ Session::Session(engine::Engine& engine, SessionSettings settings)
             engine::set_variable(environment_, name + "=" + value);
         }
     }
+    add_runners(runners_, processes_, dispatcher_);
     load_plugins();
     choose_narrator();
-    resolver_.set_plugins(&dispatcher_);
     dispatcher_.attach_sinks(stream_);
 }
 
@@ -202,7 +206,7 @@ const nar_host* Session::extend(plugin::OwnExtension own, std::string& reason) {
 
 Session::~Session() {
     destroying_ = true;
-    processes_.set_grace(0);
+    runner_settings_.grace_ms = 0;
     request_cancel();
     take_cancel();
     *alive_ = false;
@@ -341,8 +345,8 @@ void Session::begin_execution(std::unique_ptr<plan::Plan> plan, std::string fold
     };
     settings.on_tools_ended = [this] { render_what_waits(); };
     execution_ = std::make_unique<plan::Execution>(
-        plan::ExecutionContext{engine_.loop(), engine_.slots(), runner_, resolver_, stream_, state_,
-                               assets_, environment_},
+        plan::ExecutionContext{engine_.loop(), engine_.slots(), resolver_, stream_, state_, assets_,
+                               environment_, settings_.limits},
         std::move(plan), std::move(settings),
         [this](std::shared_ptr<plan::Result> result) { on_execution_ended(std::move(result)); });
     execution_->start();
@@ -597,31 +601,14 @@ std::string Session::narrator_request() const {
     state_.tree().append_json(out);
     request.key("tools");
     out += '[';
-    if (settings_.story) {
-        std::vector<std::string> names;
-        std::error_code failure;
-        std::filesystem::directory_iterator each(settings_.story->folder + "/tools", failure), end;
-        while (!failure && each != end) {
-            std::error_code ignored;
-            const auto permissions = each->status(ignored).permissions();
-            if (each->is_regular_file(ignored) &&
-                (permissions & std::filesystem::perms::owner_exec) !=
-                    std::filesystem::perms::none) {
-                names.push_back(each->path().filename().string());
-            }
-            each.increment(failure);
-        }
-        std::sort(names.begin(), names.end());
-        for (size_t i = 0; i < names.size(); ++i) {
-            if (i > 0) out += ',';
-            json::ObjectWriter(out).string("name", names[i]).end();
-        }
-    }
-    for (const auto& tool : dispatcher_.tools()) {
-        if (tool->replaced || tool->instance->disabled()) continue;
+    for (const auto& tool : registry_.list()) {
         if (out.back() != '[') out += ',';
         json::ObjectWriter entry(out);
-        entry.string("name", tool->name).string("description", tool->description);
+        entry.string("name", tool->name);
+        // A file says nothing about itself.
+        if (tool->origin.kind != tool::Origin::Kind::File) {
+            entry.string("description", tool->description);
+        }
         if (!tool->input_schema.empty()) entry.raw("inputSchema", tool->input_schema);
         entry.end();
     }

@@ -24,9 +24,10 @@
 #include "plugin/session_access.hpp"
 #include "session/story.hpp"
 #include "state/store.hpp"
+#include "tool/registry.hpp"
 #include "tool/resolver.hpp"
-#include "tool/runner/plugin_runner.hpp"
 #include "tool/runner/process_runner.hpp"
+#include "tool/runner/runners.hpp"
 
 namespace narratoria::session {
 
@@ -187,10 +188,12 @@ private:
     event::Stream stream_;
     state::Store state_;
     asset::Registry assets_;
+    tool::RunnerSettings runner_settings_;
+    std::shared_ptr<tool::ProcessRunner> processes_;
+    tool::Registry registry_;
+    tool::Runners runners_;
     tool::Resolver resolver_;
     plugin::Dispatcher dispatcher_;
-    tool::ProcessRunner processes_;
-    tool::PluginRunner runner_;
     std::vector<std::string> environment_;
 
     std::deque<Job> jobs_;

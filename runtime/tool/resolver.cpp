@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "plugin/dispatcher.hpp"
-
 namespace narratoria::tool {
 namespace {
 
@@ -35,17 +33,6 @@ bool lies_below(const std::string& program, const std::vector<std::string>& root
 
 }  // namespace
 
-std::string_view scheme_of(std::string_view tool_path) {
-    const size_t colon = tool_path.find(':');
-    if (colon == std::string_view::npos || colon == 0) return {};
-    const std::string_view scheme = tool_path.substr(0, colon);
-    const bool well_formed = std::all_of(scheme.begin(), scheme.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '+' || c == '-' || c == '.' || c == '_';
-    });
-    return well_formed ? scheme : std::string_view();
-}
-
 void Resolver::restrict_to(const std::vector<std::string>& allow_paths) {
     restrictions_.emplace_back();
     for (std::string root : allow_paths) {
@@ -61,19 +48,27 @@ Resolution Resolver::resolve(std::string_view tool_path, const std::string& fold
         out.error = "its path holds a NUL character";
         return out;
     }
-    if (plugins_ != nullptr) {
-        out.function = plugins_->tool(tool_path);
-        if (out.function != nullptr) return out;
+    out.definition = registry_.find(tool_path);
+    if (out.definition != nullptr) {
+        find_runner(out);
+        return out;
     }
     const std::string_view scheme = scheme_of(tool_path);
     if (scheme.empty()) return resolve_file(tool_path, folder);
-    if (plugins_ != nullptr) out.runner = plugins_->runner(scheme);
-    if (out.runner == nullptr) {
+    const Runners::Scheme* known = runners_.find_scheme(scheme);
+    if (known == nullptr) {
         const std::string path(tool_path);
         out.error = "no tool runner knows the scheme \"" + std::string(scheme) + "\" of \"" + path +
                     "\"; a file whose name has a colon is written \"./" + path + "\"";
         return out;
     }
+    auto definition = std::make_shared<Definition>();
+    definition->name = tool_path;
+    definition->runner = scheme;
+    definition->origin.kind = Origin::Kind::Plan;
+    out.definition = std::move(definition);
+    out.runner = known->runner.get();
+    out.target = tool_path.substr(scheme.size() + 1);
     if (restrictions_.empty()) return out;
     // Whoever restricts tools to folders means those that a plugin starts, too. What the plugin takes
     // for the path is not known, so whatever stands behind a colon must be allowed.
@@ -111,8 +106,18 @@ Resolution Resolver::resolve_file(std::string_view tool_path, const std::string&
         out.forbidden = true;
         return out;
     }
-    out.program = std::move(program);
+    out.definition = file_definition(program);
+    out.target = std::move(program);
+    find_runner(out);
     return out;
+}
+
+void Resolver::find_runner(Resolution& resolution) const {
+    const Definition& definition = *resolution.definition;
+    resolution.runner = runners_.find(definition.runner);
+    if (resolution.runner != nullptr) return;
+    resolution.error = "the tool \"" + definition.name + "\" needs the runner \"" +
+                       definition.runner + "\", which this session does not have";
 }
 
 }  // namespace narratoria::tool

@@ -39,6 +39,14 @@ class IncludeArrows(Tree):
         self.write("tests/unit/event/decoder_test.cpp", '#include "event/decoder.hpp"\n')
         self.assertEqual(self.found(), [])
 
+    def test_plugin_stands_above_tool(self):
+        self.write("runtime/tool/registry.hpp", "#pragma once\n")
+        self.write("runtime/plugin/instance.hpp", '#pragma once\n#include "tool/registry.hpp"\n')
+        self.assertEqual(self.found(), [])
+        self.write("runtime/tool/resolver.cpp", '#include "plugin/instance.hpp"\n')
+        self.assertEqual(len(self.found()), 1)
+        self.assertIn("runtime/tool/resolver.cpp:1", self.found()[0])
+
     def test_an_arrow_upwards(self):
         self.write("runtime/base/json.cpp", '#include "event/decoder.hpp"\n')
         self.assertEqual(len(self.found()), 1)

@@ -17,28 +17,28 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Attempt> ProcessRunner::start(const Invocation& invocation,
+std::unique_ptr<Attempt> ProcessRunner::begin(const Invocation& invocation,
                                               AttemptListener& listener, StartFailure& failure) {
-    auto attempt = std::make_unique<StreamAttempt>(pool_.loop(), settings_.stream, listener);
-    const std::string program(invocation.program);
+    auto attempt =
+        std::make_unique<StreamAttempt>(pool_.loop(), settings_, invocation.limits, listener);
+    const std::string program(invocation.target);
     attempt->set_source(start_source(program, {program}, invocation.request,
-                                     *invocation.environment, *attempt, failure));
+                                     *invocation.environment, invocation.limits, *attempt,
+                                     failure));
     return attempt->has_source() ? std::move(attempt) : nullptr;
 }
 
-std::unique_ptr<Source> ProcessRunner::start_source(std::string program,
-                                                    std::vector<std::string> arguments,
-                                                    std::string_view input,
-                                                    const std::vector<std::string>& environment,
-                                                    process::Listener& listener,
-                                                    StartFailure& failure) {
+std::unique_ptr<Source> ProcessRunner::start_source(
+    std::string program, std::vector<std::string> arguments, std::string_view input,
+    const std::vector<std::string>& environment, const process::Limits& limits,
+    process::Listener& listener, StartFailure& failure) {
     process::Command command;
     command.path = std::move(program);
     command.folder = settings_.folder;
     command.arguments = std::move(arguments);
     command.environment = &environment;
     command.input = input;
-    command.limits = settings_.stream.limits;
+    command.limits = limits;
     command.owner = this;
     process::StartFailure start_failure;
     auto started = pool_.start(command, listener, start_failure);

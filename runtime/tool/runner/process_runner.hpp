@@ -8,39 +8,33 @@
 
 namespace narratoria::tool {
 
-struct ProcessSettings {
-    std::string folder;  // the tools' working folder
-    StreamSettings stream;
-};
-
 class ProcessRunner : public Runner {
 public:
-    // `pool` is the engine's; `settings` those of the session.
-    ProcessRunner(process::Pool& pool, ProcessSettings settings)
-        : pool_(pool), settings_(std::move(settings)) {}
+    // `pool` is the engine's.
+    ProcessRunner(process::Pool& pool, const RunnerSettings& settings)
+        : pool_(pool), settings_(settings) {}
 
-    // What is in its grace time has no more of it.
+    // Kills processes that are still in their grace period.
     ~ProcessRunner() override { pool_.end_all_of(this); }
     ProcessRunner(const ProcessRunner&) = delete;
     ProcessRunner& operator=(const ProcessRunner&) = delete;
 
-    std::unique_ptr<Attempt> start(const Invocation& invocation, AttemptListener& listener,
-                                   StartFailure& failure) override;
-
-    // A process for an attempt that somebody else runs. `program` is absolute.
+    // A process for an attempt of another runner. `program` is absolute.
     std::unique_ptr<Source> start_source(std::string program, std::vector<std::string> arguments,
                                          std::string_view input,
                                          const std::vector<std::string>& environment,
-                                         process::Listener& listener, StartFailure& failure);
+                                         const process::Limits& limits, process::Listener& listener,
+                                         StartFailure& failure);
 
-    // From now on: of tools that are ended.
-    void set_grace(uint32_t milliseconds) { settings_.stream.grace_ms = milliseconds; }
-    const ProcessSettings& settings() const { return settings_; }
+    const RunnerSettings& settings() const { return settings_; }
     Loop& loop() { return pool_.loop(); }
 
 private:
+    std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,
+                                   StartFailure& failure) override;
+
     process::Pool& pool_;
-    ProcessSettings settings_;
+    const RunnerSettings& settings_;
 };
 
 }  // namespace narratoria::tool

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A tool is a name, a schema and a runner; running it yields a stream of events that ends in
-// `done`. A runner that speaks another protocol translates at its own edge: whoever sits behind it
-// knows events and nothing else.
+// A runner runs tools of one kind, and turns whatever they do into a stream of events that ends with
+// `done`. A runner that speaks another protocol translates at its own edge: all other code knows
+// events only. To add one: implement Runner in a file of its own, and list it where a session's
+// runners are listed (session/runners.cpp).
 
 #include <cstdint>
 #include <memory>
@@ -11,25 +12,29 @@
 #include <vector>
 
 #include "event/event.hpp"
-
-namespace narratoria::plugin {
-struct RunnerOffer;
-struct ToolOffer;
-}  // namespace narratoria::plugin
+#include "tool/definition.hpp"
+#include "tool/limits.hpp"
 
 namespace narratoria::tool {
 
-// One try of a tool, as a runner needs it. Alive during start.
+// What the runners of a session share. Outlives them and their attempts.
+struct RunnerSettings {
+    std::string folder;        // absolute; where tools work
+    uint32_t grace_ms = 2000;  // from SIGTERM to SIGKILL; a change holds for attempts that run, too
+};
+
+// One attempt of a tool. All that it points to lives as long as Runner::start runs; the definition,
+// as long as the attempt.
 struct Invocation {
-    std::string_view program;                     // what the tool's path was resolved to …
-    const plugin::ToolOffer* function = nullptr;  // … or the plugin's tool …
-    const plugin::RunnerOffer* runner = nullptr;  // … or the plugin that runs it
-    std::string_view tool_path;                   // as the plan says it
+    const Definition* definition = nullptr;
+    std::string_view target;  // of a file its absolute path; of "scheme:rest" the rest; else empty
+    std::string_view tool_path;  // as the plan says it
     std::string_view plan_id;
     std::string_view tool_id;
     std::string_view folder;  // where the plan's relative paths begin
     uint32_t attempt = 1;
-    uint32_t try_ms = 0;       // 0: no limit
+    uint32_t try_ms = 0;  // 0: no limit
+    Limits limits;
     std::string_view request;  // the document of spec 000 §6, on one line
     const std::vector<std::string>* environment = nullptr;  // NAME=value
 };
@@ -82,7 +87,15 @@ struct StartFailure {
 class Runner {
 public:
     virtual ~Runner() = default;
-    virtual std::unique_ptr<Attempt> start(const Invocation& invocation, AttemptListener& listener,
+
+    // Begins an attempt. NULL when it could not be started, and why: also when the input breaks the
+    // definition's schema, for any runner.
+    std::unique_ptr<Attempt> start(const Invocation& invocation, AttemptListener& listener,
+                                   StartFailure& failure);
+
+private:
+    // The input fits the schema. The listener is called from the loop, never from in here.
+    virtual std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,
                                            StartFailure& failure) = 0;
 };
 

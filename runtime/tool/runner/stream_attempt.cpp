@@ -216,7 +216,7 @@ Outcome StreamAttempt::judge(const process::Exit& exit) {
         return outcome;
     };
     if (!exit.start_failure.empty()) return fail("SPAWN_FAILED", exit.start_failure);
-    outcome.limit = describe_process_limit(settings_.limits, exit);
+    outcome.limit = describe_process_limit(limits_, exit);
     // What the tool does not say itself is put down to the limit that it came to.
     auto fail_by_itself = [&](const char* code, std::string error) {
         if (outcome.limit.empty()) return fail(code, std::move(error));
@@ -237,13 +237,12 @@ Outcome StreamAttempt::judge(const process::Exit& exit) {
     // A death by our own signal after done is no exit status.
     const bool our_death = lingered_ && done_;
     if (outcome.signal == SIGKILL && exit.memory_kills > 0 && !our_death) {
-        return fail(is_over_its_memory(settings_.limits, exit) ? "MEMORY_LIMIT" : "OUT_OF_MEMORY",
-                    describe_memory_end(settings_.limits, exit));
+        return fail(is_over_its_memory(limits_, exit) ? "MEMORY_LIMIT" : "OUT_OF_MEMORY",
+                    describe_memory_end(limits_, exit));
     }
     // SIGXCPU names the limit; who ignores it is killed a second later.
-    const bool killed_for_cpu =
-        outcome.signal == SIGKILL && !told_to_end_ &&
-        settings_.limits.cpu_seconds <= (exit.user_us + exit.system_us) / 1000000;
+    const bool killed_for_cpu = outcome.signal == SIGKILL && !told_to_end_ &&
+                                limits_.cpu_seconds <= (exit.user_us + exit.system_us) / 1000000;
     if (signaled && (outcome.signal == SIGXCPU || killed_for_cpu)) {
         return fail("CPU_LIMIT", "the tool used up its processor time (cpu_seconds) and was ended");
     }

@@ -24,12 +24,6 @@ private:
     std::string text_;
 };
 
-struct StreamSettings {
-    process::Limits limits;
-    uint64_t line_bytes = 8u * 1024 * 1024;
-    uint32_t grace_ms = 2000;
-};
-
 // That a control group let no more processes be made, for people; empty when it did not happen.
 std::string describe_process_limit(const process::Limits& limits, const process::Exit& exit);
 // That the kernel ended it for want of memory.
@@ -47,8 +41,13 @@ public:
 class StreamAttempt : public Attempt, public process::Listener {
 public:
     // `settings` live as long as the attempt.
-    StreamAttempt(Loop& loop, const StreamSettings& settings, AttemptListener& listener)
-        : settings_(settings), listener_(listener), framer_(settings.line_bytes), linger_(loop) {}
+    StreamAttempt(Loop& loop, const RunnerSettings& settings, const Limits& limits,
+                  AttemptListener& listener)
+        : settings_(settings),
+          limits_(limits),
+          listener_(listener),
+          framer_(limits.line_bytes),
+          linger_(loop) {}
     ~StreamAttempt() override;
 
     // Before anything is printed.
@@ -75,7 +74,8 @@ private:
     std::string describe_protocol_error() const;
     Outcome judge(const process::Exit& exit);
 
-    const StreamSettings& settings_;
+    const RunnerSettings& settings_;
+    const Limits limits_;
     std::unique_ptr<Source> source_;
     AttemptListener& listener_;
     event::LineFramer framer_;

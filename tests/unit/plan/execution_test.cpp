@@ -70,6 +70,12 @@ protected:
             if (self.on_record) self.on_record(self.records.back());
         };
         stream.attach(sink);
+        // The fixture owns it, so that a test can look at it.
+        runners.add(tool::kProcessRunner, {std::shared_ptr<void>(), &runner});
+    }
+
+    ExecutionContext context() {
+        return {loop, slots, resolver, stream, state, assets, environment, limits};
     }
 
     static std::string text(nar_str view) { return {view.data, static_cast<size_t>(view.size)}; }
@@ -105,12 +111,11 @@ protected:
         Faults faults;
         ASSERT_TRUE(parsed->parse(document, faults)) << describe_faults(faults, document);
         result.reset();
-        execution = std::make_unique<Execution>(
-            ExecutionContext{loop, slots, runner, resolver, stream, state, assets, environment},
-            std::move(parsed), std::move(settings), [this](std::shared_ptr<Result> ended) {
-                EXPECT_FALSE(result) << "it ended twice";
-                result = std::move(ended);
-            });
+        execution = std::make_unique<Execution>(context(), std::move(parsed), std::move(settings),
+                                                [this](std::shared_ptr<Result> ended) {
+                                                    EXPECT_FALSE(result) << "it ended twice";
+                                                    result = std::move(ended);
+                                                });
         execution->start();
         turn();
     }
@@ -168,7 +173,10 @@ protected:
     Loop loop;
     JobSlots slots{4};
     FakeRunner runner;
-    tool::Resolver resolver{""};
+    tool::Registry registry;
+    tool::Runners runners;
+    tool::Resolver resolver{registry, runners, ""};
+    tool::Limits limits;
     uint32_t depth = 0;
     event::Stream stream{"session-1", depth};
     state::Store state{1000};
@@ -186,9 +194,7 @@ TEST_F(ExecutionTest, NothingIsStartedInsideTheCallThatBegins) {
     auto parsed = std::make_unique<Plan>();
     Faults faults;
     ASSERT_TRUE(parsed->parse(plan({tool("a")}), faults));
-    Execution one(
-        ExecutionContext{loop, slots, runner, resolver, stream, state, assets, environment},
-        std::move(parsed), {}, [](const std::shared_ptr<Result>&) {});
+    Execution one(context(), std::move(parsed), {}, [](const std::shared_ptr<Result>&) {});
     one.start();
     EXPECT_THAT(runner.starts, IsEmpty());
     turn();
@@ -298,7 +304,7 @@ TEST_F(ExecutionTest, ExecutionsThatShareSlotsTakeTurns) {
     // Another session's: of one session only one plan runs at a time.
     state::Store other_state{1000};
     Execution other(
-        ExecutionContext{loop, slots, runner, resolver, stream, other_state, assets, environment},
+        ExecutionContext{loop, slots, resolver, stream, other_state, assets, environment, limits},
         std::move(parsed), {}, [&](const std::shared_ptr<Result>&) { other_ended = true; });
     other.start();
     turn();

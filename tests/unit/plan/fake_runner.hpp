@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A runner without processes: the test says what each tool writes and how it ends, and looks at what
-// was started. A tool is named by its program, which is where its path was resolved to: "/a" is "a".
+// was started. A tool is named by its target, which is where its path was resolved to: "/a" is "a".
 
 #include <algorithm>
 #include <functional>
@@ -41,7 +41,7 @@ public:
         std::vector<std::string> environment;
     };
 
-    std::unique_ptr<tool::Attempt> start(const tool::Invocation& invocation,
+    std::unique_ptr<tool::Attempt> begin(const tool::Invocation& invocation,
                                          tool::AttemptListener& listener,
                                          tool::StartFailure& failure) override {
         if (shortages > 0) {
@@ -50,7 +50,7 @@ public:
             failure.message = "too many open files";
             return nullptr;
         }
-        const std::string tool(invocation.program.substr(1));
+        const std::string tool(invocation.target.substr(1));
         if (const auto refusal = refusals.find(tool); refusal != refusals.end()) {
             failure.message = refusal->second;
             return nullptr;

@@ -17,7 +17,6 @@ using testing::HasSubstr;
 using testing::StartsWith;
 using tool::Outcome;
 using tool::ProcessRunner;
-using tool::ProcessSettings;
 
 using Clock = std::chrono::steady_clock;
 
@@ -52,7 +51,9 @@ protected:
         runner = std::make_unique<ProcessRunner>(pool, settings);
         request_ = script;
         tool::Invocation invocation;
-        invocation.program = "/bin/sh";
+        invocation.definition = &definition;
+        invocation.target = "/bin/sh";
+        invocation.limits = limits;
         invocation.request = request_;
         invocation.environment = &environment;
         tool::StartFailure failure;
@@ -82,7 +83,9 @@ protected:
     std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
     Loop loop;
     process::Pool pool{loop, ""};
-    ProcessSettings settings;
+    tool::RunnerSettings settings;
+    tool::Limits limits;
+    const tool::Definition definition;
     std::unique_ptr<ProcessRunner> runner;
 
 private:
@@ -160,7 +163,7 @@ TEST_F(ProcessRunnerTest, CountsWhatComesAfterDone) {
 }
 
 TEST_F(ProcessRunnerTest, EndsWhoLingersAfterItsDone) {
-    settings.stream.grace_ms = 100;
+    settings.grace_ms = 100;
     const Heard heard = run(std::string(kDone) + "exec sleep 60");
     EXPECT_TRUE(heard.outcome.ok);
     EXPECT_EQ(heard.outcome.warning_code, "LINGERED");
@@ -169,7 +172,7 @@ TEST_F(ProcessRunnerTest, EndsWhoLingersAfterItsDone) {
 
 // Without a grace nobody waits for the lingering to end by itself: it has no time of its own.
 TEST_F(ProcessRunnerTest, WaitsForTheExitAfterDoneWhenThereIsNoGrace) {
-    settings.stream.grace_ms = 0;
+    settings.grace_ms = 0;
     const Heard heard = run(std::string(kDone) + "sleep 0.3; exit 4");
     EXPECT_EQ(heard.outcome.code, "EXIT_STATUS");
 }

@@ -8,14 +8,23 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
 namespace {
 
-using narratoria::tool::Resolution;
-using narratoria::tool::Resolver;
+using namespace narratoria;
 using testing::HasSubstr;
+using tool::Resolution;
+using tool::Resolver;
 
 namespace fs = std::filesystem;
+
+class NoRunner : public tool::Runner {
+    std::unique_ptr<tool::Attempt> begin(const tool::Invocation&, tool::AttemptListener&,
+                                         tool::StartFailure&) override {
+        return nullptr;
+    }
+};
 
 // plan/here  plan/both  story/tools/both  story/tools/there  plan/sub/deep
 class ResolverTest : public testing::Test {
@@ -31,25 +40,96 @@ protected:
                                  "story/tools/both", "story/tools/there", "outside/tool"}) {
             std::ofstream(root + "/" + file) << "#!/bin/sh\n";
         }
+        runners.add(tool::kProcessRunner, processes);
     }
     void TearDown() override { fs::remove_all(root); }
 
     std::string resolve(const Resolver& resolver, std::string_view path) const {
         const Resolution found = resolver.resolve(path, root + "/plan");
-        EXPECT_EQ(found.program.empty(), !found.error.empty());
-        return found.error.empty() ? found.program : "error: " + found.error;
+        EXPECT_EQ(found.target.empty(), !found.error.empty());
+        return found.error.empty() ? found.target : "error: " + found.error;
     }
     bool is_forbidden(const Resolver& resolver, std::string_view path) const {
         const Resolution found = resolver.resolve(path, root + "/plan");
-        EXPECT_TRUE(!found.forbidden || found.program.empty());
+        EXPECT_TRUE(!found.forbidden || found.target.empty());
         return found.forbidden;
     }
 
     std::string root;
+    const std::shared_ptr<tool::Runner> processes = std::make_shared<NoRunner>();
+    tool::Registry registry;
+    tool::Runners runners;
 };
 
+TEST_F(ResolverTest, MakesADefinitionOfAFile) {
+    const Resolver resolver(registry, runners, "");
+    const Resolution found = resolver.resolve("sub/deep", root + "/plan");
+    ASSERT_NE(found.definition, nullptr);
+    EXPECT_EQ(found.definition->name, "deep");
+    EXPECT_EQ(found.definition->origin.kind, tool::Origin::Kind::File);
+    EXPECT_EQ(found.definition->origin.place, root + "/plan/sub/deep");
+    EXPECT_EQ(found.runner, processes.get());
+}
+
+TEST_F(ResolverTest, TakesARegisteredNameBeforeAFile) {
+    auto definition = std::make_shared<tool::Definition>();
+    definition->name = "here";
+    definition->runner = "other";
+    registry.add(definition);
+    const auto other = std::make_shared<NoRunner>();
+    runners.add("other", other);
+    Resolver resolver(registry, runners, "");
+    resolver.restrict_to({root + "/outside"});
+    const Resolution found = resolver.resolve("here", root + "/plan");
+    EXPECT_EQ(found.definition, definition);
+    EXPECT_EQ(found.runner, other.get());
+    EXPECT_EQ(found.target, "");
+    EXPECT_EQ(found.error, "");
+    EXPECT_EQ(resolve(Resolver(registry, runners, ""), "./here"), root + "/plan/./here");
+}
+
+TEST_F(ResolverTest, SaysWhichRunnerIsMissing) {
+    auto definition = std::make_shared<tool::Definition>();
+    definition->name = "far";
+    definition->runner = "container";
+    registry.add(definition);
+    const Resolver resolver(registry, runners, "");
+    const Resolution found = resolver.resolve("far", root + "/plan");
+    EXPECT_EQ(found.runner, nullptr);
+    EXPECT_EQ(found.error,
+              "the tool \"far\" needs the runner \"container\", which this session does not have");
+}
+
+TEST_F(ResolverTest, GivesASchemesRunnerTheRest) {
+    const auto other = std::make_shared<NoRunner>();
+    EXPECT_TRUE(runners.add_scheme("python", other, "snake"));
+    EXPECT_FALSE(runners.add_scheme("python", processes, "late"));
+    EXPECT_EQ(runners.find_scheme("python")->origin, "snake");
+    const Resolver resolver(registry, runners, "");
+    const Resolution found = resolver.resolve("python:tools.light:run", root + "/plan");
+    EXPECT_EQ(found.runner, other.get());
+    EXPECT_EQ(found.target, "tools.light:run");
+    EXPECT_EQ(found.definition->runner, "python");
+    EXPECT_EQ(found.definition->origin.kind, tool::Origin::Kind::Plan);
+    // A runner's name is no scheme.
+    EXPECT_NE(resolver.resolve("process:/bin/sh", root + "/plan").error, "");
+    runners.remove_scheme("python");
+    EXPECT_NE(resolver.resolve("python:tools.light:run", root + "/plan").error, "");
+}
+
+TEST_F(ResolverTest, RestrictsTheRestOfASchemeToTheAllowedPaths) {
+    runners.add_scheme("x", processes);
+    Resolver resolver(registry, runners, "");
+    resolver.restrict_to({root + "/plan"});
+    EXPECT_EQ(resolve(resolver, "x:here"), "here");
+    EXPECT_EQ(resolve(resolver, "x:name:here"), "name:here");
+    EXPECT_TRUE(is_forbidden(resolver, "x:/bin/sh"));
+    EXPECT_TRUE(is_forbidden(resolver, "x:name:/bin/sh"));
+    EXPECT_TRUE(is_forbidden(resolver, "x:../outside/tool"));
+}
+
 TEST_F(ResolverTest, GoesFromThePlansFolderToTheStorysTools) {
-    const Resolver resolver(root + "/story/tools");
+    const Resolver resolver(registry, runners, root + "/story/tools");
     EXPECT_EQ(resolve(resolver, "here"), root + "/plan/here");
     EXPECT_EQ(resolve(resolver, "sub/deep"), root + "/plan/sub/deep");
     EXPECT_EQ(resolve(resolver, "there"), root + "/story/tools/there");
@@ -61,14 +141,15 @@ TEST_F(ResolverTest, GoesFromThePlansFolderToTheStorysTools) {
 
 // What is nowhere keeps its first place, so that the message names it. Never the PATH.
 TEST_F(ResolverTest, NeverLooksIntoThePath) {
-    const Resolver with_story(root + "/story/tools"), without("");
+    const Resolver with_story(registry, runners, root + "/story/tools");
+    const Resolver without(registry, runners, "");
     EXPECT_EQ(resolve(with_story, "ls"), root + "/plan/ls");
     EXPECT_EQ(resolve(without, "sh"), root + "/plan/sh");
     EXPECT_EQ(resolve(without, "there"), root + "/plan/there");
 }
 
 TEST_F(ResolverTest, TakesASchemeForARunnersAndADotForAFiles) {
-    const Resolver resolver("");
+    const Resolver resolver(registry, runners, "");
     for (const char* path : {"python:module", "http://host/tool", "a:b", "x-y.z+1:rest", "c:"}) {
         const Resolution found = resolver.resolve(path, root + "/plan");
         EXPECT_THAT(found.error,
@@ -84,13 +165,13 @@ TEST_F(ResolverTest, TakesASchemeForARunnersAndADotForAFiles) {
 }
 
 TEST_F(ResolverTest, RefusesNul) {
-    const Resolver resolver("");
+    const Resolver resolver(registry, runners, "");
     EXPECT_EQ(resolve(resolver, std::string_view("a\0b", 3)),
               "error: its path holds a NUL character");
 }
 
 TEST_F(ResolverTest, AllowsWhatLiesBelowAnyOfTheRoots) {
-    Resolver resolver(root + "/story/tools");
+    Resolver resolver(registry, runners, root + "/story/tools");
     EXPECT_FALSE(resolver.restricts());
     resolver.restrict_to({root + "/plan", root + "/story/tools/"});
     EXPECT_TRUE(resolver.restricts());
@@ -103,7 +184,7 @@ TEST_F(ResolverTest, AllowsWhatLiesBelowAnyOfTheRoots) {
 }
 
 TEST_F(ResolverTest, SeesThroughDotsAndLinks) {
-    Resolver resolver("");
+    Resolver resolver(registry, runners, "");
     resolver.restrict_to({root + "/plan"});
     EXPECT_TRUE(is_forbidden(resolver, "../outside/tool"));
     EXPECT_TRUE(is_forbidden(resolver, root + "/plan/sub/../../outside/tool"));
@@ -119,7 +200,7 @@ TEST_F(ResolverTest, SeesThroughDotsAndLinks) {
     fs::create_symlink(root + "/plan/here", root + "/outside/back");
     EXPECT_FALSE(is_forbidden(resolver, root + "/outside/back"));
     fs::create_directory_symlink(root + "/outside", root + "/alias");
-    Resolver by_alias("");
+    Resolver by_alias(registry, runners, "");
     by_alias.restrict_to({root + "/alias"});
     EXPECT_FALSE(is_forbidden(by_alias, root + "/outside/tool"));
 }
@@ -128,14 +209,14 @@ TEST_F(ResolverTest, SeesThroughDotsAndLinks) {
 TEST_F(ResolverTest, KnowsWhereANameEnds) {
     fs::create_directories(root + "/plan-b");
     std::ofstream(root + "/plan-b/tool") << "";
-    Resolver resolver("");
+    Resolver resolver(registry, runners, "");
     resolver.restrict_to({root + "/plan"});
     EXPECT_TRUE(is_forbidden(resolver, root + "/plan-b/tool"));
     EXPECT_TRUE(is_forbidden(resolver, "../plan-b/tool"));
 }
 
 TEST_F(ResolverTest, KeepsEachRestrictionOfItsOwn) {
-    Resolver resolver("");
+    Resolver resolver(registry, runners, "");
     resolver.restrict_to({root});
     resolver.restrict_to({root + "/plan/sub"});
     EXPECT_FALSE(is_forbidden(resolver, "sub/deep"));
@@ -144,7 +225,9 @@ TEST_F(ResolverTest, KeepsEachRestrictionOfItsOwn) {
 }
 
 TEST_F(ResolverTest, AllowsNothingWithoutARootAndAllWithTheRoot) {
-    Resolver none(""), all(""), missing("");
+    Resolver none(registry, runners, "");
+    Resolver all(registry, runners, "");
+    Resolver missing(registry, runners, "");
     none.restrict_to({});
     EXPECT_TRUE(none.restricts());
     EXPECT_TRUE(is_forbidden(none, "here"));
@@ -158,7 +241,7 @@ TEST_F(ResolverTest, AllowsNothingWithoutARootAndAllWithTheRoot) {
 
 // What is allowed may also be the tool itself.
 TEST_F(ResolverTest, TakesAFileForARoot) {
-    Resolver resolver("");
+    Resolver resolver(registry, runners, "");
     resolver.restrict_to({root + "/plan/here"});
     EXPECT_FALSE(is_forbidden(resolver, "here"));
     EXPECT_TRUE(is_forbidden(resolver, "both"));

@@ -30,14 +30,14 @@ public:
 class StreamAttemptTest : public testing::Test {
 protected:
     StreamAttemptTest() {
-        settings.limits.processes = 20;
-        settings.limits.resident_bytes = 64u << 20;
+        limits.processes = 20;
+        limits.resident_bytes = 64u << 20;
         exit.started = true;
     }
 
     Outcome end(std::string printed = "", bool is_told_to = false) {
         Heard heard;
-        tool::StreamAttempt attempt(loop, settings, heard);
+        tool::StreamAttempt attempt(loop, settings, limits, heard);
         attempt.set_source(std::make_unique<Nothing>());
         if (!printed.empty()) {
             const size_t size = printed.size();
@@ -55,7 +55,8 @@ protected:
     static constexpr int kExitedWith2 = 2 << 8;
 
     Loop loop;
-    tool::StreamSettings settings;
+    tool::RunnerSettings settings;
+    tool::Limits limits;
     Exit exit;
 };
 
@@ -91,7 +92,7 @@ TEST_F(StreamAttemptTest, BelievesAToolThatSpeaksOfItsLimitOfProcesses) {
 
 TEST_F(StreamAttemptTest, DoesNotCallALimitAboveItsOwn) {
     exit.refused_processes = 2;
-    settings.limits.processes = UINT64_MAX;
+    limits.processes = UINT64_MAX;
     EXPECT_EQ(
         end().error,
         "the tool could not make a process 2 times, because pids.max of a cgroup above its own "

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/tool_runner.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <utility>
+
+#include "base/json/tape.hpp"
+#include "process/find_program.hpp"
+#include "tool/runner/stream_attempt.hpp"
+
+namespace narratoria::plugin {
+namespace {
+
+nar_str view(std::string_view text) { return {text.data(), text.size()}; }
+
+// The plugin's side of an attempt.
+class PluginSource : public tool::Source, public InvocationListener {
+public:
+    // `cancel` may be NULL.
+    PluginSource(tool::ProcessRunner& processes, Mailbox& mailbox, Instance& instance,
+                 void (*cancel)(void*, uint64_t), const tool::Invocation& invocation,
+                 tool::StreamAttempt& attempt)
+        : processes_(processes),
+          mailbox_(mailbox),
+          instance_(instance),
+          cancel_(cancel),
+          attempt_(attempt),
+          limits_(invocation.limits),
+          request_(invocation.request),
+          environment_(*invocation.environment),
+          grace_(processes.loop()),
+          token_(mailbox.open(&instance, *this)) {}
+
+    ~PluginSource() override {
+        *alive_ = false;
+        close();
+    }
+
+    // `call` hands the invocation to the plugin; `what` names the called function. The source is of
+    // no more use when this is false.
+    template <typename Call>
+    bool start(const tool::Invocation& invocation, const char* what, Call&& call,
+               tool::StartFailure& failure) {
+        std::vector<nar_str> environment;
+        for (const std::string& variable : environment_) environment.push_back(view(variable));
+        nar_invocation given{};
+        given.size = sizeof given;
+        given.attempt = invocation.attempt;
+        given.plan_id = view(invocation.plan_id);
+        given.tool_id = view(invocation.tool_id);
+        given.tool_path = view(invocation.tool_path);
+        given.plan_folder = view(invocation.folder);
+        given.root = view(processes_.settings().folder);
+        given.request = view(request_);
+        given.environment = environment.data();
+        given.environment_count = environment.size();
+        given.try_ms = invocation.try_ms;
+        starting_ = true;
+        nar_status status = NAR_OK;
+        nar_failure said = empty_failure();
+        const bool called =
+            instance_.call(what, [&] { status = call(instance_.data(), token_, given, said); });
+        starting_ = false;
+        const std::string who = "the plugin " + instance_.library().id;
+        if (!called) {
+            failure.message = who + " is disabled: " + instance_.disabled_reason();
+        } else if (!run_failure_.message.empty()) {
+            failure = run_failure_;
+        } else if (status != NAR_OK) {
+            failure.message = message_of(said);
+            if (failure.message.empty()) failure.message = "it does not say why";
+            failure.message = who + " could not start it: " + failure.message;
+        } else {
+            return true;
+        }
+        return false;
+    }
+
+    void terminate(uint32_t grace_ms) override {
+        if (process_) return process_->terminate(grace_ms);
+        if (token_ == 0 || std::exchange(told_to_end_, true)) return;
+        // What has ended is on its way here, and must not be told to end.
+        if (mailbox_.has_ended(token_)) return;
+        if (cancel_ != nullptr) {
+            instance_.call("its cancel", [&] { cancel_(instance_.data(), token_); });
+        }
+        // It has the time that a process has; then its attempt ends without it.
+        grace_.start(std::max<uint32_t>(grace_ms, 1), [this] {
+            close();
+            process::Exit exit;
+            exit.started = true;
+            exit.wait_status = SIGKILL;
+            attempt_.on_exit(exit);
+        });
+    }
+
+    void stop_reading() override {
+        is_read_ = false;
+        if (process_) process_->stop_reading();
+    }
+
+    void on_output(std::string bytes) override {
+        if (!is_read_) return;
+        const size_t size = bytes.size();
+        bytes.append(json::kPadding, '\0');
+        attempt_.on_output(bytes.data(), size);
+    }
+
+    void on_diagnostics(std::string_view bytes) override { attempt_.on_diagnostics(bytes); }
+
+    void on_ended(InvocationEnd end) override {
+        grace_.stop();
+        close();
+        process::Exit exit;
+        exit.started = true;
+        // As wait(2) tells an exit.
+        exit.wait_status = (end.exit_status & 0xFF) << 8;
+        if (end.exit_status != 0 && exit.wait_status == 0) exit.wait_status = 0xFF00;
+        exit.user_us = end.user_us;
+        exit.system_us = end.system_us;
+        exit.resident_kb = end.resident_kb;
+        if (end.error_code.empty() && !end.error.empty()) end.error_code = "TOOL_FAILED";
+        if (end.error.empty() && !end.error_code.empty()) {
+            end.error = "the plugin " + instance_.library().id + " says no more than that";
+        }
+        attempt_.on_exit(exit, std::move(end.error_code), std::move(end.error));
+    }
+
+    nar_status on_run(std::vector<std::string> arguments) override {
+        if (told_to_end_) return NAR_GONE;
+        tool::StartFailure failure;
+        const std::string program =
+            process::find_program(arguments.front(), environment_, failure.message);
+        if (!program.empty()) {
+            process_ = processes_.start_source(program, std::move(arguments), request_,
+                                               environment_, limits_, attempt_, failure);
+        }
+        // The token is dead from now on: the process speaks for itself.
+        close();
+        if (process_) return NAR_OK;
+        if (starting_) {
+            run_failure_ = std::move(failure);
+            return NAR_IO;
+        }
+        processes_.loop().defer([this, alive = alive_, message = failure.message] {
+            if (!*alive) return;
+            process::Exit exit;
+            exit.start_failure = message;
+            attempt_.on_exit(exit);
+        });
+        return NAR_IO;
+    }
+
+private:
+    void close() {
+        if (token_ != 0) mailbox_.close(std::exchange(token_, 0));
+    }
+
+    tool::ProcessRunner& processes_;
+    Mailbox& mailbox_;
+    Instance& instance_;
+    void (*const cancel_)(void*, uint64_t);
+    tool::StreamAttempt& attempt_;
+    const process::Limits limits_;
+    std::string request_;
+    std::vector<std::string> environment_;
+    std::unique_ptr<tool::Source> process_;  // when it was handed over
+    tool::StartFailure run_failure_;
+    Timer grace_;
+    uint64_t token_;
+    bool starting_ = false;
+    bool told_to_end_ = false;
+    bool is_read_ = true;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+template <typename Call>
+std::unique_ptr<tool::Attempt> begin_attempt(tool::ProcessRunner& processes, Mailbox& mailbox,
+                                             Instance& instance, void (*cancel)(void*, uint64_t),
+                                             const tool::Invocation& invocation,
+                                             tool::AttemptListener& listener, const char* what,
+                                             Call&& call, tool::StartFailure& failure) {
+    auto attempt = std::make_unique<tool::StreamAttempt>(processes.loop(), processes.settings(),
+                                                         invocation.limits, listener);
+    auto source =
+        std::make_unique<PluginSource>(processes, mailbox, instance, cancel, invocation, *attempt);
+    PluginSource& its = *source;
+    // A process that the plugin hands over to may fail before `start` has returned.
+    if (!its.start(invocation, what, std::forward<Call>(call), failure)) return nullptr;
+    attempt->set_source(std::move(source));
+    return attempt;
+}
+
+}  // namespace
+
+void FunctionRunner::add(std::shared_ptr<const tool::Definition> definition, Instance& instance,
+                         const nar_tool_extension& extension, const nar_tool* handle) {
+    const tool::Definition* const key = definition.get();
+    functions_.emplace(key, Function{std::move(definition), &instance, extension, handle});
+}
+
+std::vector<std::shared_ptr<const tool::Definition>> FunctionRunner::definitions_of(
+    const Instance* instance) const {
+    std::vector<std::shared_ptr<const tool::Definition>> found;
+    for (const auto& [key, function] : functions_) {
+        if (function.instance == instance) found.push_back(function.definition);
+    }
+    return found;
+}
+
+std::unique_ptr<tool::Attempt> FunctionRunner::begin(const tool::Invocation& invocation,
+                                                     tool::AttemptListener& listener,
+                                                     tool::StartFailure& failure) {
+    const auto found = functions_.find(invocation.definition);
+    if (found == functions_.end()) {
+        failure.message = "no plugin has the function \"" + invocation.definition->name + "\"";
+        return nullptr;
+    }
+    // A copy: what the function does may bring a tool that takes the place of this one.
+    const Function function = found->second;
+    return begin_attempt(
+        processes_, mailbox_, *function.instance, function.extension.cancel, invocation, listener,
+        "its tool",
+        [&](void* data, uint64_t token, const nar_invocation& given, nar_failure&) -> nar_status {
+            function.extension.invoke(data, token, function.handle, &given);
+            return NAR_OK;
+        },
+        failure);
+}
+
+std::unique_ptr<tool::Attempt> SchemeRunner::begin(const tool::Invocation& invocation,
+                                                   tool::AttemptListener& listener,
+                                                   tool::StartFailure& failure) {
+    return begin_attempt(
+        processes_, mailbox_, instance_, extension_.cancel, invocation, listener, "its tool runner",
+        [&](void* data, uint64_t token, const nar_invocation& given, nar_failure& said) {
+            return extension_.start(data, token, &given, &said);
+        },
+        failure);
+}
+
+}  // namespace narratoria::plugin

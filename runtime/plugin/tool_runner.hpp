@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The runners that plugins bring: functions with a schema (narratoria/tool.h), and whatever stands
+// behind a scheme (narratoria/tool_runner.h). What they print is read as a process's output is.
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "narratoria/tool.h"
+#include "narratoria/tool_runner.h"
+#include "plugin/instance.hpp"
+#include "plugin/mailbox.hpp"
+#include "tool/definition.hpp"
+#include "tool/runner/process_runner.hpp"
+#include "tool/runner/runner.hpp"
+
+namespace narratoria::plugin {
+
+// Runs the functions of all plugins. `processes` run what a plugin hands over; they and the mailbox
+// outlive it and its attempts, and so do the instances.
+class FunctionRunner : public tool::Runner {
+public:
+    static constexpr const char* kName = "function";
+
+    FunctionRunner(tool::ProcessRunner& processes, Mailbox& mailbox)
+        : processes_(processes), mailbox_(mailbox) {}
+
+    // `handle` is the plugin's own, to give back to it.
+    void add(std::shared_ptr<const tool::Definition> definition, Instance& instance,
+             const nar_tool_extension& extension, const nar_tool* handle);
+    // Attempts that run are not touched.
+    void remove(const tool::Definition& definition) { functions_.erase(&definition); }
+    std::vector<std::shared_ptr<const tool::Definition>> definitions_of(
+        const Instance* instance) const;
+
+private:
+    struct Function {
+        std::shared_ptr<const tool::Definition> definition;  // keeps the key alive
+        Instance* instance;
+        nar_tool_extension extension;
+        const nar_tool* handle;
+    };
+
+    std::unique_ptr<tool::Attempt> begin(const tool::Invocation& invocation,
+                                         tool::AttemptListener& listener,
+                                         tool::StartFailure& failure) override;
+
+    tool::ProcessRunner& processes_;
+    Mailbox& mailbox_;
+    std::unordered_map<const tool::Definition*, Function> functions_;
+};
+
+// Runs what stands behind the schemes of one plugin.
+class SchemeRunner : public tool::Runner {
+public:
+    SchemeRunner(tool::ProcessRunner& processes, Mailbox& mailbox, Instance& instance,
+                 const nar_tool_runner_extension& extension)
+        : processes_(processes), mailbox_(mailbox), instance_(instance), extension_(extension) {}
+
+private:
+    std::unique_ptr<tool::Attempt> begin(const tool::Invocation& invocation,
+                                         tool::AttemptListener& listener,
+                                         tool::StartFailure& failure) override;
+
+    tool::ProcessRunner& processes_;
+    Mailbox& mailbox_;
+    Instance& instance_;
+    const nar_tool_runner_extension extension_;
+};
+
+}  // namespace narratoria::plugin

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/runners.hpp"
+
+#include <utility>
+
+namespace narratoria::session {
+
+// One line for each kind of tool. A runner that also takes "scheme:rest" is added to its schemes, too
+// (Runners::add_scheme).
+void add_runners(tool::Runners& runners, std::shared_ptr<tool::ProcessRunner> processes,
+                 const plugin::Dispatcher& plugins) {
+    runners.add(tool::kProcessRunner, std::move(processes));
+    runners.add(plugin::FunctionRunner::kName, plugins.functions());
+}
+
+}  // namespace narratoria::session

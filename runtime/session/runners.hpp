@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+
+#include "plugin/dispatcher.hpp"
+#include "tool/runner/process_runner.hpp"
+#include "tool/runner/runners.hpp"
+
+namespace narratoria::session {
+
+// Lists the runners that every session has; plugins add theirs when they are loaded.
+void add_runners(tool::Runners& runners, std::shared_ptr<tool::ProcessRunner> processes,
+                 const plugin::Dispatcher& plugins);
+
+}  // namespace narratoria::session

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/registry.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
+
+namespace narratoria::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The executable regular files of a folder, by name; none when it cannot be read.
+std::vector<Registry::Shared> scan(const std::string& folder) {
+    std::vector<Registry::Shared> found;
+    std::error_code failure;
+    fs::directory_iterator each(folder, failure), end;
+    while (!failure && each != end) {
+        std::error_code ignored;
+        const auto permissions = each->status(ignored).permissions();
+        if (each->is_regular_file(ignored) &&
+            (permissions & fs::perms::owner_exec) != fs::perms::none) {
+            found.push_back(file_definition(each->path().string()));
+        }
+        each.increment(failure);
+    }
+    std::sort(found.begin(), found.end(),
+              [](const auto& one, const auto& other) { return one->name < other->name; });
+    return found;
+}
+
+}  // namespace
+
+Registry::Entries::iterator Registry::entry_of(const Definition& definition) {
+    const auto found = by_name_.find(definition.name);
+    if (found == by_name_.end() || found->second->definition.get() != &definition) {
+        return entries_.end();
+    }
+    return found->second;
+}
+
+bool Registry::add(Shared definition) {
+    const std::string_view name = definition->name;
+    if (by_name_.contains(name)) return false;
+    entries_.push_back({std::move(definition)});
+    by_name_.emplace(name, std::prev(entries_.end()));
+    return true;
+}
+
+void Registry::replace(Shared definition) {
+    if (const Shared other = find(definition->name)) remove(*other);
+    add(std::move(definition));
+}
+
+void Registry::remove(const Definition& definition) {
+    const auto entry = entry_of(definition);
+    if (entry == entries_.end()) return;
+    by_name_.erase(definition.name);
+    // The definition may die here, and the key with it.
+    entries_.erase(entry);
+}
+
+void Registry::hide(const Definition& definition) {
+    const auto entry = entry_of(definition);
+    if (entry != entries_.end()) entry->hidden = true;
+}
+
+Registry::Shared Registry::find(std::string_view name) const {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : found->second->definition;
+}
+
+std::vector<Registry::Shared> Registry::list() const {
+    std::vector<Shared> out;
+    if (!tools_folder_.empty()) out = scan(tools_folder_);
+    for (const Entry& entry : entries_) {
+        if (!entry.hidden) out.push_back(entry.definition);
+    }
+    return out;
+}
+
+}  // namespace narratoria::tool

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/registry.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace {
+
+namespace fs = std::filesystem;
+using narratoria::tool::Definition;
+using narratoria::tool::Origin;
+using narratoria::tool::Registry;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::shared_ptr<Definition> define(const std::string& name) {
+    auto definition = std::make_shared<Definition>();
+    definition->name = name;
+    definition->origin.kind = Origin::Kind::Plugin;
+    return definition;
+}
+
+std::vector<std::string> names(const Registry& registry) {
+    std::vector<std::string> names;
+    for (const auto& definition : registry.list()) names.push_back(definition->name);
+    return names;
+}
+
+TEST(Registry, FindsByNameAndListsInTheOrderOfRegistration) {
+    Registry registry;
+    const auto weather = define("weather");
+    EXPECT_TRUE(registry.add(weather));
+    EXPECT_TRUE(registry.add(define("dice")));
+    EXPECT_EQ(registry.find("weather"), weather);
+    EXPECT_EQ(registry.find("weathe"), nullptr);
+    EXPECT_THAT(names(registry), ElementsAre("weather", "dice"));
+}
+
+TEST(Registry, RefusesANameThatIsTaken) {
+    Registry registry;
+    const auto first = define("dice");
+    registry.add(first);
+    EXPECT_FALSE(registry.add(define("dice")));
+    EXPECT_EQ(registry.find("dice"), first);
+    EXPECT_THAT(names(registry), ElementsAre("dice"));
+}
+
+TEST(Registry, ListsAReplacementLast) {
+    Registry registry;
+    registry.add(define("dice"));
+    registry.add(define("weather"));
+    const auto second = define("dice");
+    registry.replace(second);
+    EXPECT_EQ(registry.find("dice"), second);
+    EXPECT_THAT(names(registry), ElementsAre("weather", "dice"));
+    registry.replace(define("new"));
+    EXPECT_THAT(names(registry), ElementsAre("weather", "dice", "new"));
+}
+
+TEST(Registry, RemovesOnlyTheDefinitionThatIsGiven) {
+    Registry registry;
+    const auto first = define("dice");
+    registry.add(first);
+    registry.replace(define("dice"));
+    registry.remove(*first);
+    EXPECT_THAT(names(registry), ElementsAre("dice"));
+    registry.remove(*registry.find("dice"));
+    EXPECT_THAT(names(registry), IsEmpty());
+    EXPECT_EQ(registry.find("dice"), nullptr);
+    EXPECT_TRUE(registry.add(define("dice")));
+}
+
+TEST(Registry, KeepsADefinitionAliveForItsUsers) {
+    Registry registry;
+    registry.add(define("dice"));
+    const std::shared_ptr<const Definition> used = registry.find("dice");
+    registry.replace(define("dice"));
+    EXPECT_EQ(used.use_count(), 1);
+    EXPECT_EQ(used->name, "dice");
+}
+
+TEST(Registry, HidesADefinitionFromTheListOnly) {
+    Registry registry;
+    const auto dice = define("dice");
+    registry.add(dice);
+    registry.hide(*dice);
+    EXPECT_THAT(names(registry), IsEmpty());
+    EXPECT_EQ(registry.find("dice"), dice);
+    registry.replace(define("dice"));
+    EXPECT_THAT(names(registry), ElementsAre("dice"));
+}
+
+TEST(Registry, ListsTheExecutableFilesOfTheFolderAsTheyAreNow) {
+    char made[] = "/tmp/narratoria-registry-XXXXXX";
+    ASSERT_NE(::mkdtemp(made), nullptr);
+    const std::string folder = made;
+    const Registry empty(folder + "/none");
+    EXPECT_THAT(names(empty), IsEmpty());
+    Registry registry(folder);
+    registry.add(define("aaa"));
+    auto add = [&](const char* name, mode_t mode) {
+        std::ofstream(folder + "/" + name) << "#!/bin/sh\n";
+        ::chmod((folder + "/" + name).c_str(), mode);
+    };
+    add("light.sh", 0755);
+    add("door", 0700);
+    add("notes.txt", 0644);
+    fs::create_directory(folder + "/assets");
+    EXPECT_THAT(names(registry), ElementsAre("door", "light.sh", "aaa"));
+    const auto door = registry.list().front();
+    EXPECT_EQ(door->origin.kind, Origin::Kind::File);
+    EXPECT_EQ(door->origin.place, folder + "/door");
+    EXPECT_EQ(registry.find("door"), nullptr) << "files are found by their path";
+    fs::remove(folder + "/door");
+    EXPECT_THAT(names(registry), ElementsAre("light.sh", "aaa"));
+    fs::remove_all(folder);
+}
+
+}  // namespace
