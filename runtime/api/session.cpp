@@ -128,11 +128,11 @@ nar_status answer(nar_engine* engine, uint64_t token, bool is_plan, nar_str text
     if (engine->engine.forked()) {
         return fail(error, NAR_FORKED, "FORKED", "the engine was made before a fork");
     }
-    switch (engine->engine.answer(token, is_plan, copy(text))) {
-        case engine::Engine::Taken::Yes: return NAR_OK;
-        case engine::Engine::Taken::Stale:
-            return fail(error, NAR_STALE, "STALE", "this request was answered already");
-        case engine::Engine::Taken::Gone: break;
+    const nar_status status = engine->engine.inbox().send_end(
+        nullptr, token, session::NarratorAnswer{is_plan, copy(text)});
+    if (status == NAR_OK) return NAR_OK;
+    if (status == NAR_STALE) {
+        return fail(error, NAR_STALE, "STALE", "this request was answered already");
     }
     return fail(error, NAR_GONE, "GONE",
                 "this request was cancelled, came to its time limit, or never was");

@@ -8,7 +8,6 @@
 
 #include "base/fork_count.hpp"
 #include "narratoria/engine.h"
-#include "plugin/mailbox.hpp"
 
 extern char** environ;
 
@@ -58,6 +57,8 @@ Engine::Engine(EngineSettings settings)
     : settings_(std::move(settings)),
       thread_(pthread_self()),
       made_under_(fork_count()),
+      inbox_(loop_, [this](uint32_t level, std::string_view line) { log(level, line); }),
+      host_posts_(*this),
       pool_(loop_, settings_.supervisor),
       slots_(settings_.jobs != 0 ? settings_.jobs : cores()) {
     loop_.set_on_wake([this] { on_wake(); });
@@ -71,14 +72,7 @@ Engine::~Engine() {
         const std::unique_ptr<Member> gone = std::move(from.back());
         from.pop_back();
     }
-    std::vector<Posted> dropped;
-    {
-        const std::lock_guard lock(mutex_);
-        dropped.swap(posted_);
-    }
-    for (const Posted& each : dropped) {
-        if (each.drop) call_out([&] { each.drop(each.user); });
-    }
+    inbox_.forget_posts(host_posts_);
 }
 
 // Calls something of the host's: it may come back in, but not drive the loop.
@@ -100,8 +94,7 @@ bool Engine::busy() const {
     for (const auto& session : sessions_) {
         if (session->busy()) return true;
     }
-    const std::lock_guard lock(mutex_);
-    return !posted_.empty() || !answers_.empty();
+    return inbox_.has_waiting(host_posts_);
 }
 
 template <typename Drive>
@@ -132,77 +125,19 @@ void Engine::run_for(uint64_t microseconds) {
 }
 
 void Engine::post(void (*function)(void*), void (*drop)(void*), void* user) {
-    {
-        const std::lock_guard lock(mutex_);
-        posted_.push_back({function, drop, user});
-    }
-    wake();
+    inbox_.post(host_posts_, {function, drop, user});
 }
 
-uint64_t Engine::open_token(Member* session) {
-    const std::lock_guard lock(mutex_);
-    const uint64_t token = plugin::new_token();
-    tokens_.emplace(token, Token{session, false});
-    return token;
+void Engine::HostPosts::run_post(const Inbox::Post& post) {
+    engine_.call_out([&] { post.function(post.user); });
 }
 
-bool Engine::is_answered(uint64_t token) const {
-    const std::lock_guard lock(mutex_);
-    const auto found = tokens_.find(token);
-    return found != tokens_.end() && found->second.answered;
-}
-
-void Engine::close_token(uint64_t token) {
-    const std::lock_guard lock(mutex_);
-    tokens_.erase(token);
-}
-
-Engine::Taken Engine::answer(uint64_t token, bool is_plan, std::string text, const Member* of) {
-    {
-        const std::lock_guard lock(mutex_);
-        const auto found = tokens_.find(token);
-        if (found == tokens_.end() || (of != nullptr && found->second.session != of)) {
-            return Taken::Gone;
-        }
-        if (found->second.answered) return Taken::Stale;
-        found->second.answered = true;
-        answers_.push_back({token, is_plan, std::move(text)});
-    }
-    wake();
-    return Taken::Yes;
+void Engine::HostPosts::drop_post(const Inbox::Post& post) {
+    if (post.drop) engine_.call_out([&] { post.drop(post.user); });
 }
 
 void Engine::on_wake() {
-    std::vector<Posted> posted;
-    std::vector<Answer> answers;
-    {
-        const std::lock_guard lock(mutex_);
-        posted.swap(posted_);
-        answers.swap(answers_);
-    }
-    for (size_t i = 0; i < posted.size(); ++i) {
-        call_out([&] { posted[i].function(posted[i].user); });
-    }
-    for (Answer& answer : answers) {
-        Member* session = nullptr;
-        {
-            const std::lock_guard lock(mutex_);
-            const auto found = tokens_.find(answer.token);
-            if (found != tokens_.end()) session = found->second.session;
-        }
-        // Closed in the meantime: cancelled, or too late.
-        if (session) session->on_answer(answer.token, answer.is_plan, std::move(answer.text));
-    }
-    // What plugins sent. Once each: one that posts again and again must not hold up the others.
-    std::vector<Member*> with_mail;
-    for (const auto& each : sessions_) {
-        if (each->has_mail()) with_mail.push_back(each.get());
-    }
-    for (Member* session : with_mail) {
-        const bool is_here = std::any_of(sessions_.begin(), sessions_.end(),
-                                         [&](const auto& each) { return each.get() == session; });
-        if (is_here) session->take_mail();
-    }
+    inbox_.deliver();
     // From the start each time: a cancelled turn's handler may make sessions, or destroy them.
     for (;;) {
         const auto cancelled = std::find_if(sessions_.begin(), sessions_.end(),

@@ -9,12 +9,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "base/inbox.hpp"
 #include "base/loop.hpp"
 #include "engine/member.hpp"
 #include "plan/job_slots.hpp"
@@ -70,18 +68,9 @@ public:
     bool in_callback() const { return callback_depth_ != 0; }
     uint32_t& callback_depth() { return callback_depth_; }
 
-    // From any thread.
+    // From any thread: calls `function` on the engine thread, or `drop` when that can no longer be.
     void post(void (*function)(void*), void (*drop)(void*), void* user);
     void wake() noexcept { loop_.wake(); }
-
-    // Answers that narrators owe. A token is good for one answer.
-    enum class Taken : uint8_t { Yes, Gone, Stale };
-    uint64_t open_token(Member* session);
-    // Whether it was answered, although the answer was not delivered yet.
-    bool is_answered(uint64_t token) const;
-    void close_token(uint64_t token);
-    // From any thread; `of`: only when it is this session's question.
-    Taken answer(uint64_t token, bool is_plan, std::string text, const Member* of = nullptr);
 
     void add(std::unique_ptr<Member> session);
     // At once, or when the callback that is running has returned.
@@ -89,24 +78,21 @@ public:
 
     const EngineSettings& settings() const { return settings_; }
     Loop& loop() { return loop_; }
+    Inbox& inbox() { return inbox_; }
     process::Pool& pool() { return pool_; }
     plan::JobSlots& slots() { return slots_; }
     void log(uint32_t level, std::string_view message);
 
 private:
-    struct Posted {
-        void (*function)(void*);
-        void (*drop)(void*);
-        void* user;
-    };
-    struct Answer {
-        uint64_t token;
-        bool is_plan;
-        std::string text;
-    };
-    struct Token {
-        Member* session;
-        bool answered;
+    // What the host posts. There is no limit to it, and run_until_idle waits for it.
+    class HostPosts : public Inbox::Poster {
+    public:
+        explicit HostPosts(Engine& engine) : Poster(SIZE_MAX), engine_(engine) {}
+        void run_post(const Inbox::Post& post) override;
+        void drop_post(const Inbox::Post& post) override;
+
+    private:
+        Engine& engine_;
     };
 
     void on_wake();
@@ -120,15 +106,12 @@ private:
     uint64_t made_under_;  // fork_count() then
     uint32_t callback_depth_ = 0;
     Loop loop_;
+    Inbox inbox_;
+    HostPosts host_posts_;
     process::Pool pool_;
     plan::JobSlots slots_;
     std::vector<std::unique_ptr<Member>> sessions_;
     std::vector<std::unique_ptr<Member>> removed_;  // wait for a callback to return
-
-    mutable std::mutex mutex_;  // over what other threads touch
-    std::vector<Posted> posted_;
-    std::vector<Answer> answers_;
-    std::unordered_map<uint64_t, Token> tokens_;
 };
 
 }  // namespace narratoria::engine

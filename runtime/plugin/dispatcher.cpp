@@ -137,7 +137,8 @@ bool is_offered(std::string_view extension) {
 
 Dispatcher::~Dispatcher() {
     while (!instances_.empty()) instances_.pop_back();
-    mailbox_.deliver_lines();
+    // What they said on other threads while they ended.
+    session_.inbox().deliver_lines();
 }
 
 void Dispatcher::note_refused(std::string id, std::string path, std::string reason) {
@@ -165,7 +166,7 @@ void Dispatcher::load(const Search& search, const std::map<std::string, std::str
 }
 
 Instance* Dispatcher::add(const Library& library, std::string path, std::string settings) {
-    auto instance = std::make_unique<Instance>(library, std::move(path), session_, mailbox_,
+    auto instance = std::make_unique<Instance>(library, std::move(path), session_,
                                                std::move(settings), story_folder_);
     std::string reason;
     if (!instance->init(reason)) {
@@ -183,7 +184,7 @@ Instance* Dispatcher::add(const Library& library, std::string path, std::string 
 }
 
 const Instance* Dispatcher::extend(OwnExtension own, std::string& reason) {
-    auto instance = std::make_unique<Instance>(std::move(own), session_, mailbox_, story_folder_);
+    auto instance = std::make_unique<Instance>(std::move(own), session_, story_folder_);
     const Library& library = instance->library();
     if (!take_extensions(*instance, reason)) {
         forget_extensions(instance.get());
@@ -235,7 +236,7 @@ void Dispatcher::give_up(Instance& instance) {
     InvocationEnd end;
     end.error_code = "PLUGIN_DISABLED";
     end.error = message;
-    mailbox_.end_all_of(&instance, end);
+    session_.inbox().end_all(&instance, end);
     for (const auto& narrator : narrators_) {
         if (narrator->instance == &instance) session_.answer(narrator->token, false, message);
     }
@@ -327,7 +328,7 @@ bool Dispatcher::take_runner(Instance& instance, std::string& reason) {
         return false;
     }
     const auto scheme_runner =
-        std::make_shared<SchemeRunner>(tools_.processes, mailbox_, instance, extension);
+        std::make_shared<SchemeRunner>(tools_.processes, instance, extension);
     for (std::string& scheme : schemes) {
         if (scheme.size() > kMaxScheme || !tool::is_scheme(scheme)) {
             reason = "its scheme \"" + scheme + "\" is none: letters, digits, + - . _ only";

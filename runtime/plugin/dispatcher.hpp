@@ -18,7 +18,7 @@
 #include "narratoria/narrator.h"
 #include "narratoria/ui_handler.h"
 #include "plugin/instance.hpp"
-#include "plugin/mailbox.hpp"
+#include "plugin/invocation.hpp"
 #include "plugin/search.hpp"
 #include "plugin/tool_runner.hpp"
 #include "tool/registry.hpp"
@@ -42,8 +42,7 @@ public:
         : session_(session),
           story_folder_(std::move(story_folder)),
           tools_(tools),
-          mailbox_(session),
-          functions_(std::make_shared<FunctionRunner>(tools.processes, mailbox_)) {}
+          functions_(std::make_shared<FunctionRunner>(tools.processes)) {}
     ~Dispatcher();  // ends the instances, the last one first
     Dispatcher(const Dispatcher&) = delete;
     Dispatcher& operator=(const Dispatcher&) = delete;
@@ -79,8 +78,6 @@ public:
     // Whether one of this id was loaded, or refused with a word about it.
     bool knows(std::string_view id) const;
 
-    Mailbox& mailbox() { return mailbox_; }
-    bool has_mail() const { return mailbox_.has_mail(); }
     void append_json(std::string& out) const;
 
 private:
@@ -126,7 +123,6 @@ private:
     SessionAccess& session_;
     std::string story_folder_;
     ToolPlaces tools_;
-    Mailbox mailbox_;
     std::shared_ptr<FunctionRunner> functions_;
     std::vector<std::unique_ptr<Instance>> instances_;
     std::vector<std::pair<Instance*, nar_event_sink_extension>> sinks_;

@@ -18,6 +18,7 @@
 #include "narratoria/invocation.h"
 #include "narratoria/narrator.h"
 #include "plugin/instance.hpp"
+#include "plugin/invocation.hpp"
 
 namespace narratoria::plugin {
 
@@ -91,7 +92,7 @@ nar_status on_engine_thread(const nar_host* host, const char* function, Body&& b
                                       " was called from another thread than the engine's; post it "
                                       "(narratoria.post/1)";
 #ifndef NDEBUG
-            instance.mailbox().disable(&instance, fault);
+            instance.disable_soon(fault);
 #else
             instance.report(fault);
 #endif
@@ -122,7 +123,7 @@ void log_write(const nar_host* host, uint32_t level, nar_str message) {
         if (level < NAR_LOG_DEBUG || level > NAR_LOG_ERROR) level = NAR_LOG_INFO;
         std::string line = instance.library().id + ": " + utf8::repaired(view(message));
         if (instance.session().on_engine_thread()) instance.session().log(level, line);
-        else instance.mailbox().log(level, std::move(line));
+        else instance.inbox().log(level, std::move(line));
         return NAR_OK;
     });
 }
@@ -202,7 +203,7 @@ nar_status post(const nar_host* host, void (*function)(void*), void (*drop)(void
         // What init posts is a plugin's way to begin something by itself: it runs once it is active.
         const bool is_early = instance.phase() == Instance::Phase::Init;
         if (!is_active(instance) && !is_early) return NAR_GONE;
-        return instance.mailbox().post(&instance, function, drop, user);
+        return instance.inbox().post(instance, {function, drop, user});
     });
 }
 
@@ -298,13 +299,13 @@ nar_status narrator_fail(const nar_host* host, uint64_t token, nar_str message) 
 
 nar_status invocation_output(const nar_host* host, uint64_t token, nar_str bytes) {
     return from_any_thread(host, [&](Instance& instance) {
-        return instance.mailbox().output(&instance, token, view(bytes));
+        return instance.inbox().send_output(&instance, token, view(bytes));
     });
 }
 
 nar_status invocation_diagnostics(const nar_host* host, uint64_t token, nar_str bytes) {
     return from_any_thread(host, [&](Instance& instance) {
-        return instance.mailbox().diagnostics(&instance, token, view(bytes));
+        return instance.inbox().send_diagnostics(&instance, token, view(bytes));
     });
 }
 
@@ -324,7 +325,7 @@ nar_status invocation_ended(const nar_host* host, uint64_t token, const nar_invo
         taken.user_us = given.user_us;
         taken.system_us = given.system_us;
         taken.resident_kb = given.resident_kb;
-        const nar_status status = instance.mailbox().ended(&instance, token, std::move(taken));
+        const nar_status status = instance.inbox().send_end(&instance, token, std::move(taken));
         if (status == NAR_STALE) instance.report("it ended an invocation twice");
         return status;
     });
@@ -349,7 +350,12 @@ nar_status invocation_run(const nar_host* host, uint64_t token, const nar_comman
             arguments.emplace_back(argument);
         }
         if (arguments.front().empty()) return NAR_INVALID_ARGUMENT;
-        return instance.mailbox().run(&instance, token, std::move(arguments));
+        const Inbox::Found found = instance.inbox().find(&instance, token);
+        if (found.status != NAR_OK) return found.status;
+        if (found.has_output) return NAR_INVALID_ARGUMENT;
+        // The token is about to be closed: what was said before stays said.
+        instance.inbox().deliver_diagnostics(token);
+        return static_cast<InvocationReceiver*>(found.receiver)->on_run(std::move(arguments));
     });
 }
 

@@ -20,22 +20,21 @@ std::unique_ptr<const Library> library_of(const OwnExtension& own) {
 }  // namespace
 
 Instance::Instance(const Library& library, std::string path, SessionAccess& session,
-                   Mailbox& mailbox, std::string settings, std::string story_folder)
-    : library_(library),
+                   std::string settings, std::string story_folder)
+    : Poster(kMaxPosts),
+      library_(library),
       path_(std::move(path)),
       session_(session),
-      mailbox_(mailbox),
       settings_(std::move(settings)),
       story_folder_(std::move(story_folder)),
       handle_(make_host(*this)) {}
 
-Instance::Instance(OwnExtension own, SessionAccess& session, Mailbox& mailbox,
-                   std::string story_folder)
-    : own_(std::make_unique<OwnExtension>(std::move(own))),
+Instance::Instance(OwnExtension own, SessionAccess& session, std::string story_folder)
+    : Poster(kMaxPosts),
+      own_(std::make_unique<OwnExtension>(std::move(own))),
       own_library_(library_of(*own_)),
       library_(*own_library_),
       session_(session),
-      mailbox_(mailbox),
       settings_("{}"),
       story_folder_(std::move(story_folder)),
       handle_(make_host(*this)),
@@ -55,7 +54,8 @@ Instance::~Instance() {
     const bool was_active = phase_ == Phase::Active;
     // Behind this no thread posts any more, so what is forgotten is all there is.
     enter_phase(Phase::Deinit);
-    mailbox_.forget(this);
+    inbox().close_all(this);
+    inbox().forget_posts(*this);
     // Also of one that was disabled: its threads want to be joined.
     if (was_active) {
         call_always("deinit", [&] {
@@ -66,7 +66,7 @@ Instance::~Instance() {
     phase_ = Phase::Over;
     retire_host(handle_);
     // What its threads still said while they were joined.
-    mailbox_.forget(this);
+    inbox().forget_posts(*this);
 }
 
 void Instance::enter_phase(Phase phase) {
@@ -132,6 +132,30 @@ void Instance::disable(std::string reason) {
     if (on_disabled_) on_disabled_();
 }
 
+void Instance::disable_soon(std::string reason) {
+    struct Violation {
+        Instance* instance;
+        std::string reason;
+    };
+    auto violation = std::make_unique<Violation>(Violation{this, std::move(reason)});
+    const Inbox::Post post{[](void* user) {
+                               const std::unique_ptr<Violation> its(static_cast<Violation*>(user));
+                               its->instance->disable(std::move(its->reason));
+                           },
+                           [](void* user) { delete static_cast<Violation*>(user); },
+                           violation.get()};
+    if (inbox().post(*this, post) == NAR_OK) (void)violation.release();
+}
+
+void Instance::run_post(const Inbox::Post& post) {
+    if (disabled()) return drop_post(post);
+    call("a posted function", [&] { post.function(post.user); });
+}
+
+void Instance::drop_post(const Inbox::Post& post) {
+    if (post.drop) call_always("a drop function", [&] { post.drop(post.user); });
+}
+
 void Instance::report(std::string_view message) {
     const uint32_t count = reports_.fetch_add(1);
     if (count >= kMaxReports) return;
@@ -139,7 +163,7 @@ void Instance::report(std::string_view message) {
     line += message;
     if (count + 1 == kMaxReports) line += " (no more of its faults are logged)";
     if (session_.on_engine_thread()) session_.log(NAR_LOG_WARN, line);
-    else mailbox_.log(NAR_LOG_WARN, std::move(line));
+    else inbox().log(NAR_LOG_WARN, std::move(line));
 }
 
 void Instance::on_sink_threw(const char* what) noexcept { note_thrown("its event sink", what); }

@@ -11,16 +11,18 @@
 #include <string>
 #include <string_view>
 
+#include "base/inbox.hpp"
 #include "event/stream.hpp"
 #include "narratoria/engine.h"
 #include "plugin/library.hpp"
-#include "plugin/mailbox.hpp"
 #include "plugin/session_access.hpp"
 
 namespace narratoria::plugin {
 
 // A call into a plugin that holds the engine thread for longer is reported.
 inline constexpr int64_t kCallBudgetMs = 50;
+// Posted functions of one plugin that wait for the engine thread; a further one is NAR_BUSY.
+inline constexpr size_t kMaxPosts = 100'000;
 
 struct HostHandle;
 
@@ -33,15 +35,15 @@ struct OwnExtension {
     void (*released)(void* data);  // may be NULL
 };
 
-class Instance : public event::SinkWatcher {
+class Instance : public event::SinkWatcher, public Inbox::Poster {
 public:
     enum class Phase : uint8_t { Made, Init, Active, Deinit, Over };
 
-    // `settings`: a JSON object. Session and mailbox outlive it.
-    Instance(const Library& library, std::string path, SessionAccess& session, Mailbox& mailbox,
-             std::string settings, std::string story_folder);
+    // `settings`: a JSON object. The session outlives it.
+    Instance(const Library& library, std::string path, SessionAccess& session, std::string settings,
+             std::string story_folder);
     // Active at once: there is no init, and `released` stands for deinit.
-    Instance(OwnExtension own, SessionAccess& session, Mailbox& mailbox, std::string story_folder);
+    Instance(OwnExtension own, SessionAccess& session, std::string story_folder);
     ~Instance() override;  // deinit, when init was well
     Instance(const Instance&) = delete;
     Instance& operator=(const Instance&) = delete;
@@ -80,11 +82,16 @@ public:
     void set_on_disabled(std::function<void()> on_disabled) {
         on_disabled_ = std::move(on_disabled);
     }
+    // From any thread: disables it in the next round of the loop.
+    void disable_soon(std::string reason);
     bool disabled() const { return disabled_.load(std::memory_order_acquire); }
     const std::string& disabled_reason() const { return reason_; }
 
     // Something wrong that it may go on after; told a few times, then no more. From any thread.
     void report(std::string_view message);
+
+    void run_post(const Inbox::Post& post) override;
+    void drop_post(const Inbox::Post& post) override;
 
     void on_sink_threw(const char* what) noexcept override;
     void on_sink_slow(int64_t milliseconds, size_t called) noexcept override;
@@ -102,7 +109,7 @@ public:
     void* data() const { return data_; }
     Phase phase() const { return phase_; }
     SessionAccess& session() { return session_; }
-    Mailbox& mailbox() { return mailbox_; }
+    Inbox& inbox() { return session_.inbox(); }  // from any thread
     const std::string& settings() const { return settings_; }
     const std::string& story_folder() const { return story_folder_; }
 
@@ -121,7 +128,6 @@ private:
     const Library& library_;
     std::string path_;
     SessionAccess& session_;
-    Mailbox& mailbox_;
     std::string settings_;
     std::string story_folder_;
     HostHandle* handle_;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/inbox.hpp"
 #include "base/loop.hpp"
 #include "narratoria/status.h"
 
@@ -35,8 +36,8 @@ public:
 
     // From any thread: an answer to a narrator's request.
     virtual nar_status answer(uint64_t token, bool is_plan, std::string text) = 0;
-    // From any thread: Mailbox::deliver is to be called soon.
-    virtual void wake() noexcept = 0;
+    // From any thread. The engine's; it outlives the session.
+    virtual Inbox& inbox() = 0;
 };
 
 }  // namespace narratoria::plugin

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/json/tape.hpp"
+#include "plugin/invocation.hpp"
 #include "process/find_program.hpp"
 #include "tool/runner/stream_attempt.hpp"
 
@@ -16,14 +17,13 @@ namespace {
 nar_str view(std::string_view text) { return {text.data(), text.size()}; }
 
 // The plugin's side of an attempt.
-class PluginSource : public tool::Source, public InvocationListener {
+class PluginSource : public tool::Source, public InvocationReceiver {
 public:
     // `cancel` may be NULL.
-    PluginSource(tool::ProcessRunner& processes, Mailbox& mailbox, Instance& instance,
+    PluginSource(tool::ProcessRunner& processes, Instance& instance,
                  void (*cancel)(void*, uint64_t), const tool::Invocation& invocation,
                  tool::StreamAttempt& attempt)
         : processes_(processes),
-          mailbox_(mailbox),
           instance_(instance),
           cancel_(cancel),
           attempt_(attempt),
@@ -31,7 +31,7 @@ public:
           request_(invocation.request),
           environment_(*invocation.environment),
           grace_(processes.loop()),
-          token_(mailbox.open(&instance, *this)) {}
+          token_(instance.inbox().open<InvocationEnd>(&instance, *this)) {}
 
     ~PluginSource() override {
         *alive_ = false;
@@ -82,7 +82,7 @@ public:
         if (process_) return process_->terminate(grace_ms);
         if (token_ == 0 || std::exchange(told_to_end_, true)) return;
         // What has ended is on its way here, and must not be told to end.
-        if (mailbox_.has_ended(token_)) return;
+        if (instance_.inbox().has_end(token_)) return;
         if (cancel_ != nullptr) {
             instance_.call("its cancel", [&] { cancel_(instance_.data(), token_); });
         }
@@ -110,7 +110,8 @@ public:
 
     void on_diagnostics(std::string_view bytes) override { attempt_.on_diagnostics(bytes); }
 
-    void on_ended(InvocationEnd end) override {
+    void on_ended(std::any how) override {
+        auto end = std::any_cast<InvocationEnd>(std::move(how));
         grace_.stop();
         close();
         process::Exit exit;
@@ -155,11 +156,10 @@ public:
 
 private:
     void close() {
-        if (token_ != 0) mailbox_.close(std::exchange(token_, 0));
+        if (token_ != 0) instance_.inbox().close(std::exchange(token_, 0));
     }
 
     tool::ProcessRunner& processes_;
-    Mailbox& mailbox_;
     Instance& instance_;
     void (*const cancel_)(void*, uint64_t);
     tool::StreamAttempt& attempt_;
@@ -177,15 +177,14 @@ private:
 };
 
 template <typename Call>
-std::unique_ptr<tool::Attempt> begin_attempt(tool::ProcessRunner& processes, Mailbox& mailbox,
-                                             Instance& instance, void (*cancel)(void*, uint64_t),
+std::unique_ptr<tool::Attempt> begin_attempt(tool::ProcessRunner& processes, Instance& instance,
+                                             void (*cancel)(void*, uint64_t),
                                              const tool::Invocation& invocation,
                                              tool::AttemptListener& listener, const char* what,
                                              Call&& call, tool::StartFailure& failure) {
     auto attempt = std::make_unique<tool::StreamAttempt>(processes.loop(), processes.settings(),
                                                          invocation.limits, listener);
-    auto source =
-        std::make_unique<PluginSource>(processes, mailbox, instance, cancel, invocation, *attempt);
+    auto source = std::make_unique<PluginSource>(processes, instance, cancel, invocation, *attempt);
     PluginSource& its = *source;
     // A process that the plugin hands over to may fail before `start` has returned.
     if (!its.start(invocation, what, std::forward<Call>(call), failure)) return nullptr;
@@ -221,8 +220,7 @@ std::unique_ptr<tool::Attempt> FunctionRunner::begin(const tool::Invocation& inv
     // A copy: what the function does may bring a tool that takes the place of this one.
     const Function function = found->second;
     return begin_attempt(
-        processes_, mailbox_, *function.instance, function.extension.cancel, invocation, listener,
-        "its tool",
+        processes_, *function.instance, function.extension.cancel, invocation, listener, "its tool",
         [&](void* data, uint64_t token, const nar_invocation& given, nar_failure&) -> nar_status {
             function.extension.invoke(data, token, function.handle, &given);
             return NAR_OK;
@@ -234,7 +232,7 @@ std::unique_ptr<tool::Attempt> SchemeRunner::begin(const tool::Invocation& invoc
                                                    tool::AttemptListener& listener,
                                                    tool::StartFailure& failure) {
     return begin_attempt(
-        processes_, mailbox_, instance_, extension_.cancel, invocation, listener, "its tool runner",
+        processes_, instance_, extension_.cancel, invocation, listener, "its tool runner",
         [&](void* data, uint64_t token, const nar_invocation& given, nar_failure& said) {
             return extension_.start(data, token, &given, &said);
         },

@@ -10,21 +10,19 @@
 #include "narratoria/tool.h"
 #include "narratoria/tool_runner.h"
 #include "plugin/instance.hpp"
-#include "plugin/mailbox.hpp"
 #include "tool/definition.hpp"
 #include "tool/runner/process_runner.hpp"
 #include "tool/runner/runner.hpp"
 
 namespace narratoria::plugin {
 
-// Runs the functions of all plugins. `processes` run what a plugin hands over; they and the mailbox
-// outlive it and its attempts, and so do the instances.
+// Runs the functions of all plugins. `processes` run what a plugin hands over; they and the
+// instances outlive it and its attempts.
 class FunctionRunner : public tool::Runner {
 public:
     static constexpr const char* kName = "function";
 
-    FunctionRunner(tool::ProcessRunner& processes, Mailbox& mailbox)
-        : processes_(processes), mailbox_(mailbox) {}
+    explicit FunctionRunner(tool::ProcessRunner& processes) : processes_(processes) {}
 
     // `handle` is the plugin's own, to give back to it.
     void add(std::shared_ptr<const tool::Definition> definition, Instance& instance,
@@ -47,16 +45,15 @@ private:
                                          tool::StartFailure& failure) override;
 
     tool::ProcessRunner& processes_;
-    Mailbox& mailbox_;
     std::unordered_map<const tool::Definition*, Function> functions_;
 };
 
 // Runs what stands behind the schemes of one plugin.
 class SchemeRunner : public tool::Runner {
 public:
-    SchemeRunner(tool::ProcessRunner& processes, Mailbox& mailbox, Instance& instance,
+    SchemeRunner(tool::ProcessRunner& processes, Instance& instance,
                  const nar_tool_runner_extension& extension)
-        : processes_(processes), mailbox_(mailbox), instance_(instance), extension_(extension) {}
+        : processes_(processes), instance_(instance), extension_(extension) {}
 
 private:
     std::unique_ptr<tool::Attempt> begin(const tool::Invocation& invocation,
@@ -64,7 +61,6 @@ private:
                                          tool::StartFailure& failure) override;
 
     tool::ProcessRunner& processes_;
-    Mailbox& mailbox_;
     Instance& instance_;
     const nar_tool_runner_extension extension_;
 };

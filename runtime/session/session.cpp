@@ -467,12 +467,12 @@ void Session::generate() {
         return;
     }
     ++turn_->generation;
-    turn_->token = engine_.open_token(this);
+    turn_->token = inbox().open<NarratorAnswer>(this, *this);
     turn_->tokens.push_back(turn_->token);
     if (settings_.times.narrator_ms > 0) {
         turn_->narrator_timer.start(settings_.times.narrator_ms, [this] {
             // It is in time: the answer waits to be taken, behind this.
-            if (engine_.is_answered(turn_->token)) return;
+            if (inbox().has_end(turn_->token)) return;
             close_question();
             refuse_generation("NARRATOR_TIMEOUT", "narrator-time",
                               "the narrator did not answer within " +
@@ -490,21 +490,22 @@ void Session::close_question() {
     if (turn_->token == 0) return;
     turn_->narrator_timer.stop();
     const uint64_t token = std::exchange(turn_->token, 0);
-    const bool is_answered = engine_.is_answered(token);
-    engine_.close_token(token);
+    const bool is_answered = inbox().has_end(token);
+    inbox().close(token);
     if (narrator_.cancel && !is_answered)
         call_out([&] { narrator_.cancel(narrator_.user, token); });
 }
 
-void Session::on_answer(uint64_t token, bool is_plan, std::string text) {
-    if (!turn_ || turn_->token != token) return;
+// The open question was answered: tokens of others are closed, and get nothing.
+void Session::on_ended(std::any how) {
+    const auto answer = std::any_cast<NarratorAnswer>(std::move(how));
     turn_->narrator_timer.stop();
-    turn_->token = 0;  // the engine keeps it as answered until the turn ends
-    if (is_plan) {
-        take_plan(text);
+    turn_->token = 0;  // it stays open until the turn ends: a second answer is NAR_STALE
+    if (answer.is_plan) {
+        take_plan(answer.text);
     } else {
         refuse_generation("NARRATOR_FAILED", "narrator-failed",
-                          "the narrator gave no plan: " + text);
+                          "the narrator gave no plan: " + answer.text);
     }
 }
 
@@ -619,7 +620,7 @@ std::string Session::narrator_request() const {
 
 void Session::end_turn(TurnOutcome outcome) {
     const std::unique_ptr<Turn> turn = std::move(turn_);
-    for (const uint64_t token : turn->tokens) engine_.close_token(token);
+    for (const uint64_t token : turn->tokens) inbox().close(token);
     prompt_time_is_up_ = false;
     std::string body;
     json::ObjectWriter(body)
@@ -726,12 +727,7 @@ nar_status Session::submit_prompt(std::string_view text) {
 }
 
 nar_status Session::answer(uint64_t token, bool is_plan, std::string text) {
-    switch (engine_.answer(token, is_plan, std::move(text), this)) {
-        case engine::Engine::Taken::Yes: return NAR_OK;
-        case engine::Engine::Taken::Stale: return NAR_STALE;
-        case engine::Engine::Taken::Gone: break;
-    }
-    return NAR_GONE;
+    return inbox().send_end(this, token, NarratorAnswer{is_plan, std::move(text)});
 }
 
 }  // namespace narratoria::session

@@ -45,6 +45,12 @@ struct SessionSettings {
 
 enum class TurnOutcome : uint32_t { Completed = 1, Fallback = 2, Cancelled = 3, Timeout = 4 };
 
+// What a narrator answers, on any thread: the end of the token of its question.
+struct NarratorAnswer {
+    bool is_plan;      // else it failed, and
+    std::string text;  // says why
+};
+
 struct TurnEnd {
     TurnOutcome outcome;
     uint32_t generations;
@@ -59,7 +65,9 @@ void add_wishes(const Story& story, bool with_narrator, plugin::Wishes& wishes);
 using TurnHandler = std::function<void(const TurnEnd&)>;
 using ExecutionHandler = std::function<void(std::shared_ptr<const plan::Result>)>;
 
-class Session final : public engine::Member, private plugin::SessionAccess {
+class Session final : public engine::Member,
+                      private plugin::SessionAccess,
+                      private Inbox::Receiver {
 public:
     Session(engine::Engine& engine, SessionSettings settings);
     ~Session() override;  // tools are ended at once; handlers are told that it was cancelled
@@ -89,11 +97,7 @@ public:
     void request_cancel() noexcept;  // from any thread or signal handler
     bool has_cancel() const override { return cancel_up_to_.load() > ended_; }
     void take_cancel() override;
-    void on_answer(uint64_t token, bool is_plan, std::string text) override;
 
-    // From other threads, for the plugins.
-    bool has_mail() const override { return dispatcher_.has_mail(); }
-    void take_mail() override { dispatcher_.mailbox().deliver(); }
     const plugin::Dispatcher& plugins() const { return dispatcher_; }
 
     bool busy() const override { return running_ || !jobs_.empty() || has_cancel(); }
@@ -147,6 +151,7 @@ private:
     void take_plan(std::string_view text);
     void add_path_faults(const plan::Plan& plan, const std::string& folder, Faults& faults) const;
     void close_question();
+    void on_ended(std::any answer) override;
     void end_turn(TurnOutcome outcome);
     void end_job();
     void cancel_running(plan::Stop reason);
@@ -173,7 +178,7 @@ private:
     nar_status submit_prompt(std::string_view text) override;
     void cancel() override { request_cancel(); }
     nar_status answer(uint64_t token, bool is_plan, std::string text) override;
-    void wake() noexcept override { engine_.wake(); }
+    Inbox& inbox() override { return engine_.inbox(); }
 
     template <typename Call>
     void call_out(Call&& call);

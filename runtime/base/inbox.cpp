@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/inbox.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "narratoria/engine.h"
+
+namespace narratoria {
+namespace {
+
+// A number that is never used twice in a process: a token of one engine means nothing to another.
+uint64_t new_token() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+}
+
+}  // namespace
+
+// What the budget or an exception kept from being delivered is delivered in the next round.
+class Inbox::WakeForRest {
+public:
+    explicit WakeForRest(Inbox& inbox) : inbox_(inbox) {}
+    ~WakeForRest() {
+        const std::lock_guard lock(inbox_.mutex_);
+        if (!inbox_.posts_.empty() || !inbox_.ready_.empty()) inbox_.loop_.wake();
+    }
+
+private:
+    Inbox& inbox_;
+};
+
+void Inbox::log(uint32_t level, std::string line) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (lines_.size() >= kMaxLines) {
+            ++lost_lines_;
+            return;
+        }
+        lines_.push_back({level, std::move(line)});
+    }
+    loop_.wake();
+}
+
+nar_status Inbox::post(Poster& from, const Post& post) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (from.waiting_ >= from.max_posts_) return NAR_BUSY;
+        posts_.push_back({&from, post});
+        ++from.waiting_;
+    }
+    loop_.wake();
+    return NAR_OK;
+}
+
+Inbox::Token* Inbox::find_open(const void* owner, uint64_t token, nar_status& status) {
+    const auto found = tokens_.find(token);
+    if (found == tokens_.end() || (owner != nullptr && found->second.owner != owner)) {
+        status = NAR_GONE;
+        return nullptr;
+    }
+    if (found->second.has_end) {
+        status = NAR_STALE;
+        return nullptr;
+    }
+    return &found->second;
+}
+
+void Inbox::mark_ready(uint64_t number, Token& token) {
+    if (!std::exchange(token.is_ready, true)) ready_.push_back(number);
+}
+
+nar_status Inbox::send_output(const void* owner, uint64_t token, std::string_view bytes) {
+    {
+        const std::lock_guard lock(mutex_);
+        nar_status status = NAR_OK;
+        Token* const open = find_open(owner, token, status);
+        if (open == nullptr) return status;
+        if (bytes.empty()) return NAR_OK;
+        const size_t waiting = open->output.size() - open->delivered;
+        if (waiting > 0 && waiting + bytes.size() > kMaxOutput) return NAR_BUSY;
+        open->output.append(bytes);
+        open->has_output = true;
+        mark_ready(token, *open);
+    }
+    loop_.wake();
+    return NAR_OK;
+}
+
+nar_status Inbox::send_diagnostics(const void* owner, uint64_t token, std::string_view bytes) {
+    {
+        const std::lock_guard lock(mutex_);
+        nar_status status = NAR_OK;
+        Token* const open = find_open(owner, token, status);
+        if (open == nullptr) return status;
+        const size_t waiting = open->diagnostics.size();
+        if (waiting > 0 && waiting + bytes.size() > kMaxOutput) return NAR_BUSY;
+        open->diagnostics.append(bytes);
+        mark_ready(token, *open);
+    }
+    loop_.wake();
+    return NAR_OK;
+}
+
+nar_status Inbox::send_end(const void* owner, uint64_t token, std::any end) {
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = tokens_.find(token);
+        if (found == tokens_.end() || *found->second.end_type != end.type()) return NAR_GONE;
+        nar_status status = NAR_OK;
+        Token* const open = find_open(owner, token, status);
+        if (open == nullptr) return status;
+        open->end = std::move(end);
+        open->has_end = true;
+        mark_ready(token, *open);
+    }
+    loop_.wake();
+    return NAR_OK;
+}
+
+uint64_t Inbox::open(const void* owner, Receiver& receiver, const std::type_info& end_type) {
+    const uint64_t number = new_token();
+    const std::lock_guard lock(mutex_);
+    Token& token = tokens_[number];
+    token.owner = owner;
+    token.receiver = &receiver;
+    token.end_type = &end_type;
+    return number;
+}
+
+void Inbox::close(uint64_t token) {
+    const std::lock_guard lock(mutex_);
+    tokens_.erase(token);
+}
+
+void Inbox::close_all(const void* owner) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(tokens_, [&](const auto& each) { return each.second.owner == owner; });
+}
+
+void Inbox::end_all(const void* owner, const std::any& end) {
+    {
+        const std::lock_guard lock(mutex_);
+        for (auto& [number, token] : tokens_) {
+            if (token.owner != owner || token.has_end) continue;
+            token.end = end;
+            token.has_end = true;
+            mark_ready(number, token);
+        }
+        if (ready_.empty()) return;
+    }
+    loop_.wake();
+}
+
+bool Inbox::has_end(uint64_t token) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = tokens_.find(token);
+    return found != tokens_.end() && found->second.has_end;
+}
+
+Inbox::Found Inbox::find(const void* owner, uint64_t token) {
+    const std::lock_guard lock(mutex_);
+    Found found;
+    if (const Token* const open = find_open(owner, token, found.status)) {
+        found.receiver = open->receiver;
+        found.has_output = open->has_output;
+    }
+    return found;
+}
+
+void Inbox::deliver_diagnostics(uint64_t token) {
+    std::string diagnostics;
+    Receiver* receiver = nullptr;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = tokens_.find(token);
+        if (found == tokens_.end()) return;
+        receiver = found->second.receiver;
+        diagnostics.swap(found->second.diagnostics);
+    }
+    if (!diagnostics.empty()) receiver->on_diagnostics(diagnostics);
+}
+
+void Inbox::deliver_lines() {
+    std::vector<Line> lines;
+    uint64_t lost = 0;
+    {
+        const std::lock_guard lock(mutex_);
+        lines.swap(lines_);
+        lost = std::exchange(lost_lines_, 0);
+    }
+    for (const Line& line : lines) log_(line.level, line.text);
+    if (lost > 0) {
+        log_(NAR_LOG_WARN,
+             std::to_string(lost) + " more log lines of plugins came too fast and were dropped");
+    }
+}
+
+void Inbox::deliver() {
+    deliver_lines();
+    size_t posts = 0;
+    size_t tokens = 0;
+    {
+        // What is sent from now on waits for the next round: a function that posts itself again and
+        // again must not hold up the others.
+        const std::lock_guard lock(mutex_);
+        posts = posts_.size();
+        tokens = ready_.size();
+    }
+    const WakeForRest rest(*this);
+    // However small the budget is, one of each is delivered.
+    for (; posts > 0; --posts) {
+        deliver_post();
+        if (loop_.time_is_up()) break;
+    }
+    for (; tokens > 0; --tokens) {
+        deliver_token();
+        if (loop_.time_is_up()) break;
+    }
+}
+
+void Inbox::deliver_post() {
+    WaitingPost next{};
+    {
+        const std::lock_guard lock(mutex_);
+        if (posts_.empty()) return;  // forgotten by one before it
+        next = posts_.front();
+        posts_.pop_front();
+        --next.from->waiting_;
+    }
+    next.from->run_post(next.post);
+}
+
+void Inbox::deliver_token() {
+    uint64_t number = 0;
+    Receiver* receiver = nullptr;
+    std::string output;
+    std::string diagnostics;
+    std::any end;
+    {
+        const std::lock_guard lock(mutex_);
+        if (ready_.empty()) return;
+        number = ready_.front();
+        ready_.pop_front();
+        const auto found = tokens_.find(number);
+        if (found == tokens_.end()) return;
+        Token& token = found->second;
+        token.is_ready = false;
+        receiver = token.receiver;
+        diagnostics.swap(token.diagnostics);
+        output = token.output.substr(token.delivered, kPiece);
+        token.delivered += output.size();
+        if (token.delivered < token.output.size()) {
+            mark_ready(number, token);
+            // What was delivered is given back now and then, not each time: that would be
+            // quadratic.
+            if (token.delivered > token.output.size() / 2) {
+                token.output.erase(0, token.delivered);
+                token.delivered = 0;
+            }
+        } else {
+            token.output.clear();
+            token.delivered = 0;
+            end = std::move(token.end);
+            token.end.reset();
+        }
+    }
+    auto still_open = [&] {
+        const std::lock_guard lock(mutex_);
+        return tokens_.contains(number);
+    };
+    if (!diagnostics.empty()) receiver->on_diagnostics(diagnostics);
+    if (!output.empty() && still_open()) receiver->on_output(std::move(output));
+    if (end.has_value() && still_open()) receiver->on_ended(std::move(end));
+}
+
+void Inbox::forget_posts(Poster& from) {
+    std::vector<Post> dropped;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const WaitingPost& each : posts_) {
+            if (each.from == &from) dropped.push_back(each.post);
+        }
+        std::erase_if(posts_, [&](const WaitingPost& each) { return each.from == &from; });
+        from.waiting_ = 0;
+    }
+    for (const Post& post : dropped) from.drop_post(post);
+}
+
+bool Inbox::has_waiting(const Poster& of) const {
+    const std::lock_guard lock(mutex_);
+    return of.waiting_ > 0 || !ready_.empty();
+}
+
+}  // namespace narratoria
