@@ -10,6 +10,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).parent))
 import absolute_paths  # noqa: E402
+import contributing_samples  # noqa: E402
 import include_arrows  # noqa: E402
 
 
@@ -99,6 +100,57 @@ class AbsolutePaths(Tree):
     def test_this_checkout(self):
         self.write("a.md", f"see {self.tree.resolve()}/b\n")
         self.assertEqual(len(self.found()), 1)
+
+
+class ContributingSamples(Tree):
+    def found(self, page):
+        self.write("CMakePresets.json", '{"configurePresets": [{"name": "dev"}]}')
+        self.write("runtime/base/json.hpp", "#pragma once\nint read();\nint write();\n")
+        self.write("CONTRIBUTING.md", page)
+        return list(contributing_samples.faults(self.tree, "cc", "c++"))
+
+    def test_a_true_page(self):
+        page = """Run:
+```sh
+CC=cc cat runtime/base/json.hpp   # a comment
+cat --preset dev
+```
+In `runtime/base/json.hpp`:
+   ```cpp
+   int read();
+   int write();
+   ```
+Add `runtime/base/clock.hpp`, and see [the presets](CMakePresets.json):
+```cpp
+// runtime/base/clock.hpp
+#pragma once
+int now();
+```
+```cpp
+#include "base/clock.hpp"
+inline int later() { return now() + 1; }
+```
+"""
+        self.assertEqual(self.found(page), [])
+
+    def test_a_sample_that_does_not_compile(self):
+        self.assertEqual(len(self.found("```cpp\nint x = y;\n```\n")), 1)
+        self.assertEqual(len(self.found("```c\nint x = y;\n```\n")), 1)
+
+    def test_lines_that_are_not_in_the_quoted_file(self):
+        page = "In `runtime/base/json.hpp`:\n   ```cpp\n   int write();\n   int read();\n   ```\n"
+        self.assertEqual(len(self.found(page)), 1)
+
+    def test_names_of_what_does_not_exist(self):
+        page = """See `runtime/base/gone.hpp` and [a page](docs/gone.md).
+```sh
+cmake --preset gone
+no-such-program-at-all
+cat runtime/base/gone.hpp
+tests/gone.sh
+```
+"""
+        self.assertEqual(len(self.found(page)), 6)
 
 
 if __name__ == "__main__":
