@@ -2,7 +2,11 @@
 #pragma once
 // Times and limits as the C ABI tells them: 0 is the default that stands before, NAR_NONE is none.
 
+#include <limits>
+#include <string>
+
 #include "api/barrier.hpp"
+#include "narratoria/limits.h"
 
 namespace narratoria::api {
 
@@ -21,37 +25,49 @@ inline bool read_times(const nar_times* given, engine::Times& times) {
     return true;
 }
 
+#define NARRATORIA_LIMIT(name, type, least, text) +sizeof(type)
+static_assert(sizeof(nar_limits) == sizeof(nar_limits::size) + sizeof(nar_limits::reserved)
+                                                                   NAR_LIMIT_LIST(NARRATORIA_LIMIT),
+              "limits.h lists every field of nar_limits");
+#undef NARRATORIA_LIMIT
+
 inline bool read_limits(const nar_limits* given, engine::Limits& limits) {
     nar_limits read;
     if (!read_struct(given, read)) return false;
-    auto lay = [](uint64_t value, uint64_t none, uint64_t& out) {
-        if (value != 0) out = value == none ? UINT64_MAX : value;
+    // The largest value of a field is no limit.
+    auto lay = []<typename Given, typename Out>(Given value, Out& out) {
+        if (value == 0) return;
+        constexpr Given kNone = std::numeric_limits<Given>::max();
+        out = value == kNone ? std::numeric_limits<Out>::max() : value;
     };
-    lay(read.open_files, NAR_NONE, limits.open_files);
-    lay(read.memory_bytes, UINT64_MAX, limits.memory_bytes);
-    lay(read.file_bytes, UINT64_MAX, limits.file_bytes);
-    lay(read.cpu_seconds, NAR_NONE, limits.cpu_seconds);
-    lay(read.processes, NAR_NONE, limits.processes);
-    lay(read.resident_bytes, UINT64_MAX, limits.resident_bytes);
-    lay(read.line_bytes, UINT64_MAX, limits.line_bytes);
-    if (read.history_patches != 0) limits.history_patches = read.history_patches;
+#define NARRATORIA_LIMIT(name, type, least, text) lay(read.name, limits.name);
+    NAR_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
     return true;
 }
 
 // Sees to it that these limits can be set, after the engine has its cgroup folder or none.
 inline nar_status prepare_limits(engine::Engine& engine, const engine::Limits& limits,
                                  nar_error* error) {
-    const process::Limits& process = limits;
-    if (process.resident_bytes < process::kLeastResidentBytes) {
-        return refuse_argument(error, "resident_bytes must be at least 1 MiB (1048576), not " +
-                                          std::to_string(process.resident_bytes));
-    }
+    nar_status status = NAR_OK;
+    auto check = [&](const char* name, uint64_t value, uint64_t least) {
+        if (status != NAR_OK || value >= least) return;
+        const std::string number = std::to_string(least);
+        status =
+            refuse_argument(error, std::string(name) + " must be at least " +
+                                       (least == 1024 * 1024 ? "1 MiB (" + number + ")" : number) +
+                                       ", not " + std::to_string(value));
+    };
+#define NARRATORIA_LIMIT(name, type, least, text) check(#name, limits.name, least);
+    NAR_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
+    if (status != NAR_OK) return status;
     std::string why;
-    if (engine.pool().enable_limits(process.controllers(), why)) return NAR_OK;
-    const char* what = process.controllers().processes && process.controllers().memory
+    if (engine.pool().enable_limits(limits.controllers(), why)) return NAR_OK;
+    const char* what = limits.controllers().processes && limits.controllers().memory
                            ? "processes and resident_bytes"
-                       : process.controllers().processes ? "processes"
-                                                         : "resident_bytes";
+                       : limits.controllers().processes ? "processes"
+                                                        : "resident_bytes";
     return fail(error, NAR_IO, "CGROUP", std::string(what) + " cannot be limited: " + why);
 }
 

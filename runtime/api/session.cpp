@@ -46,24 +46,16 @@ void take_story(const session::Story& story, engine::Times& times, engine::Limit
     auto lay = [](const auto& given, auto& out) {
         if (given) out = static_cast<std::remove_reference_t<decltype(out)>>(*given);
     };
-    auto lay_limit = [](const auto& given, uint64_t& out) {
-        if (given && *given != 0) out = static_cast<uint64_t>(*given);
-    };
     lay(story.times.try_ms, times.try_ms);
     lay(story.times.plan_ms, times.plan_ms);
     lay(story.times.narrator_ms, times.narrator_ms);
     lay(story.times.prompt_ms, times.prompt_ms);
     lay(story.times.grace_ms, times.grace_ms);
-    lay_limit(story.limits.memory_bytes, limits.memory_bytes);
-    lay_limit(story.limits.file_bytes, limits.file_bytes);
-    lay_limit(story.limits.cpu_seconds, limits.cpu_seconds);
-    lay_limit(story.limits.open_files, limits.open_files);
-    lay_limit(story.limits.processes, limits.processes);
-    lay_limit(story.limits.resident_bytes, limits.resident_bytes);
-    lay_limit(story.limits.line_bytes, limits.line_bytes);
-    if (story.limits.history_patches && *story.limits.history_patches != 0) {
-        limits.history_patches = static_cast<uint32_t>(*story.limits.history_patches);
-    }
+    tool::apply(story.limits, limits);
+#define NARRATORIA_LIMIT(name, type, least, text) \
+    if (story.limits.name.value_or(0) != 0) limits.name = *story.limits.name;
+    NAR_SESSION_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
 }
 
 nar_status read_plugins(const nar_str* given, uint64_t count, std::vector<std::string>& out,

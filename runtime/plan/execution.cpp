@@ -308,6 +308,7 @@ bool Execution::start_attempt(uint32_t tool) {
         invocation.attempt = first ? 1 : running.record.attempt + 1;
         invocation.try_ms = entry.try_ms.value_or(settings_.try_ms);
         invocation.limits = with_.limits;
+        tool::apply(resolution.definition->limits, invocation.limits);
         invocation.request = request;
         invocation.environment = has_own ? &environment : &with_.environment;
         attempt = resolution.runner->start(invocation, running, failure);

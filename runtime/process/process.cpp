@@ -79,6 +79,15 @@ std::string describe_start_failure(uint32_t stage, int error, const std::string&
     }
 }
 
+supervisor_limits protocol_of(const Limits& limits) {
+    supervisor_limits out{};
+#define NARRATORIA_LIMIT(name, type, least, text) out.name = limits.name;
+    NAR_PROCESS_LIMIT_LIST(NARRATORIA_LIMIT)
+    NAR_GROUP_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
+    return out;
+}
+
 // Puts the input into a pipe that nobody reads yet. False when it does not fit.
 bool fill_pipe(Pipe& pipe, std::string_view input) {
     if (input.empty()) return true;
@@ -155,10 +164,10 @@ public:
     int ask_for_nothing(const Pipe& pipe, Controllers limited, supervisor_ended& ended) {
         supervisor_request request{};
         request.kind = SUPERVISOR_START;
-        request.memory_bytes = request.file_bytes = request.cpu_seconds = request.open_files =
-            request.processes = request.resident_bytes = SUPERVISOR_NO_LIMIT;
-        if (limited.processes) request.processes = 1000;
-        if (limited.memory) request.resident_bytes = uint64_t{1} << 30;
+        Limits limits;
+        if (limited.processes) limits.processes = 1000;
+        if (limited.memory) limits.resident_bytes = uint64_t{1} << 30;
+        request.limits = protocol_of(limits);
         std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
         packet.append({'\0', '/', '\0'});
         const int descriptors[3] = {pipe.read.get(), pipe.write.get(), pipe.write.get()};
@@ -579,12 +588,7 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
     request.argument_count = static_cast<uint32_t>(command.arguments.size());
     request.environment_count =
         command.environment ? static_cast<uint32_t>(command.environment->size()) : 0;
-    request.memory_bytes = command.limits.memory_bytes;
-    request.file_bytes = command.limits.file_bytes;
-    request.cpu_seconds = command.limits.cpu_seconds;
-    request.open_files = command.limits.open_files;
-    request.processes = command.limits.processes;
-    request.resident_bytes = command.limits.resident_bytes;
+    request.limits = protocol_of(command.limits);
     // With others to serve it is better not to be woken for each pipe as well. Of a tool that runs
     // alone the pipes tell the end sooner, and the loop is awake when the supervisor does.
     request.one_notice = busy_ > 0;

@@ -11,22 +11,18 @@
 
 #include "base/descriptor.hpp"
 #include "base/loop.hpp"
+#include "narratoria/limits.h"
 #include "process/control_groups.hpp"
 
 namespace narratoria::process {
 
-// With less, the kernel may kill a tool before it is one, and its supervisor with it.
-constexpr uint64_t kLeastResidentBytes = 1024 * 1024;
-
+// UINT64_MAX: no limit of ours. Those of NAR_GROUP_LIMIT_LIST are of all processes of an invocation
+// together, and need Pool::enable_limits.
 struct Limits {
-    // UINT64_MAX: no limit of ours.
-    uint64_t memory_bytes = UINT64_MAX;
-    uint64_t file_bytes = UINT64_MAX;
-    uint64_t cpu_seconds = UINT64_MAX;
-    uint64_t open_files = UINT64_MAX;
-    // Of all processes of an invocation together; only where Pool::use_groups was told so.
-    uint64_t processes = UINT64_MAX;
-    uint64_t resident_bytes = UINT64_MAX;
+#define NARRATORIA_LIMIT(name, type, least, text) uint64_t name = UINT64_MAX;
+    NAR_PROCESS_LIMIT_LIST(NARRATORIA_LIMIT)
+    NAR_GROUP_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
 
     Controllers controllers() const {
         return {.processes = processes != UINT64_MAX, .memory = resident_bytes != UINT64_MAX};

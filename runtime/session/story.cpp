@@ -298,18 +298,14 @@ private:
             number(*times, "times", "grace_ms", kUnit, story_.times.grace_ms);
         }
         if (const toml::table* limits = table(root, "limits")) {
-            allow_keys(*limits, "/limits",
-                       {"memory_bytes", "cpu_seconds", "file_bytes", "open_files", "processes",
-                        "resident_bytes", "line_bytes", "history_patches"});
+#define NARRATORIA_LIMIT(name, type, least, text) #name,
+            allow_keys(*limits, "/limits", {NAR_LIMIT_LIST(NARRATORIA_LIMIT)});
+#undef NARRATORIA_LIMIT
             constexpr const char* kUnit = "a whole number from 0, which leaves the engine's";
-            number(*limits, "limits", "memory_bytes", kUnit, story_.limits.memory_bytes);
-            number(*limits, "limits", "cpu_seconds", kUnit, story_.limits.cpu_seconds);
-            number(*limits, "limits", "file_bytes", kUnit, story_.limits.file_bytes);
-            number(*limits, "limits", "open_files", kUnit, story_.limits.open_files);
-            number(*limits, "limits", "processes", kUnit, story_.limits.processes);
-            number(*limits, "limits", "resident_bytes", kUnit, story_.limits.resident_bytes);
-            number(*limits, "limits", "line_bytes", kUnit, story_.limits.line_bytes);
-            number(*limits, "limits", "history_patches", kUnit, story_.limits.history_patches);
+#define NARRATORIA_LIMIT(name, type, least, text) \
+    number(*limits, "limits", #name, kUnit, story_.limits.name);
+            NAR_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
         }
         if (const toml::table* tools = table(root, "tools")) read_tools(*tools);
         if (const toml::table* fallback = table(root, "fallback")) read_fallback(*fallback);

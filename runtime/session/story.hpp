@@ -12,6 +12,7 @@
 #include "base/fault.hpp"
 #include "plugin/metadata.hpp"
 #include "session/prompt_pattern.hpp"
+#include "tool/limits.hpp"
 
 namespace narratoria::session {
 
@@ -45,15 +46,10 @@ struct Story {
         std::optional<uint32_t> grace_ms;
     };
     // 0: no limit of the story's own. Nothing: the story does not say.
-    struct Limits {
-        std::optional<uint64_t> memory_bytes;
-        std::optional<uint64_t> cpu_seconds;
-        std::optional<uint64_t> file_bytes;
-        std::optional<uint64_t> open_files;
-        std::optional<uint64_t> processes;
-        std::optional<uint64_t> resident_bytes;
-        std::optional<uint64_t> line_bytes;
-        std::optional<uint32_t> history_patches;
+    struct Limits : tool::LimitOverrides {
+#define NARRATORIA_LIMIT(name, type, least, text) std::optional<type> name;
+        NAR_SESSION_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
     };
 
     std::string folder;  // absolute

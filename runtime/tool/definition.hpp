@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "tool/limits.hpp"
+
 namespace narratoria::tool {
 
 // The runner of executable files.
@@ -27,6 +29,7 @@ struct Definition {
     std::string result_schema;  // likewise, of done.result
     std::string runner;         // the name of a runner in Runners
     std::string settings;       // a JSON object for the runner, or empty
+    LimitOverrides limits;      // over those of the session
     Origin origin;
 };
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <optional>
 
+#include "narratoria/limits.h"
 #include "process/process.hpp"
 
 namespace narratoria::tool {
@@ -10,5 +12,19 @@ namespace narratoria::tool {
 struct Limits : process::Limits {
     uint64_t line_bytes = 8u * 1024 * 1024;  // the longest event line
 };
+
+// Limits that take the place of others. Nothing or 0: the other one stands.
+struct LimitOverrides {
+#define NARRATORIA_LIMIT(name, type, least, text) std::optional<uint64_t> name;
+    NAR_TOOL_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
+};
+
+inline void apply(const LimitOverrides& overrides, Limits& limits) {
+#define NARRATORIA_LIMIT(name, type, least, text) \
+    if (overrides.name.value_or(0) != 0) limits.name = *overrides.name;
+    NAR_TOOL_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
+}
 
 }  // namespace narratoria::tool

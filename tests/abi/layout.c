@@ -17,6 +17,7 @@
 #include "narratoria/host_loop.h"
 #include "narratoria/host_session.h"
 #include "narratoria/invocation.h"
+#include "narratoria/limits.h"
 #include "narratoria/narrator.h"
 #include "narratoria/narratoria.h"
 #include "narratoria/plugin.h"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from pathlib import Path
 from typing import Any
@@ -240,6 +241,16 @@ class TestErrors:
             narratoria.Session(times=narratoria.Times(try_ms=-1))
         with pytest.raises(ValueError, match="cpu_seconds"):
             narratoria.Session(limits=narratoria.Limits(cpu_seconds=True))
+
+    def test_limits_has_a_field_for_each_limit_of_the_library(self) -> None:
+        from narratoria import _core
+
+        fields = {field.name for field in dataclasses.fields(narratoria.Limits)}
+        assert fields == set(_core.largest_limits)
+        for name, largest in _core.largest_limits.items():
+            assert narratoria.Limits(**{name: largest}).to_dict() == {name: largest}
+            with pytest.raises(ValueError, match=f"{name} is at most {largest}"):
+                narratoria.Limits(**{name: largest + 1}).to_dict()
 
     def test_arguments_are_told_in_words_of_python(self, session: Any) -> None:
         session.narrator(lambda request: "x")

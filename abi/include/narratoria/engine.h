@@ -13,6 +13,7 @@
  * Lifecycle: create, use from one thread at a time (the engine thread), destroy. A process may have
  * several engines.
  */
+#include "narratoria/limits.h"
 #include "narratoria/status.h"
 
 #ifdef __cplusplus
@@ -32,7 +33,7 @@ typedef struct nar_times {
     uint32_t grace_ms;    /* from SIGTERM to SIGKILL          2,000; NAR_NONE: SIGKILL at once */
 } nar_times;
 
-/* Resource limits. 0 selects the default; NAR_NONE or UINT64_MAX means no limit. */
+/* Resource limits, as limits.h lists them. 0 selects the default; NAR_NONE or UINT64_MAX means no limit. */
 typedef struct nar_limits {
     uint32_t size;
     uint32_t open_files;       /* RLIMIT_NOFILE of a tool; default: the host's                   */

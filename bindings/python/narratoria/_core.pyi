@@ -8,6 +8,7 @@ from narratoria.events import EventBody, UnknownEvent
 library_version: str
 abi_version: tuple[int, int]
 header_abi_version: tuple[int, int]
+largest_limits: dict[str, int]
 
 def check_interpreter() -> None: ...
 def kind_name(kind: int) -> str | None: ...

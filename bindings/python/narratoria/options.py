@@ -78,20 +78,21 @@ class Limits:
         return _set_fields(self)
 
 
-# The largest number of each field; one more is the library's word for "no limit".
-_UINT32 = 2**32 - 2
-_UINT64 = 2**64 - 2
-_WIDE = ("memory_bytes", "file_bytes", "resident_bytes", "line_bytes")
+# The largest number of a time; one more is the library's word for "no limit".
+_LARGEST_TIME = 2**32 - 2
 
 
 def _set_fields(numbers: Times | Limits) -> dict[str, int]:
+    # Imported here: a script that only describes a tool does without the library.
+    from narratoria._core import largest_limits
+
     out: dict[str, int] = {}
     for name, value in vars(numbers).items():
         if value is None:
             continue
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise ValueError(f"{name} is a whole number from 0, not {value!r}")
-        most = _UINT64 if name in _WIDE else _UINT32
+        most = largest_limits.get(name, _LARGEST_TIME)
         if value > most:
             raise ValueError(f"{name} is at most {most}, not {value}; 0 is no limit")
         out[name] = value

@@ -5,6 +5,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <limits>
+
+#include "narratoria/limits.h"
 #include "narratoria/narratoria.h"
 #include "narratoria/validate.hpp"
 #include "session.hpp"
@@ -93,6 +96,13 @@ PYBIND11_MODULE(_core, module) {
     module.attr("abi_version") =
         py::make_tuple(nar_abi_version() >> 16, nar_abi_version() & 0xFFFFu);
     module.attr("header_abi_version") = py::make_tuple(NAR_ABI_MAJOR, NAR_ABI_MINOR);
+    // The names of the limits, each with the largest number; the next one is "no limit".
+    py::dict limits;
+#define NARRATORIA_LIMIT(name, type, least, text) \
+    limits[#name] = std::numeric_limits<type>::max() - 1;
+    NAR_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
+    module.attr("largest_limits") = limits;
 
     py::register_exception_translator([](std::exception_ptr thrown) {
         try {

@@ -74,14 +74,9 @@ Limits limits_of(const py::dict& given) {
         const auto value = py::cast<Number>(given[name]);
         field = value == 0 ? static_cast<Number>(~Number{0}) : value;
     };
-    read("open_files", limits.open_files);
-    read("memory_bytes", limits.memory_bytes);
-    read("file_bytes", limits.file_bytes);
-    read("cpu_seconds", limits.cpu_seconds);
-    read("processes", limits.processes);
-    read("resident_bytes", limits.resident_bytes);
-    read("history_patches", limits.history_patches);
-    read("line_bytes", limits.line_bytes);
+#define NARRATORIA_LIMIT(name, type, least, text) read(#name, limits.name);
+    NAR_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
     return limits;
 }
 

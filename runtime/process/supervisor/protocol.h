@@ -13,6 +13,8 @@
  */
 #include <stdint.h>
 
+#include "narratoria/limits.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -35,6 +37,13 @@ enum supervisor_request_kind {
 
 #define SUPERVISOR_NO_LIMIT UINT64_MAX
 
+#define SUPERVISOR_LIMIT(name, type, least, text) uint64_t name;
+struct supervisor_limits {
+    NAR_PROCESS_LIMIT_LIST(SUPERVISOR_LIMIT)
+    NAR_GROUP_LIMIT_LIST(SUPERVISOR_LIMIT) /* these need a group */
+};
+#undef SUPERVISOR_LIMIT
+
 struct supervisor_request {
     uint32_t kind;
     uint32_t grace_ms;
@@ -42,12 +51,7 @@ struct supervisor_request {
     uint32_t environment_count; /* path, folder, the arguments, the environment   */
     uint32_t input_is_file;     /* 1: pump descriptor 3 into the pipe whose end is 0's other side */
     uint32_t one_notice;        /* 1: the pipes are not to tell of the end before `ended` does */
-    uint64_t memory_bytes;
-    uint64_t file_bytes;
-    uint64_t cpu_seconds;
-    uint64_t open_files;
-    uint64_t processes; /* these two need a group */
-    uint64_t resident_bytes;
+    struct supervisor_limits limits;
 };
 
 /* The step at which a start failed. */

@@ -128,10 +128,10 @@ static int run_child(void *unused) {
     }
     for (int i = 0; i < 3; ++i) system_call(SYS_dup3, start.descriptors[i], i, 0, 0);
     const struct supervisor_request *request = &packet.request;
-    if ((failed = set_limit(RLIMIT_AS, request->memory_bytes)) != 0 ||
-        (failed = set_limit(RLIMIT_FSIZE, request->file_bytes)) != 0 ||
-        (failed = set_limit(RLIMIT_CPU, request->cpu_seconds)) != 0 ||
-        (failed = set_limit(RLIMIT_NOFILE, request->open_files)) != 0) {
+    if ((failed = set_limit(RLIMIT_AS, request->limits.memory_bytes)) != 0 ||
+        (failed = set_limit(RLIMIT_FSIZE, request->limits.file_bytes)) != 0 ||
+        (failed = set_limit(RLIMIT_CPU, request->limits.cpu_seconds)) != 0 ||
+        (failed = set_limit(RLIMIT_NOFILE, request->limits.open_files)) != 0) {
         fail(SUPERVISOR_STAGE_LIMITS, failed);
     }
     failed = system_call(SYS_chdir, (long)start.folder, 0, 0, 0);
@@ -203,13 +203,13 @@ static int make_group(const struct supervisor_request *request, uint32_t *stage)
         return error;
     }
     // What is more than a kernel can have is no limit that it takes.
-    if (request->processes <= MOST_PROCESSES) {
+    if (request->limits.processes <= MOST_PROCESSES) {
         *stage = SUPERVISOR_STAGE_GROUP_PROCESSES;
-        if ((error = limit_group("pids.max", request->processes)) != 0) return error;
+        if ((error = limit_group("pids.max", request->limits.processes)) != 0) return error;
     }
-    if (request->resident_bytes != SUPERVISOR_NO_LIMIT) {
+    if (request->limits.resident_bytes != SUPERVISOR_NO_LIMIT) {
         *stage = SUPERVISOR_STAGE_GROUP_MEMORY;
-        if ((error = limit_group("memory.max", request->resident_bytes)) != 0) return error;
+        if ((error = limit_group("memory.max", request->limits.resident_bytes)) != 0) return error;
         // Half a tool is no tool: when one process must die, all do.
         if ((error = write_to_group("memory.oom.group", "1")) != 0) return error;
         // A kernel without swap has no such file.

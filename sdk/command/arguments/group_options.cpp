@@ -1,7 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arguments/group_options.hpp"
 
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
 namespace narratoria::command {
+namespace {
+
+// "resident_bytes" is --max-resident.
+std::string option_name(std::string_view limit) {
+    for (const std::string_view unit : {"_bytes", "_seconds"}) {
+        if (limit.ends_with(unit)) limit.remove_suffix(unit.size());
+    }
+    std::string name = "--max-" + std::string(limit);
+    std::replace(name.begin(), name.end(), '_', '-');
+    return name;
+}
+
+std::string from(std::uint64_t least) { return least > 1 ? ", from " + std::to_string(least) : ""; }
+
+}  // namespace
 
 void GroupOptions::add_to(Command command) {
     const Option folder =
@@ -9,26 +28,26 @@ void GroupOptions::add_to(Command command) {
             .option("--cgroup", cgroup,
                     "A cgroup2 folder that is yours; each tool gets a group of its own in it")
             .type_name("FOLDER");
-    command
-        .option("--max-processes", processes,
-                "Processes and threads of a tool with all that it starts (needs --cgroup)")
-        .within(1, NAR_NONE - 1)
-        .needs(folder)
-        .type_name("N");
-    command
-        .option("--max-resident", resident_bytes,
-                "Memory of a tool with all that it starts, from 1048576 (needs --cgroup)")
-        .within(std::uint64_t{1} << 20, UINT64_MAX - 1)
-        .needs(folder)
-        .type_name("BYTES");
+#define NARRATORIA_LIMIT(name, type, least, text)                      \
+    command                                                            \
+        .option(option_name(#name), limits.name,                       \
+                std::string(text) + from(least) + " (needs --cgroup)") \
+        .within(least, std::numeric_limits<type>::max() - 1)           \
+        .needs(folder)                                                 \
+        .type_name(std::string_view(#name).ends_with("_bytes") ? "BYTES" : "N");
+    NAR_GROUP_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
 }
 
 void GroupOptions::apply_to(EngineOptions& options) const {
     options.cgroup = cgroup;
-    if (processes == 0 && resident_bytes == 0) return;
-    if (!options.limits) options.limits.emplace();
-    options.limits->processes = processes;
-    options.limits->resident_bytes = resident_bytes;
+#define NARRATORIA_LIMIT(name, type, least, text)      \
+    if (limits.name != 0) {                            \
+        if (!options.limits) options.limits.emplace(); \
+        options.limits->name = limits.name;            \
+    }
+    NAR_GROUP_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
 }
 
 }  // namespace narratoria::command

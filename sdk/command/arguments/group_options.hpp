@@ -12,8 +12,7 @@ namespace narratoria::command {
 
 struct GroupOptions {
     std::string cgroup;
-    std::uint32_t processes = 0;
-    std::uint64_t resident_bytes = 0;
+    Limits limits;
 
     void add_to(Command command);
     // Views of `*this` are in `options` then.

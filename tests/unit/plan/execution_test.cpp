@@ -190,6 +190,44 @@ protected:
 
 // ---- order
 
+TEST_F(ExecutionTest, GivesAToolTheSessionsLimitsWithItsDefinitionsOverThem) {
+    limits.cpu_seconds = 9;
+    limits.line_bytes = 1000;
+    auto own = std::make_shared<tool::Definition>();
+    own->name = "own";
+    own->runner = tool::kProcessRunner;
+    own->limits.cpu_seconds = 3;
+    own->limits.file_bytes = 0;  // as if it said nothing
+    own->limits.processes = 7;
+    registry.add(own);
+    everything_succeeds();
+    begin(plan({tool("a"), R"({"toolId":"b","toolPath":"own"})"}));
+    ASSERT_EQ(runner.starts.size(), 2u);
+    const tool::Limits& plain = runner.starts[0].limits;
+    EXPECT_EQ(plain.cpu_seconds, 9u);
+    EXPECT_EQ(plain.processes, UINT64_MAX);
+    const tool::Limits& overridden = runner.starts[1].limits;
+    EXPECT_EQ(overridden.cpu_seconds, 3u);
+    EXPECT_EQ(overridden.file_bytes, UINT64_MAX);
+    EXPECT_EQ(overridden.processes, 7u);
+    EXPECT_EQ(overridden.line_bytes, 1000u);
+}
+
+TEST_F(ExecutionTest, KeepsTheDefinitionOfARunningAttempt) {
+    auto definition = std::make_shared<tool::Definition>();
+    definition->name = "a";
+    definition->runner = tool::kProcessRunner;
+    const std::weak_ptr<const tool::Definition> watched = definition;
+    registry.add(std::move(definition));
+    begin(plan({R"({"toolId":"x","toolPath":"a"})"}));
+    registry.remove(*registry.find("a"));
+    EXPECT_FALSE(watched.expired());
+    runner.end("a");
+    turn();
+    ASSERT_TRUE(result);
+    EXPECT_TRUE(watched.expired());
+}
+
 TEST_F(ExecutionTest, NothingIsStartedInsideTheCallThatBegins) {
     auto parsed = std::make_unique<Plan>();
     Faults faults;

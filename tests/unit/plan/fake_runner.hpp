@@ -39,6 +39,7 @@ public:
         std::string tool;
         std::string request;
         std::vector<std::string> environment;
+        tool::Limits limits;
     };
 
     std::unique_ptr<tool::Attempt> begin(const tool::Invocation& invocation,
@@ -50,12 +51,15 @@ public:
             failure.message = "too many open files";
             return nullptr;
         }
-        const std::string tool(invocation.target.substr(1));
+        // A registered tool has no target.
+        const std::string tool(invocation.target.empty() ? invocation.definition->name
+                                                         : invocation.target.substr(1));
         if (const auto refusal = refusals.find(tool); refusal != refusals.end()) {
             failure.message = refusal->second;
             return nullptr;
         }
-        starts.push_back({tool, std::string(invocation.request), *invocation.environment});
+        starts.push_back(
+            {tool, std::string(invocation.request), *invocation.environment, invocation.limits});
         auto attempt = std::make_unique<FakeAttempt>(*this, tool, listener);
         running_.push_back(attempt.get());
         most_at_once = std::max(most_at_once, running_.size());

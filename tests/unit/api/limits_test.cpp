@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of limits in narratoria/limits.h and what is written by hand beside it.
+#include "narratoria/limits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "api/options.hpp"
+#include "conformance/json.hpp"
+
+namespace {
+
+using namespace narratoria;
+using testing::ElementsAreArray;
+using testing::StartsWith;
+
+struct Row {
+    std::string name;
+    std::string text;
+};
+
+std::vector<Row> rows() {
+#define NARRATORIA_LIMIT(name, type, least, text) {#name, text},
+    return {NAR_LIMIT_LIST(NARRATORIA_LIMIT)};
+#undef NARRATORIA_LIMIT
+}
+
+TEST(Limits, AreTheOnesOfTheStorysSchema) {
+    std::ifstream file(NARRATORIA_SOURCE_DIR "/abi/schemas/story-1.schema.json");
+    std::stringstream text;
+    text << file.rdbuf();
+    const test::Json schema(text.str());
+    const test::Json limits = schema["properties"]["limits"]["properties"];
+    std::vector<std::string> names;
+    for (const Row& row : rows()) {
+        names.push_back(row.name);
+        ASSERT_TRUE(limits.has(row.name));
+        EXPECT_THAT(limits[row.name]["description"].string(), StartsWith(row.text)) << row.name;
+    }
+    EXPECT_THAT(limits.keys(), ElementsAreArray(names));
+}
+
+TEST(Limits, TakeTheLargestValueOfAFieldForNoLimit) {
+    nar_limits given{};
+    given.size = sizeof given;
+    engine::Limits limits;
+#define NARRATORIA_LIMIT(name, type, least, text) given.name = least;
+    NAR_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
+    ASSERT_TRUE(api::read_limits(&given, limits));
+#define NARRATORIA_LIMIT(name, type, least, text) EXPECT_EQ(limits.name, least) << #name;
+    NAR_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
+
+    const engine::Limits before = limits;
+    nar_limits nothing{};
+    nothing.size = sizeof nothing;
+    ASSERT_TRUE(api::read_limits(&nothing, limits));
+#define NARRATORIA_LIMIT(name, type, least, text) EXPECT_EQ(limits.name, before.name) << #name;
+    NAR_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
+
+#define NARRATORIA_LIMIT(name, type, least, text) given.name = std::numeric_limits<type>::max();
+    NAR_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
+    ASSERT_TRUE(api::read_limits(&given, limits));
+#define NARRATORIA_LIMIT(name, type, least, text) EXPECT_EQ(limits.name, UINT64_MAX) << #name;
+    NAR_TOOL_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
+    EXPECT_EQ(limits.history_patches, UINT32_MAX);
+}
+
+}  // namespace
