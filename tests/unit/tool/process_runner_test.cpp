@@ -177,6 +177,19 @@ TEST_F(ProcessRunnerTest, WaitsForTheExitAfterDoneWhenThereIsNoGrace) {
     EXPECT_EQ(heard.outcome.code, "EXIT_STATUS");
 }
 
+TEST_F(ProcessRunnerTest, SetsTheLimitsOfTheInvocation) {
+    const std::string write =
+        "f=$(mktemp); head -c 8192 /dev/zero > $f; rm $f\n" + std::string(kDone);
+    EXPECT_TRUE(run(write).outcome.ok);
+    limits.file_bytes = 4096;
+    EXPECT_EQ(run("f=$(mktemp); exec 3> $f; rm $f; exec head -c 8192 /dev/zero >&3").outcome.code,
+              "FILE_SIZE_LIMIT");
+    limits = {};
+    EXPECT_TRUE(run(kLog + std::string(kDone)).outcome.ok);
+    limits.line_bytes = 20;
+    EXPECT_THAT(run(kLog + std::string(kDone)).outcome.error, HasSubstr("limit of 20 bytes"));
+}
+
 TEST_F(ProcessRunnerTest, EndsWhatIsAskedTo) {
     Heard heard;
     const auto attempt = start(std::string(kLog) + "exec sleep 60", heard);
