@@ -27,14 +27,13 @@ int print(const std::string& text) {
 
 int run_command(int argument_count, char** arguments) {
     CommandLine command_line(
-        "Narratoria: tool-driven interactive narrative.\n"
-        "A prompt becomes a plan, a plan runs tools, tools tell the story on.",
+        "Narratoria: tool-driven interactive narrative.\nA prompt becomes a plan, the plan runs "
+        "tools, and the tools continue the story.",
         "narratoria", std::string("narratoria ") + nar_library_version());
     Command root = command_line.root();
     root.footer(
-        "Each command has its own help:   narratoria run --help\n"
-        "Example:\n"
-        "  narratoria play --story examples/stories/torch \"I light the torch\"");
+        "Each command has its own help:   narratoria run --help\nExample:\n  narratoria play "
+        "--story examples/stories/torch \"I light the torch\"");
 
     add_play(root);
     add_serve(root);
@@ -78,10 +77,10 @@ int main(int argument_count, char** arguments) {
         const bool ours = error.status() == NAR_INTERNAL || error.status() == NAR_OUT_OF_MEMORY;
         return ours ? kExitFailure : kExitRefused;
     } catch (const std::bad_alloc&) {
-        complain("memory ran out");
+        complain("out of memory");
         return kExitFailure;
     } catch (const std::exception& error) {
-        complain(fmt::format("a fault of the command itself, please report it: {}",
+        complain(fmt::format("internal error of the command; please report it: {}",
                              printable(error.what())));
         return kExitFailure;
     }

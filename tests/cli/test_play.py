@@ -202,7 +202,7 @@ def test_the_title_stands_above_the_first_turn(command):
     [
         (["go"], "no story.toml in the working folder"),
         (["--story", "missing", "go"], "missing"),
-        (["--story", "story/story.toml", "go"], "name the story's folder"),
+        (["--story", "story/story.toml", "go"], "give the story's folder"),
         (["--story", "story", ""], "a prompt is empty"),
         (["--story", "story", "--narrator", "oracle", "go"], 'the narrator "oracle"'),
         (["--story", "story", "--cgroup", ".", "go"], '"." is no cgroup2 folder'),
@@ -255,7 +255,7 @@ def test_on_a_terminal_the_player_is_asked_and_ctrl_d_ends_the_game(command):
     terminal.read_until("Leave")
     terminal.read_until(PROMPT_SIGN)
     terminal.type("3\n")
-    terminal.read_until("There are the choices 1 to 2")
+    terminal.read_until("The choices are 1 to 2")
     terminal.read_until(PROMPT_SIGN)
     terminal.type("1\n")
     terminal.read_until("The runes flare")

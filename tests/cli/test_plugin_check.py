@@ -45,11 +45,11 @@ CAUGHT = [
     ("wrong_size", "P11", "failed", "size is 8"),
     ("bad_id", "P12", "failed", "Not an id!"),
     ("forgets_extension", "P13", "failed", "narratoria.event_sink/1"),
-    ("knows_every_id", "P14", "failed", "answers something"),
+    ("knows_every_id", "P14", "failed", "returns a struct"),
     ("short_extension", "P16", "failed", "narratoria.ui_handler/1: size is 8"),
     ("init_fails", "P17", "failed", "there is no device"),
     ("reads_state_in_init", "P18", "failed", "state.read was called in init"),
-    ("hangs_in_deinit", "P19", "hung", "did not come back in deinit"),
+    ("hangs_in_deinit", "P19", "hung", "did not return in deinit"),
     ("leaks_thread", "P20", "failed", "a thread still runs"),
     ("shares_global", "P21", "failed", "a global variable points to the host"),
     ("reads_state_on_thread", "P22", "failed", "state.read"),
@@ -63,22 +63,22 @@ CAUGHT = [
     ("changes_folder", "P27", "failed", "working folder"),
     ("leaks_descriptor", "P28", "failed", "/dev/null"),
     ("leaves_child", "P28", "failed", "child process"),
-    ("leaks_memory", "P29", "failed", "bytes more are allocated"),
-    ("reads_beyond_size", "P30", "crashed", "behind the end of the nar_event"),
-    ("writes_beyond_size", "P30", "crashed", "behind the end of the nar_failure"),
-    ("reads_unterminated_id", "P30", "crashed", "behind the end of the id"),
+    ("leaks_memory", "P29", "failed", "more bytes are allocated"),
+    ("reads_beyond_size", "P30", "crashed", "beyond the end of the nar_event"),
+    ("writes_beyond_size", "P30", "crashed", "beyond the end of the nar_failure"),
+    ("reads_unterminated_id", "P30", "crashed", "beyond the end of the id"),
     ("needs_log", "P31", "crashed", "in init"),
     ("crashes_on_unknown_kind", "P32", "crashed", "event_sink event"),
     ("crashes_on_odd_data", "P33", "crashed", "ui_handler handle"),
     ("bad_level", "P34", "failed", "the level is 9"),
     ("never_answers", "P35", "failed", "no answer after 1 s"),
-    ("answers_twice", "P36", "failed", "answered already"),
+    ("answers_twice", "P36", "failed", "already has a reply"),
     ("answers_after_cancel", "P37", "failed", "was cancelled"),
     ("ends_twice", "P39", "failed", "a second time"),
     ("never_ends", "P39", "failed", "within 2 s after cancel"),
     ("output_garbage", "P40", "failed", "line 1 of its output"),
     ("missing_done", "P40", "failed", "0 done events"),
-    ("keeps_view", "P41", "crashed", "an event's body, whose time was over"),
+    ("keeps_view", "P41", "crashed", "an event's body, which was no longer valid"),
 ]
 WARNED = [
     ("unknown_extension", "P15", "org.example.unknown/1"),
@@ -195,12 +195,12 @@ def well_behaved():
 
 
 WRONG_FILES = {
-    "text": (b"#!/bin/sh\necho hello\n", "is no shared library"),
+    "text": (b"#!/bin/sh\necho hello\n", "is not a shared library"),
     "empty": (b"", "is empty"),
     "magic": (b"\x7fELF", "damaged"),
-    "random": (random.Random(1).randbytes(10_000), "is no shared library"),
+    "random": (random.Random(1).randbytes(10_000), "is not a shared library"),
     "random-elf": (b"\x7fELF\x02\x01\x01" + random.Random(2).randbytes(10_000), "is"),
-    "32-bit": (b"\x7fELF\x01\x01\x01" + bytes(45), "is made for 32-bit programs"),
+    "32-bit": (b"\x7fELF\x01\x01\x01" + bytes(45), "is built for 32-bit programs"),
     "big-endian": (b"\x7fELF\x02\x02\x01" + bytes(57), "another byte order"),
 }
 
@@ -224,7 +224,7 @@ def test_a_library_that_was_cut_off_is_refused(command, part):
 
 def test_no_library_is_found(command):
     for path, said in (("missing.so", "No such file"), (command.folder, "is a folder"),
-                       ("/dev/null", "no regular file"), ("/bin/sh", "is a program")):
+                       ("/dev/null", "not a regular file"), ("/bin/sh", "is a program")):
         ran = command("plugin", "check", path)
         assert ran.status == 2 and ran.out == "" and said in ran.err, ran
 
@@ -299,7 +299,7 @@ def test_rules_of_extensions_that_only_the_metadata_list_are_skipped(command):
     rules = check(command, library("note_lists_more"), "--time", "1")
     skipped = {name: rule["why"] for name, rule in rules.items() if rule["verdict"] == "skipped"}
     assert set(skipped) == {"P35", "P36", "P37", "P38", "P39", "P40"}
-    assert skipped["P35"] == "it is no narrator" and skipped["P39"] == "it runs no tools"
+    assert skipped["P35"] == "it is not a narrator" and skipped["P39"] == "it runs no tools"
 
 
 def children_of(process):

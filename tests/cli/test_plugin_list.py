@@ -12,7 +12,7 @@ PROBE = BUILD / "tests" / "plugins" / "probe.so"
 def test_what_is_installed_is_listed_with_its_version(command):
     ran = command("plugin", "list")
     assert ran.status == 0, ran
-    assert "narratoria.console 1.0.0" in ran.out and "not asked for" in ran.out
+    assert "narratoria.console 1.0.0" in ran.out and "not requested" in ran.out
 
 
 def test_a_story_loads_what_lies_in_its_plugins_folder(command):

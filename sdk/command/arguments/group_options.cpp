@@ -18,7 +18,7 @@ std::string option_name(std::string_view limit) {
     return name;
 }
 
-std::string from(std::uint64_t least) { return least > 1 ? ", from " + std::to_string(least) : ""; }
+std::string from(std::uint64_t least) { return least > 1 ? ", at least " + std::to_string(least) : ""; }
 
 }  // namespace
 
@@ -26,7 +26,7 @@ void GroupOptions::add_to(Command command) {
     const Option folder =
         command
             .option("--cgroup", cgroup,
-                    "A cgroup2 folder that is yours; each tool gets a group of its own in it")
+                    "A cgroup2 folder that you own; each tool runs in its own group there")
             .type_name("FOLDER");
 #define NARRATORIA_LIMIT(name, type, least, text)                      \
     command                                                            \

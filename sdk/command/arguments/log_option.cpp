@@ -19,8 +19,7 @@ constexpr std::pair<const char*, std::uint32_t> kLevels[] = {{"debug", NAR_LOG_D
 void LogOption::add_to(Command command) {
     command
         .option("--log", name_,
-                "What plugins and the engine say of themselves: debug, info, warning "
-                "(default), error")
+                "Log level of plugins and the engine: debug, info, warning (default), error")
         .type_name("LEVEL")
         .one_of({"debug", "info", "warning", "error"});
 }

@@ -20,14 +20,14 @@ ToolFile find_tool(const std::string& given) {
     struct stat status {};
     if (given.empty() || stat(path.c_str(), &status) != 0) {
         const int error = given.empty() ? ENOENT : errno;
-        throw Refused(fmt::format(
-            "there is no tool at {} ({}); name the file of a program, for example ./tools/dice. "
-            "PATH is not searched",
-            shown_path(given), reason(error)));
+        throw Refused(
+            fmt::format("there is no tool at {} ({}); give the path of a program, for example "
+                        "./tools/dice. PATH is not searched",
+                        shown_path(given), reason(error)));
     }
     if (S_ISDIR(status.st_mode)) {
         throw Refused(
-            fmt::format("{} is a folder; name the tool's program in it", shown_path(given)));
+            fmt::format("{} is a folder; give the path of the tool's program", shown_path(given)));
     }
     if (access(path.c_str(), X_OK) != 0) {
         throw Refused(fmt::format("{} cannot be run ({}); make it executable: chmod +x {}",
@@ -59,7 +59,7 @@ std::string read_tool_input(const std::string& given) {
 std::string fresh_uuid() {
     unsigned char bytes[16] = {};
     if (getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes)) {
-        throw Failed(fmt::format("the system gives no random numbers: {}", reason(errno)));
+        throw Failed(fmt::format("cannot get random numbers from the system: {}", reason(errno)));
     }
     bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0Fu) | 0x40u);
     bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3Fu) | 0x80u);

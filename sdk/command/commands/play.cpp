@@ -139,7 +139,7 @@ public:
                                                       .plugins = plugins,
                                                       .narrator_id = options.narrator});
         } catch (const Error& error) {
-            refuse_document(error, shown_path(options.story), "story", "it was not played");
+            refuse_document(error, shown_path(options.story), "story", "the story was not played");
         }
         for (const std::string& plugin : options.plugins) require_active(plugin);
         has_console_ = console_is_active();
@@ -263,8 +263,7 @@ private:
 int could_not_tell(int error) {
     // Of EIO the console has told.
     if (error != EPIPE && error != EIO) {
-        complain(
-            fmt::format("the story could not be written to standard output: {}", reason(error)));
+        complain(fmt::format("cannot write the story to standard output: {}", reason(error)));
     }
     return kExitFailure;
 }
@@ -298,7 +297,7 @@ int play_lines(Game& game) {
         if (!prompt && asks) {
             game.remark(game.choice_count() == 1
                             ? std::string("There is one choice: 1")
-                            : fmt::format("There are the choices 1 to {}", game.choice_count()));
+                            : fmt::format("The choices are 1 to {}", game.choice_count()));
             continue;
         }
         if (!prompt) prompt = *line;
@@ -339,30 +338,27 @@ void add_play(Command application) {
     Command command = application.subcommand("play", "Play a story in the terminal");
     auto options = std::make_shared<PlayOptions>();
     command.option("PROMPT", options->prompts,
-                   "The player's words, one turn each; none: they are read line by line");
+                   "Prompts of the player, one turn each (default: read line by line)");
     command
         .option("--story", options->story,
-                "The story's folder (default: the working folder, when it has a story.toml)")
+                "The story's folder (default: the working folder, if it has a story.toml)")
         .type_name("FOLDER");
     command
-        .option(
-            "--narrator", options->narrator,
-            "Who answers the prompts: template, or a plugin's id (default: what the story says)")
+        .option("--narrator", options->narrator,
+                "The narrator: template, or a plugin's id (default: the story's)")
         .type_name("NAME");
     command
         .option("--plugin", options->plugins,
-                "Loads this plugin, too: a file (with a slash), or an id; may be repeated")
+                "Load a further plugin: a file (with a slash) or an id; may be repeated")
         .type_name("PLUGIN")
         .one_value();
     options->log.add_to(command);
     options->groups.add_to(command);
     command.footer(
-        "A number selects one of the choices that were shown. Ctrl-D ends the game.\n"
-        "Exit status with prompts: 0 every turn went well, 1 one ended in the fallback,\n"
-        "2 the story was refused, 130 after Ctrl-C.\n"
-        "Example:\n"
-        "  narratoria play --story examples/stories/torch \"I light the torch and examine the "
-        "door\"");
+        "A number selects one of the displayed choices. Ctrl-D ends the game.\nExit status with "
+        "prompts: 0 all turns succeeded, 1 a turn ended in the fallback,\n2 the story was refused, "
+        "130 after Ctrl-C.\nExample:\n  narratoria play --story examples/stories/torch \"I light "
+        "the torch and examine the door\"");
     command.action([options] { return play(*options); });
 }
 

@@ -5,7 +5,7 @@
 namespace narratoria::command {
 
 void add_plugin(Command application) {
-    Command plugin = application.group("plugin", "Find plugins, check them, and write them");
+    Command plugin = application.group("plugin", "List, check and create plugins");
     plugin.footer(
         "Example:\n"
         "  narratoria plugin new paper-rain --kind ui-handler");

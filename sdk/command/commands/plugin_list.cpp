@@ -49,7 +49,7 @@ Text search(const Options& options) {
 std::string said(const json::Value& file) {
     const std::string_view verdict = json::text(file, "verdict");
     std::string out(verdict);
-    if (verdict == "available") out = "not asked for";
+    if (verdict == "available") out = "not requested";
     if (const std::string_view reason = json::text(file, "reason"); !reason.empty()) {
         out += fmt::format(": {}", printable(reason));
     }
@@ -61,8 +61,8 @@ std::string explained(const json::Value& found, const Style& style) {
     const json::Value* safe = json::member(found, "safeMode");
     if (safe != nullptr && safe->IsTrue()) {
         out +=
-            "NARRATORIA_SAFE_MODE is set: only what is listed by its path and what lies in the "
-            "installation loads\n";
+            "NARRATORIA_SAFE_MODE is set: only plugins listed by path and installed plugins are "
+            "loaded\n";
     }
     for (const json::Value& place : json::member(found, "places")->GetArray()) {
         const json::Value& files = *json::member(place, "files");
@@ -71,8 +71,8 @@ std::string explained(const json::Value& found, const Style& style) {
         const json::Value* exists = json::member(place, "exists");
         out += fmt::format("{} {}{}\n", style.bold(folder.empty() ? "listed" : folder),
                            style.dim(fmt::format("({})", printable(json::text(place, "from")))),
-                           exists->IsFalse() ? ": is not there"
-                           : files.Empty()   ? ": has none"
+                           exists->IsFalse() ? ": does not exist"
+                           : files.Empty()   ? ": contains none"
                                              : "");
         for (const json::Value& file : files.GetArray()) {
             const std::string_view path = json::text(file, "path");
@@ -112,7 +112,7 @@ std::string listed(const json::Value& found, const Style& style) {
 int list(Options options) {
     struct stat status {};
     if (options.story.empty() && stat("story.toml", &status) == 0) options.story = ".";
-    require_standard_output("the list is written there");
+    require_standard_output("the list is written to it");
     const Text text = search(options);
     const Style style = Style::for_descriptor(STDOUT_FILENO);
     std::string out;
@@ -122,11 +122,11 @@ int list(Options options) {
         const json::Document found = json::read(text);
         out = options.explain ? explained(found, style) : listed(found, style);
         if (out.empty()) {
-            out = "there are no plugins; --explain tells where they were looked for\n";
+            out = "there are no plugins; --explain lists the searched folders\n";
         }
     }
     if (!write_all(STDOUT_FILENO, out)) {
-        throw Failed(fmt::format("the list cannot be written: {}", reason(errno)));
+        throw Failed(fmt::format("cannot write the list: {}", reason(errno)));
     }
     return kExitSuccess;
 }
@@ -135,27 +135,26 @@ int list(Options options) {
 
 void add_plugin_list(Command plugin) {
     Command command =
-        plugin.subcommand("list", "The plugins that can be found, and why the others cannot");
+        plugin.subcommand("list", "List the available plugins, and why others are not used");
     auto options = std::make_shared<Options>();
     command
         .option("--story", options->story,
-                "For this story (default: the working folder, when it has a story.toml)")
+                "For this story (default: the working folder, if it has a story.toml)")
         .type_name("FOLDER");
     command
         .option("--plugin", options->plugins,
-                "As if the host asked for this one: a file (with a slash), or an id")
+                "As if the host requested this plugin: a file (with a slash) or an id")
         .type_name("PLUGIN")
         .one_value();
     command.option("--narrator", options->narrator, "As if this plugin were the narrator")
         .type_name("ID");
     command.flag("--explain", options->explain,
-                 "Every folder and file that was looked at, and why it is taken or not");
-    command.flag("--json", options->as_json, "The same for programs (narratoria/plugins.h)");
+                 "Show each searched folder and file, and why it is used or not");
+    command.flag("--json", options->as_json, "Print the list as JSON (narratoria/plugins.h)");
     command.footer(
-        "No plugin is loaded for it: what is told stands in the files. Whether one that would be\n"
-        "loaded also starts, only a session shows (play --log info).\n"
-        "Example:\n"
-        "  narratoria plugin list --explain --story examples/stories/torch");
+        "The command reads metadata from the files and loads no plugin. To see whether a "
+        "plugin\nstarts, run a session (play --log info).\nExample:\n  narratoria plugin list "
+        "--explain --story examples/stories/torch");
     command.action([options] { return list(*options); });
 }
 

@@ -37,11 +37,11 @@ struct Kind {
     std::string_view what;  // "it …"
 };
 constexpr std::array<Kind, 6> kKinds = {{
-    {"ui-handler", "it carries out what tools ask of the user interface"},
-    {"asset-renderer", "it shows assets"},
+    {"ui-handler", "it handles ui_events of tools"},
+    {"asset-renderer", "it renders assets"},
     {"narrator", "it turns prompts into plans"},
-    {"tool-runner", "it runs tools in a way of its own"},
-    {"tool", "it brings a tool as a function"},
+    {"tool-runner", "it runs tools in its own way"},
+    {"tool", "it provides a tool as a function"},
     {"event-sink", "it receives the event stream"},
 }};
 
@@ -60,17 +60,17 @@ void check_name(const std::string& name) {
     });
     if (name.empty() || name.size() > kLongestName || !is_lower(name.front()) ||
         !holds_only_allowed) {
-        throw Refused(fmt::format(
-            "\"{}\" cannot be the name of a plugin: it becomes a folder here, a CMake target and a "
-            "part of the plugin's id, so it begins with a letter of a-z and holds at most {} of "
-            "a-z 0-9 - _, for example paper-rain",
-            printable(name), kLongestName));
+        throw Refused(
+            fmt::format("\"{}\" cannot be the name of a plugin. The name is used for a folder, a "
+                        "CMake target and the plugin's id: it begins with a letter of a-z and has "
+                        "at most {} of a-z 0-9 - _, for example paper-rain",
+                        printable(name), kLongestName));
     }
     if (std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end()) {
-        throw Refused(fmt::format(
-            "\"{}\" cannot be the name of a plugin: CMake has a target of that name already; take "
-            "a longer one, for example {}-plugin",
-            name, name));
+        throw Refused(
+            fmt::format("\"{}\" cannot be the name of a plugin: CMake has a target of that name; "
+                        "use a longer name, for example {}-plugin",
+                        name, name));
     }
 }
 
@@ -140,8 +140,7 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
     file << text;
     file.close();
     if (!file) {
-        throw Failed(
-            fmt::format("{} cannot be written: {}", printable(path.string()), reason(errno)));
+        throw Failed(fmt::format("cannot write {}: {}", printable(path.string()), reason(errno)));
     }
 }
 
@@ -174,12 +173,11 @@ int plugin_new(const PluginNewOptions& options) {
     // Made, not looked for: whatever bears the name stays as it is.
     if (!std::filesystem::create_directory(folder, error)) {
         if (error) {
-            throw Refused(fmt::format("the folder {} cannot be made here: {}", options.name,
+            throw Refused(fmt::format("cannot create the folder {}: {}", options.name,
                                       reason(error.value())));
         }
         throw Refused(fmt::format(
-            "there is a folder {} here already, and nothing was written: take another name, or "
-            "move it away",
+            "the folder {} exists; nothing was written. Use another name, or move the folder away",
             options.name));
     }
     std::filesystem::create_directory(folder / "test", error);
@@ -196,9 +194,8 @@ int plugin_new(const PluginNewOptions& options) {
         write_file(folder / to, filled(plugin_template(from), words));
 
     const std::string told = fmt::format(
-        "{0}/ is a plugin in {1}: {2}. It builds and passes its test as it stands:\n"
-        "  cd {0}\n"
-        "  cmake -B build && cmake --build build && ctest --test-dir build\n",
+        "{0}/ is a plugin in {1}: {2}. It builds and passes its test unchanged:\n  cd {0}\n  cmake "
+        "-B build && cmake --build build && ctest --test-dir build\n",
         options.name, is_c ? "C" : "C++", kind.what);
     return write_all(STDOUT_FILENO, told) ? kExitSuccess : kExitFailure;
 }
@@ -206,11 +203,9 @@ int plugin_new(const PluginNewOptions& options) {
 }  // namespace
 
 void add_plugin_new(Command plugin) {
-    Command command =
-        plugin.subcommand("new", "Write a plugin that builds and passes as it stands");
+    Command command = plugin.subcommand("new", "Create a plugin that builds and passes its test");
     auto options = std::make_shared<PluginNewOptions>();
-    command.option("NAME", options->name, "Its name, and that of the folder to be made here")
-        .required();
+    command.option("NAME", options->name, "The plugin's name, and the folder to create").required();
     command
         .option("--kind", options->kind,
                 "ui-handler, asset-renderer, narrator, tool-runner, tool or event-sink")
@@ -218,14 +213,11 @@ void add_plugin_new(Command plugin) {
         .type_name("KIND");
     command.option("--lang", options->language, "c or cpp (default: cpp)").type_name("LANGUAGE");
     command.footer(
-        "What is written: CMakeLists.txt, the source, a test that loads the built library and "
-        "calls\n"
-        "it as Narratoria does, README.md and .gitignore. It needs CMake 3.25 and a C or C++20\n"
-        "compiler. Nothing that exists is changed.\n"
-        "Exit status: 0 written, 1 the disk refused, 2 a wrong name or kind, or the folder "
-        "exists.\n"
-        "Example:\n"
-        "  narratoria plugin new paper-rain --kind ui-handler --lang cpp");
+        "Creates CMakeLists.txt, the source, a test that loads the built library and calls it "
+        "as\nNarratoria does, README.md and .gitignore. Building needs CMake 3.25 and a C or "
+        "C++20\ncompiler. Existing files are never changed.\nExit status: 0 created, 1 the disk "
+        "refused, 2 a wrong name or kind, or the folder exists.\nExample:\n  narratoria plugin new "
+        "paper-rain --kind ui-handler --lang cpp");
     command.action([options] { return plugin_new(*options); });
 }
 

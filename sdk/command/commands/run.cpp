@@ -56,7 +56,7 @@ struct Outputs {
         trace = replaced(options.trace, "trace", kForReaders);
         if (options.events) events = std::make_unique<LineFile>(*options.events, "the events");
         if (!result) {
-            require_standard_output("name a file for the result: --result FILE");
+            require_standard_output("give a file for the result: --result FILE");
         }
         require_different(options);
     }
@@ -68,7 +68,7 @@ struct Outputs {
                               const std::string& shown) {
             for (const auto& [other, other_option] : taken) {
                 if (other != identity) continue;
-                throw Refused(fmt::format("{} and {} both name {}; give each a file of its own",
+                throw Refused(fmt::format("{} and {} both name {}; give each its own file",
                                           other_option, option, shown));
             }
             taken.emplace_back(identity, option);
@@ -98,9 +98,10 @@ std::string starting_state(const RunOptions& options) {
     if (!options.state) return {};
     const std::optional<std::string> state = read_document_if_there(*options.state, "state");
     if (state && state->empty()) {
-        throw Refused(fmt::format(
-            "the state file {} is empty; write {{}} into it to begin with nothing, or remove it",
-            shown_path(*options.state)));
+        throw Refused(
+            fmt::format("the state file {} is empty; write {{}} into it to start with an empty "
+                        "state, or remove it",
+                        shown_path(*options.state)));
     }
     return state.value_or(std::string());
 }
@@ -110,7 +111,7 @@ Session session_with_state(Engine& engine, const RunOptions& options, const std:
         return Session(engine, {.state = state});
     } catch (const Error& error) {
         refuse_document(error, shown_path(options.state.value_or("state")), "state",
-                        "nothing was run, and the file stands as it was");
+                        "nothing was run, and the file is unchanged");
     }
 }
 
@@ -119,7 +120,7 @@ int run(const RunOptions& options) {
     RunOptions asked = options;
     if (asked.result == "-") asked.result.reset();
     if (asked.state == "-") {
-        throw Refused("--state needs a file: it is read at the start and replaced at the end");
+        throw Refused("--state needs a file, which is read at the start and replaced at the end");
     }
 
     const std::string plan = read_document(asked.plan, "plan");
@@ -182,7 +183,7 @@ int run(const RunOptions& options) {
     }
     if (progress) progress->close();
     if (outputs.events) outputs.events->flush();
-    if (!result) throw Failed("the engine went idle without a result; please report this");
+    if (!result) throw Failed("the engine became idle without a result; please report this");
 
     // The state first: it is what cannot be made again.
     bool all_written = !(outputs.events && outputs.events->failed());
@@ -199,10 +200,8 @@ int run(const RunOptions& options) {
             const Text text = session.state();
             if (!write_all(outputs.state->descriptor(), text.view()) ||
                 !write_all(outputs.state->descriptor(), "\n")) {
-                throw Failed(
-                    fmt::format("the state could not be written to {}: {}; the file stands "
-                                "as it was",
-                                outputs.state->shown(), reason(errno)));
+                throw Failed(fmt::format("cannot write the state to {}: {}; the file is unchanged",
+                                         outputs.state->shown(), reason(errno)));
             }
             outputs.state->commit();
         });
@@ -210,8 +209,8 @@ int run(const RunOptions& options) {
     if (trace) {
         attempt([&] {
             if (!trace->finish()) {
-                throw Failed(fmt::format("the trace could not be written to {}: {}",
-                                         outputs.trace->shown(), reason(errno)));
+                throw Failed(fmt::format("cannot write the trace to {}: {}", outputs.trace->shown(),
+                                         reason(errno)));
             }
             outputs.trace->commit();
         });
@@ -224,19 +223,19 @@ int run(const RunOptions& options) {
         try {
             result.write_to(outputs.result->descriptor());
         } catch (const Error& error) {
-            throw Failed(fmt::format("the result could not be written to {}: {}",
-                                     outputs.result->shown(), printable(error.message())));
+            throw Failed(fmt::format("cannot write the result to {}: {}", outputs.result->shown(),
+                                     printable(error.message())));
         }
         if (!write_all(outputs.result->descriptor(), "\n")) {
-            throw Failed(fmt::format("the result could not be written to {}: {}",
-                                     outputs.result->shown(), reason(errno)));
+            throw Failed(fmt::format("cannot write the result to {}: {}", outputs.result->shown(),
+                                     reason(errno)));
         }
         outputs.result->commit();
     });
 
     if (!result.success() && interruption::received() == 0) {
         complain_lines(lines_about_failure(result, !asked.quiet));
-        complain("the plan failed; the result says what each tool did");
+        complain("the plan failed; the result has the outcome of each tool");
     }
     if (interruption::received() != 0) return kExitSignal + interruption::received();
     return result.success() && all_written ? kExitSuccess : kExitFailure;
@@ -254,26 +253,26 @@ void add_run(Command application) {
         .type_name("FILE");
     command
         .option("--events", options->events,
-                "Write the event stream to FILE, as NDJSON, as it comes")
+                "Write the event stream to FILE as NDJSON while the plan runs")
         .type_name("FILE");
     command
         .option("--state", options->state,
-                "Start from the state in FILE (missing: {}), and replace it at the end")
+                "Start from the state in FILE (if missing: {}), and replace FILE at the end")
         .type_name("FILE");
     command
-        .option("--trace", options->trace,
-                "Write a timeline to FILE, to be opened in ui.perfetto.dev")
+        .option("--trace", options->trace, "Write a timeline to FILE; open it in ui.perfetto.dev")
         .type_name("FILE");
     command
         .option("--jobs", options->jobs,
-                "Tools at once, 1 to 4096 (default: the cores that this process may use)")
+                "Tools that run at once, 1 to 4096 (default: the cores this process may use)")
         .within(1, 4096)
         .type_name("N");
     command
-        .option("--try-ms", options->try_ms, "Time of one try of a tool (default 30000, 0: none)")
+        .option("--try-ms", options->try_ms,
+                "Timeout of one attempt of a tool (default 30000, 0: none)")
         .within(0, NAR_NONE - 1)
         .type_name("MS");
-    command.option("--plan-ms", options->plan_ms, "Time of the plan (default 60000, 0: none)")
+    command.option("--plan-ms", options->plan_ms, "Timeout of the plan (default 60000, 0: none)")
         .within(0, NAR_NONE - 1)
         .type_name("MS");
     command
@@ -282,12 +281,12 @@ void add_run(Command application) {
         .within(0, NAR_NONE - 1)
         .type_name("MS");
     options->groups.add_to(command);
-    command.flag("--quiet", options->quiet, "No progress; errors stay");
+    command.flag("--quiet", options->quiet, "Show no progress; errors are still shown");
     command.footer(
-        "Exit status: 0 the plan succeeded, 1 it failed, 2 it was refused and nothing ran,\n"
-        "130 after Ctrl-C (the result and the state are written; a second Ctrl-C leaves at once).\n"
-        "Example:\n"
-        "  narratoria run plan.json --state game.json --result result.json --trace trace.json");
+        "Exit status: 0 the plan succeeded, 1 it failed, 2 it was refused and nothing ran,\n130 "
+        "after Ctrl-C (the result and the state are written; a second Ctrl-C exits at "
+        "once).\nExample:\n  narratoria run plan.json --state game.json --result result.json "
+        "--trace trace.json");
     command.action([options] { return run(*options); });
 }
 

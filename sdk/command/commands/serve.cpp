@@ -68,7 +68,7 @@ public:
                                                       .narrator_id = options.narrator,
                                                       .plugin_settings = settings});
         } catch (const Error& error) {
-            refuse_document(error, shown_path(options.story), "story", "it was not served");
+            refuse_document(error, shown_path(options.story), "story", "the story was not served");
         }
         for (const std::string& plugin : options.plugins) {
             const auto state = state_of_plugin(*session_, plugin);
@@ -112,14 +112,15 @@ private:
     void require_page() const {
         const auto state = state_of_plugin(*session_, kWeb);
         if (state && state->is_active) return;
-        throw Refused(fmt::format(
-            "the page cannot be served by its plugin {}: {}", kWeb,
-            state && !state->reason.empty() ? state->reason : std::string("it was not loaded")));
+        throw Refused(fmt::format("cannot serve the page with the plugin {}: {}", kWeb,
+                                  state && !state->reason.empty()
+                                      ? state->reason
+                                      : std::string("the plugin was not loaded")));
     }
 
     [[noreturn]] static void refuse_to_wait() {
         throw Refused(fmt::format(
-            "the page cannot be served: its plugin {} began, and told no address", kWeb));
+            "cannot serve the page: the plugin {} started but reported no address", kWeb));
     }
 
     void take_log(std::uint32_t level, std::string_view message) {
@@ -145,9 +146,8 @@ private:
         is_told_ = true;
         if (!write_all(STDOUT_FILENO, text)) {
             is_broken_ = true;
-            complain(fmt::format(
-                "standard output cannot be written, so nobody learns the page's address: {}",
-                reason(errno)));
+            complain(fmt::format("cannot write the page's address to standard output: {}",
+                                 reason(errno)));
             return;
         }
         if (opens_) browser_.open(address);
@@ -168,7 +168,7 @@ private:
 
 int serve(ServeOptions options) {
     options.story = find_story(options.story, "serve");
-    require_standard_output("the page's address is told there");
+    require_standard_output("the page's address is written to it");
     Served served(options);
     return served.drive();
 }
@@ -180,34 +180,32 @@ void add_serve(Command application) {
     auto options = std::make_shared<ServeOptions>();
     command
         .option("--story", options->story,
-                "The story's folder (default: the working folder, when it has a story.toml)")
+                "The story's folder (default: the working folder, if it has a story.toml)")
         .type_name("FOLDER");
     command
         .option("--port", options->port,
-                "Where the page is, on this machine alone (default: any free port)")
+                "The port of the page, on this machine only (default: any free port)")
         .within(0, 65535)
         .type_name("N:INT in [0 - 65535]");
     command
-        .option(
-            "--narrator", options->narrator,
-            "Who answers the prompts: template, or a plugin's id (default: what the story says)")
+        .option("--narrator", options->narrator,
+                "The narrator: template, or a plugin's id (default: the story's)")
         .type_name("NAME");
     command
         .option("--plugin", options->plugins,
-                "Loads this plugin, too: a file (with a slash), or an id; may be repeated")
+                "Load a further plugin: a file (with a slash) or an id; may be repeated")
         .type_name("PLUGIN")
         .one_value();
     command.flag("--json", options->as_json,
-                 "Tells the address for programs: one line, {\"url\", \"port\"}");
-    command.flag("--open", options->opens, "Opens the page in the desktop's browser");
+                 "Print the address as one line of JSON, {\"url\", \"port\"}");
+    command.flag("--open", options->opens, "Open the page in the desktop's browser");
     options->log.add_to(command);
     options->groups.add_to(command);
     command.footer(
-        "Prints the page's address, with the token that lets a browser in, and goes on until\n"
-        "Ctrl-C. Only browsers on this machine reach it.\n"
-        "Exit status: 130 after Ctrl-C, 2 the story, the port or the page was refused.\n"
-        "Example:\n"
-        "  narratoria serve --story examples/stories/torch");
+        "Prints the page's address, with the token that a browser needs, and runs until "
+        "Ctrl-C.\nOnly browsers on this machine can connect.\nExit status: 130 after Ctrl-C, 2 the "
+        "story, the port or the page was refused.\nExample:\n  narratoria serve --story "
+        "examples/stories/torch");
     command.action([options] { return serve(*options); });
 }
 

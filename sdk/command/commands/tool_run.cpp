@@ -74,17 +74,17 @@ void require_utf8(const std::string& path, const std::string& given) {
         json::Value(path.c_str(), static_cast<unsigned>(path.size()))) {
         return;
     }
-    throw Refused(fmt::format(
-        "the path of {} is no UTF-8, and a plan cannot name it; make a symbolic link with another "
-        "name, and run that",
-        shown_path(given)));
+    throw Refused(
+        fmt::format("the path of {} is not UTF-8, so a plan cannot name it; create a symbolic link "
+                    "with another name and run that",
+                    shown_path(given)));
 }
 
 int tool_run(const ToolRunOptions& options) {
     const ToolFile tool = find_tool(options.tool);
     require_utf8(tool.path, options.tool);
     const std::string input = read_tool_input(options.input);
-    require_standard_output("the tool's events go there");
+    require_standard_output("the tool's events are written to it");
 
     Result result;
     std::unique_ptr<EventLines> lines;
@@ -116,12 +116,12 @@ int tool_run(const ToolRunOptions& options) {
         drive_until_idle(engine, [&] { lines->flush(); });
     }
     lines->flush();
-    if (!result) throw Failed("the engine went idle without a result; please report this");
+    if (!result) throw Failed("the engine became idle without a result; please report this");
 
     if (interruption::received() != 0) return kExitSignal + interruption::received();
     if (lines->gone()) {
         if (lines->error() != EPIPE) {
-            complain(fmt::format("the events could not be written to standard output: {}",
+            complain(fmt::format("cannot write the events to standard output: {}",
                                  reason(lines->error())));
         }
         return kExitFailure;
@@ -136,9 +136,11 @@ int tool_run(const ToolRunOptions& options) {
 
 void add_tool_run(Command tool) {
     Command command =
-        tool.subcommand("run", "Run one tool and print its events as NDJSON, as they come");
+        tool.subcommand("run", "Run one tool and print its events as NDJSON while it runs");
     auto options = std::make_shared<ToolRunOptions>();
-    command.option("TOOL", options->tool, "The tool's program; a bare name is a file here")
+    command
+        .option("TOOL", options->tool,
+                "The tool's program; a bare name is a file in the working folder")
         .required();
     command
         .option("--input", options->input,

@@ -37,7 +37,7 @@ Checked check(Document document, const std::string& what, const std::string& fil
     try {
         if (document == Document::kStory) {
             if (file == "-") {
-                throw Refused("a story is a folder; name it instead of - (standard input)");
+                throw Refused("a story is a folder; give its path instead of - (standard input)");
             }
             checked.faults = validate(document, file).view();
         } else {
@@ -69,7 +69,7 @@ std::string as_json(const std::vector<Checked>& all, const std::string& what, bo
 }
 
 int run_validate(Document document, const std::string& what, const ValidateOptions& options) {
-    require_standard_output("the faults go there");
+    require_standard_output("the faults are written to it");
     std::vector<Checked> all;
     std::string text;
     std::size_t fault_count = 0;
@@ -104,9 +104,8 @@ void add_document(Command command, Document document, const std::string& name,
     kind.option(name == "story" ? "FOLDER" : "FILE", options->files, file_description).required();
     kind.flag("--json", options->as_json, "Print the faults as JSON");
     kind.footer(
-        fmt::format("Every fault is a line: file:line:column: JSON Pointer: message [rule]\n"
-                    "Exit status: 0 no faults, 1 faults, 2 a file could not be read.\n"
-                    "Example:\n  {}",
+        fmt::format("Each fault is one line: file:line:column: JSON Pointer: message [rule]\nExit "
+                    "status: 0 no faults, 1 faults, 2 a file could not be read.\nExample:\n  {}",
                     example));
     kind.action([=] { return run_validate(document, name, *options); });
 }
@@ -115,9 +114,9 @@ void add_document(Command command, Document document, const std::string& name,
 
 void add_validate(Command application) {
     Command command =
-        application.group("validate", "Check documents against their schema and the rules");
+        application.group("validate", "Check documents against their schema and rules");
     command.footer("Example:\n  narratoria validate plan plan.json");
-    add_document(command, Document::kEvents, "event", "What a tool printed, as NDJSON",
+    add_document(command, Document::kEvents, "event", "The output of a tool, as NDJSON",
                  "NDJSON files; - is standard input", "./my-tool | narratoria validate event -");
     add_document(command, Document::kPlan, "plan", "Plan JSON", "Files; - is standard input",
                  "narratoria validate plan plan.json");

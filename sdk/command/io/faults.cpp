@@ -38,7 +38,7 @@ void refuse_document(const Error& error, const std::string& shown_file, std::str
         throw Refused(fmt::format("{}: {}; {}", shown_file, printable(error.message()), unchanged));
     }
     const std::size_t count = lines.size();
-    throw Refused(fmt::format("the {} in {} has {}; {}. Mend what is listed above and try again",
+    throw Refused(fmt::format("the {} in {} has {}; {}. Correct the faults above and try again",
                               what, shown_file, counted(count, "fault"), unchanged),
                   std::move(lines));
 }

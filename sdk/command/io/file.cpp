@@ -69,7 +69,7 @@ std::string read_all(int descriptor, const std::string& path, std::string_view w
         const int error = errno;
         if (error == EISDIR) {
             throw Refused(
-                fmt::format("{} is a folder; name the {} itself", shown_path(path), what));
+                fmt::format("{} is a folder; give the path of the {}", shown_path(path), what));
         }
         if (error == EBADF && path == "-") {
             throw Refused(fmt::format(
@@ -97,8 +97,8 @@ std::string follow_links(std::string path, std::string_view what) {
                                               : path.substr(0, slash + 1) + std::string(to);
         }
     }
-    throw Refused(fmt::format("cannot write the {} to {}: its symbolic links lead in a circle",
-                              what, shown_path(path)));
+    throw Refused(fmt::format("cannot write the {} to {}: its symbolic links form a loop", what,
+                              shown_path(path)));
 }
 
 struct Place {
@@ -111,8 +111,8 @@ Place place_of(const std::string& path, std::string_view what) {
     Place place{slash == std::string::npos ? "." : path.substr(0, slash + 1),
                 slash == std::string::npos ? path : path.substr(slash + 1)};
     if (place.base.empty() || place.base == "." || place.base == "..") {
-        throw Refused(fmt::format("{} is a folder; name the file that the {} goes to",
-                                  shown_path(path), what));
+        throw Refused(
+            fmt::format("{} is a folder; give a file for the {}", shown_path(path), what));
     }
     return place;
 }
@@ -183,10 +183,8 @@ std::string absolute_path(const std::string& path) {
     if (path.starts_with('/')) return path;
     char* folder = getcwd(nullptr, 0);
     if (folder == nullptr) {
-        throw Refused(
-            fmt::format("the working folder cannot be named ({}); change to one that "
-                        "exists",
-                        reason(errno)));
+        throw Refused(fmt::format(
+            "cannot determine the working folder ({}); change to one that exists", reason(errno)));
     }
     std::string absolute = folder;
     std::free(folder);
@@ -208,26 +206,23 @@ std::string folder_of_document(const std::string& path) {
 Replacement::Replacement(const std::string& path, std::string_view what, Durability durability)
     : shown_(shown_path(path)), what_(what), durability_(durability) {
     if (path == "-") {
-        throw Refused(
-            fmt::format("the {} needs a file of its own: standard output belongs to the "
-                        "result. Name a file",
-                        what));
+        throw Refused(fmt::format(
+            "the {} needs its own file, because the result goes to standard output. Give a file",
+            what));
     }
     const std::string target = follow_links(path, what);
     struct stat status {};
     const bool exists = stat(target.c_str(), &status) == 0;
     if (exists && S_ISDIR(status.st_mode)) {
-        throw Refused(
-            fmt::format("{} is a folder; name the file that the {} goes to", shown_, what));
+        throw Refused(fmt::format("{} is a folder; give a file for the {}", shown_, what));
     }
     const Place place = place_of(target, what);
     base_ = place.base;
     identity_ = identity_of(path, what);
     if (exists && !S_ISREG(status.st_mode)) {
         if (durability == Durability::kForPower) {
-            throw Refused(
-                fmt::format("{} is no regular file, so the {} in it could not be kept; name a file",
-                            shown_, what));
+            throw Refused(fmt::format(
+                "{} is not a regular file and cannot store the {}; give a file", shown_, what));
         }
         direct_ = true;
         file_ = Descriptor(open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
@@ -238,16 +233,15 @@ Replacement::Replacement(const std::string& path, std::string_view what, Durabil
         return;
     }
     if (exists && access(target.c_str(), W_OK) != 0) {
-        throw Refused(
-            fmt::format("cannot replace {} with the {}: {}; make it writable (chmod u+w), "
-                        "or name another file",
-                        shown_, what, reason(errno)));
+        throw Refused(fmt::format(
+            "cannot replace {} with the {}: {}; make it writable (chmod u+w), or give another file",
+            shown_, what, reason(errno)));
     }
     folder_ = Descriptor(open(place.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!folder_) {
         throw Refused(
-            fmt::format("cannot write the {} to {}: its folder {} cannot be opened ({}); "
-                        "make the folder first, or name another",
+            fmt::format("cannot write the {} to {}: its folder {} cannot be opened ({}); create "
+                        "the folder first, or give another",
                         what, shown_, shown_path(place.folder), reason(errno)));
     }
     open_nameless();
@@ -275,8 +269,8 @@ void Replacement::open_nameless() {
         visible_name_.clear();
     }
     throw Refused(
-        fmt::format("cannot write the {} to {}: its folder does not take a new file ({}); "
-                    "make the folder writable, or name another",
+        fmt::format("cannot write the {} to {}: cannot create a file in its folder ({}); make the "
+                    "folder writable, or give another",
                     what_, shown_, reason(errno)));
 }
 
@@ -296,24 +290,22 @@ Replacement::~Replacement() {
 
 void Replacement::commit() {
     const auto fail = [&](std::string_view step, int error) {
-        throw Failed(
-            fmt::format("the {} could not be written to {}: {} ({}); the file stands as it "
-                        "was",
-                        what_, shown_, step, reason(error)));
+        throw Failed(fmt::format("cannot write the {} to {}: {} ({}); the file is unchanged", what_,
+                                 shown_, step, reason(error)));
     };
     if (direct_) {
         if (close(file_.release()) != 0 && errno != EINTR) fail("closing it failed", errno);
         return;
     }
     if (durability_ == Durability::kForPower && fsync(file_.get()) != 0) {
-        fail("the disk did not take it", errno);
+        fail("the disk refused it", errno);
     }
     std::string name = visible_name_;
     if (name.empty()) {
         const std::string source = fmt::format("/proc/self/fd/{}", file_.get());
         name = fresh_name();
         if (linkat(AT_FDCWD, source.c_str(), folder_.get(), name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
-            fail("its folder did not take it", errno);
+            fail("its folder refused it", errno);
         }
     }
     if (renameat(folder_.get(), name.c_str(), folder_.get(), base_.c_str()) != 0) {
@@ -341,8 +333,7 @@ void forget_replacements_in_signal() noexcept {
 LineFile::LineFile(const std::string& path, std::string_view what) : path_(path), what_(what) {
     if (path == "-") {
         throw Refused(fmt::format(
-            "{} cannot go to standard output, which belongs to the result; name a file, or "
-            "/dev/stderr",
+            "{} cannot go to standard output, where the result goes; give a file, or /dev/stderr",
             what));
     }
     identity_ = identity_of(path, what);
@@ -354,10 +345,9 @@ LineFile::LineFile(const std::string& path, std::string_view what) : path_(path)
     }
     if (!file_) {
         const int error = errno;
-        throw Refused(
-            fmt::format("cannot write {} to {}: {}; name a file in a folder that exists "
-                        "and is writable",
-                        what, shown_path(path), reason(error)));
+        throw Refused(fmt::format(
+            "cannot write {} to {}: {}; give a file in a folder that exists and is writable", what,
+            shown_path(path), reason(error)));
     }
 }
 
@@ -379,7 +369,7 @@ void LineFile::flush() {
     if (buffer_.empty() || !started_) return;
     if (!failed_ && !write_all(file_.get(), buffer_)) {
         failed_ = true;
-        complain(fmt::format("{} can no longer be written to {}: {}; the plan goes on without",
+        complain(fmt::format("cannot continue writing {} to {}: {}; the plan continues without",
                              what_, shown_path(path_), reason(errno)));
     }
     buffer_.clear();

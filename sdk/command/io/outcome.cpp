@@ -39,7 +39,7 @@ bool write_result_to_standard_output(const Result& result) {
             return true;
         } catch (const Stopped& stopped) {
             if (stopped.error == EPIPE) return false;
-            throw Failed(fmt::format("the result could not be written to standard output: {}",
+            throw Failed(fmt::format("cannot write the result to standard output: {}",
                                      reason(stopped.error)));
         }
     }
@@ -48,13 +48,12 @@ bool write_result_to_standard_output(const Result& result) {
     } catch (const Error& error) {
         if (error.status() != NAR_IO) throw;
         if (reader_is_gone(STDOUT_FILENO)) return false;
-        throw Failed(fmt::format("the result could not be written to standard output: {}",
+        throw Failed(fmt::format("cannot write the result to standard output: {}",
                                  printable(error.message())));
     }
     if (write_all(STDOUT_FILENO, "\n")) return true;
     if (errno == EPIPE) return false;
-    throw Failed(
-        fmt::format("the result could not be written to standard output: {}", reason(errno)));
+    throw Failed(fmt::format("cannot write the result to standard output: {}", reason(errno)));
 }
 
 std::vector<std::string> diagnostics_lines(std::string_view diagnostics, std::size_t at_most) {

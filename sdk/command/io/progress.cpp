@@ -99,7 +99,7 @@ void Progress::take(const Event& event) {
                 }
             }
             say(style_.yellow(
-                fmt::format("warning: {} wrote {} at the same time; the last one stands", tools,
+                fmt::format("warning: {} wrote {} at the same time; the last value is kept", tools,
                             one_line(body, "path"))));
             break;
         }

@@ -171,7 +171,7 @@ void judge_end(TrialOutcome& outcome, const TrialPage& page, int wait_status, bo
     if (out_of_time) {
         outcome.end = TrialOutcome::End::kHung;
         outcome.blamed = page.hang;
-        outcome.story = fmt::format("did not come back {}", doing);
+        outcome.story = fmt::format("did not return {}", doing);
         return;
     }
     if (WIFSIGNALED(wait_status)) {
@@ -181,12 +181,12 @@ void judge_end(TrialOutcome& outcome, const TrialPage& page, int wait_status, bo
         outcome.story = fmt::format("crashed {}: {}", doing, what);
         if (page.lent == 1) {
             outcome.blamed = "P30";
-            outcome.story = fmt::format("touched memory behind the end of {}, {}: {}",
+            outcome.story = fmt::format("touched memory beyond the end of {}, {}: {}",
                                         page.lent_what, doing, what);
         } else if (page.lent == 2) {
             outcome.blamed = "P41";
-            outcome.story =
-                fmt::format("touched {}, whose time was over, {}: {}", page.lent_what, doing, what);
+            outcome.story = fmt::format("touched {}, which was no longer valid, {}: {}",
+                                        page.lent_what, doing, what);
         } else if (WTERMSIG(wait_status) == SIGABRT && outcome.blamed == "P26") {
             outcome.blamed = page.leaving;
         }
@@ -265,7 +265,7 @@ TrialOutcome run_trial(double limit, const std::function<void(TrialReport&)>& tr
     int ends[2];
     const Descriptor output(memfd_create("plugin-output", MFD_CLOEXEC));
     if (memory == MAP_FAILED || !output || pipe2(ends, O_CLOEXEC) != 0) {
-        throw Failed(fmt::format("no process for the check: {}", reason(errno)));
+        throw Failed(fmt::format("cannot create a process for the check: {}", reason(errno)));
     }
     const std::unique_ptr<TrialPage, void (*)(TrialPage*)> page(
         new (memory) TrialPage{},
@@ -275,7 +275,8 @@ TrialOutcome run_trial(double limit, const std::function<void(TrialReport&)>& tr
     fcntl(reader.get(), F_SETFL, O_NONBLOCK);
 
     const pid_t process = fork();
-    if (process < 0) throw Failed(fmt::format("no process for the check: {}", reason(errno)));
+    if (process < 0)
+        throw Failed(fmt::format("cannot create a process for the check: {}", reason(errno)));
     if (process == 0) run_in_child(writer.get(), output.get(), page.get(), trial);
     writer.reset();
     setpgid(process, process);

@@ -70,7 +70,7 @@ std::string for_people(const std::string& file, const PluginExamination& examina
         }
     }
     if (broken > 0 && !examination.output.empty()) {
-        out += "\nWhat it wrote when it did not come back:\n";
+        out += "\nIts output when it did not return:\n";
         for (const std::string& line : diagnostics_lines(examination.output, kShownDiagnostics)) {
             out += line + "\n";
         }
@@ -122,7 +122,7 @@ int plugin_check(const PluginCheckOptions& options) {
     examined.time_limit = options.time_limit;
     examined.seed = options.seed;
     const PluginFile file = read_plugin_file(options.file);
-    require_standard_output("the findings go there");
+    require_standard_output("the findings are written to it");
     adopt_orphans();
     interruption::is_noted();
     try {
@@ -142,13 +142,12 @@ int plugin_check(const PluginCheckOptions& options) {
 }  // namespace
 
 void add_plugin_check(Command plugin) {
-    Command command =
-        plugin.subcommand("check", "Use one plugin in every way: does it keep to the rules?");
+    Command command = plugin.subcommand("check", "Test a plugin against the rules of the ABI");
     auto options = std::make_shared<PluginCheckOptions>();
     command.option("FILE", options->file, "The plugin's library").required();
     command
         .option("--time", options->time_limit,
-                "Seconds that a call, or an answer that comes later, may take (default 5)")
+                "Timeout of a call, or of a later reply, in seconds (default 5)")
         .within_seconds(0.1, 3600.0)
         .type_name("SECONDS");
     command
@@ -156,15 +155,14 @@ void add_plugin_check(Command plugin) {
                 "The plugin's settings: a JSON object, @FILE, or - for standard input "
                 "(default: {})")
         .type_name("JSON");
-    command.option("--seed", options->seed, "Of the odd data that it gets (default 1)")
+    command.option("--seed", options->seed, "Seed of the generated test data (default 1)")
         .type_name("NUMBER");
     command.flag("--json", options->as_json, "Print the findings as JSON");
     command.footer(
-        "Each check runs in a process of its own: the plugin may crash or hang there. What it\n"
-        "changes in the world, it changes often. The rules: docs/plugin-rules.md.\n"
-        "Exit status: 0 no findings, 1 findings, 2 there is no such library.\n"
-        "Example:\n"
-        "  narratoria plugin check build/librain.so");
+        "Each check runs in its own process, so the plugin may crash or hang there. Side effects "
+        "of\nloading it happen often. The rules: docs/plugin-rules.md.\nExit status: 0 no "
+        "findings, 1 findings, 2 there is no such library.\nExample:\n  narratoria plugin check "
+        "build/librain.so");
     command.action([options] { return plugin_check(*options); });
 }
 

@@ -248,7 +248,7 @@ private:
     void require_status(nar_status status, const char* function) {
         if (status <= 0 && status >= NAR_STATUS_LAST_) return;
         host_.report().finding(
-            "P34", fmt::format("{} answered {}, which is no nar_status", function, status));
+            "P34", fmt::format("{} returned {}, which is not a nar_status", function, status));
     }
 
     // ------------------------------------------------------------ event_sink
@@ -429,10 +429,9 @@ private:
                                                  [&] { return host_.request(token).answers > 0; });
             left = std::max(0.0, left - seconds_since(began));
             if (is_judged() && !answered) {
-                host_.report().finding(
-                    "P35", fmt::format("a request had no answer after {} s; answer by reply or by "
-                                       "fail (--time gives more time)",
-                                       patience()));
+                host_.report().finding("P35", fmt::format("a request had no reply after {} s; call "
+                                                          "reply or fail (--time allows more time)",
+                                                          patience()));
             }
             if (is_judged() && answered) judge_plan(host_.request(token));
             cancel(*narrator, token);
@@ -493,8 +492,8 @@ private:
             done += json::text(json::read(line), "type") == "done";
         }
         if (done != 1 || json::text(json::read(last), "type") != "done") {
-            report.finding("P40", fmt::format("{}: its output has {} done events{}; exactly one, "
-                                              "as the last, ends a tool",
+            report.finding("P40", fmt::format("{}: its output has {} done events{}; a tool ends "
+                                              "with exactly one, as the last",
                                               who, done, done == 1 ? ", not the last" : ""));
         }
     }
@@ -514,11 +513,12 @@ private:
         TrialReport& report = host_.report();
         if (is_judged() && !cancel && !has_ended()) {
             report.finding("P39", fmt::format("{} had not ended when invoke returned; cancel may "
-                                              "be NULL only when it always has",
+                                              "be NULL only if it always has",
                                               who));
         }
         if (!cancels && !host_.run_loop(patience(), has_ended)) {
-            report.finding("P39", fmt::format("{} did not say ended within {} s", who, patience()));
+            report.finding("P39",
+                           fmt::format("{} did not call ended within {} s", who, patience()));
             cancels = true;
         }
         if (cancels && !has_ended() && cancel) {
@@ -529,7 +529,7 @@ private:
                 host_.run_loop(is_judged() ? kGrace : std::min(brief_left_, patience()), has_ended);
             if (!is_judged()) brief_left_ = std::max(0.0, brief_left_ - seconds_since(began));
             if (is_judged() && !ended) {
-                report.finding("P39", fmt::format("{} did not say ended within {} s after cancel",
+                report.finding("P39", fmt::format("{} did not call ended within {} s after cancel",
                                                   who, kGrace));
             }
         }

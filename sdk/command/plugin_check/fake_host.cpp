@@ -60,7 +60,7 @@ void tell_unknown_token(TrialReport& report, const char* function, std::uint64_t
     if (registry().tokens.contains(token)) {
         report.finding("P21", fmt::format("{}: the token belongs to another instance", function));
     } else {
-        report.finding("P34", fmt::format("{}: there never was such a token", function));
+        report.finding("P34", fmt::format("{}: there is no such token", function));
     }
 }
 
@@ -81,8 +81,8 @@ void CallTimes::judge(TrialReport& report) const {
                                                                           : kCallBudget;
         if (seconds <= budget) continue;
         report.finding(is_deinit ? "P19" : "P23",
-                       fmt::format("{} took {:.0f} ms at its quickest; {:.0f} ms is the most",
-                                   function, seconds * 1000, budget * 1000));
+                       fmt::format("{} took at least {:.0f} ms; the limit is {:.0f} ms", function,
+                                   seconds * 1000, budget * 1000));
     }
 }
 
@@ -163,7 +163,8 @@ bool PluginCheckHost::call(const std::string& doing, const std::string& function
         report_.finding("P24", fmt::format("{} threw an exception: {}", doing, error.what()));
     } catch (...) {
         came_back = false;
-        report_.finding("P24", fmt::format("{} threw something that is no std::exception", doing));
+        report_.finding("P24",
+                        fmt::format("{} threw an exception that is not a std::exception", doing));
     }
     times_.took(function, seconds_since(began));
     report_.ends();
@@ -175,7 +176,8 @@ std::string PluginCheckHost::reason_in(TrialReport& report, const nar_failure& f
                                        std::size_t room, std::string_view who) {
     const char* end = static_cast<const char*>(std::memchr(failure.message, '\0', room));
     if (end == nullptr) {
-        report.finding("P9", fmt::format("{} refused with a reason that no NUL ends", who));
+        report.finding("P9",
+                       fmt::format("{} refused with a reason that does not end with a NUL", who));
         return std::string(failure.message, room);
     }
     std::string text(failure.message, end);
@@ -184,7 +186,7 @@ std::string PluginCheckHost::reason_in(TrialReport& report, const nar_failure& f
                                          "failure->message",
                                          who));
     } else if (!is_plain_utf8(text)) {
-        report.finding("P9", fmt::format("{} refused with a reason that is no UTF-8", who));
+        report.finding("P9", fmt::format("{} refused with a reason that is not UTF-8", who));
     }
     return text;
 }
@@ -367,7 +369,7 @@ PluginCheckHost* PluginCheckHost::entered(const nar_host* host, const char* func
         *status = NAR_INVALID_ARGUMENT;
         if (current_report != nullptr) {
             current_report->finding(
-                "P34", fmt::format("{} was called with a nar_host that is not there (any more)",
+                "P34", fmt::format("{} was called with a nar_host that does not exist (any more)",
                                    function));
         }
         return nullptr;
@@ -375,16 +377,17 @@ PluginCheckHost* PluginCheckHost::entered(const nar_host* host, const char* func
     TrialReport& report = self->report_;
     const bool on_engine_thread = self->is_engine_thread();
     if (belongs_to_engine_thread && !on_engine_thread) {
-        report.finding("P22", fmt::format("{} was called on another thread; it belongs on the "
-                                          "engine thread: use narratoria.post/1",
-                                          function));
+        report.finding(
+            "P22",
+            fmt::format("{} was called on another thread than the engine's: use narratoria.post/1",
+                        function));
         *status = NAR_WRONG_THREAD;
         return nullptr;
     }
     if (on_engine_thread && current != nullptr && current != self) {
-        report.finding("P21", fmt::format("{} was called with the nar_host of {} while {} was "
-                                          "asked for something",
-                                          function, self->options_.name, current->options_.name));
+        report.finding("P21",
+                       fmt::format("{} was called with the nar_host of {} during a call of {}",
+                                   function, self->options_.name, current->options_.name));
     }
     const std::lock_guard lock(self->mutex_);
     *status = NAR_GONE;
@@ -418,7 +421,7 @@ bool PluginCheckHost::text_is_good(nar_str text, const char* function, const cha
     }
     if (!is_plain_utf8(view(text))) {
         if (options_.gives_odd_data) return false;
-        report_.finding("P34", fmt::format("{}: {} is no UTF-8", function, what));
+        report_.finding("P34", fmt::format("{}: {} is not UTF-8", function, what));
         return false;
     }
     return true;
@@ -429,7 +432,7 @@ bool PluginCheckHost::object_is_good(nar_str text, const char* function) {
     const auto mistake = json::mistake_in_object(view(text));
     if (!mistake) return true;
     if (options_.gives_odd_data) return false;
-    report_.finding("P34", fmt::format("{}: no JSON object: {}", function, mistake->message));
+    report_.finding("P34", fmt::format("{}: not a JSON object: {}", function, mistake->message));
     return false;
 }
 
@@ -450,7 +453,8 @@ void PluginCheckHost::log_write(const nar_host* host, std::uint32_t level, nar_s
     if (level < 1 || level > 4) {
         self->report_.finding(
             "P34",
-            fmt::format("log.write: the level is {}; 1 debug, 2 info, 3 warning, 4 error", level));
+            fmt::format("log.write: the level is {}; valid are 1 debug, 2 info, 3 warning, 4 error",
+                        level));
     }
     if (!self->text_is_good(message, "log.write", "the message")) return;
     const std::string line = fmt::format("log {}: {}\n", level, printable(view(message)));
@@ -487,7 +491,7 @@ nar_status PluginCheckHost::state_read(const nar_host* host, nar_str pointer, na
     const rapidjson::Pointer path(pointer.data != nullptr ? pointer.data : "", pointer.size);
     if (!path.IsValid()) {
         self->report_.finding("P34",
-                              fmt::format("state.read: {} is no JSON Pointer", view(pointer)));
+                              fmt::format("state.read: {} is not a JSON Pointer", view(pointer)));
         return NAR_INVALID_ARGUMENT;
     }
     const json::Document state = json::read(kState);
@@ -584,8 +588,8 @@ nar_status PluginCheckHost::poll_start(const nar_host* host, std::int32_t descri
     if (self == nullptr) return status;
     struct stat information {};
     if (on_readable == nullptr || poll == nullptr || fstat(descriptor, &information) != 0) {
-        self->report_.finding("P34",
-                              "poll.start: on_readable or poll is NULL, or the descriptor is none");
+        self->report_.finding(
+            "P34", "poll.start: on_readable or poll is NULL, or the descriptor is invalid");
         return NAR_INVALID_ARGUMENT;
     }
     if (S_ISREG(information.st_mode)) return NAR_IO;
@@ -616,7 +620,7 @@ nar_status PluginCheckHost::answer(std::uint64_t token, const char* function, na
     }
     NarratorRequest& request = found->second;
     if (request.answers++ > 0) {
-        report_.finding("P36", fmt::format("{}: this request was answered already", function));
+        report_.finding("P36", fmt::format("{}: this request already has a reply", function));
         return NAR_STALE;
     }
     if (request.is_cancelled) {

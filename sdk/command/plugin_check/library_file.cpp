@@ -90,47 +90,47 @@ private:
 
     [[noreturn]] void refuse_damaged(std::string_view where) const {
         refuse(
-            fmt::format("is a damaged library: {} lies outside of the file ({} bytes). Was it "
-                        "copied or built to the end? Build it again",
+            fmt::format("is a damaged library: {} is outside the file ({} bytes). The copy or the "
+                        "build may be incomplete; build it again",
                         where, image_.size()));
     }
 
     void read_header() {
         const auto identity = image_.piece(0, EI_NIDENT);
-        if (image_.size() == 0) refuse("is empty; name the library that the build made");
+        if (image_.size() == 0) refuse("is empty; give the library that the build created");
         if (image_.piece(0, SELFMAG).value_or("") != std::string_view(ELFMAG, SELFMAG)) {
-            refuse("is no shared library (it does not begin as ELF files do); name the .so file");
+            refuse("is not a shared library (it has no ELF header); give the .so file");
         }
         if (!identity) refuse_damaged("its header");
         if ((*identity)[EI_CLASS] != ELFCLASS64) {
-            refuse("is made for 32-bit programs; build it for this machine (64-bit)");
+            refuse("is built for 32-bit programs; build it for this machine (64-bit)");
         }
         if ((*identity)[EI_DATA] != ELFDATA2LSB) {
-            refuse("is made for machines of another byte order; build it for this machine");
+            refuse("is built for another byte order; build it for this machine");
         }
         const auto header = image_.at<Elf64_Ehdr>(0);
         if (!header) refuse_damaged("its header");
         header_ = *header;
         if (kThisMachine != EM_NONE && header_.e_machine != kThisMachine) {
             refuse(
-                fmt::format("is made for another kind of processor (ELF machine {}, this is "
-                            "{}); build it for this machine",
+                fmt::format("is built for another processor (ELF machine {}, this is {}); build it "
+                            "for this machine",
                             header_.e_machine, kThisMachine));
         }
         if (header_.e_type != ET_DYN) {
             refuse(
-                "is an ELF file, but no shared library (a program, or an object file); link it "
+                "is an ELF file, but not a shared library (a program, or an object file); link it "
                 "with -shared");
         }
     }
 
     void read_segments(PluginFile& into) {
-        if (header_.e_phentsize != sizeof(Elf64_Phdr)) refuse_damaged("its list of segments");
+        if (header_.e_phentsize != sizeof(Elf64_Phdr)) refuse_damaged("its segment table");
         bool names_stack = false;
         for (std::uint64_t index = 0; index < header_.e_phnum; ++index) {
             const auto segment =
                 image_.at<Elf64_Phdr>(header_.e_phoff + index * sizeof(Elf64_Phdr));
-            if (!segment) refuse_damaged("its list of segments");
+            if (!segment) refuse_damaged("its segment table");
             if (segment->p_type == PT_LOAD || segment->p_type == PT_DYNAMIC) {
                 if (!image_.piece(segment->p_offset, segment->p_filesz)) {
                     refuse_damaged("a segment");
@@ -143,12 +143,12 @@ private:
                 into.has_executable_stack = (segment->p_flags & PF_X) != 0;
             }
             if (segment->p_type == PT_INTERP) {
-                refuse("is a program and no shared library; link it with -shared");
+                refuse("is a program, not a shared library; link it with -shared");
             }
         }
         // The loader takes silence for a wish.
         if (!names_stack && kThisMachine == EM_X86_64) into.has_executable_stack = true;
-        if (!dynamic_) refuse("is no shared library: it has no dynamic segment");
+        if (!dynamic_) refuse("is not a shared library: it has no dynamic segment");
     }
 
     void read_sections(PluginFile& into) {
@@ -158,7 +158,7 @@ private:
         for (std::uint64_t index = 0; index < header_.e_shnum; ++index) {
             const auto section =
                 image_.at<Elf64_Shdr>(header_.e_shoff + index * sizeof(Elf64_Shdr));
-            if (!section) refuse_damaged("its list of sections");
+            if (!section) refuse_damaged("its section table");
             sections.push_back(*section);
         }
         if (header_.e_shstrndx >= sections.size()) return;
@@ -190,8 +190,7 @@ private:
         if (owner_space > content.size() || header.n_descsz > content.size() - owner_space ||
             content.substr(0, header.n_namesz) != owner || header.n_type != 1) {
             into.faults.push_back(
-                "the section holds no note of ours; write it with "
-                "NAR_PLUGIN_NOTE");
+                "the section has no Narratoria note; write it with NAR_PLUGIN_NOTE");
             return;
         }
         std::string_view text = content.substr(owner_space, header.n_descsz);
@@ -200,8 +199,7 @@ private:
         std::string_view rest = content.substr(owner_space + header.n_descsz);
         if (rest.find_first_not_of('\0') != std::string_view::npos) {
             into.faults.push_back(
-                "the section holds more than one note; NAR_PLUGIN_NOTE stands "
-                "once in a library");
+                "the section has more than one note; use NAR_PLUGIN_NOTE once per library");
         }
     }
 
@@ -235,7 +233,7 @@ private:
                 default: break;
             }
         }
-        if (!texts_ || !symbols_) refuse_damaged("its table of symbols");
+        if (!texts_ || !symbols_) refuse_damaged("its symbol table");
         for (const std::uint64_t name : needed) {
             const auto text = image_.text(*texts_, texts_size_, name);
             if (!text) refuse_damaged("the name of a library that it needs");
@@ -274,10 +272,10 @@ private:
 
     void read_symbols(PluginFile& into) const {
         const std::uint64_t count = count_symbols();
-        if (count > kMaxSymbols) refuse_damaged("its table of symbols");
+        if (count > kMaxSymbols) refuse_damaged("its symbol table");
         for (std::uint64_t index = 1; index < count; ++index) {
             const auto symbol = image_.at<Elf64_Sym>(*symbols_ + index * sizeof(Elf64_Sym));
-            if (!symbol) refuse_damaged("its table of symbols");
+            if (!symbol) refuse_damaged("its symbol table");
             const unsigned binding = ELF64_ST_BIND(symbol->st_info);
             const unsigned visibility = ELF64_ST_VISIBILITY(symbol->st_other);
             if (symbol->st_shndx == SHN_UNDEF || binding == STB_LOCAL) continue;
@@ -310,20 +308,20 @@ std::string read_library(const std::string& path, const std::string& shown) {
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!file) {
         throw Refused(
-            fmt::format("cannot read {}: {}; name the plugin's library", shown, reason(errno)));
+            fmt::format("cannot read {}: {}; give the plugin's library", shown, reason(errno)));
     }
     struct stat status {};
     if (fstat(file.get(), &status) != 0) {
         throw Refused(fmt::format("cannot read {}: {}", shown, reason(errno)));
     }
     if (S_ISDIR(status.st_mode)) {
-        throw Refused(fmt::format("{} is a folder; name the library in it", shown));
+        throw Refused(fmt::format("{} is a folder; give the library in it", shown));
     }
     if (!S_ISREG(status.st_mode)) {
-        throw Refused(fmt::format("{} is no regular file; name the plugin's library", shown));
+        throw Refused(fmt::format("{} is not a regular file; give the plugin's library", shown));
     }
     if (static_cast<std::uint64_t>(status.st_size) > kMaxBytes) {
-        throw Refused(fmt::format("{} is larger than 1 GiB, which is no plugin", shown));
+        throw Refused(fmt::format("{} is larger than 1 GiB, too large for a plugin", shown));
     }
     std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
     std::size_t have = 0;
@@ -342,7 +340,7 @@ void require_text(PluginMetadata& metadata, const json::Document& document, cons
                   std::string& into) {
     const json::Value* value = json::member(document, name);
     if (value == nullptr || !value->IsString() || value->GetStringLength() == 0) {
-        metadata.faults.push_back(fmt::format("\"{}\" is missing, or no text", name));
+        metadata.faults.push_back(fmt::format("\"{}\" is missing or not a string", name));
         return;
     }
     into.assign(value->GetString(), value->GetStringLength());
@@ -362,7 +360,7 @@ void read_metadata(PluginMetadata& metadata) {
     if (!metadata.faults.empty()) return;
     if (metadata.text.size() > kMaxMetadata) {
         metadata.faults.push_back(
-            fmt::format("it has {} bytes, and 64 KiB is the most", metadata.text.size()));
+            fmt::format("it has {} bytes; the limit is 64 KiB", metadata.text.size()));
         return;
     }
     if (const auto mistake = json::mistake_in_object(metadata.text)) {
@@ -380,21 +378,21 @@ void read_metadata(PluginMetadata& metadata) {
     require_text(metadata, document, "abi", metadata.abi);
     if (!metadata.id.empty() && !is_plugin_id(metadata.id)) {
         metadata.faults.push_back(
-            "\"id\" is not made of a-z 0-9 . _ - (at most 128, first a "
-            "letter or digit)");
+            "\"id\" must consist of a-z 0-9 . _ - (at most 128, first a letter or digit)");
     }
     if (!metadata.abi.empty() && !is_abi_version(metadata.abi)) {
         metadata.faults.push_back("\"abi\" is not of the form \"1.0\"");
     }
     const json::Value* extensions = json::member(document, "extensions");
     if (extensions == nullptr || !extensions->IsArray()) {
-        metadata.faults.push_back("\"extensions\" is missing, or no array");
+        metadata.faults.push_back("\"extensions\" is missing or not an array");
         return;
     }
     for (const json::Value& one : extensions->GetArray()) {
         if (!one.IsString() || !is_extension_id({one.GetString(), one.GetStringLength()})) {
             metadata.faults.push_back(
-                "\"extensions\" holds what is no id of the form \"narratoria.ui_handler/1\"");
+                "\"extensions\" has an entry that is not an id of the form "
+                "\"narratoria.ui_handler/1\"");
             return;
         }
         const std::string id(one.GetString(), one.GetStringLength());
@@ -420,10 +418,9 @@ void find_metadata(PluginFile& file) {
         }
     }
     if (metadata.source.empty()) {
-        metadata.faults.push_back(
-            "there is no section " NAR_PLUGIN_NOTE_SECTION
-            " in it and no file of its name and .json beside it; write NAR_PLUGIN_NOTE(…) once at "
-            "file scope (narratoria/plugin.h)");
+        metadata.faults.push_back("there is no section " NAR_PLUGIN_NOTE_SECTION
+                                  " in it, and no file of its name with .json beside it; write "
+                                  "NAR_PLUGIN_NOTE(…) once at file scope (narratoria/plugin.h)");
         return;
     }
     read_metadata(metadata);

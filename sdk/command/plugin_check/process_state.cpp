@@ -90,7 +90,7 @@ ProcessState ProcessState::now() {
     for (int limit = 0; limit < static_cast<int>(RLIM_NLIMITS); ++limit) {
         rlimit both{};
         if (getrlimit(static_cast<__rlimit_resource>(limit), &both) == 0) {
-            values[fmt::format("the limit RLIMIT number {}", limit)] =
+            values[fmt::format("the resource limit number {}", limit)] =
                 fmt::format("{} {}", both.rlim_cur, both.rlim_max);
         }
     }
@@ -101,7 +101,7 @@ ProcessState ProcessState::now() {
     std::sort(variables.begin(), variables.end());
     std::string& environment = values["the environment"];
     for (const std::string& variable : variables) environment += variable + '\0';
-    values["the rounding of numbers"] = fmt::format("{}", fegetround());
+    values["the floating-point rounding"] = fmt::format("{}", fegetround());
     return state;
 }
 

@@ -23,62 +23,62 @@ namespace {
 constexpr double kMetadataBudget = 250;  // milliseconds
 
 constexpr PluginRule kRules[] = {
-    {"P1", "loads alone, every symbol found",
-     "link what it uses (-Wl,-z,defs says what is missing)"},
+    {"P1", "loads alone, with all symbols found",
+     "link the libraries it uses (-Wl,-z,defs reports what is missing)"},
     {"P2", "exports nar_plugin_entry and nothing else",
      "build it with narratoria_add_plugin, or with -fvisibility=hidden and "
      "-Wl,--version-script=$(pkg-config --variable=pluginmap narratoria); mark the entry "
      "NAR_PLUGIN_EXPORT"},
-    {"P3", "links nothing of Narratoria", "ask the host by get_extension instead of linking it"},
+    {"P3", "does not link against Narratoria", "use get_extension of the host instead of linking"},
     {"P4", "no text relocations, no executable stack",
      "compile with -fPIC, link with -Wl,-z,noexecstack"},
-    {"P5", "is loaded in a moment, and loading does nothing",
-     "move it from the constructor to init"},
-    {"P6", "can be known without loading it",
+    {"P5", "loads quickly and without side effects", "move it from the constructor to init"},
+    {"P6", "has metadata that can be read without loading",
      "write NAR_PLUGIN_NOTE(…) once at file scope, as narratoria/plugin.h shows"},
-    {"P7", "says there what it says when it is loaded", "make note and nar_plugin say the same"},
-    {"P8", "answers the entry with a plugin, or refuses", "set *plugin and answer NAR_OK"},
-    {"P9", "refuses nothing without a reason", "write a sentence to failure->message"},
+    {"P7", "has metadata that agrees with its description", "make the note and nar_plugin agree"},
+    {"P8", "returns a plugin from the entry, or refuses", "set *plugin and return NAR_OK"},
+    {"P9", "gives a reason for each refusal", "write a sentence to failure->message"},
     {"P10", "negotiates the version",
      "compare abi_version >> 16 with NAR_ABI_MAJOR before anything else"},
-    {"P11", "describes itself in a whole nar_plugin",
-     "begin it with sizeof(nar_plugin) and fill all of it"},
+    {"P11", "describes itself in a complete nar_plugin",
+     "set size to sizeof(nar_plugin) and fill all fields"},
     {"P12", "has an id, a name and a version", "for example org.example.rain"},
-    {"P13", "gives a struct for each id it lists", "answer the same static struct at each call"},
-    {"P14", "answers NULL for every other id", "compare the whole id, with its size"},
-    {"P15", "lists ids that this contract knows", "look the id up in the header; mind the version"},
+    {"P13", "returns a struct for each id it lists", "return the same static struct at each call"},
+    {"P14", "returns NULL for every other id", "compare the whole id, with its size"},
+    {"P15", "lists ids that this ABI defines",
+     "look up the id in the header, including its version"},
     {"P16", "fills each extension's struct",
-     "begin it with its sizeof; narratoria/*.h says what may be NULL"},
-    {"P17", "makes an instance, also without settings", "have a default for each setting"},
-    {"P18", "calls in init and deinit only what works there",
+     "set size to its sizeof; narratoria/*.h says what may be NULL"},
+    {"P17", "creates an instance, also without settings", "provide a default for each setting"},
+    {"P18", "calls only what works in init and deinit",
      "post it in init (narratoria.post/1): it runs when the instance is active"},
-    {"P19", "comes back from deinit in time",
-     "interrupt what its threads wait for, then join them"},
+    {"P19", "returns from deinit in time", "interrupt its threads, then join them"},
     {"P20", "joins its threads in deinit", "keep each thread in the instance, and join it"},
-    {"P21", "keeps what a session needs in its instance", "move globals into what init makes"},
+    {"P21", "keeps a session's data in its instance", "move globals into the instance"},
     {"P22", "calls engine-thread functions there only", "use narratoria.post/1 from other threads"},
-    {"P23", "returns soon from every call",
-     "do it on a thread of its own, or in pieces from a timer"},
-    {"P24", "lets no exception out", "catch (...) in each function that the host calls"},
-    {"P25", "does not end the process", "answer NAR_FAILED, or log an error"},
+    {"P23", "returns soon from every call", "move the work to a thread, or split it with a timer"},
+    {"P24", "throws no exception into its caller",
+     "catch (...) in each function that the host calls"},
+    {"P25", "does not end the process", "return NAR_FAILED, or log an error"},
     {"P26", "does not crash", "run the check in a debugger, or the plugin with a sanitizer"},
-    {"P27", "leaves the process as it finds it",
-     "use what works without it (MSG_NOSIGNAL, openat, uselocale)"},
-    {"P28", "leaves nothing behind", "close and wait for it in deinit"},
-    {"P29", "loses no memory", "free in deinit what init made; in a destructor what loading made"},
+    {"P27", "leaves the process unchanged", "use alternatives (MSG_NOSIGNAL, openat, uselocale)"},
+    {"P28", "leaves nothing behind", "close descriptors and wait for children in deinit"},
+    {"P29", "leaks no memory",
+     "free in deinit what init allocated, in a destructor what loading allocated"},
     {"P30", "touches nothing beyond size", "compare size first; a nar_str has no terminator"},
-    {"P31", "goes on without an extension of the host",
-     "compare what get_extension answers with NULL"},
-    {"P32", "takes what is from the future", "skip what it does not know"},
-    {"P33", "survives odd data", "check each value's type before it is used"},
-    {"P34", "calls the host with valid arguments", "the function's comment says what it takes"},
-    {"P35", "answers every request", "call reply or fail on every way out"},
-    {"P36", "answers once", "forget the token with the answer"},
-    {"P37", "gives no answer after cancel", "forget the token in cancel"},
-    {"P38", "answers with Plan JSON without faults", "narratoria validate plan says the same"},
-    {"P39", "says ended exactly once, last, also after cancel",
-     "call ended on every way out, and forget the token"},
-    {"P40", "writes events that end with done", "narratoria validate event says the same"},
+    {"P31", "continues without an extension of the host",
+     "compare the result of get_extension with NULL"},
+    {"P32", "accepts input of later versions", "ignore unknown kinds, names and fields"},
+    {"P33", "survives invalid data", "check each value's type before it is used"},
+    {"P34", "calls the host with valid arguments",
+     "the function's comment describes its arguments"},
+    {"P35", "replies to every request", "call reply or fail on every path"},
+    {"P36", "replies once", "forget the token with the reply"},
+    {"P37", "does not reply after cancel", "forget the token in cancel"},
+    {"P38", "replies with Plan JSON without faults", "narratoria validate plan shows the same"},
+    {"P39", "calls ended exactly once, last, also after cancel",
+     "call ended on every path, and forget the token"},
+    {"P40", "writes events that end with done", "narratoria validate event shows the same"},
     {"P41", "keeps no view longer than the call", "copy what is needed later"},
 };
 
@@ -96,8 +96,9 @@ public:
         const auto base = std::filesystem::temp_directory_path(none);
         path_ = (none ? std::string("/tmp") : base.string()) + "/narratoria-check-XXXXXX";
         if (mkdtemp(path_.data()) == nullptr) {
-            throw Failed(fmt::format("no folder for the test's files at {}: {}; set TMPDIR", path_,
-                                     reason(errno)));
+            throw Failed(
+                fmt::format("cannot create a folder for the check's files at {}: {}; set TMPDIR",
+                            path_, reason(errno)));
         }
     }
     TestFolder(TestFolder&&) = delete;
@@ -210,17 +211,17 @@ void Examination::look_at_file() {
     const auto entry = std::find(surplus.begin(), surplus.end(), NAR_PLUGIN_ENTRY);
     const bool has_entry = entry != surplus.end();
     if (has_entry) surplus.erase(entry);
-    if (!surplus.empty()) found("P2", fmt::format("it exports more: {}", joined(surplus)));
+    if (!surplus.empty()) found("P2", fmt::format("it also exports {}", joined(surplus)));
     for (const std::string& library : file_.libraries) {
         if (library.starts_with("libnarratoria")) found("P3", fmt::format("it links {}", library));
     }
     covers("P3");
     if (file_.has_text_relocations) found("P4", "it has text relocations");
-    if (file_.has_executable_stack) found("P4", "it asks for an executable stack");
+    if (file_.has_executable_stack) found("P4", "it requires an executable stack");
     covers("P4");
     for (const std::string& fault : file_.metadata.faults) found("P6", fault);
     if (file_.metadata.milliseconds > kMetadataBudget) {
-        found("P6", fmt::format("finding it took {:.0f} ms; strip the library",
+        found("P6", fmt::format("reading it took {:.0f} ms; strip the library",
                                 file_.metadata.milliseconds));
     }
     covers("P6");
@@ -248,7 +249,7 @@ void Examination::look_at_entry() {
     if (!take(loading) || is_broken("P1")) return stop("it cannot be loaded");
     if (!trial([&](TrialReport& report) { try_entry(report, file_.path); }) || is_broken("P8") ||
         is_broken("P9") || is_broken("P10")) {
-        return stop("its entry answers with no plugin for this host");
+        return stop("its entry returns no plugin for this host");
     }
     trial([&](TrialReport& report) { try_other_major(report, file_.path); });
     trial([&](TrialReport& report) { try_other_minor(report, file_.path, 0xFFFF); });
@@ -263,7 +264,7 @@ void Examination::look_at_life() {
     if (!stopped_.empty()) return;
     const bool came_back =
         trial([&](TrialReport& report) { try_life(report, file_.path, options_.settings); });
-    if (!came_back) return stop("init and deinit do not come back");
+    if (!came_back) return stop("init and deinit do not return");
     if (is_broken("P17") || is_broken("P9")) stop("there is no instance: init refused");
     if (is_broken("P24")) stop("init threw an exception");
 }
@@ -285,15 +286,15 @@ void Examination::look_at_extensions() {
     const bool was_used = !may_use_all_ || covered_.contains("P26");
     if (!was_used) {
         for (const std::string_view rule : {"P22", "P23", "P24", "P25", "P26", "P34"}) {
-            judgement(rule).why = "it has no extension that could be used";
+            judgement(rule).why = "it has no usable extension";
         }
     }
 }
 
 void Examination::look_at_the_rest() {
     if (!stopped_.empty()) return;
-    if (!may_use_all_) return stop("its extensions do not come back from ordinary use");
-    if (is_broken("P23")) return stop("its calls take so long (P23) that this would not end");
+    if (!may_use_all_) return stop("its extensions do not return in normal use");
+    if (is_broken("P23")) return stop("its calls take too long (P23) for this check");
     const auto run_again = [&](const Blame& blame, Exercise kind,
                                std::initializer_list<std::string_view> rules,
                                const std::function<void(PluginCheckHostOptions&)>& change = {}) {
@@ -362,11 +363,11 @@ void Examination::settle(PluginJudgement& one) {
     if (!stopped_.empty()) {
         one.why = stopped_;
     } else if (is_narrators) {
-        one.why = "it is no narrator";
+        one.why = "it is not a narrator";
     } else if (is_tools) {
         one.why = "it runs no tools";
     } else {
-        one.why = "the plugin did not come back from what was to show it";
+        one.why = "the plugin did not return from the check";
     }
 }
 

@@ -74,7 +74,7 @@ void try_loading(TrialReport& report, const std::string& path) {
     if (library.handle == nullptr) return;
     cover(report, {"P1", "P2", "P5"});
     if (seconds > kLoadBudget) {
-        report.finding("P5", fmt::format("loading took {:.0f} ms; {:.0f} ms is the most",
+        report.finding("P5", fmt::format("loading took {:.0f} ms; the limit is {:.0f} ms",
                                          seconds * 1000, kLoadBudget * 1000));
     }
     before.judge_state(report, "P5", "once it is loaded");
@@ -146,13 +146,13 @@ void try_entry(TrialReport& report, const std::string& path) {
         return;
     }
     if (answer.plugin == nullptr) {
-        report.finding("P8", "it answered NAR_OK and left *plugin NULL");
+        report.finding("P8", "it returned NAR_OK and left *plugin NULL");
         return;
     }
     report.begins({"P11", "P11", "P11"}, "reading its nar_plugin");
     const std::uint32_t built_with = answer.plugin->abi_version;
     if (built_with >> 16 != NAR_ABI_MAJOR) {
-        report.finding("P10", fmt::format("its abi_version is {}.{}, and this contract's is {}.{}",
+        report.finding("P10", fmt::format("its abi_version is {}.{}; that of the host is {}.{}",
                                           built_with >> 16, built_with & 0xFFFF, NAR_ABI_MAJOR,
                                           NAR_ABI_MINOR));
     }
@@ -173,11 +173,11 @@ void try_other_major(TrialReport& report, const std::string& path) {
         const Answer answer = ask_entry(report, library, host, "entry with another major", times);
         if (!answer.came_back) continue;
         if (answer.status == NAR_OK) {
-            report.finding("P10", fmt::format("it takes a host of ABI {}.0", major));
+            report.finding("P10", fmt::format("it accepts a host of ABI {}.0", major));
         } else if (answer.status != NAR_UNSUPPORTED) {
-            report.finding("P10", fmt::format("it refuses a host of ABI {}.0 with {}; "
-                                              "NAR_UNSUPPORTED is the answer",
-                                              major, nar_status_name(answer.status)));
+            report.finding(
+                "P10", fmt::format("it refuses a host of ABI {}.0 with {}; return NAR_UNSUPPORTED",
+                                   major, nar_status_name(answer.status)));
         }
     }
     cover(report, {"P10"});
@@ -194,10 +194,11 @@ void try_other_minor(TrialReport& report, const std::string& path, std::uint32_t
     const Answer answer = ask_entry(report, library, loan.object(host, "the nar_host_description"),
                                     fmt::format("entry with minor {}", minor), times);
     if (answer.came_back && answer.status != NAR_OK) {
-        report.finding("P10",
-                       fmt::format("it refuses a host of ABI {}.{}; every minor of the same major "
-                                   "is taken",
-                                   NAR_ABI_MAJOR, minor));
+        report.finding(
+            "P10",
+            fmt::format(
+                "it refuses a host of ABI {}.{}; accept every minor version of the same major",
+                NAR_ABI_MAJOR, minor));
     }
     cover(report, {"P10"});
 }
@@ -213,15 +214,15 @@ void judge_name(TrialReport& report, nar_str text, const char* what) {
     if (text.data == nullptr || text.size == 0) {
         report.finding("P12", fmt::format("its {} is empty", what));
     } else if (!is_plain_utf8(view(text))) {
-        report.finding("P12", fmt::format("its {} is no UTF-8", what));
+        report.finding("P12", fmt::format("its {} is not UTF-8", what));
     }
 }
 
 void judge_metadata(TrialReport& report, const nar_plugin& plugin, const PluginMetadata& metadata) {
     const auto differs = [&](std::string_view what, std::string_view there,
                              std::string_view loaded) {
-        report.finding("P7", fmt::format("the {} is \"{}\" in {}, and \"{}\" when it is loaded",
-                                         what, there, metadata.source, loaded));
+        report.finding("P7", fmt::format("the {} is \"{}\" in {}, but \"{}\" when loaded", what,
+                                         there, metadata.source, loaded));
     };
     // An id that is none is another rule's finding.
     if (metadata.id != view(plugin.id) && is_plugin_id(view(plugin.id))) {
@@ -269,8 +270,8 @@ bool judge_plugin(TrialReport& report, const nar_plugin& plugin) {
     }
     for (std::uint64_t index = 0; index < plugin.extension_count; ++index) {
         if (!is_extension_id(view(plugin.extensions[index]))) {
-            report.finding("P11", fmt::format("number {} of its extensions is no id of the form "
-                                              "\"narratoria.ui_handler/1\"",
+            report.finding("P11", fmt::format("number {} of its extensions is not an id of the "
+                                              "form \"narratoria.ui_handler/1\"",
                                               index + 1));
             return false;
         }
@@ -310,7 +311,7 @@ void judge_list(TrialReport& report, std::string_view id, std::string_view what,
                 "P16", fmt::format("{}: \"{}\" is not allowed in the list of {}", id, text, what));
         } else if (!seen.insert(text).second) {
             report.finding("P16",
-                           fmt::format("{}: \"{}\" is twice in the list of {}", id, text, what));
+                           fmt::format("{}: \"{}\" is repeated in the list of {}", id, text, what));
         }
     }
 }
@@ -373,10 +374,9 @@ void judge_extension(TrialReport& report, std::string_view id, const void* found
             if (!is_plain_utf8(view(tool->description)) ||
                 (tool->input_schema.size > 0 &&
                  json::mistake_in_object(view(tool->input_schema)))) {
-                report.finding("P16",
-                               fmt::format("{}: the input_schema of {} is no JSON object, or "
-                                           "its description no UTF-8",
-                                           id, view(tool->name)));
+                report.finding("P16", fmt::format("{}: the input_schema of {} is not a JSON "
+                                                  "object, or its description is not UTF-8",
+                                                  id, view(tool->name)));
             }
         }
         judge_list(report, id, "tools", names.data(), names.size(),
@@ -406,19 +406,19 @@ void try_description(TrialReport& report, const std::string& path, const PluginM
         report.ends();
         if (first == nullptr) {
             report.finding("P13",
-                           fmt::format("get_extension answers NULL for {}, which it lists", id));
+                           fmt::format("get_extension returns NULL for {}, which it lists", id));
             continue;
         }
         if (first != second || first != elsewhere) {
-            report.finding("P13", fmt::format("get_extension answers something else each time for "
-                                              "{}",
-                                              id));
+            report.finding(
+                "P13",
+                fmt::format("get_extension returns a different struct each time for {}", id));
             continue;
         }
         if (std::find(std::begin(kKnownExtensions), std::end(kKnownExtensions), id) ==
             std::end(kKnownExtensions)) {
-            report.warning("P15", fmt::format("{} is no extension of ABI {}.{}", id, NAR_ABI_MAJOR,
-                                              NAR_ABI_MINOR));
+            report.warning("P15", fmt::format("{} is not an extension of ABI {}.{}", id,
+                                              NAR_ABI_MAJOR, NAR_ABI_MINOR));
             continue;
         }
         report.begins({"P16", "P16", "P16"}, "reading the struct of " + id);
@@ -433,7 +433,7 @@ void try_description(TrialReport& report, const std::string& path, const PluginM
         const void* found = plugin->get_extension(to_c(id));
         report.ends();
         if (found == nullptr) return;
-        report.finding("P14", fmt::format("get_extension answers something for \"{}\"",
+        report.finding("P14", fmt::format("get_extension returns a struct for \"{}\"",
                                           id.size() > 100 ? "a very long id" : id));
     };
     for (const std::string_view id : kKnownExtensions) {
@@ -452,7 +452,7 @@ void try_description(TrialReport& report, const std::string& path, const PluginM
     must_be_unknown("narratoria.event_sink/1\xFF");
     report.begins({"P14", "P23", "P25"}, "get_extension for the empty id");
     if (plugin->get_extension(nar_str{nullptr, 0}) != nullptr) {
-        report.finding("P14", "get_extension answers something for the empty id (NULL, 0)");
+        report.finding("P14", "get_extension returns a struct for the empty id (NULL, 0)");
     }
     report.ends();
     report.covers("P14");
@@ -597,7 +597,8 @@ public:
         if (!begin(first, data) || !begin(second, data)) return;
         if (first.instance.address() != nullptr &&
             first.instance.address() == second.instance.address()) {
-            report_.finding("P21", "two instances that live at the same time have one address");
+            report_.finding("P21",
+                            "two instances that exist at the same time have the same address");
         }
         use(first, data);
         use(second, data);
@@ -612,7 +613,7 @@ public:
         if (data.content() != content) {
             report_.warning("P21",
                             "variables of the library still change when the third instance is "
-                            "used; what are they for, and who else uses them?");
+                            "used; check that they do not belong to one session");
         }
         cover(report_, {"P21"});
     }
@@ -637,8 +638,9 @@ private:
 
     bool begin(One& one, const WritableData& data) {
         if (!one.instance.start()) {
-            report_.finding("P21", fmt::format("init of {} refused while another one lives: {}",
-                                               one.host.options().name, one.instance.why_not()));
+            report_.finding("P21",
+                            fmt::format("init of {} refused while another instance exists: {}",
+                                        one.host.options().name, one.instance.why_not()));
             return false;
         }
         living_.push_back(&one.host);
@@ -737,18 +739,19 @@ void try_rounds(TrialReport& report, const std::string& path, const std::string&
             "P28", fmt::format("descriptors stay open after {} rounds: {}", rounds, joined(open)));
     }
     if (after.threads > before.threads) {
-        report.finding("P20", fmt::format("{} threads more after {} rounds",
+        report.finding("P20", fmt::format("{} more threads after {} rounds",
                                           after.threads - before.threads, rounds));
         return;  // their stacks are mappings
     }
     if (after.mappings >
         before.mappings + std::max<std::size_t>(kMappingTolerance, rounds / kRoundsForAMapping)) {
-        report.finding("P29", fmt::format("{} mappings more after {} rounds of loading, init, "
-                                          "deinit and unloading",
-                                          after.mappings - before.mappings, rounds));
+        report.finding(
+            "P29",
+            fmt::format("{} more mappings after {} rounds of loading, init, deinit and unloading",
+                        after.mappings - before.mappings, rounds));
     }
     if (after.heap > before.heap + kHeapTolerance) {
-        report.finding("P29", fmt::format("{} bytes more are allocated after {} rounds of loading, "
+        report.finding("P29", fmt::format("{} more bytes are allocated after {} rounds of loading, "
                                           "init, deinit and unloading",
                                           after.heap - before.heap, rounds));
     }

@@ -79,8 +79,7 @@ void Browser::open(std::string_view address) {
     std::string file = make_file(address);
     if (file.empty()) {
         complain(
-            fmt::format("no browser was opened, because no file with the address could be "
-                        "written ({}); {}",
+            fmt::format("no browser was opened: cannot write the file with the address ({}); {}",
                         reason(errno), kInstead));
         return;
     }
@@ -88,9 +87,8 @@ void Browser::open(std::string_view address) {
     char* const arguments[] = {program.data(), file.data(), nullptr};
     if (const int error = start(program.c_str(), arguments, process_); error != 0) {
         process_ = -1;
-        complain(
-            fmt::format("no browser was opened, because xdg-open could not be started ({}); {}",
-                        reason(error), kInstead));
+        complain(fmt::format("no browser was opened: cannot start xdg-open ({}); {}", reason(error),
+                             kInstead));
         return;
     }
     // Where the system has none, what ended stays a zombie until this process ends.
@@ -103,7 +101,7 @@ void Browser::look_after() {
     process_ = -1;
     ended_.reset();
     if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
-        complain(fmt::format("no browser was opened: xdg-open ended with {}; {}",
+        complain(fmt::format("no browser was opened: xdg-open exited with {}; {}",
                              WEXITSTATUS(status), kInstead));
     }
 }

@@ -15,22 +15,20 @@ std::string find_story(const std::string& given, std::string_view command) {
     if (!given.empty()) {
         if (stat(given.c_str(), &status) != 0) {
             throw Refused(
-                fmt::format("there is no story at {} ({}); name a folder with a story.toml",
+                fmt::format("there is no story at {} ({}); give a folder with a story.toml",
                             shown_path(given), reason(errno)));
         }
         if (!S_ISDIR(status.st_mode)) {
             throw Refused(
-                fmt::format("{} is a file; name the story's folder, the one that has "
-                            "story.toml in it",
+                fmt::format("{} is a file; give the story's folder, which contains story.toml",
                             shown_path(given)));
         }
         return given;
     }
     if (stat("story.toml", &status) == 0) return ".";
-    throw Refused(
-        fmt::format("there is no story.toml in the working folder; name a story: narratoria {} "
-                    "--story FOLDER",
-                    command));
+    throw Refused(fmt::format(
+        "there is no story.toml in the working folder; give a story: narratoria {} --story FOLDER",
+        command));
 }
 
 }  // namespace narratoria::command

@@ -154,8 +154,8 @@ std::string for_people(const ToolFile& tool, const Evidence& evidence,
     }
     if (reported_success(evidence.plain) == false) {
         out +=
-            "\nThe tool reported a failure (done with ok: false). To check its way to success as "
-            "well, give it what it needs: --input.\n";
+            "\nThe tool reported a failure (done with ok: false). To check a successful run too, "
+            "pass the input it needs with --input.\n";
     }
     return out + fmt::format("\n{}: {} passed, {} failed, {} not applicable\n",
                              printable(tool.name), counts[0], counts[1], counts[2]);
@@ -200,7 +200,7 @@ std::string as_json(const ToolFile& tool, const std::vector<Judgement>& judgemen
 int tool_check(const ToolCheckOptions& options) {
     const ToolFile tool = find_tool(options.tool);
     const std::string input = read_tool_input(options.input);
-    require_standard_output("the findings go there");
+    require_standard_output("the findings are written to it");
     adopt_orphans();
     interruption::is_noted();
     try {
@@ -221,26 +221,26 @@ int tool_check(const ToolCheckOptions& options) {
 }  // namespace
 
 void add_tool_check(Command tool) {
-    Command command = tool.subcommand("check", "Run one tool a few times: is it a good citizen?");
+    Command command = tool.subcommand("check", "Test a tool against the rules of the protocol");
     auto options = std::make_shared<ToolCheckOptions>();
-    command.option("TOOL", options->tool, "The tool's program; a bare name is a file here")
+    command
+        .option("TOOL", options->tool,
+                "The tool's program; a bare name is a file in the working folder")
         .required();
     command
         .option("--input", options->input,
                 "The tool's input: a JSON object, @FILE, or - for standard input (default: {})")
         .type_name("JSON");
     command
-        .option("--time-limit", options->time_limit, "Seconds that one run may take (default 30)")
+        .option("--time-limit", options->time_limit, "Timeout of one run in seconds (default 30)")
         .within_seconds(0.1, 86400.0)
         .type_name("SECONDS");
     command.flag("--json", options->as_json, "Print the findings as JSON");
     command.footer(
-        "The tool is run up to four times: as asked, without input, with unknown fields, and, when "
-        "it\n"
-        "takes long, to be told to end. What it changes in the world, it changes as often.\n"
-        "Exit status: 0 no findings, 1 findings, 2 there is no such tool.\n"
-        "Example:\n"
-        "  narratoria tool check tools/torch-lighter --input '{\"action\": \"light_torch\"}'");
+        "The tool runs up to four times: normally, without input, with unknown fields, and, if "
+        "it\ntakes long, once to end it. Its side effects happen as often.\nExit status: 0 no "
+        "findings, 1 findings, 2 there is no such tool.\nExample:\n  narratoria tool check "
+        "tools/torch-lighter --input '{\"action\": \"light_torch\"}'");
     command.action([options] { return tool_check(*options); });
 }
 

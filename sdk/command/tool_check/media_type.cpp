@@ -131,7 +131,7 @@ std::string contradiction(std::string_view media_type, std::string_view first_by
     if (!known) return {};
     if (first_bytes.empty()) return "the file is empty";
     return found != nullptr ? fmt::format("the file is {}", found->name)
-                            : std::string("the file does not begin as one");
+                            : std::string("the content of the file is something else");
 }
 
 }  // namespace narratoria::command

@@ -63,7 +63,7 @@ struct Pipe {
 Pipe open_pipe() {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        throw Failed(fmt::format("no pipe for the tool: {}", reason(errno)));
+        throw Failed(fmt::format("cannot create a pipe for the tool: {}", reason(errno)));
     }
     return {Descriptor(ends[0]), Descriptor(ends[1])};
 }

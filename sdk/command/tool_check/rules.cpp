@@ -25,45 +25,46 @@ namespace {
 
 constexpr Rule kRules[] = {
     {"T1", "starts", "spec 000 §2.1",
-     "make it executable (chmod +x), and let its first line name an interpreter that is there"},
+     "make it executable (chmod +x), and name an existing interpreter in its first line"},
     {"T2", "ends by itself, with exit status 0", "spec 000 §5.3",
-     "say a failure with an error event and done with ok: false, and exit with 0; another status "
-     "is "
-     "a broken tool"},
-    {"T3", "writes nothing but whole lines of JSON objects in UTF-8 to standard output",
+     "report a failure with an error event and done with ok: false, and exit with 0; any other "
+     "status means a broken tool"},
+    {"T3", "writes only complete lines of JSON objects in UTF-8 to standard output",
      "spec 000 §2.2, §2.3",
-     "one object a line, ended by \\n; everything else goes to standard error"},
-    {"T4", "writes valid events only", "spec 000 §3, §4; spec 004",
-     "mend the field that is named; narratoria validate event shows the same"},
+     "write one object per line, ended by \\n; write everything else to standard error"},
+    {"T4", "writes only valid events", "spec 000 §3, §4; spec 004",
+     "correct the named field; narratoria validate event shows the same"},
     {"T5", "logs with the levels debug, info, warn, error, and progress from 0 to 1",
-     "spec 000 §4.1", "use one of the four levels; fields.progress is a share, not per cent"},
-    {"T6", "ends with exactly one done", "spec 000 §4.6",
-     "write one done as the last line, on every way out of the program"},
+     "spec 000 §4.1",
+     "use one of the four levels; fields.progress is a fraction, not a percentage"},
+    {"T6", "writes exactly one done", "spec 000 §4.6",
+     "write one done as the last line, on every exit path of the program"},
     {"T7", "writes nothing after done", "spec 000 §4.6", "move it before done, or leave it out"},
     {"T8", "exits soon after done", "spec 000 §5.3",
-     "exit after done; whatever still runs is ended when the grace is over"},
+     "exit after done; what still runs is ended after the grace period"},
     {"T9", "follows an error event by done with ok: false", "spec 000 §4.5",
-     "write done with ok: false after an error, or log a warning when it is none"},
+     "write done with ok: false after an error, or log a warning instead of an error"},
     {"T10", "writes timestamps in ISO-8601", "spec 000 §3",
      "for example 2026-01-24T18:30:00Z, or leave the timestamp out"},
-    {"T11", "gives back the requestId that it was given", "spec 000 §3",
+    {"T11", "returns the requestId that it was given", "spec 000 §3",
      "copy requestId from the invocation, or leave it out"},
-    {"T12", "announces assets that are there: readable files, by their absolute path",
+    {"T12", "announces assets that exist: readable files, by their absolute path",
      "spec 000 §4.3, §7", "write and close the file first, then announce its absolute path"},
-    {"T13", "announces assets with a media type that is one, and is theirs", "spec 000 §4.3",
-     "name what the file is, for example image/png"},
-    {"T14", "gives each asset an id of its own", "spec 000 §4.3",
-     "count them, or use their content"},
-    {"T15", "asks narrative_choice with a list of texts", "spec 000 §4.4",
+    {"T13", "announces assets with a valid media type that matches the file", "spec 000 §4.3",
+     "use the media type of the file, for example image/png"},
+    {"T14", "gives each asset its own id", "spec 000 §4.3",
+     "derive the id from a counter or from the content"},
+    {"T15", "sends narrative_choice with a list of strings", "spec 000 §4.4",
      "use the payload {\"choices\": [\"Open\", \"Leave\"]}"},
-    {"T16", "speaks the protocol also when there is no input", "spec 000 §6",
-     "an empty standard input is allowed: say what is missing with an error and done, ok: false"},
-    {"T17", "tolerates fields that it does not know", "spec 000 §6, §8",
+    {"T16", "follows the protocol also without input", "spec 000 §6",
+     "an empty standard input is allowed: report what is missing with an error and done, ok: "
+     "false"},
+    {"T17", "accepts unknown fields", "spec 000 §6, §8",
      "ignore unknown fields, also large ones; newer runtimes send more than older ones"},
-    {"T18", "ends on SIGTERM within the grace", "docs/writing-a-tool.md",
-     "do not ignore SIGTERM; end, or pass it on to what you started and end then"},
+    {"T18", "ends on SIGTERM within the grace period", "docs/writing-a-tool.md",
+     "do not ignore SIGTERM; exit, or pass it on to child processes and exit then"},
     {"T19", "leaves no process behind", "docs/writing-a-tool.md",
-     "wait for everything that you start, before done"},
+     "wait for all child processes before done"},
 };
 
 struct Line {
@@ -233,8 +234,7 @@ void Judge::judge_end() {
     Findings findings;
     if (run.out_of_time) {
         findings.push_back(
-            about(fmt::format("it had not ended after {}; give it more with "
-                              "--time-limit when it needs more",
+            about(fmt::format("it did not end within {}; if it needs more time, use --time-limit",
                               duration(evidence_.time_limit))));
     } else if (!run.ended_by_us && !ended_well(run)) {
         findings.push_back(
@@ -274,11 +274,11 @@ void Judge::judge_lines_and_events() {
         } else if (line.text.ends_with('\r')) {
             say(line.text.size() - 1, "the line ends in \\r\\n instead of \\n");
         }
-        if (!line.ended) say(line.text.size(), "the last line has no newline at its end");
+        if (!line.ended) say(line.text.size(), "the last line does not end with a newline");
     }
     if (evidence_.plain.output_cut) {
         lines.push_back(
-            about("it wrote more than 256 MiB and was ended; the rest was not looked at"));
+            about("it wrote more than 256 MiB and was ended; the rest was not checked"));
     }
     std::stable_sort(lines.begin(), lines.end(), [](const Finding& left, const Finding& right) {
         return left.line < right.line;
@@ -336,8 +336,8 @@ void Judge::judge_grace() {
     Findings findings;
     const bool any = reported_success(run).has_value();
     if (any && run.ended_by_us && !run.out_of_time && !run.output_cut) {
-        findings.push_back(about(fmt::format("it was still there {} after done, and was ended",
-                                             duration(evidence_.grace))));
+        findings.push_back(about(
+            fmt::format("it still ran {} after done, and was ended", duration(evidence_.grace))));
     }
     decide_if(any, "there is no done", std::move(findings));
 }
@@ -373,8 +373,9 @@ void Judge::judge_timestamps() {
         any = true;
         const std::string_view text = json::text(said.event, "timestamp");
         if (is_iso_8601(text)) continue;
-        findings.push_back(at(said, "/timestamp",
-                              fmt::format("\"{}\" is no ISO-8601 date and time", printable(text))));
+        findings.push_back(
+            at(said, "/timestamp",
+               fmt::format("\"{}\" is not an ISO-8601 date and time", printable(text))));
     }
     decide_if(any, "it writes no timestamps", std::move(findings));
 }
@@ -408,18 +409,18 @@ void Judge::judge_assets() {
         const std::string_view type = json::text(said.event, "mediaType");
         const std::string_view id = json::text(said.event, "assetId");
         if (!id.empty() && !seen.emplace(id).second) {
-            ids.push_back(at(said, "/assetId", fmt::format("\"{}\" came before", printable(id))));
+            ids.push_back(at(said, "/assetId", fmt::format("\"{}\" is repeated", printable(id))));
         }
         if (!is_media_type(type)) {
             types.push_back(
-                at(said, "/mediaType", fmt::format("\"{}\" is no media type", printable(type))));
+                at(said, "/mediaType", fmt::format("\"{}\" is not a media type", printable(type))));
         }
         if (path.empty()) continue;  // T4 has said so
         if (!path.starts_with('/')) {
-            files.push_back(at(said, "/path",
-                               fmt::format("\"{}\" is not absolute, and resolves only in this "
-                                           "working folder",
-                                           printable(path))));
+            files.push_back(
+                at(said, "/path",
+                   fmt::format("\"{}\" is not absolute, and works only in this working folder",
+                               printable(path))));
         }
         struct stat status {};
         if (stat(path.c_str(), &status) != 0) {
@@ -429,7 +430,7 @@ void Judge::judge_assets() {
         }
         if (!S_ISREG(status.st_mode)) {
             files.push_back(
-                at(said, "/path", fmt::format("{} is no regular file", printable(path))));
+                at(said, "/path", fmt::format("{} is not a regular file", printable(path))));
             continue;
         }
         const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
@@ -444,7 +445,8 @@ void Judge::judge_assets() {
         const std::string_view bytes(first, got > 0 ? static_cast<std::size_t>(got) : 0);
         if (const std::string wrong = contradiction(type, bytes); !wrong.empty()) {
             types.push_back(
-                at(said, "/mediaType", fmt::format("it says {}, but {}", printable(type), wrong)));
+                at(said, "/mediaType",
+                   fmt::format("it is announced as {}, but {}", printable(type), wrong)));
         }
     }
     constexpr std::string_view kNone = "it announces no assets";
@@ -475,17 +477,17 @@ void Judge::judge_choices() {
             const json::Value& choice = (*choices)[index];
             if (choice.IsString() && choice.GetStringLength() > 0) continue;
             findings.push_back(at(said, fmt::format("/payload/choices/{}", index),
-                                  fmt::format("{} is no text that a player could say",
+                                  fmt::format("{} is not a string that a player could choose",
                                               printable(json::line(choice)))));
         }
     }
-    decide_if(any, "it asks no narrative_choice", std::move(findings));
+    decide_if(any, "it sends no narrative_choice", std::move(findings));
 }
 
 void Judge::judge_other_run(const std::optional<ObservedRun>& run, const std::string& name,
                             bool same_outcome) {
     if (!run) {
-        not_applicable("the plain run broke the protocol already");
+        not_applicable("the normal run already violated the protocol");
         return;
     }
     Findings findings;
@@ -493,9 +495,9 @@ void Judge::judge_other_run(const std::optional<ObservedRun>& run, const std::st
         findings.push_back({name, 0, 0, {}, std::move(message)});
     };
     if (run->out_of_time) {
-        say(fmt::format("it had not ended after {}", duration(evidence_.time_limit)));
+        say(fmt::format("it did not end within {}", duration(evidence_.time_limit)));
     } else if (run->ended_by_us) {
-        say(fmt::format("it was still there {} after done", duration(evidence_.grace)));
+        say(fmt::format("it still ran {} after done", duration(evidence_.grace)));
     } else if (!ended_well(*run)) {
         say(fmt::format("it ended with {}", shown_wait_status(run->wait_status)));
     }
@@ -527,7 +529,7 @@ void Judge::judge_sigterm() {
     }
     Findings findings;
     if (run->ignored_sigterm) {
-        findings.push_back(about(fmt::format("it was still there {} after SIGTERM, and was killed",
+        findings.push_back(about(fmt::format("it still ran {} after SIGTERM, and was killed",
                                              duration(evidence_.grace))));
     }
     decide(std::move(findings));
@@ -541,7 +543,11 @@ void Judge::judge_left_behind() {
         any = true;
         for (const std::string& process : run.left_behind) {
             findings.push_back(
-                {name, 0, 0, {}, fmt::format("{} outlived it, and was killed", process)});
+                {name,
+                 0,
+                 0,
+                 {},
+                 fmt::format("{} still ran after the tool ended, and was killed", process)});
         }
     };
     look(evidence_.plain, {});

@@ -78,7 +78,7 @@ def test_a_port_that_is_taken_is_told_once_and_with_what_to_do(serve, command):
 
 @pytest.mark.parametrize("arguments, said_", [
     (["--story", "missing"], "missing"),
-    (["--story", "story/story.toml"], "name the story's folder"),
+    (["--story", "story/story.toml"], "give the story's folder"),
     ([], "narratoria serve --story FOLDER"),
     (["--story", "story", "--port", "65536"], "--port: Value 65536 not in range 0 to 65535"),
     (["--story", "story", "--port", "x"], "--port"),
@@ -176,7 +176,7 @@ def test_where_the_address_cannot_be_written_it_says_why(command):
     with open("/dev/full", "wb") as full:
         ran = command("serve", "--story", TORCH, stdout=full)
     assert ran.status == 1, ran
-    assert "standard output cannot be written" in ran.err and "No space left" in ran.err
+    assert "to standard output" in ran.err and "No space left" in ran.err
 
 
 def broken(tmp_path, source):
@@ -194,11 +194,11 @@ def broken(tmp_path, source):
 @pytest.mark.parametrize("function, said_", [
     ("void *MHD_start_daemon(unsigned flags, ...) { (void)flags; return 0; }", "did not start"),
     ("void *MHD_get_daemon_info(void *a, int b, ...) { (void)a; (void)b; return 0; }",
-     "narratoria.web began, and told no address")], ids=["refused", "fails later"])
+     "narratoria.web started but reported no address")], ids=["refused", "fails later"])
 def test_a_page_that_cannot_be_served_ends_it_with_a_sentence(command, tmp_path, function, said_):
     ran = command("serve", "--story", TORCH, env=broken(tmp_path, function))
     assert ran.status == 2, ran
-    assert ran.out == "" and said_ in ran.err and "the page cannot be served" in ran.err
+    assert ran.out == "" and said_ in ran.err and "cannot serve the page" in ran.err
 
 
 # ---------------------------------------------------------------- --open
