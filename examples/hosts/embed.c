@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine in a C program: runs the plan in the file that is named, prints what its tools say as
- * they say it, and then the result. Tool paths are relative to the plan, which is below 1 MiB.
+/* The engine in a C program: runs a plan, prints the tools' events while they run, then the result.
+ * Tool paths are relative to the plan file, which must be smaller than 1 MiB.
  *     embed PLAN.json */
 #include "narratoria/narratoria.h"
 
@@ -13,7 +13,7 @@ static void print_event(void *user, const nar_event *event) {
 
 static void print_result(void *user, nar_result *result) {
     *(int *)user = nar_result_success(result) ? 0 : 1;
-    fflush(stdout); /* the result goes straight to the descriptor, past stdio's buffer */
+    fflush(stdout); /* nar_result_write_to bypasses the buffer of stdio */
     nar_result_write_to(result, NAR_RESULT_WITHOUT_EVENTS, 1, NULL);
 }
 
@@ -36,6 +36,6 @@ int main(int argc, char **argv) {
         nar_session_execute(session, plan, folder, &handler, &error) != NAR_OK ||
         nar_engine_run_until_idle(engine, &error) != NAR_OK)
         fprintf(stderr, "%.*s\n", (int)error.message.size, error.message.data);
-    nar_engine_destroy(engine, &error); /* its sessions end with it, and the error is cleared */
+    nar_engine_destroy(engine, &error); /* ends its sessions, and empties the error */
     return outcome;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine in a C++ program: plays one prompt of a story, prints what its tools say as they say
-// it, then the narrative and what the player may choose.   embed_cpp STORY "I light the torch"
+// The engine in a C++ program: plays one prompt of a story, prints the tools' events while they run,
+// then the narrative and the choices.   embed_cpp STORY "I light the torch"
 #include <cstdio>
 #include <string_view>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine in a game's frame loop: 60 frames a second, and 500 µs of each for the engine. Runs the
-// plan in the file that is named until it has ended, and prints the longest time that a frame spent
-// inside the engine.   frame_loop PLAN.json
+// The engine in a game's frame loop: 60 frames per second, with 500 µs of each for the engine. Runs a
+// plan and prints the longest time that a frame spent inside the engine.   frame_loop PLAN.json
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -39,7 +38,7 @@ int main(int argument_count, char** arguments) {
         Clock::duration longest{};
         Clock::time_point next_frame = Clock::now();
         while (engine.is_busy()) {
-            // Input, physics and drawing have their place here.
+            // Input, physics and drawing go here.
             const Clock::time_point begin = Clock::now();
             engine.run_for(kBudget);
             longest = std::max(longest, Clock::now() - begin);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A story at the terminal: type what you do, or the number of a choice.
+"""A story in the terminal: type what you do, or the number of a choice.
 
     python examples/python/chat.py [STORY]
 
-Ctrl-C cancels the turn and not the game; the end of the input (Ctrl-D) ends the game.
+Ctrl-C cancels the turn, not the game. The end of input (Ctrl-D) ends the game.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ STORY = Path(__file__).resolve().parents[1] / "stories" / "torch"
 
 
 def tell(event: narratoria.Event) -> None:
-    """What tools log is told while they run."""
+    """Prints the log messages of tools while they run."""
     match event.data:
         case Log(message, "info" | "warn" | "error"):
             print(f"  … {message}", flush=True)
 
 
 def ask(choices: list[str]) -> str:
-    """What the player does next: their own words, or the choice of that number."""
+    """Reads the next prompt: the player's own words, or the choice with that number."""
     words = input("> ").strip()
     if words.isdecimal() and 1 <= int(words) <= len(choices):
         return choices[int(words) - 1]

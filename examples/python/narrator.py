@@ -4,8 +4,8 @@
 
     python examples/python/narrator.py "I light the torch and pull the lever"
 
-The lever is rusted fast, and its tool fails. The runtime then asks again, with that skill disabled
-and the result of the first plan, and the narrator takes another way to the same end.
+The lever is rusted, and its tool fails. The runtime then asks again, with that skill disabled and
+with the result of the first plan, and the narrator uses another tool for the same purpose.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from narratoria.events import ErrorEvent
 STORY = Path(__file__).resolve().parents[1] / "stories" / "torch"
 ONCE = RetryPolicy(max_retries=0)
 
-#: What a word of the player's can mean: the tools that do it, the best one first.
+#: The tools for each word that the player may use, the best one first.
 DEEDS: dict[str, list[Invocation]] = {
     "torch": [Invocation("torch", "tools/torch-lighter", {"action": "light_torch"})],
     "lever": [
@@ -44,7 +44,7 @@ def pry(strength: int, context: Context) -> str:
 
 
 def reason(failed: ToolResult) -> str:
-    """Why a tool failed, in its own words."""
+    """Returns why a tool failed, from its error event."""
     for event in failed.typed_events():
         match event:
             case ErrorEvent(_, message):
@@ -53,7 +53,7 @@ def reason(failed: ToolResult) -> str:
 
 
 def narrate(request: NarratorRequest) -> Plan | str:
-    """From what the player said to a plan, or to words alone."""
+    """Turns the prompt into a plan, or into a narrative alone."""
     words = request.prompt.text.lower()
     before = request.previous_result
     said = [reason(tool) for tool in before.failed] if before is not None else []
@@ -62,9 +62,9 @@ def narrate(request: NarratorRequest) -> Plan | str:
         if deed not in words or (before is not None and deed in before and before[deed].ok):
             continue
         for way in ways:
-            # A skill is named after the last part of its tool's path.
+            # The name of a skill is the last part of its tool's path.
             if PurePath(way.tool_path).name not in request.disabled_skills:
-                # One after the other, in the order in which they stand above.
+                # Each tool depends on the previous one, in the order of DEEDS.
                 after = [tools[-1].tool_id] if tools else []
                 tools.append(replace(way, dependencies=after))
                 said.append(f"You see to the {deed}{' another way' if way is not ways[0] else ''}.")

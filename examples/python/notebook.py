@@ -4,9 +4,9 @@
 """
 # A story in a notebook
 
-Run the cells one by one in an editor that knows `# %%` (VS Code, PyCharm, Spyder, Jupyter with
-jupytext), or all of them from the repository's root; with a name, what the cells show is written
-into a page:
+Run the cells one by one in an editor that supports `# %%` (VS Code, PyCharm, Spyder, Jupyter with
+jupytext), or all of them from the repository's root. With a file name, the displays of the cells are
+written to a page:
 
     python examples/python/notebook.py
     python examples/python/notebook.py story.html
@@ -31,12 +31,12 @@ page: list[str] = []
 
 # %%
 turn = session.play("I light the torch and examine the door")
-page.append(turn._repr_html_())  # what a notebook asks for
+page.append(turn._repr_html_())  # what a notebook calls
 turn
 
 # %% [markdown]
 # ## The state
-# A tree that unfolds; the state itself reads like a dict.
+# The display is a tree that unfolds. The state itself reads like a dict.
 
 # %%
 page.append(session.state._repr_html_())
@@ -47,7 +47,7 @@ session.state["inventory"]["torch"]["lit"]
 
 # %% [markdown]
 # ## An asset
-# Images, sounds, films and texts are shown within the page.
+# Images, sounds, films and texts are embedded in the page.
 
 # %%
 picture = session.assets[0]
@@ -57,7 +57,7 @@ picture
 
 # %% [markdown]
 # ## A function as a tool
-# A function that is defined anew in its cell takes the place of the one before.
+# Running the cell again replaces the previous function.
 
 
 # %%
@@ -73,7 +73,7 @@ def brew(herbs: list[str], context: narratoria.Context) -> int:
 
 # %% [markdown]
 # ## A plan without a narrator
-# One of its tools fails and is tried again; what depends on it is skipped.
+# One of its tools fails and is retried; the tool that depends on it is skipped.
 
 # %%
 plan = Plan(
@@ -96,7 +96,7 @@ result
 result["tea"].result, result["poison"].error, [tool.tool_id for tool in result.skipped]
 
 # %% [markdown]
-# ## All of it as one page
+# ## Everything as one page
 
 # %%
 session.close()

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A story behind HTTP with nothing but asyncio: one session a player, all of them in one loop.
+"""A story over HTTP with asyncio alone: one session per player, all in one event loop.
 
-    python examples/python/server.py [PORT [STORY]]      8080; 0 is any free port
+    python examples/python/server.py [PORT [STORY]]      default 8080; 0: any free port
 
-    curl -N 'localhost:8080/events?player=ada'           what happens, as Server-Sent Events
+    curl -N 'localhost:8080/events?player=ada'           the event stream, as Server-Sent Events
     curl 'localhost:8080/prompt?player=ada' -d '{"prompt": "I light the torch"}'
 
-Ctrl-C and SIGTERM end it cleanly: tools are ended, event streams are closed, answers are sent.
+Ctrl-C and SIGTERM shut it down cleanly: tools are ended, event streams closed, responses sent.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_PLAYERS = 100
 
 
 class Refused(Exception):
-    """A request that is answered with this status."""
+    """A request that is refused with this status."""
 
     def __init__(self, status: HTTPStatus, reason: str = "") -> None:
         super().__init__(reason or status.description or status.phrase)
@@ -76,7 +76,7 @@ def server_sent(event: Event) -> bytes:
 
 
 class Server:
-    """Whoever plays, and the connections that they have."""
+    """The sessions of the players, and the open connections."""
 
     def __init__(self, story: Path) -> None:
         self._story = story
@@ -92,7 +92,7 @@ class Server:
         print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", flush=True)
         await self._stop.wait()
         server.close()
-        # The sessions first: their ends are what the connections wait for.
+        # Close the sessions first: the connections wait for them.
         for session in self._sessions.values():
             await session.aclose()
         if self._connections:
@@ -130,7 +130,7 @@ class Server:
                 writer.write(answer(refused.status, {"error": str(refused)}))
             await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # the client has gone
+            pass  # the client has disconnected
         finally:
             writer.close()
 
@@ -157,7 +157,7 @@ class Server:
         self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         stream = (await self._session(request.player)).events()
-        # Nothing more is read from the client but that it goes.
+        # Reading ends when the client disconnects; it sends nothing else.
         gone = asyncio.create_task(reader.read())
         gone.add_done_callback(lambda _: stream.close())
         try:

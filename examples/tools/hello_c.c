@@ -4,26 +4,25 @@
  *
  *     cc -o hello-c hello_c.c && echo '{"input":{}}' | ./hello-c
  *
- * An event is one JSON object on a line of its own, in UTF-8. Standard output carries events and
- * nothing else; what people should read while debugging goes to standard error. */
+ * An event is one JSON object on one line, in UTF-8. Print only events to standard output; print
+ * debugging output to standard error. */
 
 #include <stdio.h>
 
 int main(void) {
-    /* The invocation is one JSON object on standard input. A tool that does not need it still reads
-     * it; one that does hands these bytes to a JSON library. */
+    /* The invocation is one JSON object on standard input. This tool reads and ignores it; a tool
+     * that needs its input parses these bytes with a JSON library. */
     char invocation[4096];
     while (fread(invocation, 1, sizeof invocation, stdin) > 0) {
     }
 
-    /* To a pipe, C collects output until the program ends. Line by line, each event arrives when it
-     * happens. */
+    /* Flush after each line. By default, C buffers output to a pipe until the program exits. */
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 
     puts("{\"version\":\"0\",\"type\":\"log\",\"level\":\"info\",\"message\":\"Starting\"}");
     puts("{\"version\":\"0\",\"type\":\"state_patch\",\"patch\":{\"flags\":{\"torchLit\":true}}}");
     puts("{\"version\":\"0\",\"type\":\"done\",\"ok\":true,\"summary\":\"Torch lit.\"}");
 
-    /* Exit 0 says that the protocol was kept; whether the tool succeeded is what `ok` says. */
+    /* Exit status 0 means that the protocol was followed; `ok` says whether the tool succeeded. */
     return ferror(stdout) != 0;
 }

@@ -2,9 +2,9 @@
 
 /// Rolls dice: a tool written with narratoria/tool.hpp.
 ///
-/// Input: `{"dice": "2d6+1"}`, or `{"count": 2, "sides": 6, "modifier": 1}` where count is 1 and
-/// modifier 0 unless given; with `"seed": 7` the same dice fall again. Every die is a log event with
-/// progress; the roll goes to the state under `/dice/last` and is the `result` of `done`:
+/// Input: `{"dice": "2d6+1"}`, or `{"count": 2, "sides": 6, "modifier": 1}`, where count defaults to 1
+/// and modifier to 0. With `"seed": 7` the roll is reproducible. Each die is a log event with
+/// progress. The roll is written to the state at `/dice/last` and is the `result` of `done`:
 /// `{"notation": "2d6+1", "rolls": [3, 5], "modifier": 1, "total": 9}`.
 
 #include <cctype>
@@ -55,7 +55,7 @@ void require_possible(const Dice& dice, bool from_notation) {
                   kLargestModifier);
 }
 
-/// Takes a number from the front of `text`; false when none stands there or it is absurdly long.
+/// Removes a number from the front of `text`. False if there is none, or it is too large.
 bool take_number(std::string_view& text, std::int64_t& number) {
     if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) == 0) return false;
     const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -63,7 +63,7 @@ bool take_number(std::string_view& text, std::int64_t& number) {
     return read.ec == std::errc{};
 }
 
-/// `[count] d sides [(+|-) modifier]`, blanks and the case of the d do not matter.
+/// Parses `[count] d sides [(+|-) modifier]`. Blanks and the case of the d are ignored.
 Dice parse_notation(std::string_view written) {
     std::string squeezed;
     for (const char letter : written) {
@@ -104,16 +104,16 @@ Dice read_dice(const tool::Invocation& invocation) {
     return dice;
 }
 
-/// Fair dice that fall the same way on every platform for a given seed, which
-/// `std::uniform_int_distribution` does not promise.
+/// Fair dice with the same results on every platform for a given seed, which
+/// `std::uniform_int_distribution` does not guarantee.
 class Hand {
 public:
     explicit Hand(std::uint64_t seed) : generator_(seed) {}
 
     std::int64_t roll(std::int64_t sides) {
         const auto range = static_cast<std::uint64_t>(sides);
-        // The generator's range is no multiple of the sides: what lies beyond the last whole
-        // multiple would favour the low numbers, and is drawn again.
+        // The generator's range is not a multiple of the sides. Numbers above the last complete
+        // multiple would favour low rolls, so they are drawn again.
         const std::uint64_t fair = generator_.max() - generator_.max() % range;
         std::uint64_t drawn = generator_();
         while (drawn >= fair) drawn = generator_();
