@@ -7,10 +7,10 @@
 >>> print(turn.narrative)
 You reach for the torch on the wall.
 
-All that most programs need is here; the classes of what events hold are in ``narratoria.events``,
-what a tool that is a program says in ``narratoria.tool``, asyncio's session in ``narratoria.aio``.
-What is here is loaded when it is first used: ``from narratoria.tool import run`` in a tool's script
-loads no compiled part.
+This module has what most programs need. The classes of event bodies are in ``narratoria.events``,
+the functions for tools in ``narratoria.tool``, the asyncio session in ``narratoria.aio``.
+Names are loaded at their first use: ``from narratoria.tool import run`` in a tool's script does not
+load the compiled part.
 """
 
 from __future__ import annotations

@@ -208,7 +208,7 @@ class Document:
         types is not checked here: `narratoria validate` and the runtime do that.
 
         Raises:
-            DocumentError: a member is missing or of another type; its `pointer` names the place.
+            DocumentError: a member is missing or has the wrong type; `pointer` names the place.
 
         >>> from narratoria import Invocation
         >>> Invocation.from_dict({"toolId": "torch", "toolPath": "light", "mood": "dark"}).extra

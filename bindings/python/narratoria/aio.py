@@ -108,7 +108,7 @@ class _Queue:
             raise
 
     def leave(self) -> None:
-        """The next, please."""
+        """Lets the next call run."""
         while self._waiting:
             future, _ = self._waiting.popleft()
             if not future.done():
@@ -124,8 +124,8 @@ def _do_nothing() -> None:
 class EventStream:
     """The event stream of a session, for ``async for``. It ends when the session is closed.
 
-    Events wait here without a bound until they are asked for; :meth:`close` when no more are wanted.
-    One that nobody holds any more, as after a ``break``, collects nothing.
+    The queue of events is unbounded; call :meth:`close` when no more are needed. A stream without
+    references, for example after a ``break``, collects nothing.
 
     >>> import asyncio, narratoria
     >>> async def main():
@@ -173,7 +173,7 @@ class EventStream:
             self._asked.set_result(None)
 
     def close(self) -> None:
-        """No more events; those that wait can still be read. A second call does nothing.
+        """Stops the stream; queued events can still be read. A second call does nothing.
 
         >>> import asyncio, narratoria
         >>> async def main():
@@ -222,12 +222,12 @@ class EventStream:
 
 
 class Session(Registry):
-    """A session whose calls are awaited. It belongs to the loop that it was entered in, and to the
-    loop's thread: others may call ``cancel`` alone.
+    """A session with coroutines. It belongs to the event loop in which it was entered, and to the
+    loop's thread; other threads may only call ``cancel``.
 
-    The arguments are those of :class:`narratoria.Session`. Calls wait for each other, in their order.
-    Cancelling a task that awaits ``play`` or ``execute`` cancels that turn or plan, or drops it where
-    it waits.
+    The arguments are those of :class:`narratoria.Session`. Calls run one after the other.
+    Cancelling a task that awaits ``play`` or ``execute`` cancels that turn or plan, or drops it if
+    it is waiting.
 
     >>> import asyncio, narratoria
     >>> async def main():
@@ -253,8 +253,8 @@ class Session(Registry):
         self._streams: WeakSet[EventStream] = WeakSet()
 
     def __await__(self) -> Generator[Any, None, Self]:
-        """Enters it without a block: ``session = await aio.Session()``, in a notebook or where a
-        session comes on demand. Then `aclose` ends it.
+        """Enters the session without a block: ``session = await aio.Session()``, for example in a
+        notebook. Close it with `aclose`.
 
         >>> import asyncio, narratoria
         >>> async def main():
@@ -284,10 +284,10 @@ class Session(Registry):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Ends it: its tools are ended at once, its tasks cancelled. A second call does nothing.
+        """Closes the session: kills its tools, cancels its tasks. A second call does nothing.
 
         Raises:
-            ReentrantError: it is called in a function of the session's, which it would wait for.
+            ReentrantError: it is called in a function of the session, and would wait for itself.
 
         >>> import asyncio, narratoria
         >>> async def main():
@@ -314,15 +314,15 @@ class Session(Registry):
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def play(self, prompt: str) -> Turn:
-        """Submits the player's words, and returns what came of them.
+        """Submits a prompt of the player and returns the outcome.
 
-        While a turn runs one more prompt may wait.
+        While a turn runs, one more prompt may wait.
 
         Raises:
-            BusyError: one waits already.
+            BusyError: a prompt is already waiting.
             InvalidArgumentError: the prompt is empty, or the session has no narrator.
             ReentrantError: it is awaited in a tool or a narrator of this session.
-            RuntimeError: the session was not entered, or in another loop.
+            RuntimeError: the session was not entered, or was entered in another loop.
 
         >>> import asyncio, narratoria
         >>> async def main():
@@ -348,13 +348,13 @@ class Session(Registry):
     async def execute(
         self, plan: Plan | Mapping[str, Any] | str, *, folder: str | PathLike[str] | None = None
     ) -> Result:
-        """Runs one plan, without the narrator. The arguments are those of
-        :meth:`narratoria.Session.execute`. Any number of plans may wait for each other.
+        """Runs a plan without the narrator. The arguments are those of
+        :meth:`narratoria.Session.execute`. Any number of plans may wait.
 
         Raises:
             InvalidDocumentError: the plan has faults; nothing was started.
             ReentrantError: it is awaited in a tool or a narrator of this session.
-            RuntimeError: the session was not entered, or in another loop.
+            RuntimeError: the session was not entered, or was entered in another loop.
 
         >>> import asyncio, narratoria
         >>> async def main():
@@ -368,10 +368,10 @@ class Session(Registry):
         return read_later(ticket.value)
 
     def events(self, kinds: Iterable[str] | None = None) -> EventStream:
-        """The events from now on, for ``async for``.
+        """Returns the events from now on, for ``async for``.
 
         Args:
-            kinds: only these.
+            kinds: kinds to receive; default: all.
 
         >>> import asyncio, narratoria
         >>> async def main():
@@ -386,7 +386,7 @@ class Session(Registry):
         return EventStream(self._use, self._streams, kinds)
 
     def cancel(self) -> None:
-        """Ends what runs and drops what waits. From any thread.
+        """Cancels what runs and drops what waits. Thread-safe.
 
         >>> import asyncio, narratoria
         >>> async def main():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tool that is a Python function may use of its session, while it runs."""
+"""The session as a tool in Python sees it while it runs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["Context"]
 
 
 class Context:
-    """What a tool says beside its result. A parameter annotated with it gets one. What a tool says it
-    may say from any thread.
+    """Emits the events of a tool that is a Python function. A parameter with this annotation receives
+    one. Emitting is thread-safe.
 
     >>> import narratoria
     >>> with narratoria.Session() as session:
@@ -40,36 +40,35 @@ class Context:
 
     @property
     def request(self) -> dict[str, Any]:
-        """What a process finds on its standard input: requestId, tool, operation, input,
+        """What a process reads from standard input: requestId, tool, operation, input,
         dependencies, results."""
         return self._invocation.request
 
     @property
     def dependencies(self) -> dict[str, Any]:
-        """The output of each tool that this one depends on; None for one that failed and may."""
+        """The output of each dependency by toolId; None for an optional tool that failed."""
         return dict(self.request["dependencies"])
 
     @property
     def state(self) -> State:
-        """The session's state, for reading, on the session's own thread. What this tool patches is
-        in it when it has ended, or, in an async function, soon after."""
+        """The session's state, for reading on the session's thread. Patches of this tool appear in it
+        when the tool has ended or, in an async function, soon afterwards."""
         return self._state
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the tool was told to end: cancelled, or its time is up. In an async function only,
-        which is cancelled then as well: one that is not async holds up whoever would say so, and this
-        is False as long as it runs."""
+        """Whether the tool was cancelled or timed out. Works only in an async function, whose task is
+        cancelled too. A plain function blocks the session, so this is False while it runs."""
         return self._invocation.is_cancelled
 
     def emit(self, event: Mapping[str, Any]) -> None:
-        """Says an event as it is; ``version`` is added. The others below are shorter. What is said
-        after the tool was given up is dropped.
+        """Emits an event unchanged, with ``version`` added. The methods below are shorter. Events
+        after the tool was abandoned are dropped.
 
         Raises:
-            ValueError, TypeError: it is no JSON.
-            BusyError: 16 MiB of this tool's events wait to be read. In an async function, await
-                something and try again.
+            ValueError, TypeError: it is not JSON.
+            BusyError: 16 MiB of this tool's events are unread. In an async function, await something
+                and retry.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -86,7 +85,7 @@ class Context:
         self._invocation.emit(dict(line))
 
     def log(self, message: str, level: str = "info", **fields: Any) -> None:
-        """A line for people. ``level``: debug, info, warn or error.
+        """Emits a log message. ``level``: debug, info, warn or error.
 
         >>> def fish(context: Context) -> None:
         ...     context.log("The line is torn.", "warn", pounds=12)
@@ -97,8 +96,8 @@ class Context:
         self.emit(event)
 
     def progress(self, fraction: float, message: str = "", level: str = "info") -> None:
-        """How far it is, from 0 to 1 (what is outside is taken as the nearer end): a bar in a
-        terminal. Without a message the percentage is told.
+        """Reports progress from 0 to 1 (values outside are clamped), shown as a bar. The default
+        message is the percentage.
 
         Raises:
             ValueError: ``fraction`` is NaN.
@@ -113,7 +112,7 @@ class Context:
         self.log(message or f"{shown * 100:.0f} %", level, progress=shown)
 
     def patch(self, patch: Mapping[str, Any]) -> None:
-        """Merges into the state: objects deeply, lists whole, None removes (RFC 7396).
+        """Merges into the state: objects recursively, lists replaced, None removes (RFC 7396).
 
         >>> def douse(context: Context) -> None:
         ...     context.patch({"torch": {"lit": False, "hours": None}})
@@ -156,7 +155,7 @@ class Context:
         self.emit(event)
 
     def ui_event(self, name: str, payload: Mapping[str, Any] | None = None) -> None:
-        """Asks something of the user interface: ``narrative_choice`` with ``{"choices": […]}``.
+        """Emits a ui_event, for example ``narrative_choice`` with ``{"choices": […]}``.
 
         >>> def fork(context: Context) -> None:
         ...     context.ui_event("narrative_choice", {"choices": ["Left", "Right"]})
@@ -164,7 +163,7 @@ class Context:
         self.emit({"type": "ui_event", "event": name, "payload": dict(payload or {})})
 
     def error(self, code: str, message: str, details: Mapping[str, Any] | None = None) -> None:
-        """Says what went wrong; it does not end the tool.
+        """Reports an error; it does not end the tool.
 
         >>> def fetch(context: Context) -> None:
         ...     context.error("ROPE_SHORT", "The rope does not reach the water.", {"metres": 12})

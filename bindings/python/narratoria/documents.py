@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documents that cross the runtime: plans, results, narrator requests, assets, faults.
 
-Each class is a dataclass whose attributes are the members of the JSON object in snake_case (`async`
-is `async_`). `from_dict` reads it, naming the place of what is wrong by JSON Pointer; `to_dict`
-writes it, without members that are as their schema's default. Members that are not known are kept
-in `extra`. Values within (dicts, lists) are shared with the object that was read.
+Each class is a dataclass with the members of the JSON object in snake_case (`async` is `async_`).
+`from_dict` reads it and reports faults with a JSON Pointer. `to_dict` writes it, without members
+that have their default value. Unknown members are kept in `extra`. Nested values (dicts, lists) are
+shared with the object that was read.
 
     >>> from narratoria.documents import Invocation, Plan
     >>> plan = Plan(
@@ -113,12 +113,12 @@ def _strings_by_name(value: Any) -> Any:
 
 @dataclass(slots=True, repr=False, eq=False)
 class RetryPolicy(Document):
-    """What happens after a failure of a tool (spec 003 §13.3).
+    """How a tool is retried after a failure (spec 003 §13.3).
 
     Attributes:
         max_retries: retries after the first attempt, 0 to 10.
-        backoff_ms: milliseconds before the first retry; doubled for each further one.
-        extra: the members that this version does not know.
+        backoff_ms: milliseconds before the first retry, doubled for each further one.
+        extra: unknown members.
 
     >>> RetryPolicy(max_retries=0).to_dict()
     {'maxRetries': 0}
@@ -140,15 +140,15 @@ class Invocation(Document):
 
     Attributes:
         tool_id: unique within the plan.
-        tool_path: a registered tool's name, an absolute path, or one relative to the plan.
+        tool_path: a registered tool's name, or a path: absolute, or relative to the plan.
         input: passed to the tool as `input`.
-        dependencies: the toolIds that must have completed before.
+        dependencies: the toolIds that must complete first.
         required: True: its failure skips the tools that depend on it and fails the plan.
-        async_: True: may run beside others in a plan that is `parallel`. `async` in JSON.
-        retry_policy: what happens after a failure.
+        async_: True: may run at the same time as others if the plan is `parallel`. `async` in JSON.
+        retry_policy: how the tool is retried after a failure.
         environment: added to the tool's environment.
-        timeout_ms: milliseconds that one attempt may take, 0 for no limit; None for the session's.
-        extra: the members that this version does not know.
+        timeout_ms: timeout of one attempt in milliseconds; 0: no limit, None: the session's.
+        extra: unknown members.
 
     >>> Invocation("torch", "tools/torch-lighter", async_=True).to_dict()
     {'toolId': 'torch', 'toolPath': 'tools/torch-lighter', 'async': True}
@@ -189,15 +189,15 @@ class Plan(Document):
     """Plan JSON: which tools run, with what input, in what order (spec 003 §13.3).
 
     Attributes:
-        tools: the invocations, in the plan's own order; none is a plan of narrative only. A dict of
-            JSON becomes an `Invocation`.
-        narrative: shown to the player before or while the tools run; None when there is none.
+        tools: the invocations, in plan order; without any, the plan consists of its narrative. A
+            dict of JSON becomes an `Invocation`.
+        narrative: shown to the player before or while the tools run, or None.
         parallel: True: tools whose `async_` is True may run at the same time.
         disabled_skills: skills that failed before and must not be selected.
-        metadata: `generationAttempt`, `parentPlanId` and whatever else is worth knowing; in a
-            session the runtime sets these two itself.
-        request_id: names this plan's execution; a fresh UUID when left out.
-        extra: the members that this version does not know.
+        metadata: `generationAttempt`, `parentPlanId` and further members; in a session the runtime
+            sets these two itself.
+        request_id: identifies this plan's execution; default: a new UUID.
+        extra: unknown members.
 
     >>> Plan(narrative="Silence.").to_dict()  # doctest: +ELLIPSIS
     {'requestId': '...-...-4...', 'narrative': 'Silence.', 'tools': []}
@@ -231,10 +231,10 @@ class Plan(Document):
             self.tools = [_invocation(tool, place) for place, tool in enumerate(tools)]
 
     def tool(self, tool_id: str) -> Invocation:
-        """The invocation of that toolId.
+        """The invocation with this toolId.
 
         Raises:
-            KeyError: the plan has none.
+            KeyError: the plan has no such tool.
 
         >>> Plan([Invocation("torch", "tools/torch-lighter")]).tool("torch").tool_path
         'tools/torch-lighter'
@@ -274,12 +274,12 @@ def _no_tool(tool_id: str, there: list[str]) -> KeyError:
 
 @dataclass(slots=True, repr=False, eq=False)
 class EventRange(Document):
-    """Which of a tool's events are an attempt's.
+    """The range of an attempt in a tool's events.
 
     Attributes:
         first: index of the first one in `events`.
-        count: how many.
-        extra: the members that this version does not know.
+        count: number of events.
+        extra: unknown members.
 
     >>> ["a", "b", "c"][EventRange(1, 2).slice]
     ['b', 'c']
@@ -293,7 +293,7 @@ class EventRange(Document):
 
     @property
     def slice(self) -> slice:
-        """What to index a tool's `events` with.
+        """The slice for a tool's `events`.
 
         >>> EventRange(1, 2).slice
         slice(1, 3, None)
@@ -303,21 +303,21 @@ class EventRange(Document):
 
 @dataclass(slots=True, repr=False, eq=False)
 class Attempt(Document):
-    """One start of a tool, from spawn to its end.
+    """One attempt of a tool, from spawn to end.
 
     Attributes:
-        attempt: 1 for the first.
+        attempt: number of the attempt, from 1.
         state: `"completed"`, `"failed"` or `"timeout"`.
         started_at: ISO-8601 date and time with its offset.
         execution_time: milliseconds.
-        events: which of the tool's events are this attempt's.
+        events: the range of this attempt in the tool's events.
         code: the cause of a failure, for programs.
-        exit_status: with which status the process exited; None when it did not.
-        signal: the number of the signal that ended the process; None when none did.
-        error: what went wrong, for people.
-        resources: what the process used, where that is known: `userMicroseconds`,
-            `systemMicroseconds`, `maximumResidentKiB`.
-        extra: the members that this version does not know.
+        exit_status: exit status of the process, or None.
+        signal: number of the signal that ended the process, or None.
+        error: the error, for people.
+        resources: what the process used, if known: `userMicroseconds`, `systemMicroseconds`,
+            `maximumResidentKiB`.
+        extra: unknown members.
 
     >>> Attempt(1, "failed", "2026-01-24T18:30:00Z", 12, EventRange(0, 3), "SIGNALED", signal=9)
     <Attempt 1 failed SIGNALED signal 9 12 ms>
@@ -361,22 +361,22 @@ class Attempt(Document):
 
 @dataclass(slots=True, repr=False, eq=False)
 class ToolResult(Document):
-    """How one tool of the plan ended (spec 003 §13.5).
+    """The result of one tool of a plan (spec 003 §13.5).
 
     Attributes:
         tool_id: from the plan.
         ok: whether the last attempt completed.
         state: `"completed"`, `"failed"`, `"skipped"` (never started) or `"timeout"`.
-        output: the last attempt's patches, merged deeply onto `{}`.
+        output: the last attempt's patches, merged onto `{}`.
         execution_time: milliseconds from the first attempt's start to the last one's end.
         retry_count: attempts after the first.
         events: the tool's own events of all attempts, verbatim; `typed_events` gives objects.
-        error: what went wrong, for people; None when `ok`.
+        error: the error, for people; None if `ok`.
         error_code: the cause, for programs.
-        attempts: each attempt's own record, in order.
-        result: what the tool returned, any JSON value; None where it returned none or null.
-        stderr: the last 64 KiB of the tool's standard error; None when it wrote none.
-        extra: the members that this version does not know.
+        attempts: one entry for each attempt, in order.
+        result: the tool's return value, any JSON value; None if it returned none or null.
+        stderr: the last 64 KiB of the tool's standard error, or None.
+        extra: unknown members.
 
     >>> ToolResult("door", False, "failed", {}, 12, 3, [], "it is stuck", "EXIT_STATUS")
     <ToolResult door failed EXIT_STATUS: it is stuck, 3 retries, 12 ms>
@@ -415,7 +415,7 @@ class ToolResult(Document):
         """The events of all attempts as objects of the classes of `narratoria.events`.
 
         Raises:
-            DocumentError: an event is not as the protocol has it.
+            DocumentError: an event violates the protocol.
 
         >>> said = [{"version": "0", "type": "done", "ok": True}]
         >>> list(ToolResult("a", True, "completed", {}, 1, 0, said).typed_events())
@@ -444,22 +444,22 @@ class ToolResult(Document):
 
 @dataclass(slots=True, repr=False, eq=False)
 class Result(LateDocument):
-    """What the execution of a plan returned (spec 003 §13.5).
+    """The result of executing a plan (spec 003 §13.5).
 
     Attributes:
         plan_id: the plan's requestId.
         success: whether every required tool completed.
         narrative: the plan's narrative, or `""`.
         execution_time: milliseconds.
-        tool_results: every tool of the plan, in the plan's order.
-        failed_tools: the toolIds that failed or timed out, optional ones too, skipped ones not.
-        generation_attempt: which generation for its prompt it was, from 1.
+        tool_results: all tools of the plan, in plan order.
+        failed_tools: the toolIds that failed or timed out, including optional ones.
+        generation_attempt: number of the generation for its prompt, from 1.
         can_replan: whether the narrator may plan again.
         disabled_skills: the skills that failed or timed out so far in this prompt.
-        state_conflicts: `{"path", "tools"}` for each path that two running tools wrote.
-        extra: the members that this version does not know.
+        state_conflicts: `{"path", "tools"}` for each path that two concurrent tools wrote.
+        extra: unknown members.
 
-    By toolId it works as a mapping: `result["torch"]`, `"torch" in result`, iteration.
+    It is a mapping by toolId: `result["torch"]`, `"torch" in result`, iteration.
 
     >>> torch = ToolResult("torch", True, "completed", {}, 110, 0, [])
     >>> door = ToolResult("door", False, "failed", {}, 10, 0, [], "it is stuck", "EXIT_STATUS")
@@ -497,7 +497,7 @@ class Result(LateDocument):
 
     @property
     def failed(self) -> list[ToolResult]:
-        """The tools that failed or timed out, in the plan's order; skipped ones are not among them.
+        """The tools that failed or timed out, in plan order, without skipped ones.
 
         >>> Result("p", True, "", 0, [], [], 1, False).failed
         []
@@ -506,7 +506,7 @@ class Result(LateDocument):
 
     @property
     def skipped(self) -> list[ToolResult]:
-        """The tools that never started, in the plan's order.
+        """The tools that were never started, in plan order.
 
         >>> Result("p", True, "", 0, [], [], 1, False).skipped
         []
@@ -514,10 +514,10 @@ class Result(LateDocument):
         return [tool for tool in self.tool_results if tool.state == "skipped"]
 
     def tool(self, tool_id: str) -> ToolResult:
-        """The result of the tool of that toolId; `result[tool_id]` is the same.
+        """The result of the tool with this toolId; the same as `result[tool_id]`.
 
         Raises:
-            KeyError: the plan has none.
+            KeyError: the plan has no such tool.
 
         >>> Result("p", True, "", 0, [], [], 1, False).tool("torch")
         Traceback (most recent call last):
@@ -570,16 +570,16 @@ class Asset(Document):
     """An entry of a session's asset registry.
 
     Attributes:
-        plan_id: the requestId of the plan in which it was made.
-        tool_id: the tool that made it.
-        attempt: which attempt of that tool, from 1.
+        plan_id: the requestId of the plan that produced it.
+        tool_id: the tool that produced it.
+        attempt: number of the tool's attempt, from 1.
         seq: the number of its event in the session's stream.
-        asset_id: its name in its tool.
-        kind: a broad category: "image", "audio", "video", "model".
+        asset_id: its id within its tool.
+        kind: a category: "image", "audio", "video", "model".
         media_type: a MIME type.
         path: absolute.
-        metadata: anything worth knowing: width, height, frame rate.
-        extra: the members that this version does not know.
+        metadata: further information: width, height, frame rate.
+        extra: unknown members.
 
     >>> Asset("p", "torch", 1, 9, "lit_torch", "image", "image/png", "/tmp/torch.png")
     <Asset lit_torch of torch: image/png /tmp/torch.png>
@@ -628,12 +628,12 @@ class Fault(Document):
 
     Attributes:
         message: what is wrong and what to do, for people.
-        pointer: the JSON Pointer of the place; `""` is the whole.
-        rule: which rule was broken, for programs.
-        line, column: where in the text, from 1; None when there was no text.
-        byte: where in the text, from 0; None when there was no text.
-        file: which file of a story; None for other documents.
-        extra: the members that this version does not know.
+        pointer: JSON Pointer to the place; `""` is the whole document.
+        rule: the violated rule, for programs.
+        line, column: place in the text, from 1; None if there was no text.
+        byte: place in the text, from 0; None if there was no text.
+        file: the file of a story; None for other documents.
+        extra: unknown members.
 
     >>> Fault("must not be empty", "/tools/0/toolId", "minLength", line=3, column=17)
     <Fault 3:17 /tools/0/toolId minLength: must not be empty>
@@ -669,13 +669,13 @@ class Fault(Document):
 
 @dataclass(slots=True, repr=False, eq=False)
 class PlayerPrompt(Document):
-    """What the player wrote (spec 004 PlayerPrompt).
+    """A prompt of the player (spec 004 PlayerPrompt).
 
     Attributes:
-        text: the player's words.
+        text: the player's text.
         timestamp: when it was submitted: ISO-8601 with its offset.
-        session_id: the session that it belongs to.
-        extra: the members that this version does not know.
+        session_id: the session.
+        extra: unknown members.
 
     >>> PlayerPrompt("I light the torch", "2026-01-24T18:30:00Z", "s").text
     'I light the torch'
@@ -698,10 +698,10 @@ class ToolDescription(Document):
     """A tool that a plan can name in `toolPath`.
 
     Attributes:
-        name: what the plan writes.
-        description: what the tool does, for the narrator; None when it says nothing.
-        input_schema: JSON Schema of the tool's `input`; None when it takes any object.
-        extra: the members that this version does not know.
+        name: the value for `toolPath`.
+        description: what the tool does, for the narrator, or None.
+        input_schema: JSON Schema of the tool's `input`; None: any object.
+        extra: unknown members.
 
     >>> ToolDescription("weather", "Tells tomorrow's weather.")
     ToolDescription(name='weather', description="Tells tomorrow's weather.")
@@ -729,20 +729,20 @@ def _write_or_null(value: Any) -> Any:
 
 @dataclass(slots=True, repr=False, eq=False)
 class NarratorRequest(Document):
-    """What a narrator is asked with (spec 003 §13.6); it answers with a `Plan`.
+    """A request to a narrator (spec 003 §13.6), which replies with a `Plan`.
 
     Attributes:
-        session_id: the session that asks.
-        prompt: what the player wrote.
-        generation_attempt: which generation for this prompt this is, 1 to 5.
-        parent_plan_id: the plan before this one for the same prompt, or None.
+        session_id: the session of the prompt.
+        prompt: the player's prompt.
+        generation_attempt: number of this generation for the prompt, 1 to 5.
+        parent_plan_id: the previous plan for the same prompt, or None.
         disabled_skills: skills that failed in this prompt and must not be selected.
-        previous_result: the execution result of the plan before, or None.
-        plan_faults: why the answer before was refused; empty when it was not.
-        state: the session state as it is now.
+        previous_result: the execution result of the previous plan, or None.
+        plan_faults: the faults for which the previous reply was refused, or empty.
+        state: the current session state.
         tools: the tools that a plan can name.
-        schema: which document this is.
-        extra: the members that this version does not know.
+        schema: identifies this type of document.
+        extra: unknown members.
 
     >>> prompt = PlayerPrompt("I light the torch", "2026-01-24T18:30:00Z", "s")
     >>> NarratorRequest("s", prompt)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What calls of this package raise.
+"""The exceptions of this package.
 
-Every :class:`Error` has a ``code`` for programs, which never changes, and a message for people: what
-happened, where, and what to do. A :class:`DocumentError` comes from reading a dict into a class.
+Every :class:`Error` has a stable ``code`` for programs, and a message for people: what happened,
+where, and what to do. Reading a dict into a class can raise a :class:`DocumentError`.
 
 >>> import narratoria
 >>> with narratoria.Session() as session:
@@ -43,7 +43,7 @@ class Error(Exception):
     Attributes:
         status: the name of the library's status, for example ``"NAR_BUSY"``.
         code: for programs, for example ``"PLAN_CYCLE"``; never translated.
-        details: more about it as plain values, or None.
+        details: further information as plain values, or None.
 
     >>> issubclass(BusyError, Error)
     True
@@ -61,10 +61,10 @@ class Error(Exception):
 
 
 class DocumentError(ValueError):
-    """A document does not hold what it must.
+    """A document is not valid.
 
     Attributes:
-        pointer: the JSON Pointer (RFC 6901) of the place; `""` is the document as a whole.
+        pointer: JSON Pointer (RFC 6901) to the place; `""` is the whole document.
         reason: what is wrong there, for people.
 
     >>> error = DocumentError("must be a string, is a number", "/tools/0/toolId")
@@ -108,7 +108,7 @@ class InvalidArgumentError(Error, ValueError):
 
 
 class InvalidDocumentError(Error, ValueError):
-    """A plan, a story, a state or a patch breaks its rules; nothing was started or changed.
+    """A plan, a story, a state or a patch is invalid; nothing was started or changed.
 
     >>> import narratoria
     >>> with narratoria.Session() as session:
@@ -131,7 +131,7 @@ class InvalidDocumentError(Error, ValueError):
 
 
 class NotFoundError(Error, LookupError):
-    """What was asked for is not there.
+    """There is no such object or value.
 
     >>> import narratoria
     >>> with narratoria.Session(state={"door": "shut"}) as session:
@@ -146,7 +146,7 @@ class NotFoundError(Error, LookupError):
 
 
 class BusyError(Error):
-    """One prompt may wait while a turn runs, and a session serves one thread at a time.
+    """A prompt is already waiting for the running turn, or another thread uses the session.
 
     >>> import asyncio, narratoria
     >>> async def main():
@@ -161,7 +161,7 @@ class BusyError(Error):
 
 
 class ThreadError(Error, RuntimeError):
-    """The call belongs on another thread.
+    """The call is not allowed on this thread.
 
     >>> issubclass(ThreadError, RuntimeError)
     True
@@ -189,7 +189,7 @@ class ReentrantError(Error, RuntimeError):
 
 
 class ForkedError(Error, RuntimeError):
-    """The session was made before a fork; the child makes one of its own.
+    """The session was created before a fork; create a new one in the child process.
 
     >>> import narratoria, os
     >>> session = narratoria.Session()
@@ -224,7 +224,7 @@ class GoneError(Error, RuntimeError):
 
 
 class SystemRefusedError(Error, OSError):
-    """The operating system refused; the message says what and why.
+    """The operating system reported an error; the message says which.
 
     >>> issubclass(SystemRefusedError, OSError)
     True
@@ -234,7 +234,7 @@ class SystemRefusedError(Error, OSError):
 
 
 class UnsupportedError(Error):
-    """The library does not know this version, extension or ability.
+    """The library does not support this version, extension or feature.
 
     >>> UnsupportedError("no such extension").status
     'NAR_UNSUPPORTED'

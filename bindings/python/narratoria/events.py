@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The event stream: what tools say (spec 000 §4) and what the runtime does, one class for each.
+"""Classes for the event stream: events of tools (spec 000 §4) and records of the runtime.
 
-Each class is frozen, is read with `from_dict` and written with `to_dict`, keeps the members that it
-does not know in `extra`, and matches by position:
+Each class is frozen, is read with `from_dict` and written with `to_dict`, keeps unknown members in
+`extra`, and matches by position:
 
     >>> from narratoria.events import Done, Log, event_from_dict
     >>> body = {"version": "0", "type": "log", "level": "warn", "message": "The torch gutters."}
@@ -13,8 +13,8 @@ does not know in `extra`, and matches by position:
     ...         print("failed")
     The torch gutters.
 
-A member that is not there is None, or an empty dict or list; written back it stays away. Values
-within (dicts, lists) are shared with the object that was read.
+A missing member is None, or an empty dict or list, and is not written back. Nested values (dicts,
+lists) are shared with the object that was read.
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ def _level(value: Any) -> str:
 
 @dataclass(slots=True, frozen=True, kw_only=True, repr=False, eq=False)
 class EventBody(Document):
-    """What all events have in common.
+    """Base class of all events.
 
     Attributes:
-        record_kind: of the class: the record's `kind`, such as `"tool_event"` or `"plan_started"`.
-        extra: the members that this version does not know, by their JSON names.
+        record_kind: class attribute: the record's `kind`, such as `"tool_event"`.
+        extra: unknown members, by their JSON names.
 
     >>> Log("Lighting torch...").record_kind, PlanStarted({}, 1).record_kind
     ('tool_event', 'plan_started')
@@ -108,12 +108,12 @@ class EventBody(Document):
 
 @dataclass(slots=True, frozen=True, kw_only=True, repr=False, eq=False)
 class ToolEvent(EventBody):
-    """What the events of tools have in common (spec 000 §3).
+    """Base class of events of tools (spec 000 §3).
 
     Attributes:
-        type: of the class: `"log"`, `"state_patch"`, `"asset"`, `"ui_event"`, `"error"`, `"done"`.
-        request_id: the invocation's, where the tool repeats it.
-        timestamp: when it happened, as the tool wrote it: should be ISO-8601.
+        type: class attribute: `"log"`, `"state_patch"`, `"asset"`, `"ui_event"`, `"error"`, `"done"`.
+        request_id: the invocation's id, if the tool repeats it.
+        timestamp: when it happened, as the tool sent it; should be ISO-8601.
 
     >>> Log("Lighting torch...", timestamp="2026-01-24T18:30:00Z").to_dict()["timestamp"]
     '2026-01-24T18:30:00Z'
@@ -136,7 +136,7 @@ class Log(ToolEvent):
     Attributes:
         message: for people.
         level: `"debug"`, `"info"`, `"warn"` or `"error"`.
-        fields: key/value data; a number `progress` from 0 to 1 is how much is done.
+        fields: additional data; a number `progress` from 0 to 1 reports progress.
 
     >>> Log("Lighting torch...", fields={"progress": 0.5})
     Log(message='Lighting torch...', level='info', fields={'progress': 0.5})
@@ -158,10 +158,10 @@ class Log(ToolEvent):
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
 class StatePatch(ToolEvent):
-    """A change of the session state (spec 000 §4.2).
+    """A change to the session state (spec 000 §4.2).
 
     Attributes:
-        patch: merged deeply into the state; arrays replace, None removes.
+        patch: merged into the state: objects recursively, arrays replaced, None removes.
 
     >>> StatePatch({"torch": {"lit": True}}).to_dict()
     {'version': '0', 'type': 'state_patch', 'patch': {'torch': {'lit': True}}}
@@ -180,10 +180,10 @@ class AssetEvent(ToolEvent):
 
     Attributes:
         asset_id: unique within the invocation.
-        kind: a broad category: "image", "audio", "video", "model".
+        kind: a category: "image", "audio", "video", "model".
         media_type: a MIME type.
         path: absolute, or relative to the engine's root.
-        metadata: anything worth knowing: width, height, frame rate.
+        metadata: further information: width, height, frame rate.
 
     >>> AssetEvent("lit_torch", "image", "image/png", "/tmp/torch.png").to_dict()["kind"]
     'image'
@@ -231,7 +231,7 @@ class UiEvent(ToolEvent):
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
 class ErrorEvent(ToolEvent):
-    """A structured error; the invocation goes on (spec 000 §4.5). It is no exception.
+    """A structured error (spec 000 §4.5), not an exception. The invocation continues.
 
     Attributes:
         error_code: for programs.
@@ -262,8 +262,8 @@ class Done(ToolEvent):
 
     Attributes:
         ok: True for success, False for a controlled failure.
-        summary: one sentence for a person.
-        result: what the tool returned, any JSON value; None where it returned none or null.
+        summary: one sentence for people.
+        result: the tool's return value, any JSON value; None if it returned none or null.
 
     >>> Done(True, "Torch lit.").to_dict()
     {'version': '0', 'type': 'done', 'ok': True, 'summary': 'Torch lit.'}
@@ -290,7 +290,7 @@ class Done(ToolEvent):
 
 @dataclass(slots=True, frozen=True, kw_only=True, repr=False, eq=False)
 class RuntimeEvent(EventBody):
-    """What the runtime's own events have in common: nothing but that they are its own.
+    """Base class of the runtime's own events.
 
     >>> isinstance(ToolStarted("tools/torch-lighter"), RuntimeEvent)
     True
@@ -299,10 +299,10 @@ class RuntimeEvent(EventBody):
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
 class Prompt(RuntimeEvent):
-    """What the player wrote (spec 004 PlayerPrompt).
+    """A prompt of the player (spec 004 PlayerPrompt).
 
     Attributes:
-        text: the player's words.
+        text: the player's text.
         timestamp: ISO-8601 date and time with its offset.
 
     >>> Prompt("I light the torch", "2026-01-24T18:30:00Z").text
@@ -322,7 +322,7 @@ class Narrative(RuntimeEvent):
 
     Attributes:
         text: the text.
-        source: whose it is: `"plan"` or `"fallback"`; more may come.
+        source: `"plan"` or `"fallback"`; later versions may add values.
 
     >>> Narrative("You reach for the torch.", "plan")
     Narrative(text='You reach for the torch.', source='plan')
@@ -337,12 +337,12 @@ class Narrative(RuntimeEvent):
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
 class PlanStarted(RuntimeEvent):
-    """A plan was taken and begins.
+    """An accepted plan starts.
 
     Attributes:
         plan: Plan JSON; `Plan.from_dict` reads it.
-        generation_attempt: which generation for its prompt it is, from 1.
-        parent_plan_id: the plan that failed before it, or None.
+        generation_attempt: number of the generation for its prompt, from 1.
+        parent_plan_id: the previous plan, which failed, or None.
 
     >>> PlanStarted({"requestId": "p", "tools": []}, 1).to_dict()["parentPlanId"] is None
     True
@@ -362,7 +362,7 @@ class PlanStarted(RuntimeEvent):
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
 class PlanEnded(RuntimeEvent):
-    """A plan has ended; the execution result says more.
+    """A plan has ended. The execution result has the details.
 
     Attributes:
         success: whether every required tool completed.
@@ -394,7 +394,7 @@ class ToolPending(RuntimeEvent):
 
     Attributes:
         tool_path: from the plan.
-        dependencies: the toolIds that it waits for.
+        dependencies: the toolIds of its dependencies.
 
     >>> ToolPending("tools/door-examiner", ["torch"]).dependencies
     ['torch']
@@ -433,9 +433,9 @@ class ToolEnded(RuntimeEvent):
         ok: whether it completed.
         execution_time: milliseconds.
         retry_count: attempts after the first.
-        error: what went wrong, for people; None when it completed.
+        error: the error, for people; None if it completed.
         error_code: the cause, for programs.
-        stderr: the end of what a failed tool wrote to its standard error.
+        stderr: the end of a failed tool's standard error.
 
     >>> ToolEnded("failed", False, 12, 3, "exited with status 1", "EXIT_STATUS").error_code
     'EXIT_STATUS'
@@ -463,10 +463,10 @@ class ToolEnded(RuntimeEvent):
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
 class AttemptStarted(RuntimeEvent):
-    """An attempt of a tool begins.
+    """An attempt of a tool starts.
 
     Attributes:
-        attempt: which one, from 1.
+        attempt: number of the attempt, from 1.
 
     >>> AttemptStarted(2)
     AttemptStarted(attempt=2)
@@ -483,12 +483,12 @@ class AttemptEnded(RuntimeEvent):
     """An attempt of a tool has ended.
 
     Attributes:
-        attempt: which one, from 1.
+        attempt: number of the attempt, from 1.
         state: `"completed"`, `"failed"` or `"timeout"`.
-        code: the cause, for programs; None when it completed.
-        error: what went wrong, for people.
-        exit_status: with which status the process exited; None when it did not.
-        signal: the number of the signal that ended the process; None when none did.
+        code: the cause, for programs; None if it completed.
+        error: the error, for people.
+        exit_status: exit status of the process, or None.
+        signal: number of the signal that ended the process, or None.
 
     >>> AttemptEnded(1, "failed", "SIGNALED", signal=9)
     AttemptEnded(attempt=1, state='failed', code='SIGNALED', signal=9)
@@ -514,12 +514,12 @@ class AttemptEnded(RuntimeEvent):
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
 class AssetRefused(RuntimeEvent):
-    """An asset that was not registered; the invocation goes on.
+    """An asset was refused; the invocation continues.
 
     Attributes:
         asset_id: from the tool's event.
-        code: `"ASSET_UNREADABLE"`, `"ASSET_INVALID"`, `"ASSET_DUPLICATE"`; more may come.
-        message: why, for people.
+        code: `"ASSET_UNREADABLE"`, `"ASSET_INVALID"` or `"ASSET_DUPLICATE"`; others may follow.
+        message: the reason, for people.
 
     >>> AssetRefused("lit", "ASSET_DUPLICATE", "the assetId came before").code
     'ASSET_DUPLICATE'
@@ -535,7 +535,7 @@ class AssetRefused(RuntimeEvent):
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
 class StateConflict(RuntimeEvent):
-    """Two running tools wrote the same path; the later one's value stands.
+    """Two concurrent tools wrote the same path; the later value is kept.
 
     Attributes:
         path: a JSON Pointer into the state.
@@ -554,7 +554,7 @@ class StateConflict(RuntimeEvent):
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
 class WarningEvent(RuntimeEvent):
-    """Something to know that stopped nothing: the record's kind is `warning`. No Python warning.
+    """A condition that stopped nothing; the record's kind is `warning`. Not a Python warning.
 
     Attributes:
         code: for programs.
@@ -573,11 +573,11 @@ class WarningEvent(RuntimeEvent):
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
 class UiPlaceholder(RuntimeEvent):
-    """A ui_event that no plugin took.
+    """A ui_event that no plugin handled.
 
     Attributes:
         event: its name.
-        payload: its parameters, `{}` when the tool sent none.
+        payload: its parameters; `{}` if the tool sent none.
 
     >>> UiPlaceholder("flash", {}).event
     'flash'
@@ -592,14 +592,14 @@ class UiPlaceholder(RuntimeEvent):
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
 class AssetPlaceholder(RuntimeEvent):
-    """An asset that was referenced and that no plugin shows.
+    """A referenced asset that no plugin rendered.
 
     Attributes:
-        asset_id: the asset's name in its tool.
-        kind: the broad category: image, audio …
-        media_type: as the tool wrote it.
+        asset_id: the asset's id within its tool.
+        kind: the category: image, audio …
+        media_type: as the tool sent it.
         path: absolute.
-        metadata: `{}` when the tool sent none.
+        metadata: `{}` if the tool sent none.
 
     >>> AssetPlaceholder("lit", "model", "model/obj", "/tmp/torch.obj", {}).media_type
     'model/obj'
@@ -623,12 +623,12 @@ class AssetPlaceholder(RuntimeEvent):
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
 class TurnEnded(RuntimeEvent):
-    """The turn that the last prompt began is over.
+    """The turn of the last prompt has ended.
 
     Attributes:
         outcome: `"completed"`, `"fallback"` (no plan succeeded), `"cancelled"` or `"timeout"`.
-        generations: how many plans the narrator was asked for.
-        choices: what the player may choose from.
+        generations: number of plans requested from the narrator.
+        choices: the choices offered to the player.
 
     >>> TurnEnded("completed", 1, ["Open", "Leave"]).choices
     ['Open', 'Leave']
@@ -648,7 +648,7 @@ class TurnEnded(RuntimeEvent):
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
 class StatePatched(RuntimeEvent):
-    """The host or a plugin has patched the state; a tool's patch is a `StatePatch`.
+    """The host or a plugin patched the state; a tool's patch is a `StatePatch`.
 
     Attributes:
         patch: merged into the state (RFC 7396).
@@ -667,11 +667,11 @@ class StatePatched(RuntimeEvent):
 
 @dataclass(slots=True, frozen=True, repr=False)
 class UnknownEvent:
-    """An event that this version has no class for: new kinds and types may come.
+    """An event of an unknown kind or type, from a later version.
 
     Attributes:
         kind: the record's `kind`.
-        body: the event, as it came.
+        body: the event, unchanged.
 
     >>> event_from_dict("moon_risen", {"phase": "full"})
     UnknownEvent('moon_risen', {'phase': 'full'})
@@ -686,7 +686,7 @@ class UnknownEvent:
         return self.kind
 
     def to_dict(self) -> dict[str, Any]:
-        """The event, as it came.
+        """The event, unchanged.
 
         >>> UnknownEvent("moon_risen", {"phase": "full"}).to_dict()
         {'phase': 'full'}
@@ -724,17 +724,17 @@ _RUNTIME_EVENTS: dict[str, type[RuntimeEvent]] = {
 
 
 def event_from_dict(kind: str, body: Mapping[str, Any]) -> EventBody | UnknownEvent:
-    """The event of a record, as an object of its class.
+    """Returns the event of a record as an object of its class.
 
     Args:
-        kind: the record's `kind`; for `"tool_event"` the body's `type` picks the class.
+        kind: the record's `kind`; for `"tool_event"`, the body's `type` selects the class.
         body: the record's `event`.
 
     Returns:
-        An object of one of the classes of this module; `UnknownEvent` where there is none for it.
+        An object of a class of this module; `UnknownEvent` if there is none for it.
 
     Raises:
-        DocumentError: a member is missing or of another type; its `pointer` counts from `body`.
+        DocumentError: a member is missing or has the wrong type; `pointer` is relative to `body`.
 
     >>> event_from_dict("tool_event", {"version": "0", "type": "done", "ok": True})
     Done(ok=True)
@@ -761,14 +761,14 @@ class EventRecord(Document):
     """One record of the event stream: one line of `narratoria run --events`.
 
     Attributes:
-        seq: 1, 2 … without gaps within a session; the order of decoding and merging.
+        seq: from 1, without gaps within a session, in order of decoding and merging.
         time: when the runtime made the record: ISO-8601 with its offset.
-        session_id: the session that it belongs to.
+        session_id: the session.
         event: what happened.
-        plan_id: the plan's requestId; None outside of a plan.
-        tool_id: the tool's toolId; None where no tool is concerned.
-        attempt: which attempt of that tool, from 1; None outside of an attempt.
-        extra: the members that this version does not know.
+        plan_id: the plan's requestId; None if the record concerns no plan.
+        tool_id: the tool's toolId; None if the record concerns no tool.
+        attempt: number of the attempt, from 1; None if the record concerns no attempt.
+        extra: unknown members.
 
     >>> record = EventRecord.from_dict({
     ...     "seq": 7, "time": "2026-01-24T18:30:00Z", "sessionId": "s", "planId": "p",
@@ -807,7 +807,7 @@ class EventRecord(Document):
         """Reads the record and its event.
 
         Raises:
-            DocumentError: a member is missing or of another type; its `pointer` names the place.
+            DocumentError: a member is missing or has the wrong type; `pointer` names the place.
 
         >>> EventRecord.from_dict({"seq": 7})
         Traceback (most recent call last):

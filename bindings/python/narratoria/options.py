@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers that a session can be given: how long things may take, and what tools may use.
+"""Timeouts and resource limits of a session.
 
 >>> import narratoria
 >>> narratoria.Session(times=narratoria.Times(try_ms=500)).close()
@@ -14,12 +14,12 @@ __all__ = ["Limits", "Times"]
 
 @dataclass(frozen=True)
 class Times:
-    """How long things may take, in milliseconds. None is the default, 0 no limit.
+    """Timeouts in milliseconds. None selects the default, 0 means no limit.
 
     Attributes:
-        try_ms: one try of a tool (30,000).
+        try_ms: one attempt of a tool (30,000).
         plan_ms: one plan (60,000).
-        narrator_ms: one answer of a narrator (5,000).
+        narrator_ms: one reply of a narrator (5,000).
         prompt_ms: a prompt with its replans (300,000).
         grace_ms: from SIGTERM to SIGKILL (2,000).
 
@@ -44,16 +44,16 @@ class Times:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of each tool process, and of what is kept. None is the default, 0 no limit.
+    """Resource limits. None selects the default, 0 means no limit.
 
     Attributes:
-        open_files: descriptors that a tool may open (the host's own limit).
+        open_files: open descriptors of a tool (the host's limit).
         memory_bytes: address space of a tool (none).
-        file_bytes: the largest file that a tool may write (none).
+        file_bytes: size of a file that a tool writes (none).
         cpu_seconds: processor time of a tool, in seconds (none).
-        processes: processes of a tool at a time (none; needs the session's ``cgroup``).
-        resident_bytes: memory of a tool with all its descendants (none; needs ``cgroup``).
-        history_patches: patches that are kept in the history (10,000).
+        processes: processes of a tool with its descendants (none; needs ``cgroup``).
+        resident_bytes: memory of a tool with its descendants (none; needs ``cgroup``).
+        history_patches: patches kept in the history (10,000).
         line_bytes: the longest line of an event (8 MiB).
 
     >>> Limits(cpu_seconds=5).to_dict()

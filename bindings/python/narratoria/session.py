@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session for scripts and notebooks: every call comes back when its work is done."""
+"""A session for scripts and notebooks: every call returns when its work is done."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _OUTCOMES = {1: "completed", 2: "fallback", 3: "cancelled", 4: "timeout"}
 
 
 class Turn:
-    """What a prompt came to.
+    """The outcome of a prompt.
 
     Attributes:
-        narrative: what to tell the player; empty when the turn was cancelled or its time was up.
-        choices: what the player may choose from; the text of one is the next prompt.
-        assets: what this turn's tools made, the oldest first.
-        outcome: ``completed``; ``fallback``, when no plan succeeded and the narrative is a template
-            of the story; ``cancelled``; ``timeout``, when the prompt's time was up.
-        generations: plans that were asked for, up to 5.
-        result: the execution result of the last plan that ran, or None. Why a plan was refused or a
-            narrator failed stands in the log and in the ``warning`` events.
+        narrative: text for the player; empty if the turn was cancelled or timed out.
+        choices: the choices offered to the player; the text of one is the next prompt.
+        assets: the assets of this turn's tools, oldest first.
+        outcome: ``completed``; ``fallback``: no plan succeeded, and the narrative is the story's
+            fallback text; ``cancelled``; ``timeout``: the prompt's timeout expired.
+        generations: number of plans requested, up to 5.
+        result: the execution result of the last plan that ran, or None. The log and the ``warning``
+            events say why a plan was refused or a narrator failed.
 
     >>> import narratoria
     >>> with narratoria.Session(story="examples/stories/torch") as session:
@@ -79,7 +79,7 @@ class Turn:
 
     @property
     def result(self) -> Result | None:
-        """The execution result of the last plan that ran, or None when none did."""
+        """The execution result of the last plan that ran, or None if none did."""
         if self._result is None and self._text is not None:
             self._result = read_later(self._text)
         return self._result
@@ -109,29 +109,29 @@ def _assets(records: list[dict[str, Any]]) -> list[Asset]:
 class Session(Registry):
     """One player's game: its state, its assets, its event stream, its turns.
 
-    Use it with ``with``: when the block ends, its tools are ended. One thread at a time may use it,
-    any thread; each has a session of its own, best. Ctrl-C ends a call at once; the tools are ended
-    behind it.
+    Use it with ``with``: the end of the block ends its tools. Any thread may use it, but only one at
+    a time; prefer one session per thread. Ctrl-C ends a call at once; the tools are ended in the
+    background.
 
     Args:
         story: the story's folder.
-        state: the state to start from.
+        state: the initial state.
         narrator: a function (see :meth:`narrator`), or the id of a plugin; else the story's.
         plugins: ids or paths of plugins to load beside the story's.
-        plugin_settings: by a plugin's id its settings, laid over the story's.
-        without_plugins: load none, whatever the story says.
-        id: the session's id; a fresh UUID.
-        jobs: tools at once; the processor's cores.
-        root: the tools' working folder; the current one.
-        environment: added to what tools get of the environment.
-        allow_paths: folders that tools must lie under; anywhere.
-        times: how long things may take.
-        limits: what tools may use.
-        cgroup: a folder of cgroup2 that was delegated to this user: each try of a tool gets a
-            control group of its own there. None without.
+        plugin_settings: settings by plugin id, merged over the story's.
+        without_plugins: load none, whatever the story names.
+        id: the session's id; default: a new UUID.
+        jobs: tools that run at once; default: the processor's cores.
+        root: the tools' working folder; default: the current one.
+        environment: variables added to the tools' environment.
+        allow_paths: folders that tools must be in; default: anywhere.
+        times: timeouts.
+        limits: resource limits of tools.
+        cgroup: a cgroup2 folder that is delegated to this user; each attempt of a tool runs in its
+            own control group there. Default: none.
 
     Raises:
-        InvalidDocumentError: the story or the state has faults; ``faults`` lists each.
+        InvalidDocumentError: the story or the state has faults; ``faults`` lists them.
 
     >>> import narratoria
     >>> with narratoria.Session(story="examples/stories/torch") as session:
@@ -145,11 +145,11 @@ class Session(Registry):
         self._stubborn: set[Task[None]] = set()
 
     def play(self, prompt: str) -> Turn:
-        """Submits the player's words, and returns what came of them.
+        """Submits a prompt of the player and returns the outcome.
 
         Raises:
             InvalidArgumentError: the prompt is empty, or the session has no narrator.
-            KeyboardInterrupt: Ctrl-C; the turn is cancelled, its tools are ended behind it.
+            KeyboardInterrupt: Ctrl-C; the turn is cancelled, its tools are ended in the background.
 
         >>> import narratoria
         >>> with narratoria.Session(story="examples/stories/torch") as session:
@@ -166,15 +166,15 @@ class Session(Registry):
     def execute(
         self, plan: Plan | Mapping[str, Any] | str, *, folder: str | PathLike[str] | None = None
     ) -> Result:
-        """Runs one plan, without the narrator.
+        """Runs a plan without the narrator.
 
         Args:
             plan: a :class:`Plan`, a dict of Plan JSON, or its text.
-            folder: where relative tool paths begin; the story's, else the session's root.
+            folder: base of relative tool paths; default: the story's folder, else the session's root.
 
         Raises:
             InvalidDocumentError: the plan has faults; nothing was started.
-            KeyboardInterrupt: Ctrl-C; the plan is cancelled, its tools are ended behind it.
+            KeyboardInterrupt: Ctrl-C; the plan is cancelled, its tools are ended in the background.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -185,11 +185,11 @@ class Session(Registry):
         return read_later(self._wait(lambda: self._core.execute(given, where)).value)
 
     def close(self) -> None:
-        """Ends it: its tools are ended at once, without grace. A second call does nothing.
+        """Closes the session. Its tools are killed without a grace period. A second call does nothing.
 
         Raises:
-            ReentrantError: it is called in a function of the session's.
-            BusyError: another thread is inside.
+            ReentrantError: it is called in a function of the session.
+            BusyError: another thread uses the session.
 
         >>> import narratoria
         >>> session = narratoria.Session()
@@ -324,15 +324,15 @@ def validate(
     kind: Literal["event", "plan", "result", "story"],
     document: str | PathLike[str] | Mapping[str, Any] | Plan | Result,
 ) -> list[Fault]:
-    """Every fault of a document; an empty list says that it is valid.
+    """Returns all faults of a document; an empty list means that it is valid.
 
     Args:
-        kind: ``event`` (a tool's output, one event a line), ``plan``, ``result`` or ``story``.
+        kind: ``event`` (a tool's output, one event per line), ``plan``, ``result`` or ``story``.
         document: its text (a str), its dict, a ``Plan`` or ``Result``, or the path of its file (a ``Path``); of a story the
             folder, as a str or a ``Path``.
 
     Raises:
-        OSError: there is no such file.
+        OSError: the file does not exist.
 
     >>> validate("plan", {"tools": []})
     [<Fault ...: "requestId" is missing>]

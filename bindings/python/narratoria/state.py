@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The session's state, as Python reads it."""
+"""The session's state as a mapping."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _MISSING = object()
 
 
 class State(_Base):
-    """A view of a session's state: it always shows the state as it is now.
+    """A live view of a session's state.
 
-    What it returns are plain copies: changing them changes nothing; :meth:`patch` does.
+    The values that it returns are copies; change the state with :meth:`patch`.
 
     >>> import narratoria
     >>> with narratoria.Session(state={"door": {"open": False}, "keys": ["brass"]}) as session:
@@ -56,12 +56,12 @@ class State(_Base):
             raise KeyError(key) from None
 
     def at(self, pointer: str, default: Any = _MISSING) -> Any:
-        """The value at a JSON Pointer; ``""`` is all of it.
+        """Returns the value at a JSON Pointer; ``""`` is the whole state.
 
         Raises:
-            NotFoundError: nothing is there, and no default was given.
-            InvalidArgumentError: it is no JSON Pointer.
-            TypeError: it is no str.
+            NotFoundError: the pointer leads nowhere, and there is no default.
+            InvalidArgumentError: it is not a JSON Pointer.
+            TypeError: it is not a str.
 
         >>> import narratoria
         >>> with narratoria.Session(state={"a/b": [1, 2]}) as session:
@@ -79,7 +79,7 @@ class State(_Base):
             return default
 
     def to_dict(self) -> dict[str, Any]:
-        """A copy of all of it.
+        """Returns a copy of the whole state.
 
         >>> import narratoria
         >>> with narratoria.Session(state={"keys": ["brass"]}) as session:
@@ -90,10 +90,10 @@ class State(_Base):
         return made
 
     def patch(self, patch: Mapping[str, Any]) -> None:
-        """Merges a patch: objects deeply, lists whole, None removes (RFC 7396).
+        """Merges a patch: objects recursively, lists replaced, None removes (RFC 7396).
 
         Raises:
-            ValueError, TypeError: it is no JSON; the message has the place as a JSON Pointer.
+            ValueError, TypeError: it is not JSON; the message has the place as a JSON Pointer.
 
         >>> import narratoria
         >>> with narratoria.Session(state={"a": 1, "b": {"c": 2}}) as session:
@@ -114,7 +114,7 @@ class State(_Base):
 
     # One reading for all, instead of one for each key.
     def keys(self) -> KeysView[str]:
-        """The names at the top of the state, as they are now.
+        """The top-level names of the current state.
 
         >>> import narratoria
         >>> with narratoria.Session(state={"door": 1, "keys": 2}) as session:
@@ -124,7 +124,7 @@ class State(_Base):
         return self.to_dict().keys()
 
     def values(self) -> ValuesView[Any]:
-        """The values at the top of the state, as they are now.
+        """The top-level values of the current state.
 
         >>> import narratoria
         >>> with narratoria.Session(state={"door": 1, "keys": 2}) as session:
@@ -134,7 +134,7 @@ class State(_Base):
         return self.to_dict().values()
 
     def items(self) -> ItemsView[str, Any]:
-        """The names and values at the top of the state, as they are now.
+        """The top-level names and values of the current state.
 
         >>> import narratoria
         >>> with narratoria.Session(state={"door": 1, "keys": 2}) as session:

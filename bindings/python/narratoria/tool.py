@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything a tool written in Python needs: read the request, emit events, end well.
+"""Functions for tools written in Python: read the request, emit events, end the invocation.
 
 A tool is a program. The runtime starts it, writes one JSON object (the *request*, spec 000 §6) to
-its standard input, and reads *events* from its standard output, one JSON object a line (spec 000
+its standard input, and reads *events* from its standard output, one JSON object per line (spec 000
 §2–§4). The last event is `done`. A complete tool:
 
     #!/usr/bin/env python3
@@ -18,13 +18,13 @@ its standard input, and reads *events* from its standard output, one JSON object
 
     run(greet)
 
-This module needs the standard library alone, and no other module of the package: where the package
-is not installed, copy this file beside the script (as `narratoria_tool.py`, say) and write
+This module uses only the standard library, and no other module of the package. If the package is
+not installed, copy this file beside the script (for example as `narratoria_tool.py`) and write
 `from narratoria_tool import run`.
 
-**Errors.** What the protocol forbids is not sent: the function that should emit it raises
-`ValueError` or `TypeError`, which names the place in the event as a JSON Pointer. `run` turns what
-is raised into an `error` event and `done` with `ok: false`:
+**Errors.** An event that violates the protocol is not sent: the function raises `ValueError` or
+`TypeError` with the place in the event as a JSON Pointer. `run` turns exceptions into an `error`
+event and `done` with `ok: false`:
 
 | exception      | raised by                                         | code of the error event |
 |----------------|---------------------------------------------------|-------------------------|
@@ -33,7 +33,7 @@ is raised into an `error` event and `done` with `ok: false`:
 | anything else  | the tool; an event that breaks the rules          | `TOOL_EXCEPTION`        |
 | `OutputLost`   | emitting, when the runtime cannot be written to   | none can be sent        |
 
-**Threads.** Events may be emitted from several threads at once, each arrives as a whole line.
+**Threads.** Emitting is thread-safe: each event is written as one complete line.
 """
 
 from __future__ import annotations
@@ -79,14 +79,14 @@ _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=
 
 
 class ToolError(Exception):
-    """Raised by a tool that cannot do what it was asked.
+    """Raised by a tool to report a controlled failure.
 
     `run` emits it as an `error` event (spec 000 §4.5) and ends with `done`, `ok: false`.
 
     Attributes:
         code: for programs, such as `"TORCH_WET"`.
         message: for people.
-        details: an object with more, or None.
+        details: an object with further information, or None.
 
     >>> raise ToolError("TORCH_WET", "The torch is too wet to burn.", {"wetness": 0.9})
     Traceback (most recent call last):
@@ -105,12 +105,12 @@ class ToolError(Exception):
 
 
 class InvalidInput(ToolError):
-    """The request, or a member of its `input`, is not what the tool needs: code `INVALID_INPUT`.
+    """The request, or a member of its `input`, is invalid: code `INVALID_INPUT`.
 
     Args:
-        message: what is wrong, for people.
-        pointer: the JSON Pointer (RFC 6901) of the member within `input`, which begins the message
-            and stands in the details; None when the request as a whole is meant.
+        message: the error, for people.
+        pointer: JSON Pointer (RFC 6901) to the member within `input`, which is added to the message
+            and the details; None for the request as a whole.
 
     >>> str(InvalidInput("must be at least 2", "/sides"))
     'INVALID_INPUT: input /sides: must be at least 2'
@@ -126,9 +126,9 @@ class InvalidInput(ToolError):
 
 
 class OutputLost(OSError):
-    """An event could not be written: the runtime has gone, or closed its end.
+    """An event could not be written: the runtime has exited or closed its end of the pipe.
 
-    Let it pass through: there is nobody left to tell, and `run` ends the process with status 1.
+    Do not catch it: nothing can be reported any more, and `run` exits with status 1.
 
     >>> issubclass(OutputLost, OSError)
     True
@@ -141,16 +141,16 @@ class OutputLost(OSError):
 
 
 class Request:
-    """What the runtime asks of the tool (spec 000 §6).
+    """The request of the runtime (spec 000 §6).
 
     Attributes:
-        input: the plan's input for this tool, a dict; `{}` when there is none.
-        operation: which of the tool's abilities is asked for; `"run"` when the input names none.
-        dependencies: by toolId, what the tools before this one patched (a dict each), or None for
-            an optional one that failed.
-        results: by toolId, what those tools returned, where they returned something.
-        request_id: names this invocation; `""` when the tool was started by hand.
-        tool: the name under which the tool was called; `""` when it was started by hand.
+        input: the plan's input for this tool, a dict; `{}` if there is none.
+        operation: the requested operation; `"run"` if the input names none.
+        dependencies: by toolId, the merged patches of each dependency (a dict), or None for an
+            optional one that failed.
+        results: by toolId, the results of the dependencies that returned one.
+        request_id: identifies this invocation; `""` if the tool was started by hand.
+        tool: the tool's name in the plan; `""` if it was started by hand.
 
     >>> Request({"action": "light"}, operation="light").input["action"]
     'light'
@@ -186,16 +186,16 @@ class Request:
 
 
 def read_request(stream: BinaryIO | TextIO | None = None) -> Request:
-    """Reads the request to the end of the stream; `run` does it for you.
+    """Reads the request up to the end of the stream. `run` calls it.
 
-    Nothing but blanks is a request with an empty `input`, so that a tool can be started by hand; a
-    terminal is not waited for and counts as empty. Fields that are not known are ignored.
+    Blank input is a request with an empty `input`, so that a tool can be started by hand. A terminal
+    is not read and counts as blank. Unknown fields are ignored.
 
     Args:
         stream: binary (UTF-8) or text; None means standard input.
 
     Raises:
-        InvalidInput: the text is not JSON, no object, or a field is of another type.
+        InvalidInput: the text is not a JSON object, or a field has the wrong type.
 
     >>> import io
     >>> read_request(io.StringIO('{"tool": "light", "input": {"action": "light"}}'))
@@ -263,15 +263,15 @@ def _name(value: object) -> str:
 
 
 def log(message: str, level: str = "info", **fields: Any) -> None:
-    """Tells what the tool is doing (spec 000 §4.1).
+    """Emits a log event (spec 000 §4.1).
 
     Args:
         message: for people, not empty.
-        level: "debug", "info", "warn" or "error"; none of them makes the tool fail.
-        fields: key/value data beside the text.
+        level: "debug", "info", "warn" or "error"; no level fails the tool.
+        fields: additional data.
 
     Raises:
-        ValueError, TypeError: an argument cannot stand in an event.
+        ValueError, TypeError: an argument is not valid in an event.
 
     >>> log("Lighting...", attempts=1)
     {"version":"0","type":"log","level":"info","message":"Lighting...","fields":{"attempts":1}}
@@ -286,15 +286,15 @@ def log(message: str, level: str = "info", **fields: Any) -> None:
 
 
 def progress(fraction: float, message: str = "", level: str = "info") -> None:
-    """Tells how much is done: a log event whose `fields.progress` user interfaces draw as a bar.
+    """Reports progress: a log event whose `fields.progress` is shown as a bar.
 
     Args:
-        fraction: from 0 to 1; one outside is taken as the nearer end.
-        message: for people; left empty it is the percentage.
+        fraction: from 0 to 1; values outside are clamped.
+        message: for people; default: the percentage.
         level: as in `log`.
 
     Raises:
-        ValueError: `fraction` is NaN; an argument cannot stand in an event.
+        ValueError: `fraction` is NaN, or an argument is not valid in an event.
 
     >>> progress(0.25)
     {"version":"0","type":"log","level":"info","message":"25 %","fields":{"progress":0.25}}
@@ -306,14 +306,14 @@ def progress(fraction: float, message: str = "", level: str = "info") -> None:
 
 
 def patch(patch: Mapping[str, Any]) -> None:
-    """Changes the session's state (spec 000 §4.2).
+    """Emits a state patch (spec 000 §4.2).
 
     Args:
         patch: an object of JSON values: objects merge, arrays and other values replace, None
             removes.
 
     Raises:
-        ValueError, TypeError: it holds what JSON does not know (NaN, keys other than strings,
+        ValueError, TypeError: it contains values that are not JSON (NaN, keys other than strings,
             integers of more than 64 bits, lone surrogates …); the message names the place.
 
     >>> patch({"inventory": {"torch": {"lit": True}}})
@@ -331,18 +331,18 @@ def asset(
 ) -> None:
     """Announces a file (spec 000 §4.3).
 
-    The file must be complete and readable by now; it stays the tool's, nobody else deletes it. The
-    path is sent as an absolute one.
+    The file must be complete and readable. The tool owns it; the runtime never deletes it. The path
+    is sent as an absolute path.
 
     Args:
         asset_id: unique within the invocation.
-        kind: a broad category: "image", "audio", "video", "model" …
+        kind: a category: "image", "audio", "video", "model" …
         media_type: a MIME type, such as "image/png".
         path: of the file.
-        metadata: anything worth knowing: width, height, frame rate.
+        metadata: further information: width, height, frame rate.
 
     Raises:
-        ValueError, TypeError: an argument is empty or cannot stand in an event.
+        ValueError, TypeError: an argument is empty or not valid in an event.
 
     >>> asset("lit_torch", "image", "image/png", "/tmp/torch.png")  # doctest: +ELLIPSIS
     {"version":"0","type":"asset","assetId":"lit_torch",...,"path":"/tmp/torch.png"}
@@ -364,14 +364,14 @@ def asset(
 
 
 def ui_event(event: str, payload: Mapping[str, Any] | None = None) -> None:
-    """Asks the user interface for something (spec 000 §4.4), which may not know it.
+    """Requests an action of the user interface (spec 000 §4.4), which may not support it.
 
     Args:
-        event: the action's name; every user interface knows "narrative_choice".
+        event: the action's name; every user interface supports "narrative_choice".
         payload: the action's parameters.
 
     Raises:
-        ValueError, TypeError: an argument is empty or cannot stand in an event.
+        ValueError, TypeError: an argument is empty or not valid in an event.
 
     >>> ui_event("narrative_choice", {"choices": ["Open", "Leave"]})  # doctest: +ELLIPSIS
     {"version":"0","type":"ui_event","event":"narrative_choice","payload":{"choices":...}}
@@ -383,10 +383,10 @@ def ui_event(event: str, payload: Mapping[str, Any] | None = None) -> None:
 
 
 def error(code: str, message: str, details: Mapping[str, Any] | None = None) -> None:
-    """Reports an error (spec 000 §4.5). The invocation goes on.
+    """Reports an error (spec 000 §4.5). The invocation continues.
 
-    End it with `done(False)`, or raise a `ToolError`, which does both. A function that `run` calls
-    and that returns after this ends with `ok: false`.
+    End it with `done(False)`, or raise a `ToolError`, which does both. If a function called by `run`
+    returns after this, the invocation ends with `ok: false`.
 
     Args:
         code: for programs, such as "TORCH_WET".
@@ -394,7 +394,7 @@ def error(code: str, message: str, details: Mapping[str, Any] | None = None) -> 
         details: structured data for debugging.
 
     Raises:
-        ValueError, TypeError: an argument is empty or cannot stand in an event.
+        ValueError, TypeError: an argument is empty or not valid in an event.
 
     >>> error("TORCH_WET", "The torch is wet.")
     {"version":"0","type":"error","errorCode":"TORCH_WET","errorMessage":"The torch is wet."}
@@ -412,18 +412,18 @@ def error(code: str, message: str, details: Mapping[str, Any] | None = None) -> 
 
 
 def done(ok: bool = True, summary: str = "", result: Any = None) -> None:
-    """Ends the invocation (spec 000 §4.6), once: what is emitted after it raises.
+    """Ends the invocation (spec 000 §4.6). Emitting anything afterwards raises.
 
-    A function that `run` calls needs it only to give a summary: `run` says `done` for it.
+    A function called by `run` needs it only to give a summary: `run` emits `done` itself.
 
     Args:
         ok: True for success, False for a controlled failure.
-        summary: one sentence for a person.
-        result: what the tool returns to its caller and to the tools that depend on it, any JSON
-            value; None leaves it out.
+        summary: one sentence for people.
+        result: the return value for the caller and for dependent tools, any JSON value; None omits
+            it.
 
     Raises:
-        ValueError, TypeError: an argument cannot stand in an event.
+        ValueError, TypeError: an argument is not valid in an event.
 
     >>> run(lambda request: done(True, "Torch lit.", {"hours": 3}))
     {"version":"0","type":"done","ok":true,"summary":"Torch lit.","result":{"hours":3}}
@@ -589,22 +589,22 @@ _output = _Output()
 def run(function: Callable[[Request], Any]) -> None:
     """Runs a tool: reads the request, calls `function(request)`, and ends with `done` in any case.
 
-    What the function returns becomes `done.result`, None leaves it out; an `async def` function is
-    awaited. A function that has said `done` itself gets no second one; one that reported an `error`
-    ends with `ok: false`. What it raises becomes an `error` event and `done` with `ok: false`, with
-    the traceback on standard error.
+    The return value becomes `done.result`; None omits it. An `async def` function is awaited. If the
+    function called `done` itself, no second one is emitted; if it reported an `error`, the
+    invocation ends with `ok: false`. An exception becomes an `error` event and `done` with
+    `ok: false`, with the traceback on standard error.
 
-    Standard output belongs to the events from here on: what `print`, a library or a child process
-    writes there goes to standard error instead of breaking the protocol. Standard input has been
-    read to its end.
+    From here on standard output is reserved for events: output of `print`, a library or a child
+    process goes to standard error instead of violating the protocol. Standard input has been read
+    to its end.
 
     Args:
         function: takes a `Request`, returns a JSON value or None.
 
     Raises:
-        SystemExit: with status 1, when the runtime could not be told how it ended: it is gone, or
-            the function raised after `done`; standard error says why. Otherwise `run` returns, and
-            the status is the script's.
+        SystemExit: with status 1, if the end could not be reported: the runtime has exited, or the
+            function raised after `done`; standard error says which. Otherwise `run` returns, and
+            the script determines the status.
 
     >>> import io, sys
     >>> sys.stdin = io.StringIO('{"input": {"sides": 6}}')  # what the runtime writes
