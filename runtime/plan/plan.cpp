@@ -88,12 +88,6 @@ private:
     std::vector<std::string_view> names_;
 };
 
-std::string quoted(std::string_view text) {
-    std::string out;
-    json::append_string(out, text.substr(0, 80));
-    return out;
-}
-
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
 // The path from the root of a tape to the node at `wanted`.
@@ -415,7 +409,7 @@ void Plan::link(Faults& faults) {
         const uint32_t first = index.add(i);
         if (first != i) {
             fault(faults, entries_[i].find("toolId"), "plan-tool-id-unique",
-                  "the toolId " + quoted(tools[i].tool_id) + " is already that of /tools/" +
+                  "the toolId " + json::quoted(tools[i].tool_id) + " is already that of /tools/" +
                       std::to_string(first));
         }
     }
@@ -453,7 +447,7 @@ void Plan::link(Faults& faults) {
             const std::optional<uint32_t> found = index.find(name.text(), hashes[position - 1]);
             if (!found) {
                 name_fault("plan-dependency-known",
-                           "no tool of this plan has the toolId " + quoted(name.text()));
+                           "no tool of this plan has the toolId " + json::quoted(name.text()));
                 continue;
             }
             if (seen[*found] == i) continue;
@@ -558,7 +552,7 @@ void Plan::check_disabled(Faults& faults) {
         const std::string_view skill = skill_of(tools[i].tool_path);
         if (skill.empty() || !disabled.contains(skill)) continue;
         fault(faults, entries_[i].find("toolPath"), "plan-skill-disabled",
-              "the skill " + quoted(skill) + " is disabled; choose another tool");
+              "the skill " + json::quoted(skill) + " is disabled; choose another tool");
     }
 }
 

@@ -19,12 +19,6 @@ namespace {
 
 constexpr double kLastGeneration = 5;
 
-std::string quoted(std::string_view text) {
-    std::string out;
-    json::append_string(out, text);
-    return out;
-}
-
 bool is_error_code(std::string_view text) {
     auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
     return !text.empty() && is_upper(text[0]) && std::all_of(text.begin(), text.end(), [&](char c) {
@@ -102,7 +96,7 @@ private:
     json::Value required(json::Value object, const std::string& pointer, const char* key) {
         const json::Value value = object.find(key);
         if (!value) {
-            fault(object, pointer + "/" + key, "result-missing", quoted(key) + " is missing");
+            fault(object, pointer + "/" + key, "result-missing", json::quoted(key) + " is missing");
         }
         return value;
     }
@@ -134,13 +128,13 @@ private:
                                          const char* key, Text kind) {
         const json::Value value = required(object, pointer, key);
         if (!value) return std::nullopt;
-        check_text(value, pointer + "/" + key, quoted(key), kind);
+        check_text(value, pointer + "/" + key, json::quoted(key), kind);
         return value.is_string() ? std::optional(value.text()) : std::nullopt;
     }
 
     void optional_text(json::Value object, const std::string& pointer, const char* key, Text kind) {
         if (const json::Value value = object.find(key)) {
-            check_text(value, pointer + "/" + key, quoted(key), kind);
+            check_text(value, pointer + "/" + key, json::quoted(key), kind);
         }
     }
 
@@ -148,7 +142,7 @@ private:
         const json::Value value = required(object, pointer, key);
         if (!value) return std::nullopt;
         if (value.is_boolean()) return value.boolean();
-        wrong_type(value, pointer + "/" + key, quoted(key), "true or false");
+        wrong_type(value, pointer + "/" + key, json::quoted(key), "true or false");
         return std::nullopt;
     }
 
@@ -176,21 +170,21 @@ private:
                                        const char* key, double lowest) {
         const json::Value value = required(object, pointer, key);
         if (!value) return std::nullopt;
-        return check_whole_number(value, pointer + "/" + key, quoted(key), lowest, INFINITY);
+        return check_whole_number(value, pointer + "/" + key, json::quoted(key), lowest, INFINITY);
     }
 
     // Calls `each` with every string of an array.
     template <typename Each>
     bool strings(json::Value list, const std::string& pointer, Text kind, Each&& each) {
         if (!list.is_array()) {
-            wrong_type(list, pointer, quoted(pointer.substr(1)), "an array of strings");
+            wrong_type(list, pointer, json::quoted(pointer.substr(1)), "an array of strings");
             return false;
         }
         size_t position = 0;
         for (const json::Value element : list.elements()) {
             std::string place = pointer;
             json::append_pointer(place, position++);
-            check_text(element, place, "each of " + quoted(pointer.substr(1)), kind);
+            check_text(element, place, "each of " + json::quoted(pointer.substr(1)), kind);
             if (element.is_string()) each(element, place);
         }
         return true;
@@ -250,7 +244,7 @@ private:
         const bool failed = state == "failed" || state == "timeout";
         if (!failed_by_id_.emplace(*id, failed).second) {
             fault(tool.find("toolId"), pointer + "/toolId", "result-tool-id-unique",
-                  "the tool " + quoted(*id) + " has a result already");
+                  "the tool " + json::quoted(*id) + " has a result already");
         } else if (failed) {
             failed_ids_.push_back(*id);
         }
@@ -265,7 +259,7 @@ private:
             return state;
         }
         fault(object.find("state"), pointer + "/state", "result-state",
-              quoted(*state) + " is no state here; there are completed, failed" +
+              json::quoted(*state) + " is no state here; there are completed, failed" +
                   (may_be_skipped ? ", skipped" : "") + " and timeout");
         return std::nullopt;
     }
@@ -297,13 +291,13 @@ private:
             const auto version = text(event, place, "version", Text::Any);
             if (version && *version != "0") {
                 fault(event.find("version"), place + "/version", "event-version",
-                      "\"version\" must be \"0\", not " + quoted(*version));
+                      "\"version\" must be \"0\", not " + json::quoted(*version));
             }
             const auto type = text(event, place, "type", Text::Any);
             if (type && *type != "log" && *type != "state_patch" && *type != "asset" &&
                 *type != "ui_event" && *type != "error" && *type != "done") {
                 fault(event.find("type"), place + "/type", "event-type",
-                      quoted(*type) +
+                      json::quoted(*type) +
                           " is no event type; there are log, state_patch, asset, "
                           "ui_event, error and done");
             }
@@ -364,7 +358,7 @@ private:
         for (const char* key : {"error", "errorCode"}) {
             if (const json::Value value = tool.find(key)) {
                 fault(value, pointer + "/" + key, "result-error",
-                      quoted(key) + " stands where \"ok\" is false, and only there");
+                      json::quoted(key) + " stands where \"ok\" is false, and only there");
             }
         }
     }
@@ -373,7 +367,7 @@ private:
         auto nothing = [&](const char* key, bool is_nothing, const char* wanted) {
             if (is_nothing) return;
             fault(tool.find(key), pointer + "/" + key, "result-skipped",
-                  "a skipped tool never ran: " + quoted(key) + " must be " + wanted);
+                  "a skipped tool never ran: " + json::quoted(key) + " must be " + wanted);
         };
         for (const char* key : {"executionTime", "retryCount"}) {
             const json::Value value = tool.find(key);
@@ -414,23 +408,24 @@ private:
             [&](json::Value name, const std::string& pointer) {
                 if (!named.insert(name.text()).second) {
                     return fault(name, pointer, "result-failed-tools",
-                                 quoted(name.text()) + " is named twice");
+                                 json::quoted(name.text()) + " is named twice");
                 }
                 if (!lists_tools_ || name.text().empty()) return;
                 const auto found = failed_by_id_.find(name.text());
                 if (found == failed_by_id_.end()) {
                     fault(name, pointer, "result-failed-tools",
-                          "no tool of \"toolResults\" has the toolId " + quoted(name.text()));
+                          "no tool of \"toolResults\" has the toolId " + json::quoted(name.text()));
                 } else if (!found->second) {
-                    fault(name, pointer, "result-failed-tools",
-                          "the tool " + quoted(name.text()) + " neither failed nor timed out");
+                    fault(
+                        name, pointer, "result-failed-tools",
+                        "the tool " + json::quoted(name.text()) + " neither failed nor timed out");
                 }
             });
         if (!is_list) return;
         for (const std::string_view id : failed_ids_) {
             if (named.count(id) != 0) continue;
             fault(list, "/failedTools", "result-failed-tools",
-                  "the tool " + quoted(id) + " failed or timed out and must be named");
+                  "the tool " + json::quoted(id) + " failed or timed out and must be named");
         }
     }
 

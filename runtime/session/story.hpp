@@ -11,30 +11,11 @@
 
 #include "base/fault.hpp"
 #include "plugin/metadata.hpp"
-#include "session/prompt_pattern.hpp"
 #include "tool/limits.hpp"
 
 namespace narratoria::session {
 
 inline constexpr const char* kTemplateNarrator = plugin::kBuiltInNarrator;
-
-// What the template narrator says: a plan, or words alone. Names in braces are still in it.
-struct Answer {
-    enum class Kind : uint8_t { Plan, Narrative };
-    Kind kind = Kind::Narrative;
-    std::string text;  // Plan: JSON, perhaps without requestId; Narrative: a template
-};
-
-struct PromptEntry {
-    std::vector<PromptPattern> patterns;
-    std::vector<Answer> answers;  // in order of preference
-};
-
-// prompts.json; empty when the story has none.
-struct Prompts {
-    std::vector<PromptEntry> entries;
-    std::optional<Answer> unmatched;
-};
 
 struct Story {
     // Milliseconds, 0: none. Nothing: the story does not say.
@@ -55,6 +36,7 @@ struct Story {
     std::string folder;  // absolute
     std::string title;
     std::string narrator = kTemplateNarrator;
+    bool names_narrator = false;  // `narrator` stands in story.toml
     Times times;
     Limits limits;
     // Absolute; empty: tools are not restricted. A story that lists none allows none: then this is
@@ -65,7 +47,6 @@ struct Story {
     // {prompt}.
     std::vector<std::string> fallback_templates;
     std::map<std::string, std::string> plugins;  // settings by plugin id, a JSON object each
-    Prompts prompts;
     std::string prompts_text;  // prompts.json as it was read; empty when there is none
 };
 
@@ -75,8 +56,5 @@ inline constexpr const char* kStoryFolderRule = "story-folder";
 // Reads and checks a story; nothing, and every fault, when it breaks a rule. The faults carry their
 // file, line and column.
 std::optional<Story> load_story(const std::string& folder, Faults& faults);
-
-// Reads the text of a prompts.json; the faults carry their line and column.
-void read_prompts(const std::string& text, Prompts& prompts, Faults& faults);
 
 }  // namespace narratoria::session

@@ -135,9 +135,9 @@ std::string narrative_plan(std::string_view narrative, const Request& request) {
 }
 
 // The plan for an answer, or nothing when a skill of it is disabled.
-std::optional<std::string> plan_from(const Answer& answer, const Bindings& bindings,
+std::optional<std::string> plan_from(const PromptAnswer& answer, const Bindings& bindings,
                                      const Request& request) {
-    if (answer.kind == Answer::Kind::Narrative) {
+    if (answer.kind == PromptAnswer::Kind::Narrative) {
         return narrative_plan(expand_template(answer.text, bindings), request);
     }
     json::Document document;
@@ -173,7 +173,7 @@ std::string TemplateNarrator::answer(json::Value document) const {
     const auto entry = std::find_if(prompts_.entries.begin(), prompts_.entries.end(), matches);
     if (entry != prompts_.entries.end()) {
         bindings.push_back({"prompt", request.prompt});
-        for (const Answer& answer : entry->answers) {
+        for (const PromptAnswer& answer : entry->answers) {
             if (std::optional<std::string> plan = plan_from(answer, bindings, request))
                 return *plan;
         }
@@ -211,7 +211,7 @@ nar_status plugin_init(const nar_host* host, void** instance, nar_failure*) {
         if (const json::Value text = settings.root().find("prompts")) {
             // The story was checked when it was loaded.
             Faults faults;
-            read_prompts(std::string(text.text()), prompts, faults);
+            prompts = read_prompts(text.text(), faults);
         }
     }
     *instance = new TemplatePlugin{

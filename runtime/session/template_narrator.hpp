@@ -9,7 +9,7 @@
 
 #include "base/json/tape.hpp"
 #include "plugin/library.hpp"
-#include "session/story.hpp"
+#include "session/prompts.hpp"
 
 namespace narratoria::session {
 

@@ -46,6 +46,12 @@ void append_string(std::string& out, std::string_view text) {
     out += '"';
 }
 
+std::string quoted(std::string_view text) {
+    std::string out;
+    append_string(out, text);
+    return out;
+}
+
 void append_number(std::string& out, int64_t value) {
     char digits[24];
     const auto [end, failure] = std::to_chars(digits, digits + sizeof digits, value);

@@ -10,6 +10,9 @@ namespace narratoria::json {
 
 // Appends `text` as a JSON string, quotes included. Invalid UTF-8 becomes U+FFFD.
 void append_string(std::string& out, std::string_view text);
+// `text` as a JSON string.
+std::string quoted(std::string_view text);
+
 void append_number(std::string& out, int64_t value);
 
 // Appends a text with the white space between its tokens removed, so that it is one line.

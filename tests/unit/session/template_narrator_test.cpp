@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -21,17 +19,11 @@ using namespace narratoria;
 using namespace std::string_literals;
 using session::TemplateNarrator;
 
-// The story that these prompts make, loaded as every story is.
-session::Prompts prompts_with(std::string_view prompts) {
-    std::string folder = testing::TempDir() + "narrator-XXXXXX";
-    if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    std::ofstream(folder + "/story.toml") << "title = \"T\"\n";
-    std::ofstream(folder + "/prompts.json", std::ios::binary) << prompts;
+session::Prompts prompts_with(std::string_view text) {
     Faults faults;
-    std::optional<session::Story> story = session::load_story(folder, faults);
-    std::filesystem::remove_all(folder);
-    if (!story) throw std::runtime_error(describe_faults(faults, ""));
-    return story->prompts;
+    session::Prompts prompts = session::read_prompts(text, faults);
+    if (!faults.empty()) throw std::runtime_error(describe_faults(faults, ""));
+    return prompts;
 }
 
 struct Asked {

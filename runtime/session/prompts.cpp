@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/prompts.hpp"
+
+#include <algorithm>
+
+#include "base/json/pointer.hpp"
+#include "base/json/tape.hpp"
+#include "base/json/writer.hpp"
+#include "plan/plan.hpp"
+#include "session/text_template.hpp"
+
+namespace narratoria::session {
+namespace {
+
+class PromptsReader {
+public:
+    PromptsReader(const json::Document& document, Prompts& prompts, Faults& faults)
+        : text_(document.text()), prompts_(prompts), faults_(faults) {}
+
+    void read(json::Value root) {
+        if (!is(root, "", json::Type::Object, "prompts.json must hold an object")) return;
+        allow_keys(root, "", {"prompts", "unmatched"});
+        if (const json::Value unmatched = root.find("unmatched")) {
+            prompts_.unmatched = read_answer(unmatched, "/unmatched", {});
+        }
+        const json::Value list = root.find("prompts");
+        if (!list) {
+            fault(root, "/prompts", "prompts-missing", "\"prompts\" is missing");
+            return;
+        }
+        if (!is(list, "/prompts", json::Type::Array, "\"prompts\" must be an array")) return;
+        size_t position = 0;
+        for (const json::Value entry : list.elements()) {
+            std::string pointer = "/prompts";
+            json::append_pointer(pointer, position++);
+            read_entry(entry, pointer);
+        }
+    }
+
+private:
+    void fault(json::Value at, std::string pointer, const char* rule, std::string message) {
+        faults_.push_back(
+            {rule, std::move(pointer), byte_of(at), std::move(message), kPromptsJson});
+    }
+
+    size_t byte_of(json::Value value) const {
+        return static_cast<size_t>(value.raw().data() - text_.data());
+    }
+
+    bool is(json::Value value, const std::string& pointer, json::Type type, const char* rule) {
+        if (value.type() == type) return true;
+        fault(value, pointer, "prompts-type",
+              std::string(rule) + ", not " + json::type_name(value.type()));
+        return false;
+    }
+
+    void allow_keys(json::Value object, const std::string& pointer,
+                    std::initializer_list<std::string_view> allowed) {
+        for (const json::Member member : object.members()) {
+            if (std::find(allowed.begin(), allowed.end(), member.key) != allowed.end()) continue;
+            std::string list;
+            for (const std::string_view name : allowed) {
+                if (!list.empty()) list += " and ";
+                list += json::quoted(name);
+            }
+            std::string at = pointer;
+            json::append_pointer(at, member.key);
+            fault(json::Value(&object.tape(), member.value.index() - 1), std::move(at),
+                  "prompts-key", json::quoted(member.key) + " is no key here; there are " + list);
+        }
+    }
+
+    void read_entry(json::Value value, const std::string& pointer) {
+        if (!is(value, pointer, json::Type::Object,
+                "an entry must be an object with \"patterns\" and \"answers\"")) {
+            return;
+        }
+        allow_keys(value, pointer, {"patterns", "answers"});
+        PromptEntry entry;
+        // An answer can use what every pattern captures: whichever matched, it must be there.
+        std::optional<std::vector<std::string>> names;
+        bool patterns_are_known = true;
+        const bool has_patterns =
+            read_list(value, pointer, "patterns", [&](json::Value each, const std::string& place) {
+                std::optional<PromptPattern> pattern = read_pattern(each, place);
+                if (!pattern) {
+                    patterns_are_known = false;
+                    return;
+                }
+                if (!names) {
+                    names = pattern->names();
+                } else {
+                    std::erase_if(*names, [&](const std::string& name) {
+                        return std::find(pattern->names().begin(), pattern->names().end(), name) ==
+                               pattern->names().end();
+                    });
+                }
+                entry.patterns.push_back(std::move(*pattern));
+            });
+        // Without the patterns nothing can be said about names.
+        check_names_ = has_patterns && patterns_are_known;
+        const std::vector<std::string> known = names.value_or(std::vector<std::string>());
+        read_list(value, pointer, "answers", [&](json::Value each, const std::string& place) {
+            entry.answers.push_back(read_answer(each, place, known));
+        });
+        check_names_ = true;
+        prompts_.entries.push_back(std::move(entry));
+    }
+
+    template <typename Read>
+    bool read_list(json::Value entry, const std::string& pointer, const char* key, Read&& read) {
+        const json::Value list = entry.find(key);
+        const std::string place = pointer + "/" + key;
+        if (!list) {
+            fault(entry, place, "prompts-missing", json::quoted(key) + " is missing");
+            return false;
+        }
+        if (!is(list, place, json::Type::Array,
+                (json::quoted(key) + " must be an array").c_str())) {
+            return false;
+        }
+        if (list.empty()) {
+            fault(list, place, "prompts-empty", json::quoted(key) + " must hold at least one");
+            return false;
+        }
+        size_t position = 0;
+        for (const json::Value each : list.elements()) {
+            std::string at = place;
+            json::append_pointer(at, position++);
+            read(each, at);
+        }
+        return true;
+    }
+
+    std::optional<PromptPattern> read_pattern(json::Value value, const std::string& pointer) {
+        if (!is(value, pointer, json::Type::String, "a pattern must be a string")) {
+            return std::nullopt;
+        }
+        TemplateProblem problem;
+        std::optional<PromptPattern> pattern = PromptPattern::compile(value.text(), problem);
+        if (!pattern) {
+            fault(value, pointer, "prompts-pattern",
+                  "in the pattern " + json::quoted(value.text()) + ": " + problem.message);
+        }
+        return pattern;
+    }
+
+    PromptAnswer read_answer(json::Value value, const std::string& pointer,
+                             const std::vector<std::string>& names) {
+        PromptAnswer answer;
+        if (!is(value, pointer, json::Type::Object,
+                "an answer must be an object with \"plan\" or \"narrative\"")) {
+            return answer;
+        }
+        allow_keys(value, pointer, {"plan", "narrative"});
+        const json::Value plan = value.find("plan");
+        const json::Value narrative = value.find("narrative");
+        if (static_cast<bool>(plan) == static_cast<bool>(narrative)) {
+            fault(value, pointer, "prompts-answer",
+                  plan ? "an answer has \"plan\" or \"narrative\", not both; a plan may hold a "
+                         "narrative of its own"
+                       : "an answer needs \"plan\" or \"narrative\"");
+        }
+        if (plan) {
+            answer.kind = PromptAnswer::Kind::Plan;
+            answer.text = plan.raw();
+            read_plan(plan, pointer + "/plan");
+            check_templates(plan, pointer + "/plan", names);
+        }
+        if (narrative) {
+            const std::string place = pointer + "/narrative";
+            if (!is(narrative, place, json::Type::String, "\"narrative\" must be a string")) {
+                return answer;
+            }
+            if (narrative.text().empty()) {
+                fault(narrative, place, "prompts-empty", "\"narrative\" must not be empty");
+            }
+            if (!plan) answer.text = narrative.text();
+            check_templates(narrative, place, names);
+        }
+        return answer;
+    }
+
+    // The rules of plans, but for the requestId, which is made when it is left out.
+    void read_plan(json::Value value, const std::string& pointer) {
+        Faults found;
+        plan::Plan plan;
+        plan.parse(value.raw(), found);
+        for (Fault& each : found) {
+            if (each.pointer == "/requestId" && value.is_object() && !value.find("requestId")) {
+                continue;
+            }
+            each.pointer.insert(0, pointer);
+            each.byte += byte_of(value);
+            each.file = kPromptsJson;
+            faults_.push_back(std::move(each));
+        }
+    }
+
+    void check_templates(json::Value value, const std::string& pointer,
+                         const std::vector<std::string>& names) {
+        if (value.is_object()) {
+            for (const json::Member member : value.members()) {
+                std::string below = pointer;
+                json::append_pointer(below, member.key);
+                check_templates(member.value, below, names);
+            }
+        } else if (value.is_array()) {
+            size_t position = 0;
+            for (const json::Value element : value.elements()) {
+                std::string below = pointer;
+                json::append_pointer(below, position++);
+                check_templates(element, below, names);
+            }
+        } else if (value.is_string()) {
+            check_template(value, pointer, names);
+        }
+    }
+
+    void check_template(json::Value value, const std::string& pointer,
+                        const std::vector<std::string>& names) {
+        if (value.text().find_first_of("{}") == std::string_view::npos) return;
+        TemplateProblem problem;
+        const auto parts = parse_template(value.text(), problem);
+        if (!parts) {
+            fault(value, pointer, "prompts-template",
+                  "in " + json::quoted(value.text()) + ": " + problem.message);
+            return;
+        }
+        for (const TemplatePart& part : *parts) {
+            if (!part.is_name || part.text == "prompt" || !check_names_) continue;
+            if (std::find(names.begin(), names.end(), part.text) != names.end()) continue;
+            std::string known = "{prompt}";
+            for (const std::string& name : names) known += ", {" + name + "}";
+            fault(value, pointer, "prompts-name",
+                  "{" + part.text +
+                      "} stands for nothing here: not every pattern of this entry "
+                      "captures it; there is " +
+                      known + ", and {{ and }} for braces");
+        }
+    }
+
+    std::string_view text_;
+    Prompts& prompts_;
+    Faults& faults_;
+    bool check_names_ = true;
+};
+
+}  // namespace
+
+Prompts read_prompts(std::string_view text, Faults& faults) {
+    Prompts prompts;
+    const size_t first = faults.size();
+    json::Document document;
+    json::ParseError error;
+    if (document.parse(text, error)) {
+        PromptsReader(document, prompts, faults).read(document.root());
+    } else {
+        faults.push_back({json::rule_of(error.kind), "", error.byte, error.message, kPromptsJson});
+    }
+    std::stable_sort(faults.begin() + static_cast<std::ptrdiff_t>(first), faults.end(),
+                     [](const Fault& a, const Fault& b) { return a.byte < b.byte; });
+    place_faults(faults, first, text);
+    return prompts;
+}
+
+}  // namespace narratoria::session

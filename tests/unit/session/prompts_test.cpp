@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/prompts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace narratoria;
+using namespace std::string_literals;
+
+// "file:line:column pointer rule" of each fault.
+std::vector<std::string> places(const Faults& faults) {
+    std::vector<std::string> all;
+    for (const Fault& fault : faults) {
+        EXPECT_FALSE(fault.message.empty());
+        all.push_back(fault.file + ":" + std::to_string(fault.line) + ":" +
+                      std::to_string(fault.column) + " " + fault.pointer + " " + fault.rule);
+    }
+    return all;
+}
+
+std::vector<std::string> faults_of(std::string_view prompts) {
+    Faults faults;
+    session::read_prompts(prompts, faults);
+    return places(faults);
+}
+
+std::string message_of(std::string_view prompts) {
+    Faults faults;
+    session::read_prompts(prompts, faults);
+    return faults.size() == 1 ? faults[0].message : std::to_string(faults.size()) + " faults";
+}
+
+using List = std::vector<std::string>;
+
+// The prompts of the corpus are judged as its folders say.
+TEST(Prompts, AreJudgedAsTheCorpusSays) {
+    const std::filesystem::path corpus = NARRATORIA_SOURCE_DIR "/tests/conformance/schemas/prompts";
+    size_t files = 0;
+    for (const char* verdict : {"valid", "invalid", "rules"}) {
+        for (const auto& entry : std::filesystem::directory_iterator(corpus / verdict)) {
+            std::ifstream file(entry.path(), std::ios::binary);
+            const std::string text((std::istreambuf_iterator<char>(file)), {});
+            const List faults = faults_of(text);
+            EXPECT_EQ(faults.empty(), verdict == "valid"s)
+                << entry.path() << testing::PrintToString(faults);
+            ++files;
+        }
+    }
+    EXPECT_GT(files, 35u);
+}
+
+TEST(Prompts, ThatAreNoJsonSayWhere) {
+    EXPECT_EQ(faults_of("{\n  \"prompts\": [\n}"), List{"prompts.json:3:1  json-syntax"});
+    EXPECT_EQ(faults_of(""), List{"prompts.json:1:1  json-empty"});
+    EXPECT_EQ(faults_of("[]"), List{"prompts.json:1:1  prompts-type"});
+}
+
+TEST(Prompts, NameThePlaceOfEveryFault) {
+    EXPECT_EQ(faults_of(R"({
+ "prompts": [
+  {"pattern": [], "patterns": ["", 1, "{a", "x {prompt}", "{a} {a}", "ok"], "answers": [
+   {"narrative": ""}, {"plan": {}, "narrative": "x"}, {}, 1, {"narrative": 2}
+  ]},
+  {"patterns": [], "answers": {}},
+  {}
+ ],
+ "unmatched": {"narrative": "{thing}"}
+})"),
+              (List{"prompts.json:3:4 /prompts/0/pattern prompts-key",
+                    "prompts.json:3:32 /prompts/0/patterns/0 prompts-pattern",
+                    "prompts.json:3:36 /prompts/0/patterns/1 prompts-type",
+                    "prompts.json:3:39 /prompts/0/patterns/2 prompts-pattern",
+                    "prompts.json:3:45 /prompts/0/patterns/3 prompts-pattern",
+                    "prompts.json:3:59 /prompts/0/patterns/4 prompts-pattern",
+                    "prompts.json:4:18 /prompts/0/answers/0/narrative prompts-empty",
+                    "prompts.json:4:23 /prompts/0/answers/1 prompts-answer",
+                    "prompts.json:4:32 /prompts/0/answers/1/plan/tools plan-field-missing",
+                    "prompts.json:4:55 /prompts/0/answers/2 prompts-answer",
+                    "prompts.json:4:59 /prompts/0/answers/3 prompts-type",
+                    "prompts.json:4:76 /prompts/0/answers/4/narrative prompts-type",
+                    "prompts.json:6:16 /prompts/1/patterns prompts-empty",
+                    "prompts.json:6:31 /prompts/1/answers prompts-type",
+                    "prompts.json:7:3 /prompts/2/patterns prompts-missing",
+                    "prompts.json:7:3 /prompts/2/answers prompts-missing",
+                    "prompts.json:9:29 /unmatched/narrative prompts-name"}));
+}
+
+TEST(Prompts, AreHeldToTheRulesOfPlans) {
+    EXPECT_EQ(faults_of(R"({"prompts":[{"patterns":["x"],"answers":[{"narrative":"n"},
+{"plan":{"tools":[{"toolId":"a","toolPath":"t","dependencies":["b"]},{"toolId":"a"},
+{"toolId":"c","toolPath":"tools/d.py","retryPolicy":{"maxRetries":11}}],"disabledSkills":["d"]}}]}]})"),
+              (List{"prompts.json:2:64 /prompts/0/answers/1/plan/tools/0/dependencies/0 "
+                    "plan-dependency-known",
+                    "prompts.json:2:70 /prompts/0/answers/1/plan/tools/1/toolPath "
+                    "plan-field-missing",
+                    "prompts.json:2:80 /prompts/0/answers/1/plan/tools/1/toolId "
+                    "plan-tool-id-unique",
+                    "prompts.json:3:26 /prompts/0/answers/1/plan/tools/2/toolPath "
+                    "plan-skill-disabled",
+                    "prompts.json:3:67 /prompts/0/answers/1/plan/tools/2/retryPolicy/maxRetries "
+                    "plan-range"}));
+    auto plan = [](const std::string& request_id) {
+        return R"({"prompts":[],"unmatched":{"plan":{)" + request_id + R"("tools":[]}}})";
+    };
+    EXPECT_EQ(faults_of(plan("")), List{}) << "the requestId is made when it is left out";
+    EXPECT_EQ(faults_of(plan(R"("requestId":"p{prompt}",)")), List{});
+    EXPECT_EQ(faults_of(plan(R"("requestId":"",)")),
+              List{"prompts.json:1:48 /unmatched/plan/requestId plan-field-empty"});
+    EXPECT_EQ(faults_of(plan(R"("requestId":null,)")),
+              List{"prompts.json:1:48 /unmatched/plan/requestId plan-field-type"});
+}
+
+TEST(Prompts, CheckTheNamesInEveryStringOfAPlan) {
+    EXPECT_EQ(faults_of(R"({"prompts":[{"patterns":["light {thing}"],"answers":[{"plan":
+{"narrative":"{thing}","tools":[{"toolId":"t","toolPath":"t","input":{"{key}":["{thnig}",{"a":"}"}]}}]}
+}]}]})"),
+              (List{"prompts.json:2:80 "
+                    "/prompts/0/answers/0/plan/tools/0/input/{key}/0 prompts-name",
+                    "prompts.json:2:95 "
+                    "/prompts/0/answers/0/plan/tools/0/input/{key}/1/a prompts-template"}))
+        << "keys are not replaced and so not looked at";
+}
+
+TEST(Prompts, SayWhatToDo) {
+    auto pattern = [](const std::string& text) {
+        return message_of(R"({"prompts":[{"patterns":[")" + text +
+                          R"("],"answers":[{"narrative":"n"}]}]})");
+    };
+    EXPECT_EQ(pattern("light {thing"),
+              "in the pattern \"light {thing\": a { that no } closes; write {{ for a brace");
+    EXPECT_EQ(pattern("light }"),
+              "in the pattern \"light }\": a } without a { in front of it; "
+              "write }} for a brace");
+    EXPECT_EQ(pattern("{}"),
+              "in the pattern \"{}\": {} has no name; write {thing}, or {{}} for "
+              "the braces");
+    EXPECT_EQ(pattern("{1}"),
+              "in the pattern \"{1}\": what stands between { and } must be a name "
+              "of letters, digits and _ that begins with no digit; write {{ and "
+              "}} for braces");
+    EXPECT_EQ(pattern(" ?! "),
+              "in the pattern \" ?! \": a pattern needs more than white space and "
+              ". ! ?");
+    EXPECT_EQ(message_of(R"({"prompts":[{"patterns":["a {b} {c}","{c}"],"answers":)"
+                         R"([{"narrative":"{b} {c} {prompt}"}]}]})"),
+              "{b} stands for nothing here: not every pattern of this entry captures it; there is "
+              "{prompt}, {c}, and {{ and }} for braces");
+}
+
+}  // namespace
