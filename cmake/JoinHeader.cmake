@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# narratoria_write(<file> <text>): writes the file unless it has this text already, so that what
+# depends on it is not built again.
+function(narratoria_write file text)
+    set(before)
+    if(EXISTS "${file}")
+        file(READ "${file}" before)
+    endif()
+    if(NOT "${text}" STREQUAL "${before}")
+        file(WRITE "${file}" "${text}")
+    endif()
+endfunction()
+
+# narratoria_join_header(<header> <joined>): writes `joined`, which is `header` with the headers that
+# it includes with quotes in their place, each once, in the order in which they need each other.
+# System headers come first, each once. Done when CMake configures, and again when a part changes.
+function(narratoria_join_header header joined)
+    file(READ "${header}" text)
+    string(REGEX REPLACE "\n// In the source tree[^\n]*\n(//[^\n]*\n)*" "\n" text "${text}")
+    set(parts)
+    set(bodies "")
+    narratoria_collect_parts("${header}")
+    string(REGEX MATCHALL "\n#include <[^>\n]+>" includes "${text}${bodies}")
+    list(REMOVE_DUPLICATES includes)
+    list(SORT includes)
+    set(system_headers ${includes})
+    list(FILTER system_headers INCLUDE REGEX "\\.h>$")
+    list(FILTER includes EXCLUDE REGEX "\\.h>$")
+    list(JOIN includes "" includes)
+    list(JOIN system_headers "" system_headers)
+    string(REGEX REPLACE "\n#include [^\n]*" "" text "${text}")
+    string(REGEX REPLACE "\n#include [^\n]*" "" bodies "${bodies}")
+    string(APPEND text "${includes}\n${system_headers}\n\n${bodies}")
+    string(REGEX REPLACE "\n\n\n+" "\n\n" text "${text}")
+    string(REGEX REPLACE "\n+$" "\n" text "${text}")
+    narratoria_write("${joined}" "${text}")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}" ${parts})
+endfunction()
+
+# Appends to `bodies` the text of the headers that `header` includes with quotes, each behind those that
+# it needs itself, and to `parts` their paths.
+function(narratoria_collect_parts header)
+    cmake_path(GET header PARENT_PATH folder)
+    file(READ "${header}" text)
+    string(REGEX MATCHALL "\n#include \"[^\"\n]+\"" names "${text}")
+    foreach(name IN LISTS names)
+        string(REGEX REPLACE "\n#include \"([^\"]+)\"" "\\1" name "${name}")
+        cmake_path(APPEND folder "${name}" OUTPUT_VARIABLE part)
+        if(part IN_LIST parts)
+            continue()
+        endif()
+        list(APPEND parts "${part}")
+        narratoria_collect_parts("${part}")
+        file(READ "${part}" body)
+        string(REGEX REPLACE "^// SPDX[^\n]*\n#pragma once\n" "" body "${body}")
+        string(APPEND bodies "${body}\n")
+    endforeach()
+    set(parts "${parts}" PARENT_SCOPE)
+    set(bodies "${bodies}" PARENT_SCOPE)
+endfunction()
