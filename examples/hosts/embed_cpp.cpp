@@ -24,9 +24,9 @@ int main(int argument_count, char** arguments) {
         narratoria::Engine engine;
         narratoria::Session session(engine, {.story = arguments[1]});
         session.attach([](narratoria::Event event) { print("event      ", event.body()); },
-                       narratoria::kinds(narratoria::Kind::kToolEvent));
+                       narratoria::kinds(narratoria::Kind::ToolEvent));
         session.prompt(arguments[2], [&](narratoria::Turn turn) {
-            completed = turn.outcome() == narratoria::Outcome::kCompleted;
+            completed = turn.outcome() == narratoria::Outcome::Completed;
             print("narrative  ", turn.narrative());
             print("choices    ", turn.choices());
         });

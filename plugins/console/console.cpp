@@ -24,7 +24,7 @@ public:
     explicit Console(const plugin::Host& host)
         : host_(host), view_([this](int error) {
               const char* reason = ::strerrordesc_np(error);
-              host_.log(plugin::Level::kError,
+              host_.log(plugin::Level::Error,
                         std::string("the story cannot be written to standard output: ") +
                             (reason != nullptr ? reason : "unknown error"));
           }) {}
@@ -35,14 +35,14 @@ public:
     }
 
     plugin::Answer handle(const plugin::UiEvent& event) override {
-        return view_.take_choices(event.payload()) ? plugin::Answer::kTaken
-                                                   : plugin::Answer::kDeclined;
+        return view_.take_choices(event.payload()) ? plugin::Answer::Taken
+                                                   : plugin::Answer::Declined;
     }
 
     plugin::Answer render(const plugin::Asset& asset) override {
         view_.show(asset);
         look_again(std::chrono::milliseconds(1));
-        return plugin::Answer::kTaken;
+        return plugin::Answer::Taken;
     }
 
 private:

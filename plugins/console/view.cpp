@@ -66,35 +66,35 @@ void View::narrate(std::string_view text) {
 void View::take(const plugin::Event& event) {
     changed_ = true;
     switch (event.kind()) {
-        case Kind::kPrompt:
+        case Kind::Prompt:
             choices_.clear();
             gap();
             break;
-        case Kind::kNarrative: {
+        case Kind::Narrative: {
             const json::Document body = json::read(event.body());
             narrate(json::text(body, "text"));
             // After the fallback nothing follows in this turn.
             if (json::text(body, "source") == "fallback") settle();
             break;
         }
-        case Kind::kToolEvent:
-            if (event.type() == Type::kError) take_error(event);
+        case Kind::ToolEvent:
+            if (event.type() == Type::Error) take_error(event);
             break;
-        case Kind::kAssetRefused: {
+        case Kind::AssetRefused: {
             const json::Document body = json::read(event.body());
             line("    " +
                  style_.yellow(fmt::format("! {} was not taken: {}", text_of(body, "assetId"),
                                            text_of(body, "message"))));
             break;
         }
-        case Kind::kToolEnded: {
+        case Kind::ToolEnded: {
             const std::string tool(event.tool_id());
             say_ended(board_.ended(event), errors_[tool]);
             errors_.erase(tool);
             say_diagnostics(json::text(json::read(event.body()), "stderr"));
             break;
         }
-        case Kind::kUiPlaceholder: {
+        case Kind::UiPlaceholder: {
             const json::Document body = json::read(event.body());
             const json::Value* payload = json::member(body, "payload");
             const std::string shown =
@@ -105,7 +105,7 @@ void View::take(const plugin::Event& event) {
                              style_.dim(shown + " (this terminal cannot show it)")));
             break;
         }
-        case Kind::kAssetPlaceholder: {
+        case Kind::AssetPlaceholder: {
             const json::Document body = json::read(event.body());
             const json::Value* metadata = json::member(body, "metadata");
             say_asset(json::text(body, "path"), json::text(body, "kind"),
@@ -113,10 +113,10 @@ void View::take(const plugin::Event& event) {
                       metadata != nullptr ? json::line(*metadata) : "{}");
             break;
         }
-        case Kind::kWarning:
+        case Kind::Warning:
             line("    " + style_.dim("! " + text_of(json::read(event.body()), "message")));
             break;
-        case Kind::kPlanEnded: {
+        case Kind::PlanEnded: {
             const json::Document body = json::read(event.body());
             const json::Value* success = json::member(body, "success");
             end_plan(success != nullptr && success->IsBool() && success->GetBool());

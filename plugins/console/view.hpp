@@ -24,9 +24,9 @@ public:
     explicit View(std::function<void(int)> broken);
 
     static constexpr std::uint32_t kWanted =
-        kinds(Kind::kToolEvent, Kind::kPrompt, Kind::kNarrative, Kind::kPlanEnded,
-              Kind::kToolStarted, Kind::kToolEnded, Kind::kAttemptStarted, Kind::kAssetRefused,
-              Kind::kWarning, Kind::kUiPlaceholder, Kind::kAssetPlaceholder);
+        kinds(Kind::ToolEvent, Kind::Prompt, Kind::Narrative, Kind::PlanEnded, Kind::ToolStarted,
+              Kind::ToolEnded, Kind::AttemptStarted, Kind::AssetRefused, Kind::Warning,
+              Kind::UiPlaceholder, Kind::AssetPlaceholder);
     void take(const plugin::Event& event);
 
     // True when these are choices, which are shown when the plan has ended well.

@@ -35,7 +35,7 @@ constexpr std::chrono::milliseconds kBusyAgain{10};
 // How long the end of a session waits for somebody else's lock.
 constexpr std::int64_t kLastPatienceMs = 500;
 
-enum class Flush { kLine, kTurn, kClose };
+enum class Flush { Line, Turn, Close };
 
 class EventLog final : public plugin::EventSink {
 public:
@@ -43,21 +43,21 @@ public:
 
     ~EventLog() {
         const std::int64_t deadline = steady_milliseconds() + kLastPatienceMs;
-        LogFile::Outcome outcome = LogFile::Outcome::kWritten;
+        LogFile::Outcome outcome = LogFile::Outcome::Written;
         try {
-            while ((outcome = file_.append(waiting_)) == LogFile::Outcome::kBusy &&
+            while ((outcome = file_.append(waiting_)) == LogFile::Outcome::Busy &&
                    steady_milliseconds() < deadline) {
                 ::poll(nullptr, 0, 1);
             }
             if (waiting_.empty() && lost_ == 0) return;
             for (const char letter : waiting_) lost_ += letter == '\n' ? 1 : 0;
-            host_.log(plugin::Level::kError,
+            host_.log(plugin::Level::Error,
                       std::to_string(lost_) + " events are not in the log: " +
-                          (outcome == LogFile::Outcome::kBusy
+                          (outcome == LogFile::Outcome::Busy
                                ? "\"" + file_.path() + "\" is locked by somebody else"
                                : file_.problem()));
         } catch (...) {
-            host_.log(plugin::Level::kError, "memory ran out; the last events are not in the log");
+            host_.log(plugin::Level::Error, "memory ran out; the last events are not in the log");
         }
     }
 
@@ -65,10 +65,10 @@ public:
         // Only while the file cannot be written is there so much.
         if (waiting_.size() < kMaxWaiting) writer_.append(waiting_, event);
         else ++lost_;
-        if (flush_ == Flush::kLine || waiting_.size() >= kChunk ||
-            (flush_ == Flush::kTurn && ends_something(event.kind()))) {
+        if (flush_ == Flush::Line || waiting_.size() >= kChunk ||
+            (flush_ == Flush::Turn && ends_something(event.kind()))) {
             write();
-        } else if (flush_ == Flush::kTurn) {
+        } else if (flush_ == Flush::Turn) {
             write_after(kFlushAfter);
         }
     }
@@ -83,7 +83,7 @@ private:
           flush_(flush_of(settings)) {
         for (const std::string& name :
              settings.unknown_keys({"file", "max_bytes", "keep", "flush"})) {
-            host.log(plugin::Level::kWarning,
+            host.log(plugin::Level::Warning,
                      "there is no setting \"" + name +
                          "\"; the settings are file, max_bytes, keep and flush");
         }
@@ -103,25 +103,25 @@ private:
     static Flush flush_of(const Settings& settings) {
         constexpr std::string_view example = "flush = \"turn\"";
         const std::string word = settings.text("flush", example).value_or("turn");
-        if (word == "line") return Flush::kLine;
-        if (word == "turn") return Flush::kTurn;
-        if (word == "close") return Flush::kClose;
+        if (word == "line") return Flush::Line;
+        if (word == "turn") return Flush::Turn;
+        if (word == "close") return Flush::Close;
         throw settings.wrong("flush", "\"line\", \"turn\" or \"close\"", example);
     }
 
     // After these the player reads, and so may whoever looks at the log.
     static bool ends_something(narratoria::Kind kind) {
-        return kind == narratoria::Kind::kPlanEnded || kind == narratoria::Kind::kNarrative ||
-               kind == narratoria::Kind::kWarning;
+        return kind == narratoria::Kind::PlanEnded || kind == narratoria::Kind::Narrative ||
+               kind == narratoria::Kind::Warning;
     }
 
     void write() {
         if (is_failing_ && steady_milliseconds() < try_again_ms_) return;
         const LogFile::Outcome outcome = file_.append(waiting_);
-        if (outcome == LogFile::Outcome::kWritten) {
+        if (outcome == LogFile::Outcome::Written) {
             note_success();
             timer_.stop();
-        } else if (outcome == LogFile::Outcome::kFailed) {
+        } else if (outcome == LogFile::Outcome::Failed) {
             note_failure(file_.problem());
             write_after(std::chrono::milliseconds(kTryAgainMs));
         } else if (waiting_.size() >= kMaxWaiting) {
@@ -152,14 +152,14 @@ private:
         try_again_ms_ = steady_milliseconds() + kTryAgainMs;
         if (is_failing_) return;
         is_failing_ = true;
-        host_.log(plugin::Level::kError, "events are not logged: " + why +
-                                             "; it is tried again every " +
-                                             std::to_string(kTryAgainMs / 1000) + " seconds");
+        host_.log(plugin::Level::Error, "events are not logged: " + why +
+                                            "; it is tried again every " +
+                                            std::to_string(kTryAgainMs / 1000) + " seconds");
     }
     void note_success() {
         if (!is_failing_) return;
         is_failing_ = false;
-        host_.log(plugin::Level::kWarning,
+        host_.log(plugin::Level::Warning,
                   "events are logged again in \"" + file_.path() + "\"; " +
                       (lost_ == 0 ? "none was lost" : std::to_string(lost_) + " were lost"));
         lost_ = 0;
@@ -167,7 +167,7 @@ private:
     void note_rotation() {
         const bool cannot_rotate = !file_.rotation_problem().empty();
         if (cannot_rotate && !cannot_rotate_) {
-            host_.log(plugin::Level::kWarning, file_.rotation_problem());
+            host_.log(plugin::Level::Warning, file_.rotation_problem());
         }
         cannot_rotate_ = cannot_rotate;
     }

@@ -77,16 +77,16 @@ bool LogFile::has_its_name() const {
 
 LogFile::Outcome LogFile::lock() {
     for (int opening = 0; opening < kMaxOpenings; ++opening) {
-        if (!open()) return Outcome::kFailed;
+        if (!open()) return Outcome::Failed;
         if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-            return Outcome::kBusy;
+            return Outcome::Busy;
         }
         // Other errors: there are no locks in this file system, and it works without.
         is_locked_ = true;
-        if (has_its_name()) return Outcome::kWritten;
+        if (has_its_name()) return Outcome::Written;
         close();
     }
-    return Outcome::kBusy;
+    return Outcome::Busy;
 }
 
 void LogFile::unlock() {
@@ -154,19 +154,19 @@ bool LogFile::put_aside() {
 
 LogFile::Outcome LogFile::append(std::string& lines) {
     std::size_t begin = 0;
-    Outcome outcome = Outcome::kWritten;
+    Outcome outcome = Outcome::Written;
     while (begin < lines.size()) {
-        outcome = is_locked_ ? Outcome::kWritten : lock();
-        if (outcome != Outcome::kWritten) break;
+        outcome = is_locked_ ? Outcome::Written : lock();
+        if (outcome != Outcome::Written) break;
         struct stat status {};
         if (::fstat(descriptor_, &status) != 0) {
             fail("looked at", errno);
-            outcome = Outcome::kFailed;
+            outcome = Outcome::Failed;
             break;
         }
         auto size = static_cast<std::uint64_t>(status.st_size);
         if (!end_torn_line(size)) {
-            outcome = Outcome::kFailed;
+            outcome = Outcome::Failed;
             break;
         }
 
@@ -186,7 +186,7 @@ LogFile::Outcome LogFile::append(std::string& lines) {
             }
         }
         if (!write_chunk(lines.data() + begin, end - begin, size)) {
-            outcome = Outcome::kFailed;
+            outcome = Outcome::Failed;
             break;
         }
         begin = end;

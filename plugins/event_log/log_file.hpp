@@ -14,7 +14,7 @@ namespace narratoria::plugins {
 // without the lock must append whole lines at once, as this does where there are no locks.
 class LogFile {
 public:
-    enum class Outcome { kWritten, kBusy, kFailed };
+    enum class Outcome { Written, Busy, Failed };
 
     // `max_bytes`: 0: it is never put aside. `keep`: how many are kept; 0: what is full is removed.
     LogFile(std::string path, std::uint64_t max_bytes, std::uint64_t keep)
@@ -24,7 +24,7 @@ public:
     LogFile& operator=(const LogFile&) = delete;
 
     // Appends `lines`, each of which ends in a newline, and takes from its front what is in the file.
-    // kBusy: another one holds the lock; kFailed: problem() says why. Never waits for anybody.
+    // Busy: another one holds the lock; Failed: problem() says why. Never waits for anybody.
     Outcome append(std::string& lines);
 
     // Makes the file and its folders when they are not there.

@@ -40,7 +40,7 @@ public:
             read(narratoria::plugins::Settings(host.settings(), kId), host);
         } catch (const narratoria::plugins::SettingError& error) {
             fault_ = error.what();
-            host.log(plugin::Level::kWarning, fault_);
+            host.log(plugin::Level::Warning, fault_);
         }
     }
 
@@ -64,7 +64,7 @@ public:
 private:
     void read(const narratoria::plugins::Settings& settings, const plugin::Host& host) {
         for (const std::string& name : settings.unknown_keys({"command", "commands"})) {
-            host.log(plugin::Level::kWarning,
+            host.log(plugin::Level::Warning,
                      "there is no setting \"" + name + "\"; the settings are command and commands");
         }
         if (auto command = settings.command("command", kCommandExample)) command_ = *command;

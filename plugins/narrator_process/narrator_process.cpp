@@ -77,7 +77,7 @@ public:
             read(Settings(host.settings(), kId));
         } catch (const narratoria::plugins::SettingError& error) {
             fault_ = error.what();
-            host.log(plugin::Level::kWarning, fault_);
+            host.log(plugin::Level::Warning, fault_);
         }
     }
 
@@ -105,7 +105,7 @@ public:
                           false};
         if (process_->unsent() > 0 && process_->unsent() + question.line.size() > kMaxUnsent) {
             const std::string why = "the narrator's process does not read its standard input";
-            log(plugin::Level::kWarning, why);
+            log(plugin::Level::Warning, why);
             throw std::runtime_error(why);
         }
         process_->send(question.line);
@@ -131,7 +131,7 @@ private:
     void read(const Settings& settings) {
         for (const std::string& name :
              settings.unknown_keys({"command", "environment", "restart"})) {
-            host_.log(plugin::Level::kWarning,
+            host_.log(plugin::Level::Warning,
                       "there is no setting \"" + name +
                           "\"; the settings are command, environment and restart");
         }
@@ -188,7 +188,7 @@ private:
             const std::string why =
                 "the narrator's process could not be started: " + std::string(error.what());
             // The host tells it to the next request, which nobody will read.
-            if (std::exchange(start_failure_, why) != why) log(plugin::Level::kError, why);
+            if (std::exchange(start_failure_, why) != why) log(plugin::Level::Error, why);
             throw std::runtime_error(why);
         }
         has_run_ = true;
@@ -243,7 +243,7 @@ private:
         if (!process_ || !process_->has_hung_up() || hang_up_.is_running()) return;
         hang_up_ = plugin::Timer(host_, kHangUpPatience, [this] {
             if (!process_) return;
-            log(plugin::Level::kWarning,
+            log(plugin::Level::Warning,
                 "the narrator's process closed its standard input or output and goes on; it is "
                 "killed");
             process_->kill();
@@ -257,7 +257,7 @@ private:
         if (!last_words.empty()) why += "; its standard error: " + std::string(last_words);
         std::map<std::uint64_t, Question> open = std::exchange(questions_, {});
         cancelled_.clear();
-        if (!ended.ended_well()) log(plugin::Level::kWarning, why);
+        if (!ended.ended_well()) log(plugin::Level::Warning, why);
 
         // A program that answers, and ends when it is done, may have ended with the next question
         // unread before it.
@@ -300,7 +300,7 @@ private:
         line_ = std::string();
         const std::string why = "the narrator's process wrote a line of more than " +
                                 std::to_string(kLongestLine / 1024 / 1024) + " MiB";
-        log(plugin::Level::kWarning, why);
+        log(plugin::Level::Warning, why);
         for (auto& [id, question] : questions_) {
             said_.push_back({std::move(question.reply), false, why});
         }
@@ -312,12 +312,12 @@ private:
         Answer answer;
         std::string fault;
         if (!narratoria::plugins::read_answer(line, answer, fault)) {
-            log(plugin::Level::kWarning,
+            log(plugin::Level::Warning,
                 "the narrator's process wrote a line that is no answer (" + fault + "): " + line);
             return;
         }
         if (!answer.id) {
-            log(plugin::Level::kWarning,
+            log(plugin::Level::Warning,
                 "the narrator's process wrote an answer without the \"id\" of a request: " + line);
             return;
         }
@@ -341,11 +341,11 @@ private:
         const auto cancelled = std::find(cancelled_.begin(), cancelled_.end(), id);
         if (cancelled != cancelled_.end()) {
             cancelled_.erase(cancelled);
-            log(plugin::Level::kDebug, "the answer to request " + std::to_string(id) +
-                                           " came when it was no longer wanted");
+            log(plugin::Level::Debug, "the answer to request " + std::to_string(id) +
+                                          " came when it was no longer wanted");
         } else {
-            log(plugin::Level::kWarning, "the narrator's process answered request " +
-                                             std::to_string(id) + ", which is not open");
+            log(plugin::Level::Warning, "the narrator's process answered request " +
+                                            std::to_string(id) + ", which is not open");
         }
     }
 
@@ -367,7 +367,7 @@ private:
 
     void log_diagnostics_line() {
         const std::string line = std::exchange(diagnostics_line_, {});
-        if (!trimmed(line).empty()) log(plugin::Level::kInfo, line);
+        if (!trimmed(line).empty()) log(plugin::Level::Info, line);
     }
 
     void log(plugin::Level level, std::string_view line) {

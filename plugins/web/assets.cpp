@@ -190,17 +190,17 @@ Answer Assets::answer(const Request& request, std::string_view name) {
 
     const auto size = static_cast<std::uint64_t>(status.st_size);
     const std::string tag = tag_of(status);
-    Range range{Range::Kind::kWhole, 0, size};
+    Range range{Range::Kind::Whole, 0, size};
     const auto asked = request.header("Range");
     const auto only_if = request.header("If-Range");
     if (asked && (!only_if || *only_if == tag)) range = read_range(*asked, size);
-    if (range.kind == Range::Kind::kUnsatisfiable) {
+    if (range.kind == Range::Kind::Unsatisfiable) {
         Answer answer = Answer::problem(416, "RANGE_NOT_SATISFIABLE", "the asset is not that long");
         answer.set("Content-Range", "bytes */" + std::to_string(size));
         return answer;
     }
 
-    const bool is_part = range.kind == Range::Kind::kPart;
+    const bool is_part = range.kind == Range::Kind::Part;
     source->take_part(range.first, range.count);
     Answer answer(is_part ? 206 : 200, range.count, std::move(source));
     if (is_part) {

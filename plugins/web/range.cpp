@@ -20,7 +20,7 @@ std::optional<std::uint64_t> number_in(std::string_view text) noexcept {
 }  // namespace
 
 Range read_range(std::string_view text, std::uint64_t size) noexcept {
-    const Range whole{Range::Kind::kWhole, 0, size};
+    const Range whole{Range::Kind::Whole, 0, size};
     constexpr std::string_view unit = "bytes=";
     if (!text.starts_with(unit)) return whole;
     text.remove_prefix(unit.size());
@@ -32,16 +32,16 @@ Range read_range(std::string_view text, std::uint64_t size) noexcept {
     const bool has_last = dash + 1 < text.size();
     if ((has_first && !first) || (has_last && !last) || (!has_first && !has_last)) return whole;
 
-    constexpr Range unsatisfiable{Range::Kind::kUnsatisfiable, 0, 0};
+    constexpr Range unsatisfiable{Range::Kind::Unsatisfiable, 0, 0};
     if (!has_first) {
         if (*last == 0 || size == 0) return unsatisfiable;
         const std::uint64_t count = std::min(*last, size);
-        return {Range::Kind::kPart, size - count, count};
+        return {Range::Kind::Part, size - count, count};
     }
     if (has_last && *last < *first) return whole;
     if (*first >= size) return unsatisfiable;
     const std::uint64_t end = has_last ? std::min(*last, size - 1) : size - 1;
-    return {Range::Kind::kPart, *first, end - *first + 1};
+    return {Range::Kind::Part, *first, end - *first + 1};
 }
 
 }  // namespace narratoria::web

@@ -9,11 +9,11 @@ namespace narratoria::web {
 
 struct Range {
     enum class Kind {
-        kWhole,          // nothing that is understood was asked for: all of it is sent
-        kPart,           // from `first`, `count` bytes
-        kUnsatisfiable,  // nothing of the file lies there
+        Whole,          // nothing that is understood was asked for: all of it is sent
+        Part,           // from `first`, `count` bytes
+        Unsatisfiable,  // nothing of the file lies there
     };
-    Kind kind = Kind::kWhole;
+    Kind kind = Kind::Whole;
     std::uint64_t first = 0;
     std::uint64_t count = 0;
 };

@@ -216,7 +216,7 @@ void Server::accept() {
             listening_poll_.stop();
             rest_ = plugin::Timer(*host_, kRestWithoutDescriptors, [this] { listen(); });
             if (!std::exchange(has_warned_, true)) {
-                host_->log(plugin::Level::kWarning,
+                host_->log(plugin::Level::Warning,
                            "browsers wait until there is room for their connections: " + why);
             }
             break;

@@ -35,7 +35,7 @@ constexpr std::size_t kMaxInMemory = 1024 * 1024;
 std::uint16_t port_in(const plugin::Host& host) {
     const plugins::Settings settings(host.settings(), kId);
     for (const std::string& name : settings.unknown_keys({"port"})) {
-        host.log(plugin::Level::kWarning,
+        host.log(plugin::Level::Warning,
                  "there is no setting \"" + name + "\"; the only setting is port");
     }
     return static_cast<std::uint16_t>(settings.number("port", 65535, "port = 8080").value_or(0));
@@ -97,7 +97,7 @@ public:
         : host_(require_loop(host)),
           title_(story_title(host.story())),
           log_(kMaxInMemory,
-               [host](const std::string& what) { host.log(plugin::Level::kWarning, what); }),
+               [host](const std::string& what) { host.log(plugin::Level::Warning, what); }),
           assets_(host),
           streams_(host, log_, [this] { server_.turn_soon(); }),
           server_(port_in(host)),
@@ -121,9 +121,9 @@ public:
     // The page reads both in the stream. Choices that nobody could choose from are left to others, and
     // to the placeholder (spec 000 §4.4).
     plugin::Answer handle(const plugin::UiEvent& event) override {
-        return has_choices(event.payload()) ? plugin::Answer::kTaken : plugin::Answer::kDeclined;
+        return has_choices(event.payload()) ? plugin::Answer::Taken : plugin::Answer::Declined;
     }
-    plugin::Answer render(const plugin::Asset&) override { return plugin::Answer::kTaken; }
+    plugin::Answer render(const plugin::Asset&) override { return plugin::Answer::Taken; }
 
 private:
     void begin() {
@@ -131,12 +131,12 @@ private:
         try {
             server_.begin(host_, *this);
         } catch (const std::exception& error) {
-            host_.log(plugin::Level::kError,
+            host_.log(plugin::Level::Error,
                       std::string("the page cannot be served: ") + error.what());
             return;
         }
         has_begun_ = true;
-        host_.log(plugin::Level::kInfo, "the page is at " + gate_.address());
+        host_.log(plugin::Level::Info, "the page is at " + gate_.address());
     }
 
     // On one line: arrays stand in the state with the line ends they were written with, which can
@@ -192,7 +192,7 @@ private:
         } catch (const std::bad_alloc&) {
             throw;
         } catch (const std::exception& error) {
-            host_.log(plugin::Level::kError, std::string("a request failed: ") + error.what());
+            host_.log(plugin::Level::Error, std::string("a request failed: ") + error.what());
             return Answer::problem(500, "INTERNAL", "the request failed; the log says why");
         }
     }

@@ -49,8 +49,8 @@ std::optional<double> progress_in(const std::string& log) {
 void ToolBoard::note(const Event& event) {
     const std::string name(event.tool_id());
     switch (event.kind()) {
-        case Kind::kToolStarted: rows_[name] = Row{event.seq(), Clock::now(), 1, {}, {}, {}}; break;
-        case Kind::kAttemptStarted:
+        case Kind::ToolStarted: rows_[name] = Row{event.seq(), Clock::now(), 1, {}, {}, {}}; break;
+        case Kind::AttemptStarted:
             if (const auto row = rows_.find(name); row != rows_.end()) {
                 row->second.attempt = event.attempt();
                 row->second.log.clear();
@@ -58,16 +58,16 @@ void ToolBoard::note(const Event& event) {
                 row->second.done.clear();
             }
             break;
-        case Kind::kToolEnded: rows_.erase(name); break;
-        case Kind::kToolEvent: {
+        case Kind::ToolEnded: rows_.erase(name); break;
+        case Kind::ToolEvent: {
             const auto row = rows_.find(name);
             if (row == rows_.end()) break;
-            if (event.type() == Type::kLog) {
+            if (event.type() == Type::Log) {
                 row->second.log = event.body();
                 if (event.body().find("\"progress\"") != std::string_view::npos) {
                     row->second.progress_log = event.body();
                 }
-            } else if (event.type() == Type::kDone) {
+            } else if (event.type() == Type::Done) {
                 row->second.done = event.body();
             }
             break;

@@ -62,7 +62,7 @@ TEST(PlayerPrompt, ANarratorIsAskedOnceWithTheWordsTheTimeAndTheSession) {
     Stage stage({},
                 {.id = "game-7", .state = R"({"room":"hall"})", .narrator = scripted.narrator()});
     const Ended ended = turn(stage, "Ich höre \"zu\"\n");
-    EXPECT_EQ(ended.outcome, Outcome::kCompleted);
+    EXPECT_EQ(ended.outcome, Outcome::Completed);
     EXPECT_EQ(ended.generations, 1u);
     EXPECT_EQ(ended.narrative, "You listen.");
     ASSERT_EQ(scripted.requests.size(), 1u) << "one plan for a prompt that succeeds";
@@ -79,7 +79,7 @@ TEST(PlayerPrompt, ANarratorIsAskedOnceWithTheWordsTheTimeAndTheSession) {
     EXPECT_EQ(request["disabledSkills"].size(), 0u);
     EXPECT_EQ(request["planFaults"].size(), 0u);
     EXPECT_EQ(request["state"], Json(R"({"room":"hall"})"));
-    EXPECT_EQ(stage.recorder.one(Kind::kPrompt).body["text"].string(), "Ich höre \"zu\"\n");
+    EXPECT_EQ(stage.recorder.one(Kind::Prompt).body["text"].string(), "Ich höre \"zu\"\n");
 }
 
 // covers: 004-prompt-text
@@ -106,7 +106,7 @@ TEST(NarratorLoop, AnAnswerThatIsNoPlanUsesUpAGenerationAndItsFaultsGoWithTheNex
         {"Once upon a time", R"({"requestId":"r","tools":[{"toolId":"a"}]})", tells("At last.")});
     NarratorStage stage(scripted);
     const Ended ended = turn(stage, "go");
-    EXPECT_EQ(ended.outcome, Outcome::kCompleted);
+    EXPECT_EQ(ended.outcome, Outcome::Completed);
     EXPECT_EQ(ended.generations, 3u);
     EXPECT_EQ(ended.narrative, "At last.");
     ASSERT_EQ(scripted.requests.size(), 3u);
@@ -116,7 +116,7 @@ TEST(NarratorLoop, AnAnswerThatIsNoPlanUsesUpAGenerationAndItsFaultsGoWithTheNex
     EXPECT_EQ(scripted.requests[2]["generationAttempt"].integer(), 3);
     EXPECT_TRUE(scripted.requests[2]["parentPlanId"].is_null()) << "no plan ran before";
     std::vector<std::string> codes;
-    for (const Record& record : stage.recorder.of(Kind::kWarning)) {
+    for (const Record& record : stage.recorder.of(Kind::Warning)) {
         codes.push_back(record.body["code"].string());
     }
     EXPECT_THAT(codes, ElementsAre("PLAN_REFUSED", "PLAN_REFUSED"));
@@ -130,12 +130,12 @@ TEST(NarratorLoop, APlanWithACycleIsRejectedAndANewOneAskedFor) {
          plan_named("line", {entry("a", "works")})});
     NarratorStage stage(scripted);
     const Ended ended = turn(stage, "go");
-    EXPECT_EQ(ended.outcome, Outcome::kCompleted);
+    EXPECT_EQ(ended.outcome, Outcome::Completed);
     ASSERT_EQ(scripted.requests.size(), 2u);
     const Json fault = scripted.requests[1]["planFaults"][0];
     EXPECT_EQ(fault["rule"].string(), "plan-cycle");
     EXPECT_THAT(fault["message"].string(), HasSubstr("a → b → a"));
-    EXPECT_EQ(stage.recorder.one(Kind::kPlanStarted).plan_id, "line") << "nothing of the first ran";
+    EXPECT_EQ(stage.recorder.one(Kind::PlanStarted).plan_id, "line") << "nothing of the first ran";
 }
 
 // ---- replanning, §13.6
@@ -147,7 +147,7 @@ TEST(NarratorLoop, TheRuntimeSetsGenerationAttemptAndParentPlanItself) {
         {plan_named("one", {entry("a", "fails")}), plan_named("two", {entry("b", "works")})});
     NarratorStage stage(scripted);
     const Ended ended = turn(stage, "go");
-    EXPECT_EQ(ended.outcome, Outcome::kCompleted);
+    EXPECT_EQ(ended.outcome, Outcome::Completed);
     EXPECT_EQ(ended.generations, 2u);
     const Json request = scripted.requests[1];
     EXPECT_EQ(request["generationAttempt"].integer(), 2);
@@ -155,13 +155,13 @@ TEST(NarratorLoop, TheRuntimeSetsGenerationAttemptAndParentPlanItself) {
     EXPECT_EQ(request["previousResult"]["planId"].string(), "one");
     EXPECT_TRUE(request["previousResult"]["canReplan"].boolean());
     EXPECT_EQ(tool_of(request["previousResult"], "a")["state"].string(), "failed");
-    const auto started = stage.recorder.of(Kind::kPlanStarted);
+    const auto started = stage.recorder.of(Kind::PlanStarted);
     EXPECT_EQ(started[0].body["generationAttempt"].integer(), 1);
     EXPECT_TRUE(started[0].body["parentPlanId"].is_null());
     EXPECT_EQ(started[1].body["generationAttempt"].integer(), 2);
     EXPECT_EQ(started[1].body["parentPlanId"].string(), "one");
     EXPECT_EQ((*ended.result)["generationAttempt"].integer(), 2);
-    EXPECT_THAT(stage.recorder.of(Kind::kWarning), IsEmpty());
+    EXPECT_THAT(stage.recorder.of(Kind::Warning), IsEmpty());
 }
 
 // covers: 003-13.6-tracks-attempt, 003-13.6-parent-plan
@@ -170,11 +170,11 @@ TEST(NarratorLoop, OtherMetadataGivesAWarningAndDoesNotCount) {
         {plan_named("one", {}, R"("metadata":{"generationAttempt":4,"parentPlanId":"another"})")});
     NarratorStage stage(scripted);
     const Ended ended = turn(stage, "go");
-    EXPECT_EQ(ended.outcome, Outcome::kCompleted);
+    EXPECT_EQ(ended.outcome, Outcome::Completed);
     EXPECT_EQ((*ended.result)["generationAttempt"].integer(), 1);
-    EXPECT_TRUE(stage.recorder.one(Kind::kPlanStarted).body["parentPlanId"].is_null());
+    EXPECT_TRUE(stage.recorder.one(Kind::PlanStarted).body["parentPlanId"].is_null());
     std::vector<std::string> codes;
-    for (const Record& record : stage.recorder.of(Kind::kWarning)) {
+    for (const Record& record : stage.recorder.of(Kind::Warning)) {
         codes.push_back(record.body["code"].string());
     }
     EXPECT_THAT(codes, ElementsAre("GENERATION_ATTEMPT", "PARENT_PLAN"));
@@ -187,14 +187,14 @@ TEST(NarratorLoop, APlanThatSelectsAFailedSkillIsRefused) {
                                plan_named("three", {entry("b", "works")})});
     NarratorStage stage(scripted);
     const Ended ended = turn(stage, "go");
-    EXPECT_EQ(ended.outcome, Outcome::kCompleted);
+    EXPECT_EQ(ended.outcome, Outcome::Completed);
     ASSERT_EQ(scripted.requests.size(), 3u);
     EXPECT_THAT(scripted.requests[1]["disabledSkills"].strings(), ElementsAre("fails"));
     EXPECT_THAT(places(scripted.requests[2]["planFaults"]),
                 ElementsAre("/tools/1/toolPath plan-skill-disabled"));
     EXPECT_THAT(scripted.requests[2]["disabledSkills"].strings(), ElementsAre("fails"));
     EXPECT_EQ(scripted.requests[2]["parentPlanId"].string(), "one") << "the refused plan never ran";
-    EXPECT_THAT(stage.recorder.of(Kind::kPlanStarted), ::testing::SizeIs(2));
+    EXPECT_THAT(stage.recorder.of(Kind::PlanStarted), ::testing::SizeIs(2));
 }
 
 TEST(NarratorLoop, EachWayToRefuseAPlanIsToldInTheNextRequest) {
@@ -241,7 +241,7 @@ TEST(NarratorLoop, ANarratorIsNeverAskedASixthTime) {
     });
     NarratorStage stage(scripted);
     const Ended ended = turn(stage, "go");
-    EXPECT_EQ(ended.outcome, Outcome::kFallback);
+    EXPECT_EQ(ended.outcome, Outcome::Fallback);
     EXPECT_EQ(ended.generations, 5u);
     EXPECT_EQ(scripted.requests.size(), 5u);
     EXPECT_EQ((*ended.result)["generationAttempt"].integer(), 5);
@@ -249,7 +249,7 @@ TEST(NarratorLoop, ANarratorIsNeverAskedASixthTime) {
     EXPECT_THAT((*ended.result)["disabledSkills"].strings(),
                 ElementsAre("missing-1", "missing-2", "missing-3", "missing-4", "missing-5"));
     EXPECT_NE(ended.narrative, "");
-    const Record told = stage.recorder.one(Kind::kNarrative);
+    const Record told = stage.recorder.one(Kind::Narrative);
     EXPECT_EQ(told.body["source"].string(), "fallback");
     EXPECT_EQ(told.body["text"].string(), ended.narrative);
 
@@ -271,8 +271,8 @@ TEST(NarratorLoop, OnePlanIsExecutedThreeTimesInAPromptAtMost) {
     });
     NarratorStage stage(scripted);
     const Ended ended = turn(stage, "go");
-    EXPECT_EQ(ended.outcome, Outcome::kFallback);
-    EXPECT_THAT(stage.recorder.of(Kind::kPlanStarted), ::testing::SizeIs(3));
+    EXPECT_EQ(ended.outcome, Outcome::Fallback);
+    EXPECT_THAT(stage.recorder.of(Kind::PlanStarted), ::testing::SizeIs(3));
     ASSERT_EQ(scripted.requests.size(), 5u);
     EXPECT_THAT(places(scripted.requests[4]["planFaults"]),
                 ElementsAre("/requestId plan-execution-limit"));
@@ -294,13 +294,13 @@ TEST(TemplateNarrator, TurnsPromptsIntoPlansByTheStorysPatterns) {
     EXPECT_EQ(turn(stage, "fly to the moon").narrative, "Nothing comes of it.");
     stage.recorder.records.clear();
     const Ended ended = turn(stage, "Light the lamp");
-    EXPECT_EQ(ended.outcome, Outcome::kCompleted);
-    const auto started = stage.recorder.of(Kind::kPlanStarted);
+    EXPECT_EQ(ended.outcome, Outcome::Completed);
+    const auto started = stage.recorder.of(Kind::PlanStarted);
     ASSERT_EQ(started.size(), 2u);
     EXPECT_EQ(started[0].body["plan"]["tools"][0]["input"]["what"].string(), "lamp");
     EXPECT_NE(started[0].plan_id, started[1].plan_id);
     for (const Record& record : started) {
-        EXPECT_EQ(validate(Document::kPlan, record.body["plan"].text()).view(), "[]");
+        EXPECT_EQ(validate(Document::Plan, record.body["plan"].text()).view(), "[]");
     }
 }
 
@@ -310,11 +310,11 @@ TEST(TemplateNarrator, TakesAnotherAnswerWhenASkillHasFailed) {
     const std::string story = story_in(folder);
     Stage stage({}, {.story = story});
     const Ended ended = turn(stage, "light the torch");
-    EXPECT_EQ(ended.outcome, Outcome::kCompleted);
+    EXPECT_EQ(ended.outcome, Outcome::Completed);
     EXPECT_EQ(ended.generations, 2u);
     EXPECT_EQ(ended.narrative, "You feel your way instead.");
     EXPECT_EQ(stage.state(), Json(R"({"felt":true})"));
-    const auto started = stage.recorder.of(Kind::kPlanStarted);
+    const auto started = stage.recorder.of(Kind::PlanStarted);
     ASSERT_EQ(started.size(), 2u);
     EXPECT_EQ(started[1].body["parentPlanId"].string(), started[0].plan_id);
     EXPECT_THAT((*ended.result)["disabledSkills"].strings(), ElementsAre("fails"));
@@ -329,7 +329,7 @@ TEST(TemplateNarrator, IsReplacedByAHostsNarratorOverTheSameStory) {
     ScriptedNarrator scripted({plan_named("hosts", {entry("feel", "works")})});
     Stage stage({}, {.story = story, .narrator = scripted.narrator()});
     const Ended ended = turn(stage, "light the torch");
-    EXPECT_EQ(ended.outcome, Outcome::kCompleted);
+    EXPECT_EQ(ended.outcome, Outcome::Completed);
     EXPECT_EQ((*ended.result)["planId"].string(), "hosts");
     EXPECT_EQ(stage.state(), Json(R"({"felt":true})"));
     ASSERT_EQ(scripted.requests.size(), 1u);
@@ -347,7 +347,7 @@ TEST(TemplateNarrator, TheFallbackIsTheStorysTemplate) {
     ScriptedNarrator scripted({"no plan"});
     Stage stage({}, {.story = story, .narrator = scripted.narrator()});
     const Ended ended = turn(stage, "light the torch");
-    EXPECT_EQ(ended.outcome, Outcome::kFallback);
+    EXPECT_EQ(ended.outcome, Outcome::Fallback);
     EXPECT_EQ(ended.narrative, "The cave is silent: light the torch");
     EXPECT_FALSE(ended.result) << "no plan ran";
 }

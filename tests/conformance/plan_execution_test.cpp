@@ -42,8 +42,8 @@ int most_at_once(const Recorder& recorder) {
     int now = 0;
     int most = 0;
     for (const Record& record : recorder.records) {
-        if (record.kind == Kind::kAttemptStarted) most = std::max(most, ++now);
-        if (record.kind == Kind::kAttemptEnded) --now;
+        if (record.kind == Kind::AttemptStarted) most = std::max(most, ++now);
+        if (record.kind == Kind::AttemptEnded) --now;
     }
     return most;
 }
@@ -124,9 +124,9 @@ TEST(PlanDocument, TheNarrativeIsTextAndIsToldBeforeTheToolsRun) {
     Stage stage;
     stage.folder.says("tool", {kDone});
     stage.run(plan_of({entry("a", "tool")}, R"("narrative":"You reach for the torch.")"));
-    const Record told = stage.recorder.one(Kind::kNarrative);
+    const Record told = stage.recorder.one(Kind::Narrative);
     EXPECT_EQ(told.body, Json(R"({"text":"You reach for the torch.","source":"plan"})"));
-    EXPECT_LT(told.seq, stage.recorder.seq(Kind::kToolStarted, "a"));
+    EXPECT_LT(told.seq, stage.recorder.seq(Kind::ToolStarted, "a"));
 }
 
 // covers: 004-plan-tools
@@ -201,7 +201,7 @@ TEST(PlanDocument, TheMetadataOfAPlanWithoutANarratorIsTakenAsItIs) {
     const Json result =
         stage.run(plan_of({}, R"("metadata":{"generationAttempt":3,"parentPlanId":"before"})"));
     EXPECT_EQ(result["generationAttempt"].integer(), 3);
-    const Json started = stage.recorder.one(Kind::kPlanStarted).body;
+    const Json started = stage.recorder.one(Kind::PlanStarted).body;
     EXPECT_EQ(started["generationAttempt"].integer(), 3);
     EXPECT_EQ(started["parentPlanId"].string(), "before");
     EXPECT_EQ(stage.run(plan_of({}))["generationAttempt"].integer(), 1);
@@ -235,7 +235,7 @@ TEST(PlanExecution, ToolsRunInAnOrderThatRespectsTheirDependenciesAndThePlansOwn
                            entry("c", "tool", R"("dependencies":["a"])"), entry("free", "tool"),
                            entry("b", "tool", R"("dependencies":["a"])"), entry("a", "tool")}));
     EXPECT_TRUE(result["success"].boolean());
-    EXPECT_THAT(ids_of(stage.recorder.of(Kind::kToolStarted)),
+    EXPECT_THAT(ids_of(stage.recorder.of(Kind::ToolStarted)),
                 ElementsAre("free", "a", "c", "b", "d"));
     EXPECT_EQ(most_at_once(stage.recorder), 1);
     for (const Json& tool : result["toolResults"].elements()) EXPECT_TRUE(tool["ok"].boolean());
@@ -253,9 +253,9 @@ TEST(PlanExecution, AToolDoesNotBeginBeforeAllItsDependenciesHaveCompleted) {
          entry("quick", "quick", R"("async":true)")},
         R"("parallel":true)"));
     EXPECT_EQ(stage.folder.read("seen"), "3\n") << "all tries of its dependency came first";
-    const uint64_t began = stage.recorder.seq(Kind::kToolStarted, "after");
-    EXPECT_GT(began, stage.recorder.seq(Kind::kToolEnded, "slow"));
-    EXPECT_GT(began, stage.recorder.seq(Kind::kToolEnded, "quick"));
+    const uint64_t began = stage.recorder.seq(Kind::ToolStarted, "after");
+    EXPECT_GT(began, stage.recorder.seq(Kind::ToolEnded, "slow"));
+    EXPECT_GT(began, stage.recorder.seq(Kind::ToolEnded, "quick"));
 }
 
 // covers: 003-13.4.3-concurrent, 003-13.3-async, 003-13.3-parallel
@@ -288,7 +288,7 @@ TEST(PlanExecution, WithOneOfTheTwoFlagsToolsRunOneAfterTheOther) {
         for (const char* id : {"a", "b", "c", "d"}) tools.push_back(entry(id, "tool", each.tool));
         EXPECT_TRUE(stage.run(plan_of(tools, each.plan))["success"].boolean());
         EXPECT_EQ(most_at_once(stage.recorder), 1) << each.plan << " " << each.tool;
-        EXPECT_THAT(ids_of(stage.recorder.of(Kind::kToolStarted)), ElementsAre("a", "b", "c", "d"));
+        EXPECT_THAT(ids_of(stage.recorder.of(Kind::ToolStarted)), ElementsAre("a", "b", "c", "d"));
     }
 }
 
@@ -300,13 +300,13 @@ TEST(PlanExecution, ASynchronousToolOfAParallelPlanRunsAlone) {
     stage.run(plan_of({entry("a", "tool", async), entry("b", "tool", async), entry("alone", "tool"),
                        entry("c", "tool", async), entry("d", "tool", async)},
                       R"("parallel":true)"));
-    const uint64_t began = stage.recorder.seq(Kind::kToolStarted, "alone");
-    const uint64_t ended = stage.recorder.seq(Kind::kToolEnded, "alone");
+    const uint64_t began = stage.recorder.seq(Kind::ToolStarted, "alone");
+    const uint64_t ended = stage.recorder.seq(Kind::ToolEnded, "alone");
     for (const char* before : {"a", "b"}) {
-        EXPECT_LT(stage.recorder.seq(Kind::kToolEnded, before), began) << "what runs drains first";
+        EXPECT_LT(stage.recorder.seq(Kind::ToolEnded, before), began) << "what runs drains first";
     }
     for (const char* behind : {"c", "d"}) {
-        EXPECT_GT(stage.recorder.seq(Kind::kToolStarted, behind), ended) << "nothing overtakes it";
+        EXPECT_GT(stage.recorder.seq(Kind::ToolStarted, behind), ended) << "nothing overtakes it";
     }
 }
 
@@ -363,7 +363,7 @@ TEST(PlanExecution, AToolThatFailsIsTriedAgainUntilItSucceeds) {
     EXPECT_EQ(tool["attempts"][2]["state"].string(), "completed");
     EXPECT_EQ(tool["attempts"][2]["events"], Json(R"({"first":2,"count":1})"));
     EXPECT_EQ(tool_of(result, "b")["retryCount"].integer(), 1);
-    EXPECT_EQ(stage.recorder.one(Kind::kToolEnded, "a").body["retryCount"].integer(), 2);
+    EXPECT_EQ(stage.recorder.one(Kind::ToolEnded, "a").body["retryCount"].integer(), 2);
 }
 
 // covers: 003-13.4.5-backoff, 003-13.3-backoff
@@ -375,7 +375,7 @@ TEST(PlanExecution, RetriesWaitTwiceAsLongEachTime) {
         std::vector<std::chrono::microseconds> times;
         const uint64_t sink = stage.session.attach(
             [&](Event event) { times.push_back(event.time().time_since_epoch()); },
-            kinds(Kind::kAttemptStarted, Kind::kAttemptEnded));
+            kinds(Kind::AttemptStarted, Kind::AttemptEnded));
         stage.run(plan_of({entry("a", "tool", policy)}));
         stage.session.detach(sink);
         std::vector<int64_t> milliseconds;
@@ -473,7 +473,7 @@ TEST(PlanExecution, AFailedOptionalToolIsNullForItsDependantsAndStopsNothing) {
     EXPECT_EQ(invocation["dependencies"], Json(R"({"a":null,"b":{"light":{"on":true}}})"));
     EXPECT_EQ(invocation["results"], Json(R"({"b":[1,2]})"));
     EXPECT_THAT(result["failedTools"].strings(), ElementsAre("a")) << "optional ones are told too";
-    EXPECT_EQ(stage.recorder.one(Kind::kToolEnded, "a").body["state"].string(), "failed");
+    EXPECT_EQ(stage.recorder.one(Kind::ToolEnded, "a").body["state"].string(), "failed");
     EXPECT_FALSE(result["canReplan"].boolean());
 }
 
@@ -552,7 +552,7 @@ TEST(PlanResult, ListsEveryToolInThePlansOrderWithItsState) {
         EXPECT_EQ(tool["ok"].boolean(), ok);
         EXPECT_EQ(tool.has("error"), !ok) << "an error is there when it is not ok, and only then";
         EXPECT_TRUE(ok || !tool["error"].string().empty());
-        const Record ended = stage.recorder.one(Kind::kToolEnded, expected[i].first);
+        const Record ended = stage.recorder.one(Kind::ToolEnded, expected[i].first);
         EXPECT_EQ(ended.body["state"].string(), expected[i].second);
     }
     EXPECT_EQ(tool_of(result, "late")["errorCode"].string(), "TIMEOUT");
@@ -562,9 +562,9 @@ TEST(PlanResult, ListsEveryToolInThePlansOrderWithItsState) {
     // The stream alone tells each status as it changes: pending, running, and how it ended.
     std::map<std::string, std::vector<std::string>> statuses;
     for (const Record& record : stage.recorder.records) {
-        if (record.kind == Kind::kToolPending) statuses[record.tool_id].push_back("pending");
-        if (record.kind == Kind::kToolStarted) statuses[record.tool_id].push_back("running");
-        if (record.kind == Kind::kToolEnded) {
+        if (record.kind == Kind::ToolPending) statuses[record.tool_id].push_back("pending");
+        if (record.kind == Kind::ToolStarted) statuses[record.tool_id].push_back("running");
+        if (record.kind == Kind::ToolEnded) {
             statuses[record.tool_id].push_back(record.body["state"].string());
         }
     }
@@ -641,7 +641,7 @@ TEST(PlanResult, ACancelledPlanTellsWhatRanAndWhatDidNotAndIsNotPlannedAgain) {
     stage.folder.tool("hangs", "echo '" + patch(R"({"begun":true})") + "'\nread -r never < never");
     stage.folder.says("fine", {kDone});
     stage.recorder.on_record = [&](const Record& record) {
-        if (record.type == Type::kStatePatch) stage.session.cancel();
+        if (record.type == Type::StatePatch) stage.session.cancel();
     };
     const Json result =
         stage.run(plan_of({entry("first", "fine"), entry("running", "hangs"),

@@ -99,7 +99,7 @@ TEST_F(SessionTurn, TheFirstAnswerWinsAndASecondIsStale) {
     EXPECT_TRUE(reply().plan(plan_named("first", {entry("a", "hangs")})));
     EXPECT_FALSE(reply().plan(tells("second")));
     EXPECT_EQ(reply_to(stage->engine, reply().token(), "{}"), NAR_STALE);
-    drive_until(stage->engine, [&] { return !stage->recorder.of(Kind::kToolStarted).empty(); });
+    drive_until(stage->engine, [&] { return !stage->recorder.of(Kind::ToolStarted).empty(); });
     EXPECT_EQ(reply_to(stage->engine, reply().token(), "{}"), NAR_STALE)
         << "also while the plan runs";
     stage->session.cancel();
@@ -131,7 +131,7 @@ TEST_F(SessionTurn, AnswersComeFromOtherThreads) {
     stage->engine.run_until_idle();
     for (std::thread& thread : threads) thread.join();
     ASSERT_TRUE(first);
-    EXPECT_EQ(first->outcome, Outcome::kCompleted);
+    EXPECT_EQ(first->outcome, Outcome::Completed);
     EXPECT_THAT(first->narrative, HasSubstr("from thread"));
     EXPECT_EQ(first->generations, 1u);
 }
@@ -145,7 +145,7 @@ TEST_F(SessionTurn, ANarratorThatGivesUpUsesAGeneration) {
     prompt("go", first);
     stage->engine.run_until_idle();
     ASSERT_TRUE(first);
-    EXPECT_EQ(first->outcome, Outcome::kFallback);
+    EXPECT_EQ(first->outcome, Outcome::Fallback);
     EXPECT_EQ(first->generations, 5u);
     EXPECT_EQ(narrator.requests.size(), 5u);
     const Json fault = request()["planFaults"][0];
@@ -175,7 +175,7 @@ TEST_F(SessionTurn, ANarratorThatNeverAnswersEndsInTheFallback) {
     prompt("go", first);
     stage->engine.run_until_idle();
     ASSERT_TRUE(first);
-    EXPECT_EQ(first->outcome, Outcome::kFallback);
+    EXPECT_EQ(first->outcome, Outcome::Fallback);
     EXPECT_EQ(narrator.cancelled.size(), 5u);
     EXPECT_FALSE(first->result);
 }
@@ -187,14 +187,14 @@ TEST_F(SessionTurn, ANarratorsTimeIsOverWhenItHasAnswered) {
     stage->folder.tool("slow",
                        "echo '" + log("waiting") + "'\nread -r go < go\necho '" + kDone + "'");
     prompt("go", first);
-    drive_until(stage->engine, [&] { return !stage->recorder.of(Kind::kToolEvent).empty(); });
+    drive_until(stage->engine, [&] { return !stage->recorder.of(Kind::ToolEvent).empty(); });
     // Longer than a narrator has.
     const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(120);
     while (std::chrono::steady_clock::now() < until)
         stage->engine.run_for(std::chrono::milliseconds(1));
     std::ofstream(stage->folder / "go") << "go\n";
     stage->engine.run_until_idle();
-    EXPECT_EQ(first->outcome, Outcome::kCompleted);
+    EXPECT_EQ(first->outcome, Outcome::Completed);
     EXPECT_EQ(first->generations, 1u);
     EXPECT_THAT(narrator.cancelled, IsEmpty());
 }
@@ -223,7 +223,7 @@ TEST_F(SessionTurn, TheFaultsOfARefusedPlanTellTheirPlaces) {
     EXPECT_EQ(request()["planFaults"][0]["rule"].string(), "json-empty");
     reply().plan(plan_named("five", {entry("a", "works")}));
     stage->engine.run_until_idle();
-    EXPECT_EQ(first->outcome, Outcome::kCompleted);
+    EXPECT_EQ(first->outcome, Outcome::Completed);
     EXPECT_EQ(first->generations, 5u);
     EXPECT_EQ((*first->result)["generationAttempt"].integer(), 5);
 }
@@ -237,7 +237,7 @@ TEST_F(SessionTurn, AFailedFifthPlanIsTheEnd) {
     };
     prompt("go", first);
     stage->engine.run_until_idle();
-    EXPECT_EQ(first->outcome, Outcome::kFallback);
+    EXPECT_EQ(first->outcome, Outcome::Fallback);
     EXPECT_EQ(first->generations, 5u);
     EXPECT_FALSE((*first->result)["canReplan"].boolean());
 }
@@ -318,7 +318,7 @@ TEST_F(SessionTurn, PlansAndPromptsRunInTheOrderOfSubmission) {
     stage->engine.run_until_idle();
     EXPECT_THAT(order, ElementsAre("p1", "p2", "prompt", "p3"));
     std::vector<std::string> started;
-    for (const Record& record : stage->recorder.of(Kind::kPlanStarted))
+    for (const Record& record : stage->recorder.of(Kind::PlanStarted))
         started.push_back(record.plan_id);
     EXPECT_THAT(started, ElementsAre("p1", "p2", "prompted", "p3"));
 }
@@ -347,9 +347,9 @@ TEST_F(SessionTurn, CancellingWhileTheNarratorThinks) {
     stage->engine.run_until_idle();
     ASSERT_TRUE(first);
     ASSERT_TRUE(second);
-    EXPECT_EQ(first->outcome, Outcome::kCancelled);
+    EXPECT_EQ(first->outcome, Outcome::Cancelled);
     EXPECT_EQ(first->generations, 1u);
-    EXPECT_EQ(second->outcome, Outcome::kCancelled) << "what waits is dropped";
+    EXPECT_EQ(second->outcome, Outcome::Cancelled) << "what waits is dropped";
     EXPECT_EQ(narrator.requests.size(), 1u);
     EXPECT_THAT(narrator.cancelled, ElementsAre(reply().token()));
     EXPECT_EQ(reply_to(stage->engine, reply().token(), tells("late")), NAR_GONE);
@@ -358,18 +358,18 @@ TEST_F(SessionTurn, CancellingWhileTheNarratorThinks) {
     asked(2);
     EXPECT_TRUE(reply().plan(tells("goes on")));
     stage->engine.run_until_idle();
-    EXPECT_EQ(third->outcome, Outcome::kCompleted);
+    EXPECT_EQ(third->outcome, Outcome::Completed);
 }
 
 TEST_F(SessionTurn, CancellingWhileAToolRuns) {
     set_up();
     narrator.on_asked = [&] { reply().plan(plan_named("one", {entry("a", "hangs")})); };
     prompt("go", first);
-    drive_until(stage->engine, [&] { return !stage->recorder.of(Kind::kToolEvent).empty(); });
+    drive_until(stage->engine, [&] { return !stage->recorder.of(Kind::ToolEvent).empty(); });
     std::thread([&] { stage->session.cancel(); }).join();
     stage->engine.run_until_idle();
     ASSERT_TRUE(first);
-    EXPECT_EQ(first->outcome, Outcome::kCancelled);
+    EXPECT_EQ(first->outcome, Outcome::Cancelled);
     EXPECT_EQ(narrator.requests.size(), 1u) << "a cancelled plan is not planned again";
     EXPECT_EQ(tool_of(*first->result, "a")["errorCode"].string(), "CANCELLED");
     EXPECT_FALSE((*first->result)["canReplan"].boolean());
@@ -386,7 +386,7 @@ TEST_F(SessionTurn, ItsEndIsInTheStreamWithItsOutcomeAndTheChoices) {
     narrator.on_asked = [&] { reply().plan(plan_named("one", {entry("a", "asks")})); };
     prompt("go", first);
     stage->engine.run_until_idle();
-    const Record end = stage->recorder.one(Kind::kTurnEnded);
+    const Record end = stage->recorder.one(Kind::TurnEnded);
     EXPECT_EQ(end.text, R"({"outcome":"completed","generations":1,"choices":["Open","Leave"]})");
     EXPECT_EQ(end.seq, stage->recorder.records.back().seq);
     EXPECT_THAT(end.plan_id, IsEmpty());
@@ -397,7 +397,7 @@ TEST_F(SessionTurn, TheFallbackIsAnEnd) {
     narrator.on_asked = [&] { reply().fail("no plan"); };
     prompt("go", first);
     stage->engine.run_until_idle();
-    EXPECT_EQ(stage->recorder.one(Kind::kTurnEnded).text,
+    EXPECT_EQ(stage->recorder.one(Kind::TurnEnded).text,
               R"({"outcome":"fallback","generations":5,"choices":[]})");
 }
 
@@ -408,8 +408,8 @@ TEST_F(SessionTurn, WhatWaitedAndWasCancelledIsInTheStreamToo) {
     asked(1);
     stage->session.cancel();
     stage->engine.run_until_idle();
-    const auto prompts = stage->recorder.of(Kind::kPrompt);
-    const auto ends = stage->recorder.of(Kind::kTurnEnded);
+    const auto prompts = stage->recorder.of(Kind::Prompt);
+    const auto ends = stage->recorder.of(Kind::TurnEnded);
     ASSERT_EQ(prompts.size(), 2u);
     ASSERT_EQ(ends.size(), 2u);
     EXPECT_EQ(prompts[1].body["text"].string(), "waits");
@@ -423,7 +423,7 @@ TEST_F(SessionTurn, TheStreamKnowsTheEndBeforeItsHandlerDoes) {
     narrator.on_asked = [&] { reply().plan(tells("There.")); };
     size_t ends = 0;
     stage->session.prompt("go",
-                          [&](const Turn&) { ends = stage->recorder.of(Kind::kTurnEnded).size(); });
+                          [&](const Turn&) { ends = stage->recorder.of(Kind::TurnEnded).size(); });
     stage->engine.run_until_idle();
     EXPECT_EQ(ends, 1u);
 }
@@ -433,7 +433,7 @@ TEST_F(SessionTurn, TheStreamKnowsTheEndBeforeItsHandlerDoes) {
 TEST_F(SessionTurn, AHostsPatchIsInTheStreamAndInTheHistoryUnderItsNumber) {
     set_up();
     stage->session.patch_state(R"({ "score" : 1 })");
-    const Record patched = stage->recorder.one(Kind::kStatePatched);
+    const Record patched = stage->recorder.one(Kind::StatePatched);
     EXPECT_EQ(patched.text, R"({"patch":{"score":1},"by":""})");
     const Json history(stage->session.history().view());
     EXPECT_EQ(history["patches"][0]["seq"].integer(), static_cast<int64_t>(patched.seq));
@@ -445,7 +445,7 @@ TEST_F(SessionTurn, APatchThatASinkMakesComesBehindTheRecordThatItAnswers) {
     Recorder late;
     stage->session.attach(std::ref(late));
     stage->recorder.on_record = [&](const Record& record) {
-        if (record.kind == Kind::kPrompt) stage->session.patch_state(R"({"asked":true})");
+        if (record.kind == Kind::Prompt) stage->session.patch_state(R"({"asked":true})");
     };
     narrator.on_asked = [&] { reply().plan(tells("There.")); };
     prompt("go", first);
@@ -454,32 +454,32 @@ TEST_F(SessionTurn, APatchThatASinkMakesComesBehindTheRecordThatItAnswers) {
         uint64_t before = 0;
         for (const Record& record : recorder->records) EXPECT_EQ(record.seq, ++before);
         ASSERT_GE(recorder->records.size(), 2u);
-        EXPECT_EQ(recorder->records[0].kind, Kind::kPrompt);
-        EXPECT_EQ(recorder->records[1].kind, Kind::kStatePatched);
+        EXPECT_EQ(recorder->records[0].kind, Kind::Prompt);
+        EXPECT_EQ(recorder->records[1].kind, Kind::StatePatched);
     }
 }
 
 TEST_F(SessionTurn, ASinkThatAnswersEachPatchWithAPatchIsStoppedWithAWarning) {
     set_up();
     stage->recorder.on_record = [&](const Record& record) {
-        if (record.kind == Kind::kStatePatched) stage->session.patch_state(R"({"again":true})");
+        if (record.kind == Kind::StatePatched) stage->session.patch_state(R"({"again":true})");
     };
     stage->session.patch_state("{}");
-    EXPECT_EQ(stage->recorder.one(Kind::kWarning).body["code"].string(), "RECORDS_DROPPED");
+    EXPECT_EQ(stage->recorder.one(Kind::Warning).body["code"].string(), "RECORDS_DROPPED");
     EXPECT_LT(stage->recorder.records.size(), 20'000u);
 }
 
 TEST_F(SessionTurn, ASinkMayPatchAsOftenAsItLikesForOneRecord) {
     set_up();
     stage->recorder.on_record = [&](const Record& record) {
-        if (record.kind != Kind::kPrompt) return;
+        if (record.kind != Kind::Prompt) return;
         for (int i = 0; i < 20'000; ++i) stage->session.patch_state(R"({"count":1})");
     };
     narrator.on_asked = [&] { reply().plan(tells("There.")); };
     prompt("go", first);
     stage->engine.run_until_idle();
-    EXPECT_EQ(stage->recorder.of(Kind::kStatePatched).size(), 20'000u);
-    EXPECT_TRUE(stage->recorder.of(Kind::kWarning).empty());
+    EXPECT_EQ(stage->recorder.of(Kind::StatePatched).size(), 20'000u);
+    EXPECT_TRUE(stage->recorder.of(Kind::Warning).empty());
 }
 
 TEST_F(SessionTurn, ACancelMeansWhatWasSubmittedBefore) {
@@ -491,8 +491,8 @@ TEST_F(SessionTurn, ACancelMeansWhatWasSubmittedBefore) {
     EXPECT_EQ(request()["prompt"]["text"].string(), "after");
     reply().plan(tells("goes on"));
     stage->engine.run_until_idle();
-    EXPECT_EQ(first->outcome, Outcome::kCancelled);
-    EXPECT_EQ(second->outcome, Outcome::kCompleted);
+    EXPECT_EQ(first->outcome, Outcome::Cancelled);
+    EXPECT_EQ(second->outcome, Outcome::Completed);
 }
 
 TEST_F(SessionTurn, CancellingNothingChangesNothing) {
@@ -503,7 +503,7 @@ TEST_F(SessionTurn, CancellingNothingChangesNothing) {
     stage->session.cancel();
     stage->session.cancel();
     stage->engine.run_until_idle();
-    EXPECT_EQ(first->outcome, Outcome::kCancelled);
+    EXPECT_EQ(first->outcome, Outcome::Cancelled);
     EXPECT_THAT(narrator.requests, IsEmpty());
 }
 
@@ -514,7 +514,7 @@ TEST_F(SessionTurn, WaitingPlansOfTheHostAreCancelledWithAResult) {
         stage->session.execute(plan_named(id, {entry("a", "hangs")}), stage->folder.path(),
                                [&](Result result) { results.emplace_back(result.json().view()); });
     }
-    drive_until(stage->engine, [&] { return !stage->recorder.of(Kind::kToolEvent).empty(); });
+    drive_until(stage->engine, [&] { return !stage->recorder.of(Kind::ToolEvent).empty(); });
     stage->session.cancel();
     stage->engine.run_until_idle();
     ASSERT_EQ(results.size(), 2u);
@@ -530,7 +530,7 @@ TEST_F(SessionTurn, ThePromptsTimeIsUpWhileTheNarratorThinks) {
     prompt("go", first);
     stage->engine.run_until_idle();
     ASSERT_TRUE(first);
-    EXPECT_EQ(first->outcome, Outcome::kTimeout);
+    EXPECT_EQ(first->outcome, Outcome::Timeout);
     EXPECT_EQ(first->generations, 1u);
     EXPECT_THAT(narrator.cancelled, ElementsAre(reply().token()));
 }
@@ -541,14 +541,14 @@ TEST_F(SessionTurn, ThePromptsTimeIsUpWhileAToolRuns) {
     prompt("go", first);
     prompt("next", second);
     drive_until(stage->engine, [&] { return first.has_value(); });
-    EXPECT_EQ(first->outcome, Outcome::kTimeout);
+    EXPECT_EQ(first->outcome, Outcome::Timeout);
     const Json tool = tool_of(*first->result, "a");
     EXPECT_EQ(tool["state"].string(), "timeout");
     EXPECT_EQ(tool["errorCode"].string(), "PROMPT_TIMEOUT");
     // The next one has its own time.
     narrator.on_asked = [&] { reply().plan(tells("in time")); };
     stage->engine.run_until_idle();
-    EXPECT_EQ(second->outcome, Outcome::kCompleted);
+    EXPECT_EQ(second->outcome, Outcome::Completed);
 }
 
 // ---- ends
@@ -562,8 +562,8 @@ TEST_F(SessionTurn, ASessionThatEndsTellsItsHandlersThatItWasCancelled) {
     { const Session gone = std::move(stage->session); }
     ASSERT_TRUE(first);
     ASSERT_TRUE(second);
-    EXPECT_EQ(first->outcome, Outcome::kCancelled);
-    EXPECT_EQ(second->outcome, Outcome::kCancelled);
+    EXPECT_EQ(first->outcome, Outcome::Cancelled);
+    EXPECT_EQ(second->outcome, Outcome::Cancelled);
     EXPECT_EQ(reply_to(stage->engine, token, "{}"), NAR_GONE);
     EXPECT_FALSE(reply().plan("{}"));
     EXPECT_FALSE(stage->engine.is_busy());
@@ -575,7 +575,7 @@ TEST_F(SessionTurn, ASessionMayBeEndedInsideItsNarrator) {
     prompt("go", first);
     stage->engine.run_until_idle();
     ASSERT_TRUE(first);
-    EXPECT_EQ(first->outcome, Outcome::kCancelled);
+    EXPECT_EQ(first->outcome, Outcome::Cancelled);
 }
 
 TEST_F(SessionTurn, AHandlerMayEndAnotherSessionWhileItsOwnEnds) {

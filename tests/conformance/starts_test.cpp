@@ -28,7 +28,7 @@ TEST(Starts, OfManyToolsLeaveTheOthersTheirTurn) {
     Engine engine(options);
     Session session(engine);
     uint32_t started = 0;
-    session.attach([&](Event) { ++started; }, kinds(Kind::kToolStarted));
+    session.attach([&](Event) { ++started; }, kinds(Kind::ToolStarted));
     session.execute(plan);
     uint32_t rounds = 0;
     while (started < kTools && rounds < 1000) {

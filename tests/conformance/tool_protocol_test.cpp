@@ -76,7 +76,7 @@ TEST(ToolProtocol, ALogIsNoErrorWhateverItsLevel) {
     EXPECT_EQ(tool["state"].string(), "completed");
     EXPECT_FALSE(tool.has("error"));
     EXPECT_EQ(result["failedTools"].size(), 0u);
-    EXPECT_THAT(stage.recorder.of(Kind::kWarning), IsEmpty());
+    EXPECT_THAT(stage.recorder.of(Kind::Warning), IsEmpty());
 }
 
 // ---- §4.2 state_patch
@@ -151,7 +151,7 @@ TEST(ToolProtocol, EachPatchIsInTheStateBeforeTheNextEventIsHandedOn) {
                                log("two"), patch(R"({"step":null})"), kDone});
     std::vector<std::string> seen;
     stage.recorder.on_record = [&](const Record& record) {
-        if (record.kind == Kind::kToolEvent) seen.push_back(stage.state().text());
+        if (record.kind == Kind::ToolEvent) seen.push_back(stage.state().text());
     };
     stage.run(plan_of({entry("a", "tool")}));
     EXPECT_THAT(seen, ElementsAre(R"({"step":1})", R"({"step":1})", R"({"step":2})",
@@ -175,7 +175,7 @@ TEST(ToolProtocol, TheHistoryTellsWhoMadeEachPatchAndWhen) {
     EXPECT_EQ(tools["toolId"].string(), "a");
     EXPECT_EQ(tools["attempt"].integer(), 1);
     EXPECT_EQ(tools["patch"], Json(R"({"step":2})"));
-    const auto events = stage.recorder.of(Kind::kToolEvent);
+    const auto events = stage.recorder.of(Kind::ToolEvent);
     EXPECT_EQ(tools["seq"].integer(), static_cast<int64_t>(events[1].seq));
     EXPECT_THAT(tools["time"].string(), ::testing::MatchesRegex("20..-..-..T..:..:.....*Z"));
     const Json own = history["patches"][1];
@@ -205,8 +205,8 @@ TEST(ToolProtocol, AnAssetIsRegisteredWithAllThatTheToolSaidOfIt) {
     EXPECT_EQ(asset["path"].string(), file);
     EXPECT_EQ(asset["metadata"], Json(R"({"width":256,"tags":["lit"]})"));
     EXPECT_EQ(asset["seq"].integer(),
-              static_cast<int64_t>(stage.recorder.of(Kind::kToolEvent)[1].seq));
-    EXPECT_THAT(stage.recorder.of(Kind::kAssetRefused), IsEmpty());
+              static_cast<int64_t>(stage.recorder.of(Kind::ToolEvent)[1].seq));
+    EXPECT_THAT(stage.recorder.of(Kind::AssetRefused), IsEmpty());
 }
 
 // covers: 000-4.3-kind
@@ -275,7 +275,7 @@ TEST(ToolProtocol, RegisteringAnAssetDoesNotLookIntoIt) {
     ASSERT_EQ(stage.assets().size(), 1u);
     EXPECT_EQ(stage.assets()[0]["assetId"].string(), "film");
     // The stream says that it is there, and nothing follows from that by itself.
-    EXPECT_EQ(stage.recorder.of(Kind::kToolEvent).size(), 2u);
+    EXPECT_EQ(stage.recorder.of(Kind::ToolEvent).size(), 2u);
 }
 
 // covers: 000-7-validate-files, 004-asset-path, 000-4.3-path-readable
@@ -297,7 +297,7 @@ TEST(ToolProtocol, AnAssetIsLookedAtBeforeItIsRegistered) {
     ASSERT_EQ(stage.assets().size(), 1u);
     EXPECT_EQ(stage.assets()[0]["assetId"].string(), "good");
     std::vector<std::string> refused;
-    for (const Record& record : stage.recorder.of(Kind::kAssetRefused)) {
+    for (const Record& record : stage.recorder.of(Kind::AssetRefused)) {
         EXPECT_EQ(record.body["code"].string(), "ASSET_UNREADABLE");
         EXPECT_THAT(record.body["message"].string(),
                     ::testing::AnyOf(HasSubstr(stage.folder.path()), HasSubstr("/dev/null")));
@@ -317,7 +317,7 @@ TEST(ToolProtocol, AFileThatIsWrittenAfterItsEventIsRefused) {
                                   "'");
     bool refused = false;
     stage.recorder.on_record = [&](const Record& record) {
-        if (record.kind != Kind::kAssetRefused) return;
+        if (record.kind != Kind::AssetRefused) return;
         refused = true;
         EXPECT_FALSE(stage.folder.has("late.png"));
         // Now the tool goes on: it has the fifo open for reading.
@@ -349,7 +349,7 @@ TEST(ToolProtocol, AnAssetMayLieInAnyFolder) {
     stage.folder.tool("tool", script + "echo '" + kDone + "'");
     stage.run(plan_of({entry("a", "tool")}));
     EXPECT_EQ(stage.assets().size(), 3u);
-    EXPECT_THAT(stage.recorder.of(Kind::kAssetRefused), IsEmpty());
+    EXPECT_THAT(stage.recorder.of(Kind::AssetRefused), IsEmpty());
 }
 
 // covers: 000-4.3-asset-id-unique, 004-asset-id-unique
@@ -365,10 +365,10 @@ TEST(ToolProtocol, AnAssetIdIsUniqueWithinAnAttemptAndOfTheToolAlone) {
     for (const Json& asset : stage.assets().elements()) {
         EXPECT_EQ(asset["path"].string(), stage.folder / "one.png");
     }
-    for (const Record& record : stage.recorder.of(Kind::kAssetRefused)) {
+    for (const Record& record : stage.recorder.of(Kind::AssetRefused)) {
         EXPECT_EQ(record.body["code"].string(), "ASSET_DUPLICATE");
     }
-    EXPECT_EQ(stage.recorder.of(Kind::kAssetRefused).size(), 2u);
+    EXPECT_EQ(stage.recorder.of(Kind::AssetRefused).size(), 2u);
 }
 
 // covers: 000-4.3-asset-id-unique
@@ -386,7 +386,7 @@ TEST(ToolProtocol, ALaterAttemptReplacesTheAssetOfAnEarlierOne) {
     ASSERT_EQ(stage.assets().size(), 1u);
     EXPECT_EQ(stage.assets()[0]["path"].string(), stage.folder / "2.png");
     EXPECT_EQ(stage.assets()[0]["attempt"].integer(), 2);
-    EXPECT_THAT(stage.recorder.of(Kind::kAssetRefused), IsEmpty());
+    EXPECT_THAT(stage.recorder.of(Kind::AssetRefused), IsEmpty());
 }
 
 // ---- §4.4 ui_event
@@ -403,11 +403,11 @@ TEST(ToolProtocol, AUiEventReachesItsHandlerAtOnceAndVerbatim) {
     // A handler of the user interface: the tool waits for what it does.
     const uint64_t handler = stage.session.attach(
         [&](Event event) {
-            if (event.type() != Type::kUiEvent) return;
+            if (event.type() != Type::UiEvent) return;
             handled = event.body();
             std::ofstream(stage.folder / "answer") << "Open\n";
         },
-        kinds(Kind::kToolEvent));
+        kinds(Kind::ToolEvent));
     const Json result = stage.run(plan_of({entry("a", "tool")}));
     stage.session.detach(handler);
     EXPECT_TRUE(result["success"].boolean());
@@ -422,7 +422,7 @@ TEST(ToolProtocol, AToolIsNotToldWhichUiEventsThereAreAndAnUnknownOneDoesNotFail
                                   kDone + "'");
     const Json result = stage.run(plan_of({entry("a", "tool")}));
     EXPECT_EQ(tool_of(result, "a")["state"].string(), "completed");
-    EXPECT_THAT(stage.recorder.of(Kind::kWarning), IsEmpty());
+    EXPECT_THAT(stage.recorder.of(Kind::Warning), IsEmpty());
     for (const char* name : {"invocation", "environment"}) {
         EXPECT_THAT(stage.folder.read(name), ::testing::Not(HasSubstr("narrative_choice"))) << name;
     }
@@ -442,7 +442,7 @@ TEST(ToolProtocol, AnErrorEventDoesNotEndTheInvocation) {
     const Json result = stage.run(plan_of({entry("a", "tool")}));
     EXPECT_EQ(tool_of(result, "a")["state"].string(), "completed");
     EXPECT_TRUE(result["success"].boolean());
-    EXPECT_EQ(stage.recorder.of(Kind::kToolEvent)[0].text, error) << "with its details";
+    EXPECT_EQ(stage.recorder.of(Kind::ToolEvent)[0].text, error) << "with its details";
 }
 
 // covers: 000-4.5-continue
@@ -468,8 +468,8 @@ TEST(ToolProtocol, AnErrorIsHandedOnWithTheToolAndTheAttempt) {
     stage.folder.says("tool", {error, kFailed});
     stage.run(plan_of({entry("a", "tool", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}));
     std::vector<uint32_t> attempts;
-    for (const Record& record : stage.recorder.of(Kind::kToolEvent)) {
-        if (record.type != Type::kError) continue;
+    for (const Record& record : stage.recorder.of(Kind::ToolEvent)) {
+        if (record.type != Type::Error) continue;
         EXPECT_EQ(record.tool_id, "a");
         EXPECT_EQ(record.text, error);
         attempts.push_back(record.attempt);
@@ -519,7 +519,7 @@ TEST(ToolProtocol, NothingIsAcceptedAfterDone) {
     EXPECT_EQ(stage.assets().size(), 0u);
     EXPECT_EQ(tool["events"].size(), 2u);
     EXPECT_EQ(tool["attempts"][0]["linesAfterDone"].integer(), 4);
-    EXPECT_EQ(stage.recorder.one(Kind::kWarning, "a").body["code"].string(), "AFTER_DONE");
+    EXPECT_EQ(stage.recorder.one(Kind::Warning, "a").body["code"].string(), "AFTER_DONE");
 }
 
 // The limit is for lines that are read; what comes after done only counts.
@@ -613,7 +613,7 @@ TEST(ToolProtocol, DoneAloneIsEnough) {
     const Json result = stage.run(plan_of({entry("a", "tool")}));
     EXPECT_TRUE(result["success"].boolean());
     EXPECT_EQ(tool_of(result, "a")["output"], Json("{}"));
-    EXPECT_THAT(stage.recorder.of(Kind::kWarning), IsEmpty());
+    EXPECT_THAT(stage.recorder.of(Kind::Warning), IsEmpty());
 }
 
 // covers: 000-8-unknown-fields, 000-3-additional-fields, 004-envelope-additional-fields
@@ -625,7 +625,7 @@ TEST(ToolProtocol, UnknownFieldsAreHandedOnAndOtherwiseIgnored) {
     const Json result = stage.run(plan_of({entry("a", "tool")}));
     EXPECT_TRUE(result["success"].boolean());
     EXPECT_EQ(stage.state(), Json(R"({"lit":true})"));
-    EXPECT_EQ(stage.recorder.of(Kind::kToolEvent)[0].text, line);
+    EXPECT_EQ(stage.recorder.of(Kind::ToolEvent)[0].text, line);
 }
 
 // covers: 000-3-request-id, 000-3-timestamp
@@ -641,7 +641,7 @@ TEST(ToolProtocol, AStrangeRequestIdOrTimestampGivesOneWarningEach) {
     const Json result = stage.run(plan_of({entry("a", "tool")}));
     EXPECT_TRUE(result["success"].boolean());
     std::vector<std::string> codes;
-    for (const Record& record : stage.recorder.of(Kind::kWarning)) {
+    for (const Record& record : stage.recorder.of(Kind::Warning)) {
         codes.push_back(record.body["code"].string());
     }
     EXPECT_THAT(codes, UnorderedElementsAre("REQUEST_ID", "TIMESTAMP"));
@@ -658,10 +658,10 @@ TEST(ToolProtocol, EachLineIsReadAndDispatchedByItsType) {
                  event("error", R"("errorCode":"E","errorMessage":"m")"), kDone});
     std::vector<Type> types;
     stage.session.attach([&](Event event) { types.push_back(event.type()); },
-                         kinds(Kind::kToolEvent));
+                         kinds(Kind::ToolEvent));
     stage.run(plan_of({entry("a", "tool")}));
-    EXPECT_THAT(types, ElementsAre(Type::kLog, Type::kStatePatch, Type::kAsset, Type::kUiEvent,
-                                   Type::kError, Type::kDone));
+    EXPECT_THAT(types, ElementsAre(Type::Log, Type::StatePatch, Type::Asset, Type::UiEvent,
+                                   Type::Error, Type::Done));
     EXPECT_EQ(stage.state(), Json(R"({"lit":true})"));
     EXPECT_EQ(stage.assets().size(), 1u);
 }

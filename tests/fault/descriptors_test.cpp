@@ -63,7 +63,7 @@ TEST_F(DescriptorShortage, IsWaitedOut) {
                               true));
         host->until([] { return false; }, -1, milliseconds(60));
         EXPECT_FALSE(host->result) << free;
-        EXPECT_FALSE(host->has(Kind::kToolStarted, "one")) << free;
+        EXPECT_FALSE(host->has(Kind::ToolStarted, "one")) << free;
         few.reset();
         const Json result = host->finish();
         EXPECT_TRUE(result["/success"].boolean()) << result.dump();
@@ -82,13 +82,13 @@ TEST_F(DescriptorShortage, EndsWithTheToolThatHasThem) {
                           true));
     host->on_event = [&](Event event) {
         // The first one has its two pipes and its supervisor; for the second one 6 are needed.
-        if (event.kind() == Kind::kAttemptStarted && !few) {
+        if (event.kind() == Kind::AttemptStarted && !few) {
             few = std::make_unique<FewDescriptors>(4);
         }
     };
-    ASSERT_TRUE(host->until([&] { return host->has(Kind::kToolEvent, "one"); }));
+    ASSERT_TRUE(host->until([&] { return host->has(Kind::ToolEvent, "one"); }));
     host->until([] { return false; }, -1, milliseconds(60));
-    EXPECT_FALSE(host->has(Kind::kToolStarted, "two"));
+    EXPECT_FALSE(host->has(Kind::ToolStarted, "two"));
     {
         // The test's own connection takes one of the four, and gives it back.
         const Witness witness = witnesses.accept(host.get());

@@ -83,8 +83,8 @@ TEST_F(Ending, TellsEveryHandlerOnce) {
 // Destroying a session inside its own handlers and sinks: deferred, and then complete.
 TEST_F(Ending, OfASessionInsideItsOwnCallbacks) {
     for (const Kind where :
-         {Kind::kPlanStarted, Kind::kToolStarted, Kind::kAttemptStarted, Kind::kToolEvent,
-          Kind::kAttemptEnded, Kind::kToolEnded, Kind::kPlanEnded}) {
+         {Kind::PlanStarted, Kind::ToolStarted, Kind::AttemptStarted, Kind::ToolEvent,
+          Kind::AttemptEnded, Kind::ToolEnded, Kind::PlanEnded}) {
         Engine engine;
         auto session = std::make_unique<Session>(engine);
         bool ended = false;
@@ -289,8 +289,8 @@ TEST_F(Ending, ByCancelAtAnyMoment) {
         // One end for the plan, and one for each tool.
         std::map<std::string, int> ends;
         for (const Record& record : host->records) {
-            if (record.kind == Kind::kPlanEnded) ++ends["the plan"];
-            if (record.kind == Kind::kToolEnded) ++ends[record.tool];
+            if (record.kind == Kind::PlanEnded) ++ends["the plan"];
+            if (record.kind == Kind::ToolEnded) ++ends[record.tool];
         }
         EXPECT_EQ(ends.size(), 7u);
         for (const auto& [name, count] : ends) EXPECT_EQ(count, 1) << name;

@@ -57,7 +57,7 @@ TEST_F(Engines, ShareTheirSlotsFairlyAmongSessions) {
     for (int i = 0; i < kSessions; ++i) {
         sessions.emplace_back(engine);
         sessions.back().attach([&order, i](Event) { order += static_cast<char>('a' + i); },
-                               kinds(Kind::kToolStarted));
+                               kinds(Kind::ToolStarted));
     }
     std::vector<std::string> tools;
     for (int tool = 0; tool < kTools; ++tool) {

@@ -42,7 +42,7 @@ TEST_F(Supervisors, KilledAtWorkLoseTheirToolWhichIsTriedAgain) {
     host->begin(plan_json({tool_json("tool", tool_path("one_then_silence"), witnesses.input(),
                                      R"(,"retryPolicy":{"maxRetries":1,"backoffMs":1})")}));
     const Witness first = witnesses.accept(host.get());
-    ASSERT_TRUE(host->until([&] { return host->has(Kind::kToolEvent, "tool"); }));
+    ASSERT_TRUE(host->until([&] { return host->has(Kind::ToolEvent, "tool"); }));
     ASSERT_TRUE(signal_descendant(only_supervisor(), SIGKILL));
     EXPECT_TRUE(first.is_gone(host.get()));
     EXPECT_TRUE(reap_orphan(first.pid));

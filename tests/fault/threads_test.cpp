@@ -297,7 +297,7 @@ TEST_F(Threads, DrivingInsideACallbackIsRefused) {
     };
     host->on_event = [&](Event event) {
         drive_in("a sink");
-        if (event.kind() != Kind::kToolEvent) return;
+        if (event.kind() != Kind::ToolEvent) return;
         // Allowed: reading, submitting, attaching, cancelling.
         EXPECT_EQ(Json(host->session.state().view()).exists(), true);
         EXPECT_NO_THROW(host->session.patch_state(R"({"in":"a sink"})"));
@@ -331,7 +331,7 @@ TEST_F(Threads, ASignalHandlerMayCancel) {
     ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
     for (int i = 0; i < 10; ++i) {
         host->begin(plan_json({tool_json("tool", tool_path("one_then_silence"))}));
-        ASSERT_TRUE(host->until([&] { return host->has(Kind::kToolStarted, "tool"); }));
+        ASSERT_TRUE(host->until([&] { return host->has(Kind::ToolStarted, "tool"); }));
         host->records.clear();
         ::raise(SIGUSR1);
         ASSERT_TRUE(host->until([&] { return static_cast<bool>(host->result); }));

@@ -45,13 +45,13 @@ TEST_F(Conflict, IsToldAndTheLastWins) {
     EXPECT_EQ(host->state().dump(), R"({"door":{"by":"right"}})");
     patch(tools["left"]);
     EXPECT_EQ(host->state("/door/by").dump(), "\"left\"");
-    const std::vector<Json> conflicts = host->told(Kind::kStateConflict);
+    const std::vector<Json> conflicts = host->told(Kind::StateConflict);
     ASSERT_EQ(conflicts.size(), 1u);
     EXPECT_EQ(conflicts[0].dump(), R"({"path":"/door/by","tools":["right","left"]})");
     // Once for a pair and a path, however often they take turns.
     patch(tools["right"]);
     EXPECT_EQ(host->state("/door/by").dump(), "\"right\"");
-    EXPECT_EQ(host->told(Kind::kStateConflict).size(), 1u);
+    EXPECT_EQ(host->told(Kind::StateConflict).size(), 1u);
     for (const auto& [role, witness] : tools) ASSERT_TRUE(witness.tell('d'));
     const Json result = host->finish();
     EXPECT_TRUE(result["/success"].boolean());
@@ -73,13 +73,13 @@ TEST_F(Conflict, StandsBehindItsEventInTheStream) {
     host->finish();
     for (size_t i = 0; i < host->records.size(); ++i) {
         EXPECT_EQ(host->records[i].seq, host->records[0].seq + i);
-        if (host->records[i].kind != Kind::kStateConflict) continue;
+        if (host->records[i].kind != Kind::StateConflict) continue;
         EXPECT_EQ(host->records[i - 1].tool, "b");
-        EXPECT_EQ(host->records[i - 1].type, Type::kStatePatch);
+        EXPECT_EQ(host->records[i - 1].type, Type::StatePatch);
         EXPECT_EQ(host->records[i].tool, "b");
         EXPECT_EQ(host->records[i].attempt, 1u);
     }
-    EXPECT_EQ(host->told(Kind::kStateConflict).size(), 1u);
+    EXPECT_EQ(host->told(Kind::StateConflict).size(), 1u);
 }
 
 TEST_F(Conflict, IsNoneOnOtherPaths) {
@@ -94,7 +94,7 @@ TEST_F(Conflict, IsNoneOnOtherPaths) {
     patch(tools["b"]);
     for (const auto& [role, witness] : tools) ASSERT_TRUE(witness.tell('d'));
     host->finish();
-    EXPECT_EQ(host->told(Kind::kStateConflict).size(), 0u);
+    EXPECT_EQ(host->told(Kind::StateConflict).size(), 0u);
     EXPECT_EQ(host->state().dump(), R"({"room":{"torch":1,"door":2}})");
 }
 
@@ -111,8 +111,8 @@ TEST_F(Conflict, IsAlsoAWholeThatReplacesAPart) {
     for (const auto& [role, witness] : tools) ASSERT_TRUE(witness.tell('d'));
     host->finish();
     EXPECT_EQ(host->state().dump(), "{}");
-    ASSERT_GE(host->told(Kind::kStateConflict).size(), 1u);
-    EXPECT_EQ(host->told(Kind::kStateConflict)[0]["/tools"].dump(), R"(["part","whole"])");
+    ASSERT_GE(host->told(Kind::StateConflict).size(), 1u);
+    EXPECT_EQ(host->told(Kind::StateConflict)[0]["/tools"].dump(), R"(["part","whole"])");
 }
 
 // One after the other is no conflict.
@@ -120,7 +120,7 @@ TEST_F(Conflict, IsNoneBetweenToolsThatDoNotOverlap) {
     make_host();
     host->run(plan_json({tool_json("a", tool_path("patcher"), R"({"patch":{"x":1}})"),
                          tool_json("b", tool_path("patcher"), R"({"patch":{"x":2}})")}));
-    EXPECT_EQ(host->told(Kind::kStateConflict).size(), 0u);
+    EXPECT_EQ(host->told(Kind::StateConflict).size(), 0u);
     EXPECT_EQ(host->state().dump(), R"({"x":2})");
 }
 
@@ -134,12 +134,12 @@ TEST_F(Conflict, IsToldAlsoWhenTheFirstHasEndedMeanwhile) {
           tools);
     patch(tools["early"]);
     ASSERT_TRUE(tools["early"].tell('d'));
-    ASSERT_TRUE(host->until([&] { return host->has(Kind::kToolEnded, "early"); }));
+    ASSERT_TRUE(host->until([&] { return host->has(Kind::ToolEnded, "early"); }));
     patch(tools["late"]);
     ASSERT_TRUE(tools["late"].tell('d'));
     host->finish();
-    ASSERT_EQ(host->told(Kind::kStateConflict).size(), 1u);
-    EXPECT_EQ(host->told(Kind::kStateConflict)[0]["/tools"].dump(), R"(["early","late"])");
+    ASSERT_EQ(host->told(Kind::StateConflict).size(), 1u);
+    EXPECT_EQ(host->told(Kind::StateConflict)[0]["/tools"].dump(), R"(["early","late"])");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ protected:
     }
     std::vector<std::string> warnings() {
         std::vector<std::string> found;
-        for (const Json& warning : host->told(Kind::kWarning)) {
+        for (const Json& warning : host->told(Kind::Warning)) {
             found.push_back(warning["/code"].text());
         }
         return found;
@@ -47,7 +47,7 @@ TEST_F(Endings, EventsAfterDoneAreDrainedAndCounted) {
         EXPECT_EQ(result["/attempts/0/linesAfterDone"].number(), 6);
         EXPECT_EQ(host->state().dump(), R"({"before_done":true})");
         EXPECT_THAT(warnings(), ElementsAre("AFTER_DONE"));
-        EXPECT_EQ(host->told(Kind::kWarning)[0]["/message"].text(),
+        EXPECT_EQ(host->told(Kind::Warning)[0]["/message"].text(),
                   "6 lines came after the done event and were not accepted");
     }
 }
@@ -59,7 +59,7 @@ TEST_F(Endings, EventsLongAfterDoneAreNotAcceptedEither) {
         {tool_json("tool", tool_path("after_done"), witnesses.input(R"(,"split":true)"))}));
     const Witness witness = witnesses.accept(host.get());
     ASSERT_TRUE(host->until(
-        [&] { return !host->records.empty() && host->records.back().type == Type::kDone; }));
+        [&] { return !host->records.empty() && host->records.back().type == Type::Done; }));
     EXPECT_TRUE(witness.does('.', host.get()));
     const Json result = host->finish()["/toolResults/0"];
     EXPECT_EQ(result["/state"].text(), "completed");
@@ -81,7 +81,7 @@ TEST_F(Endings, WhoLingersAfterDoneIsEndedAfterTheGrace) {
     EXPECT_TRUE(result["/ok"].boolean());
     EXPECT_EQ(result["/attempts/0/signal"].number(), SIGTERM);
     EXPECT_THAT(warnings(), ElementsAre("LINGERED"));
-    EXPECT_EQ(host->told(Kind::kWarning)[0]["/message"].text(),
+    EXPECT_EQ(host->told(Kind::Warning)[0]["/message"].text(),
               "the tool went on for 300 ms after its done event and was ended");
 }
 
@@ -108,7 +108,7 @@ TEST_F(Endings, WhoClosesStdoutIsWaitedFor) {
     host->begin(plan_json(
         {tool_json("tool", tool_path("closes_stdout"), witnesses.input(R"(,"status":4)"))}));
     const Witness witness = witnesses.accept(host.get());
-    ASSERT_TRUE(host->until([&] { return host->has(Kind::kToolEvent, "tool"); }));
+    ASSERT_TRUE(host->until([&] { return host->has(Kind::ToolEvent, "tool"); }));
     // It lives on with a closed pipe and is not taken for ended.
     host->until([] { return false; }, -1, milliseconds(100));
     EXPECT_FALSE(host->result);
@@ -244,7 +244,7 @@ TEST_F(Endings, OneEventADay) {
     const Witnesses witnesses;
     host->begin(plan_json({tool_json("tool", tool_path("one_then_silence"), witnesses.input())}));
     const Witness witness = witnesses.accept(host.get());
-    ASSERT_TRUE(host->until([&] { return host->has(Kind::kToolEvent, "tool"); }));
+    ASSERT_TRUE(host->until([&] { return host->has(Kind::ToolEvent, "tool"); }));
     EXPECT_TRUE(witness.lives(host.get()));
     // Nothing to do and nothing due: a host that polls sleeps.
     host->until([] { return false; }, -1, milliseconds(20));

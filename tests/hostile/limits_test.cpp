@@ -146,12 +146,12 @@ TEST_F(ToolLimits, OneMillionEvents) {
     // Round trips of the other tool, through its pipe and the host, while the flood comes in.
     int64_t longest = 0;
     int served = 0;
-    while (!host->has(Kind::kToolEnded, "flood") && !HasFailure()) {
+    while (!host->has(Kind::ToolEnded, "flood") && !HasFailure()) {
         const Json before = host->state();
         const Clock::time_point start = Clock::now();
         bool heard = false;
         host->on_event = [&](Event event) {
-            heard |= event.tool_id() == "other" && event.kind() == Kind::kToolEvent;
+            heard |= event.tool_id() == "other" && event.kind() == Kind::ToolEvent;
         };
         ASSERT_TRUE(witness.does('p', host.get()));
         ASSERT_TRUE(host->until([&] { return heard; }));

@@ -38,7 +38,7 @@ TEST_P(StartingFails, WithTheReasonForEachAttempt) {
         EXPECT_FALSE(attempt["/signal"].exists());
     }
     EXPECT_EQ(result["/events"].dump(), "[]");
-    EXPECT_EQ(host->told(Kind::kAttemptEnded).size(), 3u);
+    EXPECT_EQ(host->told(Kind::AttemptEnded).size(), 3u);
     // The supervisor is fit for more.
     EXPECT_EQ(host->run_tool(tool_path("patcher"))["/state"].text(), "completed");
 }
@@ -87,7 +87,7 @@ TEST_F(Starting, SucceedsWhenTheFileComesWithAnotherAttempt) {
     const std::string path = folder.path() + "/late";
     host->begin(plan_json(
         {tool_json("tool", path, "{}", R"(,"retryPolicy":{"maxRetries":10,"backoffMs":20})")}));
-    ASSERT_TRUE(host->until([&] { return host->has(Kind::kAttemptEnded, "tool"); }));
+    ASSERT_TRUE(host->until([&] { return host->has(Kind::AttemptEnded, "tool"); }));
     {
         std::ofstream file(path + ".part");
         file << "#!/bin/sh\necho '{\"version\":\"0\",\"type\":\"done\",\"ok\":true}'\n";

@@ -41,9 +41,8 @@ TEST_F(Streams, InputThatIsNeverReadBlocksNobody) {
     const Witness witness = witnesses.accept(host.get());
     // All its events, a megabyte, have come while its input was stuck.
     ASSERT_TRUE(host->until([&] {
-        return std::count_if(host->records.begin(), host->records.end(), [](const Record& record) {
-                   return record.type == Type::kLog;
-               }) == 1024;
+        return std::count_if(host->records.begin(), host->records.end(),
+                             [](const Record& record) { return record.type == Type::Log; }) == 1024;
     }));
     EXPECT_TRUE(witness.does('.', host.get()));
     const Json result = host->finish()["/toolResults/0"];

@@ -197,7 +197,7 @@ TEST_F(ExtendTest, ASinkOfTheHostGetsTheStream) {
     std::vector<uint32_t> kinds;
     nar_event_sink_extension functions{};
     functions.size = sizeof functions;
-    functions.kinds = narratoria::kinds(Kind::kPlanStarted, Kind::kPlanEnded);
+    functions.kinds = narratoria::kinds(Kind::PlanStarted, Kind::PlanEnded);
     functions.event = [](void* instance, const nar_event* event) {
         static_cast<std::vector<uint32_t>*>(instance)->push_back(event->kind);
     };
@@ -220,7 +220,7 @@ TEST_F(ExtendTest, RefusalsNameTheRule) {
 TEST_F(ExtendTest, ItMayTakeItsTime) {
     nar_event_sink_extension functions{};
     functions.size = sizeof functions;
-    functions.kinds = narratoria::kinds(Kind::kPlanEnded);
+    functions.kinds = narratoria::kinds(Kind::PlanEnded);
     functions.event = [](void*, const nar_event*) {
         const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(60);
         while (std::chrono::steady_clock::now() < until) {

@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 // What becomes of a plugin.
-enum class Fate { kActive, kRefused, kDisabled };
+enum class Fate { Active, Refused, Disabled };
 
 struct Variant {
     const char* name;
@@ -94,58 +94,58 @@ TEST_P(PluginFamily, IsSurvived) {
 
 INSTANTIATE_TEST_SUITE_P(
     Refused, PluginFamily,
-    ::testing::Values(Variant{"no_entry", Fate::kRefused, "nar_plugin_entry"},
-                      Variant{"undefined_symbol", Fate::kRefused, "cannot be loaded"},
-                      Variant{"no_note", Fate::kRefused, "says nothing of itself"},
-                      Variant{"bad_note", Fate::kRefused, "not valid"},
-                      Variant{"note_lies", Fate::kRefused, "says two things of itself"},
-                      Variant{"null_plugin", Fate::kRefused, "without a plugin"},
-                      Variant{"refuses_silently", Fate::kRefused, "without saying why"},
-                      Variant{"wrong_major", Fate::kRefused, "ABI 2.0"},
-                      Variant{"wrong_size", Fate::kRefused, "bytes"},
-                      Variant{"bad_id", Fate::kRefused, "id"},
-                      Variant{"forgets_extension", Fate::kRefused, "answers NULL"},
-                      Variant{"short_extension", Fate::kRefused, "bytes"},
-                      Variant{"init_fails", Fate::kRefused, ""},
-                      Variant{"init_fails_silently", Fate::kRefused, "without saying why"}),
+    ::testing::Values(Variant{"no_entry", Fate::Refused, "nar_plugin_entry"},
+                      Variant{"undefined_symbol", Fate::Refused, "cannot be loaded"},
+                      Variant{"no_note", Fate::Refused, "says nothing of itself"},
+                      Variant{"bad_note", Fate::Refused, "not valid"},
+                      Variant{"note_lies", Fate::Refused, "says two things of itself"},
+                      Variant{"null_plugin", Fate::Refused, "without a plugin"},
+                      Variant{"refuses_silently", Fate::Refused, "without saying why"},
+                      Variant{"wrong_major", Fate::Refused, "ABI 2.0"},
+                      Variant{"wrong_size", Fate::Refused, "bytes"},
+                      Variant{"bad_id", Fate::Refused, "id"},
+                      Variant{"forgets_extension", Fate::Refused, "answers NULL"},
+                      Variant{"short_extension", Fate::Refused, "bytes"},
+                      Variant{"init_fails", Fate::Refused, ""},
+                      Variant{"init_fails_silently", Fate::Refused, "without saying why"}),
     name_of);
 
 INSTANTIATE_TEST_SUITE_P(
     Reported, PluginFamily,
-    ::testing::Values(Variant{"reads_state_in_init", Fate::kActive, "in init or deinit"},
-                      Variant{"blocks", Fate::kActive, "held the engine thread"},
-                      Variant{"throws", Fate::kDisabled, "threw an exception"},
-                      Variant{"answers_twice", Fate::kActive, "answered a request twice"},
-                      Variant{"answers_after_cancel", Fate::kActive, ""},
-                      Variant{"ends_twice", Fate::kActive, "ended an invocation twice"}),
+    ::testing::Values(Variant{"reads_state_in_init", Fate::Active, "in init or deinit"},
+                      Variant{"blocks", Fate::Active, "held the engine thread"},
+                      Variant{"throws", Fate::Disabled, "threw an exception"},
+                      Variant{"answers_twice", Fate::Active, "answered a request twice"},
+                      Variant{"answers_after_cancel", Fate::Active, ""},
+                      Variant{"ends_twice", Fate::Active, "ended an invocation twice"}),
     name_of);
 
 INSTANTIATE_TEST_SUITE_P(
     GoneOnWith, PluginFamily,
     ::testing::Values(
-        Variant{"well_behaved", Fate::kActive}, Variant{"second_export", Fate::kActive},
-        Variant{"slow_constructor", Fate::kActive}, Variant{"accepts_any_major", Fate::kActive},
-        Variant{"refuses_later_minor", Fate::kActive}, Variant{"knows_every_id", Fate::kActive},
-        Variant{"unknown_extension", Fate::kActive}, Variant{"bad_level", Fate::kActive},
-        Variant{"never_answers", Fate::kActive}, Variant{"bad_plan", Fate::kActive},
-        Variant{"never_ends", Fate::kActive}, Variant{"output_garbage", Fate::kActive},
-        Variant{"missing_done", Fate::kActive}, Variant{"leaks_descriptor", Fate::kActive}),
+        Variant{"well_behaved", Fate::Active}, Variant{"second_export", Fate::Active},
+        Variant{"slow_constructor", Fate::Active}, Variant{"accepts_any_major", Fate::Active},
+        Variant{"refuses_later_minor", Fate::Active}, Variant{"knows_every_id", Fate::Active},
+        Variant{"unknown_extension", Fate::Active}, Variant{"bad_level", Fate::Active},
+        Variant{"never_answers", Fate::Active}, Variant{"bad_plan", Fate::Active},
+        Variant{"never_ends", Fate::Active}, Variant{"output_garbage", Fate::Active},
+        Variant{"missing_done", Fate::Active}, Variant{"leaks_descriptor", Fate::Active}),
     name_of);
 
 #ifndef NARRATORIA_SANITIZED  // where the leak is found, and not survived
 INSTANTIATE_TEST_SUITE_P(GoneOnWithALeak, PluginFamily,
-                         ::testing::Values(Variant{"leaks_memory", Fate::kActive}), name_of);
+                         ::testing::Values(Variant{"leaks_memory", Fate::Active}), name_of);
 #endif
 
 TEST_F(PluginFamily, TheWellBehavedOneDoesAllOfItsWork) {
     use(NARRATORIA_BUILD_DIR "/tests/plugins/well_behaved.so", "org.narratoria.test.well_behaved");
     ASSERT_TRUE(told);
-    EXPECT_EQ(told->outcome, Outcome::kCompleted);
+    EXPECT_EQ(told->outcome, Outcome::Completed);
     EXPECT_THAT(log, Not(HasSubstr("plugin org.narratoria"))) << "nothing is reported of it";
-    const auto weather = recorder.of(Kind::kUiPlaceholder);
+    const auto weather = recorder.of(Kind::UiPlaceholder);
     ASSERT_EQ(weather.size(), 1U) << "it declines the weather";
     EXPECT_EQ(weather[0].body["event"].string(), "weather");
-    EXPECT_THAT(recorder.of(Kind::kAssetPlaceholder), IsEmpty());
+    EXPECT_THAT(recorder.of(Kind::AssetPlaceholder), IsEmpty());
 }
 
 // ---------------------------------------------------------------- plugins of 1.0
@@ -162,14 +162,12 @@ TEST_P(PluginsOf10, WorkOnThisHost) {
     EXPECT_EQ((*after)["state"].string(), "active") << after->text();
 }
 
-INSTANTIATE_TEST_SUITE_P(Extensions, PluginsOf10,
-                         ::testing::Values(Variant{"asset_renderer", Fate::kActive},
-                                           Variant{"event_sink", Fate::kActive},
-                                           Variant{"narrator", Fate::kActive},
-                                           Variant{"tool", Fate::kActive},
-                                           Variant{"tool_runner", Fate::kActive},
-                                           Variant{"ui_handler", Fate::kActive}),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    Extensions, PluginsOf10,
+    ::testing::Values(Variant{"asset_renderer", Fate::Active}, Variant{"event_sink", Fate::Active},
+                      Variant{"narrator", Fate::Active}, Variant{"tool", Fate::Active},
+                      Variant{"tool_runner", Fate::Active}, Variant{"ui_handler", Fate::Active}),
+    name_of);
 
 }  // namespace
 }  // namespace narratoria::test

@@ -99,7 +99,7 @@ protected:
 TEST_F(NarratorProcessTest, APlanIsTold) {
     shell("plan $id 'You wake up.'");
     const Told told = prompt("look");
-    EXPECT_EQ(told.outcome, Outcome::kCompleted) << log;
+    EXPECT_EQ(told.outcome, Outcome::Completed) << log;
     EXPECT_EQ(told.narrative, "You wake up.");
     const Json request(heard().at(0));
     EXPECT_EQ(request["request"]["schema"].string(), "narrator-request/1");
@@ -124,8 +124,8 @@ TEST_F(NarratorProcessTest, ThePlanIsHandedOnAsItIsWritten) {
     shell(R"(printf '{"plan":{"requestId":"mine","tools":[{"toolId":"t","toolPath":"done",)"
           R"("input":{"large":123456789012345678901234567890,"deep":[[{"a":1.0e-3}]]}}]},)"
           R"("id":%s,"more":[1]}\n' $id)");
-    EXPECT_EQ(prompt("go").outcome, Outcome::kCompleted) << log;
-    const Record started = recorder.one(Kind::kPlanStarted);
+    EXPECT_EQ(prompt("go").outcome, Outcome::Completed) << log;
+    const Record started = recorder.one(Kind::PlanStarted);
     EXPECT_THAT(started.text, HasSubstr("123456789012345678901234567890"));
     EXPECT_THAT(started.text, HasSubstr("1.0e-3"));
 }
@@ -145,7 +145,7 @@ TEST_F(NarratorProcessTest, ItIsAskedAgainWithTheResultOfWhatFailed) {
 TEST_F(NarratorProcessTest, TenRequestsGoToOneProcess) {
     shell("plan $id \"answer $id\"");
     for (int i = 0; i < 10; ++i) {
-        EXPECT_EQ(prompt("again").outcome, Outcome::kCompleted) << log;
+        EXPECT_EQ(prompt("again").outcome, Outcome::Completed) << log;
     }
     EXPECT_EQ(heard().size(), 10U);
     EXPECT_EQ(numbers().size(), 1U);
@@ -155,20 +155,20 @@ TEST_F(NarratorProcessTest, TenRequestsGoToOneProcess) {
 TEST_F(NarratorProcessTest, AnErrorIsWhyThereIsNoPlan) {
     shell(R"(printf '{"id":%s,"error":"the muse is asleep"}\n' $id)");
     const Told told = prompt("go");
-    EXPECT_EQ(told.outcome, Outcome::kFallback);
+    EXPECT_EQ(told.outcome, Outcome::Fallback);
     EXPECT_EQ(told.generations, 5U);
     EXPECT_THAT(last_fault(), HasSubstr("the muse is asleep"));
 }
 
 TEST_F(NarratorProcessTest, AnAnswerWithoutAPlanIsNone) {
     shell(R"(printf '{"id":%s}\n' $id)");
-    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_THAT(last_fault(), HasSubstr("without \"plan\" and \"error\""));
 }
 
 TEST_F(NarratorProcessTest, WhatIsNoPlanComesBackWithItsFaults) {
     shell(R"(printf '{"id":%s,"plan":[]}\n' $id)");
-    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_EQ(heard().size(), 5U);
     EXPECT_THAT(last_fault(), Not(HasSubstr("gave no plan")));
 }
@@ -241,7 +241,7 @@ TEST_F(NarratorProcessTest, AnEndlessLineNeedsNoEndlessMemory) {
         "for line in sys.stdin:\n"
         "    while True: os.write(1, b'x' * 65536)\n",
         "[times]\nnarrator_ms = 300");
-    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     close();
     hostile::expect_no_children();
 }
@@ -262,7 +262,7 @@ TEST_F(NarratorProcessTest, ALargeRequestReachesOneThatReadsSlowly) {
 TEST_F(NarratorProcessTest, ADeathInTheMiddleSaysItsExitStatusAndLastWords) {
     shell("printf '{\"id\":%s,\"pl' $id; echo 'no more ink' >&2; exit 3");
     const Told told = prompt("go");
-    EXPECT_EQ(told.outcome, Outcome::kFallback);
+    EXPECT_EQ(told.outcome, Outcome::Fallback);
     EXPECT_EQ(numbers().size(), 5U) << "started again for each request";
     EXPECT_THAT(last_fault(), HasSubstr("ended with exit status 3"));
     EXPECT_THAT(last_fault(), HasSubstr("no more ink"));
@@ -271,13 +271,13 @@ TEST_F(NarratorProcessTest, ADeathInTheMiddleSaysItsExitStatusAndLastWords) {
 
 TEST_F(NarratorProcessTest, ADeathBySignalIsNamed) {
     shell("kill -SEGV $$");
-    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_THAT(last_fault(), HasSubstr("signal 11 (Segmentation fault)"));
 }
 
 TEST_F(NarratorProcessTest, LastWordsThatAreNoUtf8AreNoHarm) {
     shell("printf 'caf\\351 \\377\\376' >&2; exit 1");
-    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_THAT(last_fault(), HasSubstr("caf"));
 }
 
@@ -292,7 +292,7 @@ TEST_F(NarratorProcessTest, ItIsStartedAgainAtTheNextRequest) {
 
 TEST_F(NarratorProcessTest, ItIsNotStartedAgainWhenThatIsNotWanted) {
     shell("exit 4", "restart = false");
-    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_EQ(numbers().size(), 1U);
 }
 
@@ -300,7 +300,7 @@ TEST_F(NarratorProcessTest, OneThatEndsAfterEachAnswerIsANarratorToo) {
     shell("plan $id \"answer $id\"; exit 0");
     for (int i = 0; i < 10; ++i) {
         const Told told = prompt("again");
-        EXPECT_EQ(told.outcome, Outcome::kCompleted) << log;
+        EXPECT_EQ(told.outcome, Outcome::Completed) << log;
         EXPECT_EQ(told.generations, 1U) << log;
     }
     EXPECT_EQ(numbers().size(), 10U);
@@ -309,20 +309,20 @@ TEST_F(NarratorProcessTest, OneThatEndsAfterEachAnswerIsANarratorToo) {
 
 TEST_F(NarratorProcessTest, OneThatEndsWithoutAnAnswerIsNotAskedForEver) {
     shell("exit 0");
-    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_EQ(numbers().size(), 5U);
 }
 
 TEST_F(NarratorProcessTest, OneThatHangsUpAndGoesOnIsKilled) {
     shell("exec >&-; while :; do sleep 1000; done");
-    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_THAT(last_fault(), HasSubstr("signal 9"));
     expect_nothing_left();
 }
 
 TEST_F(NarratorProcessTest, WhatItStartedDoesNotOutliveIt) {
     shell("sleep 1000 & echo $! >>'" + (folder / "numbers") + "'; exit 1");
-    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_EQ(numbers().size(), 10U);
     ASSERT_TRUE(until([&] {
         const std::vector<std::string> all = numbers();
@@ -334,8 +334,8 @@ TEST_F(NarratorProcessTest, WhatItStartedDoesNotOutliveIt) {
 
 TEST_F(NarratorProcessTest, AProgramThatIsNotThereIsNamed) {
     narrator(R"(command = ["no-such-narrator"])");
-    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
-    const std::vector<Record> warnings = recorder.of(Kind::kWarning);
+    EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
+    const std::vector<Record> warnings = recorder.of(Kind::Warning);
     std::string all = log;
     for (const Record& warning : warnings) all += warning.text;
     EXPECT_THAT(all, HasSubstr("no-such-narrator")) << "nobody is told why";
@@ -345,14 +345,14 @@ TEST_F(NarratorProcessTest, AProgramThatCannotRunIsNamed) {
     folder.write("narrator", "#!/no/such/interpreter\n", 0755);
     narrator(R"(command = ["./narrator"])");
     const size_t before = hostile::open_descriptors().size();
-    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_EQ(hostile::open_descriptors().size(), before);
     hostile::expect_only_supervisors();
 }
 
 TEST_F(NarratorProcessTest, WithoutACommandEachRequestSaysHowToWriteIt) {
     narrator("");
-    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_THAT(log, HasSubstr("the setting \"command\" is missing"));
     EXPECT_THAT(log, HasSubstr(R"(command = ["python3", "narrator.py"])"));
     hostile::expect_no_children();
@@ -360,7 +360,7 @@ TEST_F(NarratorProcessTest, WithoutACommandEachRequestSaysHowToWriteIt) {
 
 TEST_F(NarratorProcessTest, AWrongSettingIsNamed) {
     narrator("command = [\"./narrator\"]\nrestart = 3");
-    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_THAT(log, HasSubstr("the setting \"restart\" must be true or false"));
 }
 
@@ -370,7 +370,7 @@ constexpr const char* kCancel = R"(\{"id":[0-9]+,"cancel":true\})";
 
 TEST_F(NarratorProcessTest, OneThatNeverAnswersIsToldThatItIsTooLate) {
     shell(":", "", "[times]\nnarrator_ms = 50");
-    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_TRUE(until([&] { return heard().size() == 10; }));
     EXPECT_THAT(heard(), Contains(MatchesRegex(kCancel)));
     EXPECT_EQ(numbers().size(), 1U);
@@ -380,7 +380,7 @@ TEST_F(NarratorProcessTest, OneThatNeverAnswersIsToldThatItIsTooLate) {
 TEST_F(NarratorProcessTest, OneThatNeverReadsIsNotSentEverything) {
     python("time.sleep(1000)\n", "[times]\nnarrator_ms = 20");
     session->patch_state("{\"large\":\"" + std::string(20000000, 'y') + "\"}");
-    EXPECT_EQ(prompt("go").outcome, Outcome::kFallback);
+    EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_THAT(log, HasSubstr("does not read its standard input"));
     expect_nothing_left();
 }
@@ -392,7 +392,7 @@ TEST_F(NarratorProcessTest, ACancelledTurnIsCancelledThere) {
     ASSERT_TRUE(until([&] { return heard().size() == 1; }));
     session->cancel();
     ASSERT_TRUE(until([&] { return outcome.has_value() && heard().size() == 2; }));
-    EXPECT_EQ(*outcome, Outcome::kCancelled);
+    EXPECT_EQ(*outcome, Outcome::Cancelled);
     EXPECT_THAT(heard().at(1), MatchesRegex(kCancel));
 }
 
@@ -474,7 +474,7 @@ TEST_F(NarratorProcessTest, TheHostsOtherChildrenAreItsOwn) {
 TEST_F(NarratorProcessTest, AHostThatIgnoresItsChildrenIsServed) {
     ::signal(SIGCHLD, SIG_IGN);
     shell("plan $id 'Here.'; exit 0");
-    for (int i = 0; i < 3; ++i) EXPECT_EQ(prompt("go").outcome, Outcome::kCompleted) << log;
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(prompt("go").outcome, Outcome::Completed) << log;
     close();
     ::signal(SIGCHLD, SIG_DFL);
     for (const std::string& number : numbers()) EXPECT_TRUE(is_gone(number));

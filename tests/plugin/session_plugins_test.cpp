@@ -269,14 +269,14 @@ TEST_F(PluginTest, AHandlerGetsTheEventsItNames) {
     run_path(says({ui("probe.show", R"({"a":[1, 2]})"), ui("probe.other")}));
     EXPECT_THAT(notes(), IsSupersetOf({R"(test.probe ui probe.show {"a":[1, 2]} by t)",
                                        "test.probe ui probe.other {} by t"}));
-    EXPECT_THAT(recorder.of(Kind::kUiPlaceholder), IsEmpty());
+    EXPECT_THAT(recorder.of(Kind::UiPlaceholder), IsEmpty());
 }
 
 TEST_F(PluginTest, AnEventThatNobodyTakesIsAPlaceholder) {
     story("");
     open();
     run_path(says({ui("unheard.of", R"({"a":1})")}));
-    const Record record = recorder.one(Kind::kUiPlaceholder, "t");
+    const Record record = recorder.one(Kind::UiPlaceholder, "t");
     EXPECT_EQ(record.text, R"({"event":"unheard.of","payload":{"a":1}})");
 }
 
@@ -292,14 +292,14 @@ TEST_F(PluginTest, AHandlerThatDeclinesLeavesItToTheNext) {
     story("decline");
     open();
     run_path(says({ui("probe.show")}));
-    EXPECT_EQ(recorder.of(Kind::kUiPlaceholder).size(), 1U);
+    EXPECT_EQ(recorder.of(Kind::UiPlaceholder).size(), 1U);
 }
 
 TEST_F(PluginTest, AHandlerThatFailsIsNamedAndTheNextIsAsked) {
     story("fail_handler");
     open();
     run_path(says({ui("probe.show")}));
-    EXPECT_EQ(recorder.of(Kind::kUiPlaceholder).size(), 1U);
+    EXPECT_EQ(recorder.of(Kind::UiPlaceholder).size(), 1U);
     EXPECT_THAT(log, HasSubstr("plugin test.probe: its ui handler failed"));
 }
 
@@ -308,10 +308,10 @@ TEST_F(PluginTest, AHandlerThatThrowsIsDisabledAndTheSessionGoesOn) {
     open();
     const Json tool = run_path(says({ui("probe.show"), ui("probe.show")}));
     EXPECT_TRUE(tool["ok"].boolean());
-    EXPECT_EQ(recorder.of(Kind::kUiPlaceholder).size(), 2U);
+    EXPECT_EQ(recorder.of(Kind::UiPlaceholder).size(), 2U);
     EXPECT_EQ(plugin("test.probe")["state"].string(), "disabled");
     EXPECT_THAT(log, HasSubstr("plugin test.probe is disabled for this session"));
-    EXPECT_EQ(recorder.one(Kind::kWarning).body["code"].string(), "PLUGIN_DISABLED");
+    EXPECT_EQ(recorder.one(Kind::Warning).body["code"].string(), "PLUGIN_DISABLED");
     close();
     EXPECT_THAT(notes(), Contains("test.probe deinit")) << "its threads want to be joined";
 }
@@ -430,7 +430,7 @@ TEST_F(AssetPluginTest, AnAssetThatNobodyShowsIsAPlaceholderCard) {
     story("");
     open();
     run_path(says({asset("song", "audio/ogg")}));
-    const Record card = recorder.one(Kind::kAssetPlaceholder, "t");
+    const Record card = recorder.one(Kind::AssetPlaceholder, "t");
     EXPECT_EQ(card.body["assetId"].string(), "song");
     EXPECT_EQ(card.body["mediaType"].string(), "audio/ogg");
     EXPECT_EQ(card.body["path"].string(), folder / "song");
@@ -440,7 +440,7 @@ TEST_F(AssetPluginTest, ARendererThatThrowsLeavesAPlaceholder) {
     story("throw_renderer");
     open();
     run_path(says({asset("torch", "image/png")}));
-    EXPECT_EQ(recorder.of(Kind::kAssetPlaceholder).size(), 1U);
+    EXPECT_EQ(recorder.of(Kind::AssetPlaceholder).size(), 1U);
     EXPECT_EQ(plugin("test.probe")["state"].string(), "disabled");
 }
 
@@ -463,7 +463,7 @@ TEST_F(PluginTest, ASinkThatThrowsIsDisabled) {
     EXPECT_TRUE(run_path(says({ui("probe.show")}))["ok"].boolean());
     EXPECT_EQ(plugin("test.probe")["state"].string(), "disabled");
     EXPECT_THAT(log, HasSubstr("its event sink threw an exception: no more events"));
-    EXPECT_EQ(recorder.of(Kind::kUiPlaceholder).size(), 1U) << "it handles nothing any more";
+    EXPECT_EQ(recorder.of(Kind::UiPlaceholder).size(), 1U) << "it handles nothing any more";
 }
 
 TEST_F(PluginTest, ASinkThatHoldsTheEngineThreadIsNamed) {
@@ -490,7 +490,7 @@ TEST_F(PluginTest, ANarratorAnswersFromAThreadOfItsOwn) {
     story("", {"probe"}, "[narrator]\nname = \"test.probe\"");
     open();
     const Told told = prompt("hello");
-    EXPECT_EQ(told.outcome, Outcome::kCompleted);
+    EXPECT_EQ(told.outcome, Outcome::Completed);
     EXPECT_EQ(told.narrative, "The probe speaks.");
 }
 
@@ -553,7 +553,7 @@ TEST_F(PluginTest, WhyAGenerationCameToNothingStandsInTheStream) {
     story("silent", {"probe"}, "[narrator]\nname = \"test.probe\"\n[times]\nnarrator_ms = 5");
     open();
     prompt("hello");
-    const auto warnings = recorder.of(Kind::kWarning);
+    const auto warnings = recorder.of(Kind::Warning);
     ASSERT_EQ(warnings.size(), 5U);
     EXPECT_EQ(warnings[4].body["code"].string(), "NARRATOR_TIMEOUT");
     EXPECT_THAT(warnings[4].body["message"].string(),
@@ -564,7 +564,7 @@ TEST_F(PluginTest, ANarratorThatIsSilentIsCancelledAndItsLateAnswerIsGone) {
     story("silent", {"probe"}, "[narrator]\nname = \"test.probe\"\n[times]\nnarrator_ms = 5");
     open();
     const Told told = prompt("hello");
-    EXPECT_EQ(told.outcome, Outcome::kFallback);
+    EXPECT_EQ(told.outcome, Outcome::Fallback);
     EXPECT_EQ(told.generations, 5U);
     EXPECT_THAT(notes(), Contains("cancelled 1 late " + std::to_string(NAR_GONE)));
 }
@@ -572,14 +572,14 @@ TEST_F(PluginTest, ANarratorThatIsSilentIsCancelledAndItsLateAnswerIsGone) {
 TEST_F(PluginTest, AnEmptyAnswerUsesUpAGeneration) {
     story("empty", {"probe"}, "[narrator]\nname = \"test.probe\"");
     open();
-    EXPECT_EQ(prompt("hello").outcome, Outcome::kFallback);
+    EXPECT_EQ(prompt("hello").outcome, Outcome::Fallback);
 }
 
 TEST_F(PluginTest, ANarratorThatThrowsIsDisabledAndTheTurnEndsInTheFallback) {
     story("throw_narrator", {"probe"}, "[narrator]\nname = \"test.probe\"");
     open();
-    EXPECT_EQ(prompt("hello").outcome, Outcome::kFallback);
-    EXPECT_EQ(prompt("again").outcome, Outcome::kFallback) << "the session goes on";
+    EXPECT_EQ(prompt("hello").outcome, Outcome::Fallback);
+    EXPECT_EQ(prompt("again").outcome, Outcome::Fallback) << "the session goes on";
     EXPECT_EQ(plugin("test.probe")["state"].string(), "disabled");
 }
 
@@ -592,7 +592,7 @@ TEST_F(PluginTest, AHandlerSubmitsThePlayersNextPrompt) {
     open();
     prompt("go");
     EXPECT_THAT(notes(), Contains("prompt 0"));
-    EXPECT_EQ(recorder.of(Kind::kPrompt).size(), 2U);
+    EXPECT_EQ(recorder.of(Kind::Prompt).size(), 2U);
 }
 
 TEST_F(PluginTest, AHandlerCancelsTheTurn) {
@@ -601,7 +601,7 @@ TEST_F(PluginTest, AHandlerCancelsTheTurn) {
         {"patterns":["go"],"answers":[{"plan":{"tools":[{"toolId":"t","toolPath":"says","input":{}}]}}]}]})");
     folder.tool("says", "#!/bin/sh\nprintf '%s\\n' '" + ui("probe.show") + "'\nexec sleep 60\n");
     open();
-    EXPECT_EQ(prompt("go").outcome, Outcome::kCancelled);
+    EXPECT_EQ(prompt("go").outcome, Outcome::Cancelled);
     EXPECT_THAT(notes(), Contains("cancel 0"));
 }
 
@@ -609,7 +609,7 @@ TEST_F(PluginTest, APatchOfAPluginIsInTheStreamWithItsId) {
     story("read_state");
     open();
     run_path(says({ui("probe.show")}));
-    EXPECT_EQ(recorder.one(Kind::kStatePatched).text,
+    EXPECT_EQ(recorder.one(Kind::StatePatched).text,
               R"({"patch":{"patched":{"by":"probe"}},"by":"test.probe"})");
 }
 

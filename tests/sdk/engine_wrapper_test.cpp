@@ -136,7 +136,7 @@ TEST(EngineWrapper, ASinkSeesTypedEventsInOrder) {
         last = event.seq();
         EXPECT_EQ(event.session_id(), session.id());
         EXPECT_GT(event.time().time_since_epoch().count(), 0);
-        if (event.kind() != Kind::kToolEvent) return;
+        if (event.kind() != Kind::ToolEvent) return;
         EXPECT_EQ(event.tool_id(), "a");
         EXPECT_EQ(event.attempt(), 1u);
         EXPECT_EQ(event.kind_name(), "tool_event");
@@ -145,7 +145,7 @@ TEST(EngineWrapper, ASinkSeesTypedEventsInOrder) {
     });
     session.execute(plan_of(tool));
     engine.run_until_idle();
-    EXPECT_EQ(types, (std::vector<Type>{Type::kLog, Type::kDone}));
+    EXPECT_EQ(types, (std::vector<Type>{Type::Log, Type::Done}));
 }
 
 TEST(EngineWrapper, ASinkGetsTheKindsItAskedFor) {
@@ -153,10 +153,10 @@ TEST(EngineWrapper, ASinkGetsTheKindsItAskedFor) {
     Session session(engine);
     std::vector<Kind> seen;
     session.attach([&](Event event) { seen.push_back(event.kind()); },
-                   narratoria::kinds(Kind::kPlanStarted, Kind::kPlanEnded));
+                   narratoria::kinds(Kind::PlanStarted, Kind::PlanEnded));
     session.execute(kNothing);
     engine.run_until_idle();
-    EXPECT_EQ(seen, (std::vector<Kind>{Kind::kPlanStarted, Kind::kPlanEnded}));
+    EXPECT_EQ(seen, (std::vector<Kind>{Kind::PlanStarted, Kind::PlanEnded}));
 }
 
 TEST(EngineWrapper, ASinkIsFreedWhenItIsTakenOffAndWithItsSession) {
@@ -215,7 +215,7 @@ TEST(EngineWrapper, AnExceptionInASinkIsThrownFromTheDrivingCallAndDrivingGoesOn
     Session session(engine);
     bool ended = false;
     session.attach([](Event) { throw std::domain_error("mine"); },
-                   narratoria::kinds(Kind::kPlanStarted));
+                   narratoria::kinds(Kind::PlanStarted));
     session.execute(kNothing, {}, [&](Result result) { ended = result.success(); });
     EXPECT_THROW(engine.run_until_idle(), std::domain_error);
     engine.run_until_idle();
@@ -387,8 +387,8 @@ TEST(EngineWrapper, StateHistoryAndAssetsAreTexts) {
 }
 
 TEST(EngineWrapper, ValidateListsFaults) {
-    EXPECT_EQ(narratoria::validate(narratoria::Document::kPlan, kNothing).view(), "[]");
-    const Text faults = narratoria::validate(narratoria::Document::kPlan, "{}");
+    EXPECT_EQ(narratoria::validate(narratoria::Document::Plan, kNothing).view(), "[]");
+    const Text faults = narratoria::validate(narratoria::Document::Plan, "{}");
     EXPECT_NE(faults.view().find("/tools"), std::string_view::npos);
 }
 
@@ -406,7 +406,7 @@ TEST(EngineWrapper, ANarratorOfTheHostAnswersAPrompt) {
                  EXPECT_TRUE(reply.plan(kNothing));
                  EXPECT_FALSE(reply.plan(kNothing)) << "the first wins";
              }}});
-    Outcome outcome = Outcome::kCancelled;
+    Outcome outcome = Outcome::Cancelled;
     std::string narrative;
     session.prompt("wait", [&](Turn turn) {
         outcome = turn.outcome();
@@ -416,7 +416,7 @@ TEST(EngineWrapper, ANarratorOfTheHostAnswersAPrompt) {
         EXPECT_TRUE(turn.result().success());
     });
     engine.run_until_idle();
-    EXPECT_EQ(outcome, Outcome::kCompleted);
+    EXPECT_EQ(outcome, Outcome::Completed);
     EXPECT_EQ(narrative, "Nothing moves.");
     EXPECT_NE(asked.find("\"wait\""), std::string::npos);
 }
@@ -432,10 +432,10 @@ TEST(EngineWrapper, ANarratorMayAnswerFromAnotherThreadAndAfterTheEnd) {
                                       kept = reply;
                                       thinker = std::thread([reply] { reply.plan(kNothing); });
                                   }}});
-        Outcome outcome = Outcome::kCancelled;
+        Outcome outcome = Outcome::Cancelled;
         session.prompt("wait", [&](Turn turn) { outcome = turn.outcome(); });
         engine.run_until_idle();
-        EXPECT_EQ(outcome, Outcome::kCompleted);
+        EXPECT_EQ(outcome, Outcome::Completed);
         thinker.join();
         EXPECT_FALSE(kept->plan(kNothing));
     }
@@ -450,12 +450,12 @@ TEST(EngineWrapper, ANarratorThatThrowsUsesUpAGenerationAndIsHeard) {
                                      if (++asked == 1) throw std::runtime_error("no idea");
                                      reply.plan(kNothing);
                                  }}});
-    Outcome outcome = Outcome::kCancelled;
+    Outcome outcome = Outcome::Cancelled;
     session.prompt("wait", [&](Turn turn) { outcome = turn.outcome(); });
     EXPECT_THROW(engine.run_until_idle(), std::runtime_error);
     engine.run_until_idle();
     EXPECT_EQ(asked, 2);
-    EXPECT_EQ(outcome, Outcome::kCompleted);
+    EXPECT_EQ(outcome, Outcome::Completed);
 }
 
 TEST(EngineWrapper, ACancelledRequestIsToldToItsNarrator) {
@@ -467,13 +467,13 @@ TEST(EngineWrapper, ACancelledRequestIsToldToItsNarrator) {
                      .id = "mine",
                      .generate = [&](auto, const NarratorReply& reply) { open = reply.token(); },
                      .cancel = [&](std::uint64_t token) { cancelled = token; }}});
-    Outcome outcome = Outcome::kCompleted;
+    Outcome outcome = Outcome::Completed;
     session.prompt("wait", [&](Turn turn) { outcome = turn.outcome(); });
     while (open == 0) engine.run_once();
     session.cancel();
     engine.run_until_idle();
     EXPECT_EQ(cancelled, open);
-    EXPECT_EQ(outcome, Outcome::kCancelled);
+    EXPECT_EQ(outcome, Outcome::Cancelled);
 }
 
 TEST(EngineWrapper, TheNarratorIsFreedWithItsSessionAndWhenTheSessionCannotBeMade) {

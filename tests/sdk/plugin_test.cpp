@@ -34,9 +34,9 @@ class Rain final : public plugin::UiHandler, public plugin::EventSink {
 public:
     static constexpr std::string_view kUiEvents[] = {"rain", "snow"};
     static constexpr std::int32_t kUiPriority = 7;
-    static constexpr std::uint32_t kKinds = narratoria::kinds(narratoria::Kind::kPrompt);
+    static constexpr std::uint32_t kKinds = narratoria::kinds(narratoria::Kind::Prompt);
 
-    plugin::Answer handle(const plugin::UiEvent&) override { return plugin::Answer::kTaken; }
+    plugin::Answer handle(const plugin::UiEvent&) override { return plugin::Answer::Taken; }
     void event(const plugin::Event&) noexcept override {}
 };
 
@@ -112,7 +112,7 @@ public:
     static inline std::function<void(const plugin::Event&)> act;
 
     explicit Acting(const plugin::Host& host) : host_(host) { last_host = host; }
-    ~Acting() { host_.log(plugin::Level::kInfo, "goodbye"); }
+    ~Acting() { host_.log(plugin::Level::Info, "goodbye"); }
     void event(const plugin::Event& event) override { act(event); }
 
     static inline std::optional<plugin::Host> last_host;
@@ -247,7 +247,7 @@ TEST(PluginConstructor, LeavesHandlesThatDoNothingWhenItThrows) {
     FakeHost host;
     host.settings = "[]";
     const Loaded<Picky> loaded(host);
-    Picky::kept->log(plugin::Level::kError, "too late");
+    Picky::kept->log(plugin::Level::Error, "too late");
     EXPECT_EQ(nullptr, Picky::kept->raw());
     EXPECT_THAT(host.log, IsEmpty());
 }
@@ -287,12 +287,11 @@ public:
     plugin::Answer handle(const plugin::UiEvent& event) override {
         if (event.name() == "broken") throw std::runtime_error("no ink");
         if (event.name() == "odd") throw 3;
-        return event.payload() == "{}" ? plugin::Answer::kDeclined : plugin::Answer::kTaken;
+        return event.payload() == "{}" ? plugin::Answer::Declined : plugin::Answer::Taken;
     }
     plugin::Answer render(const plugin::Asset& asset) override {
         if (asset.path() == "/gone.png") throw std::runtime_error("it is gone");
-        return asset.media_type() == "image/png" ? plugin::Answer::kTaken
-                                                 : plugin::Answer::kDeclined;
+        return asset.media_type() == "image/png" ? plugin::Answer::Taken : plugin::Answer::Declined;
     }
 };
 
@@ -354,7 +353,7 @@ TEST(PluginEventSink, GetsEachRecord) {
     const Loaded<Acting> loaded(host);
     std::string seen;
     Acting::act = [&](const plugin::Event& event) {
-        EXPECT_EQ(narratoria::Kind::kPrompt, event.kind());
+        EXPECT_EQ(narratoria::Kind::Prompt, event.kind());
         EXPECT_EQ(3u, event.seq());
         seen = event.body();
     };
@@ -771,8 +770,8 @@ TEST(PluginHost, OffersLogSettingsAndStory) {
         EXPECT_EQ("/stories/torch", host.story());
         EXPECT_TRUE(host.is_engine_thread());
         std::thread([&] { EXPECT_FALSE(host.is_engine_thread()); }).join();
-        host.log(plugin::Level::kDebug, "a");
-        host.log(plugin::Level::kWarning, "b");
+        host.log(plugin::Level::Debug, "a");
+        host.log(plugin::Level::Warning, "b");
     });
     EXPECT_THAT(fake.log, ElementsAre("debug: a", "warning: b", "info: goodbye"));
 }
@@ -824,7 +823,7 @@ TEST(PluginHost, NamesWhatItsHostDoesNotOffer) {
         FakeHost fake;
         (is_short ? fake.too_short : fake.missing) = {NAR_HOST_STATE, NAR_HOST_TIMER, NAR_HOST_LOG};
         in_plugin(fake, [](const plugin::Host& host) {
-            host.log(plugin::Level::kError, "into nothing");
+            host.log(plugin::Level::Error, "into nothing");
             const auto error = error_of([&] { host.read_state(); });
             EXPECT_EQ(NAR_UNSUPPORTED, error.status());
             EXPECT_THAT(std::string(error.what()), HasSubstr("narratoria.state/1"));
@@ -848,7 +847,7 @@ TEST(PluginHost, DoesNothingAfterTheInstanceHasEnded) {
         FakeHost fake;
         in_plugin(fake, [&](const plugin::Host& host) { kept = host; });
     }
-    kept->log(plugin::Level::kInfo, "too late");
+    kept->log(plugin::Level::Info, "too late");
     EXPECT_FALSE(kept->post([] {}));
     EXPECT_FALSE(kept->is_engine_thread());
     EXPECT_EQ(nullptr, kept->raw());

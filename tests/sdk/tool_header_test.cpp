@@ -391,8 +391,8 @@ TEST(ToolInvocation, IsReadToItsEndHoweverItArrives) {
 TEST(ToolEvents, AreTheSixOfTheProtocol) {
     EXPECT_EQ(
         emitted([](Events& events) {
-            events.log(Level::debug, "d");
-            events.log(Level::warn, "w", json::object({{"n", 1}}));
+            events.log(Level::Debug, "d");
+            events.log(Level::Warn, "w", json::object({{"n", 1}}));
             events.progress(0.5, "half");
             events.patch(json::object({{"torch", json::object({{"lit", true}})}}));
             events.asset("id", "image", "image/png", "/tmp/x.png", json::object({{"width", 2}}));
@@ -418,7 +418,7 @@ TEST(ToolEvents, AreTheSixOfTheProtocol) {
 
 TEST(ToolEvents, StayOneValidLineWhateverTheTextHolds) {
     const std::string line = emitted([](Events& events) {
-        events.log(Level::error, std::string_view("two\nlines \xFF \0 \"quoted\"", 22));
+        events.log(Level::Error, std::string_view("two\nlines \xFF \0 \"quoted\"", 22));
     });
     EXPECT_EQ(line,
               "{\"version\":\"0\",\"type\":\"log\",\"level\":\"error\",\"message\":"
@@ -438,8 +438,8 @@ TEST(ToolEvents, TakeProgressOutsideItsRangeAsTheNearerEnd) {
 
 TEST(ToolEvents, RefuseWhatTheProtocolForbids) {
     EXPECT_EQ(emitted([](Events& events) {
-                  EXPECT_THROW(events.log(Level::info, ""), std::logic_error);
-                  EXPECT_THROW(events.log(Level::info, "m", 1), std::logic_error);
+                  EXPECT_THROW(events.log(Level::Info, ""), std::logic_error);
+                  EXPECT_THROW(events.log(Level::Info, "m", 1), std::logic_error);
                   EXPECT_THROW(events.patch(json::array()), std::logic_error);
                   EXPECT_THROW(events.patch(nullptr), std::logic_error);
                   EXPECT_THROW(events.asset("", "k", "a/b", "p"), std::logic_error);
@@ -459,7 +459,7 @@ TEST(ToolEvents, EndWithDone) {
                   EXPECT_FALSE(events.is_done());
                   events.done(true);
                   EXPECT_TRUE(events.is_done());
-                  EXPECT_THROW(events.log(Level::info, "late"), std::logic_error);
+                  EXPECT_THROW(events.log(Level::Info, "late"), std::logic_error);
                   EXPECT_THROW(events.done(true), std::logic_error);
               }),
               "{\"version\":\"0\",\"type\":\"done\",\"ok\":true}\n");
@@ -472,7 +472,7 @@ TEST(ToolEvents, ArriveWholeThroughANarrowPipeThatDoesNotBlock) {
     const std::string message(1'000'000, 'm');
     std::thread writer([&] {
         Events events(pipe.writing());
-        events.log(Level::info, message);
+        events.log(Level::Info, message);
         pipe.close_end(1);
     });
     std::string text;
@@ -494,7 +494,7 @@ TEST(ToolEvents, ArriveWholeThoughSignalsInterruptTheWriting) {
     const std::string message(1'000'000, 'm');
     std::thread writer([&] {
         Events events(pipe.writing());
-        events.log(Level::info, message);
+        events.log(Level::Info, message);
         pipe.close_end(1);
     });
     std::string text;
@@ -517,7 +517,7 @@ TEST(ToolEvents, OfSeveralThreadsDoNotMix) {
         for (int thread = 0; thread < 4; ++thread) {
             threads.emplace_back([&events] {
                 for (int count = 0; count < 100; ++count) {
-                    events.log(Level::info, std::string(50, 'x'));
+                    events.log(Level::Info, std::string(50, 'x'));
                 }
             });
         }
@@ -543,7 +543,7 @@ TEST(ToolEvents, TellWhenTheRuntimeIsGone) {
     ignored.sa_handler = SIG_IGN;
     ASSERT_EQ(::sigaction(SIGPIPE, &ignored, &before), 0);
     Events events(pipe.writing());
-    EXPECT_THROW(events.log(Level::info, "anyone?"), OutputLost);
+    EXPECT_THROW(events.log(Level::Info, "anyone?"), OutputLost);
     ::sigaction(SIGPIPE, &before, nullptr);
 }
 

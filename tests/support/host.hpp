@@ -73,7 +73,7 @@ public:
         session.attach([this, keeps_tool_events](Event event) {
             ++events;
             if (on_event) on_event(event);
-            if (event.kind() == Kind::kToolEvent && !keeps_tool_events) return;
+            if (event.kind() == Kind::ToolEvent && !keeps_tool_events) return;
             records.push_back({event.kind(), event.type(), event.seq(), event.attempt(),
                                std::string(event.tool_id()), std::string(event.body())});
         });

@@ -177,7 +177,7 @@ public:
     std::size_t choice_count() const noexcept { return choices_.size(); }
 
     Outcome turn(const std::string& prompt) {
-        Outcome outcome = Outcome::kCancelled;
+        Outcome outcome = Outcome::Cancelled;
         session_->prompt(prompt, [&](Turn turn) {
             outcome = turn.outcome();
             choices_ = texts_in(turn.choices());
@@ -190,8 +190,8 @@ public:
             if (broken_ != 0) session_->cancel();
         });
         if (is_live_) interruption::shows_cursor_on(-1);
-        if (outcome == Outcome::kCancelled && broken_ == 0) remark("(the turn was cancelled)");
-        if (outcome == Outcome::kTimeout) remark("(the turn took too long)");
+        if (outcome == Outcome::Cancelled && broken_ == 0) remark("(the turn was cancelled)");
+        if (outcome == Outcome::Timeout) remark("(the turn took too long)");
         return outcome;
     }
 
@@ -273,7 +273,7 @@ int play_given_prompts(Game& game, const std::vector<std::string>& prompts) {
     for (const std::string& given : prompts) {
         const std::string prompt = game.meaning(given).value_or(given);
         if (game.is_live()) game.player_says(prompt);
-        all_completed = game.turn(prompt) == Outcome::kCompleted && all_completed;
+        all_completed = game.turn(prompt) == Outcome::Completed && all_completed;
         if (interruption::received() != 0) return kExitSignal + interruption::received();
         if (game.broken() != 0) return could_not_tell(game.broken());
     }

@@ -51,9 +51,9 @@ struct Outputs {
                                  Replacement::Durability durability) {
             return path ? std::make_unique<Replacement>(*path, what, durability) : nullptr;
         };
-        state = replaced(options.state, "state", kForPower);
-        result = replaced(options.result, "result", kForReaders);
-        trace = replaced(options.trace, "trace", kForReaders);
+        state = replaced(options.state, "state", ForPower);
+        result = replaced(options.result, "result", ForReaders);
+        trace = replaced(options.trace, "trace", ForReaders);
         if (options.events) events = std::make_unique<LineFile>(*options.events, "the events");
         if (!result) {
             require_standard_output("give a file for the result: --result FILE");

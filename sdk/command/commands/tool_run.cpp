@@ -95,7 +95,7 @@ int tool_run(const ToolRunOptions& options) {
     lines = std::make_unique<EventLines>(session);
     session.attach(
         [&](const Event& event) {
-            if (event.kind() == Kind::kToolEvent) {
+            if (event.kind() == Kind::ToolEvent) {
                 lines->take(event);
                 return;
             }
@@ -104,7 +104,7 @@ int tool_run(const ToolRunOptions& options) {
             complain(fmt::format("warning: {}{}{}", printable(code), code.empty() ? "" : ": ",
                                  printable(json::text(body, "message"))));
         },
-        kinds(Kind::kToolEvent, Kind::kAssetRefused, Kind::kWarning));
+        kinds(Kind::ToolEvent, Kind::AssetRefused, Kind::Warning));
     try {
         session.execute(one_tool_plan(tool, input), {},
                         [&](Result ended) { result = std::move(ended); });

@@ -35,7 +35,7 @@ struct Checked {
 Checked check(Document document, const std::string& what, const std::string& file) {
     Checked checked{file, {}, {}};
     try {
-        if (document == Document::kStory) {
+        if (document == Document::Story) {
             if (file == "-") {
                 throw Refused("a story is a folder; give its path instead of - (standard input)");
             }
@@ -116,14 +116,14 @@ void add_validate(Command application) {
     Command command =
         application.group("validate", "Check documents against their schema and rules");
     command.footer("Example:\n  narratoria validate plan plan.json");
-    add_document(command, Document::kEvents, "event", "The output of a tool, as NDJSON",
+    add_document(command, Document::Events, "event", "The output of a tool, as NDJSON",
                  "NDJSON files; - is standard input", "./my-tool | narratoria validate event -");
-    add_document(command, Document::kPlan, "plan", "Plan JSON", "Files; - is standard input",
+    add_document(command, Document::Plan, "plan", "Plan JSON", "Files; - is standard input",
                  "narratoria validate plan plan.json");
-    add_document(command, Document::kResult, "result", "Execution results",
+    add_document(command, Document::Result, "result", "Execution results",
                  "Files; - is standard input",
                  "narratoria run plan.json | narratoria validate result -");
-    add_document(command, Document::kStory, "story", "Stories", "Folders with a story.toml",
+    add_document(command, Document::Story, "story", "Stories", "Folders with a story.toml",
                  "narratoria validate story examples/stories/torch");
 }
 

@@ -220,7 +220,7 @@ Replacement::Replacement(const std::string& path, std::string_view what, Durabil
     base_ = place.base;
     identity_ = identity_of(path, what);
     if (exists && !S_ISREG(status.st_mode)) {
-        if (durability == Durability::kForPower) {
+        if (durability == Durability::ForPower) {
             throw Refused(fmt::format(
                 "{} is not a regular file and cannot store the {}; give a file", shown_, what));
         }
@@ -297,7 +297,7 @@ void Replacement::commit() {
         if (close(file_.release()) != 0 && errno != EINTR) fail("closing it failed", errno);
         return;
     }
-    if (durability_ == Durability::kForPower && fsync(file_.get()) != 0) {
+    if (durability_ == Durability::ForPower && fsync(file_.get()) != 0) {
         fail("the disk refused it", errno);
     }
     std::string name = visible_name_;
@@ -317,7 +317,7 @@ void Replacement::commit() {
     }
     forget_visible(folder_.get(), name);
     visible_name_.clear();
-    if (durability_ == Durability::kForPower && fsync(folder_.get()) != 0 && errno != EINVAL) {
+    if (durability_ == Durability::ForPower && fsync(folder_.get()) != 0 && errno != EINVAL) {
         throw Failed(fmt::format("the {} is in {}, but the disk did not confirm its name ({})",
                                  what_, shown_, reason(errno)));
     }

@@ -54,8 +54,8 @@ std::string absolute_path(const std::string& path);
 class Replacement {
 public:
     enum class Durability {
-        kForReaders,  // whoever opens the file sees the old or the new one
-        kForPower,    // also after a power cut
+        ForReaders,  // whoever opens the file sees the old or the new one
+        ForPower,    // also after a power cut
     };
 
     // Throws Refused when the file cannot be replaced: this is found out before anything runs.

@@ -80,7 +80,7 @@ std::vector<std::string> diagnostics_lines(std::string_view diagnostics, std::si
 }
 
 std::vector<std::string> lines_about_failure(const Result& result, bool told_already) {
-    const json::Document document = json::read(result.json(Result::Events::kLeftOut));
+    const json::Document document = json::read(result.json(Result::Events::LeftOut));
     std::vector<std::string> lines;
     const json::Value* tools = json::member(document, "toolResults");
     if (tools == nullptr || !tools->IsArray()) return lines;

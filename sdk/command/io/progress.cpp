@@ -28,8 +28,8 @@ Progress::Progress() : style_(Style::for_descriptor(STDERR_FILENO)) {
 }
 
 std::uint32_t Progress::wanted_kinds() noexcept {
-    return kinds(Kind::kToolEvent, Kind::kToolStarted, Kind::kToolEnded, Kind::kAttemptStarted,
-                 Kind::kAttemptEnded, Kind::kAssetRefused, Kind::kStateConflict, Kind::kWarning);
+    return kinds(Kind::ToolEvent, Kind::ToolStarted, Kind::ToolEnded, Kind::AttemptStarted,
+                 Kind::AttemptEnded, Kind::AssetRefused, Kind::StateConflict, Kind::Warning);
 }
 
 void Progress::say(const std::string& line) {
@@ -48,11 +48,11 @@ void Progress::tell(std::string_view message) {
 }
 
 void Progress::take(const Event& event) {
-    if (event.kind() == Kind::kToolEvent) {
+    if (event.kind() == Kind::ToolEvent) {
         // A plan may bring millions of these; most are nothing to look at here.
         const Type type = event.type();
-        if (type == Type::kLog || type == Type::kError) take_tool_event(event);
-        if (type == Type::kDone || (live_ && type == Type::kLog)) {
+        if (type == Type::Log || type == Type::Error) take_tool_event(event);
+        if (type == Type::Done || (live_ && type == Type::Log)) {
             board_.note(event);
             changed_ = true;
         }
@@ -61,34 +61,34 @@ void Progress::take(const Event& event) {
     changed_ = true;
     const std::string name = printable(event.tool_id());
     switch (event.kind()) {
-        case Kind::kToolEvent: take_tool_event(event); break;
-        case Kind::kToolStarted:
+        case Kind::ToolEvent: take_tool_event(event); break;
+        case Kind::ToolStarted:
             if (!live_) {
                 say(fmt::format("started {} ({})", name,
                                 one_line(json::read(event.body()), "toolPath")));
             }
             break;
-        case Kind::kAttemptStarted:
+        case Kind::AttemptStarted:
             if (event.attempt() > 1) {
                 say(style_.yellow(fmt::format("again {}: attempt {}, after: {}", name,
                                               event.attempt(), last_errors_[name])));
             }
             break;
-        case Kind::kAttemptEnded:
+        case Kind::AttemptEnded:
             last_errors_[name] = one_line(json::read(event.body()), "error");
             break;
-        case Kind::kToolEnded:
+        case Kind::ToolEnded:
             say_ended(board_.ended(event));
             last_errors_.erase(name);
             break;
-        case Kind::kAssetRefused: {
+        case Kind::AssetRefused: {
             const json::Document body = json::read(event.body());
             say(style_.yellow(fmt::format("{}: asset {} was refused: {}: {}", name,
                                           one_line(body, "assetId"), one_line(body, "code"),
                                           one_line(body, "message"))));
             break;
         }
-        case Kind::kStateConflict: {
+        case Kind::StateConflict: {
             const json::Document body = json::read(event.body());
             std::string tools;
             if (const json::Value* list = json::member(body, "tools"); list && list->IsArray()) {
@@ -103,7 +103,7 @@ void Progress::take(const Event& event) {
                             one_line(body, "path"))));
             break;
         }
-        case Kind::kWarning:
+        case Kind::Warning:
             say(style_.yellow(fmt::format("warning: {}{}{}", name, name.empty() ? "" : ": ",
                                           one_line(json::read(event.body()), "message"))));
             break;
@@ -113,7 +113,7 @@ void Progress::take(const Event& event) {
 }
 
 void Progress::take_tool_event(const Event& event) {
-    if (event.type() == Type::kLog) {
+    if (event.type() == Type::Log) {
         // Nearly every log is info or debug; those are not worth a parse.
         const std::string_view text = event.body();
         if (text.find("\"warn\"") == std::string_view::npos &&
@@ -128,7 +128,7 @@ void Progress::take_tool_event(const Event& event) {
             fmt::format("{}: {}: {}", printable(event.tool_id()),
                         level == "warn" ? "warning" : "error", one_line(body, "message"));
         say(level == "warn" ? style_.yellow(line) : style_.red(line));
-    } else if (event.type() == Type::kError) {
+    } else if (event.type() == Type::Error) {
         const json::Document body = json::read(event.body());
         say(style_.red(fmt::format("{}: error: {}: {}", printable(event.tool_id()),
                                    one_line(body, "errorCode"), one_line(body, "errorMessage"))));

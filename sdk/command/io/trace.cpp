@@ -27,9 +27,9 @@ Trace::Trace(int descriptor) : descriptor_(descriptor) {
 }
 
 std::uint32_t Trace::wanted_kinds() noexcept {
-    return kinds(Kind::kToolEvent, Kind::kPlanStarted, Kind::kPlanEnded, Kind::kToolStarted,
-                 Kind::kToolEnded, Kind::kAttemptStarted, Kind::kAttemptEnded, Kind::kAssetRefused,
-                 Kind::kStateConflict, Kind::kWarning);
+    return kinds(Kind::ToolEvent, Kind::PlanStarted, Kind::PlanEnded, Kind::ToolStarted,
+                 Kind::ToolEnded, Kind::AttemptStarted, Kind::AttemptEnded, Kind::AssetRefused,
+                 Kind::StateConflict, Kind::Warning);
 }
 
 std::int64_t Trace::since_start(const Event& event) {
@@ -98,42 +98,42 @@ void Trace::take(const Event& event) {
     const std::int64_t now = since_start(event);
     const std::string tool(event.tool_id());
     switch (event.kind()) {
-        case Kind::kPlanStarted:
+        case Kind::PlanStarted:
             plan_open_ = true;
             plan_began_ = now;
             plan_id_ = event.plan_id();
             break;
-        case Kind::kPlanEnded:
+        case Kind::PlanEnded:
             add(fmt::format(
                 R"({{"ph":"X","name":{},"cat":"plan","pid":1,"tid":{},"ts":{},"dur":{},"args":{}}})",
                 json::quoted("plan " + plan_id_), kPlanTrack, plan_began_, now - plan_began_,
                 event.body()));
             plan_open_ = false;
             break;
-        case Kind::kToolStarted:
+        case Kind::ToolStarted:
             paths_[tool] = json::text(json::read(event.body()), "toolPath");
             break;
-        case Kind::kAttemptStarted: begin_attempt(event, now); break;
-        case Kind::kAttemptEnded: end_attempt(tool, now, event.body()); break;
-        case Kind::kToolEnded: paths_.erase(tool); break;
-        case Kind::kToolEvent: {
+        case Kind::AttemptStarted: begin_attempt(event, now); break;
+        case Kind::AttemptEnded: end_attempt(tool, now, event.body()); break;
+        case Kind::ToolEnded: paths_.erase(tool); break;
+        case Kind::ToolEvent: {
             // Patches are the bulk of a stream and say nothing on a timeline; done ends its slice.
-            if (event.type() == Type::kStatePatch || event.type() == Type::kDone) break;
+            if (event.type() == Type::StatePatch || event.type() == Type::Done) break;
             const json::Document body = json::read(event.body());
-            if (event.type() == Type::kLog) {
+            if (event.type() == Type::Log) {
                 instant(event, now, json::text(body, "message"), "log", event.body());
-            } else if (event.type() == Type::kError) {
+            } else if (event.type() == Type::Error) {
                 instant(event, now, json::text(body, "errorCode"), "error", event.body());
-            } else if (event.type() == Type::kAsset) {
+            } else if (event.type() == Type::Asset) {
                 instant(event, now, json::text(body, "assetId"), "asset", event.body());
-            } else if (event.type() == Type::kUiEvent) {
+            } else if (event.type() == Type::UiEvent) {
                 instant(event, now, json::text(body, "event"), "ui_event", event.body());
             }
             break;
         }
-        case Kind::kAssetRefused:
-        case Kind::kStateConflict:
-        case Kind::kWarning: instant(event, now, event.kind_name(), "runtime", event.body()); break;
+        case Kind::AssetRefused:
+        case Kind::StateConflict:
+        case Kind::Warning: instant(event, now, event.kind_name(), "runtime", event.body()); break;
         default: break;
     }
 }

@@ -169,13 +169,13 @@ void judge_end(TrialOutcome& outcome, const TrialPage& page, int wait_status, bo
     const std::string doing =
         busy ? fmt::format("in {}", page.doing) : fmt::format("after {}", page.doing);
     if (out_of_time) {
-        outcome.end = TrialOutcome::End::kHung;
+        outcome.end = TrialOutcome::End::Hung;
         outcome.blamed = page.hang;
         outcome.story = fmt::format("did not return {}", doing);
         return;
     }
     if (WIFSIGNALED(wait_status)) {
-        outcome.end = TrialOutcome::End::kCrashed;
+        outcome.end = TrialOutcome::End::Crashed;
         outcome.blamed = page.crash;
         const std::string what = shown_wait_status(wait_status);
         outcome.story = fmt::format("crashed {}: {}", doing, what);
@@ -193,7 +193,7 @@ void judge_end(TrialOutcome& outcome, const TrialPage& page, int wait_status, bo
         return;
     }
     if (!finished) {
-        outcome.end = TrialOutcome::End::kLeft;
+        outcome.end = TrialOutcome::End::Left;
         outcome.blamed = page.leaving;
         outcome.story =
             fmt::format("ended the process {} ({})", doing, shown_wait_status(wait_status));
@@ -347,7 +347,7 @@ void watch_lent_memory() {
 
 void* Loan::bytes(const void* content, std::size_t size, const char* what, std::size_t room) {
     const std::size_t page = page_size();
-    if (memory_ == LentMemory::kRoomy || region_count.load() >= std::size(regions)) {
+    if (memory_ == LentMemory::Roomy || region_count.load() >= std::size(regions)) {
         constexpr std::size_t kRoom = 256;
         char* begin = static_cast<char*>(std::malloc(size + room + kRoom));
         if (begin == nullptr) throw std::bad_alloc();

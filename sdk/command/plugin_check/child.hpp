@@ -29,8 +29,8 @@ struct TrialFinding {
 };
 
 struct TrialOutcome {
-    enum class End { kFinished, kCrashed, kHung, kLeft };
-    End end = End::kFinished;
+    enum class End { Finished, Crashed, Hung, Left };
+    End end = End::Finished;
     std::string blamed;             // the rule, unless it finished
     std::string story;              // "crashed (signal 11, Segmentation fault) in init"
     std::set<std::string> covered;  // rules that were looked at to the end
@@ -72,8 +72,8 @@ TrialOutcome run_trial(double limit, const std::function<void(TrialReport&)>& tr
 
 // Memory that is lent to the plugin for a time.
 enum class LentMemory {
-    kRoomy,    // some bytes follow, which are neither zero nor the plugin's
-    kGuarded,  // the next byte, and every byte once the loan is over, crashes who touches it
+    Roomy,    // some bytes follow, which are neither zero nor the plugin's
+    Guarded,  // the next byte, and every byte once the loan is over, crashes who touches it
 };
 
 // What is lent together and taken back together.

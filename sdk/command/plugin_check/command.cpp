@@ -32,12 +32,12 @@ struct PluginCheckOptions {
     bool as_json = false;
 };
 
-bool is_finding(PluginVerdict verdict) { return verdict >= PluginVerdict::kFailed; }
+bool is_finding(PluginVerdict verdict) { return verdict >= PluginVerdict::Failed; }
 
 std::string coloured(const Style& style, PluginVerdict verdict) {
     const std::string word = fmt::format("{:<8}", shown(verdict));
-    if (verdict == PluginVerdict::kPassed) return style.green(word);
-    if (verdict == PluginVerdict::kWarning) return style.yellow(word);
+    if (verdict == PluginVerdict::Passed) return style.green(word);
+    if (verdict == PluginVerdict::Warning) return style.yellow(word);
     return is_finding(verdict) ? style.red(word) : style.dim(word);
 }
 
@@ -49,10 +49,10 @@ std::string for_people(const std::string& file, const PluginExamination& examina
     std::size_t warnings = 0;
     std::size_t skipped = 0;
     for (const PluginJudgement& one : examination.judgements) {
-        passed += one.verdict == PluginVerdict::kPassed;
+        passed += one.verdict == PluginVerdict::Passed;
         broken += is_finding(one.verdict);
-        warnings += one.verdict == PluginVerdict::kWarning;
-        skipped += one.verdict == PluginVerdict::kSkipped;
+        warnings += one.verdict == PluginVerdict::Warning;
+        skipped += one.verdict == PluginVerdict::Skipped;
         out += fmt::format("{:<4} {}  {}{}\n", one.rule->id, coloured(style, one.verdict),
                            one.rule->title,
                            one.why.empty() ? "" : style.dim(": " + printable(one.why)));

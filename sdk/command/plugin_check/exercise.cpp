@@ -203,9 +203,9 @@ private:
         return found;
     }
 
-    bool is_judged() const { return options_.kind == Exercise::kOrdinary; }
-    bool is_future() const { return options_.kind == Exercise::kFuture; }
-    bool is_odd() const { return options_.kind == Exercise::kOdd; }
+    bool is_judged() const { return options_.kind == Exercise::Ordinary; }
+    bool is_future() const { return options_.kind == Exercise::Future; }
+    bool is_odd() const { return options_.kind == Exercise::Odd; }
     // Nobody can answer a host that takes no answers.
     double patience() const {
         if (is_judged()) return options_.limit;
@@ -404,7 +404,7 @@ private:
 
     void judge_plan(const NarratorRequest& request) {
         if (!request.has_plan) return;
-        const Text faults = validate(Document::kPlan, request.plan);
+        const Text faults = validate(Document::Plan, request.plan);
         const json::Document list = json::read(faults.view());
         if (!list.IsArray() || list.Empty()) return;
         host_.report().warning(
@@ -471,7 +471,7 @@ private:
         const bool was_completed =
             seen.exit_status == 0 && seen.error_code.empty() && !seen.is_cancelled;
         if (seen.output.empty() && !was_completed) return;
-        const Text faults = validate(Document::kEvents, seen.output);
+        const Text faults = validate(Document::Events, seen.output);
         const json::Document list = json::read(faults.view());
         if (list.IsArray() && !list.Empty()) {
             report.finding(

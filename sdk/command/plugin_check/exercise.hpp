@@ -34,14 +34,14 @@ Library load_library(TrialReport& report, const std::string& path);
 const nar_plugin* enter(TrialReport& report, const Library& library);
 
 enum class Exercise {
-    kOrdinary,  // and every duty is judged
-    kBrief,     // the same, but what takes its time is not waited for
-    kFuture,    // larger structs, unknown kinds, types and names
-    kOdd,       // bytes that are no JSON, and JSON that is something else
+    Ordinary,  // and every duty is judged
+    Brief,     // the same, but what takes its time is not waited for
+    Future,    // larger structs, unknown kinds, types and names
+    Odd,       // bytes that are no JSON, and JSON that is something else
 };
 
 struct ExerciseOptions {
-    Exercise kind = Exercise::kOrdinary;
+    Exercise kind = Exercise::Ordinary;
     std::string only;  // one extension's id; empty: all
     double limit = 5;  // seconds for what is answered later
     std::uint64_t seed = 1;

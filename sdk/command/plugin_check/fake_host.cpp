@@ -194,7 +194,7 @@ std::string PluginCheckHost::reason_in(TrialReport& report, const nar_failure& f
 nar_status PluginCheckHost::init(const nar_plugin& plugin, void** instance, std::string* why_not) {
     {
         const std::lock_guard lock(mutex_);
-        life_ = Life::kInit;
+        life_ = Life::Init;
     }
     Loan loan(options_.memory);
     // The least that the contract promises: 256 bytes of message.
@@ -215,7 +215,7 @@ nar_status PluginCheckHost::init(const nar_plugin& plugin, void** instance, std:
     // What init posted is called when the instance is active, or dropped.
     if (status != NAR_OK) take_loop_away();
     const std::lock_guard lock(mutex_);
-    life_ = status == NAR_OK ? Life::kActive : Life::kEnded;
+    life_ = status == NAR_OK ? Life::Active : Life::Ended;
     return status;
 }
 
@@ -237,11 +237,11 @@ void PluginCheckHost::deinit(const nar_plugin& plugin, void* instance) {
     take_loop_away();
     {
         const std::lock_guard lock(mutex_);
-        life_ = Life::kDeinit;
+        life_ = Life::Deinit;
     }
     call("deinit", "deinit", [&] { plugin.deinit(instance); });
     const std::lock_guard lock(mutex_);
-    life_ = Life::kEnded;
+    life_ = Life::Ended;
 }
 
 bool PluginCheckHost::run_loop(double seconds, const std::function<bool()>& is_enough) {
@@ -392,20 +392,20 @@ PluginCheckHost* PluginCheckHost::entered(const nar_host* host, const char* func
     const std::lock_guard lock(self->mutex_);
     *status = NAR_GONE;
     switch (self->life_) {
-        case Life::kActive: break;
-        case Life::kInit:
+        case Life::Active: break;
+        case Life::Init:
             if ((allowed & kInInit) != 0) break;
             report.finding("P18", fmt::format("{} was called in init", function));
             return nullptr;
-        case Life::kDeinit:
+        case Life::Deinit:
             if ((allowed & kInDeinit) != 0) break;
             // A thread that is being joined cannot know that deinit has begun.
             if (on_engine_thread) {
                 report.finding("P18", fmt::format("{} was called in deinit", function));
             }
             return nullptr;
-        case Life::kBefore:
-        case Life::kEnded:
+        case Life::Before:
+        case Life::Ended:
             report.finding("P20", fmt::format("{} was called after deinit had returned", function));
             return nullptr;
     }
@@ -550,7 +550,7 @@ nar_status PluginCheckHost::post_post(const nar_host* host, void (*function)(voi
     }
     {
         const std::lock_guard lock(self->mutex_);
-        if (self->life_ != Life::kActive && self->life_ != Life::kInit) return NAR_GONE;
+        if (self->life_ != Life::Active && self->life_ != Life::Init) return NAR_GONE;
         self->posts_.push_back({function, drop, user});
     }
     self->wake();

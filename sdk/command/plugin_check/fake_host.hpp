@@ -55,7 +55,7 @@ inline nar_str to_c(std::string_view text) { return {text.data(), text.size()}; 
 struct PluginCheckHostOptions {
     std::string name = "the instance";
     std::string settings = "{}";
-    LentMemory memory = LentMemory::kRoomy;
+    LentMemory memory = LentMemory::Roomy;
     bool lacks_extensions = false;  // get_extension knows nothing
     bool is_cut_short = false;      // each extension's struct ends before its first function
     bool gives_odd_data = false;    // so what the plugin passes on of it is not judged
@@ -126,8 +126,8 @@ public:
     bool owns(const void* address) const;
 
 private:
-    enum class Life { kBefore, kInit, kActive, kDeinit, kEnded };
-    enum : unsigned { kInInit = 1, kInActive = 2, kInDeinit = 4 };
+    enum class Life { Before, Init, Active, Deinit, Ended };
+    static constexpr unsigned kInInit = 1, kInActive = 2, kInDeinit = 4;
 
     struct Post {
         void (*function)(void*);
@@ -197,7 +197,7 @@ private:
     Descriptor wake_;
 
     mutable std::mutex mutex_;  // of all below
-    Life life_ = Life::kBefore;
+    Life life_ = Life::Before;
     std::map<std::string, void*, std::less<>> extensions_;
     std::deque<Post> posts_;
     std::map<std::uint64_t, Timer> timers_;

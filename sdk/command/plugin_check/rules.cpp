@@ -143,7 +143,7 @@ private:
     }
 
     void found(std::string_view rule, const std::string& message,
-               PluginVerdict verdict = PluginVerdict::kFailed) {
+               PluginVerdict verdict = PluginVerdict::Failed) {
         if (rule_named(rule) == nullptr) return;  // a plugin wrote into our pipe
         PluginJudgement& one = judgement(rule);
         one.verdict = one.findings.empty() ? verdict : std::max(one.verdict, verdict);
@@ -165,16 +165,16 @@ private:
     bool take(const TrialOutcome& outcome) {
         for (const TrialFinding& one : outcome.findings) {
             found(one.rule, one.message,
-                  one.is_warning ? PluginVerdict::kWarning : PluginVerdict::kFailed);
+                  one.is_warning ? PluginVerdict::Warning : PluginVerdict::Failed);
         }
         for (const std::string& rule : outcome.covered) covers(rule);
         for (const auto& [rule, why] : outcome.skipped) {
             if (rule_named(rule) != nullptr) judgement(rule).why = why;
         }
-        if (outcome.end == TrialOutcome::End::kFinished) return true;
-        PluginVerdict verdict = PluginVerdict::kFailed;
-        if (outcome.end == TrialOutcome::End::kCrashed) verdict = PluginVerdict::kCrashed;
-        if (outcome.end == TrialOutcome::End::kHung) verdict = PluginVerdict::kHung;
+        if (outcome.end == TrialOutcome::End::Finished) return true;
+        PluginVerdict verdict = PluginVerdict::Failed;
+        if (outcome.end == TrialOutcome::End::Crashed) verdict = PluginVerdict::Crashed;
+        if (outcome.end == TrialOutcome::End::Hung) verdict = PluginVerdict::Hung;
         found(outcome.blamed, outcome.story, verdict);
         if (result_.output.empty()) result_.output = outcome.output;
         return false;
@@ -186,7 +186,7 @@ private:
     }
 
     bool is_broken(std::string_view rule) {
-        return judgement(rule).verdict >= PluginVerdict::kFailed;
+        return judgement(rule).verdict >= PluginVerdict::Failed;
     }
 
     void look_at_file();
@@ -301,33 +301,33 @@ void Examination::look_at_the_rest() {
         PluginCheckHostOptions host;
         host.settings = options_.settings;
         host.blame = blame;
-        host.gives_odd_data = kind == Exercise::kOdd;
+        host.gives_odd_data = kind == Exercise::Odd;
         if (change) change(host);
         ExerciseOptions exercise = exercise_;
         exercise.kind = kind;
         return trial(
             [&](TrialReport& report) { try_again(report, file_.path, host, exercise, rules); });
     };
-    run_again({"P32", "P32", "P32"}, Exercise::kFuture, {"P32"});
-    run_again({"P33", "P33", "P33"}, Exercise::kOdd, {"P33"});
+    run_again({"P32", "P32", "P32"}, Exercise::Future, {"P32"});
+    run_again({"P33", "P33", "P33"}, Exercise::Odd, {"P33"});
     trial([&](TrialReport& report) { try_odd_settings(report, file_.path, options_.seed); });
     trial([&](TrialReport& report) { try_unterminated_ids(report, file_.path); });
-    run_again({"P30", "P23", "P25"}, Exercise::kBrief, {"P30", "P41"},
-              [](PluginCheckHostOptions& host) { host.memory = LentMemory::kGuarded; });
-    if (run_again({"P31", "P31", "P31"}, Exercise::kBrief, {"P31"},
+    run_again({"P30", "P23", "P25"}, Exercise::Brief, {"P30", "P41"},
+              [](PluginCheckHostOptions& host) { host.memory = LentMemory::Guarded; });
+    if (run_again({"P31", "P31", "P31"}, Exercise::Brief, {"P31"},
                   [](PluginCheckHostOptions& host) { host.lacks_extensions = true; }) &&
         !is_broken("P30") && !is_broken("P41")) {
         // No host of this major gives less than 1.0 has (H4): worth knowing, and no breach.
         PluginCheckHostOptions host;
         host.settings = options_.settings;
         host.is_cut_short = true;
-        host.memory = LentMemory::kGuarded;
+        host.memory = LentMemory::Guarded;
         ExerciseOptions exercise = exercise_;
-        exercise.kind = Exercise::kBrief;
+        exercise.kind = Exercise::Brief;
         const TrialOutcome outcome = run_trial(options_.time_limit, [&](TrialReport& report) {
             try_again(report, file_.path, host, exercise, {});
         });
-        if (outcome.end != TrialOutcome::End::kFinished) {
+        if (outcome.end != TrialOutcome::End::Finished) {
             judgement("P30").why = fmt::format(
                 "though not a host whose extensions are shorter than those of 1.0, of which there "
                 "is none ({})",
@@ -351,11 +351,11 @@ void Examination::settle(PluginJudgement& one) {
         return;
     }
     if (covered_.contains(std::string(one.rule->id))) {
-        one.verdict = PluginVerdict::kPassed;
+        one.verdict = PluginVerdict::Passed;
         if (one.rule->id != "P6" && one.rule->id != "P30") one.why.clear();
         return;
     }
-    one.verdict = PluginVerdict::kSkipped;
+    one.verdict = PluginVerdict::Skipped;
     if (!one.why.empty()) return;
     const auto number = std::atoi(one.rule->id.data() + 1);
     const bool is_narrators = number >= 35 && number <= 38;
@@ -375,12 +375,12 @@ void Examination::settle(PluginJudgement& one) {
 
 std::string_view shown(PluginVerdict verdict) {
     switch (verdict) {
-        case PluginVerdict::kPassed: return "passed";
-        case PluginVerdict::kWarning: return "warning";
-        case PluginVerdict::kSkipped: return "skipped";
-        case PluginVerdict::kFailed: return "failed";
-        case PluginVerdict::kCrashed: return "crashed";
-        case PluginVerdict::kHung: return "hung";
+        case PluginVerdict::Passed: return "passed";
+        case PluginVerdict::Warning: return "warning";
+        case PluginVerdict::Skipped: return "skipped";
+        case PluginVerdict::Failed: return "failed";
+        case PluginVerdict::Crashed: return "crashed";
+        case PluginVerdict::Hung: return "hung";
     }
     return {};
 }

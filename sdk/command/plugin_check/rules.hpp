@@ -17,13 +17,13 @@ struct PluginRule {
     std::string_view advice;  // what to do about a finding
 };
 
-enum class PluginVerdict { kPassed, kWarning, kSkipped, kFailed, kCrashed, kHung };
+enum class PluginVerdict { Passed, Warning, Skipped, Failed, Crashed, Hung };
 
 std::string_view shown(PluginVerdict verdict);
 
 struct PluginJudgement {
     const PluginRule* rule;
-    PluginVerdict verdict = PluginVerdict::kSkipped;
+    PluginVerdict verdict = PluginVerdict::Skipped;
     std::string why;  // it was skipped, or what there is to know though it passed
     std::vector<std::string> findings;
 };

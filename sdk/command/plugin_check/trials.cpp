@@ -100,7 +100,7 @@ struct Answer {
 Answer ask_entry(TrialReport& report, const Library& library, const nar_host_description* host,
                  const std::string& doing, CallTimes& times) {
     Answer answer;
-    Loan loan(LentMemory::kRoomy);
+    Loan loan(LentMemory::Roomy);
     constexpr std::size_t kRoom = 256;
     nar_failure empty{};
     empty.size = offsetof(nar_failure, message) + kRoom;
@@ -166,7 +166,7 @@ void try_other_major(TrialReport& report, const std::string& path) {
     watch_lent_memory();
     CallTimes times;
     for (const std::uint32_t major : {NAR_ABI_MAJOR + 1, 0u}) {
-        Loan loan(LentMemory::kGuarded);
+        Loan loan(LentMemory::Guarded);
         const std::uint32_t head[2] = {sizeof head, major << 16};
         const auto* host = static_cast<const nar_host_description*>(
             loan.bytes(head, sizeof head, "the nar_host_description"));
@@ -190,7 +190,7 @@ void try_other_minor(TrialReport& report, const std::string& path, std::uint32_t
     nar_host_description host{};
     host.size = sizeof host + 64;  // a Loan is roomy
     host.abi_version = (NAR_ABI_MAJOR << 16) | minor;
-    Loan loan(LentMemory::kRoomy);
+    Loan loan(LentMemory::Roomy);
     const Answer answer = ask_entry(report, library, loan.object(host, "the nar_host_description"),
                                     fmt::format("entry with minor {}", minor), times);
     if (answer.came_back && answer.status != NAR_OK) {
@@ -527,7 +527,7 @@ void try_extension(TrialReport& report, const std::string& path, const std::stri
 // The same with another host or other data; only that it comes back is judged.
 void try_again(TrialReport& report, const std::string& path, const PluginCheckHostOptions& options,
                const ExerciseOptions& exercise, std::initializer_list<std::string_view> rules) {
-    if (options.memory == LentMemory::kGuarded) watch_lent_memory();
+    if (options.memory == LentMemory::Guarded) watch_lent_memory();
     const Library library = load_library(report, path);
     const nar_plugin* plugin = enter(report, library);
     if (plugin == nullptr) return;
@@ -548,7 +548,7 @@ void try_unterminated_ids(TrialReport& report, const std::string& path) {
     if (plugin == nullptr) return;
     for (const std::string_view known : kKnownExtensions) {
         for (const std::size_t size : {known.size(), known.size() - 1}) {
-            Loan loan(LentMemory::kGuarded);
+            Loan loan(LentMemory::Guarded);
             const auto* id = static_cast<const char*>(
                 loan.bytes(known.data(), size, "the id that get_extension was asked for"));
             report.begins({"P30", "P23", "P25"}, "get_extension");
@@ -583,7 +583,7 @@ class Interleaving {
 public:
     Interleaving(TrialReport& report, const std::string& path, ExerciseOptions exercise)
         : report_(report), exercise_(std::move(exercise)) {
-        exercise_.kind = Exercise::kBrief;
+        exercise_.kind = Exercise::Brief;
         library_ = load_library(report, path);
         plugin_ = enter(report, library_);
     }

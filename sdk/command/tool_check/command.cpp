@@ -94,9 +94,9 @@ Evidence gather(const ToolFile& tool, const std::string& input, double time_limi
 
 std::string_view shown(Verdict verdict) {
     switch (verdict) {
-        case Verdict::kPassed: return "passed";
-        case Verdict::kFailed: return "failed";
-        case Verdict::kNotApplicable: return "not applicable";
+        case Verdict::Passed: return "passed";
+        case Verdict::Failed: return "failed";
+        case Verdict::NotApplicable: return "not applicable";
     }
     return {};
 }
@@ -124,8 +124,8 @@ std::string for_people(const ToolFile& tool, const Evidence& evidence,
         ++counts[static_cast<std::size_t>(judgement.verdict)];
         const std::string verdict = fmt::format("{:<14}", shown(judgement.verdict));
         std::string coloured = style.dim(verdict);
-        if (judgement.verdict == Verdict::kPassed) coloured = style.green(verdict);
-        if (judgement.verdict == Verdict::kFailed) coloured = style.red(verdict);
+        if (judgement.verdict == Verdict::Passed) coloured = style.green(verdict);
+        if (judgement.verdict == Verdict::Failed) coloured = style.red(verdict);
         out += fmt::format("{}  {:<4} {}{}\n", coloured, judgement.rule->id, judgement.rule->title,
                            judgement.why.empty() ? "" : style.dim(": " + judgement.why));
         std::size_t left = kShownFindings;
@@ -208,7 +208,7 @@ int tool_check(const ToolCheckOptions& options) {
         const std::vector<Judgement> judgements = judge(evidence);
         const bool ok =
             std::none_of(judgements.begin(), judgements.end(),
-                         [](const Judgement& one) { return one.verdict == Verdict::kFailed; });
+                         [](const Judgement& one) { return one.verdict == Verdict::Failed; });
         const std::string report = options.as_json ? as_json(tool, judgements, ok)
                                                    : for_people(tool, evidence, judgements);
         if (!write_all(STDOUT_FILENO, report)) return kExitFailure;

@@ -176,11 +176,11 @@ private:
     using Findings = std::vector<Finding>;
 
     void decide(Findings findings) {
-        const Verdict verdict = findings.empty() ? Verdict::kPassed : Verdict::kFailed;
+        const Verdict verdict = findings.empty() ? Verdict::Passed : Verdict::Failed;
         judgements_.push_back({next_rule(), verdict, {}, std::move(findings)});
     }
     void not_applicable(std::string why) {
-        judgements_.push_back({next_rule(), Verdict::kNotApplicable, std::move(why), {}});
+        judgements_.push_back({next_rule(), Verdict::NotApplicable, std::move(why), {}});
     }
     // Decides when at least one event was of that kind.
     void decide_if(bool any, std::string_view otherwise, Findings findings) {
@@ -249,7 +249,7 @@ void Judge::judge_lines_and_events() {
     Findings events;
     Findings levels;
     const json::Document faults =
-        json::read(validate(Document::kEvents, evidence_.plain.output).view());
+        json::read(validate(Document::Events, evidence_.plain.output).view());
     for (const json::Value& fault : faults.GetArray()) {
         const std::string_view rule = json::text(fault, "rule");
         Finding finding{{},
@@ -501,7 +501,7 @@ void Judge::judge_other_run(const std::optional<ObservedRun>& run, const std::st
     } else if (!ended_well(*run)) {
         say(fmt::format("it ended with {}", shown_wait_status(run->wait_status)));
     }
-    const json::Document faults = json::read(validate(Document::kEvents, run->output).view());
+    const json::Document faults = json::read(validate(Document::Events, run->output).view());
     for (const json::Value& fault : faults.GetArray()) {
         findings.push_back({name, static_cast<std::size_t>(json::count(fault, "line")),
                             static_cast<std::size_t>(json::count(fault, "byte")),
@@ -585,7 +585,7 @@ std::vector<Judgement> Judge::all() {
 
 bool speaks_protocol(const ObservedRun& run) {
     if (!ended_well(run) || !reported_success(run)) return false;
-    const json::Document faults = json::read(validate(Document::kEvents, run.output).view());
+    const json::Document faults = json::read(validate(Document::Events, run.output).view());
     return faults.IsArray() && faults.Empty();
 }
 

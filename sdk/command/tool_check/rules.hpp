@@ -26,7 +26,7 @@ struct Finding {
     std::string message;
 };
 
-enum class Verdict { kPassed, kFailed, kNotApplicable };
+enum class Verdict { Passed, Failed, NotApplicable };
 
 struct Judgement {
     const Rule* rule;

@@ -14,37 +14,37 @@ namespace narratoria {
 
 // Later versions may add kinds: a switch needs a default that ignores them.
 enum class Kind : std::uint32_t {
-    kToolEvent = NAR_KIND_TOOL_EVENT,
-    kPrompt = NAR_KIND_PROMPT,
-    kNarrative = NAR_KIND_NARRATIVE,
-    kPlanStarted = NAR_KIND_PLAN_STARTED,
-    kPlanEnded = NAR_KIND_PLAN_ENDED,
-    kToolPending = NAR_KIND_TOOL_PENDING,
-    kToolStarted = NAR_KIND_TOOL_STARTED,
-    kToolEnded = NAR_KIND_TOOL_ENDED,
-    kAttemptStarted = NAR_KIND_ATTEMPT_STARTED,
-    kAttemptEnded = NAR_KIND_ATTEMPT_ENDED,
-    kAssetRefused = NAR_KIND_ASSET_REFUSED,
-    kStateConflict = NAR_KIND_STATE_CONFLICT,
-    kWarning = NAR_KIND_WARNING,
-    kUiPlaceholder = NAR_KIND_UI_PLACEHOLDER,
-    kAssetPlaceholder = NAR_KIND_ASSET_PLACEHOLDER,
-    kTurnEnded = NAR_KIND_TURN_ENDED,
-    kStatePatched = NAR_KIND_STATE_PATCHED,
+    ToolEvent = NAR_KIND_TOOL_EVENT,
+    Prompt = NAR_KIND_PROMPT,
+    Narrative = NAR_KIND_NARRATIVE,
+    PlanStarted = NAR_KIND_PLAN_STARTED,
+    PlanEnded = NAR_KIND_PLAN_ENDED,
+    ToolPending = NAR_KIND_TOOL_PENDING,
+    ToolStarted = NAR_KIND_TOOL_STARTED,
+    ToolEnded = NAR_KIND_TOOL_ENDED,
+    AttemptStarted = NAR_KIND_ATTEMPT_STARTED,
+    AttemptEnded = NAR_KIND_ATTEMPT_ENDED,
+    AssetRefused = NAR_KIND_ASSET_REFUSED,
+    StateConflict = NAR_KIND_STATE_CONFLICT,
+    Warning = NAR_KIND_WARNING,
+    UiPlaceholder = NAR_KIND_UI_PLACEHOLDER,
+    AssetPlaceholder = NAR_KIND_ASSET_PLACEHOLDER,
+    TurnEnded = NAR_KIND_TURN_ENDED,
+    StatePatched = NAR_KIND_STATE_PATCHED,
 };
 
-// The type of a tool's event, if the kind is kToolEvent (spec 000 §4.1 to §4.6).
+// The type of a tool's event, if the kind is ToolEvent (spec 000 §4.1 to §4.6).
 enum class Type : std::uint32_t {
-    kNone = 0,
-    kLog = NAR_TYPE_LOG,
-    kStatePatch = NAR_TYPE_STATE_PATCH,
-    kAsset = NAR_TYPE_ASSET,
-    kUiEvent = NAR_TYPE_UI_EVENT,
-    kError = NAR_TYPE_ERROR,
-    kDone = NAR_TYPE_DONE,
+    Other = 0,  // not the event of a tool
+    Log = NAR_TYPE_LOG,
+    StatePatch = NAR_TYPE_STATE_PATCH,
+    Asset = NAR_TYPE_ASSET,
+    UiEvent = NAR_TYPE_UI_EVENT,
+    Error = NAR_TYPE_ERROR,
+    Done = NAR_TYPE_DONE,
 };
 
-// A set of kinds for Session::attach, for example kinds(Kind::kToolStarted, Kind::kToolEnded).
+// A set of kinds for Session::attach, for example kinds(Kind::ToolStarted, Kind::ToolEnded).
 inline constexpr std::uint32_t kAllKinds = 0;
 template <class... Kinds>
 constexpr std::uint32_t kinds(Kinds... wanted) noexcept {
@@ -71,7 +71,7 @@ public:
     std::string_view session_id() const noexcept { return detail::to_view(event_->session_id); }
     std::string_view plan_id() const noexcept { return detail::to_view(event_->plan_id); }
     std::string_view tool_id() const noexcept { return detail::to_view(event_->tool_id); }
-    // A JSON object on one line. For kToolEvent: the tool's own object, byte for byte.
+    // A JSON object on one line. For ToolEvent: the tool's own object, byte for byte.
     std::string_view body() const noexcept { return detail::to_view(event_->body); }
 
     // The name of the kind in JSON, for example "tool_event"; empty if the library does not know

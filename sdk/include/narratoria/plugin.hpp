@@ -13,8 +13,8 @@
 //       explicit Rain(const plugin::Host& host) : host_(host) {}
 //
 //       plugin::Answer handle(const plugin::UiEvent& event) override {
-//           host_.log(plugin::Level::kInfo, event.payload());
-//           return plugin::Answer::kTaken;
+//           host_.log(plugin::Level::Info, event.payload());
+//           return plugin::Answer::Taken;
 //       }
 //
 //   private:

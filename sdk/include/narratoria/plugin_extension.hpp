@@ -24,8 +24,8 @@ namespace narratoria::plugin {
 
 // The return value of a ui handler or an asset renderer.
 enum class Answer {
-    kTaken,     // done, or will be; no other plugin is called
-    kDeclined,  // not for this plugin; the next one is called
+    Taken,     // done, or will be; no other plugin is called
+    Declined,  // not for this plugin; the next one is called
 };
 
 // ---- narratoria.event_sink/1
@@ -33,7 +33,7 @@ enum class Answer {
 // Receives the session's whole event stream.
 class EventSink {
 public:
-    // Redefine it to select kinds: kKinds = narratoria::kinds(narratoria::Kind::kToolEvent).
+    // Redefine it to select kinds: kKinds = narratoria::kinds(narratoria::Kind::ToolEvent).
     static constexpr std::uint32_t kKinds = kAllKinds;
 
     // Receives one record. It runs for every event of every tool, so move slow work elsewhere. An

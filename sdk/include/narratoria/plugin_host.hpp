@@ -31,7 +31,7 @@
 namespace narratoria::plugin {
 
 // Levels of a log line.
-enum class Level : std::uint32_t { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4 };
+enum class Level : std::uint32_t { Debug = 1, Info = 2, Warning = 3, Error = 4 };
 
 namespace detail {
 
@@ -129,9 +129,9 @@ public:
     // `ending` while it uses the pointer.
     const nar_host* host() const noexcept { return host_.load(std::memory_order_acquire); }
     // False in deinit and afterwards: only log and thread_check still work.
-    bool is_open() const noexcept { return life_.load(std::memory_order_acquire) != Life::kEnded; }
+    bool is_open() const noexcept { return life_.load(std::memory_order_acquire) != Life::Ended; }
     // Called when the constructor of the author's class has returned.
-    void activate() noexcept { life_.store(Life::kActive, std::memory_order_release); }
+    void activate() noexcept { life_.store(Life::Active, std::memory_order_release); }
 
     template <class Functions>
     const Functions* find() const noexcept {
@@ -173,9 +173,9 @@ public:
     // Logs the exception that is being handled.
     void log_thrown(std::string_view where) noexcept {
         try {
-            log(Level::kError, std::string(where) + " threw: " + what_was_thrown());
+            log(Level::Error, std::string(where) + " threw: " + what_was_thrown());
         } catch (...) {
-            log(Level::kError, "an exception was thrown, and there was no memory to report it");
+            log(Level::Error, "an exception was thrown, and there was no memory to report it");
         }
     }
 
@@ -195,10 +195,10 @@ public:
     std::map<std::pair<std::string_view, std::uint64_t>, Pending*> pending;
 
 private:
-    enum class Life { kBegins, kActive, kEnded };
+    enum class Life { Begins, Active, Ended };
 
     std::atomic<const nar_host*> host_;
-    std::atomic<Life> life_{Life::kBegins};
+    std::atomic<Life> life_{Life::Begins};
     const std::tuple<const nar_host_log*, const nar_host_config*, const nar_host_thread_check*,
                      const nar_host_state*, const nar_host_assets*, const nar_host_prompt*,
                      const nar_host_post*, const nar_host_timer*, const nar_host_poll*,
@@ -264,7 +264,7 @@ private:
 
 void Core::close() noexcept {
     const std::lock_guard lock(ending);
-    life_.store(Life::kEnded, std::memory_order_release);
+    life_.store(Life::Ended, std::memory_order_release);
     for (const auto& [name, one] : pending) one->cancel();
 }
 

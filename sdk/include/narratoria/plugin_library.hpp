@@ -101,7 +101,7 @@ template <class Ask>
 nar_status asked(Core& core, std::string_view where, Ask&& ask) noexcept {
     nar_status status = NAR_FAILED;
     guard(core, where, [&]() noexcept(noexcept(ask())) {
-        status = ask() == Answer::kTaken ? NAR_OK : NAR_DECLINED;
+        status = ask() == Answer::Taken ? NAR_OK : NAR_DECLINED;
     });
     return status;
 }

@@ -19,7 +19,7 @@ namespace narratoria {
 // only `operator bool`, assignment and destruction are allowed.
 class Result {
 public:
-    enum class Events { kIncluded, kLeftOut };
+    enum class Events { Included, LeftOut };
 
     Result() = default;
     // Adds a reference to `result`, which may be NULL.
@@ -41,7 +41,7 @@ public:
     bool cancelled() const noexcept { return nar_result_cancelled(result_) != 0; }
 
     // The whole result as one text. Prefer write or write_to for a large one.
-    Text json(Events events = Events::kIncluded) const {
+    Text json(Events events = Events::Included) const {
         detail::Check check;
         nar_text* text = nullptr;
         check(nar_result_json(result_, flags(events), &text, check.details()));
@@ -51,7 +51,7 @@ public:
     // Passes the JSON to `write(std::string_view)` piece by piece, without holding all of it in
     // memory. An exception of `write` stops the writing and leaves this function.
     template <class Write>
-    void write(Write&& write, Events events = Events::kIncluded) const {
+    void write(Write&& write, Events events = Events::Included) const {
         struct Call {
             std::remove_reference_t<Write>* write;
             std::exception_ptr thrown;
@@ -75,7 +75,7 @@ public:
     }
 
     // Writes the JSON into an open descriptor.
-    void write_to(int descriptor, Events events = Events::kIncluded) const {
+    void write_to(int descriptor, Events events = Events::Included) const {
         detail::Check check;
         check(nar_result_write_to(result_, flags(events), descriptor, check.details()));
     }
@@ -85,7 +85,7 @@ public:
 
 private:
     static std::uint32_t flags(Events events) noexcept {
-        return events == Events::kLeftOut ? std::uint32_t{NAR_RESULT_WITHOUT_EVENTS} : 0u;
+        return events == Events::LeftOut ? std::uint32_t{NAR_RESULT_WITHOUT_EVENTS} : 0u;
     }
 
     nar_result* result_ = nullptr;

@@ -31,10 +31,10 @@ struct Times : nar_times {
 };
 
 enum class Outcome : std::uint32_t {
-    kCompleted = NAR_TURN_COMPLETED,
-    kFallback = NAR_TURN_FALLBACK,
-    kCancelled = NAR_TURN_CANCELLED,
-    kTimeout = NAR_TURN_TIMEOUT,
+    Completed = NAR_TURN_COMPLETED,
+    Fallback = NAR_TURN_FALLBACK,
+    Cancelled = NAR_TURN_CANCELLED,
+    Timeout = NAR_TURN_TIMEOUT,
 };
 
 // How a prompt ended: a view, valid until the handler that received it returns. result() may be

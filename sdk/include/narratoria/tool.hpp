@@ -17,7 +17,7 @@
 /// int main() {
 ///     return tool::run([](const tool::Invocation& invocation, tool::Events& events) {
 ///         const std::string who = invocation.string_or("/who", "stranger");
-///         events.log(tool::Level::info, "Greeting " + who);
+///         events.log(tool::Level::Info, "Greeting " + who);
 ///         events.patch(json::object({{"greeted", json::object({{"name", who}, {"times", 1}})}}));
 ///         events.done(true, "Greeted " + who + ".");
 ///     });

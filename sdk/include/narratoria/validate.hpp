@@ -13,10 +13,10 @@
 namespace narratoria {
 
 enum class Document : std::uint32_t {
-    kEvents = NAR_DOCUMENT_EVENTS,  // a tool's output: NDJSON
-    kPlan = NAR_DOCUMENT_PLAN,
-    kResult = NAR_DOCUMENT_RESULT,
-    kStory = NAR_DOCUMENT_STORY,  // the text is the path of the story's folder
+    Events = NAR_DOCUMENT_EVENTS,  // a tool's output: NDJSON
+    Plan = NAR_DOCUMENT_PLAN,
+    Result = NAR_DOCUMENT_RESULT,
+    Story = NAR_DOCUMENT_STORY,  // the text is the path of the story's folder
 };
 
 // Returns all faults in the order of the text, as a JSON array; "[]" if there is none. Throws if

@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
                     ++heard;
                 }
             },
-            kinds(Kind::kToolEvent));
+            kinds(Kind::ToolEvent));
         bool ended = false;
         session.execute(plan, {}, [&](Result) { ended = true; });
 

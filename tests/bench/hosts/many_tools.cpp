@@ -84,11 +84,11 @@ int main(int argc, char** argv) {
         const std::string_view mark = "\"ns\":";
         session.attach(
             [&](Event event) noexcept {
-                if (event.kind() == Kind::kToolEnded) {
+                if (event.kind() == Kind::ToolEnded) {
                     if (ended++ == 0) first_end = now_ns();
                     return;
                 }
-                if (event.type() != Type::kLog) return;
+                if (event.type() != Type::Log) return;
                 const std::string_view body = event.body();
                 const size_t place = body.find(mark);
                 if (place == std::string_view::npos) return;
@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
                     }
                 }
             },
-            kinds(Kind::kToolEvent, Kind::kToolEnded));
+            kinds(Kind::ToolEvent, Kind::ToolEnded));
         Result result;
         const uint64_t before = bench::resident_bytes();
         const uint64_t begin = now_ns();

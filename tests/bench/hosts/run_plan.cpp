@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
         Engine engine(options);
         Session session(engine);
         uint64_t events = 0;
-        session.attach([&](Event) noexcept { ++events; }, kinds(Kind::kToolEvent));
+        session.attach([&](Event) noexcept { ++events; }, kinds(Kind::ToolEvent));
         Result result;
         const uint64_t before = bench::resident_bytes();
         bench::forget_peak();

@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
         narratoria::Session session(engine, {.story = argv[1]});
         bool completed = false;
         session.prompt(argv[2], [&](narratoria::Turn turn) {
-            completed = turn.outcome() == narratoria::Outcome::kCompleted;
+            completed = turn.outcome() == narratoria::Outcome::Completed;
             std::cout << turn.narrative() << '\n';
         });
         engine.run_until_idle();

@@ -5,7 +5,7 @@ namespace tool = narratoria::tool;
 
 int main() {
     return tool::run([](const tool::Invocation&, tool::Events& events) {
-        events.log(tool::Level::info, "a tool of a stranger");
+        events.log(tool::Level::Info, "a tool of a stranger");
         events.done(true, "Done.");
     });
 }

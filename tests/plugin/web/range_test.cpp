@@ -7,7 +7,7 @@ namespace narratoria::web {
 namespace {
 
 void expect_part(const Range& range, std::uint64_t first, std::uint64_t count) {
-    EXPECT_EQ(range.kind, Range::Kind::kPart);
+    EXPECT_EQ(range.kind, Range::Kind::Part);
     EXPECT_EQ(range.first, first);
     EXPECT_EQ(range.count, count);
 }
@@ -26,10 +26,10 @@ TEST(RangeTest, OneRangeIsAPartThatEndsWithTheFile) {
 TEST(RangeTest, WhatLiesBehindTheEndCannotBeHad) {
     for (const auto* text :
          {"bytes=10-", "bytes=10-20", "bytes=-0", "bytes=99999999999999999999-"}) {
-        EXPECT_EQ(read_range(text, 10).kind, Range::Kind::kUnsatisfiable) << text;
+        EXPECT_EQ(read_range(text, 10).kind, Range::Kind::Unsatisfiable) << text;
     }
-    EXPECT_EQ(read_range("bytes=0-", 0).kind, Range::Kind::kUnsatisfiable);
-    EXPECT_EQ(read_range("bytes=-1", 0).kind, Range::Kind::kUnsatisfiable);
+    EXPECT_EQ(read_range("bytes=0-", 0).kind, Range::Kind::Unsatisfiable);
+    EXPECT_EQ(read_range("bytes=-1", 0).kind, Range::Kind::Unsatisfiable);
 }
 
 TEST(RangeTest, WhatIsNoSingleRangeIsTheWhole) {
@@ -37,7 +37,7 @@ TEST(RangeTest, WhatIsNoSingleRangeIsTheWhole) {
                              "bytes=1-2,3-4", "bytes=5-2", "bytes= 1-2", "bytes=1-2 ", "bytes=--1",
                              "bytes=+1-2", "items=1-2", "BYTES 1-2"}) {
         const Range range = read_range(text, 10);
-        EXPECT_EQ(range.kind, Range::Kind::kWhole) << text;
+        EXPECT_EQ(range.kind, Range::Kind::Whole) << text;
         EXPECT_EQ(range.count, 10u) << text;
     }
 }

@@ -19,7 +19,7 @@
 
 namespace narratoria::tool {
 
-enum class Level { debug, info, warn, error };
+enum class Level { Debug, Info, Warn, Error };
 
 /// The stream of events of one invocation. Each call writes one whole line at once, so an event is
 /// with the runtime when the call returns. `fields`, `metadata`, `payload` and `details` are left out
@@ -46,7 +46,7 @@ public:
 
     /// A log event whose `fields.progress` says how much is done, from 0 to 1; a fraction outside is
     /// taken as the nearer end.
-    void progress(double fraction, std::string_view message, Level level = Level::info) {
+    void progress(double fraction, std::string_view message, Level level = Level::Info) {
         const double shown = fraction > 0 ? std::min(fraction, 1.0) : 0.0;
         log(level, message, json::object({{"progress", shown}}));
     }
@@ -54,7 +54,7 @@ public:
     /// Changes the session's state (spec 000 §4.2): objects merge, arrays and other values replace,
     /// null removes.
     void patch(const json::Value& patch) {
-        if (patch.kind() != json::Kind::object) {
+        if (patch.kind() != json::Kind::Object) {
             throw std::invalid_argument(
                 std::string("a state_patch event's patch must be an object, is ") +
                 json::name_of(patch.kind()));
@@ -148,7 +148,7 @@ private:
             if (value_or_null.is_null()) {
                 return;
             }
-            if (value_or_null.kind() != json::Kind::object) {
+            if (value_or_null.kind() != json::Kind::Object) {
                 throw std::invalid_argument(field(name) + " must be an object, is " +
                                             json::name_of(value_or_null.kind()));
             }
@@ -189,10 +189,10 @@ private:
 
     static std::string_view name_of(Level level) noexcept {
         switch (level) {
-            case Level::debug: return "debug";
-            case Level::warn: return "warn";
-            case Level::error: return "error";
-            case Level::info: break;
+            case Level::Debug: return "debug";
+            case Level::Warn: return "warn";
+            case Level::Error: return "error";
+            case Level::Info: break;
         }
         return "info";
     }

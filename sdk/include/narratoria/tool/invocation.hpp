@@ -35,7 +35,7 @@ public:
         try {
             json::Reader reader(text, "input");
             const json::Value document = reader.document();
-            if (document.kind() != json::Kind::object) {
+            if (document.kind() != json::Kind::Object) {
                 throw InvalidInput(std::string("the invocation on standard input is ") +
                                    json::name_of(document.kind()) + ", not an object");
             }
@@ -100,7 +100,7 @@ public:
     }
 
     std::string string(std::string_view pointer) const {
-        const std::string* text = required(pointer, json::Kind::string).if_string();
+        const std::string* text = required(pointer, json::Kind::String).if_string();
         return *text;
     }
     std::string string_or(std::string_view pointer, std::string fallback) const {
@@ -109,7 +109,7 @@ public:
 
     double number(std::string_view pointer) const {
         double number = 0;
-        required(pointer, json::Kind::number).get_number(number);
+        required(pointer, json::Kind::Number).get_number(number);
         return number;
     }
     double number_or(std::string_view pointer, double fallback) const {
@@ -119,7 +119,7 @@ public:
     /// A whole number (`2` and `2.0` are); others throw.
     std::int64_t integer(std::string_view pointer) const {
         std::int64_t number = 0;
-        const json::Value& value = required(pointer, json::Kind::number);
+        const json::Value& value = required(pointer, json::Kind::Number);
         if (!value.get_integer(number)) {
             throw InvalidInput(pointer, "must be a whole number of 64 bits, is " + value.text());
         }
@@ -130,7 +130,7 @@ public:
     }
 
     bool boolean(std::string_view pointer) const {
-        return *required(pointer, json::Kind::boolean).if_boolean();
+        return *required(pointer, json::Kind::Boolean).if_boolean();
     }
     bool boolean_or(std::string_view pointer, bool fallback) const {
         return has(pointer) ? boolean(pointer) : fallback;
@@ -166,7 +166,7 @@ private:
         if (value == nullptr || value->is_null()) {
             return json::object();
         }
-        if (value->kind() != json::Kind::object) {
+        if (value->kind() != json::Kind::Object) {
             throw InvalidInput(std::string("the invocation's ") + name + " must be an object, is " +
                                json::name_of(value->kind()));
         }

@@ -22,17 +22,17 @@
 
 namespace narratoria::tool::json {
 
-enum class Kind { null, boolean, number, string, array, object };
+enum class Kind { Null, Boolean, Number, String, Array, Object };
 
 /// The name of a kind as a person would say it, with its article: "a string", "an object", "null".
 inline const char* name_of(Kind kind) noexcept {
     switch (kind) {
-        case Kind::boolean: return "a boolean";
-        case Kind::number: return "a number";
-        case Kind::string: return "a string";
-        case Kind::array: return "an array";
-        case Kind::object: return "an object";
-        case Kind::null: break;
+        case Kind::Boolean: return "a boolean";
+        case Kind::Number: return "a number";
+        case Kind::String: return "a string";
+        case Kind::Array: return "an array";
+        case Kind::Object: return "an object";
+        case Kind::Null: break;
     }
     return "null";
 }
@@ -72,18 +72,18 @@ public:
 
     Kind kind() const noexcept {
         switch (held_.index()) {
-            case 1: return Kind::boolean;
+            case 1: return Kind::Boolean;
             case 2:
             case 3:
-            case 4: return Kind::number;
-            case 5: return Kind::string;
-            case 6: return Kind::array;
-            case 7: return Kind::object;
-            default: return Kind::null;
+            case 4: return Kind::Number;
+            case 5: return Kind::String;
+            case 6: return Kind::Array;
+            case 7: return Kind::Object;
+            default: return Kind::Null;
         }
     }
 
-    bool is_null() const noexcept { return kind() == Kind::null; }
+    bool is_null() const noexcept { return kind() == Kind::Null; }
 
     /// The value, or null when this is of another kind.
     const bool* if_boolean() const noexcept { return std::get_if<bool>(&held_); }
@@ -149,7 +149,7 @@ public:
             pointer.remove_prefix(1);
             const std::string_view token = pointer.substr(0, pointer.find('/'));
             pointer.remove_prefix(token.size());
-            value = value->kind() == Kind::array ? value->element_named(token)
+            value = value->kind() == Kind::Array ? value->element_named(token)
                                                  : value->member(unescaped(token));
             if (value == nullptr) {
                 return nullptr;

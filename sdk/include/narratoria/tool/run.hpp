@@ -42,7 +42,7 @@ void call(Function& function, int input, Events& events) {
         }
         const std::string_view said = message.empty() ? "no message was given" : message;
         events.error(code.empty() ? "TOOL_FAILURE" : code, said,
-                     details.kind() == json::Kind::object ? details : json::Value());
+                     details.kind() == json::Kind::Object ? details : json::Value());
         events.done(false, said);
     };
     try {
