@@ -7,6 +7,7 @@
 #include "base/json/pointer.hpp"
 #include "base/utf8.hpp"
 #include "base/uuid.hpp"
+#include "session/plugin_setup.hpp"
 
 using namespace narratoria;
 using namespace narratoria::api;
@@ -207,7 +208,10 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
             // narrator.
             json::Document state;
             if (const nar_status status = read_state(options.state, state, error)) return status;
-            auto made = std::make_unique<session::Session>(engine->engine, std::move(settings));
+            session::Dependencies dependencies =
+                session::make_dependencies(engine->engine, settings);
+            auto made =
+                std::make_unique<session::Session>(std::move(dependencies), std::move(settings));
             if (!made->narrator_fault().empty()) {
                 return fail(error, NAR_NOT_FOUND, "NARRATOR", made->narrator_fault());
             }

@@ -7,6 +7,7 @@
 #include <new>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "base/descriptor.hpp"
 #include "base/json/tape.hpp"
@@ -34,7 +35,7 @@ void make_sure_of_descriptors() {
 
 }  // namespace
 
-Loop::Loop() : buffer_(new char[kRead + json::kPadding]()) {
+Loop::Loop(Clock* clock) : clock_(clock), buffer_(new char[kRead + json::kPadding]()) {
     make_sure_of_descriptors();
     const StandardStreamsTaken taken;
     check(uv_loop_init(&loop_), "be made");
@@ -140,6 +141,13 @@ struct Timer::Handle {
 
 void Timer::start(uint64_t milliseconds, std::function<void()> on_time) {
     stop();
+    if (Clock* const clock = loop_.clock_) {
+        clock_timer_ = clock->start(milliseconds, [this, on_time = std::move(on_time)] {
+            clock_timer_ = 0;
+            loop_.guard(on_time);
+        });
+        return;
+    }
     handle_ = new Handle{{}, &loop_, this, std::move(on_time)};
     uv_timer_init(loop_.uv(), &handle_->timer);
     handle_->timer.data = handle_;
@@ -158,6 +166,7 @@ void Timer::start(uint64_t milliseconds, std::function<void()> on_time) {
 }
 
 void Timer::stop() {
+    if (clock_timer_ != 0) loop_.clock_->stop(std::exchange(clock_timer_, 0));
     if (handle_ == nullptr) return;
     uv_close(reinterpret_cast<uv_handle_t*>(&handle_->timer),
              [](uv_handle_t* closed) { delete static_cast<Handle*>(closed->data); });

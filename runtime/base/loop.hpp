@@ -12,13 +12,16 @@
 #include <memory>
 #include <vector>
 
+#include "base/clock.hpp"
+
 namespace narratoria {
 
 class Watch;
 
 class Loop {
 public:
-    Loop();
+    // `clock` NULL: the machine's; else it outlives the loop.
+    explicit Loop(Clock* clock = nullptr);
     ~Loop();
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
@@ -49,6 +52,10 @@ public:
 
     uv_loop_t* uv() { return &loop_; }
 
+    // As the functions of base/clock.hpp.
+    int64_t wall_us() const { return clock_ ? clock_->wall_us() : clock::wall_us(); }
+    int64_t steady_ms() const { return clock_ ? clock_->steady_ms() : clock::steady_ms(); }
+
     // Keeps what a callback threw until the driving call returns.
     template <typename Function>
     void guard(Function&& function) noexcept {
@@ -64,12 +71,14 @@ private:
     static constexpr size_t kRead = 256 * 1024;
     static constexpr size_t kBudgetRead = 32 * 1024;
 
+    friend class Timer;
     friend class Watch;
 
     void run_deferred();
     void run_postponed();
     void rethrow();
 
+    Clock* const clock_;
     uv_loop_t loop_;
     uv_async_t wake_;
     uv_idle_t idle_;
@@ -95,12 +104,13 @@ public:
 
     void start(uint64_t milliseconds, std::function<void()> on_time);
     void stop();
-    bool running() const { return handle_ != nullptr; }
+    bool running() const { return handle_ != nullptr || clock_timer_ != 0; }
 
 private:
     struct Handle;
     Loop& loop_;
     Handle* handle_ = nullptr;
+    uint64_t clock_timer_ = 0;  // of the loop's clock, if it has one
 };
 
 // Calls back whenever a descriptor is readable or was closed on the other side, rarely also when it

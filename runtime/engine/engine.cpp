@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "base/fork_count.hpp"
-#include "narratoria/engine.h"
 
 extern char** environ;
 
@@ -57,6 +56,7 @@ Engine::Engine(EngineSettings settings)
     : settings_(std::move(settings)),
       thread_(pthread_self()),
       made_under_(fork_count()),
+      loop_(settings_.clock),
       inbox_(loop_, [this](uint32_t level, std::string_view line) { log(level, line); }),
       host_posts_(*this),
       pool_(loop_, settings_.supervisor),
@@ -73,18 +73,6 @@ Engine::~Engine() {
         from.pop_back();
     }
     inbox_.forget_posts(host_posts_);
-}
-
-// Calls something of the host's: it may come back in, but not drive the loop.
-template <typename Call>
-void Engine::call_out(Call&& call) {
-    ++callback_depth_;
-    try {
-        call();
-    } catch (...) {
-        log(NAR_LOG_ERROR, "a posted function threw an exception, which was dropped");
-    }
-    --callback_depth_;
 }
 
 bool Engine::forked() const { return made_under_ != fork_count(); }
@@ -129,11 +117,11 @@ void Engine::post(void (*function)(void*), void (*drop)(void*), void* user) {
 }
 
 void Engine::HostPosts::run_post(const Inbox::Post& post) {
-    engine_.call_out([&] { post.function(post.user); });
+    engine_.call_host([&] { post.function(post.user); }, "a posted function");
 }
 
 void Engine::HostPosts::drop_post(const Inbox::Post& post) {
-    if (post.drop) engine_.call_out([&] { post.drop(post.user); });
+    if (post.drop) engine_.call_host([&] { post.drop(post.user); }, "a posted function");
 }
 
 void Engine::on_wake() {

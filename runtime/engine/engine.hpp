@@ -15,6 +15,7 @@
 #include "base/inbox.hpp"
 #include "base/loop.hpp"
 #include "engine/member.hpp"
+#include "narratoria/engine.h"
 #include "plan/job_slots.hpp"
 #include "process/process.hpp"
 #include "tool/limits.hpp"
@@ -43,6 +44,7 @@ struct EngineSettings {
     Limits limits;
     std::string supervisor;
     std::function<void(uint32_t level, std::string_view message)> log;
+    Clock* clock = nullptr;  // of the loop; NULL: the machine's
 };
 
 // The tools' environment: a few variables of the host's, with `more` over them.
@@ -67,6 +69,19 @@ public:
     bool forked() const;
     bool in_callback() const { return callback_depth_ != 0; }
     uint32_t& callback_depth() { return callback_depth_; }
+
+    // Calls something of the host's: it may come back in, but not drive the loop. What it throws is
+    // dropped, and logged.
+    template <typename Call>
+    void call_host(Call&& call, const char* what = "a callback of the host") {
+        ++callback_depth_;
+        try {
+            call();
+        } catch (...) {
+            log(NAR_LOG_ERROR, std::string(what) + " threw an exception, which was dropped");
+        }
+        --callback_depth_;
+    }
 
     // From any thread: calls `function` on the engine thread, or `drop` when that can no longer be.
     void post(void (*function)(void*), void (*drop)(void*), void* user);
@@ -96,8 +111,6 @@ private:
     };
 
     void on_wake();
-    template <typename Call>
-    void call_out(Call&& call);
     template <typename Drive>
     void drive(Drive&& step);
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/narrator_client.hpp"
+
+#include <utility>
+
+namespace narratoria::session {
+
+void NarratorClient::ask(const std::string& request, uint32_t timeout_ms, Listener& listener) {
+    listener_ = &listener;
+    const uint64_t token = engine_.inbox().open<NarratorAnswer>(this, *this);
+    token_ = token;
+    if (timeout_ms > 0) timer_.start(timeout_ms, [this] { on_time(); });
+    engine_.call_host([&] {
+        narrator_.generate(narrator_.user, token, {request.data(), request.size()});
+    });
+}
+
+void NarratorClient::withdraw() {
+    if (token_ == 0) return;
+    timer_.stop();
+    const uint64_t token = std::exchange(token_, 0);
+    const bool is_answered = engine_.inbox().has_end(token);
+    engine_.inbox().close(token);
+    if (narrator_.cancel != nullptr && !is_answered) {
+        engine_.call_host([&] { narrator_.cancel(narrator_.user, token); });
+    }
+}
+
+void NarratorClient::on_time() {
+    // An answer that was sent and is not delivered yet is in time.
+    if (engine_.inbox().has_end(token_)) return;
+    withdraw();
+    listener_->on_narrator_timeout();
+}
+
+void NarratorClient::on_ended(std::any answer) {
+    timer_.stop();
+    // The token stays open: a second answer is NAR_STALE until forget_questions().
+    token_ = 0;
+    listener_->on_answer(std::any_cast<NarratorAnswer>(std::move(answer)));
+}
+
+}  // namespace narratoria::session

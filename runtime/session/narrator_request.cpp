@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/narrator_request.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/clock.hpp"
+#include "base/json/writer.hpp"
+
+namespace narratoria::session {
+namespace {
+
+// A result with more bytes of events is shown without them.
+constexpr uint64_t kMaxShownEvents = 1024 * 1024;
+
+class TextOutput : public plan::Output {
+public:
+    explicit TextOutput(std::string& text) : text_(text) {}
+    bool write(std::string_view piece) override {
+        text_.append(piece);
+        return true;
+    }
+    bool write_file(int file, uint64_t offset, uint64_t size) override {
+        const size_t start = text_.size();
+        text_.resize(start + size);
+        for (uint64_t done = 0; done < size;) {
+            const ssize_t got = ::pread(file, text_.data() + start + done, size - done,
+                                        static_cast<off_t>(offset + done));
+            if (got < 0 && errno == EINTR) continue;
+            if (got <= 0) return false;
+            done += static_cast<uint64_t>(got);
+        }
+        return true;
+    }
+
+private:
+    std::string& text_;
+};
+
+void append_tools(std::string& out, const tool::Registry& registry) {
+    out += '[';
+    for (const auto& tool : registry.list()) {
+        if (out.back() != '[') out += ',';
+        json::ObjectWriter entry(out);
+        entry.string("name", tool->name);
+        // A file says nothing about itself.
+        if (tool->origin.kind != tool::Origin::Kind::File) {
+            entry.string("description", tool->description);
+        }
+        if (!tool->input_schema.empty()) entry.raw("inputSchema", tool->input_schema);
+        entry.end();
+    }
+    out += ']';
+}
+
+}  // namespace
+
+std::string NarratorRequest::write() const {
+    std::string out;
+    json::ObjectWriter request(out);
+    request.string("schema", "narrator-request/1");
+    request.string("sessionId", session_id);
+    request.key("prompt");
+    json::ObjectWriter(out)
+        .string("text", prompt)
+        .string("timestamp", clock::to_iso8601(submitted_us))
+        .string("sessionId", session_id)
+        .end();
+    request.number("generationAttempt", generation);
+    if (parent_plan_id.empty()) request.raw("parentPlanId", "null");
+    else request.string("parentPlanId", parent_plan_id);
+    request.key("disabledSkills");
+    plan::append_strings(out, disabled_skills);
+    request.key("previousResult");
+    if (previous_result != nullptr) {
+        TextOutput output(out);
+        previous_result->write(output, previous_result->event_bytes() <= kMaxShownEvents);
+    } else {
+        out += "null";
+    }
+    request.raw("planFaults", plan_faults);
+    request.key("state");
+    state.tree().append_json(out);
+    request.key("tools");
+    append_tools(out, registry);
+    request.end();
+    return out;
+}
+
+}  // namespace narratoria::session

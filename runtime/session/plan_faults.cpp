@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/plan_faults.hpp"
+
+#include <string_view>
+#include <unordered_set>
+
+namespace narratoria::session {
+namespace {
+
+// Where in a plan's document the path of a tool begins, its quotation mark included; 0 when it was
+// written with escapes, and so does not stand there as it is.
+size_t byte_in(const plan::Plan& plan, std::string_view text) {
+    const std::string_view document = plan.text();
+    const bool inside =
+        text.data() > document.data() && text.data() < document.data() + document.size();
+    return inside ? static_cast<size_t>(text.data() - document.data()) - 1 : 0;
+}
+
+Fault tool_fault(const char* rule, const plan::Plan& plan, size_t tool, std::string message) {
+    return {rule, "/tools/" + std::to_string(tool) + "/toolPath",
+            byte_in(plan, plan.tools[tool].tool_path), std::move(message), ""};
+}
+
+}  // namespace
+
+void add_path_faults(const plan::Plan& plan, const tool::Resolver& resolver,
+                     const std::string& folder, Faults& faults) {
+    if (!resolver.restricts()) return;
+    for (size_t i = 0; i < plan.tools.size(); ++i) {
+        const tool::Resolution resolution = resolver.resolve(plan.tools[i].tool_path, folder);
+        if (!resolution.forbidden) continue;
+        faults.push_back(tool_fault("plan-path-allowed", plan, i, resolution.error));
+    }
+}
+
+void add_skill_faults(const plan::Plan& plan, const std::vector<std::string>& disabled_skills,
+                      Faults& faults) {
+    const std::unordered_set<std::string_view> disabled(disabled_skills.begin(),
+                                                        disabled_skills.end());
+    for (size_t i = 0; i < plan.tools.size(); ++i) {
+        const std::string_view skill = plan::skill_of(plan.tools[i].tool_path);
+        if (!disabled.contains(skill)) continue;
+        faults.push_back(
+            tool_fault("plan-skill-disabled", plan, i,
+                       "the skill \"" + std::string(skill) +
+                           "\" failed in this prompt and is disabled; choose another tool"));
+    }
+}
+
+}  // namespace narratoria::session

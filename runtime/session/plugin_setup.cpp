@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/plugin_setup.hpp"
+
+#include <map>
+#include <string_view>
+
+#include "base/json/tape.hpp"
+#include "session/template_narrator.hpp"
+#include "state/tree.hpp"
+
+namespace narratoria::session {
+namespace {
+
+// Merges one JSON object over another; empty is {}.
+void merge_json(std::string& below, std::string_view above) {
+    state::Tree tree;
+    for (const std::string_view text : {std::string_view(below), above}) {
+        json::Document document;
+        json::ParseError error;
+        if (document.parse(text, error)) tree.merge(document.root());
+    }
+    below.clear();
+    tree.append_json(below);
+}
+
+}  // namespace
+
+void add_wishes(const Story& story, bool with_narrator, plugin::Wishes& wishes) {
+    wishes.story_folder = story.folder;
+    for (const auto& [id, json] : story.plugins) wishes.named.push_back(id);
+    if (with_narrator && story.narrator != kTemplateNarrator) {
+        wishes.named.push_back(story.narrator);
+    }
+}
+
+void load_plugins(const SessionSettings& settings, engine::Engine& engine,
+                  plugin::Dispatcher& dispatcher) {
+    if (settings.without_plugins) return;
+    plugin::Wishes wishes;
+    wishes.listed = settings.plugins;
+    std::map<std::string, std::string> own_settings;
+    if (settings.story) {
+        // Where another narrator stands in for it, the story's need not be there.
+        const bool has_other = settings.narrator || !settings.narrator_id.empty();
+        add_wishes(*settings.story, !has_other, wishes);
+        own_settings = settings.story->plugins;
+    }
+    if (!settings.narrator && !settings.narrator_id.empty() &&
+        settings.narrator_id != kTemplateNarrator) {
+        wishes.listed.push_back(settings.narrator_id);
+    }
+    for (const auto& [id, json] : settings.plugin_settings) merge_json(own_settings[id], json);
+    // A host that asks for nothing pays for no search.
+    if (!wishes.listed.empty() || !wishes.story_folder.empty()) {
+        dispatcher.load(
+            plugin::search(wishes, plugin::places(wishes.story_folder), plugin::safe_mode()),
+            own_settings);
+    }
+    for (const auto& [id, json] : settings.plugin_settings) {
+        if (dispatcher.knows(id)) continue;
+        engine.log(NAR_LOG_WARN, "plugin_settings has settings for \"" + id +
+                                     "\", and no plugin of that id was asked for; list it in "
+                                     "plugins");
+    }
+}
+
+std::optional<nar_narrator> choose_narrator(const SessionSettings& settings,
+                                            plugin::Dispatcher& dispatcher, std::string& fault) {
+    if (settings.narrator) return settings.narrator;
+    std::string id = settings.narrator_id;
+    if (id.empty() && settings.story) id = settings.story->narrator;
+    if (id.empty()) return std::nullopt;
+    if (id == kTemplateNarrator) {
+        if (!settings.story) {
+            fault =
+                "the narrator \"template\" answers from a story's prompts.json; name a story, too";
+            return std::nullopt;
+        }
+        dispatcher.add(template_narrator_library(), "",
+                       template_narrator_settings(settings.story->prompts_text));
+    }
+    const std::optional<nar_narrator> narrator = dispatcher.narrator(id);
+    if (narrator) return narrator;
+    const std::string reason = dispatcher.why_not(id);
+    fault =
+        (settings.narrator_id.empty() ? "story.toml asks for the narrator \"" : "the narrator \"") +
+        id + "\"" +
+        (settings.without_plugins ? ", and no plugins were to be loaded"
+         : reason.empty()         ? ", and the plugin of that id is no narrator"
+                                  : ", which is not there: " + reason) +
+        " (\"template\" is built in)";
+    return std::nullopt;
+}
+
+}  // namespace narratoria::session

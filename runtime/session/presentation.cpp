@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/presentation.hpp"
+
+#include <string_view>
+#include <vector>
+
+#include "base/json/writer.hpp"
+
+namespace narratoria::session {
+namespace {
+
+nar_str view(std::string_view text) { return {text.data(), text.size()}; }
+
+}  // namespace
+
+void Presentation::on_ui_event(uint64_t number, const event::Subject& subject,
+                               const event::Event& event) {
+    const std::string_view name = event.text(event::Field::Event);
+    const json::Value payload = event.field(event::Field::Payload);
+    if (name == "narrative_choice" && payload) take_choices(payload);
+    if (plugins_.have_renderers() && payload) render_named(payload);
+    if (!plugins_.have_handlers()) return;
+    const std::string_view shown = payload ? payload.raw() : std::string_view("{}");
+    const nar_ui_event out{
+        sizeof out, subject.attempt, number, view(subject.plan_id), view(subject.tool_id),
+        view(name), view(shown)};
+    if (plugins_.handle(out)) return;
+    std::string body;
+    json::ObjectWriter(body).string("event", name).raw("payload", shown).end();
+    stream_.publish(event::Kind::UiPlaceholder, subject, body);
+}
+
+void Presentation::take_choices(json::Value payload) {
+    const json::Value choices = payload.is_object() ? payload.find("choices") : json::Value();
+    if (!choices || !choices.is_array()) return;
+    for (const json::Value choice : choices.elements()) {
+        if (!choice.is_string() || choice.text().empty()) return;
+    }
+    choices_.clear();
+    json::append_compact(choices_, choices.raw());
+}
+
+// The user interface refers to an asset: now it is shown (spec 000 §4.3).
+void Presentation::render_named(json::Value value) {
+    if (value.is_string()) {
+        if (const asset::Asset* asset = assets_.latest(value.text())) render(*asset);
+    } else if (value.is_object()) {
+        for (const json::Member member : value.members()) render_named(member.value);
+    } else if (value.is_array()) {
+        for (const json::Value element : value.elements()) render_named(element);
+    }
+}
+
+void Presentation::on_tools_ended(uint64_t execution) {
+    if (plugins_.have_renderers()) {
+        const std::vector<asset::Asset>& all = assets_.assets();
+        size_t first = all.size();
+        while (first > 0 && all[first - 1].execution == execution) --first;
+        for (size_t i = first; i < all.size(); ++i) {
+            if (!rendered_.contains(all[i].seq)) render(all[i]);
+        }
+    }
+    rendered_.clear();
+}
+
+void Presentation::render(const asset::Asset& asset) {
+    rendered_.insert(asset.seq);
+    const std::string_view metadata =
+        asset.metadata.empty() ? std::string_view("{}") : std::string_view(asset.metadata);
+    const nar_asset out{sizeof out,          asset.attempt,          asset.seq,
+                        view(asset.plan_id), view(asset.tool_id),    view(asset.asset_id),
+                        view(asset.kind),    view(asset.media_type), view(asset.path),
+                        view(metadata)};
+    if (plugins_.render(out)) return;
+    std::string body;
+    json::ObjectWriter(body)
+        .string("assetId", asset.asset_id)
+        .string("kind", asset.kind)
+        .string("mediaType", asset.media_type)
+        .string("path", asset.path)
+        .raw("metadata", metadata)
+        .end();
+    stream_.publish(event::Kind::AssetPlaceholder, {asset.plan_id, asset.tool_id, asset.attempt},
+                    body);
+}
+
+}  // namespace narratoria::session

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/turn.hpp"
+
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/json/writer.hpp"
+#include "session/narrator_request.hpp"
+#include "session/plan_faults.hpp"
+#include "session/text_template.hpp"
+
+namespace narratoria::session {
+namespace {
+
+constexpr uint32_t kMaxGenerations = 5;
+constexpr uint32_t kMaxExecutionsOfOnePlan = 3;
+
+constexpr const char* kFallback =
+    "Nothing comes of it, and the moment passes. What do you do instead?";
+
+const char* outcome_name(TurnOutcome outcome) {
+    switch (outcome) {
+        case TurnOutcome::Completed: return "completed";
+        case TurnOutcome::Fallback: return "fallback";
+        case TurnOutcome::Cancelled: return "cancelled";
+        case TurnOutcome::Timeout: break;
+    }
+    return "timeout";
+}
+
+}  // namespace
+
+Turn::Turn(const TurnContext& context, Actions actions, std::string text, int64_t submitted_us)
+    : with_(context),
+      actions_(std::move(actions)),
+      text_(std::move(text)),
+      submitted_us_(submitted_us),
+      timer_(with_.loop) {
+    with_.presentation.forget_choices();
+    std::string body;
+    json::ObjectWriter(body)
+        .string("text", text_)
+        .string("timestamp", clock::to_iso8601(submitted_us_))
+        .end();
+    with_.stream.publish(event::Kind::Prompt, {}, body);
+}
+
+void Turn::begin(std::function<void()> on_timeout) {
+    if (with_.settings.times.prompt_ms > 0) {
+        timer_.start(with_.settings.times.prompt_ms, [this, on_timeout = std::move(on_timeout)] {
+            time_is_up_ = true;
+            on_timeout();
+        });
+    }
+    generate();
+}
+
+void Turn::stop(TurnOutcome outcome) {
+    with_.narrator.withdraw();
+    end(outcome);
+}
+
+void Turn::end(TurnOutcome outcome) {
+    with_.narrator.forget_questions();
+    const std::string& choices = with_.presentation.choices();
+    std::string body;
+    json::ObjectWriter(body)
+        .string("outcome", outcome_name(outcome))
+        .number("generations", generation_)
+        .raw("choices", choices)
+        .end();
+    with_.stream.publish(event::Kind::TurnEnded, {}, body);
+    // It destroys this turn.
+    const auto tell = std::move(actions_.end);
+    tell({outcome, generation_, std::move(narrative_), choices, std::move(result_)});
+}
+
+void Turn::generate() {
+    if (generation_ == kMaxGenerations) return fall_back();
+    ++generation_;
+    with_.narrator.ask(request(), with_.settings.times.narrator_ms, *this);
+}
+
+void Turn::fall_back() {
+    narrative_ = kFallback;
+    const auto& story = with_.settings.story;
+    if (story && !story->fallback_templates.empty()) {
+        const auto& templates = story->fallback_templates;
+        narrative_ =
+            expand_template(templates[with_.fallbacks++ % templates.size()], {{"prompt", text_}});
+    }
+    std::string body;
+    json::ObjectWriter(body).string("text", narrative_).string("source", "fallback").end();
+    with_.stream.publish(event::Kind::Narrative, {}, body);
+    end(TurnOutcome::Fallback);
+}
+
+void Turn::on_answer(NarratorAnswer answer) {
+    if (answer.is_plan) return take_plan(answer.text);
+    refuse("NARRATOR_FAILED", "narrator-failed", "the narrator gave no plan: " + answer.text);
+}
+
+void Turn::on_narrator_timeout() {
+    refuse("NARRATOR_TIMEOUT", "narrator-time",
+           "the narrator did not answer within " +
+               std::to_string(with_.settings.times.narrator_ms) + " ms (narrator_ms of [times])");
+}
+
+// A warning in the stream, too: otherwise the player never learns why a turn failed.
+void Turn::refuse(const char* code, const char* rule, const std::string& message) {
+    with_.stream.warn({}, code,
+                      message + " (generation " + std::to_string(generation_) + " of " +
+                          std::to_string(kMaxGenerations) + ")");
+    std::string faults;
+    append_faults(faults, {{rule, "", 0, message, ""}}, "");
+    refuse(std::move(faults));
+}
+
+void Turn::refuse(std::string faults) {
+    faults_ = std::move(faults);
+    generate();
+}
+
+void Turn::take_plan(std::string_view text) {
+    auto plan = std::make_unique<plan::Plan>();
+    Faults faults;
+    plan->parse(text, faults);
+    if (faults.empty()) {
+        add_skill_faults(*plan, disabled_skills_, faults);
+        add_path_faults(*plan, with_.resolver, with_.folder, faults);
+    }
+    if (faults.empty() && !may_execute_again(*plan)) {
+        faults.push_back({"plan-execution-limit", "/requestId", 0,
+                          "a plan with this requestId was executed three times already in this "
+                          "prompt; make a new plan",
+                          ""});
+    }
+    const event::Subject subject{plan->request_id, {}, 0};
+    if (!faults.empty()) {
+        std::string list;
+        append_faults(list, faults, text);
+        with_.stream.warn(subject, "PLAN_REFUSED",
+                          "the narrator's plan was refused: " + describe_faults(faults, text));
+        return refuse(std::move(list));
+    }
+    if (plan->has_generation_attempt && plan->generation_attempt != generation_) {
+        with_.stream.warn(subject, "GENERATION_ATTEMPT",
+                          "the plan says that it is generation " +
+                              std::to_string(plan->generation_attempt) + "; it is " +
+                              std::to_string(generation_));
+    }
+    if (plan->parent_plan_id && *plan->parent_plan_id != parent_plan_id_) {
+        with_.stream.warn(subject, "PARENT_PLAN",
+                          "the plan's parentPlanId is not that of the plan before it");
+    }
+    actions_.execute(std::move(plan));
+}
+
+bool Turn::may_execute_again(const plan::Plan& plan) {
+    uint32_t& count = executions_[std::string(plan.request_id)];
+    if (count == kMaxExecutionsOfOnePlan) return false;
+    ++count;
+    return true;
+}
+
+void Turn::on_result(std::shared_ptr<const plan::Result> result) {
+    result_ = std::move(result);
+    if (result_->cancelled) return end(TurnOutcome::Cancelled);
+    if (time_is_up_) return end(TurnOutcome::Timeout);
+    narrative_ = result_->narrative;
+    if (result_->success) return end(TurnOutcome::Completed);
+    parent_plan_id_ = result_->plan_id;
+    disabled_skills_ = result_->disabled_skills;
+    faults_ = "[]";
+    with_.presentation.forget_choices();
+    generate();
+}
+
+std::string Turn::request() const {
+    return NarratorRequest{
+        with_.stream.session_id(), text_,         submitted_us_, generation_, parent_plan_id_,
+        disabled_skills_,          result_.get(), faults_,       with_.state, with_.registry}
+        .write();
+}
+
+}  // namespace narratoria::session

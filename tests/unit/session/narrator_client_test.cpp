@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/narrator_client.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "unit/base/fake_clock.hpp"
+
+namespace narratoria::session {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class NarratorClientTest : public testing::Test, public NarratorClient::Listener {
+protected:
+    NarratorClientTest() {
+        nar_narrator narrator{};
+        narrator.size = sizeof narrator;
+        narrator.user = this;
+        narrator.generate = [](void* user, uint64_t token, nar_str) {
+            auto& self = *static_cast<NarratorClientTest*>(user);
+            self.tokens.push_back(token);
+            self.depth = self.engine.callback_depth();
+        };
+        narrator.cancel = [](void* user, uint64_t token) {
+            static_cast<NarratorClientTest*>(user)->cancelled.push_back(token);
+        };
+        client.set_narrator(narrator);
+    }
+
+    void on_answer(NarratorAnswer answer) override {
+        calls.push_back((answer.is_plan ? "plan " : "failure ") + answer.text);
+        if (asks_again) client.ask("{}", 0, *this);
+    }
+    void on_narrator_timeout() override {
+        calls.emplace_back("timeout");
+        if (asks_again) client.ask("{}", 0, *this);
+    }
+    static engine::EngineSettings settings(Clock& clock) {
+        engine::EngineSettings made;
+        made.jobs = 1;
+        made.clock = &clock;
+        return made;
+    }
+
+    test::FakeClock clock;
+    engine::Engine engine{settings(clock)};
+    NarratorClient client{engine};
+    std::vector<uint64_t> tokens;
+    std::vector<uint64_t> cancelled;
+    std::vector<std::string> calls;
+    uint32_t depth = 0;
+    bool asks_again = false;
+};
+
+TEST_F(NarratorClientTest, AnAnswerOfAnotherThreadIsDeliveredByTheLoop) {
+    client.ask("{}", 0, *this);
+    EXPECT_TRUE(client.is_asking());
+    EXPECT_EQ(depth, 1u) << "the narrator is called as a callback of the host";
+    std::thread([this] { EXPECT_EQ(client.answer(tokens[0], {true, "p"}), NAR_OK); }).join();
+    EXPECT_THAT(calls, IsEmpty());
+    EXPECT_TRUE(engine.busy());
+    engine.run_for(0);
+    EXPECT_THAT(calls, ElementsAre("plan p"));
+    EXPECT_FALSE(client.is_asking());
+    EXPECT_FALSE(engine.busy());
+}
+
+TEST_F(NarratorClientTest, AWithdrawnQuestionIsNotAnswered) {
+    client.ask("{}", 1000, *this);
+    client.withdraw();
+    client.withdraw();
+    EXPECT_THAT(cancelled, ElementsAre(tokens[0]));
+    EXPECT_EQ(client.answer(tokens[0], {true, "p"}), NAR_GONE);
+    clock.advance(1000);
+    EXPECT_THAT(calls, IsEmpty());
+}
+
+TEST_F(NarratorClientTest, ALateNarratorIsCancelledBeforeTheListenerAsksAgain) {
+    asks_again = true;
+    client.ask("{}", 1000, *this);
+    clock.advance(1000);
+    EXPECT_THAT(calls, ElementsAre("timeout"));
+    ASSERT_EQ(tokens.size(), 2u);
+    EXPECT_THAT(cancelled, ElementsAre(tokens[0]));
+    asks_again = false;
+    EXPECT_EQ(client.answer(tokens[1], {false, "no"}), NAR_OK);
+    engine.run_for(0);
+    EXPECT_THAT(calls, ElementsAre("timeout", "failure no"));
+}
+
+TEST_F(NarratorClientTest, QuestionsOfThePastAreStaleUntilTheyAreForgotten) {
+    client.ask("{}", 0, *this);
+    client.answer(tokens[0], {true, "p"});
+    engine.run_for(0);
+    EXPECT_EQ(client.answer(tokens[0], {true, "p"}), NAR_STALE);
+    client.forget_questions();
+    EXPECT_EQ(client.answer(tokens[0], {true, "p"}), NAR_GONE);
+}
+
+TEST_F(NarratorClientTest, TheQuestionOfAnotherClientIsGone) {
+    NarratorClient other(engine);
+    client.ask("{}", 0, *this);
+    EXPECT_EQ(other.answer(tokens[0], {true, "p"}), NAR_GONE);
+    EXPECT_EQ(client.answer(tokens[0], {true, "p"}), NAR_OK);
+}
+
+}  // namespace
+}  // namespace narratoria::session

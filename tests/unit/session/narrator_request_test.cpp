@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/narrator_request.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/json/tape.hpp"
+#include "conformance/json.hpp"
+
+namespace narratoria::session {
+namespace {
+
+using test::Json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class NarratorRequestTest : public testing::Test {
+protected:
+    std::string write() const {
+        return NarratorRequest{
+            "s1",  "I wait.", 1'700'000'000'000'000, 2, parent, disabled, result, faults,
+            store, registry}
+            .write();
+    }
+    void add_tool(const char* name, const char* schema) {
+        auto definition = std::make_shared<tool::Definition>();
+        definition->name = name;
+        definition->description = "what it does";
+        definition->input_schema = schema;
+        definition->origin.kind = tool::Origin::Kind::Plugin;
+        registry.add(std::move(definition));
+    }
+
+    std::string parent;
+    std::vector<std::string> disabled;
+    const plan::Result* result = nullptr;
+    std::string faults = "[]";
+    state::Store store{10};
+    tool::Registry registry;
+};
+
+TEST_F(NarratorRequestTest, AFirstRequestHasNothingOfAPlanBeforeIt) {
+    EXPECT_EQ(Json(write()), Json(R"({"schema":"narrator-request/1","sessionId":"s1",
+                 "prompt":{"text":"I wait.","timestamp":"2023-11-14T22:13:20.000000Z","sessionId":"s1"},
+                 "generationAttempt":2,"parentPlanId":null,"disabledSkills":[],"previousResult":null,
+                 "planFaults":[],"state":{},"tools":[]})"));
+}
+
+TEST_F(NarratorRequestTest, AFurtherRequestTellsWhatBecameOfTheLastPlan) {
+    plan::Result before;
+    before.plan_id = "p1";
+    before.spool = std::make_shared<plan::EventSpool>();
+    result = &before;
+    parent = "p1";
+    disabled = {"torch-lighter"};
+    faults = R"([{"rule":"plan-cycle"}])";
+    const Json request(write());
+    EXPECT_EQ(request["parentPlanId"].string(), "p1");
+    EXPECT_EQ(request["previousResult"]["planId"].string(), "p1");
+    EXPECT_THAT(request["disabledSkills"].strings(), ElementsAre("torch-lighter"));
+    EXPECT_EQ(request["planFaults"][0]["rule"].string(), "plan-cycle");
+}
+
+TEST_F(NarratorRequestTest, ItIsOneLine) {
+    json::Document document;
+    json::ParseError error;
+    ASSERT_TRUE(document.parse("{\"list\": [1,\n 2]}", error));
+    store.assign(document.root());
+    const std::string text = write();
+    EXPECT_THAT(text, Not(HasSubstr("\n")));
+    EXPECT_EQ(Json(text)["state"].text(), R"({"list":[1,2]})");
+}
+
+TEST_F(NarratorRequestTest, ItListsTheToolsOfTheRegistry) {
+    add_tool("roll", R"({"type":"object"})");
+    add_tool("sing", "");
+    EXPECT_EQ(Json(write())["tools"],
+              Json(R"([{"name":"roll","description":"what it does","inputSchema":{"type":"object"}},
+                       {"name":"sing","description":"what it does"}])"));
+}
+
+}  // namespace
+}  // namespace narratoria::session

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/plan_faults.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace narratoria::session {
+namespace {
+
+class PlanFaultsTest : public testing::Test {
+protected:
+    void parse(const std::string& document) {
+        text = document;
+        ASSERT_TRUE(plan.parse(text, faults)) << describe_faults(faults, text);
+    }
+
+    std::string text;
+    plan::Plan plan;
+    Faults faults;
+    tool::Registry registry;
+    tool::Runners runners;
+    tool::Resolver resolver{registry, runners, ""};
+};
+
+const char* const kPlan = R"({"requestId":"p","tools":[{"toolId":"a","toolPath":"/bin/a.py"},)"
+                          R"({"toolId":"b","toolPath":"/usr/b"}]})";
+
+TEST_F(PlanFaultsTest, APathThatIsNotAllowedIsAFaultOfItsTool) {
+    resolver.restrict_to({"/usr"});
+    parse(kPlan);
+    add_path_faults(plan, resolver, "/", faults);
+    ASSERT_EQ(faults.size(), 1u);
+    EXPECT_EQ(faults[0].rule, std::string("plan-path-allowed"));
+    EXPECT_EQ(faults[0].pointer, "/tools/0/toolPath");
+    EXPECT_EQ(text.substr(faults[0].byte, 7), "\"/bin/a");
+}
+
+TEST_F(PlanFaultsTest, WithoutRestrictionsEveryPathIsAllowed) {
+    parse(kPlan);
+    add_path_faults(plan, resolver, "/", faults);
+    EXPECT_TRUE(faults.empty());
+}
+
+TEST_F(PlanFaultsTest, ADisabledSkillIsNamedByItsFileWithoutExtension) {
+    parse(kPlan);
+    add_skill_faults(plan, {"a", "/usr/b"}, faults);
+    ASSERT_EQ(faults.size(), 1u);
+    EXPECT_EQ(faults[0].rule, std::string("plan-skill-disabled"));
+    EXPECT_EQ(faults[0].pointer, "/tools/0/toolPath");
+}
+
+TEST_F(PlanFaultsTest, APathWithEscapesHasNoPlaceInTheDocument) {
+    parse(R"({"requestId":"p","tools":[{"toolId":"a","toolPath":"\/bin\/a"}]})");
+    add_skill_faults(plan, {"a"}, faults);
+    ASSERT_EQ(faults.size(), 1u);
+    EXPECT_EQ(faults[0].byte, 0u);
+}
+
+}  // namespace
+}  // namespace narratoria::session

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/plugin_setup.hpp"
+
+#include "session_fixture.hpp"
+
+namespace narratoria::session {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class PluginSetupTest : public SessionFixture {
+protected:
+    void tell_story() {
+        settings.narrator.reset();
+        settings.without_plugins = true;
+        settings.story.emplace();
+        settings.story->folder = "/nowhere";
+        settings.story->prompts_text =
+            R"({"prompts":[{"match":["wait"],"answers":[{"narrative":"Time passes."}]}]})";
+    }
+};
+
+TEST_F(PluginSetupTest, AStoryAsksForItsPluginsAndItsNarrator) {
+    Story story;
+    story.folder = "/story";
+    story.plugins["org.example.map"] = "{}";
+    story.narrator = "org.example.model";
+    plugin::Wishes wishes;
+    add_wishes(story, true, wishes);
+    EXPECT_EQ(wishes.story_folder, "/story");
+    EXPECT_THAT(wishes.named, ElementsAre("org.example.map", "org.example.model"));
+    plugin::Wishes others;
+    add_wishes(story, false, others);
+    EXPECT_THAT(others.named, ElementsAre("org.example.map"));
+}
+
+TEST_F(PluginSetupTest, TheNarratorThatIsBuiltInIsNoPluginToLookFor) {
+    Story story;
+    plugin::Wishes wishes;
+    add_wishes(story, true, wishes);
+    EXPECT_THAT(wishes.named, IsEmpty());
+}
+
+TEST_F(PluginSetupTest, TheHostsNarratorComesBeforeTheStorys) {
+    const auto narrator = settings.narrator;
+    tell_story();
+    settings.narrator = narrator;
+    open();
+    ask("wait");
+    EXPECT_EQ(questions.size(), 1u);
+}
+
+TEST_F(PluginSetupTest, AStoryWithoutAnotherNarratorIsToldByTheTemplateNarrator) {
+    tell_story();
+    open();
+    EXPECT_EQ(session->narrator_fault(), "");
+    EXPECT_TRUE(session->has_narrator());
+}
+
+TEST_F(PluginSetupTest, TheTemplateNarratorNeedsAStory) {
+    settings.narrator.reset();
+    settings.narrator_id = kTemplateNarrator;
+    open();
+    EXPECT_FALSE(session->has_narrator());
+    EXPECT_THAT(session->narrator_fault(), HasSubstr("name a story, too"));
+}
+
+TEST_F(PluginSetupTest, ANarratorThatIsNotThereIsAFaultThatSaysWhy) {
+    tell_story();
+    settings.story->narrator = "org.example.model";
+    open();
+    EXPECT_FALSE(session->has_narrator());
+    EXPECT_THAT(session->narrator_fault(),
+                HasSubstr("story.toml asks for the narrator \"org.example.model\", and no plugins "
+                          "were to be loaded"));
+}
+
+}  // namespace
+}  // namespace narratoria::session

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A session with a fake runner, a fake clock and a narrator that the test answers for. No process is
+// started, and no real time passes.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conformance/json.hpp"
+#include "session/session.hpp"
+#include "unit/base/fake_clock.hpp"
+#include "unit/plan/fake_runner.hpp"
+
+namespace narratoria::session {
+
+using test::Json;
+
+class SessionFixture : public testing::Test {
+protected:
+    struct Record {
+        event::Kind kind;
+        std::string body;
+    };
+    struct Question {
+        uint64_t token;
+        Json request;
+    };
+
+    SessionFixture() {
+        settings.id = "session-1";
+        settings.times = {0, 0, 0, 0, 0};
+        nar_narrator narrator{};
+        narrator.size = sizeof narrator;
+        narrator.user = this;
+        narrator.generate = [](void* user, uint64_t token, nar_str request) {
+            auto& self = *static_cast<SessionFixture*>(user);
+            self.questions.push_back({token, Json(text(request))});
+            if (self.on_question) self.on_question(token);
+        };
+        narrator.cancel = [](void* user, uint64_t token) {
+            static_cast<SessionFixture*>(user)->withdrawn.push_back(token);
+        };
+        settings.narrator = narrator;
+    }
+
+    void TearDown() override {
+        if (session != nullptr) close();
+        EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+        EXPECT_EQ(errno, ECHILD) << "a process was started";
+    }
+
+    void open() {
+        Dependencies dependencies = make_dependencies(engine, settings);
+        dependencies.add_runners = [this](tool::Runners& runners,
+                                          const std::shared_ptr<tool::ProcessRunner>&,
+                                          const plugin::Dispatcher&) {
+            // The fixture owns it, so that a test can look at it.
+            runners.add(tool::kProcessRunner, {std::shared_ptr<void>(), &runner});
+        };
+        auto made = std::make_unique<Session>(std::move(dependencies), settings);
+        session = made.get();
+        nar_event_sink sink{};
+        sink.size = sizeof sink;
+        sink.user = this;
+        sink.event = [](void* user, const nar_event* event) {
+            static_cast<SessionFixture*>(user)->records.push_back(
+                {static_cast<event::Kind>(event->kind), text(event->body)});
+        };
+        session->stream().attach(sink);
+        engine.add(std::move(made));
+    }
+    void close() {
+        engine.remove(session);
+        session = nullptr;
+    }
+
+    // Runs what is deferred and delivers what was sent, without waiting.
+    void run() {
+        for (int i = 0; i < 10; ++i) engine.run_for(0);
+    }
+
+    bool prompt(std::string words) {
+        return session->prompt(std::move(words),
+                               [this](const TurnEnd& end) { turns.push_back(end); });
+    }
+    // The prompt, and the narrator's first question.
+    void ask(std::string words = "Go on.") {
+        ASSERT_TRUE(prompt(std::move(words)));
+        run();
+    }
+    nar_status send(uint64_t token, bool is_plan, std::string answer) {
+        return engine.inbox().send_end(nullptr, token, NarratorAnswer{is_plan, std::move(answer)});
+    }
+    // Answers the latest question.
+    void answer(const std::string& plan) {
+        ASSERT_EQ(send(questions.back().token, true, plan), NAR_OK);
+        run();
+    }
+    void fail(const std::string& why) {
+        ASSERT_EQ(send(questions.back().token, false, why), NAR_OK);
+        run();
+    }
+    void end(std::string_view tool, tool::Outcome outcome = plan::succeeded()) {
+        runner.end(tool, std::move(outcome));
+        run();
+    }
+
+    // A plan whose tools "/a", "/b" … run once each, one after the other.
+    static std::string plan(std::string_view id, const std::vector<std::string>& tools,
+                            std::string_view members = {}) {
+        std::string all;
+        for (const std::string& tool : tools) {
+            all += (all.empty() ? "" : ",") + (R"({"toolId":")" + tool) + R"(","toolPath":"/)" +
+                   tool + R"(","retryPolicy":{"maxRetries":0}})";
+        }
+        return R"({"requestId":")" + std::string(id) + R"(","narrative":"This is )" +
+               std::string(id) + R"(.","tools":[)" + all + "]" +
+               (members.empty() ? "" : "," + std::string(members)) + "}";
+    }
+
+    const Json& request() const { return questions.back().request; }
+    std::vector<std::string> bodies(event::Kind kind) const {
+        std::vector<std::string> found;
+        for (const Record& record : records) {
+            if (record.kind == kind) found.push_back(record.body);
+        }
+        return found;
+    }
+    std::vector<std::string> warnings() const {
+        std::vector<std::string> codes;
+        for (const std::string& body : bodies(event::Kind::Warning)) {
+            codes.push_back(Json(body)["code"].string());
+        }
+        return codes;
+    }
+    // The rules of the faults that the latest request tells.
+    std::vector<std::string> fault_rules() const {
+        std::vector<std::string> rules;
+        for (const Json& fault : request()["planFaults"].elements()) {
+            rules.push_back(fault["rule"].string());
+        }
+        return rules;
+    }
+
+    static std::string text(nar_str view) { return {view.data, static_cast<size_t>(view.size)}; }
+    static engine::EngineSettings engine_settings(Clock& clock) {
+        engine::EngineSettings made;
+        made.jobs = 2;
+        made.root = "/";
+        made.clock = &clock;
+        return made;
+    }
+
+    test::FakeClock clock;
+    plan::FakeRunner runner;
+    SessionSettings settings;
+    std::vector<Question> questions;
+    std::function<void(uint64_t token)> on_question;
+    std::vector<uint64_t> withdrawn;
+    std::vector<Record> records;
+    std::vector<TurnEnd> turns;
+    engine::Engine engine{engine_settings(clock)};
+    Session* session = nullptr;  // the engine's
+};
+
+}  // namespace narratoria::session

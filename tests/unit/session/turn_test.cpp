@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/turn.hpp"
+
+#include "session_fixture.hpp"
+
+namespace narratoria::session {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class TurnTest : public SessionFixture {};
+
+TEST_F(TurnTest, APromptIsAnsweredByAPlanThatIsExecuted) {
+    open();
+    ask("I light the torch.");
+    ASSERT_EQ(questions.size(), 1u);
+    answer(plan("p1", {"a"}));
+    EXPECT_THAT(runner.running(), ElementsAre("a"));
+    EXPECT_THAT(turns, IsEmpty());
+    end("a");
+    ASSERT_EQ(turns.size(), 1u);
+    EXPECT_EQ(turns[0].outcome, TurnOutcome::Completed);
+    EXPECT_EQ(turns[0].generations, 1u);
+    EXPECT_EQ(turns[0].narrative, "This is p1.");
+    EXPECT_EQ(turns[0].result->plan_id, "p1");
+    EXPECT_THAT(bodies(event::Kind::TurnEnded),
+                ElementsAre(R"({"outcome":"completed","generations":1,"choices":[]})"));
+    EXPECT_FALSE(engine.busy());
+}
+
+TEST_F(TurnTest, TheNarratorIsAskedAgainWithTheResultOfAFailedPlan) {
+    open();
+    ask();
+    answer(plan("p1", {"a"}));
+    end("a", plan::failed("EXIT_STATUS", "the door is stuck"));
+    ASSERT_EQ(questions.size(), 2u);
+    EXPECT_EQ(request()["generationAttempt"].integer(), 2);
+    EXPECT_EQ(request()["parentPlanId"].string(), "p1");
+    EXPECT_THAT(request()["disabledSkills"].strings(), ElementsAre("a"));
+    EXPECT_EQ(request()["previousResult"]["planId"].string(), "p1");
+    EXPECT_THAT(request()["previousResult"].text(), HasSubstr("the door is stuck"));
+    answer(plan("p2", {"b"}));
+    end("b");
+    ASSERT_EQ(turns.size(), 1u);
+    EXPECT_EQ(turns[0].outcome, TurnOutcome::Completed);
+    EXPECT_EQ(turns[0].generations, 2u);
+    EXPECT_EQ(turns[0].narrative, "This is p2.");
+}
+
+TEST_F(TurnTest, TheParentPlanIsTheOneThatRanLast) {
+    open();
+    ask();
+    for (const char* skill : {"a", "b", "c"}) {
+        answer(plan("plan-" + std::string(skill), {skill}));
+        end(skill, plan::failed());
+    }
+    ASSERT_EQ(questions.size(), 4u);
+    EXPECT_TRUE(questions[0].request["parentPlanId"].is_null());
+    EXPECT_EQ(questions[1].request["parentPlanId"].string(), "plan-a");
+    EXPECT_EQ(questions[2].request["parentPlanId"].string(), "plan-b");
+    EXPECT_EQ(questions[3].request["parentPlanId"].string(), "plan-c");
+    EXPECT_THAT(request()["disabledSkills"].strings(), ElementsAre("a", "b", "c"));
+}
+
+TEST_F(TurnTest, APlanThatNamesAnotherParentIsExecutedWithAWarning) {
+    open();
+    ask();
+    answer(plan("p1", {"a"}, R"("parentPlanId":"p0","generationAttempt":3)"));
+    EXPECT_THAT(warnings(), ElementsAre("GENERATION_ATTEMPT", "PARENT_PLAN"));
+    EXPECT_THAT(runner.running(), ElementsAre("a"));
+}
+
+TEST_F(TurnTest, APlanWithASkillThatFailedIsRefused) {
+    open();
+    ask();
+    answer(plan("p1", {"a"}));
+    end("a", plan::failed());
+    answer(plan("p2", {"a"}));
+    ASSERT_EQ(questions.size(), 3u);
+    EXPECT_THAT(fault_rules(), ElementsAre("plan-skill-disabled"));
+    EXPECT_THAT(warnings(), ElementsAre("PLAN_REFUSED"));
+    EXPECT_EQ(runner.starts.size(), 1u);
+}
+
+TEST_F(TurnTest, AnAnswerThatIsNoPlanUsesUpAGeneration) {
+    open();
+    ask();
+    answer("{");
+    ASSERT_EQ(questions.size(), 2u);
+    EXPECT_EQ(request()["generationAttempt"].integer(), 2);
+    EXPECT_EQ(request()["planFaults"].size(), 1u);
+    EXPECT_TRUE(request()["previousResult"].is_null());
+}
+
+TEST_F(TurnTest, TheFaultsOfAnAnswerAreToldOnce) {
+    open();
+    ask();
+    answer("{");
+    answer(plan("p1", {"a"}));
+    end("a", plan::failed());
+    EXPECT_EQ(request()["planFaults"].size(), 0u);
+}
+
+TEST_F(TurnTest, AfterFiveGenerationsTheFallbackIsTold) {
+    open();
+    ask();
+    for (int i = 0; i < 5; ++i) fail("no idea");
+    EXPECT_EQ(questions.size(), 5u);
+    ASSERT_EQ(turns.size(), 1u);
+    EXPECT_EQ(turns[0].outcome, TurnOutcome::Fallback);
+    EXPECT_EQ(turns[0].generations, 5u);
+    EXPECT_EQ(turns[0].narrative,
+              "Nothing comes of it, and the moment passes. What do you do instead?");
+    EXPECT_EQ(turns[0].result, nullptr);
+    EXPECT_EQ(Json(bodies(event::Kind::Narrative).at(0))["source"].string(), "fallback");
+    EXPECT_THAT(bodies(event::Kind::Warning), Contains(HasSubstr("(generation 5 of 5)")));
+}
+
+TEST_F(TurnTest, TheFallbackTextsOfAStoryTakeTurns) {
+    settings.story.emplace();
+    settings.story->folder = "/";
+    settings.story->fallback_templates = {"You said: {prompt}", "Nothing."};
+    open();
+    for (const char* words : {"one", "two", "three"}) {
+        ask(words);
+        for (int i = 0; i < 5; ++i) fail("no idea");
+    }
+    ASSERT_EQ(turns.size(), 3u);
+    EXPECT_EQ(turns[0].narrative, "You said: one");
+    EXPECT_EQ(turns[1].narrative, "Nothing.");
+    EXPECT_EQ(turns[2].narrative, "You said: three");
+}
+
+TEST_F(TurnTest, OnePlanIsExecutedThreeTimesAtMost) {
+    open();
+    ask();
+    for (const char* skill : {"a", "b", "c"}) {
+        answer(plan("same", {skill}));
+        end(skill, plan::failed());
+    }
+    answer(plan("same", {"d"}));
+    EXPECT_THAT(fault_rules(), ElementsAre("plan-execution-limit"));
+    EXPECT_THAT(runner.started(), ElementsAre("a", "b", "c"));
+}
+
+TEST_F(TurnTest, ANarratorThatIsLateIsAskedAgain) {
+    settings.times.narrator_ms = 5000;
+    open();
+    ask();
+    clock.advance(4999);
+    EXPECT_EQ(questions.size(), 1u);
+    clock.advance(1);
+    ASSERT_EQ(questions.size(), 2u);
+    EXPECT_THAT(withdrawn, ElementsAre(questions[0].token));
+    EXPECT_THAT(fault_rules(), ElementsAre("narrator-time"));
+    EXPECT_EQ(send(questions[0].token, true, plan("late", {"a"})), NAR_GONE);
+    answer(plan("p2", {"b"}));
+    EXPECT_THAT(runner.running(), ElementsAre("b"));
+}
+
+TEST_F(TurnTest, AnAnswerThatWaitsToBeDeliveredIsInTime) {
+    settings.times.narrator_ms = 5000;
+    open();
+    ask();
+    EXPECT_EQ(send(questions[0].token, true, plan("p1", {"a"})), NAR_OK);
+    clock.advance(5000);
+    EXPECT_THAT(withdrawn, IsEmpty());
+    run();
+    EXPECT_EQ(questions.size(), 1u);
+    EXPECT_THAT(runner.running(), ElementsAre("a"));
+}
+
+TEST_F(TurnTest, AnAnsweredNarratorHasNoTimeLimit) {
+    settings.times.narrator_ms = 5000;
+    open();
+    ask();
+    answer(plan("p1", {"a"}));
+    clock.advance(100'000);
+    EXPECT_EQ(questions.size(), 1u);
+    EXPECT_EQ(clock.running(), 0u);
+}
+
+TEST_F(TurnTest, APromptWhoseTimeIsUpEndsWhileTheNarratorThinks) {
+    settings.times.prompt_ms = 10'000;
+    open();
+    ask();
+    clock.advance(10'000);
+    ASSERT_EQ(turns.size(), 1u);
+    EXPECT_EQ(turns[0].outcome, TurnOutcome::Timeout);
+    EXPECT_THAT(withdrawn, ElementsAre(questions[0].token));
+    EXPECT_EQ(send(questions[0].token, true, plan("late", {})), NAR_GONE);
+}
+
+TEST_F(TurnTest, APromptWhoseTimeIsUpEndsItsTools) {
+    settings.times.prompt_ms = 10'000;
+    open();
+    ask();
+    clock.advance(4'000);
+    answer(plan("p1", {"a"}));
+    clock.advance(6'000);
+    ASSERT_EQ(turns.size(), 1u);
+    EXPECT_EQ(turns[0].outcome, TurnOutcome::Timeout);
+    EXPECT_THAT(runner.running(), IsEmpty());
+    EXPECT_EQ(questions.size(), 1u);
+}
+
+TEST_F(TurnTest, TheTimestampOfAPromptIsWhenItWasSaid) {
+    open();
+    ASSERT_TRUE(prompt("first"));
+    ASSERT_TRUE(prompt("second"));
+    run();
+    clock.advance(1'500);
+    answer(plan("p1", {}));
+    ASSERT_EQ(questions.size(), 2u);
+    EXPECT_EQ(request()["prompt"]["text"].string(), "second");
+    EXPECT_EQ(request()["prompt"]["timestamp"].string(), "2023-11-14T22:13:20.000000Z");
+    clock.advance(1'500);
+    answer(plan("p2", {}));
+    ask("third");
+    EXPECT_EQ(request()["prompt"]["timestamp"].string(), "2023-11-14T22:13:23.000000Z");
+    EXPECT_EQ(Json(bodies(event::Kind::Prompt).back())["timestamp"].string(),
+              "2023-11-14T22:13:23.000000Z");
+}
+
+TEST_F(TurnTest, ASecondAnswerIsStaleUntilTheTurnEnds) {
+    open();
+    ask();
+    const uint64_t token = questions[0].token;
+    EXPECT_EQ(send(token, true, plan("p1", {"a"})), NAR_OK);
+    EXPECT_EQ(send(token, true, plan("p2", {"b"})), NAR_STALE);
+    run();
+    EXPECT_EQ(send(token, true, plan("p3", {"c"})), NAR_STALE);
+    EXPECT_THAT(runner.running(), ElementsAre("a"));
+    end("a");
+    EXPECT_EQ(send(token, true, plan("p4", {"d"})), NAR_GONE);
+    EXPECT_THAT(runner.started(), ElementsAre("a"));
+}
+
+TEST_F(TurnTest, ANarratorMayAnswerWhileItIsAsked) {
+    on_question = [this](uint64_t token) { send(token, true, plan("p1", {"a"})); };
+    open();
+    ask();
+    EXPECT_THAT(runner.running(), ElementsAre("a"));
+}
+
+TEST_F(TurnTest, TheChoicesOfAFailedPlanAreForgotten) {
+    const std::string choice =
+        R"({"version":"0","type":"ui_event","event":"narrative_choice","payload":{"choices":["Run"]}})";
+    open();
+    ask();
+    answer(plan("p1", {"a"}));
+    runner.say("a", choice);
+    end("a", plan::failed());
+    answer(plan("p2", {"b"}));
+    end("b");
+    ask();
+    answer(plan("p3", {"a"}));
+    runner.say("a", choice);
+    end("a");
+    ASSERT_EQ(turns.size(), 2u);
+    EXPECT_EQ(turns[0].choices, "[]");
+    EXPECT_EQ(turns[1].choices, R"(["Run"])");
+}
+
+}  // namespace
+}  // namespace narratoria::session
