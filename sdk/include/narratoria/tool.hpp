@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// Everything a tool written in C++ needs, in one header: read the invocation, emit events, end well.
+/// Header for tools written in C++: read the invocation, emit events, end the invocation.
 ///
 /// A tool is a program. The runtime starts it, writes one JSON object (the *invocation*, spec 000 §6)
-/// to its standard input, and reads *events* from its standard output, one JSON object a line
+/// to its standard input, and reads *events* from its standard output, one JSON object per line
 /// (spec 000 §2–§4). The last event is `done`. A complete tool:
 ///
 /// ```cpp
@@ -24,28 +24,32 @@
 /// }
 /// ```
 ///
-/// It needs a POSIX system and C++17 or later, and nothing is linked: copy the file, or add the
-/// include folder of the SDK. It does not include, and is not tied to, any other header of the SDK.
+/// It needs a POSIX system and C++17 or later. It links against nothing and includes no other header
+/// of the SDK: copy the file, or add the include folder of the SDK.
 ///
-/// **Text** is UTF-8 on both sides. What a tool hands over need not be: each ill-formed sequence
-/// leaves as U+FFFD, so that no file name and no foreign message can break the protocol. What
-/// arrives is checked strictly.
+/// **Text** is UTF-8. Text that the tool passes in may be invalid: each invalid sequence is written
+/// as U+FFFD, so that file names and foreign messages cannot violate the protocol. The input is
+/// checked strictly.
 ///
-/// **Errors.** Every function throws on failure; `run` turns what is thrown into an `error` event and
-/// `done` with `ok: false`. Throw a `Failure` to choose the error's code. What can be thrown:
+/// **Errors.** Every function throws on failure. `run` turns exceptions into an `error` event and
+/// `done` with `ok: false`. Throw a `Failure` to choose the error's code. The exceptions:
 ///
-/// | exception             | thrown by                                          | code of the error event |
+/// | exception             | thrown by                                          | code of the error
+/// event |
+///
+///
+///
 /// |-----------------------|----------------------------------------------------|-------------------------|
 /// | `Failure`             | the tool itself                                    | its own                 |
 /// | `InvalidInput`        | reading the invocation or a member of its `input`  | `INVALID_INPUT`         |
-/// | anything else         | the tool; an event that breaks the rules           | `TOOL_EXCEPTION`        |
-/// | `OutputLost`          | emitting, when the runtime cannot be written to    | none can be sent        |
+/// | anything else         | the tool; an event that violates the protocol      | `TOOL_EXCEPTION`        |
+/// | `OutputLost`          | emitting, if the runtime cannot be written to      | none can be sent        |
 ///
-/// **Ownership.** All types own what they hold; references and pointers that accessors return live as
-/// long as the object they came from, and until it is changed.
+/// **Ownership.** All types own their content. References and pointers that accessors return are
+/// valid until the object is changed or destroyed.
 ///
-/// **Threads.** Events may be emitted from several threads at once, each arrives as a whole line.
-/// Everything else follows the usual rule: shared reading is fine, writing is not.
+/// **Threads.** Emitting events is thread-safe: each event is written as one complete line. All other
+/// objects may be read by several threads, but not written.
 
 // In the source tree the header is in parts; the build and the installation join them
 // (cmake/JoinHeader.cmake).

@@ -21,21 +21,21 @@ namespace narratoria::tool {
 
 enum class Level { Debug, Info, Warn, Error };
 
-/// The stream of events of one invocation. Each call writes one whole line at once, so an event is
-/// with the runtime when the call returns. `fields`, `metadata`, `payload` and `details` are left out
-/// when null and must be objects otherwise.
+/// The event stream of one invocation. Each call writes one complete line, so the runtime can read
+/// the event when the call returns. `fields`, `metadata`, `payload` and `details` are omitted if null
+/// and must be objects otherwise.
 ///
-/// What the protocol forbids is not sent: an empty message, name or path, something other than an
-/// object where one is due, or an event after `done` throws `std::logic_error`.
+/// An event that violates the protocol is not sent: an empty message, name or path, a value that is
+/// not an object where one is required, or an event after `done` throws `std::logic_error`.
 class Events {
 public:
-    /// The descriptor stays the caller's, who closes it after this object is gone.
+    /// The caller owns the descriptor, and closes it after this object is destroyed.
     explicit Events(int descriptor = STDOUT_FILENO) noexcept : descriptor_(descriptor) {}
 
     Events(const Events&) = delete;
     Events& operator=(const Events&) = delete;
 
-    /// Tells what the tool is doing (spec 000 §4.1).
+    /// Emits a log event (spec 000 §4.1).
     void log(Level level, std::string_view message, const json::Value& fields = {}) {
         Line line("log");
         line.string("level", name_of(level));
@@ -44,15 +44,14 @@ public:
         send(line);
     }
 
-    /// A log event whose `fields.progress` says how much is done, from 0 to 1; a fraction outside is
-    /// taken as the nearer end.
+    /// Reports progress: a log event with `fields.progress` from 0 to 1. Values outside are clamped.
     void progress(double fraction, std::string_view message, Level level = Level::Info) {
         const double shown = fraction > 0 ? std::min(fraction, 1.0) : 0.0;
         log(level, message, json::object({{"progress", shown}}));
     }
 
-    /// Changes the session's state (spec 000 §4.2): objects merge, arrays and other values replace,
-    /// null removes.
+    /// Emits a state patch (spec 000 §4.2): objects merge, arrays and other values replace, null
+    /// removes.
     void patch(const json::Value& patch) {
         if (patch.kind() != json::Kind::Object) {
             throw std::invalid_argument(
@@ -64,9 +63,9 @@ public:
         send(line);
     }
 
-    /// Announces a file (spec 000 §4.3), which must be complete and readable by now; it stays the
-    /// tool's, nobody else deletes it. `id` is unique within the invocation; `kind` a broad category
-    /// ("image", "audio"); `media_type` a MIME type ("image/png"); `path` best absolute.
+    /// Announces a file (spec 000 §4.3), which must be complete and readable. The tool owns the file;
+    /// the runtime never deletes it. `id` is unique within the invocation, `kind` a category
+    /// ("image", "audio"), `media_type` a MIME type ("image/png"), `path` preferably absolute.
     void asset(std::string_view id, std::string_view kind, std::string_view media_type,
                std::string_view path, const json::Value& metadata = {}) {
         Line line("asset");
@@ -78,7 +77,7 @@ public:
         send(line);
     }
 
-    /// Asks the user interface for something (spec 000 §4.4), which may not know it:
+    /// Requests an action of the user interface (spec 000 §4.4), which may not support it:
     /// `ui_event("narrative_choice", json::object({{"choices", json::array({"Open", "Leave"})}}))`.
     void ui_event(std::string_view event, const json::Value& payload = {}) {
         Line line("ui_event");
@@ -87,8 +86,8 @@ public:
         send(line);
     }
 
-    /// Reports an error (spec 000 §4.5). The invocation goes on; end it with `done(false)`, or throw
-    /// a `Failure`, which does both.
+    /// Reports an error (spec 000 §4.5). The invocation continues: end it with `done(false)`, or
+    /// throw a `Failure`, which does both.
     void error(std::string_view code, std::string_view message, const json::Value& details = {}) {
         Line line("error");
         line.required("errorCode", code);
@@ -99,8 +98,8 @@ public:
         had_error_ = true;
     }
 
-    /// Ends the invocation (spec 000 §4.6), once. `result`, of any kind, is what the tool returns to
-    /// its caller and to the tools that depend on it; null leaves it out.
+    /// Ends the invocation (spec 000 §4.6), once. `result`, of any kind, is the return value for the
+    /// caller and for dependent tools; null omits it.
     void done(bool ok, std::string_view summary = {}, const json::Value& result = {}) {
         Line line("done");
         line.boolean("ok", ok);
@@ -124,7 +123,7 @@ public:
     }
 
 private:
-    /// One event while it is put together.
+    /// Builds the line of one event.
     class Line {
     public:
         explicit Line(std::string_view type) : type_(type) {

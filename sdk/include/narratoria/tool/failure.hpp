@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a tool throws.
+// The exceptions of a tool.
 
 #include <stdexcept>
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace narratoria::tool {
 
-/// Thrown by a tool that cannot do what it was asked: `run` emits it as an `error` event (spec 000
-/// §4.5) and ends with `done`, `ok: false`. The code is for programs (`TORCH_WET`), the message for
+/// Thrown by a tool to report a controlled failure: `run` emits it as an `error` event (spec 000
+/// §4.5) and ends with `done`, `ok: false`. `code` is for programs (`TORCH_WET`), `message` for
 /// people; `details` may be an object.
 class Failure : public std::runtime_error {
 public:
@@ -28,8 +28,8 @@ private:
     json::Value details_;
 };
 
-/// The invocation, or a member of its `input`, is not what the tool needs; its `details` hold the
-/// JSON Pointer. Tools may throw it themselves: `throw InvalidInput("/sides", "must be at least 2")`.
+/// The invocation, or a member of its `input`, is invalid; `details` contains the JSON Pointer. Tools
+/// may throw it too: `throw InvalidInput("/sides", "must be at least 2")`.
 class InvalidInput : public Failure {
 public:
     explicit InvalidInput(const std::string& what) : Failure("INVALID_INPUT", what) {}
@@ -39,8 +39,8 @@ public:
                   json::object({{"pointer", pointer}})) {}
 };
 
-/// An event could not be written: the runtime has gone, or closed its end. Let it pass through; there
-/// is nobody left to tell. (Usually the signal SIGPIPE ends the process before.)
+/// An event could not be written: the runtime has exited or closed its end of the pipe. Do not catch
+/// it; nothing can be reported any more. (Usually SIGPIPE ends the process first.)
 class OutputLost : public std::system_error {
 public:
     explicit OutputLost(int error_number)

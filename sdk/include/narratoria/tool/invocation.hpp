@@ -20,13 +20,13 @@
 
 namespace narratoria::tool {
 
-/// What the runtime asks of the tool (spec 000 §6). The accessors take JSON Pointers into `input`,
-/// `"/door/name"`. Those that end in `_or` answer the fallback for a member that is missing or
-/// null; all throw `InvalidInput`, naming the pointer, for a member of another kind.
+/// The request of the runtime (spec 000 §6). Accessors take JSON Pointers into `input`, such as
+/// `"/door/name"`. Accessors that end in `_or` return the fallback if the member is missing or null.
+/// All throw `InvalidInput` with the pointer if the member has another kind.
 class Invocation {
 public:
-    /// From the text the runtime wrote to standard input. Text without anything but blanks is an
-    /// invocation with an empty `input`, so that a tool can be started by hand. Throws `InvalidInput`.
+    /// Parses the text from standard input. Blank text is an invocation with an empty `input`, so
+    /// that a tool can be started by hand. Throws `InvalidInput`.
     static Invocation parse(std::string text) {
         Invocation invocation;
         if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
@@ -55,7 +55,7 @@ public:
         return invocation;
     }
 
-    /// Reads the descriptor to its end. A terminal is not waited for: it counts as empty.
+    /// Reads the descriptor to its end and parses the text. A terminal is not read and counts as blank.
     static Invocation read(int descriptor = STDIN_FILENO) {
         std::string text;
         if (::isatty(descriptor) != 0) {
@@ -79,19 +79,19 @@ public:
         return parse(std::move(text));
     }
 
-    /// Names this invocation; empty when the runtime gave none.
+    /// Identifies this invocation; empty if the runtime sent none.
     const std::string& request_id() const noexcept { return request_id_; }
-    /// The name under which the tool was called; empty when the runtime gave none.
+    /// The name of the tool in the plan; empty if the runtime sent none.
     const std::string& tool() const noexcept { return tool_; }
-    /// Which of the tool's abilities is asked for; empty when the runtime gave none.
+    /// The requested operation; empty if the runtime sent none.
     const std::string& operation() const noexcept { return operation_; }
     /// The input, always an object.
     const json::Value& input() const noexcept { return input_; }
-    /// The input's own bytes as they came, for a JSON library of the tool's choice.
+    /// The input as the bytes that were received, for a JSON library of the tool's choice.
     const std::string& input_text() const noexcept { return input_text_; }
-    /// By toolId, what the tools before this one patched; null for an optional one that failed.
+    /// By toolId, the merged patches of each dependency; null for an optional one that failed.
     const json::Value& dependencies() const noexcept { return dependencies_; }
-    /// By toolId, the `result` of those tools' `done` events, where they had one.
+    /// By toolId, the `done.result` of each dependency that returned one.
     const json::Value& results() const noexcept { return results_; }
 
     bool has(std::string_view pointer) const {
@@ -116,7 +116,7 @@ public:
         return has(pointer) ? number(pointer) : fallback;
     }
 
-    /// A whole number (`2` and `2.0` are); others throw.
+    /// A whole number (`2` and `2.0` are whole); throws for any other.
     std::int64_t integer(std::string_view pointer) const {
         std::int64_t number = 0;
         const json::Value& value = required(pointer, json::Kind::Number);

@@ -20,10 +20,10 @@
 
 namespace narratoria::tool::json {
 
-/// Arrays and objects inside one another beyond this depth are refused, as the runtime refuses them.
+/// Arrays and objects nested deeper than this are refused, as by the runtime.
 inline constexpr std::size_t kDeepestNesting = 512;
 
-/// The text is not JSON (RFC 8259). `offset()` is the byte at which that became clear, from 0.
+/// The text is not JSON (RFC 8259). `offset()` is the byte where the error was detected, from 0.
 class ParseError : public std::runtime_error {
 public:
     ParseError(std::size_t offset, const std::string& what)
@@ -35,13 +35,13 @@ private:
     std::size_t offset_;
 };
 
-/// Reads one JSON document, strictly: RFC 8259, UTF-8, no lone surrogates, nothing after the value.
-/// A name that comes twice in an object keeps its last value. Use `json::parse`.
+/// Reads one JSON document strictly: RFC 8259, UTF-8, no lone surrogates, nothing after the value. Of
+/// a repeated name in an object, the last value is kept. Use `json::parse`.
 class Reader {
 public:
     explicit Reader(std::string_view text) : text_(text) {}
 
-    /// Also notes which bytes hold the value of that member of the outermost object.
+    /// Also records the bytes of the value of this member of the outermost object.
     Reader(std::string_view text, std::string_view noted_member)
         : text_(text), noted_member_(noted_member) {}
 
@@ -54,7 +54,7 @@ public:
         return value;
     }
 
-    /// The noted member's text, verbatim; empty when the document has no such member.
+    /// The recorded member's text, verbatim; empty if the document has no such member.
     std::string_view noted() const noexcept { return noted_; }
 
 private:
@@ -164,7 +164,7 @@ private:
         return object;
     }
 
-    /// Sorted once at the end, so that a huge object costs n log n and not n².
+    /// Sorts once at the end, so that a large object costs n log n instead of n².
     static void drop_repeated(Value::Members& members) {
         if (members.names.size() < 2) {
             return;
@@ -178,7 +178,7 @@ private:
         bool any = false;
         for (std::size_t index = 1; index < order.size(); ++index) {
             if (members.names[order[index - 1]] == members.names[order[index]]) {
-                // The first keeps its place in the order, the last its value.
+                // Keep the position of the first and the value of the last.
                 members.values[order[index - 1]] = std::move(members.values[order[index]]);
                 dropped[order[index]] = true;
                 order[index] = order[index - 1];
@@ -227,7 +227,7 @@ private:
         const std::string_view token = text_.substr(begin, at_ - begin);
         const char* const first = token.data();
         const char* const last = first + token.size();
-        // "-0" is no integer: its sign would be lost.
+        // "-0" is not stored as an integer, which would lose its sign.
         if (whole && token != "-0") {
             std::int64_t number = 0;
             if (std::from_chars(first, last, number).ec == std::errc{}) {
@@ -261,7 +261,7 @@ private:
         throw ParseError(begin, "the number is too large for a double");
     }
 
-    /// Whether a number that no double holds is too near to zero, and not too far from it.
+    /// Whether a number outside the range of double is too close to zero, rather than too large.
     static bool is_tiny(std::string_view token) {
         const std::size_t mark = std::min(token.find_first_of("eE"), token.size());
         const std::string_view digits = token.substr(0, mark);
@@ -391,7 +391,7 @@ private:
     std::string_view noted_;
 };
 
-/// The value that `text` holds. Throws `ParseError`.
+/// Parses `text` as one JSON value. Throws `ParseError`.
 inline Value parse(std::string_view text) { return Reader(text).document(); }
 
 }  // namespace narratoria::tool::json

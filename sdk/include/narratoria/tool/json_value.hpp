@@ -24,7 +24,7 @@ namespace narratoria::tool::json {
 
 enum class Kind { Null, Boolean, Number, String, Array, Object };
 
-/// The name of a kind as a person would say it, with its article: "a string", "an object", "null".
+/// The name of a kind for messages, with its article: "a string", "an object", "null".
 inline const char* name_of(Kind kind) noexcept {
     switch (kind) {
         case Kind::Boolean: return "a boolean";
@@ -37,9 +37,9 @@ inline const char* name_of(Kind kind) noexcept {
     return "null";
 }
 
-/// One JSON value. Implicitly made from `nullptr`, booleans, numbers and strings; arrays and objects
-/// come from `json::array` and `json::object`. Objects keep the order in which members were added.
-/// Integers of 64 bits, signed or not, keep every digit.
+/// One JSON value. Converts implicitly from `nullptr`, booleans, numbers and strings; `json::array`
+/// and `json::object` create arrays and objects. Objects keep the order in which members were added.
+/// 64-bit integers, signed and unsigned, are exact.
 class Value {
 public:
     Value() noexcept : held_(nullptr) {}
@@ -48,7 +48,7 @@ public:
     Value(std::string text) : held_(std::move(text)) {}
     Value(std::string_view text) : held_(std::string(text)) {}
 
-    /// Any number or `bool`. Infinities and NaN have no JSON form and become null.
+    /// Any number or `bool`. Infinities and NaN are not JSON and become null.
     template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
     Value(Number number) {
         if constexpr (std::is_same_v<Number, bool>) {
@@ -66,7 +66,7 @@ public:
         }
     }
 
-    /// A pointer is no JSON value; without this it would quietly become `true`.
+    /// A pointer is not a JSON value; without this it would convert to `true`.
     template <class Pointee>
     Value(Pointee*) = delete;
 
@@ -85,11 +85,11 @@ public:
 
     bool is_null() const noexcept { return kind() == Kind::Null; }
 
-    /// The value, or null when this is of another kind.
+    /// The value, or null if it has another kind.
     const bool* if_boolean() const noexcept { return std::get_if<bool>(&held_); }
     const std::string* if_string() const noexcept { return std::get_if<std::string>(&held_); }
 
-    /// Puts the number into `number` and returns true; false when this is no number.
+    /// Stores the number in `number` and returns true; returns false if this is not a number.
     bool get_number(double& number) const noexcept {
         if (const auto* whole = std::get_if<std::int64_t>(&held_)) {
             number = static_cast<double>(*whole);
@@ -103,14 +103,14 @@ public:
         return true;
     }
 
-    /// As `get_number`, for numbers that are whole and fit (`3`, `3.0` and `3e2` are whole).
+    /// Like `get_number`, for whole numbers that fit (`3`, `3.0` and `3e2` are whole).
     bool get_integer(std::int64_t& number) const noexcept {
         if (const auto* whole = std::get_if<std::int64_t>(&held_)) {
             number = *whole;
             return true;
         }
         const auto* real = std::get_if<double>(&held_);
-        // 2^63 itself does not fit, and it is the first double above the largest that does.
+        // 2^63 does not fit; it is the smallest double above the largest integer that does.
         if (real == nullptr ||
             !(*real >= -9223372036854775808.0 && *real < 9223372036854775808.0) ||
             std::trunc(*real) != *real) {
@@ -137,8 +137,8 @@ public:
         return object != nullptr ? object->names : none;
     }
 
-    /// The value that a JSON Pointer (RFC 6901) names, counted from this value: `""` is this value,
-    /// `"/a/0"` the first element of its member `a`. Null when there is none.
+    /// The value at a JSON Pointer (RFC 6901) relative to this value: `""` is this value, `"/a/0"`
+    /// the first element of its member `a`. Null if the pointer leads nowhere.
     const Value* find(std::string_view pointer) const {
         const Value* value = this;
         while (!pointer.empty()) {
@@ -158,14 +158,14 @@ public:
         return value;
     }
 
-    /// The member of that name; null when there is none or this is no object.
+    /// The member with this name; null if there is none or this is not an object.
     const Value* member(std::string_view name) const noexcept {
         const std::vector<std::string>& all = names();
         const auto found = std::find(all.begin(), all.end(), name);
         return found == all.end() ? nullptr : &elements()[index_of(all, found)];
     }
 
-    /// Adds a member or replaces the one of that name; its cost grows with the number of members.
+    /// Adds a member or replaces the one with this name. The cost is linear in the number of members.
     /// Null becomes an object; other kinds throw.
     Value& set(std::string name, Value value) {
         if (is_null()) {
@@ -198,14 +198,14 @@ public:
         return *this;
     }
 
-    /// The value as JSON on one line, without blanks, valid UTF-8 whatever the strings hold.
+    /// The value as JSON on one line, without blanks. Always valid UTF-8.
     std::string text() const {
         std::string out;
         append_text(out);
         return out;
     }
 
-    /// As `text`, added to the end of `out`.
+    /// Like `text`, appended to `out`.
     void append_text(std::string& out) const;
 
 private:
@@ -213,8 +213,8 @@ private:
     friend Value array(std::initializer_list<Value>);
     friend Value object(std::initializer_list<std::pair<std::string, Value>>);
 
-    /// Two vectors rather than one of pairs: `Value` is not complete yet, and only a vector of it
-    /// may be named here.
+    /// Two vectors instead of one of pairs, because `Value` is incomplete here, and only a vector may
+    /// have an incomplete element type.
     struct Members {
         std::vector<std::string> names;
         std::vector<Value> values;
@@ -262,7 +262,7 @@ private:
         held_;
 };
 
-/// `object({{"name", "torch"}, {"lit", true}})`; a name that comes twice keeps the last value.
+/// `object({{"name", "torch"}, {"lit", true}})`. Of a repeated name, the last value is kept.
 inline Value object(std::initializer_list<std::pair<std::string, Value>> members = {}) {
     Value made;
     made.held_ = Value::Members{};
@@ -279,8 +279,8 @@ inline Value array(std::initializer_list<Value> elements = {}) {
     return made;
 }
 
-/// What stands at one place of a UTF-8 text: a character of `length` bytes, or, when not
-/// `well_formed`, that many bytes which one U+FFFD replaces (Unicode 15 §3.9, "maximal subparts").
+/// One position of a UTF-8 text: a character of `length` bytes, or, if not `well_formed`, the number
+/// of bytes that one U+FFFD replaces (Unicode 15 §3.9, "maximal subparts").
 struct Utf8Step {
     std::size_t length;
     bool well_formed;
@@ -294,7 +294,7 @@ inline Utf8Step utf8_step(std::string_view text, std::size_t at) noexcept {
     if (lead < 0x80) {
         return {1, true};
     }
-    // The second byte's range excludes overlong forms, surrogates and what is above U+10FFFF.
+    // The range of the second byte excludes overlong forms, surrogates and values above U+10FFFF.
     std::size_t following = 0;
     unsigned lowest = 0x80;
     unsigned highest = 0xBF;
@@ -321,7 +321,7 @@ inline Utf8Step utf8_step(std::string_view text, std::size_t at) noexcept {
     return {following + 1, true};
 }
 
-/// Adds `text` to `out` as a JSON string with its quotes, ill-formed UTF-8 replaced by U+FFFD.
+/// Appends `text` to `out` as a JSON string with quotes. Invalid UTF-8 is replaced by U+FFFD.
 inline void append_quoted(std::string& out, std::string_view text) {
     static constexpr char kDigits[] = "0123456789abcdef";
     out += '"';

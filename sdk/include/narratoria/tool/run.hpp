@@ -20,10 +20,10 @@ namespace narratoria::tool {
 
 namespace detail {
 
-/// Keeps standard output for events alone: the stream moves to a descriptor of its own that children
-/// do not inherit, and what a library or a child prints to standard output lands in the diagnostics
-/// on standard error instead of breaking the protocol. Not undone: buffered output may still come
-/// when the process exits. Negative when the process has no standard error to move it to.
+/// Reserves standard output for events: moves the stream to a new descriptor that children do not
+/// inherit, and redirects standard output to standard error, so that output of libraries and children
+/// cannot violate the protocol. Not undone, because buffered output may still be written at exit.
+/// Negative if the process has no standard error.
 inline int reserve_standard_output() noexcept {
     const int events = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (events >= 0 && ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
@@ -57,21 +57,21 @@ void call(Function& function, int input, Events& events) {
     } catch (const std::exception& exception) {
         fail("TOOL_EXCEPTION", exception.what(), {});
     } catch (...) {
-        fail("TOOL_EXCEPTION", "the tool threw something that is no std::exception", {});
+        fail("TOOL_EXCEPTION", "the tool threw an exception that is not a std::exception", {});
     }
 }
 
 }  // namespace detail
 
-/// Runs a tool: reads the invocation, calls `function(const Invocation&, Events&)`, and ends with
-/// `done` in every case. A function that returns without `done` gets one, `ok` unless it emitted an
-/// error. What it throws becomes an `error` event and `done` with `ok: false`.
+/// Runs a tool: reads the invocation, calls `function(const Invocation&, Events&)`, and always ends
+/// with `done`. If the function returns without `done`, it is emitted with `ok: true` unless the
+/// function reported an error. An exception becomes an `error` event and `done` with `ok: false`.
 ///
-/// Return the answer from `main`: 0 when the runtime has been told how it ended, 1 when that was not
-/// possible (the stream is broken, or the function threw after `done`); standard error says why.
+/// Return the result from `main`: 0 if the end was reported to the runtime, 1 if that was impossible
+/// (the stream is broken, or the function threw after `done`); standard error says which.
 ///
-/// While it runs, and after, standard output belongs to the events: other output to it, of this
-/// process or its children, goes to standard error. Other descriptors can be given for tests.
+/// From the call on, standard output is reserved for events: other output of this process and its
+/// children goes to standard error. Tests can pass other descriptors.
 template <class Function>
 int run(Function&& function, int input = STDIN_FILENO, int output = STDOUT_FILENO) {
     const int reserved = output == STDOUT_FILENO ? detail::reserve_standard_output() : -1;
