@@ -34,11 +34,7 @@
 /// **Errors.** Every function throws on failure. `run` turns exceptions into an `error` event and
 /// `done` with `ok: false`. Throw a `Failure` to choose the error's code. The exceptions:
 ///
-/// | exception             | thrown by                                          | code of the error
-/// event |
-///
-///
-///
+/// | exception             | thrown by                                          | code of the error event |
 /// |-----------------------|----------------------------------------------------|-------------------------|
 /// | `Failure`             | the tool itself                                    | its own                 |
 /// | `InvalidInput`        | reading the invocation or a member of its `input`  | `INVALID_INPUT`         |
