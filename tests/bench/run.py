@@ -36,6 +36,10 @@ BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 REQUEST_ID = "6f0c7a52-1d7e-4a0e-9c55-2b9f4a1d8e77"
 
 
+class Missing(Exception):
+    """Why a row cannot be measured here."""
+
+
 class Bench:
     def __init__(self, build, work, quick):
         self.build = build
@@ -50,6 +54,14 @@ class Bench:
 
     def program(self, name):
         return self.programs / name
+
+    def benchmark(self, name):
+        """A program that is built only where Google Benchmark is."""
+        program = self.program(name)
+        if not program.exists():
+            raise Missing(f"{name} was not built, because Google Benchmark is missing: install it "
+                          "(Debian: apt-get install libbenchmark-dev) and build again")
+        return program
 
     def note(self, command):
         """Remembers a command as somebody else would type it."""
@@ -304,7 +316,7 @@ def cat(bench):
 
 
 def state(bench):
-    done = bench.document(bench.program("state_bench"), "--benchmark_format=json",
+    done = bench.document(bench.benchmark("state_bench"), "--benchmark_format=json",
                           f"--benchmark_repetitions={bench.rounds}",
                           "--benchmark_enable_random_interleaving=true",
                           f"--benchmark_min_time={0.05 if bench.quick else 0.3}")
@@ -395,7 +407,7 @@ def command(bench):
 
 
 def plugins(bench):
-    done = bench.document(bench.program("plugin_bench"), "--benchmark_format=json",
+    done = bench.document(bench.benchmark("plugin_bench"), "--benchmark_format=json",
                           f"--benchmark_repetitions={bench.rounds}",
                           "--benchmark_enable_random_interleaving=true",
                           f"--benchmark_min_time={0.05 if bench.quick else 0.3}")
@@ -686,7 +698,11 @@ def main():
         for name in options.rows or MEASURES:
             bench = Bench(build, work, options.quick)
             load = os.getloadavg()[0]
-            rows = MEASURES[name](bench)
+            try:
+                rows = MEASURES[name](bench)
+            except Missing as missing:
+                print(f"{name:18} not measured: {missing}", flush=True)
+                continue
             load = max(load, os.getloadavg()[0]) if name in ("state", "memory", "plan") else load
             when = f"{datetime.datetime.now():%Y-%m-%d %H:%M}, load {load:.1f}"
             commands[name] = bench.commands

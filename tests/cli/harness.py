@@ -22,7 +22,7 @@ SOURCE = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("NARRATORIA_BUILD_DIR", SOURCE / "build" / "release")).resolve()
 NARRATORIA = BUILD / "bin" / "narratoria"
 TORCH = SOURCE / "examples" / "stories" / "torch"
-DEADLINE = 30
+DEADLINE = 300
 
 # What differs between the terminals and locales of those who run the tests.
 UNSET = ("NO_COLOR", "TERM", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LANGUAGE", "COLUMNS", "LINES")

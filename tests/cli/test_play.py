@@ -173,7 +173,7 @@ def test_a_number_without_choices_is_a_prompt(command):
 def test_closed_standard_input_is_the_end(command):
     ran = subprocess.run(
         ["/bin/sh", "-c", '"$0" play --story "$1" <&-', NARRATORIA, TORCH],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), timeout=30)
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), timeout=300)
     assert ran.returncode == 0, ran
     assert ran.stderr == b""
 
@@ -339,6 +339,6 @@ def test_ctrl_c_with_given_prompts_ends_the_command_with_130(command):
     with open(command.folder / "there") as there:
         there.read()
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=300)
     assert process.returncode == 130
     assert b"Gone." not in out

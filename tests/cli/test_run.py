@@ -260,7 +260,7 @@ def test_closed_standard_output_is_noticed_before_anything_runs(command):
     plan = command.plan(command.tool("touch", done(), before='touch "$PWD/it-ran"'))
     ran = subprocess.run(
         ["/bin/sh", "-c", '"$0" run "$1" >&-', NARRATORIA, plan],
-        stderr=subprocess.PIPE, cwd=command.folder, env=environment(), timeout=30)
+        stderr=subprocess.PIPE, cwd=command.folder, env=environment(), timeout=300)
     assert ran.returncode == 2, ran
     assert b"standard output is closed" in ran.stderr
     assert not (command.folder / "it-ran").exists()
@@ -270,7 +270,7 @@ def test_closed_standard_output_is_fine_with_a_result_file(command):
     plan = command.plan(command.tool("light", done()))
     ran = subprocess.run(
         ["/bin/sh", "-c", '"$0" run "$1" --result result.json >&- 2>&- <&-', NARRATORIA, plan],
-        cwd=command.folder, env=environment(), timeout=30)
+        cwd=command.folder, env=environment(), timeout=300)
     assert ran.returncode == 0
     assert json.loads((command.folder / "result.json").read_text())["success"] is True
 
@@ -278,7 +278,7 @@ def test_closed_standard_output_is_fine_with_a_result_file(command):
 def test_closed_standard_input_is_no_plan(command):
     ran = subprocess.run(
         ["/bin/sh", "-c", '"$0" run - <&-', NARRATORIA],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=command.folder, env=environment(), timeout=30)
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=command.folder, env=environment(), timeout=300)
     assert ran.returncode == 2
     assert b"standard input is closed" in ran.stderr
 
@@ -293,7 +293,7 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(command):
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
-    assert process.wait(timeout=30) == 1
+    assert process.wait(timeout=300) == 1
 
 
 def test_a_large_result_streams_to_a_slow_pipe_whole(command):

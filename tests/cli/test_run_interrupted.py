@@ -117,7 +117,7 @@ def test_ctrl_c_before_the_plan_was_read_leaves(command):
     os.write(writer, b"{")
     until_it_catches(process, signal.SIGINT)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=300)
     os.close(writer)
     assert process.returncode == 130
     assert out == b""
@@ -143,5 +143,5 @@ def test_an_ignored_interrupt_stays_ignored(command):
         with open(command.folder / "go", "w") as go:
             go.write("on\n")
         stream.read()
-    process.communicate(timeout=30)
+    process.communicate(timeout=300)
     assert process.returncode == 0

@@ -177,7 +177,7 @@ def validate(command, path):
         [command, "validate", path.parts[-3], path],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=30,
+        timeout=300,
         check=False,
     )
 

@@ -317,7 +317,7 @@ def test_ctrl_c_ends_the_check_and_the_tool(command):
     with open(command.folder / "there") as there:
         number = int(there.read())
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=300)
     assert process.returncode == 130
     with pytest.raises(ProcessLookupError):
         os.kill(number, 0)

@@ -21,18 +21,22 @@ protected:
         }
         return plan_json(tools, true);
     }
+    // Its grace period is longer than a test may take: what waits for its end, hangs.
+    void make_patient_host() {
+        EngineOptions options;
+        options.jobs = 8;
+        options.times = times(NAR_NONE, 900000);
+        make_host(std::move(options));
+    }
 };
 
 TEST_F(Ending, OfAnEngineTakesAllRunningToolsAtOnce) {
-    make_host({.jobs = 8});
+    make_patient_host();
     const Witnesses witnesses;
     host->begin(long_plan(witnesses, 8));
     std::vector<Witness> all;
     for (int i = 0; i < 8; ++i) all.push_back(witnesses.accept(host.get()));
-    const Clock::time_point start = Clock::now();
     host->engine.destroy();
-    // Without the grace of two seconds.
-    EXPECT_LT(milliseconds_since(start), 1900);
     for (const Witness& witness : all) EXPECT_TRUE(witness.is_gone_already());
     expect_no_children();
     ASSERT_TRUE(host->result);
@@ -40,7 +44,7 @@ TEST_F(Ending, OfAnEngineTakesAllRunningToolsAtOnce) {
 }
 
 TEST_F(Ending, OfASessionTakesItsToolsAndNoOthers) {
-    make_host({.jobs = 8});
+    make_patient_host();
     const Witnesses witnesses;
     auto other = std::make_unique<Session>(host->engine);
     bool told = false;
@@ -52,11 +56,9 @@ TEST_F(Ending, OfASessionTakesItsToolsAndNoOthers) {
     for (int i = 0; i < 3; ++i) theirs.push_back(witnesses.accept(host.get()));
     host->begin(plan_json({tool_json("mine", tool_path("one_then_silence"), witnesses.input())}));
     const Witness mine = witnesses.accept(host.get());
-    const Clock::time_point start = Clock::now();
     other.reset();
     EXPECT_TRUE(told);
     for (const Witness& witness : theirs) EXPECT_TRUE(witness.is_gone(host.get()));
-    EXPECT_LT(milliseconds_since(start), 1900);
     EXPECT_TRUE(mine.lives(host.get()));
     EXPECT_TRUE(mine.tell('d'));
     EXPECT_TRUE(host->finish()["/success"].boolean());
@@ -151,18 +153,16 @@ TEST_F(Ending, OfASessionCanStillBeReadBySinksThatAreTold) {
 
 // Cancelled before, and still in the grace time: the end of the session is the end of that, too.
 TEST_F(Ending, OfASessionTakesWhatWasCancelledBefore) {
-    make_host({.jobs = 8});
+    make_patient_host();
     const Witnesses witnesses;
     auto other = std::make_unique<Session>(host->engine);
     other->execute(long_plan(witnesses, 2), "", [](Result) {});
     std::vector<Witness> theirs;
     for (int i = 0; i < 2; ++i) theirs.push_back(witnesses.accept(host.get()));
-    const Clock::time_point start = Clock::now();
     other->cancel();
     host->engine.run_for(std::chrono::microseconds(0));
     other.reset();
     for (const Witness& witness : theirs) EXPECT_TRUE(witness.is_gone(host.get()));
-    EXPECT_LT(milliseconds_since(start), 1900);
 }
 
 TEST_F(Ending, OfASessionInsideItsHandler) {

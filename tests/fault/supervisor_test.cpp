@@ -147,9 +147,7 @@ TEST_F(Supervisors, StoppedAreWokenWhenTheEngineEnds) {
     const Witness one = witnesses.accept(host.get());
     const Witness two = witnesses.accept(host.get());
     ASSERT_TRUE(signal_descendant(only_supervisor(), SIGSTOP));
-    const Clock::time_point start = Clock::now();
     host.reset();
-    EXPECT_LT(milliseconds_since(start), 5000);
     EXPECT_TRUE(one.is_gone_already());
     EXPECT_TRUE(two.is_gone_already());
 }

@@ -29,7 +29,6 @@ class LeftBehind : public Descendants, public testing::WithParamInterface<bool> 
 TEST_P(LeftBehind, AChildThatKeepsStdoutIsGoneWithTheTool) {
     make_host();
     const Witnesses witnesses;
-    const Clock::time_point start = Clock::now();
     host->begin(plan_json(
         {tool_json("tool", tool_path("leaves_child"),
                    witnesses.input(GetParam() ? R"(,"stubborn":true)" : R"(,"stubborn":false)"))}));
@@ -39,7 +38,6 @@ TEST_P(LeftBehind, AChildThatKeepsStdoutIsGoneWithTheTool) {
     EXPECT_EQ(result["/events"].size(), 2u);
     EXPECT_TRUE(both.at("child").is_gone_already());
     EXPECT_TRUE(both.at("tool").is_gone_already());
-    EXPECT_LT(milliseconds_since(start), 10000);
     expect_only_supervisors();
 }
 
@@ -64,13 +62,14 @@ TEST_P(ForkChain, IsGoneWithTheTool) {
     const Clock::time_point start = Clock::now();
     const Json result = host->run_tool(tool_path("fork_chain"), GetParam());
     EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
-    // By themselves they would go on for four seconds and more.
-    EXPECT_LT(milliseconds_since(start), 2000);
+    // By themselves they would go on for 200 seconds and more.
+    EXPECT_LT(milliseconds_since(start), 100000);
     expect_only_supervisors();
 }
-INSTANTIATE_TEST_SUITE_P(Sessions, ForkChain,
-                         testing::Values(R"({"chains":8,"generations":4000,"own_session":false})",
-                                         R"({"chains":8,"generations":4000,"own_session":true})"));
+INSTANTIATE_TEST_SUITE_P(
+    Sessions, ForkChain,
+    testing::Values(R"({"chains":8,"generations":200000,"own_session":false})",
+                    R"({"chains":8,"generations":200000,"own_session":true})"));
 
 INSTANTIATE_TEST_SUITE_P(IgnoringSigterm, LeftBehind, testing::Bool());
 
@@ -119,9 +118,7 @@ TEST_F(Descendants, AreEndedByTheEndOfTheEngineAtOnce) {
                   true));
     std::vector<Witness> all;
     for (int i = 0; i < 4; ++i) all.push_back(witnesses.accept(host.get()));
-    const Clock::time_point start = Clock::now();
     host.reset();
-    EXPECT_LT(milliseconds_since(start), 5000);
     for (const Witness& witness : all) EXPECT_TRUE(witness.is_gone_already()) << witness.role;
     expect_no_children();
 }
@@ -161,10 +158,8 @@ TEST_F(Descendants, WhoseFirstThreadHasEnded) {
     host->begin(
         plan_json({tool_json("tool", tool_path("hides_behind_thread"), witnesses.input())}));
     const auto both = accept(witnesses, 2);
-    const Clock::time_point start = Clock::now();
     const Json result = host->finish()["/toolResults/0"];
     EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
-    EXPECT_LT(milliseconds_since(start), 4000);
     EXPECT_TRUE(both.at("hidden").is_gone_already());
     expect_only_supervisors();
 }

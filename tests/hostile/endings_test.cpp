@@ -97,7 +97,7 @@ TEST_F(Endings, WhoLingersAndIgnoresSigtermIsKilledAfterTheGrace) {
 
 // The time of a try ends with done: what comes then is lingering, not a time-out.
 TEST_F(Endings, LingeringIsNoTimeout) {
-    make_host_with(1000, 1500);
+    make_host_with(3000, 4000);
     const Json result = host->run_tool(tool_path("lingers_after_done"));
     EXPECT_EQ(result["/state"].text(), "completed") << result.dump();
 }
@@ -187,22 +187,19 @@ TEST_F(Endings, BySignalBehindDone) {
 }
 
 TEST_F(Endings, WhoIgnoresSigtermIsKilledAfterTheGrace) {
-    make_host_with(300, 400);
+    make_host_with(2000, 400);
     const Witnesses witnesses;
     host->begin(plan_json({tool_json("tool", tool_path("ignores_sigterm"), witnesses.input())}));
     const Witness witness = witnesses.accept(host.get());
-    const Clock::time_point start = Clock::now();
     EXPECT_EQ(witness.hear(host.get()), 'T');
     const Clock::time_point asked = Clock::now();
     EXPECT_TRUE(witness.is_gone(host.get()));
     const int64_t grace = milliseconds_since(asked);
     EXPECT_GE(grace, 300);
-    EXPECT_LE(grace, 5000);
     const Json result = host->finish()["/toolResults/0"];
-    EXPECT_LE(milliseconds_since(start), 10000);
     EXPECT_EQ(result["/state"].text(), "timeout");
     EXPECT_EQ(result["/errorCode"].text(), "TIMEOUT");
-    EXPECT_EQ(result["/error"].text(), "the tool did not end within 300 ms");
+    EXPECT_EQ(result["/error"].text(), "the tool did not end within 2000 ms");
     EXPECT_EQ(result["/attempts/0/signal"].number(), SIGKILL);
     EXPECT_THAT(types(result), ElementsAre("log"));
 }
@@ -218,13 +215,11 @@ TEST_F(Endings, WhoCleansUpAtSigtermHasStillTimedOut) {
 }
 
 TEST_F(Endings, WhoStopsItselfIsKilledAfterTheGrace) {
-    make_host_with(300, 300);
+    make_host_with(2000, 300);
     const Witnesses witnesses;
     host->begin(plan_json({tool_json("tool", tool_path("stops_itself"), witnesses.input())}));
     const Witness witness = witnesses.accept(host.get());
-    const Clock::time_point start = Clock::now();
     const Json result = host->finish()["/toolResults/0"];
-    EXPECT_LE(milliseconds_since(start), 10000);
     EXPECT_TRUE(witness.is_gone_already());
     EXPECT_EQ(result["/state"].text(), "timeout");
     EXPECT_EQ(result["/attempts/0/signal"].number(), SIGKILL);
@@ -259,21 +254,20 @@ TEST_F(Endings, OneEventADay) {
 
 // A cancel is answered at once; the ending goes on behind it.
 TEST_F(Endings, ACancelDoesNotWaitForTheGrace) {
-    make_host_with(NAR_NONE, 1500);
+    make_host_with(NAR_NONE, 600000);
     const Witnesses witnesses;
     host->begin(plan_json({tool_json("tool", tool_path("ignores_sigterm"), witnesses.input())}));
     const Witness witness = witnesses.accept(host.get());
     host->session.cancel();
-    const Clock::time_point start = Clock::now();
     ASSERT_TRUE(host->until([&] { return static_cast<bool>(host->result); }));
-    EXPECT_LT(milliseconds_since(start), 1000);
     EXPECT_TRUE(host->engine.is_busy());
     EXPECT_FALSE(witness.is_gone_already());
     // The next plan need not wait for it.
     EXPECT_TRUE(
         host->run(plan_json({tool_json("next", tool_path("patcher"))}))["/success"].boolean());
-    EXPECT_TRUE(witness.is_gone(host.get()));
-    EXPECT_GE(milliseconds_since(start), 1400);
+    EXPECT_FALSE(witness.is_gone_already()) << "the grace period is not over";
+    host.reset();
+    EXPECT_TRUE(witness.is_gone_already());
 }
 
 }  // namespace

@@ -144,23 +144,19 @@ TEST_F(ToolLimits, OneMillionEvents) {
                           true));
     const Witness witness = witnesses.accept(host.get());
     // Round trips of the other tool, through its pipe and the host, while the flood comes in.
-    int64_t longest = 0;
     int served = 0;
     while (!host->has(Kind::ToolEnded, "flood") && !HasFailure()) {
         const Json before = host->state();
-        const Clock::time_point start = Clock::now();
         bool heard = false;
         host->on_event = [&](Event event) {
             heard |= event.tool_id() == "other" && event.kind() == Kind::ToolEvent;
         };
         ASSERT_TRUE(witness.does('p', host.get()));
         ASSERT_TRUE(host->until([&] { return heard; }));
-        longest = std::max(longest, milliseconds_since(start));
         ++served;
     }
     host->on_event = nullptr;
     EXPECT_GT(served, least_served);
-    EXPECT_LT(longest, 2000);
     ASSERT_TRUE(witness.tell('d'));
     ASSERT_TRUE(host->until([&] { return static_cast<bool>(host->result); }));
     EXPECT_TRUE(host->result.success());

@@ -63,12 +63,12 @@ public:
 
     // Drives the engine until the condition holds; false when it does not in time.
     bool until(const std::function<bool()>& condition) {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(300);
         for (;;) {
             engine->run_for(std::chrono::microseconds(0));
             if (condition()) return true;
             if (std::chrono::steady_clock::now() >= deadline) return false;
-            const auto next = engine->timeout().value_or(std::chrono::milliseconds(20));
+            const auto next = engine->timeout().value_or(std::chrono::milliseconds(300));
             pollfd ready{engine->descriptor(), POLLIN, 0};
             ::poll(&ready, 1, static_cast<int>(std::clamp<int64_t>(next.count(), 0, 20)));
         }

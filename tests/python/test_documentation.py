@@ -42,7 +42,7 @@ def test_the_snippets_run(page: str, tmp_path: Path) -> None:
         text=True,
         env=child_environment(),
         cwd=SOURCE,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

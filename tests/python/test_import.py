@@ -19,7 +19,7 @@ def loaded_by(script: str) -> set[str]:
         capture_output=True,
         text=True,
         env={**child_environment(), "PYTHONPATH": str(Path(narratoria.__file__).parents[1])},
-        timeout=60,
+        timeout=600,
         check=True,
     )
     return set(done.stdout.split())

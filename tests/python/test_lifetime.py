@@ -25,7 +25,7 @@ import narratoria
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 
 
-def python(script: str, *arguments: str, timeout: float = 50) -> subprocess.CompletedProcess[str]:
+def python(script: str, *arguments: str, timeout: float = 500) -> subprocess.CompletedProcess[str]:
     environment = child_environment()
     if SANITIZED:
         # What is freed is kept for a while, up to so much: to see whether it grows for ever.
@@ -41,7 +41,7 @@ def python(script: str, *arguments: str, timeout: float = 50) -> subprocess.Comp
     )
 
 
-def gone(pid: int, seconds: float = 5) -> bool:
+def gone(pid: int, seconds: float = 30) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
@@ -75,11 +75,11 @@ class TestThreads:
                 target=lambda: results.append(session.execute(one(make_tool("t", "sleep 60"))))
             )
             thread.start()
-            assert started.wait(10)
+            assert started.wait(300)
             with pytest.raises(narratoria.BusyError, match="thread"):
                 session.state.to_dict()
             session.cancel()
-            thread.join(10)
+            thread.join(300)
             assert results[0]["t"].error_code == "CANCELLED"
 
     @pytest.mark.parametrize("call", ["execute", "close", "state"])
@@ -91,24 +91,26 @@ class TestThreads:
             "close": lambda: session.close(),
             "state": lambda: session.state.to_dict(),
         }
-        started = threading.Event()
+        started, finished = threading.Event(), threading.Event()
         refused: list[Exception] = []
 
         def use() -> None:
-            started.wait(10)
+            started.wait(300)
             for _ in range(20):
                 try:
                     calls[call]()
                 except narratoria.BusyError as error:
                     refused.append(error)
                 time.sleep(0.005)
+            finished.set()
 
         with narratoria.Session() as session:
 
             @session.tool
             async def nap() -> int:
                 started.set()
-                await asyncio.sleep(0.5)
+                while not finished.is_set():
+                    await asyncio.sleep(0.005)
                 return 5
 
             thread = threading.Thread(target=use)
@@ -141,7 +143,7 @@ class TestThreads:
             assert refused == ["REENTRANT"] * 3
             assert session.play("x").narrative == "x"
 
-    def test_other_threads_run_while_one_waits(self, make_tool: Any) -> None:
+    def test_other_threads_run_while_one_waits(self, make_tool: Any, tmp_path: Path) -> None:
         with narratoria.Session() as session:
             counted = 0
             is_over = threading.Event()
@@ -150,14 +152,16 @@ class TestThreads:
                 nonlocal counted
                 while not is_over.is_set():
                     counted += 1
+                    if counted == 50:
+                        (tmp_path / "counted").touch()
                     time.sleep(0.001)
 
             thread = threading.Thread(target=count)
             thread.start()
-            session.execute(one(make_tool("t", f"sleep 0.3\n{DONE}")))
+            wait = f"until [ -e '{tmp_path}/counted' ]; do sleep 0.01; done"
+            assert session.execute(one(make_tool("t", f"{wait}\n{DONE}"))).success
             is_over.set()
             thread.join()
-            assert counted > 50
 
     def test_a_session_a_thread(self, make_tool: Any) -> None:
         path = make_tool("t", DONE)
@@ -193,25 +197,23 @@ class TestInterrupts:
         script = """
             import os, signal, sys, threading, time, narratoria
             plan = {"requestId": "p", "tools": [{"toolId": "t", "toolPath": sys.argv[1]}]}
-            sent = []
             def interrupt():
                 while not os.path.exists(sys.argv[2]):
                     time.sleep(0.01)
-                sent.append(time.monotonic())
                 os.kill(os.getpid(), signal.SIGINT)
-            with narratoria.Session(narrator=lambda request: plan) as session:
+            # A grace period that is longer than the test: nothing here waits for it.
+            times = narratoria.Times(grace_ms=600_000)
+            with narratoria.Session(narrator=lambda request: plan, times=times) as session:
                 threading.Thread(target=interrupt).start()
                 try:
                     session.play("x") if sys.argv[3] == "play" else session.execute(plan)
                 except KeyboardInterrupt:
-                    print("took", time.monotonic() - sent[0])
+                    print("interrupted")
                 print(session.execute({"requestId": "q", "tools": []}).success)
         """
         done = python(script, str(tool), str(tmp_path / "pid"), call)
         assert done.returncode == 0, done.stderr
-        took, success = done.stdout.splitlines()
-        assert float(took.split()[1]) < (1.0 if SANITIZED else 0.1)
-        assert success == "True"
+        assert done.stdout.splitlines() == ["interrupted", "True"]
         assert gone(int((tmp_path / "pid").read_text()))
 
     @pytest.mark.parametrize("call", ["execute", "play"])
@@ -219,43 +221,39 @@ class TestInterrupts:
         script = """
             import asyncio, os, signal, sys, threading, time, narratoria
             plan = {"requestId": "p", "tools": [{"toolId": "t", "toolPath": "nap"}]}
-            started, sent = threading.Event(), []
+            started = threading.Event()
             def interrupt():
                 started.wait()
                 time.sleep(0.1)
-                sent.append(time.monotonic())
                 os.kill(os.getpid(), signal.SIGINT)
             with narratoria.Session(narrator=lambda request: plan) as session:
                 @session.tool
                 async def nap():
                     started.set()
                     try:
-                        await asyncio.sleep(60)
+                        await asyncio.sleep(6000)
                     finally:
                         print("cleaned up")
                 threading.Thread(target=interrupt).start()
                 try:
                     session.play("x") if sys.argv[1] == "play" else session.execute(plan)
                 except KeyboardInterrupt:
-                    print(time.monotonic() - sent[0])
+                    print("interrupted")
                 assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
                 print(session.execute({"requestId": "q", "tools": []}).success)
                 print("end")
         """
         done = python(script, call)
         assert done.returncode == 0, done.stderr
-        cleaned, took, success, end = done.stdout.splitlines()
-        assert (cleaned, success, end) == ("cleaned up", "True", "end")
-        assert float(took) < (1.0 if SANITIZED else 0.1)
+        assert done.stdout.splitlines() == ["cleaned up", "interrupted", "True", "end"]
 
     def test_ctrl_c_in_an_async_function_that_computes(self) -> None:
         script = """
             import asyncio, os, signal, threading, time, narratoria
-            started, sent = threading.Event(), []
+            started = threading.Event()
             def interrupt():
                 started.wait()
                 time.sleep(0.1)
-                sent.append(time.monotonic())
                 os.kill(os.getpid(), signal.SIGINT)
             with narratoria.Session() as session:
                 @session.tool
@@ -269,16 +267,14 @@ class TestInterrupts:
                         {"toolId": "t", "toolPath": "count", "input": {"seconds": seconds}}]}
                 threading.Thread(target=interrupt).start()
                 try:
-                    session.execute(plan(30))
+                    session.execute(plan(6000))
                 except KeyboardInterrupt:
-                    print(time.monotonic() - sent[0])
+                    print("interrupted")
                 print(session.execute(plan(0)).success)
         """
         done = python(script)
         assert done.returncode == 0, done.stderr
-        took, success = done.stdout.splitlines()
-        assert float(took) < (1.0 if SANITIZED else 0.1)
-        assert success == "True" and done.stderr == ""
+        assert done.stdout.splitlines() == ["interrupted", "True"] and done.stderr == ""
 
     def test_ctrl_c_at_any_moment_breaks_nothing(self) -> None:
         script = """
@@ -297,8 +293,9 @@ class TestInterrupts:
             async def nap():
                 await asyncio.sleep(0.002)
             threading.Thread(target=storm, daemon=True).start()
-            until = time.monotonic() + 4
-            while time.monotonic() < until:
+            for _ in range(2000):
+                if count > 20:
+                    break
                 try:
                     armed = True
                     session.execute(plan)
@@ -348,10 +345,11 @@ class TestInterrupts:
             with narratoria.Session() as session:
 
                 @session.tool
-                async def nap(seconds: float = 60.0) -> None:
+                async def nap(seconds: float = 6000.0) -> None:
+                    if seconds > 0:
+                        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
                     await asyncio.sleep(seconds)
 
-                threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
                 with pytest.raises(Enough):
                     session.execute(one("nap"))
                 assert signal.getsignal(signal.SIGINT) is stop
@@ -364,8 +362,8 @@ class TestInterrupts:
         before = signal.signal(signal.SIGUSR1, lambda number, frame: heard.append(number))
         try:
             with narratoria.Session() as session:
-                threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR1)).start()
-                assert session.execute(one(make_tool("t", f"sleep 0.4\n{DONE}"))).success
+                script = f"kill -USR1 {os.getpid()}\nsleep 0.1\n{DONE}"
+                assert session.execute(one(make_tool("t", script))).success
         finally:
             signal.signal(signal.SIGUSR1, before)
         assert heard == [signal.SIGUSR1]

@@ -82,7 +82,7 @@ def test_the_options_reach_the_engine(make_tool: Any, tmp_path: Path) -> None:
         id="mine",
         root=tmp_path,
         environment={"COLOUR": "blue"},
-        times=narratoria.Times(try_ms=100, grace_ms=10),
+        times=narratoria.Times(try_ms=3000, grace_ms=10),
         limits=narratoria.Limits(open_files=64),
         jobs=1,
     ) as session:
@@ -99,7 +99,7 @@ def test_the_options_reach_the_engine(make_tool: Any, tmp_path: Path) -> None:
             "folder": str(tmp_path.resolve()),
             "files": 64,
         }
-        slow = session.execute(one(make_tool("slow", "sleep 20")))
+        slow = session.execute(one(make_tool("slow", "sleep 600")))
         assert slow["t"].state == "timeout"
 
 

@@ -31,7 +31,7 @@ REQUEST = {
     "dependencies": {"door": {"open": True}, "lever": None},
     "results": {"door": [1, "ü"]},
 }
-DEADLINE = 30
+DEADLINE = 300
 
 
 class Ran:

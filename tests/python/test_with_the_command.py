@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "bindings" / "python"
 BUILD = Path(os.environ.get("NARRATORIA_BUILD_DIR", ROOT / "build" / "release")).resolve()
 NARRATORIA = BUILD / "bin" / "narratoria"
-DEADLINE = 50
+DEADLINE = 300
 NO_RETRY = RetryPolicy(max_retries=0)
 
 pytestmark = pytest.mark.skipif(

@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 // For what must happen at all, on a machine that is busy with other things.
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kPatience{300};
 
 inline int64_t milliseconds_since(Clock::time_point start) {
     return std::chrono::duration_cast<milliseconds>(Clock::now() - start).count();

@@ -42,7 +42,7 @@ def test_the_lines_of_the_readme_run_in_any_folder(tmp_path: Path) -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=500,
     )
     assert (ran.stdout, ran.stderr) == ("You reach for the torch on the wall.\n", "")
 

@@ -45,7 +45,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BAD_LAST_RESORT = 120, BAD_TEST_GONE = 97, BAD_PARAMETER = 98, BAD_TROUBLE = 99 };
+enum { BAD_LAST_RESORT = 900, BAD_TEST_GONE = 97, BAD_PARAMETER = 98, BAD_TROUBLE = 99 };
 
 /* The invocation as it came, ended with a NUL; NULL when standard input was not read. */
 static char *bad_invocation;

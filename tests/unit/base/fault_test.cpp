@@ -45,18 +45,16 @@ TEST(Fault, IsDescribedInALine) {
 }
 
 // A large document may have a fault in every line: the text is gone through once for all of them.
-TEST(Fault, ListsOfAHundredThousandTakeNoLongerThanTheText) {
+// (Counting from the start for each takes hours, and ends at the time limit of a test.)
+TEST(Fault, ListsOfAHundredThousandDoNotRescanTheText) {
     std::string text;
     Faults faults;
     for (int i = 0; i < 100000; ++i) {
         faults.push_back({"r", "", text.size(), "m", ""});
         text += std::string(99, 'x') + "\n";
     }
-    const auto before = std::chrono::steady_clock::now();
     std::string out;
     append_faults(out, faults, text);
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - before;
-    EXPECT_LT(taken.count(), 20.0) << "counting from the start each time takes hours";
     json::Document document;
     json::ParseError error;
     ASSERT_TRUE(document.parse(out, error));

@@ -126,7 +126,7 @@ protected:
     // Until it is so, however loaded the machine.
     template <typename Condition>
     void wait_until(Condition condition) {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(300);
         while (!condition()) {
             ASSERT_LT(std::chrono::steady_clock::now(), deadline);
             loop.run_once();

@@ -69,7 +69,7 @@ protected:
         return heard;
     }
     bool until(const std::function<bool()>& condition) {
-        const Clock::time_point deadline = Clock::now() + std::chrono::seconds(30);
+        const Clock::time_point deadline = Clock::now() + std::chrono::seconds(300);
         for (;;) {
             loop.run_for(0);
             if (condition()) return true;
