@@ -24,6 +24,8 @@ from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[1]
 JOBS = len(os.sched_getaffinity(0))
+# Processes that take all the time they get, while the tests run with --busy.
+BUSY_LOOPS = 4
 # What only a sanitizer's own runtime reads; the tools of a plan get a clean environment anyway.
 SANITIZERS = {
     "ASAN_OPTIONS": "strict_string_checks=1:detect_stack_use_after_return=1:check_initialization_order=1",
@@ -74,9 +76,10 @@ class Report:
         self.skipped.append((name, reason))
 
 
-def run(command, environment=None, limit=None, folder=TREE):
+def run(command, environment=None, limit=None, folder=TREE, progress=None):
     """A command's exit status and its output (both streams). On time-out its children end too.
-    A variable of the environment that is None is not there."""
+    A variable of the environment that is None is not there. `progress` is a Progress that reads the
+    output while it grows."""
     variables = {**os.environ, **(environment or {})}
     variables = {name: value for name, value in variables.items() if value is not None}
     with tempfile.TemporaryFile() as output:
@@ -85,7 +88,10 @@ def run(command, environment=None, limit=None, folder=TREE):
             stderr=subprocess.STDOUT, env=variables, start_new_session=True)
         note = ""
         try:
-            child.wait(limit)
+            if progress is None:
+                child.wait(limit)
+            else:
+                progress.follow(child, output, limit)
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, 9)
             child.wait()
@@ -106,9 +112,51 @@ class Stage:
     def __enter__(self):
         self.begin = time.monotonic()
         print(f"— {self.name}", flush=True)
+        return self
 
     def __exit__(self, *_):
         print(f"  {self.name}: {time.monotonic() - self.begin:.0f} s", flush=True)
+
+
+class Progress:
+    """Says how far a command is: on a terminal in one line that is written anew, elsewhere in a line
+    every LINE_SECONDS. `pattern` finds "done" and "total" in the output; the last match counts."""
+
+    LINE_SECONDS = 20
+
+    def __init__(self, name, pattern):
+        self.name, self.pattern = name, re.compile(pattern)
+        self.live = sys.stdout.isatty()
+
+    def follow(self, child, output, limit):
+        begin = said = time.monotonic()
+        rest, state, position = "", "", 0
+        try:
+            while True:
+                try:
+                    child.wait(1)
+                    return
+                except subprocess.TimeoutExpired:
+                    now = time.monotonic()
+                    if limit is not None and now - begin > limit:
+                        raise subprocess.TimeoutExpired(child.args, limit) from None
+                # Read by position: the child writes through the same open file.
+                new = os.pread(output.fileno(), 1 << 24, position)
+                position += len(new)
+                text = rest + new.decode(errors="replace")
+                end = 0
+                for found in self.pattern.finditer(text):
+                    end = found.end()
+                    state = f"{found[1]} of {found[2]}"
+                rest = text[end:][-200:]
+                if state and (self.live or now - said >= self.LINE_SECONDS):
+                    said = now
+                    line = f"  {self.name}: {state}, {now - begin:.0f} s"
+                    print(f"\r\x1b[K{line}" if self.live else line, end="" if self.live else "\n",
+                          flush=True)
+        finally:
+            if self.live:
+                print("\r\x1b[K", end="", flush=True)
 
 
 def build(report, preset, *definitions, target="all"):
@@ -116,7 +164,8 @@ def build(report, preset, *definitions, target="all"):
         status, text = run(["cmake", "--preset", preset, *definitions])
         if status == 0:
             status, text = run(["cmake", "--build", "--preset", preset, "--target", target, "-j", JOBS,
-                                "--", "-k", "0"])
+                                "--", "-k", "0"],
+                               progress=Progress(f"{preset}: build", r"\n\[(\d+)/(\d+)\] "))
         if status != 0:
             report.fails(f"{preset}: build (its tests are not run)", broken_steps(text) or text)
             return False
@@ -196,9 +245,9 @@ def ctest(report, preset, *selection, prefix=()):
     with Stage(f"{preset}: tests"), tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "ctest.xml"
         status, text = run(
-            [*prefix, "ctest", "--test-dir", f"build/{preset}", "-j", JOBS, "--timeout", 60,
+            [*prefix, "ctest", "--test-dir", f"build/{preset}", "-j", JOBS, "--timeout", 600,
              "--no-tests=error", "--output-on-failure", "--output-junit", file, *selection],
-            SANITIZERS)
+            SANITIZERS, progress=Progress(f"{preset}: tests", r"\n *(\d+)/(\d+) Test "))
         read_cases(report, preset, file, status, text)
 
 
@@ -225,8 +274,11 @@ def run_pytest(report, suite, interpreter, selection, environment, folder=TREE, 
     with tempfile.TemporaryDirectory() as results:
         file = Path(results) / "pytest.xml"
         status, text = run(
-            [*interpreter, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junit-xml", file,
-             *selection], environment, limit=900, folder=folder)
+            [*interpreter, "-m", "pytest", "-p", "no:cacheprovider", "--junit-xml", file,
+             # One line for each test, so that it can be said how many have passed.
+             "-v", "-o", "console_output_style=count", *selection],
+            environment, limit=3600, folder=folder,
+            progress=Progress(suite, r"\[ *(\d+)/(\d+)\]\n"))
         read_cases(report, suite, file, status, text + more())
 
 
@@ -265,7 +317,7 @@ def make_venv(report, folder, interpreter, *packages):
         [interpreter, "-m", "venv", "--clear", folder])
     if status == 0 and packages:
         status, text = run([made, "-m", "pip", "--disable-pip-version-check", "install", "-q",
-                            *packages], limit=600)
+                            *packages], limit=1800)
     if status != 0:
         report.fails(f"packages of PyPI for {folder.name}", text)
         return None
@@ -287,7 +339,7 @@ def checked_types(report, tools):
         status, text = run(
             [tools.parent / command[0], *command[1:]],
             {"MYPYPATH": str(package), "MYPY_CACHE_DIR": str(TREE / "build/mypy"),
-             "PATH": f"{tools.parent}:{os.environ['PATH']}"}, limit=300, folder=package)
+             "PATH": f"{tools.parent}:{os.environ['PATH']}"}, limit=1800, folder=package)
         if status == 0:
             report.passes()
         else:
@@ -335,7 +387,7 @@ def wheel(report, version, interpreter, tools, folder):
     status, text = run(
         [builder, "-m", "pip", "--disable-pip-version-check", "wheel", "--no-deps", "-w", folder,
          *(["--no-build-isolation"] if own else []), TREE / "bindings/python"],
-        {"PYTHONPATH": None}, limit=600)
+        {"PYTHONPATH": None}, limit=1800)
     made = sorted(folder.glob("narratoria-*.whl"))
     if status != 0 or len(made) != 1:
         report.fails(f"{suite}: build (its tests are not run)", text)
@@ -355,7 +407,7 @@ def wheel(report, version, interpreter, tools, folder):
         status, text = run(
             [tools.parent / "pyright", "--verifytypes", "narratoria", "--ignoreexternal"],
             {**installed, "VIRTUAL_ENV": str(folder / "venv"),
-             "PATH": f"{python.parent}:{os.environ['PATH']}"}, limit=300, folder=folder)
+             "PATH": f"{python.parent}:{os.environ['PATH']}"}, limit=1800, folder=folder)
         if status == 0 and "score: 100%" in text:
             report.passes()
         else:
@@ -380,7 +432,7 @@ def machine(report, preset):
     """The control groups, in a virtual machine: only where there is one to boot."""
     name = "machine: control groups"
     with Stage("control groups, in a virtual machine"):
-        status, text = run(["tests/machine/control_groups.sh", f"build/{preset}"], limit=400)
+        status, text = run(["tests/machine/control_groups.sh", f"build/{preset}"], limit=1800)
     if status == 77:
         report.skips(name, text.strip())
         return
@@ -445,13 +497,13 @@ def node(report):
 
 
 def npm_packages(report, suite, folder, environment):
-    status, text = run(["npm", "ci"], environment, limit=300, folder=folder)
+    status, text = run(["npm", "ci"], environment, limit=1800, folder=folder)
     if status != 0:
         report.fails(f"{suite}: npm ci (its tests are not run)", text)
     return status == 0
 
 
-def checked(report, name, command, environment, folder, limit=300):
+def checked(report, name, command, environment, folder, limit=1800):
     status, text = run(command, environment, limit, folder)
     if status == 0:
         report.passes()
@@ -476,7 +528,7 @@ def page(report, environment):
         if not npm_packages(report, suite, PAGE, environment):
             return
         checked(report, f"{suite}: types", ["npm", "run", "check"], environment, PAGE)
-        run_vitest(report, suite, environment, PAGE, limit=300)
+        run_vitest(report, suite, environment, PAGE, limit=1800)
         made = Path(folder) / "dist"
         if checked(report, f"{suite}: build",
                    ["npm", "run", "build", "--", "--outDir", made, "--emptyOutDir"], environment, PAGE):
@@ -509,7 +561,7 @@ def browser(report, preset, environment):
         if not npm_packages(report, suite, folder, environment):
             return
         checked(report, f"{suite}: types", ["npm", "run", "check"], environment, folder)
-        run_vitest(report, suite, {**environment, **of_build(preset)}, folder, limit=600)
+        run_vitest(report, suite, {**environment, **of_build(preset)}, folder, limit=1800)
 
 
 def quick(report):
@@ -554,6 +606,7 @@ def full(report):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true")
+    parser.add_argument("--busy", action="store_true")
     options = parser.parse_args()
 
     # Ended from outside, it ends what it started before it goes.
@@ -565,12 +618,20 @@ def main():
 
     report = Report()
     begin = time.monotonic()
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
+             for _ in range(BUSY_LOOPS if options.busy else 0)]
+    if loops:
+        print(f"{len(loops)} busy loops run beside the tests, on {JOBS} cores", flush=True)
     try:
         quick(report)
         if options.full:
             full(report)
     except KeyboardInterrupt:
         report.fails("interrupted")
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
 
     print()
     for name, reason in report.skipped:
