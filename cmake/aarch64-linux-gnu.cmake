@@ -7,12 +7,12 @@ set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)
-
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH narratoria_folder)
 set(NARRATORIA_SYSROOT "${narratoria_folder}/build/aarch64-sysroot" CACHE PATH
     "Where the arm64 packages are unpacked")
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES NARRATORIA_SYSROOT)
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu
+    -E "LD_LIBRARY_PATH=${NARRATORIA_SYSROOT}/usr/lib/aarch64-linux-gnu")
 set(CMAKE_FIND_ROOT_PATH "${NARRATORIA_SYSROOT}" /usr/aarch64-linux-gnu)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)

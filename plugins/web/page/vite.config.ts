@@ -46,5 +46,6 @@ export default defineConfig({
           },
         }),
   },
-  test: { environment: "node", include: ["src/**/*.test.ts"] },
+  // The time ends a test that hangs.
+  test: { environment: "node", include: ["src/**/*.test.ts"], testTimeout: 120_000 },
 });

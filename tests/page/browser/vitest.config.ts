@@ -8,8 +8,8 @@ export default defineConfig({
     pool: "forks",
     // Each has a browser of its own; more of them would only take each other's time.
     maxWorkers: 2,
-    testTimeout: 90_000,
-    hookTimeout: 30_000,
-    expect: { poll: { timeout: 20_000, interval: 20 } },
+    testTimeout: 600_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 200_000, interval: 20 } },
   },
 });

@@ -11,7 +11,7 @@ export const build = process.env["NARRATORIA_BUILD_DIR"] ?? join(tree, "build/re
 export const torch = join(tree, "examples/stories/torch");
 
 const kAddress = /http:\/\/127\.0\.0\.1:(\d+)\/\?token=[0-9A-Za-z_-]+/;
-const kPatience = 15_000;
+const kPatience = 150_000;
 
 export class Server {
   // With its token.

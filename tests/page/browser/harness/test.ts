@@ -45,7 +45,7 @@ export class Stage {
       timezoneId: "UTC",
       ...options,
     });
-    context.setDefaultTimeout(8_000);
+    context.setDefaultTimeout(80_000);
     const player = await Player.begin(context, new URL(address).origin);
     this.#players.push(player);
     await player.page.goto(address);
@@ -94,7 +94,7 @@ export class Stage {
   }
 }
 
-const kPatience = 20_000;
+const kPatience = 200_000;
 
 async function inTime(end: Promise<void>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;

