@@ -40,7 +40,9 @@ extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** f
         *faults = nullptr;
         const std::string_view content = view(text);
         Faults found;
-        switch (document) {
+        const bool with_warnings = (document & NAR_DOCUMENT_WARNINGS) != 0;
+        const uint32_t kind = document & ~uint32_t{NAR_DOCUMENT_WARNINGS};
+        switch (kind) {
             case NAR_DOCUMENT_EVENTS: found = event::check_document(content); break;
             case NAR_DOCUMENT_PLAN: found = check_plan(content); break;
             case NAR_DOCUMENT_RESULT: found = check_result(content); break;
@@ -55,8 +57,11 @@ extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** f
                 return refuse_argument(
                     error, "there is no such kind of document; see NAR_DOCUMENT_… in validate.h");
         }
+        if (!with_warnings) {
+            std::erase_if(found, [](const Fault& each) { return each.is_warning; });
+        }
         // A story's faults come file by file, each in its order already.
-        if (document != NAR_DOCUMENT_STORY) {
+        if (kind != NAR_DOCUMENT_STORY) {
             std::stable_sort(found.begin(), found.end(),
                              [](const Fault& a, const Fault& b) { return a.byte < b.byte; });
         }

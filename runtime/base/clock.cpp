@@ -57,45 +57,79 @@ bool take(std::string_view& text, char c) {
     return true;
 }
 
-int days_in(int year, int month) {
-    static const int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    return kDays[month - 1] + (month == 2 && leap);
+bool is_digit(std::string_view text, size_t at) {
+    return at < text.size() && text[at] >= '0' && text[at] <= '9';
 }
 
-}  // namespace
+bool is_leap(int year) { return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0; }
 
-bool is_iso8601(std::string_view text) {
-    int year = 0, month = 0, day = 0;
+int days_in(int year, int month) {
+    static const int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    return kDays[month - 1] + (month == 2 && is_leap(year));
+}
+
+// 53 in years that begin on a Thursday, and in leap years that begin on a Wednesday.
+int weeks_in(int year) {
+    const int last = year + 399;  // the year before, 400 years (a whole number of weeks) later
+    const int first_weekday = (last + last / 4 - last / 100 + last / 400 + 1) % 7;  // 0: Sunday
+    return first_weekday == 4 || (is_leap(year) && first_weekday == 3) ? 53 : 52;
+}
+
+// A complete date: calendar (2026-01-24), week (2026-W04-6) or ordinal (2026-024). `extended` tells
+// whether it has the separators.
+bool take_date(std::string_view& text, bool& extended) {
+    int year = 0, month = 0, day = 0, week = 0;
     if (!digits<4>(text, 0, 9999, &year)) return false;
-    // The extended form has its separators everywhere, the basic one nowhere.
-    const bool extended = take(text, '-');
-    if (!digits<2>(text, 1, 12, &month)) return false;
-    if (extended && !take(text, '-')) return false;
-    if (!digits<2>(text, 1, 31, &day) || day > days_in(year, month)) return false;
-    if (!take(text, 'T') && !take(text, 't') && !take(text, ' ')) return false;
-    // Hour 24 is the midnight at the end of a day and nothing behind it.
+    extended = take(text, '-');
+    if (take(text, 'W')) {
+        return digits<2>(text, 1, 53, &week) && week <= weeks_in(year) &&
+               (!extended || take(text, '-')) && digits<1>(text, 1, 7);
+    }
+    // The second separator or the fourth digit makes it a calendar date.
+    if (extended ? is_digit(text, 2) : !is_digit(text, 3)) {
+        return digits<3>(text, 1, 365 + is_leap(year));
+    }
+    return digits<2>(text, 1, 12, &month) && (!extended || take(text, '-')) &&
+           digits<2>(text, 1, 31, &day) && day <= days_in(year, month);
+}
+
+// Hours, minutes and seconds, of which the later ones may be missing; the last may have a fraction.
+bool take_time(std::string_view& text, bool extended) {
     int hour = 0;
     if (!digits<2>(text, 0, 24, &hour)) return false;
+    // Hour 24 is the midnight at the end of a day and nothing behind it.
     const bool midnight = hour == 24;
-    if (extended && !take(text, ':')) return false;
-    if (!digits<2>(text, 0, midnight ? 0 : 59)) return false;
-    const bool has_seconds =
-        extended ? take(text, ':') : !text.empty() && text[0] >= '0' && text[0] <= '9';
-    if (has_seconds && !digits<2>(text, 0, midnight ? 0 : 60)) return false;
-    if (has_seconds && (take(text, '.') || take(text, ','))) {
+    auto follows = [&] { return extended ? take(text, ':') : is_digit(text, 0); };
+    if (follows()) {
+        if (!digits<2>(text, 0, midnight ? 0 : 59)) return false;
+        if (follows() && !digits<2>(text, 0, midnight ? 0 : 60)) return false;
+    }
+    if (take(text, '.') || take(text, ',')) {
         const int highest = midnight ? 0 : 9;
         if (!digits<1>(text, 0, highest)) return false;
         while (digits<1>(text, 0, highest)) {
         }
     }
-    if (text.empty() || take(text, 'Z') || take(text, 'z')) return text.empty();
+    return true;
+}
+
+// Nothing (local time), Z, or hours and perhaps minutes from UTC. The minutes may be written in
+// either form whatever the time is written in, as strftime's %z does.
+bool is_offset(std::string_view text) {
+    if (text.empty() || text == "Z" || text == "z") return true;
     if (!take(text, '+') && !take(text, '-')) return false;
     if (!digits<2>(text, 0, 23)) return false;
     if (text.empty()) return true;
-    const bool colon = take(text, ':');
-    (void)colon;
+    if (text.front() == ':') text.remove_prefix(1);
     return digits<2>(text, 0, 59) && text.empty();
+}
+
+}  // namespace
+
+bool is_iso8601(std::string_view text) {
+    bool extended = false;
+    return take_date(text, extended) && (take(text, 'T') || take(text, 't')) &&
+           take_time(text, extended) && is_offset(text);
 }
 
 }  // namespace narratoria::clock

@@ -32,7 +32,9 @@ int64_t steady_ms();
 // 2026-11-21T09:30:00.123456Z
 std::string to_iso8601(int64_t wall_us);
 
-// Whether a text is an ISO-8601 date and time (calendar date, optional fraction and offset).
+// Whether a text is a date and time of ISO 8601: a complete calendar, week or ordinal date, `T`, and a
+// time with optional fraction and offset, in the basic or the extended form. The one rule for
+// timestamps; tests/conformance/cases/timestamps.json lists its cases.
 bool is_iso8601(std::string_view text);
 
 }  // namespace narratoria::clock

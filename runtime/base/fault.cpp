@@ -58,6 +58,7 @@ void append_faults(std::string& out, const Faults& faults, std::string_view text
         writer.number("byte", static_cast<int64_t>(fault.byte));
         writer.string("pointer", fault.pointer);
         writer.string("rule", fault.rule);
+        if (fault.is_warning) writer.string("level", "warning");
         writer.string("message", fault.message);
         writer.end();
     }

@@ -18,6 +18,8 @@ struct Fault {
     // fault has a file, whose text the reader of the fault does not hold.
     size_t line = 0;
     size_t column = 0;
+    // The document is valid all the same: the runtime accepts it and reports a warning.
+    bool is_warning = false;
 };
 
 using Faults = std::vector<Fault>;
@@ -25,8 +27,8 @@ using Faults = std::vector<Fault>;
 // Sets line and column of the faults from `first` on, whose bytes count in `text`.
 void place_faults(Faults& faults, size_t first, std::string_view text);
 
-// [{"file","line","column","byte","pointer","rule","message"}], the form of nar_validate. `text` is
-// what the bytes count in; `file` stands only where a fault has one. Takes one pass over the text.
+// [{"file","line","column","byte","pointer","rule","level","message"}], the form of nar_validate.
+// `text` is what the bytes count in; `file` stands only where a fault has one, `level` in a warning. Takes one pass over the text.
 void append_faults(std::string& out, const Faults& faults, std::string_view text);
 
 // One line a fault: "line 3, column 5: /tools/0/toolId: message [rule]".

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "asset/media_type.hpp"
+#include "base/clock.hpp"
 #include "event/event.hpp"
 #include "event/line_framer.hpp"
 
@@ -27,6 +28,17 @@ Faults check_event(Decoder& decoder, std::string_view text) {
             {"event-media-type", "/mediaType",
              static_cast<size_t>(value.raw().data() - text.data()),
              "\"" + excerpt(value.text(), 0) + "\" is no MIME type; write it like image/png", ""});
+    }
+    const json::Value time = event.tape != nullptr ? event.field(Field::Timestamp) : json::Value();
+    if (time && time.is_string() && !clock::is_iso8601(time.text())) {
+        Fault warning{"event-timestamp", "/timestamp",
+                      static_cast<size_t>(time.raw().data() - text.data()),
+                      "\"" + excerpt(time.text(), 0) +
+                          "\" is not an ISO-8601 date and time; write it like "
+                          "2026-01-24T18:30:00Z",
+                      ""};
+        warning.is_warning = true;
+        faults.push_back(std::move(warning));
     }
     std::stable_sort(faults.begin(), faults.end(),
                      [](const Fault& a, const Fault& b) { return a.byte < b.byte; });

@@ -8,7 +8,7 @@
 
 namespace narratoria::event {
 
-// Every fault of one event that may span lines, or else of events a line each (NDJSON), in the
+// Every fault and warning of one event that may span lines, or else of events a line each (NDJSON), in the
 // order of the text, whose bytes they count in. Each event is judged by itself; a document without
 // an event is a fault.
 Faults check_document(std::string_view text);

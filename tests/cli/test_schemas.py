@@ -153,6 +153,27 @@ def test_schema_refuses_for_one_reason(path):
     assert len(faults) == 1, faults
 
 
+# covers: 000-4.3-media-type, 004-asset-media-type
+@pytest.mark.parametrize("table, schema, pattern_of", [
+    ("media-types", "event", lambda properties: properties["mediaType"]),
+    ("plugin-ids", "plugin", lambda properties: properties["id"]),
+    ("extension-ids", "plugin", lambda properties: properties["extensions"]["items"])],
+    ids=["media-types", "plugin-ids", "extension-ids"])
+def test_a_pattern_is_the_runtimes_rule(table, schema, pattern_of):
+    found = []
+    for _, properties in objects_in(DOCUMENTS[SCHEMA_FILES[schema]]):
+        try:
+            found.append(pattern_of(properties)["pattern"])
+        except KeyError:
+            continue
+    (pattern,) = found
+    # Python's $ also matches before a last newline, that of JSON Schema does not.
+    pattern = pattern.removeprefix("^").removesuffix("$")
+    cases = load(SOURCE / "tests" / "conformance" / "cases" / f"{table}.json")
+    assert [text for text in cases["valid"] if not re.fullmatch(pattern, text)] == []
+    assert [text for text in cases["invalid"] if re.fullmatch(pattern, text)] == []
+
+
 @corpus("rules")
 def test_schema_cannot_say(path):
     try:

@@ -19,13 +19,19 @@ enum class Document : std::uint32_t {
     Story = NAR_DOCUMENT_STORY,  // the text is the path of the story's folder
 };
 
+enum class Warnings : std::uint32_t {
+    Omitted = 0,
+    Listed = NAR_DOCUMENT_WARNINGS,  // among the faults, with "level": "warning"
+};
+
 // Returns all faults in the order of the text, as a JSON array; "[]" if there is none. Throws if
 // the check could not be made, for example because the story's folder does not exist.
-inline Text validate(Document document, std::string_view text) {
+inline Text validate(Document document, std::string_view text,
+                     Warnings warnings = Warnings::Omitted) {
     detail::Check check;
     nar_text* faults = nullptr;
-    check(nar_validate(static_cast<std::uint32_t>(document), detail::to_c(text), &faults,
-                       check.details()));
+    check(nar_validate(static_cast<std::uint32_t>(document) | static_cast<std::uint32_t>(warnings),
+                       detail::to_c(text), &faults, check.details()));
     return Text(faults);
 }
 

@@ -45,6 +45,18 @@ TEST(Validate, ListsTheFaultsOfEachKindOfDocument) {
               std::string::npos);
 }
 
+TEST(Validate, ListsWarningsWhenAsked) {
+    const std::string line = R"({"version":"0","type":"done","ok":true,"timestamp":"noon"})";
+    EXPECT_EQ(faults_of(NAR_DOCUMENT_EVENTS, line), "[]");
+    EXPECT_EQ(faults_of(NAR_DOCUMENT_EVENTS | NAR_DOCUMENT_WARNINGS, line),
+              R"([{"line":1,"column":52,"byte":51,"pointer":"/timestamp","rule":"event-timestamp",)"
+              R"("level":"warning","message":"\"noon\" is not an ISO-8601 date and time; write it )"
+              R"(like 2026-01-24T18:30:00Z"}])");
+    for (const uint32_t document : {NAR_DOCUMENT_EVENTS, NAR_DOCUMENT_PLAN, NAR_DOCUMENT_RESULT}) {
+        EXPECT_EQ(faults_of(document | NAR_DOCUMENT_WARNINGS, "{}"), faults_of(document, "{}"));
+    }
+}
+
 TEST(Validate, ListsFaultsInTheOrderOfTheText) {
     const std::string listed =
         faults_of(NAR_DOCUMENT_PLAN,

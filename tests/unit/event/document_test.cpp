@@ -32,7 +32,7 @@ std::vector<Found> check(std::string_view text) {
     std::vector<Found> all;
     for (const Fault& fault : event::check_document(text)) {
         EXPECT_FALSE(fault.message.empty());
-        all.push_back({fault.rule, fault.pointer, fault.byte});
+        if (!fault.is_warning) all.push_back({fault.rule, fault.pointer, fault.byte});
     }
     return all;
 }
@@ -99,6 +99,28 @@ TEST(EventDocument, NamesEachLineThatIsHalfAnEvent) {
     EXPECT_EQ(check("one\ntwo\n"),
               (std::vector<Found>{{"json-syntax", "", 0}, {"json-syntax", "", 5}}))
         << "\"t\" begins like true";
+}
+
+// covers: 000-3-timestamp
+TEST(EventDocument, ReportsATimestampThatIsNotIso8601AsAWarning) {
+    const std::string line = R"({"version":"0","timestamp":"noon","type":"done","ok":true})";
+    const Faults valid = event::check_document(line + "\n" + line);
+    ASSERT_EQ(valid.size(), 2u);
+    EXPECT_TRUE(valid[0].is_warning && valid[1].is_warning);
+    EXPECT_EQ(valid[1].rule, "event-timestamp");
+    EXPECT_EQ(valid[1].pointer, "/timestamp");
+    EXPECT_EQ(valid[1].byte, line.size() + 1 + line.find("\"noon\""));
+
+    const Faults invalid =
+        event::check_document(R"({"version":"0","type":"done","timestamp":"","ok":1})");
+    ASSERT_EQ(invalid.size(), 2u) << "an event with a fault is looked at to its end";
+    EXPECT_EQ(invalid[0].rule, "event-timestamp");
+    EXPECT_EQ(invalid[1].rule, "event-field-type");
+
+    const Faults number =
+        event::check_document(R"({"version":"0","type":"done","timestamp":1,"ok":true})");
+    ASSERT_EQ(number.size(), 1u);
+    EXPECT_FALSE(number[0].is_warning) << "a timestamp that is no text is a fault";
 }
 
 // covers: 000-4.3-media-type, 004-asset-media-type

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tool_check/media_type.hpp"
+#include "tool_check/file_signature.hpp"
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cctype>
 
 namespace narratoria::command {
@@ -52,49 +51,10 @@ bool has(const Signature& signature, std::string_view content) {
            (signature.second_bytes.empty() || at(signature.second_offset, signature.second_bytes));
 }
 
-bool is_name(std::string_view name) {
-    constexpr std::string_view kOthers = "!#$&-^_.+";
-    if (name.empty() || name.size() > 127) return false;
-    if (std::isalnum(static_cast<unsigned char>(name.front())) == 0) return false;
-    return std::all_of(name.begin(), name.end(), [&](char one) {
-        return std::isalnum(static_cast<unsigned char>(one)) != 0 ||
-               kOthers.find(one) != std::string_view::npos;
-    });
-}
-
 std::string_view trimmed(std::string_view text) {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
     while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
     return text;
-}
-
-bool is_token(std::string_view text) {
-    constexpr std::string_view kSpecials = "()<>@,;:\\\"/[]?=";
-    return !text.empty() && std::all_of(text.begin(), text.end(), [&](char one) {
-        return one > ' ' && one < '\x7F' && kSpecials.find(one) == std::string_view::npos;
-    });
-}
-
-// ; name=token or ; name="quoted \" text", any number of them.
-bool are_parameters(std::string_view text) {
-    while (!(text = trimmed(text)).empty()) {
-        if (text.front() != ';') return false;
-        text = trimmed(text.substr(1));
-        const std::size_t equals = text.find('=');
-        if (equals == std::string_view::npos || !is_token(text.substr(0, equals))) return false;
-        text.remove_prefix(equals + 1);
-        if (text.starts_with('"')) {
-            std::size_t end = 1;
-            while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
-            if (end >= text.size()) return false;
-            text.remove_prefix(end + 1);
-        } else {
-            const std::size_t end = std::min(text.find_first_of("; \t"), text.size());
-            if (!is_token(text.substr(0, end))) return false;
-            text.remove_prefix(end);
-        }
-    }
-    return true;
 }
 
 std::string lower(std::string_view text) {
@@ -104,17 +64,6 @@ std::string lower(std::string_view text) {
 }
 
 }  // namespace
-
-bool is_media_type(std::string_view text) {
-    const std::size_t semicolon = std::min(text.find(';'), text.size());
-    const std::string_view essence = text.substr(0, semicolon);
-    const std::size_t slash = essence.find('/');
-    if (slash == std::string_view::npos) return false;
-    std::string_view subtype = essence.substr(slash + 1);
-    if (semicolon < text.size()) subtype = trimmed(subtype);
-    return is_name(essence.substr(0, slash)) && is_name(subtype) &&
-           are_parameters(text.substr(semicolon));
-}
 
 std::string contradiction(std::string_view media_type, std::string_view first_bytes) {
     const std::string wanted =
