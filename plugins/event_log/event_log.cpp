@@ -12,7 +12,6 @@
 #include <string_view>
 
 #include "event_log/log_file.hpp"
-#include "shared/record.hpp"
 #include "shared/settings.hpp"
 
 namespace plugin = narratoria::plugin;
@@ -63,8 +62,12 @@ public:
 
     void event(const plugin::Event& event) override {
         // Only while the file cannot be written is there so much.
-        if (waiting_.size() < kMaxWaiting) writer_.append(waiting_, event);
-        else ++lost_;
+        if (waiting_.size() < kMaxWaiting) {
+            event.append_json(waiting_);
+            waiting_ += '\n';
+        } else {
+            ++lost_;
+        }
         if (flush_ == Flush::Line || waiting_.size() >= kChunk ||
             (flush_ == Flush::Turn && ends_something(event.kind()))) {
             write();
@@ -173,7 +176,6 @@ private:
     }
 
     const plugin::Host host_;
-    narratoria::plugins::RecordWriter writer_;
     LogFile file_;
     const Flush flush_;
     std::string waiting_;  // whole records

@@ -15,7 +15,6 @@
 #include <string_view>
 #include <utility>
 
-#include "shared/record.hpp"
 #include "shared/settings.hpp"
 #include "web/assets.hpp"
 #include "web/gate.hpp"
@@ -113,7 +112,10 @@ public:
             // Patched before the loop first ran: then the state has that already.
             if (!first_state_) first_state_ = read_state();
         }
-        log_.append(event.seq(), [&](std::string& out) { writer_.append(out, event); });
+        log_.append(event.seq(), [&](std::string& out) {
+            event.append_json(out);
+            out += '\n';
+        });
         if (event.raw().type == NAR_TYPE_ASSET) assets_.came(event.attempt());
         if (has_begun_) streams_.wake();
     }
@@ -292,7 +294,6 @@ private:
     const std::string title_;
     std::string session_;
     std::shared_ptr<const std::string> first_state_;
-    plugins::RecordWriter writer_;
     RecordLog log_;
     Assets assets_;
     Streams streams_;

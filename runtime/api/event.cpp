@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "narratoria/record.h"
+
+#include <iterator>
+#include <memory>
+#include <string>
+
 #include "api/barrier.hpp"
+#include "base/utf8.hpp"
 
 using namespace narratoria;
 using namespace narratoria::api;
@@ -33,13 +40,23 @@ nar_status nar_event_to_json(const nar_event* event, nar_text** json, nar_error*
         if (event == nullptr || json == nullptr || !read_struct(event, read)) {
             return refuse_argument(error, "the event and the place for the text must not be NULL");
         }
+        // What a host hands in need not come from a stream.
+        std::string repaired[3];
+        nar_str* const ids[] = {&read.session_id, &read.plan_id, &read.tool_id};
+        for (size_t i = 0; i < std::size(ids); ++i) {
+            if (utf8::is_valid(view(*ids[i]))) continue;
+            repaired[i] = utf8::repaired(view(*ids[i]));
+            *ids[i] = view(repaired[i]);
+        }
         auto text = std::make_unique<nar_text>();
-        event::append_record(text->text, read);
+        std::string& out = text->text;
+        out.resize(nar_record_room(&read));
+        out.resize(static_cast<size_t>(nar_record_write(&read, out.data()) - out.data()));
         *json = text.release();
         return NAR_OK;
     });
 }
 
-const char* nar_kind_name(uint32_t kind) { return event::kind_name(kind); }
+const char* nar_kind_name(uint32_t kind) { return nar_record_kind(kind); }
 
 }  // extern "C"

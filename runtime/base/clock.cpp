@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/clock.hpp"
 
-#include <cstdio>
 #include <ctime>
+
+#include "narratoria/record.h"
 
 namespace narratoria::clock {
 
@@ -19,16 +20,8 @@ int64_t steady_ms() {
 }
 
 std::string to_iso8601(int64_t wall_us) {
-    // Rounded down, also before the epoch.
-    const int64_t microseconds = (wall_us % 1000000 + 1000000) % 1000000;
-    const time_t seconds = (wall_us - microseconds) / 1000000;
-    tm parts{};
-    gmtime_r(&seconds, &parts);
-    char text[64];
-    std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", parts.tm_year + 1900,
-                  parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
-                  static_cast<int>(microseconds));
-    return text;
+    char text[32];
+    return {text, nar_record_write_time(wall_us, text)};
 }
 
 namespace {

@@ -5,21 +5,12 @@
 
 #include <algorithm>
 #include <exception>
-#include <iterator>
 
 #include "base/clock.hpp"
 #include "base/json/writer.hpp"
 
 namespace narratoria::event {
 namespace {
-
-constexpr const char* kKindNames[] = {
-    nullptr,          "tool_event",      "prompt",         "narrative",
-    "plan_started",   "plan_ended",      "tool_pending",   "tool_started",
-    "tool_ended",     "attempt_started", "attempt_ended",  "asset_refused",
-    "state_conflict", "warning",         "ui_placeholder", "asset_placeholder",
-    "turn_ended",     "state_patched",
-};
 
 // A sink of a plugin that holds the engine thread for longer is told to its watcher.
 constexpr int64_t kSinkBudgetNs = 50'000'000;
@@ -37,16 +28,8 @@ int64_t coarse_ns() {
 }
 
 nar_str view(std::string_view text) { return {text.data(), text.size()}; }
-std::string_view view(nar_str text) {
-    return text.data == nullptr ? std::string_view()
-                                : std::string_view(text.data, static_cast<size_t>(text.size));
-}
 
 }  // namespace
-
-const char* kind_name(uint32_t kind) {
-    return kind < std::size(kKindNames) ? kKindNames[kind] : nullptr;
-}
 
 void Stream::tell_detached(const nar_event_sink& callbacks) {
     if (!callbacks.detached) return;
@@ -219,26 +202,6 @@ void Stream::warn(const Subject& subject, std::string_view code, std::string_vie
     std::string body;
     json::ObjectWriter(body).string("code", code).string("message", message).end();
     publish(Kind::Warning, subject, body);
-}
-
-void append_record(std::string& out, const nar_event& event) {
-    json::ObjectWriter record(out);
-    record.number("seq", static_cast<int64_t>(event.seq));
-    record.string("time", clock::to_iso8601(event.time_us));
-    record.string("sessionId", view(event.session_id));
-    auto text_or_null = [&](std::string_view key, nar_str text) {
-        if (view(text).empty()) record.raw(key, "null");
-        else record.string(key, view(text));
-    };
-    text_or_null("planId", event.plan_id);
-    text_or_null("toolId", event.tool_id);
-    if (event.attempt == 0) record.raw("attempt", "null");
-    else record.number("attempt", event.attempt);
-    const char* name = kind_name(event.kind);
-    record.string("kind", name ? name : "unknown");
-    // What a host hands in need not come from a stream: it becomes a record all the same.
-    record.raw("event", view(event.body).empty() ? "{}" : view(event.body));
-    record.end();
 }
 
 }  // namespace narratoria::event

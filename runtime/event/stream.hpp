@@ -33,9 +33,6 @@ enum class Kind : uint32_t {
     StatePatched = NAR_KIND_STATE_PATCHED,
 };
 
-// The name in JSON, or nullptr for a number that is no kind.
-const char* kind_name(uint32_t kind);
-
 // What an event is about; empty and 0 where that does not apply.
 struct Subject {
     std::string_view plan_id;
@@ -136,8 +133,5 @@ private:
     int64_t batch_start_ns_ = 0;
     bool times_each_ = false;
 };
-
-// The record as one line of JSON (abi/schemas/event-record-1.schema.json).
-void append_record(std::string& out, const nar_event& event);
 
 }  // namespace narratoria::event

@@ -12,6 +12,7 @@
 
 #include "conformance/json.hpp"
 #include "fake_runner.hpp"
+#include "narratoria/record.h"
 
 namespace narratoria::plan {
 namespace {
@@ -157,7 +158,7 @@ protected:
     std::vector<std::string> kinds() const {
         std::vector<std::string> all;
         for (const Record& record : records) {
-            all.push_back(event::kind_name(static_cast<uint32_t>(record.kind)) +
+            all.push_back(nar_record_kind(static_cast<uint32_t>(record.kind)) +
                           (record.tool.empty() ? "" : " " + record.tool));
         }
         return all;
