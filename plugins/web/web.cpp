@@ -23,7 +23,6 @@
 #include "web/record_log.hpp"
 #include "web/server.hpp"
 #include "web/streams.hpp"
-#include "web/title.hpp"
 
 namespace narratoria::web {
 namespace {
@@ -94,7 +93,7 @@ public:
 
     explicit Web(const plugin::Host& host)
         : host_(require_loop(host)),
-          title_(story_title(host.story())),
+          title_(host.title().empty() ? "Narratoria" : host.title()),
           log_(kMaxInMemory,
                [host](const std::string& what) { host.log(plugin::Level::Warning, what); }),
           assets_(host),

@@ -5,6 +5,7 @@
 #include "api/options.hpp"
 #include "base/clock.hpp"
 #include "base/json/pointer.hpp"
+#include "base/json/writer.hpp"
 #include "base/utf8.hpp"
 #include "base/uuid.hpp"
 #include "session/plugin_setup.hpp"
@@ -423,8 +424,39 @@ nar_status nar_plugins_search(nar_str story, const nar_str* plugins, uint64_t pl
     });
 }
 
+nar_status nar_plugins_read_metadata(nar_str path, nar_text** json, nar_error* error) {
+    return guarded(error, [&]() -> nar_status {
+        if (has_nul(path)) return refuse_argument(error, "a path must not hold a NUL character");
+        std::string reason;
+        const auto found = plugin::find_metadata(copy(path), reason);
+        if (!found) return fail(error, NAR_NOT_FOUND, "PLUGIN_METADATA", reason);
+        return give_text(json, error, [&](std::string& text) {
+            json::ObjectWriter(text)
+                .string("text", found->text)
+                .string("file", found->file)
+                .number("notes", static_cast<int64_t>(found->notes))
+                .end();
+            return NAR_OK;
+        });
+    });
+}
+
 nar_str nar_session_id(const nar_session* session) {
     return session == nullptr ? nar_str{"", 0} : view(std::string_view(unwrap(session)->id()));
+}
+
+nar_str nar_session_title(const nar_session* session) {
+    return session == nullptr ? nar_str{"", 0}
+                              : view(std::string_view(unwrap(session)->story_title()));
+}
+
+nar_status nar_make_uuid(nar_text** uuid, nar_error* error) {
+    return guarded(error, [&]() -> nar_status {
+        return give_text(uuid, error, [](std::string& text) {
+            text = make_uuid();
+            return NAR_OK;
+        });
+    });
 }
 
 nar_status nar_narrator_reply(nar_engine* engine, uint64_t token, nar_str plan, nar_error* error) {

@@ -8,6 +8,7 @@
 #include "event/document.hpp"
 #include "plan/plan.hpp"
 #include "plan/result_rules.hpp"
+#include "plugin/metadata.hpp"
 #include "session/story.hpp"
 
 using namespace narratoria;
@@ -46,6 +47,7 @@ extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** f
             case NAR_DOCUMENT_EVENTS: found = event::check_document(content); break;
             case NAR_DOCUMENT_PLAN: found = check_plan(content); break;
             case NAR_DOCUMENT_RESULT: found = check_result(content); break;
+            case NAR_DOCUMENT_PLUGIN: plugin::parse_metadata(content, found); break;
             case NAR_DOCUMENT_STORY:
                 session::load_story(std::string(content), found);
                 // Without the folder there is nothing that could be checked.

@@ -166,8 +166,8 @@ void Dispatcher::load(const Search& search, const std::map<std::string, std::str
 }
 
 Instance* Dispatcher::add(const Library& library, std::string path, std::string settings) {
-    auto instance = std::make_unique<Instance>(library, std::move(path), session_,
-                                               std::move(settings), story_folder_);
+    auto instance =
+        std::make_unique<Instance>(library, std::move(path), session_, std::move(settings), story_);
     std::string reason;
     if (!instance->init(reason)) {
         note_refused(library.id, instance->path(), reason);
@@ -184,7 +184,7 @@ Instance* Dispatcher::add(const Library& library, std::string path, std::string 
 }
 
 const Instance* Dispatcher::extend(OwnExtension own, std::string& reason) {
-    auto instance = std::make_unique<Instance>(std::move(own), session_, story_folder_);
+    auto instance = std::make_unique<Instance>(std::move(own), session_, story_);
     const Library& library = instance->library();
     if (!take_extensions(*instance, reason)) {
         forget_extensions(instance.get());

@@ -38,9 +38,9 @@ bool is_offered(std::string_view extension);
 
 class Dispatcher {
 public:
-    Dispatcher(SessionAccess& session, std::string story_folder, ToolPlaces tools)
+    Dispatcher(SessionAccess& session, StoryInfo story, ToolPlaces tools)
         : session_(session),
-          story_folder_(std::move(story_folder)),
+          story_(std::move(story)),
           tools_(tools),
           functions_(std::make_shared<FunctionRunner>(tools.processes)) {}
     ~Dispatcher();  // ends the instances, the last one first
@@ -121,7 +121,7 @@ private:
     bool take_tools(Instance& instance, std::string& reason);
 
     SessionAccess& session_;
-    std::string story_folder_;
+    StoryInfo story_;
     ToolPlaces tools_;
     std::shared_ptr<FunctionRunner> functions_;
     std::vector<std::unique_ptr<Instance>> instances_;

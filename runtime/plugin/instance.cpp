@@ -20,23 +20,23 @@ std::unique_ptr<const Library> library_of(const OwnExtension& own) {
 }  // namespace
 
 Instance::Instance(const Library& library, std::string path, SessionAccess& session,
-                   std::string settings, std::string story_folder)
+                   std::string settings, StoryInfo story)
     : Poster(kMaxPosts),
       library_(library),
       path_(std::move(path)),
       session_(session),
       settings_(std::move(settings)),
-      story_folder_(std::move(story_folder)),
+      story_(std::move(story)),
       handle_(make_host(*this)) {}
 
-Instance::Instance(OwnExtension own, SessionAccess& session, std::string story_folder)
+Instance::Instance(OwnExtension own, SessionAccess& session, StoryInfo story)
     : Poster(kMaxPosts),
       own_(std::make_unique<OwnExtension>(std::move(own))),
       own_library_(library_of(*own_)),
       library_(*own_library_),
       session_(session),
       settings_("{}"),
-      story_folder_(std::move(story_folder)),
+      story_(std::move(story)),
       handle_(make_host(*this)),
       data_(own_->data),
       phase_(Phase::Active) {}

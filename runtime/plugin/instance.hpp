@@ -41,9 +41,9 @@ public:
 
     // `settings`: a JSON object. The session outlives it.
     Instance(const Library& library, std::string path, SessionAccess& session, std::string settings,
-             std::string story_folder);
+             StoryInfo story);
     // Active at once: there is no init, and `released` stands for deinit.
-    Instance(OwnExtension own, SessionAccess& session, std::string story_folder);
+    Instance(OwnExtension own, SessionAccess& session, StoryInfo story);
     ~Instance() override;  // deinit, when init was well
     Instance(const Instance&) = delete;
     Instance& operator=(const Instance&) = delete;
@@ -111,7 +111,7 @@ public:
     SessionAccess& session() { return session_; }
     Inbox& inbox() { return session_.inbox(); }  // from any thread
     const std::string& settings() const { return settings_; }
-    const std::string& story_folder() const { return story_folder_; }
+    const StoryInfo& story() const { return story_; }
 
     std::map<uint64_t, std::unique_ptr<Timer>> timers;
     std::map<uint64_t, std::unique_ptr<Watch>> polls;
@@ -129,7 +129,7 @@ private:
     std::string path_;
     SessionAccess& session_;
     std::string settings_;
-    std::string story_folder_;
+    StoryInfo story_;
     HostHandle* handle_;
     void* data_ = nullptr;
     std::atomic<Phase> phase_{Phase::Made};

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/descriptor.hpp"
+#include "base/json/pointer.hpp"
 #include "base/json/tape.hpp"
 #include "narratoria/plugin.h"
 
@@ -132,9 +133,10 @@ bool is_id(std::string_view text) {
                        [&](char c) { return is_plain(c) || c == '.' || c == '_' || c == '-'; });
 }
 
-std::optional<std::string_view> find_note(std::string_view section) {
+std::vector<std::string_view> find_notes(std::string_view section) {
     constexpr std::string_view owner = NAR_PLUGIN_NOTE_OWNER;
     auto padded = [](uint64_t size) { return (size + 3) & ~uint64_t{3}; };
+    std::vector<std::string_view> notes;
     while (section.size() >= 12) {
         uint32_t head[3];
         std::memcpy(head, section.data(), sizeof head);
@@ -142,60 +144,91 @@ std::optional<std::string_view> find_note(std::string_view section) {
         const uint64_t owner_room = padded(head[0]);
         const uint64_t text_room = padded(head[1]);
         if (owner_room > section.size() || head[1] > section.size() - owner_room) break;
-        std::string_view text = section.substr(owner_room, head[1]);
+        const std::string_view text = section.substr(owner_room, head[1]);
         if (head[0] == owner.size() + 1 && section.substr(0, owner.size()) == owner &&
             head[2] == 1) {
-            return text.substr(0, text.find('\0'));
+            notes.push_back(text.substr(0, text.find('\0')));
         }
         section.remove_prefix(std::min<uint64_t>(owner_room + text_room, section.size()));
     }
-    return std::nullopt;
+    return notes;
 }
 
-std::optional<Metadata> parse_metadata(std::string_view text, std::string& reason) {
-    auto refuse = [&](std::string why) {
-        reason = "what it says of itself is not valid: " + std::move(why);
-        return std::nullopt;
-    };
+std::optional<Metadata> parse_metadata(std::string_view text, Faults& faults) {
+    const size_t before = faults.size();
     json::Document document;
     json::ParseError error;
     if (!document.parse(text, error)) {
-        return refuse(error.message + " (byte " + std::to_string(error.byte) + ")");
+        faults.push_back({json::rule_of(error.kind), "", error.byte, error.message, ""});
+        return std::nullopt;
     }
-    if (!document.root().is_object()) return refuse("it must be a JSON object");
     const json::Value root = document.root();
+    auto fault = [&](const char* rule, const std::string& pointer, json::Value value,
+                     std::string message) {
+        const json::Value place = value ? value : root;
+        const auto byte =
+            static_cast<size_t>(place.raw().data() - document.root().tape().source().data());
+        faults.push_back({rule, pointer, byte, std::move(message), ""});
+    };
+    if (!root.is_object()) {
+        fault("plugin-object", "", root, "it must be a JSON object");
+        return std::nullopt;
+    }
     Metadata out;
     std::string abi;
     std::string schema;
-    const std::pair<const char*, std::string*> texts[] = {{"schema", &schema},
+    const std::pair<std::string, std::string*> texts[] = {{"schema", &schema},
                                                           {"id", &out.id},
                                                           {"name", &out.name},
                                                           {"version", &out.version},
                                                           {"abi", &abi}};
     for (const auto& [key, place] : texts) {
         const json::Value value = root.find(key);
-        if (!value || !value.is_string() || value.text().empty()) {
-            return refuse(std::string("/") + key + ": a text is missing");
-        }
-        *place = value.text();
+        if (value && value.is_string()) *place = value.text();
+        if (place->empty()) fault("plugin-text", "/" + key, value, "a string is missing");
     }
-    if (schema != "plugin/1") return refuse("/schema: \"" + schema + "\" is not \"plugin/1\"");
-    if (!is_id(out.id)) {
-        return refuse("/id: \"" + out.id + "\" may have a-z 0-9 . _ - only, at most 128 of them");
+    if (!schema.empty() && schema != "plugin/1") {
+        fault("plugin-schema", "/schema", root.find("schema"),
+              "\"" + schema + "\" is not \"plugin/1\"");
     }
-    if (!parse_abi(abi, out)) return refuse("/abi: \"" + abi + "\" is not like \"1.0\"");
+    if (!out.id.empty() && !is_id(out.id)) {
+        fault("plugin-id", "/id", root.find("id"),
+              "\"" + out.id +
+                  "\" is not an id: at most 128 of a-z 0-9 . _ -, first a letter or digit");
+    }
+    if (!abi.empty() && !parse_abi(abi, out)) {
+        fault("plugin-abi", "/abi", root.find("abi"), "\"" + abi + "\" is not of the form \"1.0\"");
+    }
     const json::Value extensions = root.find("extensions");
-    if (!extensions || !extensions.is_array()) return refuse("/extensions: a list is missing");
-    for (const json::Value extension : extensions.elements()) {
-        if (!extension.is_string() || !is_extension_id(extension.text())) {
-            return refuse("/extensions: each is a text like \"narratoria.ui_handler/1\"");
+    if (!extensions || !extensions.is_array()) {
+        fault("plugin-extensions", "/extensions", extensions, "an array is missing");
+    } else {
+        size_t position = 0;
+        for (const json::Value extension : extensions.elements()) {
+            std::string pointer = "/extensions";
+            json::append_pointer(pointer, position++);
+            if (!extension.is_string() || !is_extension_id(extension.text())) {
+                fault("plugin-extensions", pointer, extension,
+                      "it is not an id of the form \"narratoria.ui_handler/1\"");
+                continue;
+            }
+            const std::string id(extension.text());
+            if (std::find(out.extensions.begin(), out.extensions.end(), id) !=
+                out.extensions.end()) {
+                fault("plugin-extension-repeated", pointer, extension,
+                      "\"" + id + "\" is in the list already");
+                faults.back().is_warning = true;
+            }
+            out.extensions.push_back(id);
         }
-        out.extensions.emplace_back(extension.text());
     }
-    return out;
+    const bool is_valid =
+        std::all_of(faults.begin() + static_cast<std::ptrdiff_t>(before), faults.end(),
+                    [](const Fault& one) { return one.is_warning; });
+    return is_valid ? std::optional(std::move(out)) : std::nullopt;
 }
 
-std::optional<Metadata> read_metadata(const std::string& path, std::string& reason) {
+std::optional<MetadataText> find_metadata(const std::string& path, std::string& reason) {
     auto open_file = [](const std::string& name, struct stat& status) {
         // Not blocking: a named pipe must not hold up the search.
         Descriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -216,8 +249,9 @@ std::optional<Metadata> read_metadata(const std::string& path, std::string& reas
     if (!read_section(library.get(), static_cast<uint64_t>(status.st_size), section, reason)) {
         return std::nullopt;
     }
-    if (const auto note = find_note(section)) return parse_metadata(*note, reason);
-
+    if (const auto notes = find_notes(section); !notes.empty()) {
+        return MetadataText{std::string(notes.front()), "", notes.size()};
+    }
     const std::string beside = path + ".json";
     const Descriptor file = open_file(beside, status);
     if (!file || !S_ISREG(status.st_mode)) {
@@ -236,9 +270,22 @@ std::optional<Metadata> read_metadata(const std::string& path, std::string& reas
         reason = beside + " cannot be read";
         return std::nullopt;
     }
-    auto out = parse_metadata(text, reason);
-    if (!out) reason = beside + ": " + reason;
-    return out;
+    return MetadataText{std::move(text), beside, 0};
+}
+
+std::optional<Metadata> read_metadata(const std::string& path, std::string& reason) {
+    const auto found = find_metadata(path, reason);
+    if (!found) return std::nullopt;
+    Faults faults;
+    auto out = parse_metadata(found->text, faults);
+    if (out) return out;
+    const Fault& first = *std::find_if(faults.begin(), faults.end(),
+                                       [](const Fault& one) { return !one.is_warning; });
+    reason = found->file.empty() ? "" : found->file + ": ";
+    reason += "what it says of itself is not valid: ";
+    reason += first.pointer.empty() ? first.message + " (byte " + std::to_string(first.byte) + ")"
+                                    : first.pointer + ": " + first.message;
+    return std::nullopt;
 }
 
 }  // namespace narratoria::plugin

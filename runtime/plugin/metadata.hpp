@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fault.hpp"
+
 namespace narratoria::plugin {
 
 struct Metadata {
@@ -26,13 +28,23 @@ inline constexpr const char* kBuiltInNarrator = "template";
 // Whether a text may be a plugin's id: a-z 0-9 . _ -, beginning with a letter or digit.
 bool is_id(std::string_view text);
 
-// Of the library at `path`. Nothing, and why, for a file that is no plugin for this machine.
+// The metadata document of a library, unparsed.
+struct MetadataText {
+    std::string text;
+    std::string file;  // the file beside the library; empty: a note in the library
+    size_t notes = 0;  // of ours in the library; the first one counts
+};
+
+// Of the library at `path`. Nothing, and why, for a file that is not a plugin for this machine.
+std::optional<MetadataText> find_metadata(const std::string& path, std::string& reason);
+
+// The rules of plugin/1. Nothing if the text has faults; warnings are added to `faults` in any case.
+std::optional<Metadata> parse_metadata(std::string_view json, Faults& faults);
+
+// Both of them. Nothing, and the first reason.
 std::optional<Metadata> read_metadata(const std::string& path, std::string& reason);
 
-// Of the text of a note or a file.
-std::optional<Metadata> parse_metadata(std::string_view json, std::string& reason);
-
-// The note in the bytes of a section: the text of the first one whose owner we are.
-std::optional<std::string_view> find_note(std::string_view section);
+// The notes in the bytes of a section whose owner we are.
+std::vector<std::string_view> find_notes(std::string_view section);
 
 }  // namespace narratoria::plugin

@@ -13,6 +13,12 @@
 
 namespace narratoria::plugin {
 
+// The story of a session; both empty without one.
+struct StoryInfo {
+    std::string folder;  // absolute
+    std::string title;
+};
+
 class SessionAccess {
 public:
     virtual ~SessionAccess() = default;

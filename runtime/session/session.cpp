@@ -14,8 +14,9 @@
 namespace narratoria::session {
 namespace {
 
-std::string story_folder(const SessionSettings& settings) {
-    return settings.story ? settings.story->folder : std::string();
+plugin::StoryInfo story_info(const SessionSettings& settings) {
+    return settings.story ? plugin::StoryInfo{settings.story->folder, settings.story->title}
+                          : plugin::StoryInfo();
 }
 
 std::string tools_folder(const SessionSettings& settings) {
@@ -33,7 +34,7 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
       assets_(with_.engine.settings().root),
       registry_(tools_folder(settings_)),
       resolver_(registry_, runners_, tools_folder(settings_)),
-      dispatcher_(*this, story_folder(settings_), {registry_, runners_, *with_.processes}),
+      dispatcher_(*this, story_info(settings_), {registry_, runners_, *with_.processes}),
       presentation_(dispatcher_, assets_, stream_),
       environment_(with_.engine.settings().environment) {
     if (!with_.engine.settings().allow_paths.empty()) {

@@ -63,6 +63,9 @@ public:
     bool has_cancel() const override { return cancel_up_to_.load() > ended_; }
     void take_cancel() override;
 
+    std::string_view story_title() const {
+        return settings_.story ? std::string_view(settings_.story->title) : std::string_view();
+    }
     const plugin::Dispatcher& plugins() const { return dispatcher_; }
 
     bool busy() const override { return running_ || !jobs_.empty() || has_cancel(); }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "narratoria/tool.hpp"
 #include "width_table.hpp"
 
 namespace narratoria::terminal {
@@ -15,42 +16,18 @@ constexpr char32_t kNoCharacter = 0xFFFFFFFF;
 
 // Takes one character off the front of `text`; kNoCharacter for a byte that begins none.
 char32_t take(std::string_view& text) {
-    const auto byte = [&](std::size_t index) { return static_cast<unsigned char>(text[index]); };
-    const unsigned char first = byte(0);
-    std::size_t length = 1;
-    char32_t character = first;
-    char32_t smallest = 0;
-    if (first >= 0x80) {
-        if (first >= 0xC2 && first <= 0xDF) {
-            length = 2;
-            character = first & 0x1Fu;
-            smallest = 0x80;
-        } else if (first >= 0xE0 && first <= 0xEF) {
-            length = 3;
-            character = first & 0x0Fu;
-            smallest = 0x800;
-        } else if (first >= 0xF0 && first <= 0xF4) {
-            length = 4;
-            character = first & 0x07u;
-            smallest = 0x10000;
-        } else {
-            text.remove_prefix(1);
-            return kNoCharacter;
-        }
-        for (std::size_t index = 1; index < length; ++index) {
-            if (index >= text.size() || (byte(index) & 0xC0u) != 0x80u) {
-                text.remove_prefix(1);
-                return kNoCharacter;
-            }
-            character = (character << 6) | (byte(index) & 0x3Fu);
-        }
-        if (character < smallest || character > 0x10FFFF ||
-            (character >= 0xD800 && character <= 0xDFFF)) {
-            text.remove_prefix(1);
-            return kNoCharacter;
-        }
+    const auto step = tool::json::utf8_step(text, 0);
+    if (!step.well_formed) {
+        text.remove_prefix(1);
+        return kNoCharacter;
     }
-    text.remove_prefix(length);
+    const auto byte = [&](std::size_t index) { return static_cast<unsigned char>(text[index]); };
+    // The lead byte has as many high bits set as the character has bytes, but for ASCII.
+    char32_t character = step.length == 1 ? byte(0) : byte(0) & (0x7Fu >> step.length);
+    for (std::size_t index = 1; index < step.length; ++index) {
+        character = (character << 6) | (byte(index) & 0x3Fu);
+    }
+    text.remove_prefix(step.length);
     return character;
 }
 

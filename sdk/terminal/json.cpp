@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "narratoria/tool.hpp"
+
 namespace narratoria::terminal::json {
 namespace {
 
@@ -20,45 +22,28 @@ rapidjson::Value::StringRefType reference(std::string_view text) {
             static_cast<rapidjson::SizeType>(text.size())};
 }
 
-std::size_t length_of_utf8(std::string_view text, std::size_t at) {
-    const auto byte = [&](std::size_t index) {
-        return index < text.size() ? static_cast<unsigned char>(text[index]) : 0u;
-    };
-    const auto follows = [&](std::size_t index) { return (byte(index) & 0xC0u) == 0x80u; };
-    const unsigned first = byte(at);
-    const unsigned second = byte(at + 1);
-    if (first < 0x80) return 1;
-    if (first >= 0xC2 && first <= 0xDF) return follows(at + 1) ? 2 : 0;
-    if (first >= 0xE0 && first <= 0xEF) {
-        const bool fits = follows(at + 1) && follows(at + 2) && !(first == 0xE0 && second < 0xA0) &&
-                          !(first == 0xED && second >= 0xA0);
-        return fits ? 3 : 0;
-    }
-    if (first >= 0xF0 && first <= 0xF4) {
-        const bool fits = follows(at + 1) && follows(at + 2) && follows(at + 3) &&
-                          !(first == 0xF0 && second < 0x90) && !(first == 0xF4 && second >= 0x90);
-        return fits ? 4 : 0;
-    }
-    return 0;
-}
-
 std::string mended(std::string_view text) {
     std::string out;
     out.reserve(text.size());
     for (std::size_t at = 0; at < text.size();) {
-        const std::size_t length = length_of_utf8(text, at);
-        if (length == 0) {
-            out += "\xEF\xBF\xBD";
-            ++at;
-        } else {
-            out.append(text, at, length);
-            at += length;
-        }
+        const auto step = tool::json::utf8_step(text, at);
+        if (step.well_formed) out.append(text, at, step.length);
+        else out += "\xEF\xBF\xBD";
+        at += step.well_formed ? step.length : 1;
     }
     return out;
 }
 
 }  // namespace
+
+std::optional<std::size_t> ill_formed_utf8(std::string_view text) {
+    for (std::size_t at = 0; at < text.size();) {
+        const auto step = tool::json::utf8_step(text, at);
+        if (!step.well_formed) return at;
+        at += step.length;
+    }
+    return std::nullopt;
+}
 
 Document read(std::string_view text) {
     Document document;
@@ -114,11 +99,7 @@ std::optional<Mistake> mistake_in_object(std::string_view text) {
                        last_break == std::string_view::npos ? offset + 1 : offset - last_break,
                        std::move(message)};
     };
-    for (std::size_t offset = 0; offset < text.size();) {
-        const std::size_t length = length_of_utf8(text, offset);
-        if (length == 0) return at(offset, "this byte is no UTF-8");
-        offset += length;
-    }
+    if (const auto fault = ill_formed_utf8(text)) return at(*fault, "this byte is no UTF-8");
     rapidjson::MemoryStream stream(text.data() != nullptr ? text.data() : "", text.size());
     Document document;
     document.ParseStream<kReading>(stream);

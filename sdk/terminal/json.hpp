@@ -27,6 +27,9 @@ std::optional<double> number(const Value& object, std::string_view name);
 // A member's whole number, or 0.
 std::uint64_t count(const Value& object, std::string_view name);
 
+// Where a text stops being UTF-8; nothing if all of it is.
+std::optional<std::size_t> ill_formed_utf8(std::string_view text);
+
 // A string with its quotes; bytes that are no UTF-8 become U+FFFD.
 std::string quoted(std::string_view text);
 // Any value on one line.

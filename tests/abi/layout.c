@@ -137,11 +137,12 @@ FIELD(nar_host_log, size, 0);
 FIELD(nar_host_log, reserved, 4);
 FIELD(nar_host_log, write, 8);
 
-SIZE(nar_host_config, 24);
+SIZE(nar_host_config, 32);
 FIELD(nar_host_config, size, 0);
 FIELD(nar_host_config, reserved, 4);
 FIELD(nar_host_config, settings, 8);
 FIELD(nar_host_config, story, 16);
+FIELD(nar_host_config, title, 24);
 
 SIZE(nar_host_thread_check, 16);
 FIELD(nar_host_thread_check, size, 0);
@@ -419,6 +420,8 @@ CONSTANT(NAR_DOCUMENT_EVENTS, 1);
 CONSTANT(NAR_DOCUMENT_PLAN, 2);
 CONSTANT(NAR_DOCUMENT_RESULT, 3);
 CONSTANT(NAR_DOCUMENT_STORY, 4);
+CONSTANT(NAR_DOCUMENT_PLUGIN, 5);
+CONSTANT(NAR_DOCUMENT_WARNINGS, 0x100);
 
 /* Ids: the longest part of the contract, and never changed. */
 #define ID(name, text) static_assert(__builtin_strcmp(name, text) == 0, #name " has changed")

@@ -16,6 +16,7 @@
 #include "narratoria/narratoria.h"
 #include "narratoria/plugin.h"
 #include "narratoria/plugins.h"
+#include "narratoria/record.h"
 #include "narratoria/result.h"
 #include "narratoria/session.h"
 #include "narratoria/status.h"
@@ -85,8 +86,10 @@ FUNCTION(nar_error_clear)
 FUNCTION(nar_event_to_json)
 FUNCTION(nar_kind_name)
 FUNCTION(nar_library_version)
+FUNCTION(nar_make_uuid)
 FUNCTION(nar_narrator_fail)
 FUNCTION(nar_narrator_reply)
+FUNCTION(nar_plugins_read_metadata)
 FUNCTION(nar_plugins_search)
 FUNCTION(nar_result_cancelled)
 FUNCTION(nar_result_json)
@@ -109,6 +112,7 @@ FUNCTION(nar_session_read_assets)
 FUNCTION(nar_session_read_history)
 FUNCTION(nar_session_read_plugins)
 FUNCTION(nar_session_read_state)
+FUNCTION(nar_session_title)
 FUNCTION(nar_status_name)
 FUNCTION(nar_status_text)
 FUNCTION(nar_text_release)

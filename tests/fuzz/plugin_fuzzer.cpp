@@ -45,17 +45,23 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     switch (data[0]) {
         case 'f': read_file(bytes); break;
         case 'n':
-            if (const auto note = plugin::find_note(bytes)) {
-                // It lies inside, and another note in front of it changes nothing.
-                REQUIRE(note->data() >= bytes.data() &&
-                        note->data() + note->size() <= bytes.data() + bytes.size());
+            if (const auto notes = plugin::find_notes(bytes); !notes.empty()) {
+                // They lie inside, and another note in front of them changes nothing.
+                for (const std::string_view note : notes) {
+                    REQUIRE(note.data() >= bytes.data() &&
+                            note.data() + note.size() <= bytes.data() + bytes.size());
+                }
                 const std::string other("\4\0\0\0\4\0\0\0\3\0\0\0GNU\0abcd", 20);
                 const std::string both = other + bytes;
-                REQUIRE(plugin::find_note(both) == note);
+                REQUIRE(plugin::find_notes(both) == notes);
             }
             break;
         default: {
-            const auto metadata = plugin::parse_metadata(bytes, reason);
+            Faults faults;
+            const auto metadata = plugin::parse_metadata(bytes, faults);
+            for (const Fault& fault : faults) {
+                if (!fault.is_warning) reason = fault.message;
+            }
             check(metadata, reason);
         }
     }

@@ -373,6 +373,19 @@ TEST(EngineWrapper, TheDescriptorSaysWhenThereIsSomethingToDo) {
     EXPECT_TRUE(ended);
 }
 
+TEST(EngineWrapper, ASessionKnowsTheTitleOfItsStory) {
+    Engine engine;
+    EXPECT_EQ(Session(engine).title(), "");
+    const Session session(engine, {.story = NARRATORIA_SOURCE_DIR "/examples/stories/torch"});
+    EXPECT_EQ(session.title(), "The Torch and the Door");
+}
+
+TEST(EngineWrapper, AUuidIsNew) {
+    const std::string one = narratoria::make_uuid();
+    EXPECT_EQ(one.size(), 36u);
+    EXPECT_NE(one, narratoria::make_uuid());
+}
+
 TEST(EngineWrapper, StateHistoryAndAssetsAreTexts) {
     Engine engine;
     Session session(engine, {.id = "mine", .state = R"({"gold":7})"});

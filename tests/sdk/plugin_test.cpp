@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "conformance/cases.hpp"
 #include "sdk/fake_host.hpp"
 
 namespace {
@@ -346,6 +347,16 @@ TEST(PluginAssetRenderer, TakesDeclinesOrFails) {
     asset.path = NAR_STR("/gone.png");
     EXPECT_EQ(NAR_FAILED, renderer.render(loaded.instance(), &asset));
     EXPECT_TRUE(host.has_logged("render threw: it is gone"));
+}
+
+TEST(PluginDescription, HasAnIdByTheRuntimesRule) {
+    const narratoria::test::Json ids = narratoria::test::cases("plugin-ids");
+    for (const std::string& id : ids["valid"].strings()) {
+        EXPECT_TRUE(plugin::detail::is_plugin_id(id)) << id;
+    }
+    for (const std::string& id : ids["invalid"].strings()) {
+        EXPECT_FALSE(plugin::detail::is_plugin_id(id)) << id;
+    }
 }
 
 TEST(PluginEventSink, GetsEachRecord) {
@@ -765,9 +776,11 @@ TEST(PluginHost, OffersLogSettingsAndStory) {
     FakeHost fake;
     fake.settings = R"({"wet":true})";
     fake.story = "/stories/torch";
+    fake.title = "The Torch";
     in_plugin(fake, [](const plugin::Host& host) {
         EXPECT_EQ(R"({"wet":true})", host.settings());
         EXPECT_EQ("/stories/torch", host.story());
+        EXPECT_EQ("The Torch", host.title());
         EXPECT_TRUE(host.is_engine_thread());
         std::thread([&] { EXPECT_FALSE(host.is_engine_thread()); }).join();
         host.log(plugin::Level::Debug, "a");

@@ -12,6 +12,8 @@
 #include <functional>
 #include <thread>
 
+#include "conformance/cases.hpp"
+
 namespace json = narratoria::tool::json;
 using narratoria::tool::Events;
 using narratoria::tool::Failure;
@@ -279,6 +281,16 @@ TEST(ToolJsonValue, WritesNumbersThatReadBackTheSame) {
 TEST(ToolJsonValue, EscapesWhatAStringMayNotHold) {
     EXPECT_EQ(json::Value(std::string("\"\\/\n\r\t\b\x01\x1F\x7F\0", 11)).text(),
               "\"\\\"\\\\/\\n\\r\\t\\u0008\\u0001\\u001f\x7F\\u0000\"");
+}
+
+TEST(ToolJsonValue, TakesAsUtf8WhatTheRuntimeTakes) {
+    for (const narratoria::test::ByteCase& each : narratoria::test::utf8_cases()) {
+        size_t at = 0;
+        while (at < each.text.size() && json::utf8_step(each.text, at).well_formed) {
+            at += json::utf8_step(each.text, at).length;
+        }
+        EXPECT_EQ(at, each.valid) << each.what;
+    }
 }
 
 TEST(ToolJsonValue, ReplacesIllFormedUtf8) {

@@ -48,6 +48,10 @@ typedef struct nar_host_config {
     /* Returns the absolute path of the story's folder, or an empty view if there is no story. Valid
      * until deinit has returned. [thread-safe, init, active] */
     nar_str (*story)(const nar_host *host);
+    /* Returns the story's title, or an empty view if there is no story. Valid as long as the
+     * instance. Check `size` before calling it: older hosts do not have it.
+     * [thread-safe, init, active] */
+    nar_str (*title)(const nar_host *host);
 } nar_host_config;
 
 /* ---- narratoria.thread_check/1 */

@@ -120,6 +120,14 @@ NAR_API nar_status nar_session_read_assets(nar_session *session, nar_text **json
 /* Returns the session's id, valid as long as the session. [engine-thread, callback-ok] */
 NAR_API nar_str nar_session_id(const nar_session *session);
 
+/* Returns the title of the session's story, empty if there is no story; valid as long as the
+ * session. [engine-thread, callback-ok] */
+NAR_API nar_str nar_session_title(const nar_session *session);
+
+/* Returns a new random UUID (RFC 9562, version 4) in lower case, for example for the requestId of a
+ * plan; release it with nar_text_release. [thread-safe] */
+NAR_API nar_status nar_make_uuid(nar_text **uuid, nar_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,7 +2,6 @@
 #include "arguments/tool_path.hpp"
 
 #include <fmt/core.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,21 +53,6 @@ std::string read_tool_input(const std::string& given) {
                         shown, mistake->line, mistake->column, mistake->message));
     }
     return text;
-}
-
-std::string fresh_uuid() {
-    unsigned char bytes[16] = {};
-    if (getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes)) {
-        throw Failed(fmt::format("cannot get random numbers from the system: {}", reason(errno)));
-    }
-    bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0Fu) | 0x40u);
-    bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3Fu) | 0x80u);
-    std::string uuid;
-    for (std::size_t index = 0; index < sizeof bytes; ++index) {
-        if (index == 4 || index == 6 || index == 8 || index == 10) uuid += '-';
-        uuid += fmt::format("{:02x}", bytes[index]);
-    }
-    return uuid;
 }
 
 }  // namespace narratoria::command

@@ -19,7 +19,4 @@ ToolFile find_tool(const std::string& given);
 // Refused unless it is one JSON object.
 std::string read_tool_input(const std::string& given);
 
-// A random UUID (version 4).
-std::string fresh_uuid();
-
 }  // namespace narratoria::command

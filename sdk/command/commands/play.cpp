@@ -30,7 +30,6 @@
 #include "output.hpp"
 #include "story/folder.hpp"
 #include "story/session_plugins.hpp"
-#include "story/title.hpp"
 
 namespace narratoria::command {
 namespace {
@@ -143,7 +142,7 @@ public:
         }
         for (const std::string& plugin : options.plugins) require_active(plugin);
         has_console_ = console_is_active();
-        write_title(story_title(options.story));
+        write_title(session_->title());
         for (const std::string& line : logged_early_) remark(line);
         is_open_ = true;
     }
@@ -200,7 +199,7 @@ private:
         if (broken_ == 0 && !write_all(STDOUT_FILENO, text)) broken_ = errno;
     }
 
-    void write_title(const std::string& title) {
+    void write_title(std::string_view title) {
         const std::string shown = cut(printable(title), 74);
         std::string rule;
         for (std::size_t column = 0; column < columns(shown); ++column) rule += "─";

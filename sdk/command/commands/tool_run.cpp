@@ -66,14 +66,11 @@ private:
 std::string one_tool_plan(const ToolFile& tool, const std::string& input) {
     return fmt::format(
         R"({{"requestId":"{}","tools":[{{"toolId":{},"toolPath":{},"input":{},"retryPolicy":{{"maxRetries":0}}}}]}})",
-        fresh_uuid(), json::quoted(tool.name), json::quoted(tool.path), input);
+        make_uuid(), json::quoted(tool.name), json::quoted(tool.path), input);
 }
 
 void require_utf8(const std::string& path, const std::string& given) {
-    if (json::read(json::quoted(path)) ==
-        json::Value(path.c_str(), static_cast<unsigned>(path.size()))) {
-        return;
-    }
+    if (!json::ill_formed_utf8(path)) return;
     throw Refused(
         fmt::format("the path of {} is not UTF-8, so a plan cannot name it; create a symbolic link "
                     "with another name and run that",

@@ -162,6 +162,7 @@ private:
     static void log_write(const nar_host* host, std::uint32_t level, nar_str message);
     static nar_str config_settings(const nar_host* host);
     static nar_str config_story(const nar_host* host);
+    static nar_str config_title(const nar_host* host);
     static std::uint32_t thread_check_is_engine_thread(const nar_host* host);
     static nar_status state_read(const nar_host* host, nar_str pointer, nar_write_fn write,
                                  void* user);

@@ -18,12 +18,13 @@
 #include "io/message.hpp"
 #include "json.hpp"
 #include "narratoria/plugin.h"
+#include "narratoria/plugins.h"
+#include "narratoria/validate.hpp"
 
 namespace narratoria::command {
 namespace {
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
-constexpr std::size_t kMaxMetadata = 64 * 1024;
 constexpr std::size_t kMaxSymbols = 1u << 20;
 
 #if defined(__x86_64__)
@@ -78,7 +79,7 @@ public:
     void read(PluginFile& into) {
         read_header();
         read_segments(into);
-        read_sections(into);
+        read_sections();
         read_dynamic(into);
         read_symbols(into);
     }
@@ -151,55 +152,16 @@ private:
         if (!dynamic_) refuse("is not a shared library: it has no dynamic segment");
     }
 
-    void read_sections(PluginFile& into) {
+    void read_sections() {
         // A stripped library may have none; then the hash table says how many symbols there are.
         if (header_.e_shoff == 0 || header_.e_shentsize != sizeof(Elf64_Shdr)) return;
-        std::vector<Elf64_Shdr> sections;
         for (std::uint64_t index = 0; index < header_.e_shnum; ++index) {
             const auto section =
                 image_.at<Elf64_Shdr>(header_.e_shoff + index * sizeof(Elf64_Shdr));
             if (!section) refuse_damaged("its section table");
-            sections.push_back(*section);
-        }
-        if (header_.e_shstrndx >= sections.size()) return;
-        const Elf64_Shdr& names = sections[header_.e_shstrndx];
-        for (const Elf64_Shdr& section : sections) {
-            if (section.sh_type == SHT_DYNSYM) symbol_count_ = section.sh_size / sizeof(Elf64_Sym);
-            const auto name = image_.text(names.sh_offset, names.sh_size, section.sh_name);
-            if (!name || *name != NAR_PLUGIN_NOTE_SECTION || section.sh_type == SHT_NOBITS)
-                continue;
-            const auto content = image_.piece(section.sh_offset, section.sh_size);
-            if (!content) refuse_damaged("its section " NAR_PLUGIN_NOTE_SECTION);
-            read_note(*content, into.metadata);
-        }
-    }
-
-    void read_note(std::string_view content, PluginMetadata& into) {
-        into.source = "the section " NAR_PLUGIN_NOTE_SECTION;
-        Elf64_Nhdr header;
-        if (content.size() < sizeof header) {
-            into.faults.push_back(
-                "the section is too short for a note; write it with "
-                "NAR_PLUGIN_NOTE");
-            return;
-        }
-        std::memcpy(&header, content.data(), sizeof header);
-        content.remove_prefix(sizeof header);
-        const std::uint64_t owner_space = (std::uint64_t{header.n_namesz} + 3) / 4 * 4;
-        const std::string_view owner(NAR_PLUGIN_NOTE_OWNER, sizeof(NAR_PLUGIN_NOTE_OWNER));
-        if (owner_space > content.size() || header.n_descsz > content.size() - owner_space ||
-            content.substr(0, header.n_namesz) != owner || header.n_type != 1) {
-            into.faults.push_back(
-                "the section has no Narratoria note; write it with NAR_PLUGIN_NOTE");
-            return;
-        }
-        std::string_view text = content.substr(owner_space, header.n_descsz);
-        while (!text.empty() && text.back() == '\0') text.remove_suffix(1);
-        into.text = text;
-        std::string_view rest = content.substr(owner_space + header.n_descsz);
-        if (rest.find_first_not_of('\0') != std::string_view::npos) {
-            into.faults.push_back(
-                "the section has more than one note; use NAR_PLUGIN_NOTE once per library");
+            if (section->sh_type == SHT_DYNSYM) {
+                symbol_count_ = section->sh_size / sizeof(Elf64_Sym);
+            }
         }
     }
 
@@ -336,94 +298,52 @@ std::string read_library(const std::string& path, const std::string& shown) {
     return bytes;
 }
 
-void require_text(PluginMetadata& metadata, const json::Document& document, const char* name,
-                  std::string& into) {
-    const json::Value* value = json::member(document, name);
-    if (value == nullptr || !value->IsString() || value->GetStringLength() == 0) {
-        metadata.faults.push_back(fmt::format("\"{}\" is missing or not a string", name));
-        return;
-    }
-    into.assign(value->GetString(), value->GetStringLength());
-}
-
-bool is_abi_version(std::string_view text) {
-    const std::size_t dot = text.find('.');
-    if (dot == std::string_view::npos) return false;
-    const auto is_number = [](std::string_view part) {
-        return !part.empty() && part.size() <= 5 &&
-               part.find_first_not_of("0123456789") == std::string_view::npos;
-    };
-    return is_number(text.substr(0, dot)) && is_number(text.substr(dot + 1));
-}
-
-void read_metadata(PluginMetadata& metadata) {
-    if (!metadata.faults.empty()) return;
-    if (metadata.text.size() > kMaxMetadata) {
-        metadata.faults.push_back(
-            fmt::format("it has {} bytes; the limit is 64 KiB", metadata.text.size()));
-        return;
-    }
-    if (const auto mistake = json::mistake_in_object(metadata.text)) {
-        metadata.faults.push_back(fmt::format("line {}, column {}: {}", mistake->line,
-                                              mistake->column, mistake->message));
-        return;
-    }
-    const json::Document document = json::read(metadata.text);
-    if (json::text(document, "schema") != "plugin/1") {
-        metadata.faults.push_back("\"schema\" is not \"plugin/1\"");
-    }
-    require_text(metadata, document, "id", metadata.id);
-    require_text(metadata, document, "name", metadata.name);
-    require_text(metadata, document, "version", metadata.version);
-    require_text(metadata, document, "abi", metadata.abi);
-    if (!metadata.id.empty() && !is_plugin_id(metadata.id)) {
-        metadata.faults.push_back(
-            "\"id\" must consist of a-z 0-9 . _ - (at most 128, first a letter or digit)");
-    }
-    if (!metadata.abi.empty() && !is_abi_version(metadata.abi)) {
-        metadata.faults.push_back("\"abi\" is not of the form \"1.0\"");
-    }
-    const json::Value* extensions = json::member(document, "extensions");
-    if (extensions == nullptr || !extensions->IsArray()) {
-        metadata.faults.push_back("\"extensions\" is missing or not an array");
-        return;
-    }
-    for (const json::Value& one : extensions->GetArray()) {
-        if (!one.IsString() || !is_extension_id({one.GetString(), one.GetStringLength()})) {
-            metadata.faults.push_back(
-                "\"extensions\" has an entry that is not an id of the form "
-                "\"narratoria.ui_handler/1\"");
-            return;
-        }
-        const std::string id(one.GetString(), one.GetStringLength());
-        if (std::find(metadata.extensions.begin(), metadata.extensions.end(), id) !=
-            metadata.extensions.end()) {
-            metadata.faults.push_back(fmt::format("\"extensions\" names {} twice", id));
-        }
-        metadata.extensions.push_back(id);
-    }
-}
-
 void find_metadata(PluginFile& file) {
     PluginMetadata& metadata = file.metadata;
-    if (metadata.source.empty()) {
-        const std::string beside = file.path + ".json";
-        try {
-            if (auto text = read_document_if_there(beside, "metadata")) {
-                metadata.source = shown_path(beside);
-                metadata.text = std::move(*text);
-            }
-        } catch (const Refused& refused) {
-            metadata.faults.push_back(refused.what());
+    try {
+        detail::Check check;
+        nar_text* found = nullptr;
+        check(nar_plugins_read_metadata(detail::to_c(file.path), &found, check.details()));
+        const json::Document place = json::read(Text(found).view());
+        const std::string_view beside = json::text(place, "file");
+        metadata.source = beside.empty() ? "the section " NAR_PLUGIN_NOTE_SECTION
+                                         : shown_path(std::string(beside));
+        if (json::count(place, "notes") > 1) {
+            metadata.faults.push_back(
+                "the section has more than one note; use NAR_PLUGIN_NOTE once per library");
         }
+        const std::string_view text = json::text(place, "text");
+        const json::Document faults =
+            json::read(validate(Document::Plugin, text, Warnings::Listed).view());
+        for (const json::Value& fault : faults.GetArray()) {
+            const std::string_view pointer = json::text(fault, "pointer");
+            metadata.faults.push_back(
+                fmt::format("line {}, column {}: {}{}{}", json::count(fault, "line"),
+                            json::count(fault, "column"), pointer, pointer.empty() ? "" : ": ",
+                            json::text(fault, "message")));
+        }
+        const json::Document document = json::read(text);
+        metadata.id = json::text(document, "id");
+        metadata.name = json::text(document, "name");
+        metadata.version = json::text(document, "version");
+        metadata.abi = json::text(document, "abi");
+        const json::Value* extensions = json::member(document, "extensions");
+        if (extensions == nullptr || !extensions->IsArray()) return;
+        for (const json::Value& one : extensions->GetArray()) {
+            if (one.IsString()) metadata.extensions.emplace_back(one.GetString());
+        }
+    } catch (const Error& error) {
+        metadata.faults.emplace_back(error.message());
     }
-    if (metadata.source.empty()) {
-        metadata.faults.push_back("there is no section " NAR_PLUGIN_NOTE_SECTION
-                                  " in it, and no file of its name with .json beside it; write "
-                                  "NAR_PLUGIN_NOTE(…) once at file scope (narratoria/plugin.h)");
-        return;
-    }
-    read_metadata(metadata);
+}
+
+// A document that has no faults but those of the id or the extension.
+bool is_metadata_with(std::string_view id, std::string_view extension) {
+    return validate(Document::Plugin,
+                    fmt::format(R"({{"schema":"plugin/1","id":{},"name":"x","version":"x",)"
+                                R"("abi":"1.0","extensions":[{}]}})",
+                                json::quoted(id), json::quoted(extension)))
+               .view() == "[]";
 }
 
 }  // namespace
@@ -442,44 +362,12 @@ PluginFile read_plugin_file(const std::string& given) {
     return file;
 }
 
-bool is_plugin_id(std::string_view id) {
-    constexpr std::string_view kFirst = "abcdefghijklmnopqrstuvwxyz0123456789";
-    if (id.empty() || id.size() > 128 || kFirst.find(id[0]) == std::string_view::npos) return false;
-    return std::all_of(id.begin(), id.end(), [&](char one) {
-        return kFirst.find(one) != std::string_view::npos || one == '.' || one == '_' || one == '-';
-    });
-}
+bool is_plugin_id(std::string_view id) { return is_metadata_with(id, "x/1"); }
 
-bool is_extension_id(std::string_view id) {
-    const std::size_t slash = id.find('/');
-    if (slash == std::string_view::npos || slash + 1 == id.size()) return false;
-    const std::string_view version = id.substr(slash + 1);
-    if (version.find_first_not_of("0123456789") != std::string_view::npos) return false;
-    bool begins_part = true;
-    for (const char one : id.substr(0, slash)) {
-        if (one == '.') {
-            if (begins_part) return false;
-            begins_part = true;
-            continue;
-        }
-        if (!((one >= 'a' && one <= 'z') || (one >= '0' && one <= '9') || one == '_')) return false;
-        begins_part = false;
-    }
-    return !begins_part;
-}
+bool is_extension_id(std::string_view id) { return is_metadata_with("x", id); }
 
 bool is_plain_utf8(std::string_view text) {
-    if (text.find('\0') != std::string_view::npos) return false;
-    // What is mended by quoting was no UTF-8; a U+FFFD that was there before is counted too.
-    const auto replacements = [](std::string_view in) {
-        std::size_t count = 0;
-        for (std::size_t at = 0; (at = in.find("\xEF\xBF\xBD", at)) != std::string_view::npos;
-             at += 3) {
-            ++count;
-        }
-        return count;
-    };
-    return replacements(json::quoted(text)) == replacements(text);
+    return text.find('\0') == std::string_view::npos && !json::ill_formed_utf8(text);
 }
 
 }  // namespace narratoria::command

@@ -12,7 +12,6 @@ namespace narratoria::command {
 
 // What plugin/1 says (abi/schemas/plugin-1.schema.json).
 struct PluginMetadata {
-    std::string text;    // the JSON object, empty when there is none
     std::string source;  // "the section .note.narratoria", or the file's name
     std::string id;
     std::string name;

@@ -20,6 +20,7 @@
 #include "io/message.hpp"
 #include "io/outcome.hpp"
 #include "json.hpp"
+#include "narratoria/session.hpp"
 #include "tool_check/observed_run.hpp"
 #include "tool_check/rules.hpp"
 
@@ -69,7 +70,7 @@ std::string with_unknown_member(const std::string& input) {
 
 Evidence gather(const ToolFile& tool, const std::string& input, double time_limit) {
     Evidence evidence;
-    evidence.request_id = fresh_uuid();
+    evidence.request_id = make_uuid();
     evidence.time_limit = time_limit;
     ObservedRunOptions options;
     options.path = tool.path;

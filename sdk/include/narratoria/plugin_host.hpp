@@ -87,7 +87,6 @@ struct Offer;
         static constexpr std::size_t first_size = sizeof(Functions); \
     };
 NARRATORIA_OFFER(nar_host_log, NAR_HOST_LOG)
-NARRATORIA_OFFER(nar_host_config, NAR_HOST_CONFIG)
 NARRATORIA_OFFER(nar_host_thread_check, NAR_HOST_THREAD_CHECK)
 NARRATORIA_OFFER(nar_host_state, NAR_HOST_STATE)
 NARRATORIA_OFFER(nar_host_assets, NAR_HOST_ASSETS)
@@ -97,6 +96,11 @@ NARRATORIA_OFFER(nar_host_poll, NAR_HOST_POLL)
 NARRATORIA_OFFER(nar_host_narrator, NAR_EXTENSION_NARRATOR)
 NARRATORIA_OFFER(nar_host_invocation, NAR_HOST_INVOCATION)
 #undef NARRATORIA_OFFER
+template <>
+struct Offer<nar_host_config> {
+    static constexpr std::string_view id = NAR_HOST_CONFIG;
+    static constexpr std::size_t first_size = offsetof(nar_host_config, title);
+};
 template <>
 struct Offer<nar_host_prompt> {
     static constexpr std::string_view id = NAR_HOST_PROMPT;
@@ -339,6 +343,13 @@ public:
     std::string_view story() const {
         const auto& functions = core_->require<nar_host_config>();
         return detail::to_view(functions.story(core_->host()));
+    }
+    // The story's title; empty if there is no story, or if the host is older than this function.
+    // Valid as long as the instance. Thread-safe.
+    std::string_view title() const {
+        const auto& functions = core_->require<nar_host_config>();
+        if (functions.size < offsetof(nar_host_config, title) + sizeof functions.title) return {};
+        return detail::to_view(functions.title(core_->host()));
     }
 
     // Also false if the host cannot tell, or the instance has ended. Thread-safe.

@@ -254,6 +254,8 @@ public:
 
     // Valid as long as the session.
     std::string_view id() const { return detail::to_view(nar_session_id(handle())); }
+    // The title of the story; empty if there is no story.
+    std::string_view title() const { return detail::to_view(nar_session_title(handle())); }
 
     // For calls of the C ABI; NULL if the session has ended.
     nar_session* raw() const noexcept {
@@ -281,5 +283,14 @@ private:
     std::shared_ptr<detail::Core> core_;
     nar_session* session_ = nullptr;
 };
+
+// Returns a new random UUID (RFC 9562, version 4), for example for the requestId of a plan. Any
+// thread.
+inline std::string make_uuid() {
+    detail::Check check;
+    nar_text* uuid = nullptr;
+    check(nar_make_uuid(&uuid, check.details()));
+    return std::string(Text(uuid).view());
+}
 
 }  // namespace narratoria

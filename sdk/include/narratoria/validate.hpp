@@ -16,7 +16,8 @@ enum class Document : std::uint32_t {
     Events = NAR_DOCUMENT_EVENTS,  // a tool's output: NDJSON
     Plan = NAR_DOCUMENT_PLAN,
     Result = NAR_DOCUMENT_RESULT,
-    Story = NAR_DOCUMENT_STORY,  // the text is the path of the story's folder
+    Story = NAR_DOCUMENT_STORY,    // the text is the path of the story's folder
+    Plugin = NAR_DOCUMENT_PLUGIN,  // a plugin's metadata
 };
 
 enum class Warnings : std::uint32_t {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "conformance/cases.hpp"
 #include "conformance/folder.hpp"
 
 namespace narratoria::plugin {
@@ -15,15 +16,18 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr const char* kGood =
     R"({"schema":"plugin/1","id":"org.example.rain","name":"Rain","version":"1.0.0","abi":"1.2",)"
     R"("extensions":["narratoria.ui_handler/1","narratoria.event_sink/1"],"more":true})";
 
+// Of the first fault: its place and message.
 std::string reason_of(const std::string& json) {
-    std::string reason;
-    EXPECT_FALSE(parse_metadata(json, reason)) << json;
-    return reason;
+    Faults faults;
+    EXPECT_FALSE(parse_metadata(json, faults)) << json;
+    if (faults.empty()) return "no fault";
+    return faults.front().pointer + ": " + faults.front().message;
 }
 
 std::string with(const std::string& from, const std::string& to) {
@@ -43,9 +47,9 @@ std::string note(const std::string& owner, const std::string& text, uint32_t typ
 }
 
 TEST(PluginMetadata, HasWhatThePluginSays) {
-    std::string reason;
-    const auto metadata = parse_metadata(kGood, reason);
-    ASSERT_TRUE(metadata) << reason;
+    Faults faults;
+    const auto metadata = parse_metadata(kGood, faults);
+    ASSERT_TRUE(metadata && faults.empty());
     EXPECT_EQ(metadata->id, "org.example.rain");
     EXPECT_EQ(metadata->name, "Rain");
     EXPECT_EQ(metadata->version, "1.0.0");
@@ -56,7 +60,7 @@ TEST(PluginMetadata, HasWhatThePluginSays) {
 }
 
 TEST(PluginMetadata, NamesTheFieldThatIsWrong) {
-    EXPECT_THAT(reason_of("{"), HasSubstr("byte 1"));
+    EXPECT_THAT(reason_of("{"), HasSubstr(": "));
     EXPECT_THAT(reason_of("[]"), HasSubstr("a JSON object"));
     EXPECT_THAT(reason_of(with("plugin/1", "plugin/2")), HasSubstr("/schema"));
     EXPECT_THAT(reason_of(with("\"name\":\"Rain\"", "\"name\":7")), HasSubstr("/name"));
@@ -72,23 +76,69 @@ TEST(PluginMetadata, NamesTheFieldThatIsWrong) {
     }
 }
 
+TEST(PluginMetadata, HasTheIdsOfTheTables) {
+    auto faults_with = [](const std::string& from, const std::string& to) {
+        Faults faults;
+        parse_metadata(with("\"" + from + "\"", test::json_text(to)), faults);
+        return faults;
+    };
+    const test::Json ids = test::cases("plugin-ids");
+    for (const std::string& id : ids["valid"].strings()) {
+        EXPECT_TRUE(faults_with("org.example.rain", id).empty()) << id;
+        EXPECT_TRUE(is_id(id)) << id;
+    }
+    for (const std::string& id : ids["invalid"].strings()) {
+        EXPECT_EQ(faults_with("org.example.rain", id).size(), 1u) << id;
+        EXPECT_FALSE(is_id(id)) << id;
+    }
+    const test::Json extensions = test::cases("extension-ids");
+    for (const std::string& id : extensions["valid"].strings()) {
+        for (const Fault& fault : faults_with("narratoria.ui_handler/1", id)) {
+            EXPECT_TRUE(fault.is_warning) << id;
+        }
+    }
+    for (const std::string& id : extensions["invalid"].strings()) {
+        EXPECT_EQ(faults_with("narratoria.ui_handler/1", id).size(), 1u) << id;
+    }
+}
+
+TEST(PluginMetadata, ListsEveryFault) {
+    Faults faults;
+    EXPECT_FALSE(
+        parse_metadata(R"({"schema":"plugin/2","id":"A","extensions":["x","y/1"]})", faults));
+    std::vector<std::string> pointers;
+    for (const Fault& fault : faults) pointers.push_back(fault.pointer);
+    EXPECT_THAT(pointers,
+                ElementsAre("/name", "/version", "/abi", "/schema", "/id", "/extensions/0"));
+}
+
+TEST(PluginMetadata, ThatNamesAnExtensionTwiceGivesAWarning) {
+    Faults faults;
+    const auto metadata =
+        parse_metadata(with("narratoria.event_sink/1", "narratoria.ui_handler/1"), faults);
+    EXPECT_TRUE(metadata);
+    ASSERT_EQ(faults.size(), 1u);
+    EXPECT_TRUE(faults[0].is_warning);
+    EXPECT_EQ(faults[0].pointer, "/extensions/1");
+}
+
 TEST(PluginNote, IsTheFirstOneThatIsOurs) {
     const std::string section = note("GNU", "0123") + note("Narratoria", "other", 2) +
                                 note("Narratoria", kGood) + note("Narratoria", "later");
-    EXPECT_EQ(find_note(section), kGood);
-    EXPECT_EQ(find_note(note("GNU", "x")), std::nullopt);
-    EXPECT_EQ(find_note(""), std::nullopt);
+    EXPECT_THAT(find_notes(section), ElementsAre(kGood, "later"));
+    EXPECT_THAT(find_notes(note("GNU", "x")), IsEmpty());
+    EXPECT_THAT(find_notes(""), IsEmpty());
 }
 
 TEST(PluginNote, ThatClaimsMoreThanIsThereIsNone) {
     const std::string whole = note("Narratoria", kGood);
     for (size_t size = 0; size + 4 < whole.size(); ++size) {
-        EXPECT_EQ(find_note(std::string_view(whole).substr(0, size)), std::nullopt) << size;
+        EXPECT_THAT(find_notes(std::string_view(whole).substr(0, size)), IsEmpty()) << size;
     }
     std::string huge = whole;
     const uint32_t most = UINT32_MAX;
     std::memcpy(huge.data(), &most, sizeof most);
-    EXPECT_EQ(find_note(huge), std::nullopt);
+    EXPECT_THAT(find_notes(huge), IsEmpty());
 }
 
 // ---- files

@@ -12,6 +12,7 @@
 
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
+#include "conformance/cases.hpp"
 #include "support/memory.hpp"
 
 namespace {
@@ -56,26 +57,11 @@ std::string merged(std::string_view target, std::string_view patch) {
 
 // ---------------------------------------------------------------- merging
 
-// RFC 7396, appendix A: the cases whose target and patch are objects.
 // covers: 000-4.2-merge-deep, 000-4.2-merge-objects, 000-4.2-merge-arrays, 000-4.2-merge-null
 TEST(Merge, DoesWhatTheAppendixOfRfc7396Shows) {
-    struct Case {
-        std::string_view original, patch, result;
-    };
-    const Case cases[] = {
-        {R"({"a":"b"})", R"({"a":"c"})", R"({"a":"c"})"},
-        {R"({"a":"b"})", R"({"b":"c"})", R"({"a":"b","b":"c"})"},
-        {R"({"a":"b"})", R"({"a":null})", R"({})"},
-        {R"({"a":"b","b":"c"})", R"({"a":null})", R"({"b":"c"})"},
-        {R"({"a":["b"]})", R"({"a":"c"})", R"({"a":"c"})"},
-        {R"({"a":"c"})", R"({"a":["b"]})", R"({"a":["b"]})"},
-        {R"({"a":{"b":"c"}})", R"({"a":{"b":"d","c":null}})", R"({"a":{"b":"d"}})"},
-        {R"({"a":[{"b":"c"}]})", R"({"a":[1]})", R"({"a":[1]})"},
-        {R"({"e":null})", R"({"a":1})", R"({"e":null,"a":1})"},
-        {R"({})", R"({"a":{"bb":{"ccc":null}}})", R"({"a":{"bb":{}}})"},
-    };
-    for (const Case& each : cases) {
-        EXPECT_EQ(merged(each.original, each.patch), each.result) << each.patch;
+    for (const test::Json& each : test::cases("merge-patch")["cases"].elements()) {
+        EXPECT_EQ(merged(each["state"].text(), each["patch"].text()), each["result"].text())
+            << each["patch"];
     }
 }
 

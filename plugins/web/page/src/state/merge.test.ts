@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isObject, type Json, type JsonObject } from "../session/record.ts";
@@ -26,6 +27,13 @@ function plain(value: Json): Json {
 }
 
 describe("merge", () => {
+  test("does what the runtime's table of cases says", () => {
+    const file = new URL("../../../../../tests/conformance/cases/merge-patch.json", import.meta.url);
+    const { cases } = JSON.parse(readFileSync(file, "utf8")) as { cases: { state: JsonObject; patch: JsonObject; result: JsonObject }[] };
+    expect(cases.length).toBeGreaterThan(20);
+    for (const { state, patch, result } of cases) expect(JSON.stringify(merge(state, patch))).toBe(JSON.stringify(result));
+  });
+
   test("is RFC 7396, and changes nothing that it was given", () => {
     fc.assert(
       fc.property(json.object, json.object, (state, patch) => {
