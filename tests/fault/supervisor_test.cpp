@@ -130,7 +130,7 @@ TEST_F(Supervisors, StoppedAreWokenWhenTheToolsTimeIsUp) {
     make_host(std::move(options));
     const Witnesses witnesses;
     host->begin(plan_json({tool_json("tool", tool_path("one_then_silence"), witnesses.input(),
-                                     R"(,"timeoutMs":300)")}));
+                                     R"(,"timeoutMs":3000)")}));
     const Witness witness = witnesses.accept(host.get());
     ASSERT_TRUE(signal_descendant(only_supervisor(), SIGSTOP));
     const Json result = host->finish()["/toolResults/0"];

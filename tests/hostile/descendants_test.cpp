@@ -81,7 +81,7 @@ TEST_F(Descendants, AreEndedByATimeout) {
     const Witnesses witnesses;
     host->begin(plan_json(
         {tool_json("tool", tool_path("daemonizes"), witnesses.input(R"(,"stay":true,"done":false)"),
-                   R"(,"timeoutMs":500)")}));
+                   R"(,"timeoutMs":3000)")}));
     const auto both = accept(witnesses, 2);
     const Json result = host->finish()["/toolResults/0"];
     EXPECT_EQ(result["/state"].text(), "timeout");

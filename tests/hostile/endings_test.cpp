@@ -67,7 +67,7 @@ TEST_F(Endings, EventsLongAfterDoneAreNotAcceptedEither) {
 }
 
 TEST_F(Endings, WhoLingersAfterDoneIsEndedAfterTheGrace) {
-    make_host_with(30000, 300);
+    make_host_with(30000, 2000);
     const Witnesses witnesses;
     const Clock::time_point start = Clock::now();
     host->begin(plan_json({tool_json("tool", tool_path("lingers_after_done"), witnesses.input())}));
@@ -75,7 +75,7 @@ TEST_F(Endings, WhoLingersAfterDoneIsEndedAfterTheGrace) {
     EXPECT_TRUE(witness.lives(host.get()));
     const Json result = host->finish()["/toolResults/0"];
     EXPECT_TRUE(witness.is_gone_already());
-    EXPECT_GE(milliseconds_since(start), 300);
+    EXPECT_GE(milliseconds_since(start), 1990);
     // Its done stands: a death by our signal is no exit status.
     EXPECT_EQ(result["/state"].text(), "completed");
     EXPECT_TRUE(result["/ok"].boolean());
@@ -189,13 +189,12 @@ TEST_F(Endings, BySignalBehindDone) {
 TEST_F(Endings, WhoIgnoresSigtermIsKilledAfterTheGrace) {
     make_host_with(2000, 400);
     const Witnesses witnesses;
+    const Clock::time_point start = Clock::now();
     host->begin(plan_json({tool_json("tool", tool_path("ignores_sigterm"), witnesses.input())}));
     const Witness witness = witnesses.accept(host.get());
     EXPECT_EQ(witness.hear(host.get()), 'T');
-    const Clock::time_point asked = Clock::now();
     EXPECT_TRUE(witness.is_gone(host.get()));
-    const int64_t grace = milliseconds_since(asked);
-    EXPECT_GE(grace, 300);
+    EXPECT_GE(milliseconds_since(start), 2390);
     const Json result = host->finish()["/toolResults/0"];
     EXPECT_EQ(result["/state"].text(), "timeout");
     EXPECT_EQ(result["/errorCode"].text(), "TIMEOUT");
@@ -206,7 +205,7 @@ TEST_F(Endings, WhoIgnoresSigtermIsKilledAfterTheGrace) {
 
 // A time-out stays one, also when the tool cleans up and says done.
 TEST_F(Endings, WhoCleansUpAtSigtermHasStillTimedOut) {
-    make_host_with(300, 5000);
+    make_host_with(2000, 20000);
     const Json result = host->run_tool(tool_path("ignores_sigterm"), R"({"on_term":"done"})");
     EXPECT_EQ(result["/state"].text(), "timeout");
     EXPECT_EQ(result["/errorCode"].text(), "TIMEOUT");
