@@ -46,7 +46,7 @@ _KINDS: dict[str, int] = {}
 
 
 def kinds_mask(kinds: Iterable[str] | None) -> int:
-    """The bits for these kinds; all of them for None."""
+    """Returns the bit mask of these kinds; None selects all."""
     if kinds is None:
         return 0
     if not _KINDS:
@@ -65,7 +65,7 @@ def kinds_mask(kinds: Iterable[str] | None) -> int:
 
 
 def text_of(what: str, value: Any) -> str:
-    """A text as the library takes it; says in words of Python what it cannot be."""
+    """Checks a text argument, and names it in the exception."""
     if not isinstance(value, str):
         raise TypeError(f"{what} is a str, not {type(value).__name__}")
     try:
@@ -76,7 +76,7 @@ def text_of(what: str, value: Any) -> str:
 
 
 def path_text(what: str, value: Any) -> str:
-    """A path as the library takes it, which knows UTF-8 only."""
+    """Checks a path argument, which must be UTF-8."""
     from os import PathLike, fspath
 
     if isinstance(value, PathLike):
@@ -91,7 +91,7 @@ def path_text(what: str, value: Any) -> str:
 
 
 def whole_number(what: str, value: Any, lowest: int, highest: int) -> int:
-    """A number that fits where it goes."""
+    """Checks a whole number and its range."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{what} is an int, not {type(value).__name__}")
     if not lowest <= value <= highest:
@@ -100,19 +100,18 @@ def whole_number(what: str, value: Any, lowest: int, highest: int) -> int:
 
 
 def need_callable(what: str, function: Any) -> None:
-    """Refuses at once what could only fail when it is called."""
+    """Refuses at once what would fail only when it is called."""
     if not callable(function):
         raise TypeError(f"{what} is a function, not {type(function).__name__}")
 
 
 def check_prompt(prompt: str) -> None:
-    """Refuses what cannot be the player's words."""
+    """Refuses an invalid prompt."""
     text_of("a prompt", prompt)
 
 
 class Registry:
-    """What a session can be given that is written in Python. Not for direct use: see Session and
-    aio.Session."""
+    """The Python functions of a session. Not for direct use: see Session and aio.Session."""
 
     _core: _core.Session
     _tasks: set[Task[None]]
@@ -203,10 +202,10 @@ class Registry:
         raise NotImplementedError
 
     def _changed(self) -> None:
-        """Something was submitted or said, or a task has ended: the engine may have work."""
+        """Called after a submission, an event or the end of a task: the engine may have work."""
 
     def _use(self) -> CoreSession:
-        """The compiled session, for a caller who may use it."""
+        """The compiled session, after a check that the caller may use it."""
         return self._core
 
     # ---- tools
@@ -229,23 +228,24 @@ class Registry:
     ) -> Function | Callable[[Function], Function]:
         """Makes a function a tool that plans name by its name: ``"toolPath": "weather"``.
 
-        Its parameters are the tool's input, and its annotations the schema: bool, int, float, str,
-        None, Any, list, dict, tuple, Literal, Enum, TypedDict, dataclass, ``X | None``. An input
-        that breaks the schema fails the attempt with ``INPUT_INVALID``. What it returns is the
-        tool's ``result``; what it raises fails the attempt, with the traceback in its diagnostics
-        and in the log; :class:`narratoria.ToolError` with neither. It may be async, may be a
-        generator that yields events (dicts), and gets a :class:`Context` for a parameter annotated
-        with it. A function of the same name takes the place of an earlier one.
+        Its parameters are the tool's input, and their annotations are the schema: bool, int, float,
+        str, None, Any, list, dict, tuple, Literal, Enum, TypedDict, dataclass, ``X | None``. An
+        input that violates the schema fails the attempt with ``INPUT_INVALID``. The return value
+        is the tool's ``result``. An exception fails the attempt, with the traceback in its
+        diagnostics and in the log; a :class:`narratoria.ToolError` fails it without a traceback.
+        The function may be async, or a generator that yields events (dicts). A parameter with the
+        annotation :class:`Context` receives one. A function replaces an earlier one of the same
+        name.
 
-        A function that is not async holds up everything else while it runs.
+        A function that is not async blocks everything else while it runs.
 
         Args:
-            name: instead of the function's own; letters, digits, ``_`` and ``-``.
-            description: instead of the docstring's first paragraph; narrators read it.
+            name: overrides the function's name; letters, digits, ``_`` and ``-``.
+            description: for narrators; overrides the docstring's first paragraph.
 
         Raises:
-            TypeError: it is no function, or a parameter cannot be described; the message names it.
-            ValueError: the name is too long or has other characters; a ``lambda`` has none.
+            TypeError: it is not a function, or a parameter has no schema; the message names it.
+            ValueError: the name is too long or has other characters; a ``lambda`` has no name.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -392,17 +392,17 @@ class Registry:
     # ---- handlers
 
     def on_ui_event(self, *names: str, priority: int = 0) -> Callable[[Function], Function]:
-        """Makes a function carry out what tools ask of the user interface.
+        """Makes a function a handler of ui_events.
 
-        It gets a :class:`narratoria.events.UiEvent`. Return False to leave the event to others;
-        everything else, also None, takes it. Of handlers the one with the highest priority is
-        asked first, of equal ones the latest. An exception is logged, and the next is asked. It may
-        be async, and then always takes the event; a blocking ``play`` or ``execute`` comes back when
-        it has ended.
+        It receives a :class:`narratoria.events.UiEvent`. Return False to pass the event on; any
+        other value, including None, handles it. Handlers are called in descending order of
+        priority, at equal priority the latest first. An exception is logged, and the next handler
+        is called. An async function always handles the event; a blocking ``play`` or ``execute``
+        returns after it has ended.
 
         Args:
-            names: the events' names, for example ``"narrative_choice"``; none: every event.
-            priority: higher is asked first.
+            names: names of events, for example ``"narrative_choice"``; none: all events.
+            priority: higher is called first.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -438,14 +438,14 @@ class Registry:
     def asset_renderer(
         self, *media_types: str, priority: int = 0
     ) -> Callable[[Function], Function]:
-        """Makes a function show assets.
+        """Makes a function a renderer of assets.
 
-        It gets a :class:`narratoria.Asset` when the asset is first named by a ui event, or when
-        its plan has ended. Return False to leave it to others.
+        It receives a :class:`narratoria.Asset` when a ui_event first references it, or when its
+        plan has ended. Return False to pass the asset on.
 
         Args:
             media_types: ``"image/png"``, ``"image/*"``, ``"*/*"``.
-            priority: higher is asked first.
+            priority: higher is called first.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -492,11 +492,11 @@ class Registry:
     # ---- the narrator
 
     def narrator(self, function: Function) -> Function:
-        """Makes a function this session's narrator: from a request to a plan.
+        """Makes a function this session's narrator, which turns a request into a plan.
 
-        It gets a :class:`narratoria.NarratorRequest` and returns a :class:`narratoria.Plan`, a dict
-        of Plan JSON, or a str that is told as it is. It may be async. What it raises uses up one of
-        the five generations of a prompt, as a plan with faults does; the next request says so.
+        It receives a :class:`narratoria.NarratorRequest` and returns a :class:`narratoria.Plan`, a
+        dict of Plan JSON, or a narrative (str). It may be async. An exception uses up one of the
+        five generations of a prompt, like a plan with faults; the next request reports it.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -552,12 +552,12 @@ class Registry:
     ) -> Callable[[Event], Any]:
         """Calls ``sink(event)`` for every record of the event stream, and returns it.
 
-        It is called for each event of each tool, on the thread that drives the session; what it
-        raises is logged. It is no async function: nobody waits for one.
+        It is called for each event of each tool, on the thread that drives the session. Its
+        exceptions are logged. It cannot be async, because nothing awaits it.
 
         Args:
             sink: a callable that takes an :class:`narratoria.Event`.
-            kinds: only these, for example ``["tool_event", "tool_ended"]``.
+            kinds: kinds to receive, for example ``["tool_event", "tool_ended"]``; default: all.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -577,10 +577,10 @@ class Registry:
         return sink
 
     def remove_sink(self, sink: Callable[[Event], Any]) -> None:
-        """Takes a sink off, also from inside of it.
+        """Detaches a sink; allowed inside the sink itself.
 
         Raises:
-            ValueError: it is not attached.
+            ValueError: the sink is not attached.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -606,7 +606,7 @@ class Registry:
 
     @property
     def state(self) -> State:
-        """The session's state, which reads like a mapping.
+        """The session's state, a live mapping.
 
         >>> import narratoria
         >>> with narratoria.Session(state={"torch": {"lit": False}}) as session:
@@ -617,20 +617,20 @@ class Registry:
 
     @property
     def assets(self) -> list[Asset]:
-        """The asset registry, the oldest first."""
+        """The asset registry, oldest first."""
         from narratoria.documents import Asset
 
         return [Asset.from_dict(each) for each in self._use().assets()]
 
     @property
     def plugins(self) -> list[dict[str, Any]]:
-        """What the session has of plugins: id, path, version, extensions, state, reason."""
+        """The session's plugins: id, path, version, extensions, state, reason."""
         made: list[dict[str, Any]] = self._use().plugins()
         return made
 
     def history(self) -> dict[str, Any]:
-        """The patches that made the state: ``{"limit", "dropped", "patches": [{seq, time, planId,
-        toolId, attempt, patch}]}``, the oldest first; ``dropped`` counts what the limit cost.
+        """The patches of the state, oldest first: ``{"limit", "dropped", "patches": [{seq, time,
+        planId, toolId, attempt, patch}]}``. ``dropped`` counts patches beyond the limit.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -642,9 +642,9 @@ class Registry:
         return made
 
     def cancel(self) -> None:
-        """Ends what runs and drops what waits. From any thread, and from callbacks.
+        """Cancels what runs and drops what waits. Thread-safe; allowed in callbacks.
 
-        Tools get SIGTERM, and SIGKILL after the grace time; nobody waits for that here.
+        Tools get SIGTERM, and SIGKILL after the grace period; this call does not wait for that.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -659,7 +659,7 @@ class Registry:
 
     @property
     def is_closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether the session is closed."""
         return self._core.is_closed
 
 
@@ -702,7 +702,7 @@ async def _run_async_generator(
 async def _patiently(
     say: Callable[[OpenInvocation, Any], None], invocation: OpenInvocation, what: Any
 ) -> None:
-    """Says it when there is room for it: the runtime reads while others have their turn."""
+    """Emits when there is room: the runtime reads while other tasks run."""
     from asyncio import sleep
 
     while True:
@@ -781,7 +781,7 @@ def _import_for(function: Any) -> None:
 
 
 def _fail(question: Question, exception: BaseException) -> None:
-    """Tells the narrator's failure, and its reason."""
+    """Reports the narrator's failure with its reason."""
     report_exception("the narrator", exception)
     question.fail(exception_text(exception))
 

@@ -271,8 +271,8 @@ def from_status(status: str, code: str, message: str, details: str) -> BaseExcep
     if status == "NAR_REENTRANT" and "nar_" in message:
         # The library speaks to those who write C.
         message = (
-            "this call is not allowed inside of a tool, a sink, a handler or a narrator; make it when "
-            "play or execute has come back"
+            "this call is not allowed inside a tool, a sink, a handler or a narrator; make it after "
+            "play or execute has returned"
         )
     parsed = None
     if details:

@@ -214,19 +214,19 @@ PyObject* event_repr(PyObject* self) {
 
 PyGetSetDef getters[] = {
     {"seq", get_seq, nullptr,
-     "int: 1, 2 … without gaps within a session; the order of reading and merging.", nullptr},
+     "int: from 1, without gaps within a session, in order of reading and merging.", nullptr},
     {"time", get_time, nullptr, "datetime.datetime: when it was read, in UTC.", nullptr},
-    {"session_id", get_session_id, nullptr, "str: the session that it belongs to.", nullptr},
-    {"plan_id", get_plan_id, nullptr, "str | None: the plan's requestId, outside of a plan None.",
+    {"session_id", get_session_id, nullptr, "str: the session.", nullptr},
+    {"plan_id", get_plan_id, nullptr, "str | None: the plan's requestId; None outside a plan.",
      nullptr},
     {"tool_id", get_tool_id, nullptr, "str | None: the tool's toolId in that plan.", nullptr},
-    {"attempt", get_attempt, nullptr, "int | None: which attempt of the tool, from 1.", nullptr},
+    {"attempt", get_attempt, nullptr, "int | None: the tool's attempt, from 1.", nullptr},
     {"kind", get_kind, nullptr, "str: \"tool_event\", or a step of the runtime.", nullptr},
     {"type", get_type, nullptr, "str | None: of a tool's event \"log\", \"done\" …, else None.",
      nullptr},
-    {"text", get_text, nullptr, "str: the body as JSON; of a tool's event as the tool wrote it.",
+    {"text", get_text, nullptr, "str: the body as JSON; for a tool's event as the tool wrote it.",
      nullptr},
-    {"body", get_body, nullptr, "dict: the body, parsed when it is first looked at.", nullptr},
+    {"body", get_body, nullptr, "dict: the body, parsed at the first access.", nullptr},
     {"data", get_data, nullptr,
      "the body as an object of its kind, for pattern matching: Log, Done, PlanStarted …", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
@@ -245,9 +245,8 @@ PyMethodDef methods[] = {
      ">>> record[\"sessionId\"], record[\"planId\"], record[\"kind\"]\n"
      "('cellar', 'p', 'plan_ended')\n"},
     {"to_json", to_json, METH_NOARGS,
-     "to_json()\n--\n\nThe same as one line of JSON, made without looking at the body: for a file, "
-     "or "
-     "for server-sent events.\n\n"
+     "to_json()\n--\n\nThe same as one line of JSON, without parsing the body: for a file, "
+     "or for server-sent events.\n\n"
      ">>> import narratoria\n"
      ">>> with narratoria.Session() as session:\n"
      "...     _ = session.add_sink(lambda event: print(event.to_json()), kinds=[\"plan_ended\"])\n"

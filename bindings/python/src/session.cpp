@@ -490,8 +490,8 @@ Session::Inside::Inside(Session& session) : session_(session) {
     const std::thread::id caller = std::this_thread::get_id();
     if (session.depth_ > 0 && session.owner_ != caller) {
         throw Error(NAR_BUSY, "SESSION_IN_USE",
-                    "another thread is inside this session; a session serves one thread at a time "
-                    "(only cancel() may be called from any)",
+                    "another thread is using this session; only one thread may use it at a time "
+                    "(cancel() may be called on any thread)",
                     "");
     }
     if (!session.engine_) {
@@ -618,7 +618,7 @@ std::shared_ptr<Ticket> Session::execute(py::handle plan, std::string_view folde
 void Session::refuse_forked() const {
     if (::getpid() == process_) return;
     throw Error(NAR_FORKED, "FORKED",
-                "the session was made before a fork; make one of its own in the child", "");
+                "the session was created before a fork; create a new one in the child process", "");
 }
 
 void Session::cancel() {
@@ -629,11 +629,11 @@ void Session::cancel() {
 
 void Session::refuse_inside() const {
     if (depth_ == 0 || owner_ != std::this_thread::get_id()) return;
-    throw Error(
-        NAR_REENTRANT, "REENTRANT",
-        "this call waits for the session, and the session waits for the callback that it is "
-        "made in: a tool, a sink, a handler or a narrator",
-        "");
+    throw Error(NAR_REENTRANT, "REENTRANT",
+                "this call would wait for itself: it is made inside a tool, a sink, a handler or a "
+                "narrator "
+                "of this session",
+                "");
 }
 
 void Session::begin_use() {
@@ -674,8 +674,8 @@ void Session::wait(const Ticket& ticket) {
         });
         throw_what_was_kept();
         if (is_leaving_) {
-            throw Error(NAR_GONE, "PROCESS_ENDS", "the interpreter is ending, and the session too",
-                        "");
+            throw Error(NAR_GONE, "PROCESS_ENDS",
+                        "the interpreter is exiting, and the session was closed", "");
         }
         const auto now = Clock::now();
         if (hears_signals &&

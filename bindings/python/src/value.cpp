@@ -205,7 +205,8 @@ private:
         const char* text = PyUnicode_AsUTF8AndSize(value, &size);
         if (text == nullptr) {
             PyErr_Clear();
-            refuse(PyExc_ValueError, "the text holds half of a surrogate pair, which is no UTF-8");
+            refuse(PyExc_ValueError,
+                   "the text contains a lone surrogate, which is not valid UTF-8");
         }
         append_quoted({text, static_cast<std::size_t>(size)});
     }
@@ -253,8 +254,8 @@ private:
             PyErr_Clear();
         }
         refuse(PyExc_ValueError,
-               "the integer has more than 64 bits, which no JSON reader keeps exactly; send it as "
-               "text");
+               "the integer has more than 64 bits, which JSON readers cannot keep exactly; send it "
+               "as text");
     }
 
     void write_float(double value) {
@@ -291,7 +292,7 @@ private:
             if (!PyUnicode_Check(key)) {
                 const std::string type = Py_TYPE(key)->tp_name;
                 steps_.pop_back();
-                refuse(PyExc_TypeError, "the names of a JSON object are texts, and one here is " +
+                refuse(PyExc_TypeError, "the names of a JSON object must be strings, but one is " +
                                             std::string(type) + "; convert it with str()");
             }
             const py::object held = py::reinterpret_borrow<py::object>(member);
