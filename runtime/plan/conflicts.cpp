@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/json/writer.hpp"
+#include "plan/records.hpp"
 
 namespace narratoria::plan {
 
@@ -19,16 +19,8 @@ void Conflicts::on_conflict(std::string_view path, state::Writer earlier, state:
     std::string key = std::to_string(std::min(first, second)) + ' ' +
                       std::to_string(std::max(first, second)) + ' ' + std::string(path);
     if (!known_.insert(std::move(key)).second) return;
-    std::string& body = found_.emplace_back();
-    json::ObjectWriter writer(body);
-    writer.string("path", path);
-    writer.key("tools");
-    body += '[';
-    json::append_string(body, plan_.tools[first].tool_id);
-    body += ',';
-    json::append_string(body, plan_.tools[second].tool_id);
-    body += ']';
-    writer.end();
+    found_.push_back(
+        records::state_conflict(path, plan_.tools[first].tool_id, plan_.tools[second].tool_id));
 }
 
 }  // namespace narratoria::plan

@@ -1,34 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/execution.hpp"
 
-#include <algorithm>
+#include <optional>
 #include <unordered_set>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/json/writer.hpp"
+#include "plan/records.hpp"
+#include "plan/request.hpp"
 
 namespace narratoria::plan {
 namespace {
 
-// Of a tool that failed, what its end shows of its standard error; the result has more.
-constexpr size_t kShownDiagnostics = 2000;
-
-// The last bytes of valid UTF-8, from the beginning of a character on.
-std::string_view end_of(std::string_view text, size_t most) {
-    if (text.size() <= most) return text;
-    text.remove_prefix(text.size() - most);
-    while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xC0) == 0x80) {
-        text.remove_prefix(1);
-    }
-    return text;
-}
-
-constexpr uint64_t kLongestBackoffMs = 30000;
 constexpr uint64_t kShortagePauseMs = 20;
 // Then those that run already get their turn: a thousand starts in a row would leave what they
 // write unread for half a second.
 constexpr uint32_t kStartsInARow = 8;
-constexpr int64_t kMaxGenerations = 5;
 
 std::string named(std::string_view text) {
     std::string out;
@@ -87,19 +75,21 @@ Execution::Execution(ExecutionContext context, std::unique_ptr<Plan> plan, Setti
       settings_(std::move(settings)),
       on_ended_(std::move(on_ended)),
       result_(std::make_shared<Result>()),
+      schedule_(*plan_),
+      running_(plan_->tools.size()),
+      conflicts_(*plan_, result_->conflicts),
       plan_timer_(with_.loop),
-      shortage_timer_(with_.loop),
-      conflicts_(*plan_, result_->conflicts) {}
+      shortage_timer_(with_.loop) {}
 
 Execution::~Execution() {
     *alive_ = false;
     with_.slots.stop_waiting(this);
     // Slots of tools that still run are given back: the engine outlives a session.
-    for (; running_ > 0; --running_) with_.slots.give_back();
+    for (uint32_t i = schedule_.running(); i > 0; --i) with_.slots.give_back();
 }
 
 event::Subject Execution::subject_of(uint32_t tool) const {
-    const auto& running = items_[tool].running;
+    const auto& running = running_[tool];
     return {plan_->request_id, plan_->tools[tool].tool_id, running ? running->record.attempt : 0};
 }
 
@@ -111,50 +101,24 @@ void Execution::start() {
     result_->generation_attempt = settings_.generation_attempt;
     result_->spool = std::make_shared<EventSpool>();
     result_->tools.reserve(count);
-    items_.resize(count);
 
-    std::string body;
-    if (with_.stream.wanted(event::Kind::PlanStarted)) {
-        json::ObjectWriter writer(body);
-        writer.key("plan");
-        json::append_compact(body, plan_->text());
-        writer.number("generationAttempt", settings_.generation_attempt);
-        if (settings_.parent_plan_id.empty()) writer.raw("parentPlanId", "null");
-        else writer.string("parentPlanId", settings_.parent_plan_id);
-        writer.end();
-    }
-    with_.stream.publish(event::Kind::PlanStarted, {plan_->request_id, {}, 0}, body);
+    // Bodies that can be large are made only if somebody reads them.
+    event::Stream& stream = with_.stream;
+    const event::Subject subject{plan_->request_id, {}, 0};
+    stream.publish(
+        event::Kind::PlanStarted, subject,
+        stream.wanted(event::Kind::PlanStarted)
+            ? records::plan_started(*plan_, settings_.generation_attempt, settings_.parent_plan_id)
+            : std::string());
     if (!plan_->narrative.empty()) {
-        body.clear();
-        json::ObjectWriter(body).string("text", plan_->narrative).string("source", "plan").end();
-        with_.stream.publish(event::Kind::Narrative, {plan_->request_id, {}, 0}, body);
+        stream.publish(event::Kind::Narrative, subject, records::narrative(plan_->narrative));
     }
-
+    const bool wants_pending = stream.wanted(event::Kind::ToolPending);
     for (uint32_t i = 0; i < count; ++i) {
-        const Tool& tool = plan_->tools[i];
         result_->tools.emplace_back(result_->spool);
-        result_->tools.back().tool_id = tool.tool_id;
-        items_[i].open_dependencies = static_cast<uint32_t>(plan_->dependencies.of(i).size());
-        if (items_[i].open_dependencies == 0) {
-            items_[i].phase = Phase::Ready;
-            ready_.push(i);
-        }
-        body.clear();
-        if (with_.stream.wanted(event::Kind::ToolPending)) {
-            json::ObjectWriter writer(body);
-            writer.string("toolPath", tool.tool_path);
-            writer.key("dependencies");
-            body += '[';
-            bool first = true;
-            for (const uint32_t dependency : plan_->dependencies.of(i)) {
-                if (!first) body += ',';
-                first = false;
-                json::append_string(body, plan_->tools[dependency].tool_id);
-            }
-            body += ']';
-            writer.end();
-        }
-        with_.stream.publish(event::Kind::ToolPending, subject_of(i), body);
+        result_->tools.back().tool_id = plan_->tools[i].tool_id;
+        stream.publish(event::Kind::ToolPending, subject_of(i),
+                       wants_pending ? records::tool_pending(*plan_, i) : std::string());
     }
 
     if (settings_.plan_ms > 0) {
@@ -181,15 +145,6 @@ void Execution::wait_for_descriptors() {
     }
 }
 
-bool Execution::may_overlap(uint32_t tool) const {
-    return plan_->parallel && plan_->tools[tool].async;
-}
-
-bool Execution::may_start(uint32_t tool) const {
-    if (alone_) return false;
-    return may_overlap(tool) || in_flight_ == 0;
-}
-
 void Execution::schedule_ready() {
     if (starting_ || start_requested_ || ended_) return;
     starting_ = true;
@@ -200,8 +155,8 @@ void Execution::schedule_ready() {
     } const ended{starting_};
     // A start that fails at once settles its tool, which may make others ready: the loop sees them.
     for (uint32_t starts = 0;; ++starts) {
-        const bool is_retry = !retries_.empty();
-        if (!is_retry && (ready_.empty() || !may_start(ready_.top()))) break;
+        const uint32_t tool = schedule_.next();
+        if (tool == Schedule::kNone) break;
         if (starts == kStartsInARow || with_.loop.time_is_up()) {
             request_start();
             break;
@@ -210,27 +165,10 @@ void Execution::schedule_ready() {
             with_.slots.wait(this, JobSlots::WaitReason::Slot, [this] { request_start(); });
             break;
         }
-        ++running_;
-        uint32_t tool;
-        if (is_retry) {
-            tool = retries_.front();
-            retries_.pop();
-        } else {
-            tool = ready_.top();
-            ready_.pop();
-            ++in_flight_;
-            alone_ = !may_overlap(tool);
-        }
+        schedule_.start(tool);
         if (start_attempt(tool)) continue;
         // No descriptors: as if it had not been tried.
-        if (is_retry) {
-            retries_.push(tool);
-        } else {
-            ready_.push(tool);
-            --in_flight_;
-            alone_ = false;
-        }
-        --running_;
+        schedule_.put_back(tool);
         with_.slots.give_back_unused();
         with_.slots.wait(this, JobSlots::WaitReason::Descriptors, [this] { request_start(); });
         wait_for_descriptors();
@@ -238,56 +176,11 @@ void Execution::schedule_ready() {
     }
 }
 
-std::vector<std::string> Execution::environment_of(uint32_t tool) const {
-    std::vector<std::string> variables = with_.environment;
-    for (const json::Member member : plan_->tools[tool].environment.members()) {
-        const std::string start = std::string(member.key) + "=";
-        std::erase_if(variables, [&](const std::string& variable) {
-            return variable.compare(0, start.size(), start) == 0;
-        });
-        variables.push_back(start + std::string(member.value.text()));
-    }
-    return variables;
-}
-
-// The document that a tool finds on its standard input (spec 000 §6).
-std::string Execution::request_of(uint32_t tool) const {
-    const Tool& entry = plan_->tools[tool];
-    std::string out;
-    json::ObjectWriter request(out);
-    request.string("requestId", plan_->request_id);
-    request.string("tool", skill_of(entry.tool_path));
-    const json::Value operation = entry.input ? entry.input.find("operation") : json::Value();
-    request.string("operation",
-                   operation && operation.is_string() ? operation.text() : std::string_view("run"));
-    request.key("input");
-    if (entry.input) json::append_compact(out, entry.input.raw());
-    else out += "{}";
-    request.key("dependencies");
-    json::ObjectWriter outputs(out);
-    for (const uint32_t dependency : plan_->dependencies.of(tool)) {
-        const ToolResult& result = result_->tools[dependency];
-        outputs.raw(result.tool_id, result.ok() ? std::string_view(result.output) : "null");
-    }
-    outputs.end();
-    request.key("results");
-    json::ObjectWriter results(out);
-    for (const uint32_t dependency : plan_->dependencies.of(tool)) {
-        const ToolResult& result = result_->tools[dependency];
-        if (result.ok() && !result.result.empty()) results.raw(result.tool_id, result.result);
-    }
-    results.end();
-    request.end();
-    out += '\n';
-    return out;
-}
-
 bool Execution::start_attempt(uint32_t tool) {
-    Item& item = items_[tool];
     const Tool& entry = plan_->tools[tool];
-    const bool first = item.running == nullptr;
+    const bool first = running_[tool] == nullptr;
     auto fresh = first ? std::make_unique<Running>(*this, tool) : nullptr;
-    Running& running = first ? *fresh : *item.running;
+    Running& running = first ? *fresh : *running_[tool];
 
     const tool::Resolution resolution = with_.resolver.resolve(entry.tool_path, settings_.folder);
     tool::StartFailure failure;
@@ -296,8 +189,8 @@ bool Execution::start_attempt(uint32_t tool) {
     if (resolution.error.empty()) {
         std::vector<std::string> environment;
         const bool has_own = entry.environment && !entry.environment.empty();
-        if (has_own) environment = environment_of(tool);
-        const std::string request = request_of(tool);
+        if (has_own) environment = environment_of(entry, with_.environment);
+        const std::string request = request_of(*plan_, tool, result_->tools);
         tool::Invocation invocation;
         invocation.definition = resolution.definition.get();
         invocation.target = resolution.target;
@@ -305,7 +198,7 @@ bool Execution::start_attempt(uint32_t tool) {
         invocation.plan_id = plan_->request_id;
         invocation.tool_id = entry.tool_id;
         invocation.folder = settings_.folder;
-        invocation.attempt = first ? 1 : running.record.attempt + 1;
+        invocation.attempt = schedule_.attempt(tool);
         invocation.try_ms = entry.try_ms.value_or(settings_.try_ms);
         invocation.limits = with_.limits;
         tool::apply(resolution.definition->limits, invocation.limits);
@@ -317,23 +210,19 @@ bool Execution::start_attempt(uint32_t tool) {
 
     const int64_t now_ms = clock::steady_ms();
     if (first) {
-        item.running = std::move(fresh);
+        running_[tool] = std::move(fresh);
         running.first_started_ms = now_ms;
-        running.writer = with_.state.open_writer(!may_overlap(tool));
+        running.writer = with_.state.open_writer(schedule_.is_exclusive(tool));
         conflicts_.add_writer(running.writer, tool);
-        running.record.attempt = 1;
-        std::string body;
-        json::ObjectWriter(body).string("toolPath", entry.tool_path).end();
-        with_.stream.publish(event::Kind::ToolStarted, {plan_->request_id, entry.tool_id, 0}, body);
+        with_.stream.publish(event::Kind::ToolStarted, {plan_->request_id, entry.tool_id, 0},
+                             records::tool_started(entry));
     } else {
-        const uint32_t next = running.record.attempt + 1;
         running.record = AttemptRecord();
-        running.record.attempt = next;
         running.output.clear();
         result_->tools[tool].result.clear();
         result_->tools[tool].diagnostics.clear();
     }
-    item.phase = Phase::Running;
+    running.record.attempt = schedule_.attempt(tool);
     running.attempt = std::move(attempt);
     running.definition = resolution.definition;
     running.attempt_started_ms = now_ms;
@@ -341,9 +230,8 @@ bool Execution::start_attempt(uint32_t tool) {
     running.warned_request_id = running.warned_timestamp = false;
     running.record.first_event = result_->tools[tool].events.count();
     running.record.started_us = clock::wall_us();
-    std::string body;
-    json::ObjectWriter(body).number("attempt", running.record.attempt).end();
-    with_.stream.publish(event::Kind::AttemptStarted, subject_of(tool), body);
+    with_.stream.publish(event::Kind::AttemptStarted, subject_of(tool),
+                         records::attempt_started(running.record.attempt));
 
     if (!running.attempt) {
         tool::Outcome outcome;
@@ -358,7 +246,7 @@ bool Execution::start_attempt(uint32_t tool) {
 }
 
 void Execution::on_event(uint32_t tool, const event::Event& event) {
-    Running& running = *items_[tool].running;
+    Running& running = *running_[tool];
     const uint64_t number = with_.stream.take_number();
     result_->tools[tool].events.add(event.line);
     switch (event.type) {
@@ -403,7 +291,7 @@ void Execution::on_event(uint32_t tool, const event::Event& event) {
 }
 
 void Execution::take_patch(uint32_t tool, uint64_t number, const event::Event& event) {
-    Running& running = *items_[tool].running;
+    Running& running = *running_[tool];
     if (!running.origin) {
         running.origin = std::make_shared<state::HistoryOrigin>(state::HistoryOrigin{
             std::string(plan_->request_id), std::string(plan_->tools[tool].tool_id)});
@@ -427,20 +315,16 @@ void Execution::take_asset(uint32_t tool, uint64_t number, const event::Event& e
     }
     asset.execution = settings_.number;
     asset.seq = number;
-    asset.attempt = items_[tool].running->record.attempt;
+    asset.attempt = running_[tool]->record.attempt;
     const auto refusal = with_.assets.add(std::move(asset));
     if (!refusal) return;
-    std::string body;
-    json::ObjectWriter(body)
-        .string("assetId", event.text(event::Field::AssetId))
-        .string("code", refusal->code)
-        .string("message", refusal->message)
-        .end();
-    with_.stream.publish(event::Kind::AssetRefused, subject_of(tool), body);
+    with_.stream.publish(
+        event::Kind::AssetRefused, subject_of(tool),
+        records::asset_refused(event.text(event::Field::AssetId), refusal->code, refusal->message));
 }
 
 void Execution::on_try_timeout(uint32_t tool) {
-    Running& running = *items_[tool].running;
+    Running& running = *running_[tool];
     running.timed_out = true;
     // Its end comes as any other, and is taken for what it is.
     running.attempt->terminate();
@@ -448,8 +332,7 @@ void Execution::on_try_timeout(uint32_t tool) {
 
 // The one place where the end of an attempt is judged: completed, tried again, or failed.
 void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
-    Item& item = items_[tool];
-    Running& running = *item.running;
+    Running& running = *running_[tool];
     const Tool& entry = plan_->tools[tool];
     ToolResult& result = result_->tools[tool];
     running.try_timer.stop();
@@ -488,26 +371,13 @@ void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
                           std::to_string(outcome.lines_after_done) +
                               " lines came after the done event and were not accepted");
     }
-    std::string body;
-    json::ObjectWriter writer(body);
-    writer.number("attempt", record.attempt);
-    writer.string("state", state_name(state));
-    if (!record.code.empty()) writer.string("code", record.code);
-    if (!record.error.empty()) writer.string("error", record.error);
-    if (record.signal != 0) writer.number("signal", record.signal);
-    else if (record.exit_status >= 0) writer.number("exitStatus", record.exit_status);
-    writer.end();
-    with_.stream.publish(event::Kind::AttemptEnded, subject, body);
+    with_.stream.publish(event::Kind::AttemptEnded, subject, records::attempt_ended(record));
     result.attempts.push_back(record);
 
-    --running_;
-    const bool tries_again = !outcome.ok && record.attempt <= entry.max_retries;
-    if (tries_again) {
-        item.phase = Phase::BackingOff;
-        const uint64_t doubled = uint64_t{entry.backoff_ms} << std::min(record.attempt - 1, 20u);
-        running.backoff_timer.start(std::min(doubled, kLongestBackoffMs), [this, tool] {
-            items_[tool].phase = Phase::Ready;
-            retries_.push(tool);
+    const std::optional<uint64_t> backoff_ms = outcome.ok ? std::nullopt : schedule_.back_off(tool);
+    if (backoff_ms) {
+        running.backoff_timer.start(*backoff_ms, [this, tool] {
+            schedule_.resume(tool);
             schedule_ready();
         });
     } else {
@@ -519,87 +389,35 @@ void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
 
 // A tool has come to its end; what follows for those that depend on it.
 void Execution::settle(uint32_t tool, State state, std::string code, std::string error) {
-    Item& item = items_[tool];
     ToolResult& result = result_->tools[tool];
     result.state = state;
-    if (item.running) {
-        result.execution_ms = clock::steady_ms() - item.running->first_started_ms;
+    if (running_[tool]) {
+        result.execution_ms = clock::steady_ms() - running_[tool]->first_started_ms;
         result.output.clear();
-        item.running->output.append_json(result.output);
-        --in_flight_;
-        alone_ = false;
+        running_[tool]->output.append_json(result.output);
     }
     if (state != State::Completed) {
         result.error_code = std::move(code);
         result.error = std::move(error);
     }
-    item.phase = Phase::Settled;
-    ++settled_;
     result.events.settle();
-
-    std::string body;
-    json::ObjectWriter writer(body);
-    writer.string("state", state_name(state));
-    writer.boolean("ok", result.ok());
-    writer.number("executionTime", result.execution_ms);
-    writer.number("retryCount", result.retry_count());
-    if (!result.ok()) {
-        writer.string("error", result.error);
-        writer.string("errorCode", result.error_code);
-        if (!result.diagnostics.empty()) {
-            writer.string("stderr", end_of(result.diagnostics, kShownDiagnostics));
-        }
+    publish_end(tool);
+    running_[tool].reset();
+    for (const auto [skipped, lacking] : schedule_.settle(tool, state == State::Completed)) {
+        const bool failed = result_->tools[lacking].state != State::Skipped;
+        ToolResult& its = result_->tools[skipped];
+        its.state = State::Skipped;
+        its.error_code = failed ? "DEPENDENCY_FAILED" : "DEPENDENCY_SKIPPED";
+        its.error = "skipped: the tool " + named(plan_->tools[lacking].tool_id) +
+                    ", on which it depends, " + (failed ? "failed" : "was skipped");
+        publish_end(skipped);
     }
-    writer.end();
-    const event::Subject subject{plan_->request_id, plan_->tools[tool].tool_id, 0};
-    with_.stream.publish(event::Kind::ToolEnded, subject, body);
-    item.running.reset();
-    if (ended_) return;
-
-    if (state == State::Completed || !plan_->tools[tool].required) {
-        for (const uint32_t dependent : plan_->dependents.of(tool)) {
-            Item& other = items_[dependent];
-            if (other.phase == Phase::Waiting && --other.open_dependencies == 0) {
-                other.phase = Phase::Ready;
-                ready_.push(dependent);
-            }
-        }
-    } else {
-        skip_dependents(tool);
-    }
-    if (settled_ == items_.size()) finish_soon();
+    if (schedule_.all_settled() && !ended_) finish_soon();
 }
 
-// Direct and indirect ones, each with the name of the dependency that it lacks.
-void Execution::skip_dependents(uint32_t tool) {
-    std::vector<uint32_t> open{tool};
-    while (!open.empty()) {
-        const uint32_t lacking = open.back();
-        open.pop_back();
-        const bool failed = result_->tools[lacking].state != State::Skipped;
-        for (const uint32_t dependent : plan_->dependents.of(lacking)) {
-            Item& item = items_[dependent];
-            if (item.phase != Phase::Waiting) continue;
-            item.phase = Phase::Settled;
-            ++settled_;
-            ToolResult& result = result_->tools[dependent];
-            result.state = State::Skipped;
-            result.error_code = failed ? "DEPENDENCY_FAILED" : "DEPENDENCY_SKIPPED";
-            result.error = "skipped: the tool " + named(plan_->tools[lacking].tool_id) +
-                           ", on which it depends, " + (failed ? "failed" : "was skipped");
-            std::string body;
-            json::ObjectWriter(body)
-                .string("state", "skipped")
-                .boolean("ok", false)
-                .number("executionTime", 0)
-                .number("retryCount", 0)
-                .string("error", result.error)
-                .string("errorCode", result.error_code)
-                .end();
-            with_.stream.publish(event::Kind::ToolEnded, subject_of(dependent), body);
-            open.push_back(dependent);
-        }
-    }
+void Execution::publish_end(uint32_t tool) {
+    with_.stream.publish(event::Kind::ToolEnded, {plan_->request_id, plan_->tools[tool].tool_id, 0},
+                         records::tool_ended(result_->tools[tool]));
 }
 
 void Execution::finish_soon() {
@@ -611,6 +429,7 @@ void Execution::finish_soon() {
 void Execution::stop(Stop reason) {
     if (ended_) return;
     ended_ = true;
+    schedule_.stop();
     const bool cancelled = reason == Stop::Cancelled;
     result_->cancelled = cancelled;
     result_->timed_out = !cancelled;
@@ -622,14 +441,13 @@ void Execution::stop(Stop reason) {
         : reason == Stop::PlanTimeout
             ? "the plan's time of " + std::to_string(settings_.plan_ms) + " ms was up"
             : "the prompt's time was up";
-    for (uint32_t i = 0; i < items_.size(); ++i) {
-        Item& item = items_[i];
-        if (item.phase == Phase::Settled) continue;
-        if (!item.running) {
+    for (uint32_t i = 0; i < running_.size(); ++i) {
+        if (schedule_.is_settled(i)) continue;
+        if (!running_[i]) {
             settle(i, State::Skipped, code, "skipped: " + what);
             continue;
         }
-        Running& running = *item.running;
+        Running& running = *running_[i];
         const State state = cancelled ? State::Failed : State::Timeout;
         if (running.attempt) {
             AttemptRecord& record = running.record;
@@ -638,17 +456,10 @@ void Execution::stop(Stop reason) {
             record.error = what;
             record.execution_ms = clock::steady_ms() - running.attempt_started_ms;
             record.event_count = result_->tools[i].events.count() - record.first_event;
-            std::string body;
-            json::ObjectWriter(body)
-                .number("attempt", record.attempt)
-                .string("state", state_name(state))
-                .string("code", code)
-                .string("error", what)
-                .end();
-            with_.stream.publish(event::Kind::AttemptEnded, subject_of(i), body);
+            with_.stream.publish(event::Kind::AttemptEnded, subject_of(i),
+                                 records::attempt_ended(record));
             result_->tools[i].attempts.push_back(record);
             result_->tools[i].diagnostics = running.attempt->diagnostics();
-            --running_;
             with_.slots.give_back();
         }
         // Its processes are ended behind our back.
@@ -670,7 +481,7 @@ void Execution::finish() {
     result.disabled_skills = settings_.disabled_skills;
     std::unordered_set<std::string> disabled(result.disabled_skills.begin(),
                                              result.disabled_skills.end());
-    for (uint32_t i = 0; i < items_.size(); ++i) {
+    for (uint32_t i = 0; i < plan_->tools.size(); ++i) {
         const ToolResult& tool = result.tools[i];
         if (plan_->tools[i].required && !tool.ok() && tool.state != State::Skipped) {
             result.success = false;
@@ -682,15 +493,8 @@ void Execution::finish() {
     }
     result.can_replan =
         !result.success && !result.cancelled && settings_.generation_attempt < kMaxGenerations;
-    std::string body;
-    json::ObjectWriter writer(body);
-    writer.boolean("success", result.success);
-    writer.number("executionTime", result.execution_ms);
-    writer.key("failedTools");
-    append_strings(body, result.failed_tools);
-    writer.boolean("canReplan", result.can_replan);
-    writer.end();
-    with_.stream.publish(event::Kind::PlanEnded, {plan_->request_id, {}, 0}, body);
+    with_.stream.publish(event::Kind::PlanEnded, {plan_->request_id, {}, 0},
+                         records::plan_ended(result));
     const auto on_ended = std::move(on_ended_);
     on_ended(result_);
     // `this` may be gone.

@@ -2,13 +2,13 @@
 #pragma once
 // Runs one plan (spec 003 §13.4) and makes its result (§13.5).
 //
-// What may start is decided in schedule_ready(); how an attempt's end is taken in on_attempt_ended();
-// what that means for the others in settle(). Nothing else changes a tool's state.
+// Execution does what Schedule decides: it starts attempts, takes their events, and keeps their
+// results. How an attempt's end is judged stands in on_attempt_ended(); what is told of a tool's end in
+// settle().
 
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <queue>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +20,7 @@
 #include "plan/job_slots.hpp"
 #include "plan/plan.hpp"
 #include "plan/result.hpp"
+#include "plan/schedule.hpp"
 #include "state/store.hpp"
 #include "tool/resolver.hpp"
 #include "tool/runner/runner.hpp"
@@ -70,32 +71,22 @@ public:
     void stop(Stop reason);
 
 private:
-    enum class Phase : uint8_t { Waiting, Ready, Running, BackingOff, Settled };
     class Running;
-    struct Item {
-        Phase phase = Phase::Waiting;
-        uint32_t open_dependencies = 0;
-        std::unique_ptr<Running> running;  // from its first start until it has settled
-    };
 
     void schedule_ready();
-    bool may_overlap(uint32_t tool) const;
-    bool may_start(uint32_t tool) const;
     bool start_attempt(uint32_t tool);  // false: there are no descriptors for it now
     void on_event(uint32_t tool, const event::Event& event);
     void on_try_timeout(uint32_t tool);
     void on_attempt_ended(uint32_t tool, tool::Outcome outcome);
     void settle(uint32_t tool, State state, std::string code, std::string error);
-    void skip_dependents(uint32_t tool);
+    void publish_end(uint32_t tool);
     void finish();
     void finish_soon();
     void request_start();
     void wait_for_descriptors();
-    std::vector<std::string> environment_of(uint32_t tool) const;
 
     void take_patch(uint32_t tool, uint64_t number, const event::Event& event);
     void take_asset(uint32_t tool, uint64_t number, const event::Event& event);
-    std::string request_of(uint32_t tool) const;
     event::Subject subject_of(uint32_t tool) const;
 
     ExecutionContext with_;
@@ -104,13 +95,10 @@ private:
     std::function<void(std::shared_ptr<Result>)> on_ended_;
     std::shared_ptr<Result> result_;
 
-    std::vector<Item> items_;
-    std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ready_;
-    std::queue<uint32_t> retries_;  // those whose backing off is over
-    uint32_t settled_ = 0;
-    uint32_t running_ = 0;    // attempts that hold a slot
-    uint32_t in_flight_ = 0;  // those and the ones that back off
-    bool alone_ = false;      // what runs is not to be joined by others
+    Schedule schedule_;
+    std::vector<std::unique_ptr<Running>>
+        running_;  // each from its first start until it has settled
+    Conflicts conflicts_;
     bool start_requested_ = false;
     bool starting_ = false;
     bool ended_ = false;
@@ -119,7 +107,6 @@ private:
     Timer plan_timer_;
     Timer shortage_timer_;
     int64_t started_ms_ = 0;
-    Conflicts conflicts_;
 };
 
 }  // namespace narratoria::plan

@@ -25,16 +25,20 @@ void append_strings(std::string& out, const std::vector<std::string>& texts) {
     out += ']';
 }
 
+void write_attempt_end(json::ObjectWriter& writer, const AttemptRecord& record) {
+    writer.number("attempt", record.attempt);
+    writer.string("state", state_name(record.state));
+    if (!record.code.empty()) writer.string("code", record.code);
+    if (!record.error.empty()) writer.string("error", record.error);
+    if (record.signal != 0) writer.number("signal", record.signal);
+    else if (record.exit_status >= 0) writer.number("exitStatus", record.exit_status);
+}
+
 namespace {
 
 void append_attempt(std::string& out, const AttemptRecord& record, bool with_events) {
     json::ObjectWriter attempt(out);
-    attempt.number("attempt", record.attempt);
-    attempt.string("state", state_name(record.state));
-    if (!record.code.empty()) attempt.string("code", record.code);
-    if (!record.error.empty()) attempt.string("error", record.error);
-    if (record.signal != 0) attempt.number("signal", record.signal);
-    else if (record.exit_status >= 0) attempt.number("exitStatus", record.exit_status);
+    write_attempt_end(attempt, record);
     attempt.string("startedAt", clock::to_iso8601(record.started_us));
     attempt.number("executionTime", record.execution_ms);
     attempt.key("events");

@@ -8,9 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json/writer.hpp"
 #include "plan/event_log.hpp"
 
 namespace narratoria::plan {
+
+// A prompt's plans are numbered from 1 (generationAttempt); after the last one nobody plans again
+// (spec 003 §13.6).
+inline constexpr uint32_t kMaxGenerations = 5;
 
 enum class State : uint8_t { Completed, Failed, Skipped, Timeout };
 const char* state_name(State state);
@@ -72,6 +77,9 @@ struct Result {
 
     std::shared_ptr<EventSpool> spool;
 };
+
+// The members that say which attempt it was and how it ended, as result and record have them.
+void write_attempt_end(json::ObjectWriter& writer, const AttemptRecord& record);
 
 void append_strings(std::string& out, const std::vector<std::string>& texts);
 

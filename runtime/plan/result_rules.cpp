@@ -13,11 +13,10 @@
 #include "base/clock.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
+#include "plan/result.hpp"
 
 namespace narratoria::plan {
 namespace {
-
-constexpr double kLastGeneration = 5;
 
 bool is_error_code(std::string_view text) {
     auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
@@ -58,7 +57,7 @@ public:
         if (can_replan == true && success == true) {
             fault(root.find("canReplan"), "/canReplan", "result-can-replan",
                   "\"canReplan\" must be false: the plan succeeded");
-        } else if (can_replan == true && attempt && *attempt >= kLastGeneration) {
+        } else if (can_replan == true && attempt && *attempt >= kMaxGenerations) {
             fault(root.find("canReplan"), "/canReplan", "result-can-replan",
                   "\"canReplan\" must be false: the fifth generation was the last");
         }

@@ -12,7 +12,6 @@
 namespace narratoria::session {
 namespace {
 
-constexpr uint32_t kMaxGenerations = 5;
 constexpr uint32_t kMaxExecutionsOfOnePlan = 3;
 
 constexpr const char* kFallback =
@@ -76,7 +75,7 @@ void Turn::end(TurnOutcome outcome) {
 }
 
 void Turn::generate() {
-    if (generation_ == kMaxGenerations) return fall_back();
+    if (generation_ == plan::kMaxGenerations) return fall_back();
     ++generation_;
     with_.narrator.ask(request(), with_.settings.times.narrator_ms, *this);
 }
@@ -110,7 +109,7 @@ void Turn::on_narrator_timeout() {
 void Turn::refuse(const char* code, const char* rule, const std::string& message) {
     with_.stream.warn({}, code,
                       message + " (generation " + std::to_string(generation_) + " of " +
-                          std::to_string(kMaxGenerations) + ")");
+                          std::to_string(plan::kMaxGenerations) + ")");
     std::string faults;
     append_faults(faults, {{rule, "", 0, message, ""}}, "");
     refuse(std::move(faults));

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/records.hpp"
+
+#include "base/json/writer.hpp"
+
+namespace narratoria::plan::records {
+namespace {
+
+// Of the standard error of a tool that failed; the result has more.
+constexpr size_t kShownDiagnostics = 2000;
+
+// The last bytes of valid UTF-8, from the beginning of a character on.
+std::string_view end_of(std::string_view text, size_t most) {
+    if (text.size() <= most) return text;
+    text.remove_prefix(text.size() - most);
+    while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xC0) == 0x80) {
+        text.remove_prefix(1);
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string plan_started(const Plan& plan, int64_t generation_attempt,
+                         std::string_view parent_plan_id) {
+    std::string body;
+    json::ObjectWriter writer(body);
+    writer.key("plan");
+    json::append_compact(body, plan.text());
+    writer.number("generationAttempt", generation_attempt);
+    if (parent_plan_id.empty()) writer.raw("parentPlanId", "null");
+    else writer.string("parentPlanId", parent_plan_id);
+    writer.end();
+    return body;
+}
+
+std::string narrative(std::string_view text) {
+    std::string body;
+    json::ObjectWriter(body).string("text", text).string("source", "plan").end();
+    return body;
+}
+
+std::string tool_pending(const Plan& plan, uint32_t tool) {
+    std::string body;
+    json::ObjectWriter writer(body);
+    writer.string("toolPath", plan.tools[tool].tool_path);
+    writer.key("dependencies");
+    body += '[';
+    for (const uint32_t dependency : plan.dependencies.of(tool)) {
+        if (body.back() != '[') body += ',';
+        json::append_string(body, plan.tools[dependency].tool_id);
+    }
+    body += ']';
+    writer.end();
+    return body;
+}
+
+std::string tool_started(const Tool& tool) {
+    std::string body;
+    json::ObjectWriter(body).string("toolPath", tool.tool_path).end();
+    return body;
+}
+
+std::string attempt_started(uint32_t attempt) {
+    std::string body;
+    json::ObjectWriter(body).number("attempt", attempt).end();
+    return body;
+}
+
+std::string attempt_ended(const AttemptRecord& record) {
+    std::string body;
+    json::ObjectWriter writer(body);
+    write_attempt_end(writer, record);
+    writer.end();
+    return body;
+}
+
+std::string tool_ended(const ToolResult& tool) {
+    std::string body;
+    json::ObjectWriter writer(body);
+    writer.string("state", state_name(tool.state));
+    writer.boolean("ok", tool.ok());
+    writer.number("executionTime", tool.execution_ms);
+    writer.number("retryCount", tool.retry_count());
+    if (!tool.ok()) {
+        writer.string("error", tool.error);
+        writer.string("errorCode", tool.error_code);
+        if (!tool.diagnostics.empty()) {
+            writer.string("stderr", end_of(tool.diagnostics, kShownDiagnostics));
+        }
+    }
+    writer.end();
+    return body;
+}
+
+std::string asset_refused(std::string_view asset_id, std::string_view code,
+                          std::string_view message) {
+    std::string body;
+    json::ObjectWriter(body)
+        .string("assetId", asset_id)
+        .string("code", code)
+        .string("message", message)
+        .end();
+    return body;
+}
+
+std::string state_conflict(std::string_view path, std::string_view first_tool,
+                           std::string_view second_tool) {
+    std::string body;
+    json::ObjectWriter writer(body);
+    writer.string("path", path);
+    writer.key("tools");
+    body += '[';
+    json::append_string(body, first_tool);
+    body += ',';
+    json::append_string(body, second_tool);
+    body += ']';
+    writer.end();
+    return body;
+}
+
+std::string plan_ended(const Result& result) {
+    std::string body;
+    json::ObjectWriter writer(body);
+    writer.boolean("success", result.success);
+    writer.number("executionTime", result.execution_ms);
+    writer.key("failedTools");
+    append_strings(body, result.failed_tools);
+    writer.boolean("canReplan", result.can_replan);
+    writer.end();
+    return body;
+}
+
+}  // namespace narratoria::plan::records

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/request.hpp"
+
+#include <string_view>
+
+#include "base/json/writer.hpp"
+
+namespace narratoria::plan {
+
+std::vector<std::string> environment_of(const Tool& tool, const std::vector<std::string>& shared) {
+    std::vector<std::string> variables = shared;
+    for (const json::Member member : tool.environment.members()) {
+        const std::string start = std::string(member.key) + "=";
+        std::erase_if(variables, [&](const std::string& variable) {
+            return variable.compare(0, start.size(), start) == 0;
+        });
+        variables.push_back(start + std::string(member.value.text()));
+    }
+    return variables;
+}
+
+std::string request_of(const Plan& plan, uint32_t tool, const std::vector<ToolResult>& results) {
+    const Tool& entry = plan.tools[tool];
+    std::string out;
+    json::ObjectWriter request(out);
+    request.string("requestId", plan.request_id);
+    request.string("tool", skill_of(entry.tool_path));
+    const json::Value operation = entry.input ? entry.input.find("operation") : json::Value();
+    request.string("operation",
+                   operation && operation.is_string() ? operation.text() : std::string_view("run"));
+    request.key("input");
+    if (entry.input) json::append_compact(out, entry.input.raw());
+    else out += "{}";
+    request.key("dependencies");
+    json::ObjectWriter outputs(out);
+    for (const uint32_t dependency : plan.dependencies.of(tool)) {
+        const ToolResult& result = results[dependency];
+        outputs.raw(result.tool_id, result.ok() ? std::string_view(result.output) : "null");
+    }
+    outputs.end();
+    request.key("results");
+    json::ObjectWriter returned(out);
+    for (const uint32_t dependency : plan.dependencies.of(tool)) {
+        const ToolResult& result = results[dependency];
+        if (result.ok() && !result.result.empty()) returned.raw(result.tool_id, result.result);
+    }
+    returned.end();
+    request.end();
+    out += '\n';
+    return out;
+}
+
+}  // namespace narratoria::plan

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/schedule.hpp"
+
+#include <algorithm>
+
+namespace narratoria::plan {
+namespace {
+
+constexpr uint64_t kMaxBackoffMs = 30000;
+
+}  // namespace
+
+Schedule::Schedule(const Plan& plan) : plan_(plan), items_(plan.tools.size()) {
+    for (uint32_t i = 0; i < items_.size(); ++i) {
+        items_[i].open_dependencies = static_cast<uint32_t>(plan.dependencies.of(i).size());
+        if (items_[i].open_dependencies == 0) make_ready(i);
+    }
+}
+
+void Schedule::make_ready(uint32_t tool) {
+    items_[tool].phase = Phase::Ready;
+    ready_.push(tool);
+}
+
+uint32_t Schedule::next() const {
+    if (stopped_) return kNone;
+    if (!retries_.empty()) return retries_.front();
+    if (ready_.empty() || exclusive_started_) return kNone;
+    const uint32_t tool = ready_.top();
+    return is_exclusive(tool) && in_flight_ > 0 ? kNone : tool;
+}
+
+void Schedule::start(uint32_t tool) {
+    Item& item = items_[tool];
+    item.phase = Phase::Running;
+    ++running_;
+    if (++item.attempt > 1) {
+        retries_.pop_front();
+        return;
+    }
+    ready_.pop();
+    ++in_flight_;
+    exclusive_started_ = is_exclusive(tool);
+}
+
+void Schedule::put_back(uint32_t tool) {
+    Item& item = items_[tool];
+    --running_;
+    if (--item.attempt > 0) {
+        item.phase = Phase::Ready;
+        retries_.push_front(tool);
+        return;
+    }
+    make_ready(tool);
+    --in_flight_;
+    exclusive_started_ = false;
+}
+
+std::optional<uint64_t> Schedule::back_off(uint32_t tool) {
+    Item& item = items_[tool];
+    const Tool& entry = plan_.tools[tool];
+    if (item.attempt > entry.max_retries) return std::nullopt;
+    item.phase = Phase::BackingOff;
+    --running_;
+    const uint64_t doubled = uint64_t{entry.backoff_ms} << std::min(item.attempt - 1, 20u);
+    return std::min(doubled, kMaxBackoffMs);
+}
+
+void Schedule::resume(uint32_t tool) {
+    items_[tool].phase = Phase::Ready;
+    retries_.push_back(tool);
+}
+
+std::vector<Schedule::Skip> Schedule::settle(uint32_t tool, bool completed) {
+    Item& item = items_[tool];
+    if (item.phase == Phase::Running) --running_;
+    if (item.attempt > 0) {
+        --in_flight_;
+        exclusive_started_ = false;
+    }
+    item.phase = Phase::Settled;
+    ++settled_;
+    if (stopped_) return {};
+    if (!completed && plan_.tools[tool].required) return skip_dependents(tool);
+    for (const uint32_t dependent : plan_.dependents.of(tool)) {
+        Item& other = items_[dependent];
+        if (other.phase == Phase::Waiting && --other.open_dependencies == 0) make_ready(dependent);
+    }
+    return {};
+}
+
+std::vector<Schedule::Skip> Schedule::skip_dependents(uint32_t tool) {
+    std::vector<Skip> skipped;
+    std::vector<uint32_t> open{tool};
+    while (!open.empty()) {
+        const uint32_t lacking = open.back();
+        open.pop_back();
+        for (const uint32_t dependent : plan_.dependents.of(lacking)) {
+            Item& item = items_[dependent];
+            if (item.phase != Phase::Waiting) continue;
+            item.phase = Phase::Settled;
+            ++settled_;
+            skipped.push_back({dependent, lacking});
+            open.push_back(dependent);
+        }
+    }
+    return skipped;
+}
+
+}  // namespace narratoria::plan
