@@ -327,11 +327,17 @@ def state(bench):
     few, same, random = times["same_100"], times["same_1000000"], times["random_1000000"]
     ns = lambda values: f"{median(values):.0f} ns"
     ratio = lambda ours: median(many / one for many, one in zip(ours, few))
+    snapshot = lambda what, shape: median(times[f"{what}_snapshot/{shape}_1000000/iterations:5"])
+    nested = lambda what: f"in objects of ten with longer texts: {snapshot(what, 'nested'):.0f} ms"
     return [
         Row("state-same", "a line with a patch of 5 keys, parsing included, into 1,000,000 keys "
             "against 100: the same keys", ratio(same), "×", ns(same), ns(few), most=1.2, stretch=1.1),
         Row("state-random", "the same: random keys", ratio(random), "×", ns(random), ns(few),
             most=4.0, stretch=2.3),
+        Row("state-snapshot", "a snapshot of a state of 1,000,000 keys with short values in one object",
+            snapshot("take", "flat"), "ms", note=nested("take")),
+        Row("state-restore", "putting it back, with the release of the state in its place",
+            snapshot("restore", "flat"), "ms", note=nested("restore")),
     ]
 
 
@@ -612,7 +618,7 @@ MEASURES = {
 ORDER = [
     "spawn", "spawn-1gb", "spawn-ninja", "spawn-make", "chain", "chain-nolibc", "pipeline",
     "pipeline-one-tree", "pipeline-nested", "pipeline-pool", "pipeline-with-log", "cat", "state-same", "state-random",
-    "state-memory", "plan", "plan-memory", "plan-growth", "many", "many-memory", "million",
+    "state-memory", "state-snapshot", "state-restore", "plan", "plan-memory", "plan-growth", "many", "many-memory", "million",
     "command", "frame", "plugin-sink", "plugin-sink-cpp", "plugin-sinks-16", "plugin-scan",
     "plugin-life", "page-streams", "page-first-byte", "python-plan", "python-tool", "python-tool-mcp", "python-sink",
     "python-sink-read", "python-import",

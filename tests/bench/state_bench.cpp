@@ -8,12 +8,13 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "event/event.hpp"
-#include "state/tree.hpp"
+#include "state/store.hpp"
 
 using namespace narratoria;
 
@@ -104,6 +105,65 @@ void patch_lines(benchmark::State& state, uint32_t keys, uint32_t written) {
     if (tree.size() != keys) state.SkipWithError("the state has grown");
 }
 
+// Snapshots of a state, and putting them back. A restore releases the state that it replaces. With
+// `nested`, the keys lie in objects of ten, and each value is a text that is too long to be kept in
+// place: memory has to be asked for a million times.
+state::Store& store_of(uint32_t keys, bool nested) {
+    static std::unique_ptr<state::Store> made[2];
+    std::unique_ptr<state::Store>& store = made[nested ? 1 : 0];
+    if (store) return *store;
+    store = std::make_unique<state::Store>(0);
+    const auto origin = std::make_shared<const state::HistoryOrigin>();
+    const state::Writer writer = store->open_writer(true);
+    std::string text;
+    for (uint32_t first = 0; first < keys; first += 10) {
+        text = nested ? "{\"group" + std::to_string(first) + "\":{" : "{";
+        for (uint32_t i = first; i < first + 10; ++i) {
+            if (i > first) text += ',';
+            if (nested) text += "\"k" + std::to_string(i) + "\":\"a text that is not short\"";
+            else append_member(text, i, i);
+        }
+        text += nested ? "}}" : "}";
+        json::Document document;
+        json::ParseError error;
+        if (!document.parse(text, error)) std::abort();
+        store->apply(document.root(), writer, {0, 0, 1, origin}, nullptr);
+    }
+    store->close_writer(writer);
+    return *store;
+}
+
+void take_snapshot(benchmark::State& state, bool nested) {
+    const state::Store& store = store_of(kMany, nested);
+    std::optional<state::Snapshot> snapshot;
+    for (auto _ : state) {
+        snapshot.emplace(store.snapshot());
+        state.PauseTiming();
+        snapshot.reset();
+        state.ResumeTiming();
+    }
+}
+
+void restore_snapshot(benchmark::State& state, bool nested) {
+    state::Store& store = store_of(kMany, nested);
+    for (auto _ : state) {
+        state.PauseTiming();
+        state::Snapshot snapshot = store.snapshot();
+        state.ResumeTiming();
+        store.restore(std::move(snapshot));
+    }
+}
+
+BENCHMARK_CAPTURE(take_snapshot, flat_1000000, false)->Unit(benchmark::kMillisecond)->Iterations(5);
+BENCHMARK_CAPTURE(take_snapshot, nested_1000000, true)
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(5);
+BENCHMARK_CAPTURE(restore_snapshot, flat_1000000, false)
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(5);
+BENCHMARK_CAPTURE(restore_snapshot, nested_1000000, true)
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(5);
 BENCHMARK_CAPTURE(patch_lines, same_100, kFew, kFew);
 BENCHMARK_CAPTURE(patch_lines, same_1000000, kMany, kFew);
 BENCHMARK_CAPTURE(patch_lines, random_1000000, kMany, kMany);
