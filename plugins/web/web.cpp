@@ -140,8 +140,6 @@ private:
         host_.log(plugin::Level::Info, "the page is at " + gate_.address());
     }
 
-    // On one line: arrays stand in the state with the line ends they were written with, which can
-    // only be white space in JSON.
     std::shared_ptr<const std::string> read_state() const {
         std::string state = "{}";
         try {
@@ -149,8 +147,6 @@ private:
         } catch (const narratoria::Error&) {
             // A host without a state to show.
         }
-        std::replace_if(
-            state.begin(), state.end(), [](char one) { return one == '\n' || one == '\r'; }, ' ');
         return std::make_shared<const std::string>(std::move(state));
     }
 
