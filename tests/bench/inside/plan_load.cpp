@@ -5,13 +5,11 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
-#include <queue>
 #include <string>
-#include <vector>
 
 #include "memory.hpp"
 #include "plan/plan.hpp"
+#include "plan/schedule.hpp"
 #include "processor_clock.hpp"
 
 using namespace narratoria;
@@ -45,23 +43,13 @@ std::string plan_of(uint32_t tools) {
     return text;
 }
 
-// As plan/execution.cpp does it: what is ready, in the plan's own order.
+// Runs through the plan without running anything; returns how many tools had their turn.
 uint32_t order(const plan::Plan& plan) {
-    const auto count = static_cast<uint32_t>(plan.tools.size());
-    std::vector<uint32_t> open(count);
-    std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ready;
-    for (uint32_t i = 0; i < count; ++i) {
-        open[i] = static_cast<uint32_t>(plan.dependencies.of(i).size());
-        if (open[i] == 0) ready.push(i);
-    }
+    plan::Schedule schedule(plan);
     uint32_t ordered = 0;
-    while (!ready.empty()) {
-        const uint32_t tool = ready.top();
-        ready.pop();
-        ++ordered;
-        for (const uint32_t dependent : plan.dependents.of(tool)) {
-            if (--open[dependent] == 0) ready.push(dependent);
-        }
+    for (uint32_t tool; (tool = schedule.next()) != plan::Schedule::kNone; ++ordered) {
+        schedule.start(tool);
+        schedule.settle(tool, true);
     }
     return ordered;
 }
