@@ -135,6 +135,47 @@ TEST_F(ExtendTest, AToolThatIsRefusedTakesNobodysPlace) {
     EXPECT_EQ(session->state("/from").view(), R"("first")");
 }
 
+// The latest one stands last; a tool whose extension was disabled is told no more, but a plan that
+// names it learns why.
+TEST_F(ExtendTest, TheNarratorIsToldOfTheToolsThatCanRun) {
+    own("weather").join(*session);
+    own("dice").join(*session);
+    own("weather").join(*session);
+    OwnTool& broken = own("broken");
+    broken.functions.invoke = [](void*, uint64_t, const nar_tool*, const nar_invocation*) {
+        throw std::runtime_error("it broke");
+    };
+    broken.join(*session);
+
+    struct Asked {
+        const nar_host* host = nullptr;
+        std::string tools;
+    } asked;
+    nar_narrator_extension functions{};
+    functions.size = sizeof functions;
+    functions.generate = [](void* instance, uint64_t token, nar_str request) {
+        auto& self = *static_cast<Asked*>(instance);
+        self.tools = Json(detail::to_view(request))["tools"].text();
+        const auto* answers = static_cast<const nar_host_narrator*>(
+            self.host->get_extension(self.host, detail::to_c(NAR_EXTENSION_NARRATOR)));
+        answers->reply(self.host, token, detail::to_c(R"({"requestId":"p","tools":[]})"));
+    };
+    asked.host = session->extend("teller", NAR_EXTENSION_NARRATOR, &functions, &asked);
+    const auto tools_told = [&] {
+        session->prompt("go");
+        engine->run_until_idle();
+        return asked.tools;
+    };
+    const std::string able =
+        R"({"name":"dice","description":""},{"name":"weather","description":""})";
+    EXPECT_EQ(tools_told(), "[" + able + R"(,{"name":"broken","description":""}])");
+    const Json result = run(plan_of({entry("t", "broken")}));
+    EXPECT_THAT(result["toolResults"][0]["error"].string(), HasSubstr("it broke"));
+    EXPECT_EQ(tools_told(), "[" + able + "]");
+    EXPECT_THAT(run(plan_of({entry("t", "broken")}))["toolResults"][0]["error"].string(),
+                HasSubstr("is disabled"));
+}
+
 TEST_F(ExtendTest, ReleasedOnceWhenTheSessionEnds) {
     OwnTool& tool = own("weather");
     tool.join(*session);

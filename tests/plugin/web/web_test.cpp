@@ -143,8 +143,7 @@ TEST_F(WebTest, ABrowserThatVanishesWhileItIsWrittenToRaisesNoSignal) {
 
 TEST_F(WebTest, LineEndsInTheStateDoNotBreakTheMessageInTwo) {
     open({.state = "{\"a\":[\n 1,\r\n 2],\"b\":\"x\"}"});
-    EXPECT_THAT(session_message(),
-                testing::ContainsRegex("\"state\":\\{\"a\":\\[ +1, +2\\],\"b\":\"x\"\\}\\}\n\n$"));
+    EXPECT_THAT(session_message(), testing::EndsWith("\"state\":{\"a\":[1,2],\"b\":\"x\"}}\n\n"));
     host.prompt("hello");
     EXPECT_THAT(session_message(), HasSubstr("\"b\":\"x\"}}\n\n"));
 }
@@ -157,7 +156,7 @@ TEST_F(WebTest, TheStateBeforeTheFirstRecordIsNotThatBehindIt) {
 
 TEST_F(WebTest, AStatePatchedBeforeTheLoopFirstRanHasThePatchAndArraysOnOneLine) {
     open({}, "{\"hp\":[\n3]}");
-    EXPECT_THAT(session_message(), HasSubstr("\"last\":1,\"state\":{\"hp\":[ 3]}}\n\n"));
+    EXPECT_THAT(session_message(), HasSubstr("\"last\":1,\"state\":{\"hp\":[3]}}\n\n"));
 }
 
 TEST_F(WebTest, StreamsThatStallShareOneStateAndNoneHoldsACopy) {
