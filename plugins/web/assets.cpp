@@ -95,14 +95,14 @@ std::string tag_of(const struct stat& status) {
            '"';
 }
 
-Answer no_such_asset() {
-    return Answer::problem(404, "NO_SUCH_ASSET",
-                           "there is no such asset, or a later attempt has replaced it");
+Response no_such_asset() {
+    return Response::problem(404, "NO_SUCH_ASSET",
+                             "there is no such asset, or a later attempt has replaced it");
 }
 
-Answer cannot_be_read() {
-    return Answer::problem(404, "ASSET_UNREADABLE",
-                           "the asset's file is gone, or can no longer be read");
+Response cannot_be_read() {
+    return Response::problem(404, "ASSET_UNREADABLE",
+                             "the asset's file is gone, or can no longer be read");
 }
 
 // The part of a text behind a place, so that what is known already is not even copied.
@@ -178,7 +178,7 @@ const Assets::File* Assets::find(std::string_view name) {
     return found == files_.end() ? nullptr : &found->second;
 }
 
-Answer Assets::answer(const Request& request, std::string_view name) {
+Response Assets::answer(const Request& request, std::string_view name) {
     const File* asset = find(name);
     if (asset == nullptr) return no_such_asset();
     // Not blocking: a pipe may have taken its place.
@@ -195,14 +195,15 @@ Answer Assets::answer(const Request& request, std::string_view name) {
     const auto only_if = request.header("If-Range");
     if (asked && (!only_if || *only_if == tag)) range = read_range(*asked, size);
     if (range.kind == Range::Kind::Unsatisfiable) {
-        Answer answer = Answer::problem(416, "RANGE_NOT_SATISFIABLE", "the asset is not that long");
+        Response answer =
+            Response::problem(416, "RANGE_NOT_SATISFIABLE", "the asset is not that long");
         answer.set("Content-Range", "bytes */" + std::to_string(size));
         return answer;
     }
 
     const bool is_part = range.kind == Range::Kind::Part;
     source->take_part(range.first, range.count);
-    Answer answer(is_part ? 206 : 200, range.count, std::move(source));
+    Response answer(is_part ? 206 : 200, range.count, std::move(source));
     if (is_part) {
         answer.set("Content-Range", "bytes " + std::to_string(range.first) + "-" +
                                         std::to_string(range.first + range.count - 1) + "/" +

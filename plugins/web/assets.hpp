@@ -26,7 +26,7 @@ public:
     }
 
     // `name` is what stands behind /api/assets/ in the request's path.
-    Answer answer(const Request& request, std::string_view name);
+    Response answer(const Request& request, std::string_view name);
 
 private:
     struct File {

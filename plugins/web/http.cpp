@@ -119,7 +119,7 @@ bool Request::wants_html() const {
     return false;
 }
 
-Answer::Answer(unsigned status, MHD_Response* response) : status_(status), response_(response) {
+Response::Response(unsigned status, MHD_Response* response) : status_(status), response_(response) {
     if (response == nullptr) throw std::bad_alloc();
     set("X-Content-Type-Options", "nosniff");
     set("Referrer-Policy", "no-referrer");
@@ -128,38 +128,39 @@ Answer::Answer(unsigned status, MHD_Response* response) : status_(status), respo
     set("X-Frame-Options", "DENY");
 }
 
-Answer::Answer(unsigned status, std::string body)
-    : Answer(status,
-             MHD_create_response_from_buffer(body.size(), body.data(), MHD_RESPMEM_MUST_COPY)) {}
+Response::Response(unsigned status, std::string body)
+    : Response(status,
+               MHD_create_response_from_buffer(body.size(), body.data(), MHD_RESPMEM_MUST_COPY)) {}
 
-Answer Answer::with_lasting_body(unsigned status, std::string_view body) {
-    return Answer(status, MHD_create_response_from_buffer(
-                              body.size(), const_cast<char*>(body.data()), MHD_RESPMEM_PERSISTENT));
+Response Response::with_lasting_body(unsigned status, std::string_view body) {
+    return Response(status,
+                    MHD_create_response_from_buffer(body.size(), const_cast<char*>(body.data()),
+                                                    MHD_RESPMEM_PERSISTENT));
 }
 
-Answer::Answer(unsigned status, std::uint64_t size, std::unique_ptr<BodySource> source)
-    : Answer(status, response_of(size, std::move(source))) {}
+Response::Response(unsigned status, std::uint64_t size, std::unique_ptr<BodySource> source)
+    : Response(status, response_of(size, std::move(source))) {}
 
-Answer Answer::json(unsigned status, std::string body) {
-    Answer answer(status, std::move(body));
+Response Response::json(unsigned status, std::string body) {
+    Response answer(status, std::move(body));
     answer.set("Content-Type", "application/json").set("Cache-Control", "no-store");
     return answer;
 }
 
-Answer Answer::html(unsigned status, std::string body) {
-    Answer answer(status, std::move(body));
+Response Response::html(unsigned status, std::string body) {
+    Response answer(status, std::move(body));
     answer.set("Content-Type", "text/html; charset=utf-8").set("Cache-Control", "no-store");
     answer.set("Content-Security-Policy",
                "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
     return answer;
 }
 
-Answer Answer::problem(unsigned status, std::string_view code, std::string_view message) {
+Response Response::problem(unsigned status, std::string_view code, std::string_view message) {
     return json(status, "{\"code\":" + plugin::quoted(code) +
                             ",\"message\":" + plugin::quoted(message) + "}\n");
 }
 
-Answer& Answer::set(const char* name, const std::string& value) {
+Response& Response::set(const char* name, const std::string& value) {
     if (MHD_add_response_header(response_.get(), name, value.c_str()) != MHD_YES) {
         throw std::runtime_error(std::string("the header ") + name + " cannot be sent");
     }

@@ -65,22 +65,22 @@ public:
     virtual ~BodySource() = default;
 };
 
-class Answer {
+class Response {
 public:
     // The headers that every answer has are there already; memory that runs out throws bad_alloc.
-    Answer(unsigned status, std::string body);
+    Response(unsigned status, std::string body);
     // `body` lives as long as the process.
-    static Answer with_lasting_body(unsigned status, std::string_view body);
+    static Response with_lasting_body(unsigned status, std::string_view body);
     // MHD_SIZE_UNKNOWN: until the source or the browser ends it.
-    Answer(unsigned status, std::uint64_t size, std::unique_ptr<BodySource> source);
+    Response(unsigned status, std::uint64_t size, std::unique_ptr<BodySource> source);
 
-    static Answer json(unsigned status, std::string body);
-    static Answer html(unsigned status, std::string body);
+    static Response json(unsigned status, std::string body);
+    static Response html(unsigned status, std::string body);
     // {"code", "message"}
-    static Answer problem(unsigned status, std::string_view code, std::string_view message);
+    static Response problem(unsigned status, std::string_view code, std::string_view message);
 
     // Replaces nothing: a header is set once.
-    Answer& set(const char* name, const std::string& value);
+    Response& set(const char* name, const std::string& value);
 
     unsigned status() const noexcept { return status_; }
     MHD_Response* response() const noexcept { return response_.get(); }
@@ -89,7 +89,7 @@ private:
     struct Release {
         void operator()(MHD_Response* response) const noexcept { MHD_destroy_response(response); }
     };
-    Answer(unsigned status, MHD_Response* response);
+    Response(unsigned status, MHD_Response* response);
 
     unsigned status_;
     std::unique_ptr<MHD_Response, Release> response_;

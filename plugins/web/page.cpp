@@ -27,10 +27,10 @@ const PageFile* find_page_file(std::string_view path) {
     return nullptr;
 }
 
-Answer answer_page_file(const Request& request, const PageFile& file) {
+Response answer_page_file(const Request& request, const PageFile& file) {
     const bool is_known = file.path != "/" && has_it_already(request, file.tag);
-    Answer answer = Answer::with_lasting_body(is_known ? 304 : 200,
-                                              is_known ? std::string_view() : file.content);
+    Response answer = Response::with_lasting_body(is_known ? 304 : 200,
+                                                  is_known ? std::string_view() : file.content);
     answer.set("Content-Type", std::string(file.media_type));
     answer.set("Content-Security-Policy", kPolicy);
     if (file.path == "/") return std::move(answer.set("Cache-Control", "no-store"));

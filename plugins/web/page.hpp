@@ -23,6 +23,6 @@ std::span<const PageFile> page_files();
 
 const PageFile* find_page_file(std::string_view path);
 
-Answer answer_page_file(const Request& request, const PageFile& file);
+Response answer_page_file(const Request& request, const PageFile& file);
 
 }  // namespace narratoria::web

@@ -46,28 +46,29 @@ std::runtime_error cannot_listen(std::uint16_t port, int error) {
 
 // What could be read in two ways, so that a second request hides in the body of the first. A browser
 // sends none of it: it knows how long its body is, and says so once.
-std::optional<Answer> refuse_doubtful(const Request& request) {
+std::optional<Response> refuse_doubtful(const Request& request) {
     if (request.has_odd_header()) {
-        return Answer::problem(400, "BAD_HEADER", "a header's name has a letter that HTTP forbids");
+        return Response::problem(400, "BAD_HEADER",
+                                 "a header's name has a letter that HTTP forbids");
     }
     const auto lengths = request.headers("Content-Length");
     if (!request.headers("Transfer-Encoding").empty()) {
-        return Answer::problem(411, "LENGTH_REQUIRED", "a body comes with its Content-Length");
+        return Response::problem(411, "LENGTH_REQUIRED", "a body comes with its Content-Length");
     }
     if (lengths.empty()) return std::nullopt;
     const std::string_view text = lengths.front();
     std::uint64_t length = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
     if (error == std::errc::result_out_of_range || length > kLargestBody) {
-        return Answer::problem(413, "TOO_LARGE", "a body has at most 1 MiB");
+        return Response::problem(413, "TOO_LARGE", "a body has at most 1 MiB");
     }
     if (lengths.size() > 1 || error != std::errc() || end != text.data() + text.size()) {
-        return Answer::problem(400, "BAD_LENGTH", "Content-Length is one whole number");
+        return Response::problem(400, "BAD_LENGTH", "Content-Length is one whole number");
     }
     return std::nullopt;
 }
 
-MHD_Result queue(const Request& request, const Answer& answer) {
+MHD_Result queue(const Request& request, const Response& answer) {
     return MHD_queue_response(request.connection(), answer.status(), answer.response());
 }
 
@@ -83,7 +84,7 @@ struct Server::Functions {
                 auto made = std::make_unique<Request>(connection, method, path);
                 const Request& request = *made;
                 *state = made.release();
-                std::optional<Answer> refusal = self.site_->refuse(request);
+                std::optional<Response> refusal = self.site_->refuse(request);
                 if (!refusal) refusal = refuse_doubtful(request);
                 if (!refusal) return MHD_YES;
                 // The body that may follow is never read as the next request.

@@ -21,8 +21,8 @@ namespace narratoria::web {
 class Site {
 public:
     // Asked when a request's head is there, before its body is read: an answer here ends it.
-    virtual std::optional<Answer> refuse(const Request& request) = 0;
-    virtual Answer answer(const Request& request) = 0;
+    virtual std::optional<Response> refuse(const Request& request) = 0;
+    virtual Response answer(const Request& request) = 0;
     // The browser behind a connection that may be suspended has gone; told in each turn until the
     // connection is closed.
     virtual void browser_gone(MHD_Connection* connection) = 0;

@@ -119,9 +119,9 @@ Streams::Streams(const plugin::Host& host, const RecordLog& log, std::function<v
 
 Streams::~Streams() { end(); }
 
-Answer Streams::open(const Request& request, std::uint64_t after, First first) {
-    Answer answer(200, MHD_SIZE_UNKNOWN,
-                  std::make_unique<Stream>(*this, request.connection(), after, std::move(first)));
+Response Streams::open(const Request& request, std::uint64_t after, First first) {
+    Response answer(200, MHD_SIZE_UNKNOWN,
+                    std::make_unique<Stream>(*this, request.connection(), after, std::move(first)));
     answer.set("Content-Type", "text/event-stream").set("Cache-Control", "no-store");
     if (!comment_.is_running()) {
         comment_ = plugin::Timer(host_, kCommentEvery, [this] { comment(); });

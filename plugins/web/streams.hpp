@@ -32,7 +32,7 @@ public:
     ~Streams();
 
     // What answers a request for the records behind `after`; `first` goes before them.
-    Answer open(const Request& request, std::uint64_t after, First first);
+    Response open(const Request& request, std::uint64_t after, First first);
 
     // There are new records: those that wait go on, together, and not too often.
     void wake();

@@ -49,9 +49,9 @@ const plugin::Host& require_loop(const plugin::Host& host) {
     return host;
 }
 
-Answer not_allowed(const char* methods) {
-    Answer answer = Answer::problem(405, "METHOD_NOT_ALLOWED",
-                                    std::string("here are only the methods ") + methods);
+Response not_allowed(const char* methods) {
+    Response answer = Response::problem(405, "METHOD_NOT_ALLOWED",
+                                        std::string("here are only the methods ") + methods);
     answer.set("Allow", methods);
     return answer;
 }
@@ -150,7 +150,7 @@ private:
         return std::make_shared<const std::string>(std::move(state));
     }
 
-    std::optional<Answer> refuse(const Request& request) override {
+    std::optional<Response> refuse(const Request& request) override {
         if (const auto refusal = gate_.refuse_stranger(request)) {
             return refuse_visitor(request, refusal->code, std::string(refusal->message) + ".");
         }
@@ -172,29 +172,29 @@ private:
 
     void browser_gone(MHD_Connection* connection) override { streams_.end_of(connection); }
 
-    static Answer refuse_visitor(const Request& request, std::string_view code,
-                                 const std::string& what) {
-        if (!request.wants_html()) return Answer::problem(403, code, what);
-        return Answer::html(403,
-                            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta "
-                            "name=\"color-scheme\" content=\"dark light\"><title>"
-                            "Narratoria</title><p>" +
-                                what + "</p></html>\n");
+    static Response refuse_visitor(const Request& request, std::string_view code,
+                                   const std::string& what) {
+        if (!request.wants_html()) return Response::problem(403, code, what);
+        return Response::html(403,
+                              "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta "
+                              "name=\"color-scheme\" content=\"dark light\"><title>"
+                              "Narratoria</title><p>" +
+                                  what + "</p></html>\n");
     }
 
     // Only for who got in.
-    Answer answer(const Request& request) override {
+    Response answer(const Request& request) override {
         try {
             return route(request);
         } catch (const std::bad_alloc&) {
             throw;
         } catch (const std::exception& error) {
             host_.log(plugin::Level::Error, std::string("a request failed: ") + error.what());
-            return Answer::problem(500, "INTERNAL", "the request failed; the log says why");
+            return Response::problem(500, "INTERNAL", "the request failed; the log says why");
         }
     }
 
-    Answer route(const Request& request) {
+    Response route(const Request& request) {
         const std::string_view path = request.path();
         constexpr std::string_view assets = "/api/assets/";
         if (path == "/api/prompt") {
@@ -212,15 +212,15 @@ private:
         }
         if (path == "/" && !request.arguments("token").empty()) return let_in();
         const PageFile* file = find_page_file(path);
-        if (file == nullptr) return Answer::problem(404, "NOT_FOUND", "there is nothing here");
+        if (file == nullptr) return Response::problem(404, "NOT_FOUND", "there is nothing here");
         if (!request.reads()) return not_allowed("GET, HEAD");
         return answer_page_file(request, *file);
     }
 
     // No redirect: after one, the browser would not send the cookie if the person came from
     // another site.
-    Answer let_in() const {
-        Answer answer = Answer::html(
+    Response let_in() const {
+        Response answer = Response::html(
             200,
             "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"color-scheme\" "
             "content=\"dark light\"><title>Narratoria</title>"
@@ -230,14 +230,14 @@ private:
         return answer;
     }
 
-    Answer events(const Request& request) {
+    Response events(const Request& request) {
         std::uint64_t after = 0;
         for (const auto& told : {request.argument("after"), request.header("Last-Event-ID")}) {
             if (!told) continue;
             const auto number = number_in(*told);
             if (!number) {
-                return Answer::problem(400, "BAD_NUMBER",
-                                       "after and Last-Event-ID are the number of a record");
+                return Response::problem(400, "BAD_NUMBER",
+                                         "after and Last-Event-ID are the number of a record");
             }
             after = *number;
         }
@@ -249,20 +249,20 @@ private:
         return streams_.open(request, after, {first + ",\"state\":", first_state_, "}\n\n"});
     }
 
-    Answer prompt(const Request& request) {
+    Response prompt(const Request& request) {
         const auto type = request.header("Content-Type");
         if (!type || type->substr(0, type->find(';')) != "application/json") {
-            return Answer::problem(415, "UNSUPPORTED_MEDIA_TYPE",
-                                   "a prompt comes as application/json");
+            return Response::problem(415, "UNSUPPORTED_MEDIA_TYPE",
+                                     "a prompt comes as application/json");
         }
         rapidjson::Document parsed;
         parsed.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(
             request.body().data(), request.body().size());
         const rapidjson::Document& body = parsed;
         const auto bad = [] {
-            return Answer::problem(400, "BAD_PROMPT",
-                                   "a prompt is a JSON object with the player's words: "
-                                   "{\"text\": \"I light the torch\"}");
+            return Response::problem(400, "BAD_PROMPT",
+                                     "a prompt is a JSON object with the player's words: "
+                                     "{\"text\": \"I light the torch\"}");
         };
         if (body.HasParseError() || !body.IsObject()) return bad();
         const auto text = body.FindMember("text");
@@ -270,19 +270,19 @@ private:
         const std::string_view words(text->value.GetString(), text->value.GetStringLength());
         if (words.find_first_not_of(" \t\r\n") == std::string_view::npos) return bad();
         if (!host_.submit_prompt(words)) {
-            return Answer::problem(409, "BUSY", "one prompt runs and one waits already");
+            return Response::problem(409, "BUSY", "one prompt runs and one waits already");
         }
-        return Answer::json(202, "{}\n");
+        return Response::json(202, "{}\n");
     }
 
-    Answer cancel() {
+    Response cancel() {
         try {
             host_.cancel();
         } catch (const narratoria::Error& error) {
             if (error.status() != NAR_UNSUPPORTED) throw;
-            return Answer::problem(501, "UNSUPPORTED", "this host cannot cancel");
+            return Response::problem(501, "UNSUPPORTED", "this host cannot cancel");
         }
-        return Answer::json(202, "{}\n");
+        return Response::json(202, "{}\n");
     }
 
     const plugin::Host host_;

@@ -14,10 +14,10 @@
 namespace narratoria::command::interruption {
 namespace {
 
-enum class Answer { Leave, Cancel, Note };
+enum class SignalAction { Leave, Cancel, Note };
 
 // Everything a handler touches is lock-free and lives for ever.
-std::atomic<Answer> answer{Answer::Leave};
+std::atomic<SignalAction> action{SignalAction::Leave};
 std::atomic<nar_session*> running{nullptr};
 std::atomic<int> first_signal{0};
 std::atomic<int> cursor_hidden_on{-1};
@@ -36,12 +36,12 @@ void on_end(int signal) {
     const int saved = errno;
     int none = 0;
     const bool is_first = first_signal.compare_exchange_strong(none, signal);
-    if (!is_first || answer.load() == Answer::Leave) {
+    if (!is_first || action.load() == SignalAction::Leave) {
         show_cursor();
         forget_replacements_in_signal();
         _exit(kExitSignal + signal);
     }
-    if (answer.load() == Answer::Cancel) {
+    if (action.load() == SignalAction::Cancel) {
         if (nar_session* session = running.load(); session != nullptr) nar_session_cancel(session);
     }
     const int writer = wake_writer.load();
@@ -94,7 +94,7 @@ void install() {
 
 CancelsSession::CancelsSession(nar_session* session) noexcept {
     running.store(session);
-    answer.store(Answer::Cancel);
+    action.store(SignalAction::Cancel);
     // One that was only noted until now has had no session to cancel.
     if (first_signal.load() != 0) nar_session_cancel(session);
 }
@@ -102,11 +102,11 @@ CancelsSession::CancelsSession(nar_session* session) noexcept {
 CancelsSession::~CancelsSession() { is_noted(); }
 
 void is_noted() noexcept {
-    answer.store(Answer::Note);
+    action.store(SignalAction::Note);
     running.store(nullptr);
 }
 
-void leaves() noexcept { answer.store(Answer::Leave); }
+void leaves() noexcept { action.store(SignalAction::Leave); }
 
 int received() noexcept { return first_signal.load(); }
 

@@ -91,15 +91,15 @@ void try_loading(TrialReport& report, const std::string& path) {
 
 namespace {
 
-struct Answer {
+struct EntryResult {
     bool came_back = false;
     nar_status status = NAR_FAILED;
     const nar_plugin* plugin = nullptr;
 };
 
-Answer ask_entry(TrialReport& report, const Library& library, const nar_host_description* host,
-                 const std::string& doing, CallTimes& times) {
-    Answer answer;
+EntryResult ask_entry(TrialReport& report, const Library& library, const nar_host_description* host,
+                      const std::string& doing, CallTimes& times) {
+    EntryResult answer;
     Loan loan(LentMemory::Roomy);
     constexpr std::size_t kRoom = 256;
     nar_failure empty{};
@@ -133,7 +133,7 @@ void try_entry(TrialReport& report, const std::string& path) {
     host.abi_version = NAR_ABI_VERSION;
     host.name = NAR_STR("narratoria plugin check");
     host.version = to_c(nar_library_version());
-    const Answer answer = ask_entry(report, library, &host, "entry", times);
+    const EntryResult answer = ask_entry(report, library, &host, "entry", times);
     times.judge(report);
     cover(report, {"P8", "P9"});
     if (!answer.came_back) return;
@@ -170,7 +170,8 @@ void try_other_major(TrialReport& report, const std::string& path) {
         const std::uint32_t head[2] = {sizeof head, major << 16};
         const auto* host = static_cast<const nar_host_description*>(
             loan.bytes(head, sizeof head, "the nar_host_description"));
-        const Answer answer = ask_entry(report, library, host, "entry with another major", times);
+        const EntryResult answer =
+            ask_entry(report, library, host, "entry with another major", times);
         if (!answer.came_back) continue;
         if (answer.status == NAR_OK) {
             report.finding("P10", fmt::format("it accepts a host of ABI {}.0", major));
@@ -191,8 +192,9 @@ void try_other_minor(TrialReport& report, const std::string& path, std::uint32_t
     host.size = sizeof host + 64;  // a Loan is roomy
     host.abi_version = (NAR_ABI_MAJOR << 16) | minor;
     Loan loan(LentMemory::Roomy);
-    const Answer answer = ask_entry(report, library, loan.object(host, "the nar_host_description"),
-                                    fmt::format("entry with minor {}", minor), times);
+    const EntryResult answer =
+        ask_entry(report, library, loan.object(host, "the nar_host_description"),
+                  fmt::format("entry with minor {}", minor), times);
     if (answer.came_back && answer.status != NAR_OK) {
         report.finding(
             "P10",
