@@ -12,6 +12,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/given_struct.hpp"
 #include "engine/engine.hpp"
 #include "narratoria/narratoria.h"
 #include "plan/result.hpp"
@@ -61,19 +62,6 @@ inline bool has_nul(nar_str path) { return view(path).find('\0') != std::string_
 nar_status fail(nar_error* error, nar_status status, std::string_view code,
                 std::string_view message, std::string_view details = {});
 void clear(nar_error* error);
-
-// Reads a struct that may grow: no field beyond its size is looked at, the others are zero.
-// False when it has no size.
-template <typename Struct>
-bool read_struct(const Struct* given, Struct& out) {
-    std::memset(static_cast<void*>(&out), 0, sizeof out);
-    if (given == nullptr) return true;
-    uint32_t size = 0;
-    std::memcpy(&size, given, sizeof size);
-    if (size < sizeof size) return false;
-    std::memcpy(static_cast<void*>(&out), given, std::min<size_t>(size, sizeof out));
-    return true;
-}
 
 // Runs `body`, which answers a status; what it throws becomes one.
 template <typename Body>

@@ -7,6 +7,7 @@
 
 #include "api/barrier.hpp"
 #include "narratoria/limits.h"
+#include "process/given_limits.hpp"
 
 namespace narratoria::api {
 
@@ -34,13 +35,7 @@ static_assert(sizeof(nar_limits) == sizeof(nar_limits::size) + sizeof(nar_limits
 inline bool read_limits(const nar_limits* given, engine::Limits& limits) {
     nar_limits read;
     if (!read_struct(given, read)) return false;
-    // The largest value of a field is no limit.
-    auto lay = []<typename Given, typename Out>(Given value, Out& out) {
-        if (value == 0) return;
-        constexpr Given kNone = std::numeric_limits<Given>::max();
-        out = value == kNone ? std::numeric_limits<Out>::max() : value;
-    };
-#define NARRATORIA_LIMIT(name, type, least, text) lay(read.name, limits.name);
+#define NARRATORIA_LIMIT(name, type, least, text) process::lay_limit(read.name, limits.name);
     NAR_LIMIT_LIST(NARRATORIA_LIMIT)
 #undef NARRATORIA_LIMIT
     return true;
@@ -51,12 +46,9 @@ inline nar_status prepare_limits(engine::Engine& engine, const engine::Limits& l
                                  nar_error* error) {
     nar_status status = NAR_OK;
     auto check = [&](const char* name, uint64_t value, uint64_t least) {
-        if (status != NAR_OK || value >= least) return;
-        const std::string number = std::to_string(least);
-        status =
-            refuse_argument(error, std::string(name) + " must be at least " +
-                                       (least == 1024 * 1024 ? "1 MiB (" + number + ")" : number) +
-                                       ", not " + std::to_string(value));
+        if (status != NAR_OK) return;
+        const std::string fault = process::limit_fault(name, value, least);
+        if (!fault.empty()) status = refuse_argument(error, fault);
     };
 #define NARRATORIA_LIMIT(name, type, least, text) check(#name, limits.name, least);
     NAR_LIMIT_LIST(NARRATORIA_LIMIT)

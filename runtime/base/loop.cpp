@@ -121,7 +121,7 @@ void Loop::run_postponed() {
         Watch* watch = postponed_.front();
         postponed_.pop_front();
         watch->postponed_ = false;
-        watch->on_readable();
+        watch->on_ready();
     }
 }
 
@@ -176,19 +176,49 @@ void Timer::stop() {
 struct Watch::Handle {
     uv_poll_t poll;
     Watch* owner;
-    std::function<void()> on_readable;
+    std::function<void()> on_ready;
 };
 
-void Watch::start(int descriptor, std::function<void()> on_readable) {
+void Watch::start(int descriptor, std::function<void()> on_ready, unsigned events) {
     stop();
-    auto handle = std::make_unique<Handle>(Handle{{}, this, std::move(on_readable)});
+    auto handle = std::make_unique<Handle>(Handle{{}, this, std::move(on_ready)});
     check(uv_poll_init(loop_.uv(), &handle->poll, descriptor), "watch a descriptor");
     handle_ = handle.release();
     handle_->poll.data = handle_;
-    uv_poll_start(&handle_->poll, UV_READABLE | UV_DISCONNECT, [](uv_poll_t* poll, int, int) {
+    events_ = events;
+    listen();
+}
+
+void Watch::change(unsigned events) {
+    if (events == events_) return;
+    events_ = events;
+    listen();
+}
+
+void Watch::listen() {
+    if (events_ == 0) {
+        uv_poll_stop(&handle_->poll);
+        return;
+    }
+    // UV_DISCONNECT stays set once the other side has closed: who only writes would be called for
+    // ever, and learns it by writing.
+    const int wanted = ((events_ & kReadable) != 0 ? UV_READABLE | UV_DISCONNECT : 0) |
+                       ((events_ & kWritable) != 0 ? UV_WRITABLE : 0) |
+                       ((events_ & kClosed) != 0 ? UV_DISCONNECT : 0);
+    uv_poll_start(&handle_->poll, wanted, [](uv_poll_t* poll, int status, int events) {
         Watch* watch = static_cast<Handle*>(poll->data)->owner;
+        if (status < 0) {
+            // An error condition: libuv has stopped the handle, but the error may pass, as that of
+            // a datagram does.
+            watch->ready_ = watch->events_;
+            watch->listen();
+        } else {
+            watch->ready_ = ((events & (UV_READABLE | UV_DISCONNECT)) != 0 ? kReadable : 0U) |
+                            ((events & UV_WRITABLE) != 0 ? kWritable : 0U) |
+                            ((events & UV_DISCONNECT) != 0 ? kClosed : 0U);
+        }
         if (!watch->loop_.time_is_up()) {
-            watch->on_readable();
+            watch->on_ready();
         } else if (!watch->postponed_) {
             watch->postponed_ = true;
             watch->loop_.postponed_.push_back(watch);
@@ -196,10 +226,13 @@ void Watch::start(int descriptor, std::function<void()> on_readable) {
     });
 }
 
-void Watch::on_readable() {
+void Watch::on_ready() {
+    // What was ready may not be wanted any more.
+    ready_ &= events_;
+    if (ready_ == 0) return;
     // The handle outlives its own callback: closing it only marks it. The watch may not.
     Handle* handle = handle_;
-    loop_.guard(handle->on_readable);
+    loop_.guard(handle->on_ready);
 }
 
 void Watch::stop() {

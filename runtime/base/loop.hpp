@@ -113,8 +113,15 @@ private:
     uint64_t clock_timer_ = 0;  // of the loop's clock, if it has one
 };
 
-// Calls back whenever a descriptor is readable or was closed on the other side, rarely also when it
-// no longer is. The descriptor must stay open until the watch has stopped.
+// What a Watch waits for, as bits. kReadable includes that the other side closed. kClosed alone
+// reports an error condition only: for the writing end of a pipe, that nobody reads it any more.
+constexpr unsigned kReadable = 1;
+constexpr unsigned kWritable = 2;
+constexpr unsigned kClosed = 4;
+
+// Calls back whenever a descriptor is ready, rarely also when it no longer is. Level-triggered: an
+// error condition (EPOLLERR) is reported as everything that is watched for, until it is read or the
+// watch stops. The descriptor must stay open until the watch has stopped.
 class Watch {
 public:
     explicit Watch(Loop& loop) : loop_(loop) {}
@@ -122,17 +129,24 @@ public:
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
 
-    void start(int descriptor, std::function<void()> on_readable);
+    void start(int descriptor, std::function<void()> on_ready, unsigned events = kReadable);
+    // What to wait for from now on; 0: nothing, until the next change. Only while it runs.
+    void change(unsigned events);
     void stop();
     bool running() const { return handle_ != nullptr; }
+    // What is ready, in on_ready.
+    unsigned ready() const { return ready_; }
 
 private:
     friend class Loop;
     struct Handle;
-    void on_readable();
+    void on_ready();
+    void listen();
 
     Loop& loop_;
     Handle* handle_ = nullptr;
+    unsigned events_ = 0;
+    unsigned ready_ = 0;
     bool postponed_ = false;
 };
 

@@ -12,8 +12,10 @@
 #include <system_error>
 
 #include "base/fork_count.hpp"
+#include "base/given_struct.hpp"
 #include "base/utf8.hpp"
 #include "narratoria/host_loop.h"
+#include "narratoria/host_process.h"
 #include "narratoria/host_session.h"
 #include "narratoria/invocation.h"
 #include "narratoria/narrator.h"
@@ -114,6 +116,19 @@ nar_status on_engine_thread(const nar_host* host, const char* function, Body&& b
 
 nar_status write_out(const std::string& text, nar_write_fn write, void* user) {
     return write(user, {text.data(), text.size()});
+}
+
+// As much of a text as there is room for, without half a character at its end.
+void write_failure(nar_failure* failure, std::string_view text) {
+    if (failure == nullptr || failure->size <= offsetof(nar_failure, message)) return;
+    const size_t room =
+        std::min<size_t>(failure->size, sizeof(nar_failure)) - offsetof(nar_failure, message) - 1;
+    size_t length = std::min(text.size(), room);
+    if (length < text.size()) {
+        while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) --length;
+    }
+    std::memcpy(failure->message, text.data(), length);
+    failure->message[length] = '\0';
 }
 
 // ---------------------------------------------------------------- log, config, thread_check
@@ -241,26 +256,63 @@ nar_status timer_stop(const nar_host* host, uint64_t timer) {
     });
 }
 
+// `call` gets what is ready.
+nar_status add_poll(Instance& instance, int32_t descriptor, uint32_t events,
+                    std::function<void(uint32_t ready)> call, uint64_t* poll) {
+    struct stat status {};
+    if (::fstat(descriptor, &status) != 0) return NAR_INVALID_ARGUMENT;
+    if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return NAR_IO;
+    const uint64_t number = ++instance.last_handle;
+    auto made = std::make_unique<Watch>(instance.session().loop());
+    try {
+        made->start(
+            descriptor,
+            [&instance, number, call = std::move(call)] {
+                Watch& watch = *instance.polls.at(number);
+                // Nobody would read it any more, and it would be ready for ever.
+                if (instance.disabled()) return watch.stop();
+                instance.call("a poll's function", [&] { call(watch.ready()); });
+            },
+            events);
+    } catch (const std::system_error&) {
+        return NAR_IO;  // nothing that can be waited for, or somebody waits for it already
+    }
+    instance.polls.emplace(number, std::move(made));
+    *poll = number;
+    return NAR_OK;
+}
+
 nar_status poll_start(const nar_host* host, int32_t descriptor, void (*on_readable)(void*),
                       void* user, uint64_t* poll) {
     if (on_readable == nullptr || poll == nullptr) return NAR_INVALID_ARGUMENT;
-    return on_engine_thread(host, "poll.start", [&](Instance& instance) -> nar_status {
-        struct stat status {};
-        if (::fstat(descriptor, &status) != 0) return NAR_INVALID_ARGUMENT;
-        if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return NAR_IO;
-        const uint64_t number = ++instance.last_handle;
-        auto made = std::make_unique<Watch>(instance.session().loop());
-        try {
-            made->start(descriptor, [&instance, number, on_readable, user] {
-                // Nobody would read it any more, and it would be readable for ever.
-                if (instance.disabled()) return instance.polls.at(number)->stop();
-                instance.call("a poll's function", [&] { on_readable(user); });
-            });
-        } catch (const std::system_error&) {
-            return NAR_IO;  // nothing that can be waited for, or somebody waits for it already
-        }
-        instance.polls.emplace(number, std::move(made));
-        *poll = number;
+    return on_engine_thread(host, "poll.start", [&](Instance& instance) {
+        return add_poll(
+            instance, descriptor, NAR_POLL_READABLE,
+            [on_readable, user](uint32_t) { on_readable(user); }, poll);
+    });
+}
+
+static_assert(NAR_POLL_READABLE == kReadable && NAR_POLL_WRITABLE == kWritable);
+constexpr uint32_t kPollEvents = NAR_POLL_READABLE | NAR_POLL_WRITABLE;
+
+nar_status poll_watch(const nar_host* host, int32_t descriptor, uint32_t events,
+                      void (*on_ready)(void*, uint32_t), void* user, uint64_t* poll) {
+    if (on_ready == nullptr || poll == nullptr || (events & ~kPollEvents) != 0) {
+        return NAR_INVALID_ARGUMENT;
+    }
+    return on_engine_thread(host, "poll.watch", [&](Instance& instance) {
+        return add_poll(
+            instance, descriptor, events,
+            [on_ready, user](uint32_t ready) { on_ready(user, ready); }, poll);
+    });
+}
+
+nar_status poll_change(const nar_host* host, uint64_t poll, uint32_t events) {
+    if ((events & ~kPollEvents) != 0) return NAR_INVALID_ARGUMENT;
+    return on_engine_thread(host, "poll.change", [&](Instance& instance) {
+        const auto found = instance.polls.find(poll);
+        if (found == instance.polls.end()) return NAR_NOT_FOUND;
+        found->second->change(events);
         return NAR_OK;
     });
 }
@@ -275,6 +327,49 @@ nar_status poll_stop(const nar_host* host, uint64_t poll) {
         instance.polls.erase(found);
         instance.session().loop().defer([stopped] {});
         return NAR_OK;
+    });
+}
+
+// ---------------------------------------------------------------- process
+
+nar_status process_start(const nar_host* host, const nar_program* program,
+                         const nar_process_events* events, void* user, uint64_t* process,
+                         nar_failure* failure) {
+    if (program == nullptr || process == nullptr) return NAR_INVALID_ARGUMENT;
+    return on_engine_thread(host, "process.start", [&](Instance& instance) {
+        nar_program what;
+        nar_process_events callbacks;
+        std::string why = "the size of a struct is not set";
+        nar_status status = NAR_INVALID_ARGUMENT;
+        if (read_struct(program, what) && read_struct(events, callbacks)) {
+            status = instance.processes.start(what, callbacks, user, process, why);
+        }
+        if (status != NAR_OK) write_failure(failure, why);
+        return status;
+    });
+}
+
+nar_status process_write(const nar_host* host, uint64_t process, nar_str bytes) {
+    return on_engine_thread(host, "process.write", [&](Instance& instance) {
+        return instance.processes.write(process, view(bytes));
+    });
+}
+
+nar_status process_close_input(const nar_host* host, uint64_t process) {
+    return on_engine_thread(host, "process.close_input", [&](Instance& instance) {
+        return instance.processes.close_input(process);
+    });
+}
+
+nar_status process_terminate(const nar_host* host, uint64_t process, uint32_t grace_ms) {
+    return on_engine_thread(host, "process.terminate", [&](Instance& instance) {
+        return instance.processes.terminate(process, grace_ms);
+    });
+}
+
+nar_status process_release(const nar_host* host, uint64_t process, uint32_t grace_ms) {
+    return on_engine_thread(host, "process.release", [&](Instance& instance) {
+        return instance.processes.release(process, grace_ms);
     });
 }
 
@@ -321,12 +416,7 @@ nar_status invocation_diagnostics(const nar_host* host, uint64_t token, nar_str 
 nar_status invocation_ended(const nar_host* host, uint64_t token, const nar_invocation_end* end) {
     return from_any_thread(host, [&](Instance& instance) {
         nar_invocation_end given;
-        std::memset(&given, 0, sizeof given);
-        if (end != nullptr) {
-            uint32_t size = 0;
-            std::memcpy(&size, end, sizeof size);
-            std::memcpy(&given, end, std::min<size_t>(size, sizeof given));
-        }
+        read_struct(end, given);  // without a size: zeros
         InvocationEnd taken;
         taken.exit_status = given.exit_status;
         taken.error_code = utf8::repaired(view(given.error_code));
@@ -344,12 +434,8 @@ nar_status invocation_run(const nar_host* host, uint64_t token, const nar_comman
     if (command == nullptr) return NAR_INVALID_ARGUMENT;
     return on_engine_thread(host, "invocation.run", [&](Instance& instance) -> nar_status {
         nar_command given;
-        std::memset(&given, 0, sizeof given);
-        uint32_t size = 0;
-        std::memcpy(&size, command, sizeof size);
-        std::memcpy(&given, command, std::min<size_t>(size, sizeof given));
-        if (given.arguments == nullptr || given.argument_count == 0 ||
-            given.argument_count > 100000) {
+        if (!read_struct(command, given) || given.arguments == nullptr ||
+            given.argument_count == 0 || given.argument_count > 100000) {
             return NAR_INVALID_ARGUMENT;
         }
         std::vector<std::string> arguments;
@@ -379,7 +465,15 @@ constexpr nar_host_assets kAssets{sizeof(nar_host_assets), 0, assets_list};
 constexpr nar_host_prompt kPrompt{sizeof(nar_host_prompt), 0, prompt_submit, prompt_cancel};
 constexpr nar_host_post kPost{sizeof(nar_host_post), 0, post};
 constexpr nar_host_timer kTimer{sizeof(nar_host_timer), 0, timer_start, timer_stop};
-constexpr nar_host_poll kPoll{sizeof(nar_host_poll), 0, poll_start, poll_stop};
+constexpr nar_host_poll kPoll{
+    sizeof(nar_host_poll), 0, poll_start, poll_stop, poll_watch, poll_change};
+constexpr nar_host_process kProcess{sizeof(nar_host_process),
+                                    0,
+                                    process_start,
+                                    process_write,
+                                    process_close_input,
+                                    process_terminate,
+                                    process_release};
 constexpr nar_host_narrator kNarrator{sizeof(nar_host_narrator), 0, narrator_reply, narrator_fail};
 constexpr nar_host_invocation kInvocation{sizeof(nar_host_invocation),
                                           0,
@@ -402,6 +496,7 @@ const void* get_extension(const nar_host*, nar_str id) {
         {NAR_HOST_POST, &kPost},
         {NAR_HOST_TIMER, &kTimer},
         {NAR_HOST_POLL, &kPoll},
+        {NAR_HOST_PROCESS, &kProcess},
         {NAR_EXTENSION_NARRATOR, &kNarrator},
         {NAR_HOST_INVOCATION, &kInvocation},
     };

@@ -51,6 +51,7 @@ const nar_host* Instance::host() const { return host_of(handle_); }
 Instance::~Instance() {
     timers.clear();
     polls.clear();
+    processes.end_all();
     const bool was_active = phase_ == Phase::Active;
     // Behind this no thread posts any more, so what is forgotten is all there is.
     enter_phase(Phase::Deinit);
@@ -118,6 +119,7 @@ void Instance::note_thrown(const char* what, const char* text) noexcept {
 void Instance::disable(std::string reason) {
     if (disabled_.exchange(true, std::memory_order_acq_rel)) return;
     reason_ = std::move(reason);
+    processes.kill_all();
     // One that cannot be made is left out with this reason, and one that ends is told of as it is.
     if (phase_ != Phase::Active) {
         if (phase_ != Phase::Init) {

@@ -15,6 +15,7 @@
 #include "event/stream.hpp"
 #include "narratoria/engine.h"
 #include "plugin/library.hpp"
+#include "plugin/process_service.hpp"
 #include "plugin/session_access.hpp"
 
 namespace narratoria::plugin {
@@ -115,6 +116,7 @@ public:
 
     std::map<uint64_t, std::unique_ptr<Timer>> timers;
     std::map<uint64_t, std::unique_ptr<Watch>> polls;
+    ProcessService processes{*this};
     uint64_t last_handle = 0;
 
 private:

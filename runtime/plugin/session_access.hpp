@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/inbox.hpp"
 #include "base/loop.hpp"
 #include "narratoria/status.h"
+#include "process/process.hpp"
 
 namespace narratoria::plugin {
 
@@ -17,6 +19,14 @@ namespace narratoria::plugin {
 struct StoryInfo {
     std::string folder;  // absolute
     std::string title;
+};
+
+// What a plugin's process gets where the plugin says nothing: the same as the session's tools.
+struct ProcessDefaults {
+    process::Pool& pool;
+    const std::string& folder;
+    const std::vector<std::string>& environment;
+    const process::Limits& limits;
 };
 
 class SessionAccess {
@@ -39,6 +49,8 @@ public:
     virtual void list_assets(std::string& json) = 0;
     virtual nar_status submit_prompt(std::string_view text) = 0;
     virtual void cancel() = 0;
+
+    virtual ProcessDefaults process_defaults() = 0;
 
     // From any thread: an answer to a narrator's request.
     virtual nar_status answer(uint64_t token, bool is_plan, std::string text) = 0;

@@ -18,6 +18,7 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "process/error_text.hpp"
 #include "process/supervisor/protocol.h"
@@ -154,6 +155,7 @@ public:
 
     void request(uint32_t kind, uint32_t grace_ms) {
         wake_stopped();
+        in_grace = kind == SUPERVISOR_TERMINATE;
         supervisor_request request{};
         request.kind = kind;
         request.grace_ms = grace_ms;
@@ -187,10 +189,19 @@ public:
         if (pid_ > 1) ::kill(pid_, SIGCONT);
     }
 
+    // Waits until the end is told, or the other side is gone; at most kPatienceMs.
+    void wait_for_end() const {
+        pollfd ended{socket_.get(), POLLIN, 0};
+        while (::poll(&ended, 1, kPatienceMs) < 0 && errno == EINTR) {
+        }
+    }
+
     int pid() const { return pid_; }
     Process* process = nullptr;  // none when idle, or when the process was destroyed
     const void* owned_by = nullptr;
-    bool busy = false;
+    bool busy = false;      // it has an invocation
+    bool counted = false;   // in Pool::busy_
+    bool in_grace = false;  // told to terminate and not to kill
 
 private:
     void on_readable() {
@@ -200,10 +211,8 @@ private:
         Pool& pool = pool_;
         Process* owner = process;
         process = nullptr;
-        if (busy) {
-            busy = false;
-            --pool.busy_;
-        }
+        busy = in_grace = false;
+        if (std::exchange(counted, false)) --pool.busy_;
         Exit exit;
         if (got == static_cast<ssize_t>(sizeof ended)) {
             exit.started = ended.start_error == 0;
@@ -250,6 +259,7 @@ Process::~Process() {
     if (destroyed_ != nullptr) *destroyed_ = true;
     if (supervisor_ != nullptr && !ended_) {
         supervisor_->process = nullptr;
+        pool_.count_as_busy(*supervisor_);
         if (!terminating_) supervisor_->request(SUPERVISOR_KILL, 0);
     }
 }
@@ -257,8 +267,13 @@ Process::~Process() {
 void Process::terminate(uint32_t grace_ms) {
     if (ended_) return;
     terminating_ = true;
+    pool_.count_as_busy(*supervisor_);
     supervisor_->request(grace_ms == 0 ? SUPERVISOR_KILL : SUPERVISOR_TERMINATE, grace_ms);
 }
+
+void Process::on_input_drained() { listener_->on_input_drained(); }
+
+void Process::on_input_closed() { listener_->on_closed(Stream::Input); }
 
 void Process::stop_reading() {
     output_watch_.stop();
@@ -281,6 +296,7 @@ void Process::read_output() {
         if (ended_) output_left_ -= static_cast<size_t>(got);
         if (got == 0) {
             stop_reading();
+            if (is_service_ && !ended_) return listener_->on_closed(Stream::Output);
             break;
         }
         if (!large_pipe_ && got >= 32 * 1024) {
@@ -313,6 +329,7 @@ void Process::read_diagnostics() {
     if (got <= 0) {
         diagnostics_watch_.stop();
         diagnostics_.close();
+        if (is_service_ && !ended_) listener_->on_closed(Stream::Diagnostics);
         return;
     }
     const DestructionWatch watch(destroyed_);
@@ -323,6 +340,7 @@ void Process::on_ended(Exit exit) {
     ended_ = true;
     supervisor_ = nullptr;
     exit_ = std::move(exit);
+    input_.reset();
     // All descendants that could write are gone, so what is in the pipes now is all there will be.
     output_left_ = bytes_in(output_);
     diagnostics_left_ = bytes_in(diagnostics_);
@@ -380,11 +398,33 @@ struct Pool::Leaving {
     Watch watch;
 };
 
+// Listens to a process in place of an owner that has gone, and drops what it says.
+class Pool::Ending : public Listener {
+public:
+    Ending(Pool& pool, std::unique_ptr<Process> process)
+        : pool_(pool), process_(std::move(process)) {
+        process_->listener_ = this;
+    }
+    void on_output(char*, size_t) override {}
+    void on_diagnostics(std::string_view) override {}
+    void on_exit(const Exit&) override {
+        std::erase_if(pool_.ending_, [this](const auto& each) { return each.get() == this; });
+    }
+
+private:
+    Pool& pool_;
+    const std::unique_ptr<Process> process_;
+};
+
 Pool::Pool(Loop& loop, std::string supervisor_path)
     : loop_(loop), supervisor_path_(std::move(supervisor_path)) {}
 
 Pool::~Pool() {
     std::vector<int> pids;
+    for (const auto& supervisor : all_) {
+        if (supervisor->in_grace) supervisor->wait_for_end();
+    }
+    ending_.clear();
     for (const auto& supervisor : all_) {
         supervisor->wake_stopped();
         pids.push_back(supervisor->pid());
@@ -552,6 +592,10 @@ void Pool::give_back(Supervisor* supervisor) {
     }
 }
 
+void Pool::count_as_busy(Supervisor& supervisor) {
+    if (!std::exchange(supervisor.counted, true)) ++busy_;
+}
+
 void Pool::discard(Supervisor* supervisor) {
     supervisor->wake_stopped();
     leaving_.push_back(std::make_unique<Leaving>(loop_, supervisor->pid()));
@@ -564,6 +608,12 @@ void Pool::discard(Supervisor* supervisor) {
         ++watched_leaving_;
         leaving.watch.start(leaving.process.get(), [this] { reap_leaving(); });
     }
+}
+
+void Pool::end(std::unique_ptr<Process> process, uint32_t grace_ms) {
+    process->input_.reset();
+    process->terminate(grace_ms);
+    ending_.push_back(std::make_unique<Ending>(*this, std::move(process)));
 }
 
 void Pool::end_all_of(const void* owner) {
@@ -591,7 +641,8 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
     request.limits = protocol_of(command.limits);
     // With others to serve it is better not to be woken for each pipe as well. Of a tool that runs
     // alone the pipes tell the end sooner, and the loop is awake when the supervisor does.
-    request.one_notice = busy_ > 0;
+    // A service closes its pipes when it likes, which its owner is told.
+    request.one_notice = busy_ > 0 && !command.is_service;
 
     std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
     bool has_zero = false;
@@ -626,7 +677,7 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
     int descriptors[4] = {input.read.get(), output.write.get(), diagnostics.write.get(), -1};
     size_t descriptor_count = 3;
     Descriptor file;
-    if (!fill_pipe(input, command.input)) {
+    if (!command.is_service && !fill_pipe(input, command.input)) {
         file = input_file(command.input);
         if (!file) return shortage(errno);
         request.input_is_file = 1;
@@ -655,11 +706,16 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
     supervisor->process = process.get();
     supervisor->owned_by = command.owner;
     supervisor->busy = true;
-    ++busy_;
+    if (!command.is_service) count_as_busy(*supervisor);
     Process* self = process.get();
     process->output_ = std::move(output.read);
     process->diagnostics_ = std::move(diagnostics.read);
+    process->is_service_ = command.is_service;
     try {
+        if (command.is_service) {
+            InputPipe::Owner& owner = *self;
+            process->input_ = std::make_unique<InputPipe>(loop_, std::move(input.write), owner);
+        }
         process->output_watch_.start(process->output_.get(), [self] { self->read_output(); });
         process->diagnostics_watch_.start(process->diagnostics_.get(),
                                           [self] { self->read_diagnostics(); });

@@ -13,6 +13,7 @@
 #include "base/loop.hpp"
 #include "narratoria/limits.h"
 #include "process/control_groups.hpp"
+#include "process/input_pipe.hpp"
 
 namespace narratoria::process {
 
@@ -52,6 +53,9 @@ struct Command {
     std::vector<std::string> arguments;  // the first one is the program's own name
     const std::vector<std::string>* environment = nullptr;  // NAME=value
     std::string_view input;  // written to its standard input, then closed
+    // Its standard input stays open for Process::input(), `input` is not used, and it counts as busy
+    // only once it is being ended.
+    bool is_service = false;
     Limits limits;
     const void* owner = nullptr;  // for Pool::end_all_of
 };
@@ -71,6 +75,8 @@ struct Exit {
     uint64_t memory_kills = 0;
 };
 
+enum class Stream : uint8_t { Input, Output, Diagnostics };
+
 // Whoever runs a process. Each call is made from the loop; the process may be destroyed in any.
 class Listener {
 public:
@@ -78,6 +84,9 @@ public:
     // What it wrote to standard output. The bytes may be changed; json::kPadding more may be read.
     virtual void on_output(char* data, size_t size) = 0;
     virtual void on_diagnostics(std::string_view data) = 0;
+    // Of a service: all that waited for its input was written; it closed a stream and goes on.
+    virtual void on_input_drained() {}
+    virtual void on_closed(Stream) {}
     // Nothing of it is left: neither descendants nor anything to read. The last call.
     virtual void on_exit(const Exit& exit) = 0;
 };
@@ -85,7 +94,7 @@ public:
 class Supervisor;
 class Pool;
 
-class Process {
+class Process : private InputPipe::Owner {
 public:
     ~Process();  // what still runs is killed at once, or goes on ending as terminate() said
     Process(const Process&) = delete;
@@ -97,11 +106,16 @@ public:
     // No more output is wanted; it is thrown away unread.
     void stop_reading();
 
+    // Of a service that has not ended; otherwise NULL.
+    InputPipe* input() { return input_.get(); }
+
 private:
     friend class Pool;
     friend class Supervisor;
     Process(Pool& pool, Listener& listener);
 
+    void on_input_drained() override;
+    void on_input_closed() override;
     void read_output();
     void read_diagnostics();
     void on_ended(Exit exit);
@@ -111,6 +125,7 @@ private:
     Pool& pool_;
     Listener* listener_;
     Supervisor* supervisor_ = nullptr;
+    std::unique_ptr<InputPipe> input_;
     Descriptor output_;
     Descriptor diagnostics_;
     Watch output_watch_;
@@ -125,6 +140,7 @@ private:
     size_t diagnostics_left_ = 0;
     bool large_pipe_ = false;
     bool terminating_ = false;
+    bool is_service_ = false;
     bool* destroyed_ = nullptr;  // set while calling the listener
 };
 
@@ -138,7 +154,8 @@ class Pool {
 public:
     // `supervisor_path`: the program to use; empty: the one inside the library.
     Pool(Loop& loop, std::string supervisor_path);
-    ~Pool();  // kills what runs, at once
+    // Kills what runs, at once. What end() was called for keeps its grace time, and is waited for.
+    ~Pool();
 
     // From now on each invocation gets a group of its own in this cgroup2 folder. Before the first
     // start. False, and why, when that cannot work: a process is put into one to find out.
@@ -150,11 +167,16 @@ public:
     std::unique_ptr<Process> start(const Command& command, Listener& listener,
                                    StartFailure& failure);
 
+    // Ends a process that nobody listens to any more: it gets the end of its input and terminate().
+    // Until it has ended its output is read and dropped, so that it can still write.
+    void end(std::unique_ptr<Process> process, uint32_t grace_ms);
+
     // Kills, at once, what was started for this owner, also what its process no longer waits for.
     void end_all_of(const void* owner);
 
-    // Invocations whose end has not been seen, also of processes already destroyed, and supervisors
-    // that are on their way out: what is not busy leaves no zombie.
+    // Invocations whose end has not been seen, also of processes already destroyed, but of services
+    // only those that are being ended, and supervisors that are on their way out: what is not busy
+    // leaves no zombie.
     size_t busy() const { return busy_ + watched_leaving_; }
 
     Loop& loop() { return loop_; }
@@ -165,6 +187,7 @@ private:
 
     Supervisor* take(StartFailure& failure);
     void give_back(Supervisor* supervisor);
+    void count_as_busy(Supervisor& supervisor);
     void discard(Supervisor* supervisor);
     int program(StartFailure& failure);
     bool try_group(Controllers limited, std::string& why);
@@ -178,6 +201,8 @@ private:
     Descriptor program_;
     std::vector<std::unique_ptr<Supervisor>> all_;
     std::vector<Supervisor*> idle_;
+    class Ending;
+    std::vector<std::unique_ptr<Ending>> ending_;  // by end()
     std::vector<std::unique_ptr<Leaving>> leaving_;
     size_t watched_leaving_ = 0;
     size_t busy_ = 0;

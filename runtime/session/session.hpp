@@ -114,6 +114,10 @@ private:
     void list_assets(std::string& json) override { assets_.append_json(json); }
     nar_status submit_prompt(std::string_view text) override;
     void cancel() override { request_cancel(); }
+    plugin::ProcessDefaults process_defaults() override {
+        return {with_.engine.pool(), with_.engine.settings().root, environment_,
+                settings_.limits};
+    }
     nar_status answer(uint64_t token, bool is_plan, std::string text) override;
     Inbox& inbox() override { return with_.engine.inbox(); }
 

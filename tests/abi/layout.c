@@ -15,6 +15,7 @@
 #include "narratoria/event_sink.h"
 #include "narratoria/host.h"
 #include "narratoria/host_loop.h"
+#include "narratoria/host_process.h"
 #include "narratoria/host_session.h"
 #include "narratoria/invocation.h"
 #include "narratoria/limits.h"
@@ -161,11 +162,58 @@ FIELD(nar_host_timer, reserved, 4);
 FIELD(nar_host_timer, start, 8);
 FIELD(nar_host_timer, stop, 16);
 
-SIZE(nar_host_poll, 24);
+SIZE(nar_host_poll, 40);
 FIELD(nar_host_poll, size, 0);
 FIELD(nar_host_poll, reserved, 4);
 FIELD(nar_host_poll, start, 8);
 FIELD(nar_host_poll, stop, 16);
+FIELD(nar_host_poll, watch, 24);
+FIELD(nar_host_poll, change, 32);
+CONSTANT(NAR_POLL_READABLE, 1);
+CONSTANT(NAR_POLL_WRITABLE, 2);
+
+/* host_process.h */
+SIZE(nar_program, 64);
+FIELD(nar_program, size, 0);
+FIELD(nar_program, reserved, 4);
+FIELD(nar_program, arguments, 8);
+FIELD(nar_program, argument_count, 16);
+FIELD(nar_program, environment, 24);
+FIELD(nar_program, environment_count, 32);
+FIELD(nar_program, folder, 40);
+FIELD(nar_program, limits, 56);
+
+SIZE(nar_process_exit, 72);
+FIELD(nar_process_exit, size, 0);
+FIELD(nar_process_exit, exit_status, 4);
+FIELD(nar_process_exit, signal_number, 8);
+FIELD(nar_process_exit, reserved, 12);
+FIELD(nar_process_exit, error_code, 16);
+FIELD(nar_process_exit, error, 32);
+FIELD(nar_process_exit, user_us, 48);
+FIELD(nar_process_exit, system_us, 56);
+FIELD(nar_process_exit, resident_kb, 64);
+
+SIZE(nar_process_events, 48);
+FIELD(nar_process_events, size, 0);
+FIELD(nar_process_events, reserved, 4);
+FIELD(nar_process_events, on_output, 8);
+FIELD(nar_process_events, on_diagnostics, 16);
+FIELD(nar_process_events, on_drained, 24);
+FIELD(nar_process_events, on_closed, 32);
+FIELD(nar_process_events, on_exit, 40);
+
+SIZE(nar_host_process, 48);
+FIELD(nar_host_process, size, 0);
+FIELD(nar_host_process, reserved, 4);
+FIELD(nar_host_process, start, 8);
+FIELD(nar_host_process, write, 16);
+FIELD(nar_host_process, close_input, 24);
+FIELD(nar_host_process, terminate, 32);
+FIELD(nar_host_process, release, 40);
+CONSTANT(NAR_STREAM_INPUT, 0);
+CONSTANT(NAR_STREAM_OUTPUT, 1);
+CONSTANT(NAR_STREAM_DIAGNOSTICS, 2);
 
 /* host_session.h */
 SIZE(nar_host_state, 24);
@@ -433,6 +481,7 @@ ID(NAR_HOST_THREAD_CHECK, "narratoria.thread_check/1");
 ID(NAR_HOST_POST, "narratoria.post/1");
 ID(NAR_HOST_TIMER, "narratoria.timer/1");
 ID(NAR_HOST_POLL, "narratoria.poll/1");
+ID(NAR_HOST_PROCESS, "narratoria.process/1");
 ID(NAR_HOST_STATE, "narratoria.state/1");
 ID(NAR_HOST_ASSETS, "narratoria.assets/1");
 ID(NAR_HOST_PROMPT, "narratoria.prompt/1");

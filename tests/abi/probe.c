@@ -10,6 +10,7 @@
 #include "narratoria/event_sink.h"
 #include "narratoria/host.h"
 #include "narratoria/host_loop.h"
+#include "narratoria/host_process.h"
 #include "narratoria/host_session.h"
 #include "narratoria/invocation.h"
 #include "narratoria/narrator.h"
@@ -46,6 +47,10 @@ STRUCT(nar_host_thread_check)
 STRUCT(nar_host_post)
 STRUCT(nar_host_timer)
 STRUCT(nar_host_poll)
+STRUCT(nar_program)
+STRUCT(nar_process_exit)
+STRUCT(nar_process_events)
+STRUCT(nar_host_process)
 STRUCT(nar_host_state)
 STRUCT(nar_host_assets)
 STRUCT(nar_host_prompt)

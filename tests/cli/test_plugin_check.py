@@ -266,6 +266,10 @@ def test_what_plugin_new_writes_passes(command, kind):
     assert broken(rules) == {} and warnings(rules) == set()
 
 
+def test_a_plugin_that_keeps_a_process_passes(command):
+    assert broken(check(command, library("keeper"))) == {}
+
+
 def test_the_console_passes(command):
     rules = check(command, BUILD / "lib" / "narratoria" / "plugins" / "console.so")
     assert broken(rules) == {} and warnings(rules) == set()

@@ -17,6 +17,7 @@
 
 #include "narratoria/host.h"
 #include "narratoria/host_loop.h"
+#include "narratoria/host_process.h"
 #include "narratoria/host_session.h"
 #include "narratoria/invocation.h"
 #include "narratoria/narrator.h"
@@ -33,6 +34,18 @@ public:
         std::int64_t what;  // milliseconds, or a descriptor
         void (*function)(void*);
         void* user;
+        std::uint32_t events = 0;
+        void (*on_ready)(void*, std::uint32_t) = nullptr;  // or `function`
+    };
+    struct Running {
+        std::vector<std::string> arguments;
+        std::vector<std::string> environment;
+        bool has_environment = false;
+        nar_process_events events{};
+        void* user = nullptr;
+        std::string input;
+        bool is_input_closed = false;
+        std::int64_t grace_ms = -1;  // of terminate
     };
     struct Ended {
         int exit_status;
@@ -58,6 +71,8 @@ public:
     int cancels = 0;
     bool is_older = false;   // than what its structs have grown by since their first release
     bool is_active = false;  // between init and deinit
+    nar_status write_status = NAR_OK;  // of a process
+    std::string start_failure;         // of a process
 
     // ---- what it was asked
     std::vector<std::string> log;  // "error: text"
@@ -66,6 +81,8 @@ public:
     std::vector<Posted> posted;
     std::map<std::uint64_t, Waiting> timers;
     std::map<std::uint64_t, Waiting> polls;
+    std::map<std::uint64_t, Running> processes;
+    std::vector<std::int64_t> released;             // the grace of each process that was released
     std::map<std::uint64_t, std::string> plans;     // by token
     std::map<std::uint64_t, std::string> failures;  // by token
     std::map<std::uint64_t, std::string> output;    // by token
@@ -92,6 +109,14 @@ public:
     void make_readable() {
         const Waiting waiting = polls.begin()->second;
         waiting.function(waiting.user);
+    }
+    void make_ready(std::uint32_t events) {
+        const Waiting waiting = polls.begin()->second;
+        waiting.on_ready(waiting.user, events);
+    }
+    void end_process(const nar_process_exit& exit) {
+        const auto node = processes.extract(processes.begin());
+        node.mapped().events.on_exit(node.mapped().user, node.key(), &exit);
     }
     // Until the invocation has ended, which another thread may do.
     Ended wait_for_end(std::uint64_t token) {
@@ -123,6 +148,7 @@ private:
         alignas(8) static constexpr std::uint32_t only_numbers[2] = {8, 0};
         if (self.too_short.count(name) != 0) return &only_numbers;
         if (self.is_older && name == NAR_HOST_PROMPT) return &older_prompt_functions;
+        if (self.is_older && name == NAR_HOST_POLL) return &older_poll_functions;
         if (name == NAR_HOST_LOG) return &log_functions;
         if (name == NAR_HOST_CONFIG) return &config_functions;
         if (name == NAR_HOST_THREAD_CHECK) return &thread_functions;
@@ -132,6 +158,7 @@ private:
         if (name == NAR_HOST_POST) return &post_functions;
         if (name == NAR_HOST_TIMER) return &timer_functions;
         if (name == NAR_HOST_POLL) return &poll_functions;
+        if (name == NAR_HOST_PROCESS) return &process_functions;
         if (name == NAR_EXTENSION_NARRATOR) return &narrator_functions;
         if (name == NAR_HOST_INVOCATION) return &invocation_functions;
         return nullptr;
@@ -200,11 +227,76 @@ private:
         FakeHost& self = of(host);
         if (descriptor < 0) return NAR_IO;
         *poll = ++self.last_id_;
-        self.polls[*poll] = {descriptor, function, user};
+        self.polls[*poll] = {descriptor, function, user, NAR_POLL_READABLE};
+        return NAR_OK;
+    }
+    static nar_status watch_poll(const nar_host* host, std::int32_t descriptor,
+                                 std::uint32_t events, void (*on_ready)(void*, std::uint32_t),
+                                 void* user, std::uint64_t* poll) {
+        FakeHost& self = of(host);
+        if (descriptor < 0) return NAR_IO;
+        *poll = ++self.last_id_;
+        self.polls[*poll] = {descriptor, nullptr, user, events, on_ready};
+        return NAR_OK;
+    }
+    static nar_status change_poll(const nar_host* host, std::uint64_t poll, std::uint32_t events) {
+        const auto found = of(host).polls.find(poll);
+        if (found == of(host).polls.end()) return of(host).refuse(NAR_NOT_FOUND);
+        found->second.events = events;
         return NAR_OK;
     }
     static nar_status stop_poll(const nar_host* host, std::uint64_t poll) {
         return of(host).polls.erase(poll) != 0 ? NAR_OK : of(host).refuse(NAR_NOT_FOUND);
+    }
+
+    static nar_status start_process(const nar_host* host, const nar_program* program,
+                                    const nar_process_events* events, void* user,
+                                    std::uint64_t* process, nar_failure* failure) {
+        FakeHost& self = of(host);
+        if (!self.is_active) return self.refuse(NAR_GONE);
+        if (!self.start_failure.empty()) {
+            self.start_failure.copy(failure->message, sizeof failure->message - 1);
+            return NAR_NOT_FOUND;
+        }
+        Running running;
+        for (std::uint64_t at = 0; at < program->argument_count; ++at) {
+            running.arguments.push_back(text(program->arguments[at]));
+        }
+        running.has_environment = program->environment != nullptr;
+        for (std::uint64_t at = 0; at < program->environment_count; ++at) {
+            running.environment.push_back(text(program->environment[at]));
+        }
+        running.events = *events;
+        running.user = user;
+        *process = ++self.last_id_;
+        self.processes[*process] = running;
+        return NAR_OK;
+    }
+    static nar_status write_process(const nar_host* host, std::uint64_t process, nar_str bytes) {
+        FakeHost& self = of(host);
+        if (self.processes.count(process) == 0) return self.refuse(NAR_GONE);
+        if (self.write_status == NAR_OK) self.processes[process].input += text(bytes);
+        return self.write_status;
+    }
+    static nar_status close_process_input(const nar_host* host, std::uint64_t process) {
+        FakeHost& self = of(host);
+        if (self.processes.count(process) == 0) return self.refuse(NAR_GONE);
+        self.processes[process].is_input_closed = true;
+        return NAR_OK;
+    }
+    static nar_status terminate_process(const nar_host* host, std::uint64_t process,
+                                        std::uint32_t grace_ms) {
+        FakeHost& self = of(host);
+        if (self.processes.count(process) == 0) return self.refuse(NAR_GONE);
+        self.processes[process].grace_ms = grace_ms;
+        return NAR_OK;
+    }
+    static nar_status release_process(const nar_host* host, std::uint64_t process,
+                                      std::uint32_t grace_ms) {
+        FakeHost& self = of(host);
+        if (self.processes.erase(process) == 0) return self.refuse(NAR_GONE);
+        self.released.push_back(grace_ms);
+        return NAR_OK;
     }
 
     static nar_status reply(const nar_host* host, std::uint64_t token, nar_str plan) {
@@ -272,8 +364,15 @@ private:
     static constexpr nar_host_post post_functions = {sizeof(nar_host_post), 0, &post};
     static constexpr nar_host_timer timer_functions = {sizeof(nar_host_timer), 0, &start_timer,
                                                        &stop_timer};
-    static constexpr nar_host_poll poll_functions = {sizeof(nar_host_poll), 0, &start_poll,
-                                                     &stop_poll};
+    static constexpr nar_host_poll poll_functions = {
+        sizeof(nar_host_poll), 0, &start_poll, &stop_poll, &watch_poll, &change_poll};
+    static constexpr nar_host_poll older_poll_functions = {
+        offsetof(nar_host_poll, watch), 0, &start_poll, &stop_poll, nullptr, nullptr};
+    static constexpr nar_host_process process_functions = {
+        sizeof(nar_host_process), 0,
+        &start_process,           &write_process,
+        &close_process_input,     &terminate_process,
+        &release_process};
     static constexpr nar_host_narrator narrator_functions = {sizeof(nar_host_narrator), 0, &reply,
                                                              &fail};
     static constexpr nar_host_invocation invocation_functions = {sizeof(nar_host_invocation),

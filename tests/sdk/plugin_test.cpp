@@ -1012,4 +1012,109 @@ TEST(PluginPoll, CallsUntilItGoesAlsoFromItsOwnFunction) {
     EXPECT_EQ(0, fake.refused_calls);
 }
 
+TEST(PluginPoll, WaitsForWhatItIsToldTo) {
+    FakeHost fake;
+    std::vector<plugin::Ready> seen;
+    in_plugin(fake, [&](const plugin::Host& host) {
+        plugin::Poll poll(host, 9, plugin::Ready::Writable,
+                          [&](plugin::Ready ready) { seen.push_back(ready); });
+        EXPECT_EQ(NAR_POLL_WRITABLE, fake.polls.begin()->second.events);
+        fake.make_ready(NAR_POLL_WRITABLE);
+        poll.change(plugin::Ready::Either);
+        EXPECT_EQ(NAR_POLL_READABLE | NAR_POLL_WRITABLE, fake.polls.begin()->second.events);
+        fake.make_ready(NAR_POLL_READABLE);
+        poll.stop();
+        poll.change(plugin::Ready::Readable);
+    });
+    ASSERT_EQ(2U, seen.size());
+    EXPECT_TRUE(is_writable(seen[0]) && !is_readable(seen[0]));
+    EXPECT_TRUE(is_readable(seen[1]) && !is_writable(seen[1]));
+    EXPECT_EQ(0, fake.refused_calls);
+}
+
+TEST(PluginPoll, OfAHostFromBeforeTheWritabilityWaitsForReadabilityOnly) {
+    FakeHost fake;
+    fake.is_older = true;
+    in_plugin(fake, [&](const plugin::Host& host) {
+        const plugin::Poll poll(host, 9, [] {});
+        const auto error = error_of(
+            [&] { plugin::Poll(host, 9, plugin::Ready::Writable, [](plugin::Ready) {}); });
+        EXPECT_EQ(NAR_UNSUPPORTED, error.status());
+        EXPECT_THAT(std::string(error.what()), HasSubstr("narratoria.poll/1"));
+    });
+}
+
+// ---------------------------------------------------------------- Process
+
+TEST(PluginProcess, IsStartedWrittenToAndEnded) {
+    FakeHost fake;
+    std::string heard;
+    std::vector<int> exits;
+    in_plugin(fake, [&](const plugin::Host& host) {
+        plugin::ProcessEvents events;
+        events.on_output = [&](std::string_view bytes) { heard += bytes; };
+        events.on_exit = [&](const plugin::ProcessExit& exit) { exits.push_back(exit.status); };
+        plugin::Process process(host, {.arguments = {"sage", "-v"}}, std::move(events));
+        auto& running = fake.processes.begin()->second;
+        EXPECT_THAT(running.arguments, ElementsAre("sage", "-v"));
+        EXPECT_FALSE(running.has_environment);
+        EXPECT_EQ(plugin::Written::Taken, process.write("what?"));
+        fake.write_status = NAR_BUSY;
+        EXPECT_EQ(plugin::Written::Busy, process.write("and?"));
+        fake.write_status = NAR_GONE;
+        EXPECT_EQ(plugin::Written::Closed, process.write("and?"));
+        EXPECT_EQ("what?", running.input);
+        process.close_input();
+        EXPECT_TRUE(running.is_input_closed);
+        running.events.on_output(running.user, 1, NAR_STR("yes"));
+        process.terminate(70);
+        EXPECT_EQ(70, running.grace_ms);
+        nar_process_exit exit{};
+        exit.exit_status = 3;
+        fake.end_process(exit);
+        EXPECT_FALSE(process.is_running());
+        EXPECT_EQ(plugin::Written::Closed, process.write("too late"));
+        process.terminate(0);
+    });
+    EXPECT_EQ("yes", heard);
+    EXPECT_THAT(exits, ElementsAre(3));
+    EXPECT_EQ(0, fake.refused_calls);
+}
+
+TEST(PluginProcess, IsKilledWithItsObjectAndLeftToTheHostWithItsInstance) {
+    FakeHost fake;
+    std::optional<plugin::Process> left;
+    in_plugin(fake, [&](const plugin::Host& host) {
+        const plugin::Program program{.arguments = {"sage"},
+                                      .environment = std::vector<std::string>()};
+        {
+            const plugin::Process gone(host, program, {});
+            EXPECT_TRUE(fake.processes.begin()->second.has_environment);
+        }
+        EXPECT_THAT(fake.processes, IsEmpty());
+        left.emplace(host, program, plugin::ProcessEvents());
+    });
+    left.reset();
+    EXPECT_THAT(fake.released, ElementsAre(0));
+    EXPECT_EQ(1U, fake.processes.size());
+    EXPECT_EQ(0, fake.refused_calls);
+}
+
+TEST(PluginProcess, SaysWhyItWasNotStartedAndLogsWhatItsFunctionsThrow) {
+    FakeHost fake;
+    in_plugin(fake, [&](const plugin::Host& host) {
+        plugin::ProcessEvents events;
+        events.on_output = [](std::string_view) { throw std::runtime_error("too loud"); };
+        const plugin::Process process(host, {.arguments = {"sage"}}, std::move(events));
+        auto& running = fake.processes.begin()->second;
+        running.events.on_output(running.user, 1, NAR_STR("YES"));
+        running.events.on_drained(running.user, 1);
+        fake.start_failure = "there is no program \"sage\"";
+        const auto error = error_of([&] { plugin::Process(host, {.arguments = {"sage"}}, {}); });
+        EXPECT_EQ(NAR_NOT_FOUND, error.status());
+        EXPECT_EQ(fake.start_failure, error.what());
+    });
+    EXPECT_TRUE(fake.has_logged("a process's on_output threw: too loud"));
+}
+
 }  // namespace

@@ -37,6 +37,9 @@ typedef struct nar_host_timer {
 
 /* ---- narratoria.poll/1 */
 #define NAR_HOST_POLL "narratoria.poll/1"
+/* What to wait for, as bits. */
+#define NAR_POLL_READABLE 1u /* there is something to read, or the other side closed */
+#define NAR_POLL_WRITABLE 2u /* there is room to write */
 typedef struct nar_host_poll {
     uint32_t size;
     uint32_t reserved;
@@ -48,6 +51,16 @@ typedef struct nar_host_poll {
     /* Stops polling; allowed inside on_readable. NAR_NOT_FOUND if there is no such poll.
      * [engine-thread, active] */
     nar_status (*stop)(const nar_host *host, uint64_t poll);
+    /* Older hosts do not have the two functions below: compare `size` before you call them. */
+    /* As start, for any of NAR_POLL_…: `on_ready` gets those that are ready. Level-triggered: it is
+     * called again while the descriptor stays ready. An error condition, for example a refused
+     * connection, is reported as all of `events`. `events` may be 0, until change; bits that are
+     * not defined answer NAR_INVALID_ARGUMENT. Ended by stop. [engine-thread, active] */
+    nar_status (*watch)(const nar_host *host, int32_t descriptor, uint32_t events,
+                        void (*on_ready)(void *user, uint32_t events), void *user, uint64_t *poll);
+    /* Replaces `events` of a poll that watch began, also from on_ready itself. NAR_NOT_FOUND when
+     * there is none. [engine-thread, active] */
+    nar_status (*change)(const nar_host *host, uint64_t poll, uint32_t events);
 } nar_host_poll;
 
 #ifdef __cplusplus

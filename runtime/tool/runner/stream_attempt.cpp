@@ -4,9 +4,9 @@
 #include <sys/wait.h>
 
 #include <csignal>
-#include <cstring>
 
 #include "base/utf8.hpp"
+#include "process/limit_end.hpp"
 
 namespace narratoria::tool {
 namespace {
@@ -15,40 +15,7 @@ namespace {
 constexpr size_t kLargeLine = 64 * 1024;
 constexpr size_t kDiagnosticsTail = 64 * 1024;
 
-std::string signal_text(int number) {
-    const char* name = ::sigabbrev_np(number);
-    std::string text = "signal " + std::to_string(number);
-    if (name != nullptr) text += std::string(" (SIG") + name + ")";
-    return text;
-}
-
-// Whether it was the limit of its own, and not one above or the machine's end.
-bool is_over_its_memory(const process::Limits& limits, const process::Exit& exit) {
-    return limits.resident_bytes != UINT64_MAX && exit.memory_limit_hits > 0;
-}
-
 }  // namespace
-
-std::string describe_process_limit(const process::Limits& limits, const process::Exit& exit) {
-    if (exit.refused_processes == 0) return {};
-    const std::string count =
-        std::to_string(exit.refused_processes) + (exit.refused_processes == 1 ? " time" : " times");
-    if (limits.processes == UINT64_MAX) {
-        return "the tool could not make a process " + count +
-               ", because pids.max of a cgroup above its own was reached";
-    }
-    return "the tool came to its limit of " + std::to_string(limits.processes) +
-           " processes (processes) " + count;
-}
-
-std::string describe_memory_end(const process::Limits& limits, const process::Exit& exit) {
-    if (is_over_its_memory(limits, exit)) {
-        return "the tool used more memory than its limit of " +
-               std::to_string(limits.resident_bytes) + " bytes (resident_bytes) and was ended";
-    }
-    return "the kernel ended the tool because memory ran out, the machine's or that of a cgroup "
-           "above its own";
-}
 
 void Tail::add(std::string_view data) {
     if (data.size() > kDiagnosticsTail) data.remove_prefix(data.size() - kDiagnosticsTail);
@@ -216,7 +183,7 @@ Outcome StreamAttempt::judge(const process::Exit& exit) {
         return outcome;
     };
     if (!exit.start_failure.empty()) return fail("SPAWN_FAILED", exit.start_failure);
-    outcome.limit = describe_process_limit(limits_, exit);
+    outcome.limit = process::describe_process_limit(limits_, exit, "the tool");
     // What the tool does not say itself is put down to the limit that it came to.
     auto fail_by_itself = [&](const char* code, std::string error) {
         if (outcome.limit.empty()) return fail(code, std::move(error));
@@ -236,24 +203,12 @@ Outcome StreamAttempt::judge(const process::Exit& exit) {
     }
     // A death by our own signal after done is no exit status.
     const bool our_death = lingered_ && done_;
-    if (outcome.signal == SIGKILL && exit.memory_kills > 0 && !our_death) {
-        return fail(is_over_its_memory(limits_, exit) ? "MEMORY_LIMIT" : "OUT_OF_MEMORY",
-                    describe_memory_end(limits_, exit));
-    }
-    // SIGXCPU names the limit; who ignores it is killed a second later.
-    const bool killed_for_cpu = outcome.signal == SIGKILL && !told_to_end_ &&
-                                limits_.cpu_seconds <= (exit.user_us + exit.system_us) / 1000000;
-    if (signaled && (outcome.signal == SIGXCPU || killed_for_cpu)) {
-        return fail("CPU_LIMIT", "the tool used up its processor time (cpu_seconds) and was ended");
-    }
-    if (signaled && outcome.signal == SIGXFSZ) {
-        return fail("FILE_SIZE_LIMIT",
-                    "the tool wrote a file larger than its limit (file_bytes) and was ended");
-    }
+    const process::LimitEnd limit = process::limit_end(limits_, exit, told_to_end_, "the tool");
+    if (!limit.code.empty()) return fail(limit.code.c_str(), limit.text);
     if (!own_code_.empty()) return fail(own_code_.c_str(), own_error_);
     if (signaled && !our_death) {
         return fail_by_itself("SIGNALED",
-                              "the tool was ended by " + signal_text(outcome.signal) +
+                              "the tool was ended by " + process::signal_text(outcome.signal) +
                                   (done_ ? " after its done event" : " before its done event"));
     }
     if (outcome.exit_status > 0 && !our_death) {

@@ -24,11 +24,6 @@ private:
     std::string text_;
 };
 
-// That a control group let no more processes be made, for people; empty when it did not happen.
-std::string describe_process_limit(const process::Limits& limits, const process::Exit& exit);
-// That the kernel ended it for want of memory.
-std::string describe_memory_end(const process::Limits& limits, const process::Exit& exit);
-
 // Whatever prints. Destroying it ends what is left.
 class Source {
 public:

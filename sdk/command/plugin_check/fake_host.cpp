@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <set>
@@ -47,6 +48,17 @@ PluginCheckHost* current = nullptr;
 TrialReport* current_report = nullptr;
 // Tokens are never small and never the same in two hosts, so that a mistaken one is seen.
 std::uint64_t next_token = 0x5EED'0000'0001;
+
+// NAR_POLL_… as poll(2) has them, and back; an error condition is all that is waited for.
+short to_poll(std::uint32_t events) {
+    return static_cast<short>(((events & NAR_POLL_READABLE) != 0 ? POLLIN | POLLRDHUP : 0) |
+                              ((events & NAR_POLL_WRITABLE) != 0 ? POLLOUT : 0));
+}
+std::uint32_t from_poll(short revents, std::uint32_t events) {
+    if ((revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) return events;
+    return ((revents & (POLLIN | POLLRDHUP)) != 0 ? events & NAR_POLL_READABLE : 0) |
+           ((revents & POLLOUT) != 0 ? events & NAR_POLL_WRITABLE : 0);
+}
 
 std::uint64_t fresh_token() {
     const std::lock_guard lock(registry().mutex);
@@ -133,7 +145,10 @@ void PluginCheckHost::publish_extensions() {
     publish(NAR_HOST_PROMPT, nar_host_prompt{0, 0, prompt_submit, prompt_cancel});
     publish(NAR_HOST_POST, nar_host_post{0, 0, post_post});
     publish(NAR_HOST_TIMER, nar_host_timer{0, 0, timer_start, timer_stop});
-    publish(NAR_HOST_POLL, nar_host_poll{0, 0, poll_start, poll_stop});
+    publish(NAR_HOST_POLL, nar_host_poll{0, 0, poll_start, poll_stop, poll_watch, poll_change});
+    publish(NAR_HOST_PROCESS,
+            nar_host_process{0, 0, process_start, process_write, process_close_input,
+                             process_terminate, process_release});
     publish(NAR_EXTENSION_NARRATOR, nar_host_narrator{0, 0, narrator_reply, narrator_fail});
     publish(NAR_HOST_INVOCATION,
             nar_host_invocation{0, 0, invocation_output, invocation_diagnostics, invocation_ended,
@@ -220,6 +235,7 @@ nar_status PluginCheckHost::init(const nar_plugin& plugin, void** instance, std:
 }
 
 void PluginCheckHost::take_loop_away() {
+    processes_.end_all();
     std::deque<Post> dropped;
     {
         const std::lock_guard lock(mutex_);
@@ -259,7 +275,8 @@ bool PluginCheckHost::run_loop(double seconds, const std::function<bool()>& is_e
             const std::lock_guard lock(mutex_);
             for (auto& [token, one] : invocations_) one.unread = 0;
             for (const auto& [name, one] : polls_) {
-                waiting.push_back({one.descriptor, POLLIN, 0});
+                // A negative descriptor is passed over.
+                waiting.push_back({one.events != 0 ? one.descriptor : -1, to_poll(one.events), 0});
                 names.push_back(name);
             }
             for (const auto& [name, timer] : timers_) {
@@ -267,6 +284,8 @@ bool PluginCheckHost::run_loop(double seconds, const std::function<bool()>& is_e
             }
             if (!posts_.empty()) wait = 0;
         }
+        const std::size_t poll_count = waiting.size();
+        processes_.add_to(waiting);
         poll(waiting.data(), waiting.size(), wait <= 0 ? 0 : static_cast<int>(wait * 1000) + 1);
         std::uint64_t count = 0;
         static_cast<void>(!read(wake_.get(), &count, sizeof count));
@@ -291,15 +310,23 @@ bool PluginCheckHost::run_loop(double seconds, const std::function<bool()>& is_e
         for (const Timer& timer : due) {
             call("a timer's on_time", "a timer's on_time", [&] { timer.on_time(timer.user); });
         }
-        for (std::size_t index = 1; index < waiting.size(); ++index) {
+        processes_.run(
+            [this](const char* name, const std::function<void()>& ask) { call(name, name, ask); });
+        for (std::size_t index = 1; index < poll_count; ++index) {
             if (waiting[index].revents == 0) continue;
             std::unique_lock lock(mutex_);
             const auto found = polls_.find(names[index]);
             if (found == polls_.end()) continue;  // stopped meanwhile
             const Poll one = found->second;
             lock.unlock();
-            call("a poll's on_readable", "a poll's on_readable",
-                 [&] { one.on_readable(one.user); });
+            if (one.on_readable != nullptr) {
+                call("a poll's on_readable", "a poll's on_readable",
+                     [&] { one.on_readable(one.user); });
+                continue;
+            }
+            const std::uint32_t ready = from_poll(waiting[index].revents, one.events);
+            if (ready == 0) continue;
+            call("a poll's on_ready", "a poll's on_ready", [&] { one.on_ready(one.user, ready); });
         }
     }
 }
@@ -586,22 +613,58 @@ nar_status PluginCheckHost::timer_stop(const nar_host* host, std::uint64_t timer
     return self->timers_.erase(timer) > 0 ? NAR_OK : NAR_NOT_FOUND;
 }
 
+nar_status PluginCheckHost::add_poll(const char* function, Poll one, std::uint64_t* poll) {
+    struct stat information {};
+    if ((one.on_readable == nullptr && one.on_ready == nullptr) || poll == nullptr ||
+        fstat(one.descriptor, &information) != 0) {
+        report_.finding("P34", fmt::format("{}: the function or poll is NULL, or the descriptor "
+                                           "is invalid",
+                                           function));
+        return NAR_INVALID_ARGUMENT;
+    }
+    if ((one.events & ~(NAR_POLL_READABLE | NAR_POLL_WRITABLE)) != 0) {
+        report_.finding("P34", fmt::format("{}: events has bits that are not defined", function));
+        return NAR_INVALID_ARGUMENT;
+    }
+    if (S_ISREG(information.st_mode)) return NAR_IO;
+    const std::lock_guard lock(mutex_);
+    *poll = fresh_token();
+    polls_[*poll] = one;
+    return NAR_OK;
+}
+
 nar_status PluginCheckHost::poll_start(const nar_host* host, std::int32_t descriptor,
                                        void (*on_readable)(void*), void* user,
                                        std::uint64_t* poll) {
     nar_status status;
     PluginCheckHost* self = entered(host, "poll.start", kInActive, true, &status);
     if (self == nullptr) return status;
-    struct stat information {};
-    if (on_readable == nullptr || poll == nullptr || fstat(descriptor, &information) != 0) {
-        self->report_.finding(
-            "P34", "poll.start: on_readable or poll is NULL, or the descriptor is invalid");
+    return self->add_poll("poll.start", {descriptor, NAR_POLL_READABLE, on_readable, nullptr, user},
+                          poll);
+}
+
+nar_status PluginCheckHost::poll_watch(const nar_host* host, std::int32_t descriptor,
+                                       std::uint32_t events, void (*on_ready)(void*, std::uint32_t),
+                                       void* user, std::uint64_t* poll) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "poll.watch", kInActive, true, &status);
+    if (self == nullptr) return status;
+    return self->add_poll("poll.watch", {descriptor, events, nullptr, on_ready, user}, poll);
+}
+
+nar_status PluginCheckHost::poll_change(const nar_host* host, std::uint64_t poll,
+                                        std::uint32_t events) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "poll.change", kInActive, true, &status);
+    if (self == nullptr) return status;
+    if ((events & ~(NAR_POLL_READABLE | NAR_POLL_WRITABLE)) != 0) {
+        self->report_.finding("P34", "poll.change: events has bits that are not defined");
         return NAR_INVALID_ARGUMENT;
     }
-    if (S_ISREG(information.st_mode)) return NAR_IO;
     const std::lock_guard lock(self->mutex_);
-    *poll = fresh_token();
-    self->polls_[*poll] = {descriptor, on_readable, user};
+    const auto found = self->polls_.find(poll);
+    if (found == self->polls_.end()) return NAR_NOT_FOUND;
+    found->second.events = events;
     return NAR_OK;
 }
 
@@ -611,6 +674,92 @@ nar_status PluginCheckHost::poll_stop(const nar_host* host, std::uint64_t poll) 
     if (self == nullptr) return status;
     const std::lock_guard lock(self->mutex_);
     return self->polls_.erase(poll) > 0 ? NAR_OK : NAR_NOT_FOUND;
+}
+
+nar_status PluginCheckHost::process_start(const nar_host* host, const nar_program* program,
+                                          const nar_process_events* events, void* user,
+                                          std::uint64_t* process, nar_failure* failure) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "process.start", kInActive, true, &status);
+    if (self == nullptr) return status;
+    const auto refuse = [&](nar_status answer, const std::string& why) {
+        if (failure != nullptr && failure->size > offsetof(nar_failure, message)) {
+            const std::size_t room = std::min<std::size_t>(failure->size, sizeof *failure) -
+                                     offsetof(nar_failure, message) - 1;
+            failure->message[why.copy(failure->message, room)] = '\0';
+        }
+        return answer;
+    };
+    nar_program what{};
+    nar_process_events callbacks{};
+    const bool has_sizes = program != nullptr && program->size >= sizeof program->size &&
+                           (events == nullptr || events->size >= sizeof events->size);
+    if (has_sizes) {
+        std::memcpy(&what, program, std::min<std::size_t>(program->size, sizeof what));
+        if (events != nullptr) {
+            std::memcpy(&callbacks, events, std::min<std::size_t>(events->size, sizeof callbacks));
+        }
+    }
+    if (!has_sizes || process == nullptr || what.arguments == nullptr || what.argument_count == 0 ||
+        what.arguments[0].size == 0 ||
+        (what.environment == nullptr && what.environment_count > 0) ||
+        (what.folder.size > 0 && what.folder.data[0] != '/')) {
+        self->report_.finding("P34",
+                              "process.start: a struct or its size is missing, there is no program "
+                              "in nar_program, or its folder is not absolute");
+        return refuse(NAR_INVALID_ARGUMENT, "an argument is missing or out of range");
+    }
+    std::vector<std::string> arguments, environment;
+    for (std::uint64_t at = 0; at < what.argument_count; ++at) {
+        arguments.emplace_back(view(what.arguments[at]));
+    }
+    for (std::uint64_t at = 0; at < what.environment_count; ++at) {
+        environment.emplace_back(view(what.environment[at]));
+    }
+    if (what.environment == nullptr) {
+        const char* const path = getenv("PATH");
+        environment.push_back(std::string("PATH=") + (path != nullptr ? path : "/usr/bin:/bin"));
+    }
+    const std::uint64_t handle = fresh_token();
+    std::string why;
+    if (!self->processes_.start(handle, std::move(arguments), std::move(environment),
+                                std::string(view(what.folder)), callbacks, user, why)) {
+        return refuse(NAR_IO, why);
+    }
+    *process = handle;
+    return NAR_OK;
+}
+
+nar_status PluginCheckHost::process_write(const nar_host* host, std::uint64_t process,
+                                          nar_str bytes) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "process.write", kInActive, true, &status);
+    if (self == nullptr) return status;
+    if (bytes.data == nullptr && bytes.size > 0) {
+        self->report_.finding("P34", "process.write: bytes is NULL");
+        return NAR_INVALID_ARGUMENT;
+    }
+    return self->processes_.write(process, view(bytes));
+}
+
+nar_status PluginCheckHost::process_close_input(const nar_host* host, std::uint64_t process) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "process.close_input", kInActive, true, &status);
+    return self != nullptr ? self->processes_.close_input(process) : status;
+}
+
+nar_status PluginCheckHost::process_terminate(const nar_host* host, std::uint64_t process,
+                                              std::uint32_t grace_ms) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "process.terminate", kInActive, true, &status);
+    return self != nullptr ? self->processes_.terminate(process, grace_ms) : status;
+}
+
+nar_status PluginCheckHost::process_release(const nar_host* host, std::uint64_t process,
+                                            std::uint32_t) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "process.release", kInActive, true, &status);
+    return self != nullptr ? self->processes_.release(process) : status;
 }
 
 nar_status PluginCheckHost::answer(std::uint64_t token, const char* function, nar_str text,

@@ -20,12 +20,14 @@
 #include "narratoria/asset_renderer.h"
 #include "narratoria/event_sink.h"
 #include "narratoria/host_loop.h"
+#include "narratoria/host_process.h"
 #include "narratoria/host_session.h"
 #include "narratoria/narrator.h"
 #include "narratoria/tool.h"
 #include "narratoria/tool_runner.h"
 #include "narratoria/ui_handler.h"
 #include "plugin_check/child.hpp"
+#include "plugin_check/fake_processes.hpp"
 
 namespace narratoria::command {
 
@@ -141,7 +143,9 @@ private:
     };
     struct Poll {
         int descriptor;
+        std::uint32_t events;
         void (*on_readable)(void*);
+        void (*on_ready)(void*, std::uint32_t);  // or this
         void* user;
     };
 
@@ -178,6 +182,20 @@ private:
     static nar_status poll_start(const nar_host* host, std::int32_t descriptor,
                                  void (*on_readable)(void*), void* user, std::uint64_t* poll);
     static nar_status poll_stop(const nar_host* host, std::uint64_t poll);
+    static nar_status poll_watch(const nar_host* host, std::int32_t descriptor,
+                                 std::uint32_t events, void (*on_ready)(void*, std::uint32_t),
+                                 void* user, std::uint64_t* poll);
+    static nar_status poll_change(const nar_host* host, std::uint64_t poll, std::uint32_t events);
+    static nar_status process_start(const nar_host* host, const nar_program* program,
+                                    const nar_process_events* events, void* user,
+                                    std::uint64_t* process, nar_failure* failure);
+    static nar_status process_write(const nar_host* host, std::uint64_t process, nar_str bytes);
+    static nar_status process_close_input(const nar_host* host, std::uint64_t process);
+    static nar_status process_terminate(const nar_host* host, std::uint64_t process,
+                                        std::uint32_t grace_ms);
+    static nar_status process_release(const nar_host* host, std::uint64_t process,
+                                      std::uint32_t grace_ms);
+    nar_status add_poll(const char* function, Poll one, std::uint64_t* poll);
     static nar_status narrator_reply(const nar_host* host, std::uint64_t token, nar_str plan);
     static nar_status narrator_fail(const nar_host* host, std::uint64_t token, nar_str message);
     static nar_status invocation_output(const nar_host* host, std::uint64_t token, nar_str bytes);
@@ -196,6 +214,7 @@ private:
     nar_str settings_{};
     pid_t engine_thread_;
     Descriptor wake_;
+    FakeProcesses processes_;  // of the engine thread
 
     mutable std::mutex mutex_;  // of all below
     Life life_ = Life::Before;

@@ -46,6 +46,7 @@
 #include "narratoria/plugin_host.hpp"
 #include "narratoria/plugin_library.hpp"
 #include "narratoria/plugin_loop.hpp"
+#include "narratoria/plugin_process.hpp"
 #include "narratoria/tool.h"
 #include "narratoria/tool_runner.h"
 #include "narratoria/ui_handler.h"

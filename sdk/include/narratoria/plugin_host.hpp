@@ -5,6 +5,7 @@
 
 #include "narratoria/host.h"
 #include "narratoria/host_loop.h"
+#include "narratoria/host_process.h"
 #include "narratoria/host_session.h"
 #include "narratoria/invocation.h"
 #include "narratoria/narrator.h"
@@ -92,7 +93,7 @@ NARRATORIA_OFFER(nar_host_state, NAR_HOST_STATE)
 NARRATORIA_OFFER(nar_host_assets, NAR_HOST_ASSETS)
 NARRATORIA_OFFER(nar_host_post, NAR_HOST_POST)
 NARRATORIA_OFFER(nar_host_timer, NAR_HOST_TIMER)
-NARRATORIA_OFFER(nar_host_poll, NAR_HOST_POLL)
+NARRATORIA_OFFER(nar_host_process, NAR_HOST_PROCESS)
 NARRATORIA_OFFER(nar_host_narrator, NAR_EXTENSION_NARRATOR)
 NARRATORIA_OFFER(nar_host_invocation, NAR_HOST_INVOCATION)
 #undef NARRATORIA_OFFER
@@ -105,6 +106,11 @@ template <>
 struct Offer<nar_host_prompt> {
     static constexpr std::string_view id = NAR_HOST_PROMPT;
     static constexpr std::size_t first_size = offsetof(nar_host_prompt, cancel);
+};
+template <>
+struct Offer<nar_host_poll> {
+    static constexpr std::string_view id = NAR_HOST_POLL;
+    static constexpr std::size_t first_size = offsetof(nar_host_poll, watch);
 };
 
 template <class Functions>
@@ -126,8 +132,8 @@ public:
                   offered_by<nar_host_thread_check>(host), offered_by<nar_host_state>(host),
                   offered_by<nar_host_assets>(host), offered_by<nar_host_prompt>(host),
                   offered_by<nar_host_post>(host), offered_by<nar_host_timer>(host),
-                  offered_by<nar_host_poll>(host), offered_by<nar_host_narrator>(host),
-                  offered_by<nar_host_invocation>(host)) {}
+                  offered_by<nar_host_poll>(host), offered_by<nar_host_process>(host),
+                  offered_by<nar_host_narrator>(host), offered_by<nar_host_invocation>(host)) {}
 
     // The host while the instance lives, else NULL. Any thread other than the engine's must hold
     // `ending` while it uses the pointer.
@@ -206,7 +212,7 @@ private:
     const std::tuple<const nar_host_log*, const nar_host_config*, const nar_host_thread_check*,
                      const nar_host_state*, const nar_host_assets*, const nar_host_prompt*,
                      const nar_host_post*, const nar_host_timer*, const nar_host_poll*,
-                     const nar_host_narrator*, const nar_host_invocation*>
+                     const nar_host_process*, const nar_host_narrator*, const nar_host_invocation*>
         offers_;
 };
 
@@ -475,6 +481,7 @@ public:
 private:
     friend class Timer;
     friend class Poll;
+    friend class Process;
 
     std::shared_ptr<detail::Core> core_;
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -13,6 +14,20 @@
 #include <utility>
 
 namespace narratoria::plugin {
+
+// What a Poll waits for.
+enum class Ready : std::uint32_t {
+    Nothing = 0,  // until the next change
+    Readable = NAR_POLL_READABLE,
+    Writable = NAR_POLL_WRITABLE,
+    Either = NAR_POLL_READABLE | NAR_POLL_WRITABLE
+};
+constexpr bool is_readable(Ready ready) noexcept {
+    return (static_cast<std::uint32_t>(ready) & NAR_POLL_READABLE) != 0;
+}
+constexpr bool is_writable(Ready ready) noexcept {
+    return (static_cast<std::uint32_t>(ready) & NAR_POLL_WRITABLE) != 0;
+}
 
 namespace detail {
 
@@ -22,6 +37,8 @@ template <class Functions>
 struct Waiting : std::enable_shared_from_this<Waiting<Functions>> {
     Waiting(std::shared_ptr<Core> owner, std::function<void()> called)
         : core(std::move(owner)), function(std::move(called)) {}
+    Waiting(std::shared_ptr<Core> owner, std::function<void(Ready)> called)
+        : core(std::move(owner)), on_ready(std::move(called)) {}
 
     void stop() noexcept {
         const std::uint64_t started = std::exchange(id, 0);
@@ -32,6 +49,7 @@ struct Waiting : std::enable_shared_from_this<Waiting<Functions>> {
 
     std::shared_ptr<Core> core;
     std::function<void()> function;
+    std::function<void(Ready)> on_ready;  // of a Poll that asks for more than readability
     std::uint64_t id = 0;
 };
 
@@ -87,22 +105,33 @@ private:
     std::shared_ptr<Waiting> waiting_;
 };
 
-// Calls a function on the engine thread whenever a descriptor is readable or the other end has
-// closed it. Spurious calls are possible, so read without blocking. The caller owns the descriptor
-// and keeps it open until this object is stopped or destroyed. Regular files are refused. The
-// function may stop, replace or destroy its own Poll; its exceptions are logged.
+// Calls a function on the engine thread whenever a descriptor is ready: readable or closed by the
+// other end, or writable. Spurious calls are possible, so read and write without blocking. An error
+// condition is reported as everything that is waited for. The caller owns the descriptor and keeps
+// it open until this object is stopped or destroyed. Regular files are refused. The function may
+// stop, replace or destroy its own Poll; its exceptions are logged.
 //
-// Engine thread only, and not in the constructor of the plugin's class. Failures throw Error.
+// Engine thread only, and not in the constructor of the plugin's class. Failures throw Error:
+// NAR_UNSUPPORTED where writability is asked for and the host is older than that.
 class Poll {
 public:
     // A poll without a descriptor.
     Poll() = default;
+    // Calls when it is readable.
     Poll(const Host& host, int descriptor, std::function<void()> on_readable)
         : waiting_(std::make_shared<Waiting>(host.core_, std::move(on_readable))) {
         const auto& functions = waiting_->core->template require<nar_host_poll>();
         waiting_->core->template check<nar_host_poll>(
             functions.start(waiting_->core->host(), descriptor, &run, waiting_.get(),
                             &waiting_->id),
+            "watching a descriptor");
+    }
+    // Calls with what is ready of `wanted`.
+    Poll(const Host& host, int descriptor, Ready wanted, std::function<void(Ready)> on_ready)
+        : waiting_(std::make_shared<Waiting>(host.core_, std::move(on_ready))) {
+        waiting_->core->template check<nar_host_poll>(
+            grown().watch(waiting_->core->host(), descriptor, static_cast<std::uint32_t>(wanted),
+                          &run_ready, waiting_.get(), &waiting_->id),
             "watching a descriptor");
     }
     Poll(Poll&&) noexcept = default;
@@ -113,6 +142,14 @@ public:
     }
     ~Poll() { stop(); }
 
+    // Waits for this from now on. Only one that was made with `wanted`, and while it is running.
+    void change(Ready wanted) {
+        if (!is_running()) return;
+        waiting_->core->template check<nar_host_poll>(
+            grown().change(waiting_->core->host(), waiting_->id,
+                           static_cast<std::uint32_t>(wanted)),
+            "changing what a descriptor is watched for");
+    }
     void stop() noexcept {
         if (waiting_) waiting_->stop();
     }
@@ -121,9 +158,22 @@ public:
 private:
     using Waiting = detail::Waiting<nar_host_poll>;
 
-    static void run(void* user) noexcept {
+    // The host's functions with those that came after the first release.
+    const nar_host_poll& grown() const {
+        const auto& functions = waiting_->core->template require<nar_host_poll>();
+        if (functions.size < offsetof(nar_host_poll, change) + sizeof functions.change) {
+            throw Error(NAR_UNSUPPORTED, {}, "the host is older than narratoria.poll/1's watch",
+                        {});
+        }
+        return functions;
+    }
+    static void run(void* user) noexcept { run_ready(user, NAR_POLL_READABLE); }
+    static void run_ready(void* user, std::uint32_t events) noexcept {
         const auto waiting = static_cast<Waiting*>(user)->shared_from_this();
-        detail::guard(*waiting->core, "a descriptor's function", [&] { waiting->function(); });
+        detail::guard(*waiting->core, "a descriptor's function", [&] {
+            if (waiting->on_ready) waiting->on_ready(static_cast<Ready>(events));
+            else waiting->function();
+        });
     }
 
     std::shared_ptr<Waiting> waiting_;

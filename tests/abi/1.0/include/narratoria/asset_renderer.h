@@ -2,10 +2,12 @@
 #ifndef NARRATORIA_ASSET_RENDERER_H
 #define NARRATORIA_ASSET_RENDERER_H
 /*
- * A plugin that shows assets (spec 000 §4.3). Rendering is deferred until an asset is referenced: a
- * ui_event's payload holds its assetId as a string, or the plan that made it has ended (once).
- * Renderers are asked as ui handlers are: highest priority first, the first that takes it ends the
- * matter; when none does, the stream gets a record NAR_KIND_ASSET_PLACEHOLDER with its details.
+ * Extension narratoria.asset_renderer/1: a plugin that displays assets (spec 000 §4.3).
+ *
+ * An asset is rendered once, when it is first referenced: either a ui_event's payload contains its
+ * assetId as a string, or the plan that produced it ends. Renderers are called in descending order
+ * of priority until one returns NAR_OK. If none does, the event stream receives a record
+ * NAR_KIND_ASSET_PLACEHOLDER that describes the asset.
  */
 #include "narratoria/plugin.h"
 
@@ -15,28 +17,29 @@ extern "C" {
 
 #define NAR_EXTENSION_ASSET_RENDERER "narratoria.asset_renderer/1"
 
-/* Lives until render returns. The file is the tool's: it may be gone or changed by now. */
+/* Valid until render returns. The tool owns the file: it may have been changed or deleted. */
 typedef struct nar_asset {
     uint32_t size;
-    uint32_t attempt;   /* of the tool that made it                                              */
-    uint64_t seq;       /* of the event that brought it                                          */
+    uint32_t attempt;   /* the tool's attempt that produced it, from 1                           */
+    uint64_t seq;       /* of the asset event's record in the event stream                       */
     nar_str plan_id;
     nar_str tool_id;
     nar_str asset_id;
-    nar_str kind;       /* "image", "audio" …, the tool's word                                   */
-    nar_str media_type; /* "image/png", as the tool wrote it                                     */
+    nar_str kind;       /* as the tool sent it: "image", "audio" …                               */
+    nar_str media_type; /* as the tool sent it: "image/png"                                      */
     nar_str path;       /* absolute                                                              */
-    nar_str metadata;   /* JSON, verbatim; {} when the tool sent none                            */
+    nar_str metadata;   /* JSON object, verbatim; {} if the tool sent none                       */
 } nar_asset;
 
 typedef struct nar_asset_renderer_extension {
     uint32_t size;
-    int32_t priority;
-    const nar_str *media_types; /* "image/png"; a star stands for a whole type or subtype. Case and
-                                   parameters do not matter                                      */
+    int32_t priority;           /* higher is called first; 0 is usual                            */
+    const nar_str *media_types; /* media types to render, for example "image/png". A type or subtype
+                                   may be a star. Case and parameters are ignored.               */
     uint64_t media_type_count;
-    /* NAR_OK: shown, or on its way. NAR_DECLINED: not this one. Anything else: it failed, which is
-     * logged, and the next is asked. [engine-thread, active] */
+    /* Renders one asset. Returns NAR_OK if the asset is shown or will be, NAR_DECLINED to pass it
+     * to the next renderer. Any other status is logged as a failure, and the next renderer is
+     * called. [engine-thread, active] */
     nar_status (*render)(void *instance, const nar_asset *asset);
 } nar_asset_renderer_extension;
 

@@ -3,7 +3,7 @@
 #define NARRATORIA_EVENT_H
 /*
  * The event stream: everything that happens in a session, in one order. A user interface, a log
- * and a reconnect need nothing else. As JSON a record is
+ * and a client that reconnects need nothing else. A record as JSON is
  *   {seq, time, sessionId, planId, toolId, attempt, kind, event}
  * (abi/schemas/event-record-1.schema.json).
  */
@@ -13,9 +13,10 @@
 extern "C" {
 #endif
 
-/* nar_event.kind. A reader skips kinds that it does not know: more may come. */
+/* Values of nar_event.kind, each with its body. Readers must skip unknown kinds: later versions may
+ * add some. */
 enum {
-    NAR_KIND_TOOL_EVENT = 1,      /* body: the tool's own object, byte for byte (spec 000 §3)    */
+    NAR_KIND_TOOL_EVENT = 1,      /* the tool's own object, byte for byte (spec 000 §3)          */
     NAR_KIND_PROMPT = 2,          /* {text, timestamp}                                           */
     NAR_KIND_NARRATIVE = 3,       /* {text, source: "plan" | "fallback"}                         */
     NAR_KIND_PLAN_STARTED = 4,    /* {plan, generationAttempt, parentPlanId}                     */
@@ -28,12 +29,19 @@ enum {
     NAR_KIND_ASSET_REFUSED = 11,  /* {assetId, code, message}                                    */
     NAR_KIND_STATE_CONFLICT = 12, /* {path, tools: [earlier, later]}                             */
     NAR_KIND_WARNING = 13,        /* {code, message}                                             */
-    NAR_KIND_UI_PLACEHOLDER = 14, /* {event, payload}: no plugin took this ui_event              */
-    NAR_KIND_ASSET_PLACEHOLDER = 15 /* {assetId, kind, mediaType, path, metadata}: no plugin shows
-                                     it. Both only in sessions that have plugins for it.         */
+    NAR_KIND_UI_PLACEHOLDER = 14, /* {event, payload}: no plugin handled this ui_event           */
+    NAR_KIND_ASSET_PLACEHOLDER = 15, /* {assetId, kind, mediaType, path, metadata}: no plugin
+                                        rendered it. UI_ and ASSET_PLACEHOLDER occur only in
+                                        sessions with plugins that handle ui_events or assets. */
+    NAR_KIND_TURN_ENDED = 16,     /* {outcome: "completed" | "fallback" | "cancelled" | "timeout",
+                                     generations, choices}: ends the turn of the last PROMPT     */
+    NAR_KIND_STATE_PATCHED = 17   /* {patch, by}: a patch from the host (`by` is "") or a plugin
+                                     (its id). A sink that patches the state on every such record
+                                     would loop for ever: after 10,000 of them in a row the stream
+                                     drops records, with one warning RECORDS_DROPPED.            */
 };
 
-/* nar_event.type, when kind is NAR_KIND_TOOL_EVENT: spec 000 §4.1 to §4.6. Otherwise 0. */
+/* Values of nar_event.type for NAR_KIND_TOOL_EVENT (spec 000 §4.1 to §4.6). 0 for other kinds. */
 enum {
     NAR_TYPE_LOG = 1,
     NAR_TYPE_STATE_PATCH = 2,
@@ -47,21 +55,22 @@ typedef struct nar_event {
     uint32_t size;
     uint32_t kind;
     uint32_t type;
-    uint32_t attempt;   /* 1, 2 …; 0 when it is not about an attempt                             */
-    uint64_t seq;       /* 1, 2 … without gaps within a session: the order of decoding, merging  */
-    int64_t time_us;    /* when it was read, microseconds since the Unix epoch                   */
+    uint32_t attempt;   /* from 1; 0 if the record concerns no attempt                           */
+    uint64_t seq;       /* from 1, in order of decoding; gaps only after a RECORDS_DROPPED       */
+    int64_t time_us;    /* when it was read: microseconds since the Unix epoch                   */
     nar_str session_id; /* never empty                                                           */
-    nar_str plan_id;    /* empty when it is not about a plan                                     */
-    nar_str tool_id;    /* empty when it is not about a tool                                     */
+    nar_str plan_id;    /* empty if the record concerns no plan                                  */
+    nar_str tool_id;    /* empty if the record concerns no tool                                  */
     nar_str body;       /* a JSON object on one line                                             */
 } nar_event;
 
 /*
- * Receives the stream. Set `size`, `event`, and what you need of the rest.
- *   kinds     a bit 1 << kind for each kind wanted; 0 wants all
- *   event     [engine-thread] the event and its views live until it returns. It may attach, detach
- *             (itself too), submit, cancel and read; it may not drive the loop.
- *   detached  [engine-thread] called once when nothing more will come; may be NULL
+ * Receives the stream. Set `size`, `event`, and any other field as needed.
+ *   kinds     a bit 1 << kind for each kind to receive; 0 selects all
+ *   event     [engine-thread] one record. It and its views are valid until the callback returns.
+ *             The callback may attach and detach sinks (itself included), submit prompts, cancel
+ *             and read. It must not drive the loop.
+ *   detached  [engine-thread] called once, after the last record; may be NULL
  */
 typedef struct nar_event_sink {
     uint32_t size;
@@ -71,18 +80,21 @@ typedef struct nar_event_sink {
     void (*detached)(void *user);
 } nar_event_sink;
 
-/* Attaches a copy of *sink; *sink_id names it for nar_session_detach_sink. [engine-thread, callback-ok] */
+/* Attaches a copy of *sink. *sink_id identifies it for nar_session_detach_sink.
+ * [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_attach_sink(nar_session *session, const nar_event_sink *sink,
                                            uint64_t *sink_id, nar_error *error);
 
-/* Takes a sink off; NAR_NOT_FOUND when no such sink is attached. [engine-thread, callback-ok] */
+/* Detaches a sink. NAR_NOT_FOUND if no such sink is attached. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_detach_sink(nar_session *session, uint64_t sink_id,
                                            nar_error *error);
 
-/* The event as one line of JSON, without a newline, for you to release. [thread-safe] */
+/* Returns the record as one line of JSON without a newline; release it with nar_text_release.
+ * [thread-safe] */
 NAR_API nar_status nar_event_to_json(const nar_event *event, nar_text **json, nar_error *error);
 
-/* The name a kind has in JSON, for example "tool_event"; NULL when unknown. [thread-safe] */
+/* Returns the name of a kind in JSON, for example "tool_event", or NULL if it is unknown.
+ * [thread-safe] */
 NAR_API const char *nar_kind_name(uint32_t kind);
 
 #ifdef __cplusplus

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef NARRATORIA_EVENT_SINK_H
 #define NARRATORIA_EVENT_SINK_H
-/* A plugin that receives the session's whole event stream (event.h): a log, a recorder, a view. */
+/* Extension narratoria.event_sink/1: a plugin that receives the session's whole event stream
+ * (event.h), for example a log, a recorder or a view. */
 #include "narratoria/event.h"
 #include "narratoria/plugin.h"
 
@@ -13,10 +14,10 @@ extern "C" {
 
 typedef struct nar_event_sink_extension {
     uint32_t size;
-    uint32_t kinds; /* a bit 1 << kind for each kind wanted; 0: all                              */
-    /* One record; it and its views live until this returns. A kind that is not known is skipped. It
-     * is called for every event of every tool: what takes long belongs behind it. Called in the
-     * order in which the plugins were loaded. [engine-thread, active] */
+    uint32_t kinds; /* a bit 1 << kind for each kind to receive; 0 selects all                   */
+    /* Receives one record. It and its views are valid until this function returns. Skip unknown
+     * kinds. Sinks are called in the order in which the plugins were loaded. This function runs for
+     * every event of every tool, so move slow work elsewhere. [engine-thread, active] */
     void (*event)(void *instance, const nar_event *event);
 } nar_event_sink_extension;
 

@@ -2,13 +2,15 @@
 #ifndef NARRATORIA_HOST_H
 #define NARRATORIA_HOST_H
 /*
- * What a plugin sees of its host. Everything is asked for by id and may be missing: NULL then.
- * Here are those that always work; host_session.h: state, assets, prompt; host_loop.h: post, timer,
- * poll; narrator.h: answers; invocation.h: what tools say.
+ * The host as a plugin sees it. A plugin requests each service by id, and must accept NULL if the
+ * host does not have it. The services here always work. The others: host_session.h (state, assets,
+ * prompt), host_loop.h (post, timer, poll), host_process.h (child processes), narrator.h (replies),
+ * invocation.h (tool output).
  *
- * Every function takes the nar_host that init got: it says which plugin calls, for which session.
- * An [engine-thread] function that is called elsewhere answers NAR_WRONG_THREAD, one outside of its
- * state of life NAR_GONE; both are logged with the plugin's id.
+ * Every function takes the nar_host that init received; it identifies the calling plugin and its
+ * session. An [engine-thread] function returns NAR_WRONG_THREAD on any other thread. A function
+ * called outside the lifecycle states in its mark returns NAR_GONE. Both are logged with the
+ * plugin's id.
  */
 #include "narratoria/status.h"
 
@@ -20,8 +22,9 @@ typedef struct nar_host nar_host;
 struct nar_host {
     uint32_t size;
     uint32_t abi_version; /* NAR_ABI_VERSION of the host                                         */
-    void *context;        /* the host's; do not touch                                            */
-    /* A struct of functions that lives as long as this host, or NULL. [thread-safe, any state] */
+    void *context;        /* private to the host                                                 */
+    /* Returns a service: a struct of functions that lives as long as this host, or NULL.
+     * [thread-safe, any state] */
     const void *(*get_extension)(const nar_host *host, nar_str id);
 };
 
@@ -30,8 +33,8 @@ struct nar_host {
 typedef struct nar_host_log {
     uint32_t size;
     uint32_t reserved;
-    /* One line for people; the host puts the plugin's id in front. `level`: 1 debug, 2 info, 3
-     * warning, 4 error (NAR_LOG_… of engine.h). [thread-safe, any state] */
+    /* Writes one log line. The host prefixes the plugin's id. `level` is a NAR_LOG_… of engine.h:
+     * 1 debug, 2 info, 3 warning, 4 error. [thread-safe, any state] */
     void (*write)(const nar_host *host, uint32_t level, nar_str message);
 } nar_host_log;
 
@@ -40,10 +43,11 @@ typedef struct nar_host_log {
 typedef struct nar_host_config {
     uint32_t size;
     uint32_t reserved;
-    /* This plugin's settings, the table [plugins."ID"] of story.toml: a JSON object, {} when there
-     * is none. Alive until deinit has returned. [thread-safe, init, active] */
+    /* Returns this plugin's settings, the table [plugins."ID"] of story.toml, as a JSON object; {}
+     * if there is none. Valid until deinit has returned. [thread-safe, init, active] */
     nar_str (*settings)(const nar_host *host);
-    /* The story's folder, absolute; empty when there is no story. Alive as long. [as above] */
+    /* Returns the absolute path of the story's folder, or an empty view if there is no story. Valid
+     * until deinit has returned. [thread-safe, init, active] */
     nar_str (*story)(const nar_host *host);
 } nar_host_config;
 
@@ -52,7 +56,7 @@ typedef struct nar_host_config {
 typedef struct nar_host_thread_check {
     uint32_t size;
     uint32_t reserved;
-    /* 1 on the engine thread, else 0. [thread-safe, any state] */
+    /* Returns 1 on the engine thread, else 0. [thread-safe, any state] */
     uint32_t (*is_engine_thread)(const nar_host *host);
 } nar_host_thread_check;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef NARRATORIA_HOST_LOOP_H
 #define NARRATORIA_HOST_LOOP_H
-/* The engine's loop, for a plugin that waits for something: nothing here needs a thread of its own.
- * What is still there when the instance ends is taken away before deinit. */
+/* Access to the engine's loop, so that a plugin can wait without a thread of its own. Timers, polls
+ * and posted functions that remain when the instance ends are removed before deinit. */
 #include "narratoria/host.h"
 
 #ifdef __cplusplus
@@ -14,10 +14,10 @@ extern "C" {
 typedef struct nar_host_post {
     uint32_t size;
     uint32_t reserved;
-    /* Calls `function` on the engine thread, in the order of posting. When it never will (the
-     * instance ends), `drop` is called instead; it may be NULL. NAR_GONE: neither will be called.
-     * What init posts is called when the instance is active: the way to begin something by itself,
-     * to listen on a socket for example. [thread-safe, init, active] */
+    /* Queues `function` for the engine thread; queued functions run in order. If the instance ends
+     * first, `drop` is called instead; it may be NULL. After NAR_GONE neither is called. A function
+     * posted in init runs once the instance is active: the place to start a plugin's own work, such
+     * as listening on a socket. [thread-safe, init, active] */
     nar_status (*post)(const nar_host *host, void (*function)(void *user),
                        void (*drop)(void *user), void *user);
 } nar_host_post;
@@ -27,26 +27,40 @@ typedef struct nar_host_post {
 typedef struct nar_host_timer {
     uint32_t size;
     uint32_t reserved;
-    /* Calls `on_time` once, after that many milliseconds; *timer names it, never 0.
-     * A timer keeps no turn or plan waiting. [engine-thread, active] */
+    /* Calls `on_time` once, after `milliseconds`. *timer identifies the timer and is never 0. A
+     * timer does not keep a turn or plan running. [engine-thread, active] */
     nar_status (*start)(const nar_host *host, uint32_t milliseconds, void (*on_time)(void *user),
                         void *user, uint64_t *timer);
-    /* NAR_NOT_FOUND when it has run already, or never was. [engine-thread, active] */
+    /* Cancels a timer. NAR_NOT_FOUND if it has fired or never existed. [engine-thread, active] */
     nar_status (*stop)(const nar_host *host, uint64_t timer);
 } nar_host_timer;
 
 /* ---- narratoria.poll/1 */
 #define NAR_HOST_POLL "narratoria.poll/1"
+/* What to wait for, as bits. */
+#define NAR_POLL_READABLE 1u /* there is something to read, or the other side closed */
+#define NAR_POLL_WRITABLE 2u /* there is room to write */
 typedef struct nar_host_poll {
     uint32_t size;
     uint32_t reserved;
-    /* Calls `on_readable` whenever the descriptor is readable or was closed on the other side,
-     * rarely also when it no longer is, so it should not block. It must stay open until stop; a
-     * regular file answers NAR_IO. [engine-thread, active] */
+    /* Calls `on_readable` whenever the descriptor is readable or the other end has closed it.
+     * Spurious calls are possible, so read without blocking. Keep the descriptor open until stop.
+     * NAR_IO for a regular file. [engine-thread, active] */
     nar_status (*start)(const nar_host *host, int32_t descriptor, void (*on_readable)(void *user),
                         void *user, uint64_t *poll);
-    /* Also from on_readable itself. NAR_NOT_FOUND when there is none. [engine-thread, active] */
+    /* Stops polling; allowed inside on_readable. NAR_NOT_FOUND if there is no such poll.
+     * [engine-thread, active] */
     nar_status (*stop)(const nar_host *host, uint64_t poll);
+    /* Older hosts do not have the two functions below: compare `size` before you call them. */
+    /* As start, for any of NAR_POLL_…: `on_ready` gets those that are ready. Level-triggered: it is
+     * called again while the descriptor stays ready. An error condition, for example a refused
+     * connection, is reported as all of `events`. `events` may be 0, until change; bits that are
+     * not defined answer NAR_INVALID_ARGUMENT. Ended by stop. [engine-thread, active] */
+    nar_status (*watch)(const nar_host *host, int32_t descriptor, uint32_t events,
+                        void (*on_ready)(void *user, uint32_t events), void *user, uint64_t *poll);
+    /* Replaces `events` of a poll that watch began, also from on_ready itself. NAR_NOT_FOUND when
+     * there is none. [engine-thread, active] */
+    nar_status (*change)(const nar_host *host, uint64_t poll, uint32_t events);
 } nar_host_poll;
 
 #ifdef __cplusplus

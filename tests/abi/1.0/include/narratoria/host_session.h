@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef NARRATORIA_HOST_SESSION_H
 #define NARRATORIA_HOST_SESSION_H
-/* What a plugin may read and change of its session. */
+/* What a plugin can read and change of its session. */
 #include "narratoria/host.h"
 
 #ifdef __cplusplus
@@ -13,11 +13,13 @@ extern "C" {
 typedef struct nar_host_state {
     uint32_t size;
     uint32_t reserved;
-    /* Writes the state at a JSON Pointer ("" is all of it) as JSON, before it returns. NAR_NOT_FOUND
-     * when there is nothing; NAR_INVALID_ARGUMENT when it is no pointer. [engine-thread, active] */
+    /* Writes the state at a JSON Pointer ("" is the whole state) as JSON, before it returns.
+     * NAR_NOT_FOUND if the pointer leads nowhere; NAR_INVALID_ARGUMENT if it is not a JSON Pointer.
+     * [engine-thread, active] */
     nar_status (*read)(const nar_host *host, nar_str pointer, nar_write_fn write, void *user);
-    /* Merges a JSON object into the state (RFC 7396); the text is copied. It stands in the history
-     * with the plugin's id. NAR_INVALID_DOCUMENT when it is no object. [engine-thread, active] */
+    /* Merges a JSON object into the state (RFC 7396). The text is copied. The history records it
+     * under the plugin's id, and sinks receive NAR_KIND_STATE_PATCHED. NAR_INVALID_DOCUMENT if
+     * it is not an object. [engine-thread, active] */
     nar_status (*patch)(const nar_host *host, nar_str patch);
 } nar_host_state;
 
@@ -26,7 +28,7 @@ typedef struct nar_host_state {
 typedef struct nar_host_assets {
     uint32_t size;
     uint32_t reserved;
-    /* Writes the registry as a JSON array, oldest first:
+    /* Writes the asset registry as a JSON array, oldest first:
      * [{planId, toolId, attempt, seq, assetId, kind, mediaType, path, metadata}].
      * [engine-thread, active] */
     nar_status (*list)(const nar_host *host, nar_write_fn write, void *user);
@@ -37,9 +39,13 @@ typedef struct nar_host_assets {
 typedef struct nar_host_prompt {
     uint32_t size;
     uint32_t reserved;
-    /* Submits the player's next words, which are copied; the turn begins when the running one has
-     * ended. NAR_BUSY when one waits already. [engine-thread, active] */
+    /* Submits a prompt of the player. The text is copied. Its turn begins when the running turn has
+     * ended. NAR_BUSY if a prompt is already waiting. [engine-thread, active] */
     nar_status (*submit)(const nar_host *host, nar_str text);
+    /* Cancels the running turn or plan and drops those that wait, as nar_session_cancel does: tools
+     * receive SIGTERM and the grace period. Older hosts do not have this function: check `size`
+     * before calling it. [engine-thread, active] */
+    nar_status (*cancel)(const nar_host *host);
 } nar_host_prompt;
 
 #ifdef __cplusplus

@@ -2,10 +2,10 @@
 #ifndef NARRATORIA_INVOCATION_H
 #define NARRATORIA_INVOCATION_H
 /*
- * One try of a tool that a plugin runs (tool_runner.h, tool.h), and the way its events come back.
- * What is written to `output` is what a process would print: events of spec 000, one a line. All
- * that holds for a process holds here: the first broken line is a protocol error and ends the
- * attempt, `done` decides, the time of a try is limited.
+ * One attempt of a tool that a plugin runs (tool_runner.h, tool.h), and the way its events return
+ * to the runtime. The plugin writes to `output` what a process would print: events of spec 000, one
+ * per line. The rules are those for a process: the first invalid line is a protocol error and ends
+ * the attempt, `done` decides the outcome, and the attempt has a timeout.
  */
 #include "narratoria/plugin.h"
 
@@ -13,59 +13,60 @@
 extern "C" {
 #endif
 
-/* Lives until the call that brings it returns. */
+/* Valid until the call that passes it returns. */
 typedef struct nar_invocation {
     uint32_t size;
-    uint32_t attempt;           /* 1, 2 …                                                        */
+    uint32_t attempt;           /* from 1                                                        */
     nar_str plan_id;
     nar_str tool_id;
-    nar_str tool_path;          /* as the plan says it, for example "launcher:tools/door"        */
-    nar_str plan_folder;        /* where the plan's relative paths begin; absolute               */
-    nar_str root;               /* the tools' working folder; absolute                           */
-    nar_str request;            /* what a process finds on its stdin (spec 000 §6), one line     */
-    const nar_str *environment; /* NAME=value, what a process would get                          */
+    nar_str tool_path;          /* as in the plan, for example "launcher:tools/door"             */
+    nar_str plan_folder;        /* base of the plan's relative paths; absolute                   */
+    nar_str root;               /* working directory of tools; absolute                          */
+    nar_str request;            /* what a process reads from stdin (spec 000 §6), on one line    */
+    const nar_str *environment; /* "NAME=value" strings: the environment a process would get     */
     uint64_t environment_count;
-    uint32_t try_ms;            /* the time of a try; 0: none                                    */
+    uint32_t try_ms;            /* timeout of the attempt in milliseconds; 0: none               */
     uint32_t reserved;
 } nar_invocation;
 
-/* How it ended; zeros: as a process that exits with 0. */
+/* How an invocation ended. Zeros: like a process with exit status 0. */
 typedef struct nar_invocation_end {
     uint32_t size;
-    int32_t exit_status;  /* other than 0: failed, EXIT_STATUS                                   */
-    nar_str error_code;   /* not empty: failed with this code, for example "QUEUE_FULL" …        */
-    nar_str error;        /* … and this sentence for people                                      */
-    uint64_t user_us;     /* processor time used, microseconds; 0: not known                     */
+    int32_t exit_status;  /* not 0: failed with EXIT_STATUS                               */
+    nar_str error_code;   /* not empty: failed with this code, for example "QUEUE_FULL"   */
+    nar_str error;        /* the message for `error_code`                                 */
+    uint64_t user_us;     /* processor time in user mode, microseconds; 0: unknown        */
     uint64_t system_us;
-    uint64_t resident_kb; /* most memory used, KiB; 0: not known                                 */
+    uint64_t resident_kb; /* largest resident memory, KiB; 0: unknown                     */
 } nar_invocation_end;
 
-/* A process to be run instead. */
+/* A process that the runtime runs in place of the plugin. */
 typedef struct nar_command {
     uint32_t size;
     uint32_t reserved;
-    const nar_str *arguments; /* the program and what it gets; a program without a slash is searched
-                                 in the PATH of the invocation's environment                     */
+    const nar_str *arguments; /* the program and its arguments. A program without a slash is looked
+                                 up in the PATH of the invocation's environment.                 */
     uint64_t argument_count;
 } nar_command;
 
-/* ---- narratoria.invocation/1. A token names a running invocation; when it has ended or was given
- * up, each call answers NAR_GONE. */
+/* ---- narratoria.invocation/1. A token identifies a running invocation. After the invocation has
+ * ended or was abandoned, every call with its token returns NAR_GONE. */
 #define NAR_HOST_INVOCATION "narratoria.invocation/1"
 typedef struct nar_host_invocation {
     uint32_t size;
     uint32_t reserved;
-    /* Bytes of the tool's output, cut anywhere; copied. NAR_BUSY, and nothing was taken: 16 MiB wait
-     * to be read; try again a little later. [thread-safe, active] */
+    /* Appends bytes to the tool's output; any split is allowed, and the bytes are copied. NAR_BUSY
+     * if 16 MiB are unread: nothing was taken, retry later. [thread-safe, active] */
     nar_status (*output)(const nar_host *host, uint64_t token, nar_str bytes);
-    /* Bytes for its diagnostics, what a process writes to stderr; copied. [thread-safe, active] */
-    nar_status (*diagnostics)(const nar_host *host, uint64_t token, nar_str bytes);
-    /* It has ended; `end` may be NULL. Exactly once, also after cancel: NAR_STALE for a second call.
+    /* Appends bytes to the tool's diagnostics, the equivalent of stderr. They are copied.
      * [thread-safe, active] */
+    nar_status (*diagnostics)(const nar_host *host, uint64_t token, nar_str bytes);
+    /* Reports the end. `end` may be NULL. Call it exactly once, also after cancel; a second call
+     * returns NAR_STALE. [thread-safe, active] */
     nar_status (*ended)(const nar_host *host, uint64_t token, const nar_invocation_end *end);
-    /* Hands it over: the runtime runs this process as the invocation, with the request on its stdin,
-     * limits, time, ending and resource use its own business. Instead of output and ended, only
-     * before the first output; cancel will not be called. [engine-thread, active] */
+    /* Hands the invocation over to a process that the runtime starts, with the request on its
+     * stdin, and that it limits, times, ends and measures like any tool. Call it instead of output
+     * and ended, before any output; cancel is not called afterwards. [engine-thread, active] */
     nar_status (*run)(const nar_host *host, uint64_t token, const nar_command *command);
 } nar_host_invocation;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef NARRATORIA_NARRATORIA_H
 #define NARRATORIA_NARRATORIA_H
-/* The whole contract. A host begins with engine.h and session.h, a plugin with plugin.h. */
+/* Includes the whole ABI. Hosts start reading at engine.h and session.h, plugins at plugin.h. */
 #include "narratoria/asset_renderer.h"
 #include "narratoria/base.h"
 #include "narratoria/engine.h"

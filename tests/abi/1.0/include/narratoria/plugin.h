@@ -2,14 +2,14 @@
 #ifndef NARRATORIA_PLUGIN_H
 #define NARRATORIA_PLUGIN_H
 /*
- * A plugin is a shared library that exports one symbol, nar_plugin_entry, and links nothing of ours.
- * What it can do are its extensions, each in a header of its own: event_sink.h, ui_handler.h,
- * asset_renderer.h, narrator.h, tool_runner.h, tool.h. What it may ask of the host: host.h and the
- * headers named there. The rules, numbered: docs/plugin-rules.md.
+ * A plugin is a shared library that exports one symbol, nar_plugin_entry. It does not link against
+ * libnarratoria. It offers extensions, each with a header of its own: event_sink.h, ui_handler.h,
+ * asset_renderer.h, narrator.h, tool_runner.h, tool.h. The services that it can request from the
+ * host are listed in host.h. docs/plugin-rules.md numbers the rules.
  *
- * Its life:  entry (once a process) → for each session: init → active → deinit.
- * The library is never unloaded while the process lives. Instances are independent of each other:
- * what one session needs lives in its instance, never in a global.
+ * Lifecycle:  entry (once per process) → for each session: init → active → deinit.
+ * The library stays loaded for the life of the process. Instances are independent: keep the data of
+ * a session in its instance, never in a global.
  */
 #include "narratoria/host.h"
 
@@ -17,52 +17,55 @@
 extern "C" {
 #endif
 
-/* Why something was not done, for people. The struct is the caller's: write a text that ends in a
- * NUL (longer ones are cut), or leave it as it is. Look at `size` before you write: at least 256
- * bytes of `message` are always there. */
+/* The reason of a failure, as text. The struct belongs to the caller. Write a NUL-terminated text
+ * (longer ones are truncated), or leave it unchanged. Check `size` before writing: `message` has at
+ * least 256 bytes. */
 typedef struct nar_failure {
     uint32_t size;
     char message[508];
 } nar_failure;
 
-/* Who loads the plugin. */
+/* The host that loads the plugin. */
 typedef struct nar_host_description {
     uint32_t size;
     uint32_t abi_version; /* NAR_ABI_VERSION of the host                                         */
-    nar_str name;         /* "narratoria", or the program's own                                  */
-    nar_str version;      /* of the library, for example "0.1.0"                                 */
+    nar_str name;         /* "narratoria", or the name of the host program                        */
+    nar_str version;      /* of libnarratoria, for example "0.1.0"                                */
 } nar_host_description;
 
-/* What a library is and can do. Static: it and all that it points to live as long as the process. */
+/* Describes a plugin. The struct and everything it points to must live as long as the process. */
 typedef struct nar_plugin {
     uint32_t size;
-    uint32_t abi_version; /* NAR_ABI_VERSION the plugin was built with                           */
-    nar_str id;           /* unique for ever: a-z 0-9 . _ -, at most 128, "org.example.rain"     */
-    nar_str name;         /* for people                                                          */
-    nar_str version;      /* its own                                                             */
-    const nar_str *extensions; /* the ids that get_extension knows                               */
+    uint32_t abi_version; /* NAR_ABI_VERSION that the plugin was built with                       */
+    nar_str id;           /* globally unique: a-z 0-9 . _ -, at most 128, "org.example.rain"      */
+    nar_str name;         /* display name                                                         */
+    nar_str version;      /* of the plugin                                                        */
+    const nar_str *extensions; /* the ids for which get_extension returns a struct                */
     uint64_t extension_count;
 
-    /* Makes an instance for one session. NAR_OK and *instance (it may stay NULL), or a status and
-     * the reason in *failure; deinit is then not called. Of the host only log, config, thread_check,
-     * post and get_extension work. `host` lives until deinit has returned. [engine-thread, init] */
+    /* Creates an instance for one session. Returns NAR_OK and sets *instance, which may stay NULL;
+     * or returns another status with the reason in *failure, and deinit is not called. Of the host
+     * only log, config, thread_check, post and get_extension work. `host` is valid until deinit has
+     * returned. [engine-thread, init] */
     nar_status (*init)(const nar_host *host, void **instance, nar_failure *failure);
 
-    /* Ends the instance. Threads of it are joined here; nothing of it is called afterwards. Of the
-     * host only log, thread_check and get_extension work; what a thread of the plugin calls while it
-     * is joined answers NAR_GONE, and is no fault. [engine-thread, deinit] */
+    /* Ends the instance; no function of it is called afterwards. Join the instance's threads here.
+     * Of the host only log, thread_check and get_extension work. Other calls that a thread makes
+     * while it is being joined return NAR_GONE, which is not a violation.
+     * [engine-thread, deinit] */
     void (*deinit)(void *instance);
 
-    /* The extension's struct (static, the same for each instance), or NULL for an id that is not
-     * known; ids from later versions will be asked for. [any thread, entry, init, active] */
+    /* Returns the struct of an extension (static, the same for all instances), or NULL for an
+     * unknown id. Later hosts will request ids that do not exist yet.
+     * [any thread, entry, init, active] */
     const void *(*get_extension)(nar_str id);
 } nar_plugin;
 
 /*
- * The one exported symbol, and the first call: both sides look at the other's abi_version, and each
- * may refuse. A host accepts the same NAR_ABI_MAJOR with any minor. To refuse, answer
- * NAR_UNSUPPORTED and say why in *failure; else set *plugin and answer NAR_OK. Called once a
- * process, whatever the number of sessions. [entry]
+ * The only exported symbol and the first call. Both sides check the other's abi_version, and either
+ * may refuse. A host accepts any minor version of the same NAR_ABI_MAJOR. To refuse, return
+ * NAR_UNSUPPORTED with the reason in *failure; otherwise set *plugin and return NAR_OK. It is
+ * called once per process, for any number of sessions. [entry]
  *
  *   NAR_PLUGIN_EXPORT nar_status nar_plugin_entry(const nar_host_description *host,
  *                                                 const nar_plugin **plugin, nar_failure *failure);
@@ -74,13 +77,15 @@ NAR_PLUGIN_EXPORT nar_status nar_plugin_entry(const nar_host_description *host,
 #define NAR_PLUGIN_ENTRY "nar_plugin_entry"
 
 /*
- * What can be known without loading: a JSON object (abi/schemas/plugin-1.schema.json) as a literal,
- * kept in the section .note.narratoria. It says the same as nar_plugin does; a library that says
- * otherwise when it is loaded is refused. Once a library, at file scope, with a semicolon behind:
+ * Metadata that can be read without loading the library: a JSON object
+ * (abi/schemas/plugin-1.schema.json) in the section .note.narratoria. It must agree with
+ * nar_plugin; a library that contradicts it is refused. Use it once per library, at file scope,
+ * followed by a semicolon:
  *   NAR_PLUGIN_NOTE("{\"schema\":\"plugin/1\",\"id\":\"org.example.rain\",\"name\":\"Rain\","
  *                   "\"version\":\"1.0.0\",\"abi\":\"1.0\","
  *                   "\"extensions\":[\"narratoria.ui_handler/1\"]}");
- * A language that cannot write sections puts the object into FILE.json beside the library FILE.
+ * In a language without control over sections, put the object into FILE.json beside the library
+ * FILE.
  */
 #define NAR_PLUGIN_NOTE_SECTION ".note.narratoria"
 #define NAR_PLUGIN_NOTE_OWNER "Narratoria"

@@ -2,15 +2,15 @@
 #ifndef NARRATORIA_PLUGINS_H
 #define NARRATORIA_PLUGINS_H
 /*
- * Plugins as a host sees them. A session loads
- *   - what the host lists (nar_session_options.plugins),
- *   - every plugin that the story names in [plugins."ID"] or as its narrator,
- *   - every file in the story's plugins/ folder.
- * A path (with a slash) is that file; an id is looked for in, in this order: the folders of
- * NARRATORIA_PLUGIN_PATH, the story's plugins/, ~/.local/lib/narratoria/plugins, and the installed
- * folder beside libnarratoria. Never in the current folder. With NARRATORIA_SAFE_MODE=1 only what
- * the host lists by path and what lies in the installed folder is loaded.
- * A plugin that is not found or refused is logged and left out; the session goes on without it.
+ * Plugins from the host's side. A session loads
+ *   - the plugins that the host lists (nar_session_options.plugins),
+ *   - the plugins that the story names in [plugins."ID"] or as its narrator,
+ *   - every library in the story's plugins/ folder.
+ * An entry with a slash is a path. Any other entry is an id, which is searched in this order: the
+ * folders of NARRATORIA_PLUGIN_PATH, the story's plugins/, ~/.local/lib/narratoria/plugins, the
+ * installed folder beside libnarratoria. The working directory is never searched. With
+ * NARRATORIA_SAFE_MODE=1 only plugins that the host lists by path and those in the installed folder
+ * are loaded. A plugin that is missing or refused is logged and left out; the session continues.
  */
 #include "narratoria/session.h"
 
@@ -18,30 +18,31 @@
 extern "C" {
 #endif
 
-/* Looks at every place and file for a session with this story (its folder, or empty) and these
- * plugins, without loading one, and says why each would be taken or not, as JSON for you to release:
+/* Searches for the plugins of a session with this story (its folder, or empty) and this list,
+ * without loading any. Returns every place and file with the decision and its reason, as JSON;
+ * release it with nar_text_release:
  *   {"safeMode", "places": [{"folder", "from", "exists", "files": [{"path", "id", "name",
  *    "version", "abi", "extensions", "wanted", "verdict": "loads" | "available" | "refused",
  *    "reason"}]}]}                                            [thread-safe] */
 NAR_API nar_status nar_plugins_search(nar_str story, const nar_str *plugins, uint64_t plugin_count,
                                       nar_text **json, nar_error *error);
 
-/* What a session has, as JSON for you to release:
+/* Returns the session's plugins as JSON; release it with nar_text_release:
  *   [{"id", "path", "version", "extensions", "state": "active" | "refused" | "disabled", "reason"}]
  * [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_read_plugins(nar_session *session, nar_text **json,
                                             nar_error *error);
 
 /*
- * What the host itself brings to a session: the same extensions as a plugin's, without a library.
- *   id         names it in messages and log lines: a-z 0-9 . _ -, at most 128, "my-game"
- *   extension  NAR_EXTENSION_UI_HANDLER, …: one of those that plugins have
- *   functions  its struct, copied; what that points to (names, tools) stays as it is until released
- *   instance   given to each of its functions
- *   released   [engine-thread] called once, when nothing more of it will be; may be NULL. An
- *              extension that was refused is not released
- * Exceptions and rules are as for plugins (plugin.h), but its time on the engine thread is not
- * watched: it is the host's own.
+ * An extension that the host itself provides to a session, without a library.
+ *   id         its name in messages and log lines: a-z 0-9 . _ -, at most 128, "my-game"
+ *   extension  NAR_EXTENSION_UI_HANDLER or the id of another plugin extension
+ *   functions  the extension's struct, which is copied. What it points to (names, tools) must stay
+ *              unchanged until `released`.
+ *   instance   passed to each of its functions
+ *   released   [engine-thread] called once, after the last other call; may be NULL. Not called for an
+ *              extension that was refused.
+ * The rules for plugins apply (plugin.h), except that its time on the engine thread is not limited.
  */
 typedef struct nar_session_extension {
     uint32_t size;
@@ -53,11 +54,11 @@ typedef struct nar_session_extension {
     void (*released)(void *instance);
 } nar_session_extension;
 
-/* Adds it until the session ends. Of equal priority the host's come before the plugins', the latest
- * first; a tool takes the place of one with the same name, a narrator that of the session's, from
- * the next question on. *host is for its calls, alive as long as the session; `host` may be NULL.
- * NAR_UNSUPPORTED: no such extension; NAR_BUSY: a narrator is being asked; NAR_INVALID_ARGUMENT: the
- * struct breaks a rule, which the message names. [engine-thread] */
+/* Adds an extension until the session ends. At equal priority the host's extensions come before the
+ * plugins', the latest first. A tool replaces one of the same name; a narrator replaces the
+ * session's from the next request on. *host provides its services and lives as long as the session;
+ * `host` may be NULL. NAR_UNSUPPORTED: unknown extension. NAR_BUSY: a narrator request is pending.
+ * NAR_INVALID_ARGUMENT: the struct violates the rule in the message. [engine-thread] */
 NAR_API nar_status nar_session_extend(nar_session *session, const nar_session_extension *extension,
                                       const nar_host **host, nar_error *error);
 

@@ -2,8 +2,9 @@
 #ifndef NARRATORIA_TOOL_H
 #define NARRATORIA_TOOL_H
 /*
- * A plugin that brings tools as functions in the host's process. A plan names one by its name alone
- * ("toolPath": "weather"); registered names come before files. Names have letters, digits, _ and - only.
+ * Extension narratoria.tool/1: a plugin with tools that are functions in the host's process. A plan
+ * names one by its name alone ("toolPath": "weather"). Registered names take precedence over files.
+ * Names consist of letters, digits, _ and -.
  */
 #include "narratoria/invocation.h"
 
@@ -16,12 +17,12 @@ extern "C" {
 typedef struct nar_tool {
     uint32_t size;
     uint32_t reserved;
-    nar_str name;         /* of two tools with the same name the one loaded first has it         */
-    nar_str description;  /* what it does, for narrators                                         */
-    nar_str input_schema; /* JSON Schema of its input, draft 4, as RapidJSON knows it; other keywords
-                             are ignored; "$ref" is refused, and the plugin with it. Empty: any
-                             object. An input that breaks it fails the attempt with INPUT_INVALID,
-                             and invoke is not called                                            */
+    nar_str name;         /* of two tools with one name, the one loaded first is used             */
+    nar_str description;  /* what it does, for narrators                                          */
+    nar_str input_schema; /* JSON Schema of its input, limited to draft 4; other keywords are
+                             ignored. A schema with "$ref" is refused, and the plugin with it.
+                             Empty: any object. An input that violates the schema fails the
+                             attempt with INPUT_INVALID, and invoke is not called.                */
 } nar_tool;
 
 typedef struct nar_tool_extension {
@@ -30,13 +31,13 @@ typedef struct nar_tool_extension {
     const nar_tool *const *tools;
     uint64_t tool_count;
 
-    /* Does its work and tells it by nar_host_invocation: output, then ended; here, or later from any
-     * thread. The engine thread waits while it runs, so what takes long belongs elsewhere.
-     * [engine-thread, active] */
+    /* Runs the tool. Reports through nar_host_invocation: output, then ended; from inside this
+     * call, or later from any thread. The engine thread is blocked meanwhile, so move slow work
+     * elsewhere. [engine-thread, active] */
     void (*invoke)(void *instance, uint64_t token, const nar_tool *tool,
                    const nar_invocation *invocation);
 
-    /* As in tool_runner.h; may be NULL when invoke always ends before it returns.
+    /* Like cancel in tool_runner.h. May be NULL if invoke always reports the end before it returns.
      * [engine-thread, active] */
     void (*cancel)(void *instance, uint64_t token);
 } nar_tool_extension;

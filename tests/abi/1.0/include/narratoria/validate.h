@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef NARRATORIA_VALIDATE_H
 #define NARRATORIA_VALIDATE_H
-/* Checks documents against their schema and the rules that no schema can say. */
+/* Checks documents against their schema and against the rules that a schema cannot express. */
 #include "narratoria/status.h"
 
 #ifdef __cplusplus
@@ -15,10 +15,10 @@ enum {
     NAR_DOCUMENT_STORY = 4   /* `text` is the path of a story's folder                           */
 };
 
-/* Lists every fault, in the order of the text, as JSON for you to release:
+/* Returns all faults in the order of the text, as JSON; release it with nar_text_release:
  *   [{"file", "line", "column", "byte", "pointer", "rule", "message"}]
- * `file` only for a story; line and column count from 1, byte from 0; an empty array: no fault.
- * NAR_OK says that the check was made, not that it found nothing. [thread-safe] */
+ * `file` is present only for a story; line and column count from 1, byte from 0. An empty array
+ * means that the document is valid. NAR_OK means that the check was made. [thread-safe] */
 NAR_API nar_status nar_validate(uint32_t document, nar_str text, nar_text **faults,
                                 nar_error *error);
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "narratoria/engine.h"
+#include "narratoria/limits.h"
+#include "process/process.hpp"
+
+namespace narratoria::process {
+
+// Puts a limit that is given over the one that there is. 0: not given; its largest value: no limit.
+template <typename Given, typename Out>
+void lay_limit(Given value, Out& out) {
+    if (value == 0) return;
+    constexpr Given kNone = std::numeric_limits<Given>::max();
+    out = value == kNone ? std::numeric_limits<Out>::max() : value;
+}
+
+// All limits of a process and its descendants.
+inline void lay_limits(const nar_limits& given, Limits& limits) {
+#define NARRATORIA_LIMIT(name, type, least, text) lay_limit(given.name, limits.name);
+    NAR_PROCESS_LIMIT_LIST(NARRATORIA_LIMIT)
+    NAR_GROUP_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
+}
+
+// What is wrong with a limit; empty if nothing is.
+inline std::string limit_fault(const char* name, uint64_t value, uint64_t least) {
+    if (value >= least) return {};
+    const std::string number = std::to_string(least);
+    return std::string(name) + " must be at least " +
+           (least == 1024 * 1024 ? "1 MiB (" + number + ")" : number) + ", not " +
+           std::to_string(value);
+}
+
+// The first fault of all limits of a process.
+inline std::string limit_fault(const Limits& limits) {
+    std::string fault;
+#define NARRATORIA_LIMIT(name, type, least, text) \
+    if (fault.empty()) fault = limit_fault(#name, limits.name, least);
+    NAR_PROCESS_LIMIT_LIST(NARRATORIA_LIMIT)
+    NAR_GROUP_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
+    return fault;
+}
+
+}  // namespace narratoria::process

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NARRATORIA_LIMITS_H
+#define NARRATORIA_LIMITS_H
+/*
+ * The limits of nar_limits, each listed once: X(name, type, least, text). `name` is the field of
+ * nar_limits, the key in [limits] of a story.toml and the field of Limits in Python. `type` is the
+ * field's type, and its largest value means no limit. `least` is the smallest value that is allowed
+ * (0 selects the default). The library, the supervisor's protocol, the command and the Python
+ * package are generated from these lists, and a test compares the story's schema with them.
+ *
+ * To add a limit: a row here, the field at the end of nar_limits, its line in story-1.schema.json
+ * and in Python's Limits, and the system call in the supervisor. Rows may be added in a later
+ * version.
+ */
+
+/* Set for each process of a tool. */
+#define NAR_PROCESS_LIMIT_LIST(X)                                              \
+    X(memory_bytes, uint64_t, 1, "Address space (RLIMIT_AS)")                  \
+    X(cpu_seconds, uint32_t, 1, "Processor time (RLIMIT_CPU)")                 \
+    X(file_bytes, uint64_t, 1, "Size of a file that it writes (RLIMIT_FSIZE)") \
+    X(open_files, uint32_t, 1, "Open descriptors (RLIMIT_NOFILE)")
+
+/* Set for a tool and all its descendants together; these need a cgroup folder. */
+#define NAR_GROUP_LIMIT_LIST(X)                                                           \
+    X(processes, uint32_t, 1, "Processes and threads of a tool with all its descendants") \
+    X(resident_bytes, uint64_t, 1048576, "Memory of a tool with all its descendants")
+
+/* All that a tool is limited in. */
+#define NAR_TOOL_LIMIT_LIST(X) \
+    NAR_PROCESS_LIMIT_LIST(X)  \
+    NAR_GROUP_LIMIT_LIST(X)    \
+    X(line_bytes, uint64_t, 1, "Length of an event line in bytes")
+
+/* Of a session. */
+#define NAR_SESSION_LIMIT_LIST(X) \
+    X(history_patches, uint32_t, 1, "Number of patches that the session's history keeps")
+
+#define NAR_LIMIT_LIST(X)  \
+    NAR_TOOL_LIMIT_LIST(X) \
+    NAR_SESSION_LIMIT_LIST(X)
+
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// narratoria.poll/1 of a real host: readability, writability, changes, closed and refused peers.
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "narratoria/engine.hpp"
+#include "narratoria/event_sink.h"
+#include "narratoria/host_loop.h"
+#include "narratoria/session.hpp"
+
+namespace narratoria::test {
+namespace {
+
+struct Ready {
+    int calls = 0;
+    uint32_t all = 0;
+    uint32_t last = 0;
+    std::function<void()> on_call;
+};
+
+void take(void* user, uint32_t events) {
+    auto& ready = *static_cast<Ready*>(user);
+    ++ready.calls;
+    ready.all |= events;
+    ready.last = events;
+    if (ready.on_call) ready.on_call();
+}
+
+class PollTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        engine.emplace();
+        session.emplace(*engine);
+        sink.size = sizeof sink;
+        sink.event = [](void*, const nar_event*) {};
+        host = session->extend("test", NAR_EXTENSION_EVENT_SINK, &sink, nullptr);
+        poll = static_cast<const nar_host_poll*>(
+            host->get_extension(host, detail::to_c(NAR_HOST_POLL)));
+        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
+    }
+    void TearDown() override {
+        session.reset();
+        engine.reset();
+        ::close(pair[0]);
+        if (pair[1] >= 0) ::close(pair[1]);
+    }
+
+    nar_status watch(uint32_t events, Ready& ready) {
+        return poll->watch(host, pair[0], events, take, &ready, &number);
+    }
+    void run(int rounds = 3) {
+        for (int i = 0; i < rounds; ++i) engine->run_for(std::chrono::microseconds(0));
+    }
+    bool until(const std::function<bool()>& condition) {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (!condition()) {
+            if (std::chrono::steady_clock::now() >= deadline) return false;
+            pollfd ready{engine->descriptor(), POLLIN, 0};
+            ::poll(&ready, 1, 20);
+            engine->run_for(std::chrono::microseconds(0));
+        }
+        return true;
+    }
+    void fill() {
+        const std::string bytes(65536, 'x');
+        while (::send(pair[0], bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0) {
+        }
+    }
+    void drain() {
+        char bytes[65536];
+        while (::read(pair[1], bytes, sizeof bytes) > 0) {
+        }
+    }
+
+    std::optional<Engine> engine;
+    std::optional<Session> session;
+    nar_event_sink_extension sink{};
+    const nar_host* host = nullptr;
+    const nar_host_poll* poll = nullptr;
+    uint64_t number = 0;
+    int pair[2] = {-1, -1};
+};
+
+TEST_F(PollTest, AReadableDescriptorIsReportedUntilItIsRead) {
+    Ready ready;
+    ASSERT_EQ(watch(NAR_POLL_READABLE, ready), NAR_OK);
+    run();
+    EXPECT_EQ(ready.calls, 0);
+    ASSERT_EQ(::write(pair[1], "x", 1), 1);
+    run();
+    EXPECT_GE(ready.calls, 2) << "it is level-triggered";
+    EXPECT_EQ(ready.all, NAR_POLL_READABLE);
+    char byte;
+    ASSERT_EQ(::read(pair[0], &byte, 1), 1);
+    const int before = ready.calls;
+    run();
+    EXPECT_EQ(ready.calls, before);
+}
+
+TEST_F(PollTest, AWritableDescriptorIsReportedWhileThereIsRoom) {
+    Ready ready;
+    fill();
+    ASSERT_EQ(watch(NAR_POLL_WRITABLE, ready), NAR_OK);
+    ASSERT_EQ(::write(pair[1], "x", 1), 1);
+    run();
+    EXPECT_EQ(ready.calls, 0) << "it is full, and what can be read is not asked for";
+    drain();
+    run();
+    EXPECT_GE(ready.calls, 2);
+    EXPECT_EQ(ready.all, NAR_POLL_WRITABLE);
+}
+
+TEST_F(PollTest, BothAreReportedTogetherAndAlone) {
+    Ready ready;
+    ASSERT_EQ(watch(NAR_POLL_READABLE | NAR_POLL_WRITABLE, ready), NAR_OK);
+    run();
+    EXPECT_EQ(ready.last, NAR_POLL_WRITABLE);
+    ASSERT_EQ(::write(pair[1], "x", 1), 1);
+    run();
+    EXPECT_EQ(ready.last, NAR_POLL_READABLE | NAR_POLL_WRITABLE);
+    fill();
+    run();
+    EXPECT_EQ(ready.last, NAR_POLL_READABLE);
+}
+
+TEST_F(PollTest, WhatIsWaitedForCanBeChangedAlsoInTheFunctionItself) {
+    Ready ready;
+    ASSERT_EQ(watch(0, ready), NAR_OK);
+    run();
+    EXPECT_EQ(ready.calls, 0);
+    ready.on_call = [&] { EXPECT_EQ(poll->change(host, number, 0), NAR_OK); };
+    EXPECT_EQ(poll->change(host, number, NAR_POLL_WRITABLE), NAR_OK);
+    run();
+    EXPECT_EQ(ready.calls, 1);
+    EXPECT_EQ(poll->change(host, number, NAR_POLL_READABLE), NAR_OK);
+    ASSERT_EQ(::write(pair[1], "x", 1), 1);
+    run();
+    EXPECT_EQ(ready.calls, 2);
+    EXPECT_EQ(ready.last, NAR_POLL_READABLE);
+}
+
+TEST_F(PollTest, OneThatWasStoppedInItsFunctionIsNotCalledAgain) {
+    Ready ready;
+    ready.on_call = [&] { EXPECT_EQ(poll->stop(host, number), NAR_OK); };
+    ASSERT_EQ(watch(NAR_POLL_WRITABLE, ready), NAR_OK);
+    run();
+    EXPECT_EQ(ready.calls, 1);
+    EXPECT_EQ(poll->stop(host, number), NAR_NOT_FOUND);
+    EXPECT_EQ(poll->change(host, number, NAR_POLL_READABLE), NAR_NOT_FOUND);
+}
+
+TEST_F(PollTest, AClosedPeerIsReadable) {
+    Ready ready;
+    ASSERT_EQ(watch(NAR_POLL_READABLE, ready), NAR_OK);
+    ::close(std::exchange(pair[1], -1));
+    run();
+    EXPECT_GE(ready.calls, 1);
+    EXPECT_EQ(ready.last, NAR_POLL_READABLE);
+}
+
+TEST_F(PollTest, APeerThatOnlyWritesNoMoreDoesNotWakeAWriterThatWaits) {
+    Ready ready;
+    fill();
+    ASSERT_EQ(watch(NAR_POLL_WRITABLE, ready), NAR_OK);
+    ASSERT_EQ(::shutdown(pair[1], SHUT_WR), 0);
+    run();
+    EXPECT_EQ(ready.calls, 0);
+    drain();
+    run();
+    EXPECT_GE(ready.calls, 1);
+}
+
+TEST_F(PollTest, AClosedPeerIsReportedToAWriter) {
+    Ready ready;
+    fill();
+    ASSERT_EQ(watch(NAR_POLL_WRITABLE, ready), NAR_OK);
+    ::close(std::exchange(pair[1], -1));
+    run();
+    EXPECT_GE(ready.calls, 1);
+    EXPECT_EQ(ready.last, NAR_POLL_WRITABLE);
+}
+
+TEST_F(PollTest, ARefusedConnectionIsReportedAsAllThatIsWaitedFor) {
+    // A port that was free a moment ago.
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    const int taken = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ASSERT_EQ(::bind(taken, reinterpret_cast<sockaddr*>(&address), size), 0);
+    ASSERT_EQ(::getsockname(taken, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    ::connect(client, reinterpret_cast<sockaddr*>(&address), size);
+    Ready ready;
+    ASSERT_EQ(poll->watch(host, client, NAR_POLL_WRITABLE, take, &ready, &number), NAR_OK);
+    EXPECT_TRUE(until([&] { return ready.calls >= 2; })) << "it is level-triggered";
+    EXPECT_EQ(ready.last, NAR_POLL_WRITABLE);
+    EXPECT_EQ(poll->stop(host, number), NAR_OK);
+    ::close(client);
+    ::close(taken);
+}
+
+TEST_F(PollTest, AnErrorOfADatagramThatWasReadDoesNotEndTheWatch) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    const int other = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    ASSERT_EQ(::bind(other, reinterpret_cast<sockaddr*>(&address), size), 0);
+    ASSERT_EQ(::getsockname(other, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    const int client = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    ASSERT_EQ(::connect(client, reinterpret_cast<sockaddr*>(&address), size), 0);
+    sockaddr_in own{};
+    ASSERT_EQ(::getsockname(client, reinterpret_cast<sockaddr*>(&own), &size), 0);
+    ::close(other);
+
+    std::string heard;
+    int errors = 0;
+    Ready ready;
+    ready.on_call = [&] {
+        char bytes[16];
+        const ssize_t got = ::recv(client, bytes, sizeof bytes, 0);
+        if (got < 0) ++errors;
+        else heard.append(bytes, static_cast<size_t>(got));
+    };
+    ASSERT_EQ(poll->watch(host, client, NAR_POLL_READABLE, take, &ready, &number), NAR_OK);
+    ASSERT_EQ(::send(client, "x", 1, 0), 1);  // which nobody takes
+    ASSERT_TRUE(until([&] { return errors >= 1; }));
+    const int again = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    ASSERT_EQ(::bind(again, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(::sendto(again, "late", 4, 0, reinterpret_cast<sockaddr*>(&own), sizeof own), 4);
+    EXPECT_TRUE(until([&] { return heard == "late"; }));
+    EXPECT_EQ(poll->stop(host, number), NAR_OK);
+    ::close(client);
+    ::close(again);
+}
+
+TEST_F(PollTest, WhatCannotBeWaitedForIsRefused) {
+    Ready ready;
+    EXPECT_EQ(watch(8, ready), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(poll->watch(host, -1, NAR_POLL_READABLE, take, &ready, &number),
+              NAR_INVALID_ARGUMENT);
+    const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    EXPECT_EQ(poll->watch(host, file, NAR_POLL_READABLE, take, &ready, &number), NAR_IO);
+    ::close(file);
+    ASSERT_EQ(watch(NAR_POLL_READABLE, ready), NAR_OK);
+    EXPECT_EQ(poll->change(host, number, 8), NAR_INVALID_ARGUMENT);
+}
+
+}  // namespace
+}  // namespace narratoria::test
