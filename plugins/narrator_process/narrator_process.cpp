@@ -8,10 +8,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <deque>
-#include <filesystem>
 #include <map>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -19,13 +18,10 @@
 #include <vector>
 
 #include "narrator_process/answer.hpp"
-#include "narrator_process/child_process.hpp"
 #include "shared/settings.hpp"
 
 namespace plugin = narratoria::plugin;
 using narratoria::plugins::Answer;
-using narratoria::plugins::ChildProcess;
-using narratoria::plugins::Program;
 using narratoria::plugins::Settings;
 
 namespace {
@@ -35,8 +31,6 @@ constexpr std::string_view kCommandExample = R"(command = ["python3", "narrator.
 constexpr std::string_view kEnvironmentExample = R"(environment = { MODEL = "small" })";
 
 constexpr std::size_t kLongestLine = 8 * 1024 * 1024;
-// What may wait for a process that does not read, beside one request of any size.
-constexpr std::size_t kMaxUnsent = 64 * 1024 * 1024;
 // Of its standard error: kept for the message about its death, and shown of one line in the log.
 constexpr std::size_t kTail = 4 * 1024;
 constexpr std::size_t kLongestLogLine = 2000;
@@ -81,44 +75,29 @@ public:
         }
     }
 
-    ~ProcessNarrator() {
-        if (!process_) return;
-        try {
-            std::string diagnostics;
-            process_->end(diagnostics);
-            take_diagnostics(diagnostics);
-        } catch (...) {
-            // Out of memory; the destructor of the process kills it.
-        }
-    }
-
     void generate(std::string_view request, plugin::Reply reply) override {
         if (!fault_.empty()) throw std::runtime_error(fault_);
         log_lines_left_ = kMaxLogLines;
-        // It may have ended since it was last looked at.
-        if (process_) work();
-        if (!process_) start();
+        if (!process_.is_running()) start();
         const std::uint64_t id = reply.token();
         Question question{std::move(reply),
                           "{\"id\":" + std::to_string(id) +
                               ",\"request\":" + without_ends_of_lines(request) + "}\n",
                           false};
-        if (process_->unsent() > 0 && process_->unsent() + question.line.size() > kMaxUnsent) {
+        // One that closed its input, or has ended, is told of by the host: note_end decides.
+        if (process_.write(question.line) == plugin::Written::Busy) {
             const std::string why = "the narrator's process does not read its standard input";
             log(plugin::Level::Warning, why);
             throw std::runtime_error(why);
         }
-        process_->send(question.line);
         questions_.insert_or_assign(id, std::move(question));
-        look_for_hang_up();
     }
 
     void cancel_answer(std::uint64_t id) override {
         if (questions_.erase(id) == 0) return;
         cancelled_.push_back(id);
         if (cancelled_.size() > kMaxCancelled) cancelled_.pop_front();
-        if (!process_ || process_->unsent() > kMaxUnsent) return;
-        process_->send("{\"id\":" + std::to_string(id) + ",\"cancel\":true}\n");
+        process_.write("{\"id\":" + std::to_string(id) + ",\"cancel\":true}\n");
     }
 
 private:
@@ -172,31 +151,47 @@ private:
             throw std::runtime_error("the narrator's process has ended (" + last_end_ +
                                      ") and is not started again: restart is false");
         }
-        Program program;
-        program.folder = host_.story();
-        const std::string folder =
-            program.folder.empty() ? std::filesystem::current_path().string() : program.folder;
+        hang_up_.stop();
+        plugin::Program program;
         program.arguments = command_;
         program.environment = environment();
+        program.folder = host_.story();
+        plugin::ProcessEvents events;
+        events.on_output = [this](std::string_view bytes) {
+            take_output(bytes);
+            answer();
+        };
+        events.on_diagnostics = [this](std::string_view bytes) { take_diagnostics(bytes); };
+        events.on_closed = [this](plugin::ProcessStream stream) {
+            if (stream != plugin::ProcessStream::Diagnostics) look_for_hang_up();
+        };
+        events.on_exit = [this](const plugin::ProcessExit& exit) {
+            note_end(exit);
+            answer();
+        };
         try {
-            program.path =
-                narratoria::plugins::find_program(command_.front(), program.environment, folder);
-            process_ = std::make_unique<ChildProcess>(program);
-            watch_ = plugin::Poll(host_, process_->descriptor(), [this] { work(); });
-        } catch (const std::exception& error) {
-            process_.reset();
-            const std::string why =
-                "the narrator's process could not be started: " + std::string(error.what());
-            // The host tells it to the next request, which nobody will read.
-            if (std::exchange(start_failure_, why) != why) log(plugin::Level::Error, why);
-            throw std::runtime_error(why);
+            process_ = plugin::Process(host_, program, std::move(events));
+        } catch (const narratoria::Error& error) {
+            std::string reason = error.what();
+            if (error.status() == NAR_NOT_FOUND) {
+                reason += "; a program of the story is written with a slash, \"./" +
+                          command_.front() + "\"";
+            }
+            throw std::runtime_error(could_not_start(reason));
         }
-        has_run_ = true;
         answers_ = 0;
         line_.clear();
         skips_line_ = false;
         diagnostics_line_.clear();
         tail_.clear();
+    }
+
+    // Logs it once: the host tells it to the next request, which nobody will read.
+    std::string could_not_start(std::string_view reason) {
+        const std::string why =
+            "the narrator's process could not be started: " + std::string(reason);
+        if (std::exchange(start_failure_, why) != why) log(plugin::Level::Error, why);
+        return why;
     }
 
     struct Said {
@@ -205,63 +200,61 @@ private:
         std::string text;
     };
 
-    // Everything that the process has for us. The answers go last: they may make the host ask again
-    // from within.
-    void work() {
-        const std::vector<Said> said = listen();
-        for (const Said& one : said) {
+    // Hands on what was said. This comes last: it may make the host ask again from within.
+    void answer() {
+        for (const Said& one : std::exchange(said_, {})) {
             if (one.is_plan) one.reply.plan(one.text);
             else one.reply.fail(one.text);
         }
     }
 
-    std::vector<Said> listen() {
-        hear();
-        return std::exchange(said_, {});
-    }
-
-    void hear() {
-        if (!process_) return;
-        std::string output, diagnostics;
-        const bool is_alive = process_->work(output, diagnostics);
-        take_diagnostics(diagnostics);
-        if (is_alive) {
-            take_output(output);
-            look_for_hang_up();
-            return;
-        }
-        hang_up_.stop();
-        watch_.stop();
-        const std::unique_ptr<ChildProcess> ended = std::move(process_);
-        take_output(output);
-        if (!line_.empty()) take_line(std::exchange(line_, {}));
-        log_diagnostics_line();
-        note_end(*ended);
-    }
-
     void look_for_hang_up() {
-        if (!process_ || !process_->has_hung_up() || hang_up_.is_running()) return;
+        if (hang_up_.is_running()) return;
         hang_up_ = plugin::Timer(host_, kHangUpPatience, [this] {
-            if (!process_) return;
+            if (!process_.is_running()) return;
             log(plugin::Level::Warning,
                 "the narrator's process closed its standard input or output and goes on; it is "
                 "killed");
-            process_->kill();
+            process_.terminate(0);
         });
     }
 
-    void note_end(const ChildProcess& ended) {
-        last_end_ = ended.how_it_ended();
-        std::string why = "the narrator's process ended with " + last_end_;
-        const std::string_view last_words = trimmed(tail_);
-        if (!last_words.empty()) why += "; its standard error: " + std::string(last_words);
+    // "exit status 3", "signal 9 (Killed)", and which limit it came to.
+    static std::string how_it_ended(const plugin::ProcessExit& exit) {
+        std::string text = "an end that the host did not see";
+        if (exit.status >= 0) {
+            text = "exit status " + std::to_string(exit.status);
+        } else if (exit.signal != 0) {
+            text = "signal " + std::to_string(exit.signal) + " (" +
+                   ::strsignal(static_cast<int>(exit.signal)) + ")";
+        }
+        if (!exit.error.empty()) text += ": " + exit.error + " [" + exit.error_code + "]";
+        return text;
+    }
+
+    void note_end(const plugin::ProcessExit& exit) {
+        hang_up_.stop();
+        if (!line_.empty()) take_line(std::exchange(line_, {}));
+        log_diagnostics_line();
+        const bool was_started = exit.error_code != "SPAWN_FAILED";
+        const bool ended_well = exit.status == 0;
+        std::string why;
+        if (was_started) {
+            has_run_ = true;
+            last_end_ = how_it_ended(exit);
+            why = "the narrator's process ended with " + last_end_;
+            const std::string_view last_words = trimmed(tail_);
+            if (!last_words.empty()) why += "; its standard error: " + std::string(last_words);
+            if (!ended_well) log(plugin::Level::Warning, why);
+        } else {
+            why = could_not_start(exit.error);
+        }
         std::map<std::uint64_t, Question> open = std::exchange(questions_, {});
         cancelled_.clear();
-        if (!ended.ended_well()) log(plugin::Level::Warning, why);
 
         // A program that answers, and ends when it is done, may have ended with the next question
         // unread before it.
-        const bool may_ask_again = ended.ended_well() && restart_ && answers_ > 0;
+        const bool may_ask_again = was_started && ended_well && restart_ && answers_ > 0;
         for (auto& [id, question] : open) {
             if (may_ask_again && !question.was_asked_again && ask_again(id, question)) continue;
             said_.push_back({std::move(question.reply), false, why});
@@ -270,12 +263,12 @@ private:
 
     bool ask_again(std::uint64_t id, Question& question) {
         try {
-            if (!process_) start();
+            if (!process_.is_running()) start();
         } catch (const std::exception&) {
             return false;
         }
         question.was_asked_again = true;
-        process_->send(question.line);
+        process_.write(question.line);
         questions_.insert_or_assign(id, std::move(question));
         return true;
     }
@@ -405,8 +398,7 @@ private:
     std::string tail_;
     unsigned log_lines_left_ = kMaxLogLines;
 
-    std::unique_ptr<ChildProcess> process_;
-    plugin::Poll watch_;
+    plugin::Process process_;
     plugin::Timer hang_up_;
 };
 

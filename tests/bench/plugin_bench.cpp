@@ -54,10 +54,18 @@ public:
     nar_status submit_prompt(std::string_view) override { return NAR_OK; }
     void cancel() override {}
     nar_status answer(uint64_t, bool, std::string) override { return NAR_GONE; }
-    void wake() noexcept override {}
+    Inbox& inbox() override { return inbox_; }
+    plugin::ProcessDefaults process_defaults() override {
+        return {pool_, folder_, environment_, limits_};
+    }
 
 private:
     Loop loop_;
+    Inbox inbox_{loop_, [](uint32_t, std::string_view) {}};
+    process::Pool pool_{loop_, ""};
+    std::string folder_ = "/";
+    std::vector<std::string> environment_;
+    process::Limits limits_;
     uint32_t depth_ = 0;
 };
 

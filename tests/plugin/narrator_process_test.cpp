@@ -344,6 +344,9 @@ TEST_F(NarratorProcessTest, AProgramThatIsNotThereIsNamed) {
 TEST_F(NarratorProcessTest, AProgramThatCannotRunIsNamed) {
     folder.write("narrator", "#!/no/such/interpreter\n", 0755);
     narrator(R"(command = ["./narrator"])");
+    EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
+    EXPECT_THAT(log, HasSubstr("#!/no/such/interpreter"));
+    // The supervisor stays for the next one.
     const size_t before = hostile::open_descriptors().size();
     EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_EQ(hostile::open_descriptors().size(), before);
