@@ -59,6 +59,8 @@ public:
         return {pool_, folder_, environment_, limits_};
     }
 
+    plugin::ToolPlaces tools() { return {registry_, runners_, processes_}; }
+
 private:
     Loop loop_;
     Inbox inbox_{loop_, [](uint32_t, std::string_view) {}};
@@ -66,6 +68,10 @@ private:
     std::string folder_ = "/";
     std::vector<std::string> environment_;
     process::Limits limits_;
+    tool::Registry registry_;
+    tool::Runners runners_;
+    const tool::RunnerSettings settings_{"/"};
+    tool::ProcessRunner processes_{pool_, settings_};
     uint32_t depth_ = 0;
 };
 
@@ -112,7 +118,7 @@ BENCHMARK(virtual_calls)->Arg(1)->Arg(16);
 void plugin_sinks(benchmark::State& state, const char* name) {
     Session session;
     event::Stream stream("session", session.callback_depth());
-    plugin::Dispatcher dispatcher(session, "");
+    plugin::Dispatcher dispatcher(session, {}, session.tools());
     std::string reason;
     const std::string path = kFolder + "/" + name;
     const auto metadata = plugin::read_metadata(path, reason);
@@ -179,7 +185,7 @@ void load_init_deinit_unload(benchmark::State& state) {
             plugin::Library library;
             std::string reason;
             plugin::accept_plugin(description, nullptr, library, reason);
-            plugin::Dispatcher dispatcher(session, "");
+            plugin::Dispatcher dispatcher(session, {}, session.tools());
             if (dispatcher.add(library, path, "{}") == nullptr) state.SkipWithError("not added");
         }
         ::dlclose(handle);
