@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { beforeEach, describe, expect, it } from "vitest";
-import { Connection, type Listener, type Source, type Status, type Surroundings, readRecords } from "./connection.ts";
+import { Connection, type Listener, type Source, type Status, type Environment, readRecords } from "./connection.ts";
 import { Session } from "./session/session.ts";
 
 class FakeSource implements Source {
@@ -61,7 +61,7 @@ beforeEach(() => {
   isHidden = false;
   session = new Session(() => {});
   statuses = [];
-  const around: Surroundings = {
+  const around: Environment = {
     openSource(url) {
       sources.push(new FakeSource(url));
       return source();

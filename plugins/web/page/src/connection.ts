@@ -25,7 +25,7 @@ export interface Source {
 }
 
 // What the connection needs of the browser; a test brings its own.
-export interface Surroundings {
+export interface Environment {
   openSource(url: string): Source;
   // The HTTP status that the stream's address answers; undefined when nobody does.
   probe(url: string): Promise<number | undefined>;
@@ -51,7 +51,7 @@ export class Connection {
   status: Status = "opening";
   #source: Source | undefined;
   #listener: Listener;
-  #around: Surroundings;
+  #around: Environment;
   #wait = kFirstWait;
   #cancelWait: (() => void) | undefined;
   #cancelRest: (() => void) | undefined;
@@ -59,7 +59,7 @@ export class Connection {
   // Where the last gap began: the same again will never be filled.
   #gapAfter = -1;
 
-  constructor(listener: Listener, around: Surroundings = browser()) {
+  constructor(listener: Listener, around: Environment = browser()) {
     this.#listener = listener;
     this.#around = around;
     this.#stopWatching = around.onVisibility(() => this.#visibility());
@@ -181,7 +181,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function browser(): Surroundings {
+function browser(): Environment {
   return {
     openSource: (url) => new EventSource(url),
     async probe(url) {
