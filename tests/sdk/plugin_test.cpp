@@ -494,7 +494,7 @@ TEST(PluginNarrator, ForgottenReplyFailsTheRequest) {
     FakeHost host;
     const Loaded<Telling> loaded(host);
     ask(loaded, 1, [](auto, auto) {});
-    EXPECT_THAT(host.failures[1], HasSubstr("without an answer"));
+    EXPECT_THAT(host.failures[1], HasSubstr("without a reply"));
 }
 
 TEST(PluginNarrator, CancelledReplyIsNoLongerWantedAndSaysNothing) {
