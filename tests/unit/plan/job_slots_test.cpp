@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/job_slots.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace narratoria::plan {
+namespace {
+
+// Waits with its name, and notes when it is asked.
+struct Waiter {
+    std::string name;
+    std::string& asked;
+
+    void wait(JobSlots& slots, JobSlots::WaitReason reason = JobSlots::WaitReason::Slot) {
+        slots.wait(this, reason, [this] { asked += name; });
+    }
+};
+
+TEST(JobSlots, AreTakenUntilNoneIsFree) {
+    JobSlots slots(2);
+    EXPECT_TRUE(slots.take(&slots));
+    EXPECT_TRUE(slots.take(&slots));
+    EXPECT_FALSE(slots.take(&slots));
+    EXPECT_EQ(slots.used(), 2u);
+    EXPECT_FALSE(slots.give_back()) << "nobody waits";
+    EXPECT_EQ(slots.used(), 1u);
+    EXPECT_TRUE(slots.take(&slots));
+}
+
+TEST(JobSlots, WaitersAreAskedInTheirOrder) {
+    JobSlots slots(1);
+    std::string asked;
+    Waiter a{"a", asked}, b{"b", asked};
+    ASSERT_TRUE(slots.take(&slots));
+    a.wait(slots);
+    b.wait(slots);
+    a.wait(slots);  // keeps its place
+    EXPECT_TRUE(slots.give_back());
+    EXPECT_EQ(asked, "ab");
+    ASSERT_TRUE(slots.take(&a)) << "which ends its waiting";
+    slots.give_back();
+    EXPECT_EQ(asked, "abb");
+    slots.stop_waiting(&b);
+    ASSERT_TRUE(slots.take(&slots));
+    EXPECT_FALSE(slots.give_back());
+}
+
+// Two waiters short of descriptors would wake each other forever.
+TEST(JobSlots, AnUnusedSlotDoesNotWakeWhoLacksDescriptors) {
+    JobSlots slots(1);
+    std::string asked;
+    Waiter a{"a", asked}, b{"b", asked};
+    a.wait(slots, JobSlots::WaitReason::Descriptors);
+    b.wait(slots);
+    ASSERT_TRUE(slots.take(&slots));
+    slots.give_back_unused();
+    EXPECT_EQ(asked, "b");
+    EXPECT_EQ(slots.used(), 0u);
+    b.wait(slots, JobSlots::WaitReason::Descriptors);  // another reason, the same place
+    ASSERT_TRUE(slots.take(&slots));
+    slots.give_back_unused();
+    EXPECT_EQ(asked, "b");
+    ASSERT_TRUE(slots.take(&slots));
+    slots.give_back();
+    EXPECT_EQ(asked, "bab");
+}
+
+TEST(JobSlots, WhoIsAskedMayTakeAndStopWaiting) {
+    JobSlots slots(1);
+    int calls = 0;
+    const char who[3] = {};
+    for (const char& each : who) {
+        slots.wait(&each, JobSlots::WaitReason::Slot, [&] {
+            ++calls;
+            slots.take(&each);
+        });
+    }
+    ASSERT_TRUE(slots.take(&slots));
+    EXPECT_TRUE(slots.give_back());
+    EXPECT_EQ(calls, 3);
+    EXPECT_EQ(slots.used(), 1u);
+}
+
+}  // namespace
+}  // namespace narratoria::plan

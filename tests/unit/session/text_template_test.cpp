@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/text_template.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace narratoria::session {
+namespace {
+
+// "text|<name>|text", or "problem at BYTE: message".
+std::string parsed(std::string_view text) {
+    TemplateProblem problem;
+    const auto parts = parse_template(text, problem);
+    if (!parts) return "problem at " + std::to_string(problem.byte) + ": " + problem.message;
+    std::string out;
+    for (const TemplatePart& part : *parts) {
+        if (!out.empty()) out += '|';
+        out += part.is_name ? "<" + part.text + ">" : part.text;
+    }
+    return out;
+}
+
+TEST(TextTemplate, IsPlainTextAndNames) {
+    EXPECT_EQ(parsed(""), "");
+    EXPECT_EQ(parsed("plain"), "plain");
+    EXPECT_EQ(parsed("You light {thing}."), "You light |<thing>|.");
+    EXPECT_EQ(parsed("{a}{_B9}"), "<a>|<_B9>");
+}
+
+TEST(TextTemplate, JoinsDoubledBracesToTheTextBesideThem) {
+    EXPECT_EQ(parsed("a{{b}}c"), "a{b}c");
+    EXPECT_EQ(parsed("{{{a}}}"), "{|<a>|}");
+}
+
+TEST(TextTemplate, SaysWhereABraceIsWrong) {
+    EXPECT_EQ(parsed("ab}").substr(0, 14), "problem at 2: ");
+    EXPECT_EQ(parsed("ab{c").substr(0, 14), "problem at 2: ");
+    EXPECT_EQ(parsed("a{b{c}").substr(0, 14), "problem at 1: ");
+    EXPECT_NE(parsed("{}").find("{} has no name"), std::string::npos);
+    for (const char* name : {"{1a}", "{a b}", "{é}", "{a-b}"}) {
+        EXPECT_NE(parsed(name).find("must be a name of letters"), std::string::npos) << name;
+    }
+}
+
+TEST(TextTemplate, ExpandsBoundNamesOnce) {
+    const Bindings bindings{{"a", "{b}"}, {"b", "B"}};
+    EXPECT_EQ(expand_template("{a} and {b}", bindings), "{b} and B");
+    EXPECT_EQ(expand_template("{c} {{a}}", bindings), "{c} {a}") << "an unbound name stays";
+    EXPECT_EQ(expand_template("{a} {", bindings), "{a} {") << "no template: as it is";
+}
+
+}  // namespace
+}  // namespace narratoria::session
