@@ -100,6 +100,7 @@ libbenchmark-dev    probe_header benchmark/benchmark.h
 abigail-tools       probe_command abidiff
 clang-14            probe_command clang-14
 clang-format-14     probe_command clang-format-14
+clang-tidy-14       probe_command clang-tidy-14
 libclang-rt-14-dev  probe_fuzzer_library
 doxygen             probe_command doxygen
 python3-venv        probe_venv

@@ -9,6 +9,7 @@ that skips itself is listed with its reason.
 
 import argparse
 import gzip
+import json
 import os
 import platform
 import re
@@ -428,6 +429,28 @@ def layout(report):
                          "\n".join(wrong) or text)
 
 
+def names(report, preset):
+    """Names of types, enumerators and constants, as .clang-tidy states them, in what is shipped."""
+    with Stage("names (clang-tidy 14)"):
+        commands = json.loads((TREE / "build" / preset / "compile_commands.json").read_text())
+        shipped = [TREE / folder for folder in ("runtime", "sdk", "plugins", "bindings")]
+        files = sorted({command["file"] for command in commands if command["file"].endswith(".cpp")
+                        and any(Path(command["file"]).is_relative_to(folder) for folder in shipped)})
+
+        def look(file):
+            return run(["clang-tidy-14", "--quiet", "--checks=-*,readability-identifier-naming",
+                        "--warnings-as-errors=-*,readability-identifier-naming",
+                        "--extra-arg=-w", "-p", TREE / "build" / preset, file])
+
+        with ThreadPoolExecutor(JOBS) as pool:
+            found = [text for status, text in pool.map(look, files) if status != 0]
+        lines = sorted({line for text in found for line in text.splitlines() if " error: " in line})
+        if files and not found:
+            report.passes()
+        else:
+            report.fails("names: see .clang-tidy", "\n".join(lines or found))
+
+
 def machine(report, preset):
     """The control groups, in a virtual machine: only where there is one to boot."""
     name = "machine: control groups"
@@ -586,6 +609,7 @@ def full(report):
     once = ("-LE", "^(check|full)$")
     if build(report, "clang", "-DNARRATORIA_TESTS=ON", *PYTHON):
         ctest(report, "clang", *once)
+        names(report, "clang")
     # The thread sanitizer would have to know the interpreter, too.
     for preset, package in (("asan", PYTHON), ("tsan", NO_PYTHON)):
         if build(report, preset, "-DNARRATORIA_TESTS=ON", *package):

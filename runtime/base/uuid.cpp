@@ -18,7 +18,7 @@ std::string make_uuid() {
     }
     bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0F) | 0x40);
     bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3F) | 0x80);
-    static const char* const kHex = "0123456789abcdef";
+    static constexpr const char* kHex = "0123456789abcdef";
     std::string text;
     text.reserve(36);
     for (size_t i = 0; i < sizeof bytes; ++i) {

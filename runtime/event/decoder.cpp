@@ -301,7 +301,7 @@ std::string excerpt(std::string_view line, size_t byte) {
         if (code >= 0x20 && code != 0x7F) {
             text += c;
         } else {
-            static const char* const kHex = "0123456789ABCDEF";
+            static constexpr const char* kHex = "0123456789ABCDEF";
             text += "\\x";
             text += kHex[code >> 4];
             text += kHex[code & 15];

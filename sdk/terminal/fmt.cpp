@@ -8,6 +8,6 @@
 namespace narratoria {
 
 // The address makes the compiler emit the inline function, under the name that the others link to.
-[[gnu::used]] std::string (*const kVformat)(fmt::string_view, fmt::format_args) = &fmt::vformat;
+[[gnu::used]] std::string (*const vformat)(fmt::string_view, fmt::format_args) = &fmt::vformat;
 
 }  // namespace narratoria

@@ -10,7 +10,7 @@ namespace narratoria::json {
 namespace {
 
 void append_escape(std::string& out, unsigned char c) {
-    static const char* const kHex = "0123456789abcdef";
+    static constexpr const char* kHex = "0123456789abcdef";
     switch (c) {
         case '"': out += "\\\""; return;
         case '\\': out += "\\\\"; return;
