@@ -75,7 +75,7 @@ def test_an_existing_folder_is_refused_and_left_as_it_is(command):
     ran = new(command)
     assert ran.status == 2, ran
     assert ran.out == ""
-    assert "paper-rain" in ran.err and "already" in ran.err
+    assert "paper-rain" in ran.err and "exists" in ran.err
     assert tree(command.folder) == ["paper-rain/mine"]
 
 
