@@ -20,10 +20,10 @@
 #include <cstring>
 
 #include "display.hpp"
+#include "io/children.hpp"
 #include "io/file.hpp"
 #include "io/interruption.hpp"
 #include "io/message.hpp"
-#include "tool_check/observed_run.hpp"
 
 namespace narratoria::command {
 

@@ -10,13 +10,13 @@
 
 #include "commands/plugin_command.hpp"
 #include "display.hpp"
+#include "io/children.hpp"
 #include "io/file.hpp"
 #include "io/interruption.hpp"
 #include "io/message.hpp"
 #include "io/outcome.hpp"
 #include "json.hpp"
 #include "plugin_check/rules.hpp"
-#include "tool_check/observed_run.hpp"
 
 namespace narratoria::command {
 namespace {

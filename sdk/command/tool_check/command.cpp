@@ -15,6 +15,7 @@
 #include "arguments/tool_path.hpp"
 #include "commands/command.hpp"
 #include "display.hpp"
+#include "io/children.hpp"
 #include "io/file.hpp"
 #include "io/interruption.hpp"
 #include "io/message.hpp"

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool_check/observed_run.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
 #include <spawn.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +18,7 @@
 #include <initializer_list>
 
 #include "display.hpp"
+#include "io/children.hpp"
 #include "io/file.hpp"
 #include "io/interruption.hpp"
 #include "io/message.hpp"
@@ -70,42 +69,6 @@ Pipe open_pipe() {
 
 void make_nonblocking(const Descriptor& descriptor) {
     fcntl(descriptor.get(), F_SETFL, fcntl(descriptor.get(), F_GETFL) | O_NONBLOCK);
-}
-
-// Every living child of this process, with its name.
-std::vector<std::pair<pid_t, std::string>> living_children() {
-    std::vector<std::pair<pid_t, std::string>> children;
-    DIR* processes = opendir("/proc");
-    if (processes == nullptr) return children;
-    while (const dirent* entry = readdir(processes)) {
-        if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
-        const std::optional<std::string> status = [&]() -> std::optional<std::string> {
-            try {
-                return read_document_if_there(fmt::format("/proc/{}/stat", entry->d_name),
-                                              "status");
-            } catch (const Refused&) {
-                return std::nullopt;  // it ended meanwhile
-            }
-        }();
-        if (!status) continue;
-        // pid (name) state parent: the name may hold anything, also parentheses.
-        const std::size_t open = status->find('(');
-        const std::size_t close = status->rfind(')');
-        if (open == std::string::npos || close == std::string::npos) continue;
-        char state = 0;
-        int parent = 0;
-        if (sscanf(status->c_str() + close + 1, " %c %d", &state, &parent) != 2) continue;
-        if (parent != getpid() || state == 'Z' || state == 'X') continue;
-        children.emplace_back(static_cast<pid_t>(std::atoi(entry->d_name)),
-                              status->substr(open + 1, close - open - 1));
-    }
-    closedir(processes);
-    return children;
-}
-
-void reap_ended_children() {
-    while (waitpid(-1, nullptr, WNOHANG) > 0) {
-    }
 }
 
 class Run {
@@ -331,36 +294,6 @@ void Run::find_left_behind() {
 
 }  // namespace
 
-// Killing one may bring us its children, so it goes on until there are none; one that the kernel
-// does not let go is not waited for without end.
-void end_all_children() {
-    reap_ended_children();
-    if (waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD) return;
-    const Clock::time_point began = Clock::now();
-    while (since(began) < 5) {
-        reap_ended_children();
-        const auto children = living_children();
-        if (children.empty()) {
-            if (waitpid(-1, nullptr, WNOHANG) < 0) return;
-            const timespec moment{0, 1'000'000};
-            nanosleep(&moment, nullptr);
-            continue;
-        }
-        for (const auto& child : children) kill(child.first, SIGKILL);
-        const timespec moment{0, 1'000'000};
-        nanosleep(&moment, nullptr);
-    }
-}
-
-void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
-
 ObservedRun observe_run(const ObservedRunOptions& options) { return Run(options).observe(); }
-
-std::string shown_wait_status(int wait_status) {
-    if (WIFEXITED(wait_status)) return fmt::format("exit status {}", WEXITSTATUS(wait_status));
-    const int signal = WTERMSIG(wait_status);
-    const char* name = sigdescr_np(signal);
-    return fmt::format("signal {} ({})", signal, name != nullptr ? name : "unknown");
-}
 
 }  // namespace narratoria::command

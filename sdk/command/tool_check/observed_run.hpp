@@ -4,8 +4,6 @@
 // what it left behind. `tool check` looks at tools without the runtime in between, because the
 // runtime is polite: it ends what lingers and drops what is written too late.
 
-#include <sys/types.h>
-
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,22 +34,9 @@ struct ObservedRunOptions {
     std::optional<double> terminate_after;  // seconds, then SIGTERM in any case
 };
 
-// Makes this process the one that orphans of the tools come to. Once, before the first run.
-void adopt_orphans();
-
-// Ends everything that came to this process: children, and orphans of theirs.
-void end_all_children();
-
 // Runs the tool in a session of its own, with the environment and the working folder that the
 // runtime gives to tools. Everything of it has ended when this returns. Throws Interrupted when a
 // signal asked the command to end meanwhile.
 ObservedRun observe_run(const ObservedRunOptions& options);
-
-struct Interrupted {
-    int signal;
-};
-
-// "exit status 3", "signal 11 (Segmentation fault)"
-std::string shown_wait_status(int wait_status);
 
 }  // namespace narratoria::command

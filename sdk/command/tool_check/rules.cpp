@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "display.hpp"
+#include "io/children.hpp"
 #include "io/file.hpp"
 #include "io/message.hpp"
 #include "json.hpp"
