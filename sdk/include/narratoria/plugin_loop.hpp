@@ -76,7 +76,7 @@ public:
     }
     ~Timer() { stop(); }
 
-    // Starts the delay anew, also after the timer has fired.
+    // Restarts the delay, also after the timer has fired.
     void restart(std::chrono::milliseconds after) {
         if (!waiting_) return;
         waiting_->stop();

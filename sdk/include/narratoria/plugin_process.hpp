@@ -65,14 +65,14 @@ class Process {
 public:
     // No process.
     Process() = default;
-    // Starts it. A program that turns out not to be executable is told by on_exit.
+    // Starts it. on_exit reports a program that is not executable.
     Process(const Host& host, const Program& program, ProcessEvents events)
         : running_(std::make_shared<Running>(host.core_, std::move(events))) {
         const auto& functions = running_->core->template require<nar_host_process>();
         std::vector<nar_str> arguments, environment;
         for (const std::string& each : program.arguments) arguments.push_back(detail::to_c(each));
         if (program.environment) {
-            // Not NULL, which would stand for the environment of tools.
+            // Not NULL, which would select the environment of tools.
             environment.reserve(program.environment->size() + 1);
             for (const std::string& each : *program.environment) {
                 environment.push_back(detail::to_c(each));
@@ -150,8 +150,7 @@ private:
         std::uint64_t handle = 0;
     };
 
-    // NULL when there is nothing to ask the host for: what is left when the instance ends the host
-    // has taken away.
+    // NULL if there is no process: when the instance ends, the host removes the rest.
     const nar_host_process* reachable() const noexcept {
         if (!is_running() || !running_->core->is_open()) return nullptr;
         return running_->core->template find<nar_host_process>();
