@@ -262,8 +262,9 @@ TEST_F(Endings, ACancelDoesNotWaitForTheGrace) {
     EXPECT_TRUE(host->engine.is_busy());
     EXPECT_FALSE(witness.is_gone_already());
     // The next plan need not wait for it.
-    EXPECT_TRUE(
-        host->run(plan_json({tool_json("next", tool_path("patcher"))}))["/success"].boolean());
+    host->begin(plan_json({tool_json("next", tool_path("patcher"))}));
+    ASSERT_TRUE(host->until([&] { return static_cast<bool>(host->result); }));
+    EXPECT_TRUE(host->result.success());
     EXPECT_FALSE(witness.is_gone_already()) << "the grace period is not over";
     host.reset();
     EXPECT_TRUE(witness.is_gone_already());
