@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "event/stream.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace narratoria::event {
+namespace {
+
+// Notes "seq:kind" of what it gets, and then does what a test wants.
+struct Recorder {
+    std::vector<std::string> seen;
+    int detached = 0;
+    std::function<void(const nar_event&)> then = [](const nar_event&) {};
+
+    nar_event_sink sink(uint32_t kinds = 0) {
+        nar_event_sink sink{};
+        sink.size = sizeof sink;
+        sink.kinds = kinds;
+        sink.user = this;
+        sink.event = [](void* user, const nar_event* event) {
+            auto& self = *static_cast<Recorder*>(user);
+            self.seen.push_back(std::to_string(event->seq) + ":" + std::to_string(event->kind));
+            self.then(*event);
+        };
+        sink.detached = [](void* user) { ++static_cast<Recorder*>(user)->detached; };
+        return sink;
+    }
+};
+
+std::string record(uint64_t number, Kind kind) {
+    return std::to_string(number) + ":" + std::to_string(static_cast<uint32_t>(kind));
+}
+
+uint32_t bit(Kind kind) { return 1u << static_cast<uint32_t>(kind); }
+
+struct Watcher : SinkWatcher {
+    std::vector<std::string> threw;
+    void on_sink_threw(const char* what) noexcept override { threw.emplace_back(what); }
+    void on_sink_slow(int64_t, size_t) noexcept override {}
+};
+
+class StreamTest : public testing::Test {
+protected:
+    Recorder& recorder() { return recorders_.emplace_back(); }
+
+    std::deque<Recorder> recorders_;  // the stream tells them of its end
+    uint32_t depth_ = 0;
+    Stream stream_{"s", depth_};
+    using List = std::vector<std::string>;
+};
+
+TEST_F(StreamTest, NumbersWhateverIsPublishedAndSendsEachSinkItsKinds) {
+    EXPECT_EQ(stream_.publish(Kind::Prompt, {}, "{}"), 1u) << "also without a sink";
+    Recorder& all = recorder();
+    Recorder& prompts = recorder();
+    stream_.attach(all.sink());
+    EXPECT_TRUE(stream_.wanted(Kind::Narrative));
+    stream_.attach(prompts.sink(bit(Kind::Prompt)));
+    stream_.publish(Kind::Narrative, {}, "{}");
+    stream_.publish(Kind::Prompt, {}, "{}");
+    EXPECT_EQ(all.seen, (List{record(2, Kind::Narrative), record(3, Kind::Prompt)}));
+    EXPECT_EQ(prompts.seen, List{record(3, Kind::Prompt)});
+    stream_.detach_all();
+    EXPECT_EQ(all.detached + prompts.detached, 2);
+    EXPECT_FALSE(stream_.wanted(Kind::Prompt));
+}
+
+TEST_F(StreamTest, SendsSubjectAndBodyAsGiven) {
+    Recorder& sink = recorder();
+    sink.then = [&](const nar_event& event) {
+        EXPECT_EQ(depth_, 1u) << "a sink is a callback";
+        EXPECT_EQ(std::string(event.plan_id.data, event.plan_id.size), "p");
+        EXPECT_EQ(std::string(event.tool_id.data, event.tool_id.size), "t");
+        EXPECT_EQ(std::string(event.session_id.data, event.session_id.size), "s");
+        EXPECT_EQ(event.attempt, 3u);
+    };
+    stream_.attach(sink.sink());
+    stream_.publish(Kind::Warning, {"p", "t", 3}, R"({"a":1})");
+    EXPECT_EQ(sink.seen.size(), 1u);
+    EXPECT_EQ(depth_, 0u);
+}
+
+// Every sink sees the same order, whichever of them publishes.
+TEST_F(StreamTest, WhatASinkPublishesFollowsTheRecordThatItGot) {
+    Recorder& first = recorder();
+    Recorder& second = recorder();
+    first.then = [&](const nar_event& event) {
+        if (event.seq == 1) stream_.publish(Kind::StatePatched, {}, "{}");
+    };
+    stream_.attach(first.sink());
+    stream_.attach(second.sink());
+    stream_.publish(Kind::Prompt, {}, "{}");
+    const List expected{record(1, Kind::Prompt), record(2, Kind::StatePatched)};
+    EXPECT_EQ(first.seen, expected);
+    EXPECT_EQ(second.seen, expected);
+}
+
+TEST_F(StreamTest, ASinkThatAnswersEachRecordWithAnotherIsStopped) {
+    Recorder& sink = recorder();
+    bool warned = false;
+    sink.then = [&](const nar_event& event) {
+        const std::string body(event.body.data, event.body.size);
+        warned = warned || body.find("RECORDS_DROPPED") != std::string::npos;
+        stream_.publish(Kind::StatePatched, {}, "{}");
+    };
+    stream_.attach(sink.sink());
+    stream_.publish(Kind::Prompt, {}, "{}");
+    EXPECT_TRUE(warned);
+    EXPECT_LT(sink.seen.size(), 20'000u);
+}
+
+TEST_F(StreamTest, ASinkThatThrowsGetsNothingMore) {
+    Recorder& bad = recorder();
+    Recorder& good = recorder();
+    Watcher watcher;
+    bad.then = [](const nar_event&) { throw std::runtime_error("no"); };
+    stream_.attach(bad.sink(), &watcher);
+    stream_.attach(good.sink());
+    stream_.publish(Kind::Prompt, {}, "{}");
+    stream_.publish(Kind::Prompt, {}, "{}");
+    EXPECT_EQ(bad.seen.size(), 1u);
+    EXPECT_EQ(good.seen.size(), 2u);
+    EXPECT_EQ(watcher.threw, List{"no"});
+    stream_.detach_all();
+    EXPECT_EQ(bad.detached, 0);
+}
+
+TEST_F(StreamTest, SinksCanBeAttachedAndDetachedWhileARecordIsSent) {
+    Recorder& first = recorder();
+    Recorder& second = recorder();
+    Recorder& late = recorder();
+    uint64_t second_id = 0;
+    first.then = [&](const nar_event& event) {
+        if (event.seq != 1) return;
+        EXPECT_TRUE(stream_.detach(second_id));
+        EXPECT_FALSE(stream_.detach(second_id));
+        stream_.attach(late.sink());
+    };
+    stream_.attach(first.sink());
+    second_id = stream_.attach(second.sink());
+    stream_.publish(Kind::Prompt, {}, "{}");
+    EXPECT_EQ(second.seen, List{});
+    EXPECT_EQ(second.detached, 1);
+    EXPECT_EQ(late.seen, List{}) << "it gets the next one";
+    stream_.publish(Kind::Prompt, {}, "{}");
+    EXPECT_EQ(late.seen, List{record(2, Kind::Prompt)});
+}
+
+}  // namespace
+}  // namespace narratoria::event
