@@ -24,7 +24,7 @@ protected:
     tool::Resolver resolver{registry, runners, ""};
 };
 
-const char* const kPlan = R"({"requestId":"p","tools":[{"toolId":"a","toolPath":"/bin/a.py"},)"
+const char* const kPlan = R"({"requestId":"p","tools":[{"toolId":"a","toolPath":"/etc/a.py"},)"
                           R"({"toolId":"b","toolPath":"/usr/b"}]})";
 
 TEST_F(PlanFaultsTest, APathThatIsNotAllowedIsAFaultOfItsTool) {
@@ -34,7 +34,7 @@ TEST_F(PlanFaultsTest, APathThatIsNotAllowedIsAFaultOfItsTool) {
     ASSERT_EQ(faults.size(), 1u);
     EXPECT_EQ(faults[0].rule, std::string("plan-path-allowed"));
     EXPECT_EQ(faults[0].pointer, "/tools/0/toolPath");
-    EXPECT_EQ(text.substr(faults[0].byte, 7), "\"/bin/a");
+    EXPECT_EQ(text.substr(faults[0].byte, 7), "\"/etc/a");
 }
 
 TEST_F(PlanFaultsTest, WithoutRestrictionsEveryPathIsAllowed) {

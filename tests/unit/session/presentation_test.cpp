@@ -126,7 +126,6 @@ TEST_F(PresentationTest, AListOfChoicesThatIsNotValidIsIgnored) {
     show("narrative_choice", R"({"choices":["","Open"]})");
     show("narrative_choice", R"({"choices":[1]})");
     show("narrative_choice", R"({"choices":"Open"})");
-    show("narrative_choice", R"(["Open"])");
     end("a");
     ASSERT_EQ(turns.size(), 1u);
     EXPECT_EQ(turns[0].choices, R"(["Fight","Flee"])");

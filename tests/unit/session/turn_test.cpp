@@ -68,7 +68,7 @@ TEST_F(TurnTest, TheParentPlanIsTheOneThatRanLast) {
 TEST_F(TurnTest, APlanThatNamesAnotherParentIsExecutedWithAWarning) {
     open();
     ask();
-    answer(plan("p1", {"a"}, R"("parentPlanId":"p0","generationAttempt":3)"));
+    answer(plan("p1", {"a"}, R"("metadata":{"parentPlanId":"p0","generationAttempt":3})"));
     EXPECT_THAT(warnings(), ElementsAre("GENERATION_ATTEMPT", "PARENT_PLAN"));
     EXPECT_THAT(runner.running(), ElementsAre("a"));
 }
