@@ -48,7 +48,12 @@ struct Reference {
                 place->object->merge(member.value);
             } else {
                 place->object.reset();
-                place->text = member.value.raw();
+                const std::string_view text = member.value.raw();
+                place->text.clear();
+                // Only an array can have a line end, and a carriage return is the only one in a line.
+                if (text.find('\r') != std::string_view::npos)
+                    json::append_compact(place->text, text);
+                else place->text = text;
             }
         }
     }
@@ -76,7 +81,8 @@ std::string text_of(const state::Tree& tree) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::string_view rest(reinterpret_cast<const char*>(data), size);
-    state::Tree tree, watched;
+    state::Tree tree, watched, cloned;
+    std::string before = "{}";
     state::Patch patch;  // one for all: its memory is used again
     Reference reference;
     state::Writer writer = 0;
@@ -105,6 +111,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         const std::string merged = text_of(tree);
         REQUIRE(merged == expected);
         REQUIRE(text_of(watched) == expected);
+        // A copy shares nothing with its tree, and merges as it does.
+        REQUIRE(text_of(cloned) == before);
+        cloned.merge(patch);
+        REQUIRE(text_of(cloned) == expected);
+        cloned = tree.clone();
+        before = expected;
         REQUIRE(tree.size() == reference.members.size());
     }
 
