@@ -275,4 +275,4 @@ def test_what_opened_the_browser_does_not_stay_a_zombie(opened):
 
 def test_an_opener_that_fails_is_told(opened, tmp_path):
     opened("echo > PIPE\nexit 3\n")
-    until(lambda: "xdg-open ended with 3; open the address yourself" in (tmp_path / "errors").read_text())
+    until(lambda: "xdg-open exited with 3; open the address yourself" in (tmp_path / "errors").read_text())
