@@ -37,4 +37,30 @@ TEST(Clock, TellsDateTimesOfIso8601) {
     }
 }
 
+// The common form has a reader of its own. Each place of it is replaced by each byte: what is accepted
+// must be what the rule of that place says.
+TEST(Clock, AcceptsAtEachPlaceOfTheCommonFormOnlyWhatTheRuleAllows) {
+    const std::string common = "2026-01-24T18:30:05.25Z";
+    // With a numeric offset the reader of the common form passes, and the detailed one decides.
+    const std::string detailed = "2026-01-24T18:30:05.25+00:00";
+    for (size_t place = 0; place + 1 < common.size(); ++place) {
+        for (int byte = 0; byte < 256; ++byte) {
+            std::string one = common, other = detailed;
+            one[place] = other[place] = static_cast<char>(byte);
+            EXPECT_EQ(clock::is_iso8601(one), clock::is_iso8601(other))
+                << one << " at " << place << ", byte " << byte;
+        }
+    }
+    for (int number = 0; number < 100; ++number) {
+        const std::string two = {static_cast<char>('0' + number / 10),
+                                 static_cast<char>('0' + number % 10)};
+        for (const size_t place : {5u, 8u, 11u, 14u, 17u}) {
+            std::string one = common, other = detailed;
+            one.replace(place, 2, two);
+            other.replace(place, 2, two);
+            EXPECT_EQ(clock::is_iso8601(one), clock::is_iso8601(other)) << one;
+        }
+    }
+}
+
 }  // namespace
