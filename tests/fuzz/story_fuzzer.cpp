@@ -75,7 +75,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         return 0;
     }
 
-    const session::TemplateNarrator narrator(story->prompts);
+    Faults prompt_faults;
+    const session::TemplateNarrator narrator(
+        story->prompts_text.empty() ? session::Prompts()
+                                    : session::read_prompts(story->prompts_text, prompt_faults));
+    REQUIRE(prompt_faults.empty());  // load_story has read them before
     for (const char* const words : {"I light the torch", "open \\\"door\\\" {x}", "a b c d e"}) {
         json::Document request;
         json::ParseError error;
