@@ -35,7 +35,7 @@ static_assert(sizeof(nar_limits) == sizeof(nar_limits::size) + sizeof(nar_limits
 inline bool read_limits(const nar_limits* given, engine::Limits& limits) {
     nar_limits read;
     if (!read_struct(given, read)) return false;
-#define NARRATORIA_LIMIT(name, type, least, text) process::lay_limit(read.name, limits.name);
+#define NARRATORIA_LIMIT(name, type, least, text) process::apply_limit(read.name, limits.name);
     NAR_LIMIT_LIST(NARRATORIA_LIMIT)
 #undef NARRATORIA_LIMIT
     return true;

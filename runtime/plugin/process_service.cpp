@@ -162,7 +162,7 @@ nar_status ProcessService::start(const nar_program& program, const nar_process_e
         why = "the size of nar_program.limits is not set";
         nar_limits limits;
         if (!read_struct(program.limits, limits)) return NAR_INVALID_ARGUMENT;
-        process::lay_limits(limits, command.limits);
+        process::apply_limits(limits, command.limits);
         why = process::limit_fault(command.limits);
         if (!why.empty()) return NAR_INVALID_ARGUMENT;
         if (!defaults.pool.enable_limits(command.limits.controllers(), why)) {

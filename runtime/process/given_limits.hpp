@@ -10,17 +10,17 @@
 
 namespace narratoria::process {
 
-// Puts a limit that is given over the one that there is. 0: not given; its largest value: no limit.
+// Replaces a limit by a given one. 0: not given. The largest value: no limit.
 template <typename Given, typename Out>
-void lay_limit(Given value, Out& out) {
+void apply_limit(Given value, Out& out) {
     if (value == 0) return;
     constexpr Given kNone = std::numeric_limits<Given>::max();
     out = value == kNone ? std::numeric_limits<Out>::max() : value;
 }
 
 // All limits of a process and its descendants.
-inline void lay_limits(const nar_limits& given, Limits& limits) {
-#define NARRATORIA_LIMIT(name, type, least, text) lay_limit(given.name, limits.name);
+inline void apply_limits(const nar_limits& given, Limits& limits) {
+#define NARRATORIA_LIMIT(name, type, least, text) apply_limit(given.name, limits.name);
     NAR_PROCESS_LIMIT_LIST(NARRATORIA_LIMIT)
     NAR_GROUP_LIMIT_LIST(NARRATORIA_LIMIT)
 #undef NARRATORIA_LIMIT

@@ -677,7 +677,7 @@ TEST_F(InvocationTest, TakesNothingAfterItsEnd) {
 TEST_F(InvocationTest, DoneIsTheLastEventAndTheEnd) {
     invoke(4, [](const auto&, const plugin::Invocation& one) { one.done(true, "A \"6\".\n"); });
     EXPECT_EQ("weather", Running::tool);
-    EXPECT_EQ(R"({"version":"0","type":"done","ok":true,"summary":"A \"6\".\u000a"})"
+    EXPECT_EQ(R"({"version":"0","type":"done","ok":true,"summary":"A \"6\".\n"})"
               "\n",
               host.output[4]);
     EXPECT_EQ(1u, host.ended.count(4));
