@@ -158,6 +158,18 @@ static inline char *nar_record_write_id(nar_str text, char *out) {
                                       : nar_record_write_text(text, out);
 }
 
+/* Copies JSON, with a space in place of each line end. In JSON a line end is white space: a tool may
+ * write a carriage return between two values. */
+static inline char *nar_record_put_on_one_line(char *out, nar_str json) {
+    const size_t size = (size_t)json.size;
+    char *const end = nar_record_put(out, json.data, size);
+    char *at = out;
+    while ((at = (char *)memchr(at, '\r', (size_t)(end - at))) != NULL) *at = ' ';
+    at = out;
+    while ((at = (char *)memchr(at, '\n', (size_t)(end - at))) != NULL) *at = ' ';
+    return end;
+}
+
 /* More bytes than nar_record_write needs, by at least one: for a newline or a NUL. */
 static inline size_t nar_record_room(const nar_event *event) {
     return (size_t)(256 + nar_record_size(event->body) +
@@ -166,11 +178,11 @@ static inline size_t nar_record_room(const nar_event *event) {
 }
 
 /* Writes the record (abi/schemas/event-record-1.schema.json) as one line without a newline, and
- * returns its end. `out` has room for nar_record_room(event) bytes. The body is written as it is: a
- * stream's bodies are JSON objects on one line. An empty body becomes {}. */
+ * returns its end. `out` has room for nar_record_room(event) bytes. The body keeps its bytes, except
+ * that line ends between its values become spaces; an empty body becomes {}. A kind of a later version
+ * is named by its number: "kind_99". */
 static inline char *nar_record_write(const nar_event *event, char *out) {
     const char *const kind = nar_record_kind(event->kind);
-    const char *const name = kind != NULL ? kind : "unknown";
     out = NAR_RECORD_PUT(out, "{\"seq\":");
     out = nar_record_write_number(event->seq, out);
     out = NAR_RECORD_PUT(out, ",\"time\":\"");
@@ -185,11 +197,15 @@ static inline char *nar_record_write(const nar_event *event, char *out) {
     out = event->attempt == 0 ? NAR_RECORD_PUT(out, "null")
                               : nar_record_write_number(event->attempt, out);
     out = NAR_RECORD_PUT(out, ",\"kind\":\"");
-    out = nar_record_put(out, name, strlen(name));
+    if (kind != NULL) {
+        out = nar_record_put(out, kind, strlen(kind));
+    } else {
+        out = NAR_RECORD_PUT(out, "kind_");
+        out = nar_record_write_number(event->kind, out);
+    }
     out = NAR_RECORD_PUT(out, "\",\"event\":");
-    out = nar_record_size(event->body) == 0
-              ? NAR_RECORD_PUT(out, "{}")
-              : nar_record_put(out, event->body.data, (size_t)event->body.size);
+    out = nar_record_size(event->body) == 0 ? NAR_RECORD_PUT(out, "{}")
+                                            : nar_record_put_on_one_line(out, event->body);
     *out++ = '}';
     return out;
 }
