@@ -2,6 +2,7 @@
 #include "plan/plan.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/hash.hpp"
@@ -20,72 +21,12 @@ constexpr size_t kSpelledTools = 50;
 // A double holds every whole number up to here.
 constexpr int64_t kMaximumInteger = int64_t{1} << 53;
 
-// The tools' positions by their names. Built once, of known size. The names of a large plan lie
-// anywhere in memory, and each look-up needs three of its places: whoever looks up several asks for
-// the places of all of them first.
-class Index {
-public:
-    explicit Index(const std::vector<Tool>& tools) : seed_(hash_seed()) {
-        size_t slots = 16;
-        while (slots < tools.size() * 2) slots *= 2;
-        slots_.assign(slots, 0);
-        names_.reserve(tools.size());
-        size_t bytes = 0;
-        for (const Tool& tool : tools) bytes += is_short(tool.tool_id) ? tool.tool_id.size() : 0;
-        texts_.reserve(bytes);
-        for (const Tool& tool : tools) {
-            names_.push_back(tool.tool_id);
-            if (!is_short(tool.tool_id)) continue;
-            names_.back() = {texts_.data() + texts_.size(), tool.tool_id.size()};
-            texts_ += tool.tool_id;
-        }
+// Seeded: who writes a plan must not choose which names collide.
+struct HashName {
+    uint64_t seed = hash_seed();
+    size_t operator()(std::string_view name) const {
+        return static_cast<size_t>(hash_text(name, seed));
     }
-
-    uint64_t hash(std::string_view name) const { return hash_text(name, seed_); }
-
-    // The position of the tool that was added first with the name of this one, which may be itself.
-    uint32_t add(uint32_t position) {
-        uint32_t& slot = slots_[slot_of(names_[position], hash(names_[position]))];
-        if (slot == 0) slot = position + 1;
-        return slot - 1;
-    }
-
-    std::optional<uint32_t> find(std::string_view name, uint64_t hash) const {
-        const uint32_t found = slots_[slot_of(name, hash)];
-        if (found == 0) return std::nullopt;
-        return found - 1;
-    }
-
-    void prefetch_slot(uint64_t hash) const {
-        __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
-    }
-    void prefetch_name(uint64_t hash) const {
-        if (const uint32_t found = slots_[hash & (slots_.size() - 1)]) {
-            __builtin_prefetch(&names_[found - 1]);
-        }
-    }
-    void prefetch_text(uint64_t hash) const {
-        if (const uint32_t found = slots_[hash & (slots_.size() - 1)]) {
-            __builtin_prefetch(names_[found - 1].data());
-        }
-    }
-
-private:
-    // Where the name stands, or the free slot where it would.
-    size_t slot_of(std::string_view name, uint64_t hash) const {
-        size_t slot = hash & (slots_.size() - 1);
-        while (slots_[slot] != 0 && names_[slots_[slot] - 1] != name) {
-            slot = (slot + 1) & (slots_.size() - 1);
-        }
-        return slot;
-    }
-
-    static bool is_short(std::string_view name) { return name.size() <= 64; }
-
-    uint64_t seed_;
-    std::string texts_;  // the short names, side by side: in the plan's text they lie far apart
-    std::vector<uint32_t> slots_;  // position + 1; 0: free
-    std::vector<std::string_view> names_;
 };
 
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
@@ -403,32 +344,24 @@ void Plan::read_retry_policy(json::Value value, Tool& tool, Faults& faults) {
 // Resolves the names of dependencies to positions, both ways.
 void Plan::link(Faults& faults) {
     const auto count = static_cast<uint32_t>(tools.size());
-    Index index(tools);
+    std::unordered_map<std::string_view, uint32_t, HashName> positions(count);
     for (uint32_t i = 0; i < count; ++i) {
         if (tools[i].tool_id.empty()) continue;
-        const uint32_t first = index.add(i);
-        if (first != i) {
+        const auto [first, added] = positions.emplace(tools[i].tool_id, i);
+        if (!added) {
             fault(faults, entries_[i].find("toolId"), "plan-tool-id-unique",
                   "the toolId " + json::quoted(tools[i].tool_id) + " is already that of /tools/" +
-                      std::to_string(first));
+                      std::to_string(first->second));
         }
     }
 
     dependencies.starts_.assign(count + 1, 0);
     dependents.starts_.assign(count + 1, 0);
     std::vector<uint32_t> seen(count, UINT32_MAX);
-    std::vector<uint64_t> hashes;
     dependencies.edges_.reserve(named_dependencies_);
     for (uint32_t i = 0; i < count; ++i) {
         dependencies.starts_[i] = static_cast<uint32_t>(dependencies.edges_.size());
         if (!dependency_lists_[i]) continue;
-        hashes.clear();
-        for (const json::Value name : dependency_lists_[i].elements()) {
-            hashes.push_back(name.is_string() ? index.hash(name.text()) : 0);
-            index.prefetch_slot(hashes.back());
-        }
-        for (const uint64_t hash : hashes) index.prefetch_name(hash);
-        for (const uint64_t hash : hashes) index.prefetch_text(hash);
         size_t position = 0;
         for (const json::Value name : dependency_lists_[i].elements()) {
             auto name_fault = [&](const char* rule, std::string message) {
@@ -444,16 +377,17 @@ void Plan::link(Faults& faults) {
                 name_fault("plan-field-type", "a dependency must be a toolId, a string");
                 continue;
             }
-            const std::optional<uint32_t> found = index.find(name.text(), hashes[position - 1]);
-            if (!found) {
+            const auto found = positions.find(name.text());
+            if (found == positions.end()) {
                 name_fault("plan-dependency-known",
                            "no tool of this plan has the toolId " + json::quoted(name.text()));
                 continue;
             }
-            if (seen[*found] == i) continue;
-            seen[*found] = i;
-            dependencies.edges_.push_back(*found);
-            ++dependents.starts_[*found + 1];
+            const uint32_t dependency = found->second;
+            if (seen[dependency] == i) continue;
+            seen[dependency] = i;
+            dependencies.edges_.push_back(dependency);
+            ++dependents.starts_[dependency + 1];
         }
     }
     dependencies.starts_[count] = static_cast<uint32_t>(dependencies.edges_.size());
