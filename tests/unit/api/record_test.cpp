@@ -49,7 +49,7 @@ TEST(Record, HasNullAndAnEmptyObjectForWhatIsMissing) {
     event.tool_id = {nullptr, 5};
     EXPECT_EQ(record(event),
               R"({"seq":0,"time":"1970-01-01T00:00:00.000000Z","sessionId":"","planId":null,)"
-              R"("toolId":null,"attempt":null,"kind":"unknown","event":{}})");
+              R"("toolId":null,"attempt":null,"kind":"kind_999","event":{}})");
 }
 
 TEST(Record, HasTheTimeOfTheCLibrary) {
