@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a session works with and does not make itself, so that a test can give it something else. Its
-// clock is the one of the engine's loop.
+// The objects that a session uses but does not create. Tests inject fakes here. The clock comes from
+// the engine's loop.
 
 #include <functional>
 #include <memory>
@@ -19,15 +19,15 @@ struct Dependencies {
     engine::Engine& engine;  // outlives the session
     std::unique_ptr<state::Store> store;
     std::unique_ptr<tool::RunnerSettings> runner_settings;
-    // Runs the programs that plugins hand over.
+    // Runs executable files, also for plugins that hand an invocation over to a program.
     std::shared_ptr<tool::ProcessRunner> processes;
-    // Lists the runners that every session has.
+    // Registers the built-in runners. The session calls it once, before it loads plugins.
     std::function<void(tool::Runners& runners, std::shared_ptr<tool::ProcessRunner> processes,
                        const plugin::Dispatcher& plugins)>
         add_runners;
 };
 
-// Those of a host's session.
+// The production dependencies.
 Dependencies make_dependencies(engine::Engine& engine, const SessionSettings& settings);
 
 }  // namespace narratoria::session

@@ -27,7 +27,7 @@ void NarratorClient::withdraw() {
 }
 
 void NarratorClient::on_time() {
-    // An answer that was sent and is not delivered yet is in time.
+    // An answer that was sent but not delivered yet is in time.
     if (engine_.inbox().has_end(token_)) return;
     withdraw();
     listener_->on_narrator_timeout();
@@ -35,7 +35,7 @@ void NarratorClient::on_time() {
 
 void NarratorClient::on_ended(std::any answer) {
     timer_.stop();
-    // The token stays open: a second answer is NAR_STALE until forget_questions().
+    // The token stays open, so that a second answer is NAR_STALE until forget_questions().
     token_ = 0;
     listener_->on_answer(std::any_cast<NarratorAnswer>(std::move(answer)));
 }

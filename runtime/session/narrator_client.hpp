@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Asks a narrator, one question at a time: the token of a question, its time limit, its answer.
+// Client of a narrator: sends one question at a time, and handles its token, timeout and answer.
 
 #include <any>
 #include <cstdint>
@@ -13,16 +13,17 @@
 
 namespace narratoria::session {
 
-// What a narrator answers, from any thread: the end of its question's token.
+// The final message of a question's token. A narrator may send it from any thread.
 struct NarratorAnswer {
-    bool is_plan;      // else it failed, and
-    std::string text;  // says why
+    bool is_plan;      // false: the narrator failed
+    std::string text;  // the plan, or the reason of the failure
 };
 
+// Owned by a session, which destroys it on the engine thread. Engine thread only, except answer().
 class NarratorClient : private Inbox::Receiver {
 public:
-    // One of the two is called for each question that is not withdrawn, from the loop. Either may
-    // ask the next one.
+    // Receives one call, from the loop, for each question that is not withdrawn. Both functions may
+    // call ask().
     class Listener {
     public:
         virtual ~Listener() = default;
@@ -30,28 +31,30 @@ public:
         virtual void on_narrator_timeout() = 0;
     };
 
-    // The engine outlives this.
+    // `engine` must outlive the client.
     explicit NarratorClient(engine::Engine& engine) : engine_(engine), timer_(engine.loop()) {}
     ~NarratorClient() override { forget_questions(); }
     NarratorClient(const NarratorClient&) = delete;
     NarratorClient& operator=(const NarratorClient&) = delete;
 
-    // Whom to ask. Its id need not outlive the call.
+    // Sets the narrator for all later questions. The id need not outlive the call; the functions and
+    // `user` must stay valid as long as the client.
     void set_narrator(const nar_narrator& narrator) { narrator_ = narrator; }
     bool has_narrator() const { return narrator_.generate != nullptr; }
 
-    // Opens a question; no other one is open. `timeout_ms` 0: no limit. The listener outlives the
-    // question.
+    // Sends a question. No other question may be open. `timeout_ms` 0: no timeout. `listener` must
+    // outlive the question.
     void ask(const std::string& request, uint32_t timeout_ms, Listener& listener);
     bool is_asking() const { return token_ != 0; }
-    // The answer is no longer wanted; the narrator is told so, unless it has answered.
+    // Drops the open question, if there is one. Calls the narrator's cancel() unless an answer has
+    // arrived.
     void withdraw();
 
-    // Further answers to questions of the past are NAR_GONE; until now those that were answered were
-    // NAR_STALE. No question is open.
+    // Closes the tokens of answered questions. A repeated answer is NAR_STALE before this call and
+    // NAR_GONE after it. No question may be open.
     void forget_questions() { engine_.inbox().close_all(this); }
 
-    // From any thread: an answer to a question of this client's.
+    // Thread-safe. Delivers an answer to one of this client's questions.
     nar_status answer(uint64_t token, NarratorAnswer answer) {
         return engine_.inbox().send_end(this, token, std::move(answer));
     }

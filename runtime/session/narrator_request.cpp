@@ -11,7 +11,7 @@
 namespace narratoria::session {
 namespace {
 
-// A result with more bytes of events is shown without them.
+// The events of a previous result are left out if they are larger than this.
 constexpr uint64_t kMaxShownEvents = 1024 * 1024;
 
 class TextOutput : public plan::Output {
@@ -44,7 +44,7 @@ void append_tools(std::string& out, const tool::Registry& registry) {
         if (out.back() != '[') out += ',';
         json::ObjectWriter entry(out);
         entry.string("name", tool->name);
-        // A file says nothing about itself.
+        // An executable file has no description and no schema.
         if (tool->origin.kind != tool::Origin::Kind::File) {
             entry.string("description", tool->description);
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a narrator is asked: a document of the schema narrator-request/1, on one line.
+// Writes the question for a narrator: a document of schema narrator-request/1, on one line.
 
 #include <cstdint>
 #include <string>
@@ -13,15 +13,15 @@
 
 namespace narratoria::session {
 
-// All of it is read during write() only.
+// Borrows everything; only write() reads it. Engine thread only.
 struct NarratorRequest {
     std::string_view session_id;
     std::string_view prompt;
     int64_t submitted_us;
     uint32_t generation;
-    std::string_view parent_plan_id;  // empty: there is none
+    std::string_view parent_plan_id;  // empty in the first generation
     const std::vector<std::string>& disabled_skills;
-    const plan::Result* previous_result;  // NULL: there is none
+    const plan::Result* previous_result;  // NULL if no plan has run yet
     std::string_view plan_faults;         // a JSON array
     const state::Store& state;
     const tool::Registry& registry;

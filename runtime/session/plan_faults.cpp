@@ -7,8 +7,8 @@
 namespace narratoria::session {
 namespace {
 
-// Where in a plan's document the path of a tool begins, its quotation mark included; 0 when it was
-// written with escapes, and so does not stand there as it is.
+// The offset of a string in the plan's document, at its opening quotation mark. 0 if the string was
+// written with escapes: it is then decoded elsewhere and has no offset.
 size_t byte_in(const plan::Plan& plan, std::string_view text) {
     const std::string_view document = plan.text();
     const bool inside =

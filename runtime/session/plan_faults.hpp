@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Why a valid plan must not run in this session: paths that are not allowed, skills that are disabled.
+// Checks that depend on the session: a valid plan must not use forbidden paths or disabled skills.
 
 #include <string>
 #include <vector>
@@ -11,10 +11,11 @@
 
 namespace narratoria::session {
 
-// `folder` is where the plan's relative paths begin.
+// Adds a fault for each tool outside of the allowed paths. `folder` is the base of relative paths.
 void add_path_faults(const plan::Plan& plan, const tool::Resolver& resolver,
                      const std::string& folder, Faults& faults);
 
+// Adds a fault for each tool of a disabled skill.
 void add_skill_faults(const plan::Plan& plan, const std::vector<std::string>& disabled_skills,
                       Faults& faults);
 

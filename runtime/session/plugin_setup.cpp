@@ -11,7 +11,7 @@
 namespace narratoria::session {
 namespace {
 
-// Merges one JSON object over another; empty is {}.
+// Merges `above` over `below`; an empty text counts as {}. A value in `above` wins.
 void merge_json(std::string& below, std::string_view above) {
     state::Tree tree;
     for (const std::string_view text : {std::string_view(below), above}) {
@@ -40,7 +40,7 @@ void load_plugins(const SessionSettings& settings, engine::Engine& engine,
     wishes.listed = settings.plugins;
     std::map<std::string, std::string> own_settings;
     if (settings.story) {
-        // Where another narrator stands in for it, the story's need not be there.
+        // If the host chooses another narrator, the story's narrator need not be installed.
         const bool has_other = settings.narrator || !settings.narrator_id.empty();
         add_wishes(*settings.story, !has_other, wishes);
         own_settings = settings.story->plugins;
@@ -49,8 +49,9 @@ void load_plugins(const SessionSettings& settings, engine::Engine& engine,
         settings.narrator_id != kTemplateNarrator) {
         wishes.listed.push_back(settings.narrator_id);
     }
+    // The host's settings win over the story's.
     for (const auto& [id, json] : settings.plugin_settings) merge_json(own_settings[id], json);
-    // A host that asks for nothing pays for no search.
+    // The search reads folders; skip it if nothing was requested.
     if (!wishes.listed.empty() || !wishes.story_folder.empty()) {
         dispatcher.load(
             plugin::search(wishes, plugin::places(wishes.story_folder), plugin::safe_mode()),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which plugins a session loads, and which narrator it asks.
+// Decides which plugins a session loads and which narrator it uses. Engine thread only.
 
 #include <optional>
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace narratoria::session {
 
-// What a story asks for.
+// Adds the plugins that a story requests; its narrator only if `with_narrator`.
 void add_wishes(const Story& story, bool with_narrator, plugin::Wishes& wishes);
 
-// Loads what the host and the story ask for. Settings for a plugin that was not asked for are
-// reported to the engine's log.
+// Loads the plugins that the host and the story request. Logs a warning for settings of a plugin that
+// was not requested.
 void load_plugins(const SessionSettings& settings, engine::Engine& engine,
                   plugin::Dispatcher& dispatcher);
 
-// The host's narrator, a plugin's, or the one that is built in. Nothing when none was asked for, or
-// when the one that was asked for is not there: then `fault` says why.
+// Returns the host's narrator, a plugin's, or the built-in one. Empty if none was requested, or if the
+// requested one is not available; `fault` then holds the reason.
 std::optional<nar_narrator> choose_narrator(const SessionSettings& settings,
                                             plugin::Dispatcher& dispatcher, std::string& fault);
 

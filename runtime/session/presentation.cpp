@@ -40,7 +40,7 @@ void Presentation::take_choices(json::Value payload) {
     json::append_compact(choices_, choices.raw());
 }
 
-// The user interface refers to an asset: now it is shown (spec 000 §4.3).
+// Renders each asset that the payload of a ui event names, at any depth (spec 000 §4.3).
 void Presentation::render_named(json::Value value) {
     if (value.is_string()) {
         if (const asset::Asset* asset = assets_.latest(value.text())) render(*asset);
@@ -53,6 +53,7 @@ void Presentation::render_named(json::Value value) {
 
 void Presentation::on_tools_ended(uint64_t execution) {
     if (plugins_.have_renderers()) {
+        // The assets of the latest execution are at the end of the list.
         const std::vector<asset::Asset>& all = assets_.assets();
         size_t first = all.size();
         while (first > 0 && all[first - 1].execution == execution) --first;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a player sees beside the narrative: ui events, choices and assets. Each goes to the plugins
-// that handle or render it; what none of them takes becomes a placeholder in the event stream.
+// Passes ui events and assets to the plugins that handle or render them, and keeps the player's
+// choices. Publishes a placeholder event for each item that no plugin accepts.
 
 #include <cstdint>
 #include <string>
@@ -15,17 +15,18 @@
 
 namespace narratoria::session {
 
+// Lives as long as its session. Engine thread only.
 class Presentation {
 public:
-    // All outlive this.
+    // All arguments must outlive the presentation.
     Presentation(plugin::Dispatcher& plugins, const asset::Registry& assets, event::Stream& stream)
         : plugins_(plugins), assets_(assets), stream_(stream) {}
 
     void on_ui_event(uint64_t number, const event::Subject& subject, const event::Event& event);
-    // A plan that ends refers to all assets that it made.
+    // Renders the assets of an execution that no ui event has referred to.
     void on_tools_ended(uint64_t execution);
 
-    // What the player may choose from, since forget_choices(): a JSON array.
+    // The latest choices since forget_choices(), as a JSON array of strings.
     const std::string& choices() const { return choices_; }
     void forget_choices() { choices_ = "[]"; }
 
@@ -38,7 +39,7 @@ private:
     const asset::Registry& assets_;
     event::Stream& stream_;
     std::string choices_ = "[]";
-    std::unordered_set<uint64_t> rendered_;  // assets of this execution, by their `seq`
+    std::unordered_set<uint64_t> rendered_;  // `seq` of this execution's rendered assets
 };
 
 }  // namespace narratoria::session

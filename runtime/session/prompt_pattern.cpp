@@ -34,7 +34,7 @@ std::string normalized(std::string_view text) {
     return out;
 }
 
-// The bytes of the character that begins at `at`; the text is UTF-8.
+// The size in bytes of the UTF-8 character at `at`.
 size_t character_length(std::string_view text, size_t at) {
     size_t length = 1;
     while (at + length < text.size() &&
@@ -63,7 +63,7 @@ std::optional<PromptPattern> PromptPattern::compile(std::string_view text,
                                                     TemplateProblem& problem) {
     std::optional<std::vector<TemplatePart>> parts = parse_template(text, problem);
     if (!parts) return std::nullopt;
-    // What is left out at the ends of a prompt is left out here.
+    // Normalized like NormalizedPrompt, or the pattern could never match.
     if (!parts->empty() && !parts->front().is_name) {
         parts->front().text = without_leading_space(parts->front().text);
     }
@@ -100,8 +100,8 @@ std::optional<PromptPattern> PromptPattern::compile(std::string_view text,
     return pattern;
 }
 
-// The first place where the text behind a capture occurs leaves the most for what follows, so
-// nothing is ever tried twice; only the last one must stand at the end.
+// No backtracking: the first occurrence of a literal leaves the most text for the rest of the pattern.
+// Only the last literal is anchored, at the end of the prompt.
 bool PromptPattern::match(const NormalizedPrompt& prompt, Bindings& captures) const {
     const std::string_view text = prompt.text();
     captures.clear();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Patterns of what a player may write: "light {thing} please".
+// Patterns for a player's prompts, such as "light {thing} please".
 
 #include <optional>
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace narratoria::session {
 
-// What the player wrote, made ready for matching once: ASCII letters in lower case, runs of white
-// space as one space, none at the ends, no . ! ? at the end. It remembers where everything stood,
-// because captures are the player's own bytes.
+// A prompt normalized for matching: ASCII letters in lower case, each run of white space one space,
+// no white space at the ends, no . ! ? at the end. Keeps the original offset of each byte, because a
+// capture returns the player's bytes unchanged.
 class NormalizedPrompt {
 public:
-    // `text` must outlive it.
+    // `text` must outlive the object.
     explicit NormalizedPrompt(std::string_view text);
 
     std::string_view text() const { return normalized_; }
@@ -27,24 +27,25 @@ public:
 private:
     std::string_view original_;
     std::string normalized_;
-    std::vector<size_t> offsets_;  // of each byte, and of the end
+    std::vector<size_t> offsets_;  // original offset of each byte, and of the end
 };
 
-// Matches whole prompts. A capture takes one character or more, as few as possible. Takes time
-// proportional to the prompt, and at worst to prompt × pattern.
+// Matches whole prompts. A capture takes at least one character, and as few as possible. Matching is
+// linear in the prompt's size; the worst case is prompt × pattern. Immutable after compile(), so
+// thread-safe.
 class PromptPattern {
 public:
     static std::optional<PromptPattern> compile(std::string_view text, TemplateProblem& problem);
 
     const std::vector<std::string>& names() const { return names_; }
 
-    // True and the captures; they point into the prompt and into this pattern.
+    // On a match, fills `captures` with views into the prompt and into this pattern.
     bool match(const NormalizedPrompt& prompt, Bindings& captures) const;
 
 private:
-    std::string before_;                 // in front of the first capture
+    std::string before_;                 // the text before the first capture
     std::vector<std::string> names_;     // of the captures
-    std::vector<std::string> literals_;  // behind each capture; only the last may reach the end
+    std::vector<std::string> literals_;  // the text after each capture; only the last is anchored
 };
 
 }  // namespace narratoria::session

@@ -77,7 +77,7 @@ private:
         }
         allow_keys(value, pointer, {"patterns", "answers"});
         PromptEntry entry;
-        // An answer can use what every pattern captures: whichever matched, it must be there.
+        // An answer may use only names that all patterns capture, because any of them may match.
         std::optional<std::vector<std::string>> names;
         bool patterns_are_known = true;
         const bool has_patterns =
@@ -97,7 +97,7 @@ private:
                 }
                 entry.patterns.push_back(std::move(*pattern));
             });
-        // Without the patterns nothing can be said about names.
+        // Names cannot be checked if a pattern is invalid.
         check_names_ = has_patterns && patterns_are_known;
         const std::vector<std::string> known = names.value_or(std::vector<std::string>());
         read_list(value, pointer, "answers", [&](json::Value each, const std::string& place) {
@@ -181,7 +181,7 @@ private:
         return answer;
     }
 
-    // The rules of plans, but for the requestId, which is made when it is left out.
+    // The plan rules apply, except that requestId is optional: the narrator generates one.
     void read_plan(json::Value value, const std::string& pointer) {
         Faults found;
         plan::Plan plan;

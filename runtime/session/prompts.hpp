@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// prompts.json: what the template narrator answers. Checking a story and answering from it use the
-// same reader.
+// Reader of prompts.json, the answers of the template narrator. Validating a story and answering from
+// it share this reader.
 
 #include <cstdint>
 #include <optional>
@@ -16,11 +16,11 @@ namespace narratoria::session {
 
 inline constexpr const char* kPromptsJson = "prompts.json";
 
-// What the template narrator says: a plan, or words alone. Names in braces are still in it.
+// A plan or a narrative. Names in braces are not expanded yet.
 struct PromptAnswer {
     enum class Kind : uint8_t { Plan, Narrative };
     Kind kind = Kind::Narrative;
-    std::string text;  // Plan: JSON, perhaps without requestId; Narrative: a template
+    std::string text;  // Plan: JSON, requestId optional; Narrative: a template
 };
 
 struct PromptEntry {
@@ -34,8 +34,7 @@ struct Prompts {
     std::optional<PromptAnswer> unmatched;
 };
 
-// Reads the text of a prompts.json. The faults carry their line and column, in the order of the
-// text.
+// Parses the text of a prompts.json. Faults have a line and column and are in the order of the text.
 Prompts read_prompts(std::string_view text, Faults& faults);
 
 }  // namespace narratoria::session

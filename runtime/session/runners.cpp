@@ -5,8 +5,8 @@
 
 namespace narratoria::session {
 
-// One line for each kind of tool. A runner that also takes "scheme:rest" is added to its schemes, too
-// (Runners::add_scheme).
+// One line per kind of tool. A runner that also runs tool paths "scheme:rest" registers its scheme
+// here, too (Runners::add_scheme).
 void add_runners(tool::Runners& runners, std::shared_ptr<tool::ProcessRunner> processes,
                  const plugin::Dispatcher& plugins) {
     runners.add(tool::kProcessRunner, std::move(processes));

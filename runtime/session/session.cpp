@@ -71,8 +71,9 @@ Session::~Session() {
     with_.runner_settings->grace_ms = 0;
     request_cancel();
     take_cancel();
+    // Deferred callbacks check this flag, because the loop outlives the session.
     *alive_ = false;
-    // While there still is something to read.
+    // Sinks may read the state and the assets, so they are detached before those are destroyed.
     stream_.detach_all();
     if (settings_.narrator && settings_.narrator->released) {
         with_.engine.call_host([&] { settings_.narrator->released(settings_.narrator->user); });
@@ -116,13 +117,14 @@ void Session::submit(Job job) {
     begin_soon();
 }
 
+// Deferred, so that submit() returns to its caller before the first event of the job.
 void Session::begin_soon() {
     if (running_ || begin_requested_ || destroying_) return;
     begin_requested_ = true;
     loop().defer([this, alive = alive_] {
         if (!*alive) return;
         begin_requested_ = false;
-        // What was cancelled before it began does not begin.
+        // First: a job cancelled while it waited must not start.
         take_cancel();
         begin_next();
     });
@@ -134,7 +136,8 @@ void Session::begin_next() {
     if (turn_) turn_->begin([this] { cancel_running(plan::Stop::PromptTimeout); });
 }
 
-// A prompt is published, but the narrator is not asked yet.
+// Publishes a prompt without asking the narrator, so that take_cancel() can end a waiting prompt with
+// the same events as a running one.
 void Session::begin_job() {
     running_ = true;
     current_ = std::move(jobs_.front());
@@ -201,7 +204,8 @@ void Session::on_turn_ended(TurnEnd end) {
     if (handler) with_.engine.call_host([&] { handler(end); });
 }
 
-// What ran has come to its end; the next one begins when this call has returned.
+// Called before the job's handler: the handler may submit, and must find the session idle. The next job
+// starts from the loop, after the handler has returned.
 void Session::end_job() {
     ended_ = current_.number;
     running_ = false;
@@ -211,9 +215,9 @@ void Session::end_job() {
 // ---- cancelling
 
 void Session::request_cancel() noexcept {
-    // Only what was submitted by now: a prompt that comes right behind is not meant.
+    // A job number instead of a flag: a prompt submitted after this call must not be cancelled.
     const uint64_t up_to = submitted_.load();
-    // Another thread may have seen more of them.
+    // Atomic maximum: another thread may have stored a larger number.
     uint64_t before = cancel_up_to_.load();
     while (before < up_to && !cancel_up_to_.compare_exchange_weak(before, up_to)) {
     }
@@ -233,22 +237,25 @@ void Session::take_cancel() {
     if (!has_cancel()) return;
     const uint64_t up_to = cancel_up_to_.load();
     if (running_ && current_.number <= up_to) cancel_running(plan::Stop::Cancelled);
+    // Waiting jobs start and end at once, so that each handler is called and each prompt is published.
     while (!running_ && !jobs_.empty() && jobs_.front().number <= up_to) {
         begin_job();
         cancel_running(plan::Stop::Cancelled);
     }
 }
 
-// ---- what plugins ask for
+// ---- calls of plugins
 
 void Session::warn(std::string_view code, std::string_view message) {
     if (destroying_) return;
+    // Deferred, because a plugin may warn while the stream is publishing an event to it.
     loop().defer([this, alive = alive_, code = std::string(code), message = std::string(message)] {
         if (*alive) stream_.warn({}, code, message);
     });
 }
 
 void Session::patch_state(json::Value patch, std::string_view who) {
+    // The store records the number of the event that reports the patch, so it is reserved first.
     const uint64_t number = stream_.take_number();
     const std::shared_ptr<const state::HistoryOrigin> origin =
         std::make_shared<state::HistoryOrigin>(state::HistoryOrigin{"", std::string(who)});

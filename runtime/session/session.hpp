@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A session: prompt → narrator → plan → result → replan (spec 003 §13). It owns the state, the
-// assets and the event stream, and does one thing at a time.
+// A session: prompt → narrator → plan → result → replan (spec 003 §13).
 
 #include <atomic>
 #include <cstdint>
@@ -32,34 +31,41 @@ namespace narratoria::session {
 using TurnHandler = std::function<void(const TurnEnd&)>;
 using ExecutionHandler = std::function<void(std::shared_ptr<const plan::Result>)>;
 
+// Owns the state, the assets, the plugins and the event stream. Runs one job at a time: a prompt or an
+// execution. Engine thread only, except request_cancel() and the answers of narrators. Handlers are
+// called on the engine thread and may submit further jobs.
 class Session final : public engine::Member, private plugin::SessionAccess {
 public:
     Session(Dependencies dependencies, SessionSettings settings);
-    ~Session() override;  // tools are ended at once; handlers are told that it was cancelled
+    // Kills running tools without a grace period, and calls the handlers of unfinished jobs with the
+    // outcome "cancelled".
+    ~Session() override;
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
     bool has_narrator() const { return narrator_.has_narrator(); }
-    // Why the narrator that was asked for is not there; empty when it is, or none was.
+    // Why the requested narrator is not available; empty if it is, or if none was requested.
     const std::string& narrator_fault() const { return narrator_fault_; }
 
-    // What the host brings itself; a narrator becomes the session's. Nothing, and why, when it is not
-    // valid. Outside of callbacks.
+    // Adds an extension of the host itself. If it is a narrator, the session uses it from now on.
+    // Returns NULL and a reason if it is not valid. Must not be called from a callback.
     const nar_host* extend(plugin::OwnExtension own, std::string& reason);
-    // A narrator is being asked.
+    // True while a narrator's answer is pending.
     bool has_question() const { return narrator_.is_asking(); }
 
-    // False when one prompt runs and another waits already.
+    // Submits a prompt. False if two prompts are unfinished already.
     bool prompt(std::string text, TurnHandler handler);
 
-    // False and the faults when the plan must not run. `folder` is absolute, or empty.
+    // Submits a plan. Returns false and the faults if the plan must not run. `folder` is the absolute
+    // base of relative paths; empty: the session's folder.
     bool execute(std::string_view plan, std::string folder, ExecutionHandler handler,
                  Faults& faults);
 
-    // Its handlers are told of its end; what is submitted now could never run.
+    // True while the destructor runs. A job submitted then would never run, so callers refuse it.
     bool ending() const { return destroying_; }
 
-    void request_cancel() noexcept;  // from any thread or signal handler
+    // Cancels all jobs submitted so far. Thread-safe and async-signal-safe.
+    void request_cancel() noexcept;
     bool has_cancel() const override { return cancel_up_to_.load() > ended_; }
     void take_cancel() override;
 
@@ -72,7 +78,7 @@ public:
 
     const std::string& id() const { return stream_.session_id(); }
     event::Stream& stream() { return stream_; }
-    // By none of the tools: `who` is a plugin's id, or empty for the host.
+    // Applies a patch that no tool made. `who` is a plugin's id, or empty for the host.
     void patch_state(json::Value patch, std::string_view who);
     state::Store& state() { return *with_.store; }
     const asset::Registry& assets() const { return assets_; }
@@ -100,7 +106,7 @@ private:
     void end_job();
     void cancel_running(plan::Stop reason);
 
-    // What plugins may ask for.
+    // plugin::SessionAccess: the functions that plugins call.
     Loop& loop() override { return with_.engine.loop(); }
     bool on_engine_thread() const override { return with_.engine.on_its_thread(); }
     uint32_t& callback_depth() override { return with_.engine.callback_depth(); }
@@ -115,18 +121,17 @@ private:
     nar_status submit_prompt(std::string_view text) override;
     void cancel() override { request_cancel(); }
     plugin::ProcessDefaults process_defaults() override {
-        return {with_.engine.pool(), with_.engine.settings().root, environment_,
-                settings_.limits};
+        return {with_.engine.pool(), with_.engine.settings().root, environment_, settings_.limits};
     }
     nar_status answer(uint64_t token, bool is_plan, std::string text) override;
     Inbox& inbox() override { return with_.engine.inbox(); }
 
     const Dependencies with_;
-    // Before the plugins, which may still say something while they end.
+    // Declared before dispatcher_, so destroyed after it: plugins may call in while they shut down.
     bool destroying_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     const SessionSettings settings_;
-    const std::string folder_;  // where relative paths of plans begin
+    const std::string folder_;  // the base of relative paths in plans
     NarratorClient narrator_;
     std::string narrator_fault_;
     event::Stream stream_;
@@ -140,6 +145,7 @@ private:
 
     std::deque<Job> jobs_;
     uint64_t submitted_numbers_ = 0;
+    // Atomic, because request_cancel() runs in any thread or signal handler.
     std::atomic<uint64_t> submitted_{0};
     std::atomic<uint64_t> cancel_up_to_{0};
     uint64_t ended_ = 0;  // all jobs up to this number have ended

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a session is made from.
+// The settings of a session, from the host and its story.
 
 #include <map>
 #include <optional>
@@ -13,13 +13,14 @@
 
 namespace narratoria::session {
 
+// Immutable once the session is created.
 struct SessionSettings {
     std::string id;
     std::optional<Story> story;
-    std::optional<nar_narrator> narrator;                // the host's; its id was copied
-    std::string narrator_id;                             // else of a plugin; empty: none
+    std::optional<nar_narrator> narrator;                // the host's own; its id was copied
+    std::string narrator_id;                             // else a plugin's id; empty: none
     std::vector<std::string> plugins;                    // the host's list
-    std::map<std::string, std::string> plugin_settings;  // the host's, by id, a JSON object each
+    std::map<std::string, std::string> plugin_settings;  // the host's: plugin id → JSON object
     bool without_plugins = false;
     engine::Times times;
     engine::Limits limits;

@@ -31,7 +31,7 @@ std::string reason(int error) { return std::strerror(error); }
 
 enum class Reading : uint8_t { Read, Missing, Failed };
 
-// Reads a regular file whole; what is no file, such as a pipe, is refused instead of waited for.
+// Reads a regular file. Refuses anything else: reading a pipe could block.
 Reading read_file(const std::string& folder, const char* name, size_t limit, std::string& text,
                   Faults& faults) {
     auto failed = [&](std::string message) {
@@ -117,8 +117,8 @@ std::optional<Story> load_story(const std::string& folder, Faults& faults) {
             story.prompts_text = std::move(text);
             break;
         case Reading::Missing:
-            // Whoever names the template narrator wants its prompts; a story that names nobody may
-            // be one whose host brings a narrator.
+            // A fault only if the story names the template narrator. Otherwise the host may supply
+            // another narrator, which needs no prompts.
             if (story.names_narrator && story.narrator == kTemplateNarrator) {
                 faults.push_back(file_fault(
                     kPromptsJson, "story-file",

@@ -18,7 +18,7 @@ namespace narratoria::session {
 inline constexpr const char* kTemplateNarrator = plugin::kBuiltInNarrator;
 
 struct Story {
-    // Milliseconds, 0: none. Nothing: the story does not say.
+    // Milliseconds; 0: no timeout. Unset: the story does not set it.
     struct Times {
         std::optional<uint32_t> try_ms;
         std::optional<uint32_t> plan_ms;
@@ -26,7 +26,7 @@ struct Story {
         std::optional<uint32_t> prompt_ms;
         std::optional<uint32_t> grace_ms;
     };
-    // 0: no limit of the story's own. Nothing: the story does not say.
+    // 0 or unset: the story sets no limit.
     struct Limits : tool::LimitOverrides {
 #define NARRATORIA_LIMIT(name, type, least, text) std::optional<type> name;
         NAR_SESSION_LIMIT_LIST(NARRATORIA_LIMIT)
@@ -36,25 +36,25 @@ struct Story {
     std::string folder;  // absolute
     std::string title;
     std::string narrator = kTemplateNarrator;
-    bool names_narrator = false;  // `narrator` stands in story.toml
+    bool names_narrator = false;  // story.toml sets `narrator`
     Times times;
     Limits limits;
-    // Absolute; empty: tools are not restricted. A story that lists none allows none: then this is
-    // a single root that nothing can lie below.
+    // Absolute. Empty: tools are not restricted. A story with an empty list forbids all tools; this
+    // then holds one root that no path can be below.
     std::vector<std::string> allow_paths;
     std::vector<std::pair<std::string, std::string>> environment;
-    // What is told when no plan came to a good end (spec 003 §13.6); for expand_template, with
-    // {prompt}.
+    // Narratives for a turn in which no plan succeeded (spec 003 §13.6). Templates for
+    // expand_template() with the name {prompt}.
     std::vector<std::string> fallback_templates;
-    std::map<std::string, std::string> plugins;  // settings by plugin id, a JSON object each
-    std::string prompts_text;  // prompts.json as it was read; empty when there is none
+    std::map<std::string, std::string> plugins;  // settings: plugin id → JSON object
+    std::string prompts_text;                    // prompts.json unchanged; empty if there is none
 };
 
-// The rule of the one fault that is there when the folder itself is not, or is none.
+// The rule of the only fault if the story's folder is missing or is not a folder.
 inline constexpr const char* kStoryFolderRule = "story-folder";
 
-// Reads and checks a story; nothing, and every fault, when it breaks a rule. The faults carry their
-// file, line and column.
+// Reads and validates a story. Returns nothing if it breaks a rule; `faults` then holds all faults,
+// each with file, line and column.
 std::optional<Story> load_story(const std::string& folder, Faults& faults);
 
 }  // namespace narratoria::session

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The rules of story.toml. Only this file knows the TOML library.
+// Reader of story.toml. Only its source file includes the TOML library.
 
 #include <string_view>
 
@@ -11,8 +11,8 @@ namespace narratoria::session {
 
 inline constexpr const char* kStoryToml = "story.toml";
 
-// Reads the text of a story.toml into `story`, whose folder is set. The faults carry their line and
-// column, in the order of the text.
+// Parses the text of a story.toml into `story`, whose folder must be set. Faults have a line and
+// column and are in the order of the text.
 void read_story_toml(std::string_view text, Story& story, Faults& faults);
 
 }  // namespace narratoria::session

@@ -16,7 +16,7 @@ constexpr std::string_view kNothingMatches =
 constexpr std::string_view kNoPrompts =
     "The page is blank: this story has no prompts.json yet, so nothing in it can answer.";
 
-// What a request asks for, as far as this narrator looks at it.
+// The fields of a request that this narrator reads.
 struct Request {
     std::string_view prompt;
     int64_t generation_attempt = 1;
@@ -48,7 +48,7 @@ struct Request {
     }
 };
 
-// Appends a value with every string in it expanded; keys and everything else stay as they are.
+// Appends a value with all its strings expanded. Keys and other values stay unchanged.
 void append_expanded(std::string& out, json::Value value, const Bindings& bindings) {
     if (value.is_string()) {
         json::append_string(out, expand_template(value.text(), bindings));
@@ -86,7 +86,8 @@ bool selects_disabled_skill(json::Value plan, const Bindings& bindings, const Re
     return false;
 }
 
-// The fields that are not the story's to say alone: which plan came before, and what failed.
+// Appends the plan fields that depend on the request, not only on the story: the previous plan, and the
+// skills that failed.
 void append_bookkeeping(json::ObjectWriter& writer, std::string& out, json::Value plan,
                         const Bindings& bindings, const Request& request) {
     std::vector<std::string> skills;
@@ -134,7 +135,7 @@ std::string narrative_plan(std::string_view narrative, const Request& request) {
     return out;
 }
 
-// The plan for an answer, or nothing when a skill of it is disabled.
+// Returns the plan for an answer, or nothing if the plan uses a disabled skill.
 std::optional<std::string> plan_from(const PromptAnswer& answer, const Bindings& bindings,
                                      const Request& request) {
     if (answer.kind == PromptAnswer::Kind::Narrative) {
@@ -209,7 +210,7 @@ nar_status plugin_init(const nar_host* host, void** instance, nar_failure*) {
     Prompts prompts;
     if (settings.parse(view(config->settings(host)), error)) {
         if (const json::Value text = settings.root().find("prompts")) {
-            // The story was checked when it was loaded.
+            // Faults are ignored: load_story() has validated the text.
             Faults faults;
             prompts = read_prompts(text.text(), faults);
         }

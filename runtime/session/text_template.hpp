@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Text with names in braces, as a story writes it: "You light {thing}." {{ and }} are braces.
+// Text templates of a story, such as "You light {thing}." {{ and }} stand for single braces.
 
 #include <optional>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace narratoria::session {
 
-// A name and what stands for it.
+// A name and its value.
 struct Binding {
     std::string_view name;
     std::string_view value;
@@ -21,19 +21,19 @@ struct TemplatePart {
     std::string text;  // the name, or plain text with single braces
 };
 
-// Where a text is no template, and why; the sentence ends with what to write instead.
+// The position and reason of a syntax error. The message ends with what to write instead.
 struct TemplateProblem {
     size_t byte = 0;  // in the text
     std::string message;
 };
 
-// The parts of a template, in order; no two plain texts follow each other. Nothing when a brace is
-// alone or a name is none.
+// Splits a template into its parts, in order. Two plain texts are never adjacent. Returns nothing if a
+// brace is unmatched or a name is invalid.
 std::optional<std::vector<TemplatePart>> parse_template(std::string_view text,
                                                         TemplateProblem& problem);
 
-// Puts values in the place of names. What is put in is not looked at again. A text that is no
-// template, and a name that is not bound, stay as they are.
+// Replaces each name by its value. Values are not expanded again. An invalid template and unbound names
+// stay unchanged.
 std::string expand_template(std::string_view text, const Bindings& bindings);
 
 }  // namespace narratoria::session

@@ -69,7 +69,7 @@ void Turn::end(TurnOutcome outcome) {
         .raw("choices", choices)
         .end();
     with_.stream.publish(event::Kind::TurnEnded, {}, body);
-    // It destroys this turn.
+    // `end` may destroy this turn and the function object in it, so the object is moved out first.
     const auto tell = std::move(actions_.end);
     tell({outcome, generation_, std::move(narrative_), choices, std::move(result_)});
 }
@@ -105,7 +105,7 @@ void Turn::on_narrator_timeout() {
                std::to_string(with_.settings.times.narrator_ms) + " ms (narrator_ms of [times])");
 }
 
-// A warning in the stream, too: otherwise the player never learns why a turn failed.
+// Also publishes a warning: the faults go to the narrator only, and the player needs the reason, too.
 void Turn::refuse(const char* code, const char* rule, const std::string& message) {
     with_.stream.warn({}, code,
                       message + " (generation " + std::to_string(generation_) + " of " +

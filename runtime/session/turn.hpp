@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A prompt on its way through generations of plans (spec 003 §13.6): asks the narrator, has its plan
+// One prompt through its generations of plans (spec 003 §13.6): asks the narrator, has the plan
 // executed, and asks again with the result until a plan succeeds or the generations are used up.
 
 #include <cstdint>
@@ -34,44 +34,45 @@ struct TurnEnd {
     std::shared_ptr<const plan::Result> result;
 };
 
-// What a turn works on; all of it is the session's and outlives it.
+// The parts of the session that a turn uses. All must outlive the turn.
 struct TurnContext {
     Loop& loop;
     const SessionSettings& settings;
-    const std::string& folder;  // where relative paths of the narrator's plans begin
+    const std::string& folder;  // the base of relative paths in the narrator's plans
     NarratorClient& narrator;
     event::Stream& stream;
     const state::Store& state;
     const tool::Registry& registry;
     const tool::Resolver& resolver;
     Presentation& presentation;
-    uint64_t& fallbacks;  // told in this session
+    uint64_t& fallbacks;  // fallback narratives so far in this session
 };
 
+// Created by the session for one prompt. Ends with one call of Actions::end. Engine thread only.
 class Turn : private NarratorClient::Listener {
 public:
-    // What the session does for a turn. Both may destroy it.
+    // Callbacks into the session. Both may destroy the turn.
     struct Actions {
-        // Executes a plan of the narrator's; then calls on_result().
+        // Executes the narrator's plan and calls on_result() when it has ended.
         std::function<void(std::unique_ptr<plan::Plan> plan)> execute;
         std::function<void(TurnEnd end)> end;
     };
 
-    // Publishes the prompt. `submitted_us` is when the player said it.
+    // Publishes the prompt event. `submitted_us` is the time of submission.
     Turn(const TurnContext& context, Actions actions, std::string text, int64_t submitted_us);
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
-    // Asks the narrator for the first time. `on_timeout` is called when the prompt's time is up.
+    // Asks the narrator for the first plan. Calls `on_timeout` when prompt_ms has passed.
     void begin(std::function<void()> on_timeout);
 
-    // The plan that was handed to `execute` has ended.
+    // Reports the result of the plan passed to Actions::execute.
     void on_result(std::shared_ptr<const plan::Result> result);
 
-    // Ends it, while no plan is being executed.
+    // Ends the turn. No plan may be executing.
     void stop(TurnOutcome outcome);
 
-    // For the plan that is being executed.
+    // Attributes of the executing plan.
     uint32_t generation() const { return generation_; }
     const std::string& parent_plan_id() const { return parent_plan_id_; }
     const std::vector<std::string>& disabled_skills() const { return disabled_skills_; }
@@ -85,7 +86,7 @@ private:
     void refuse(std::string faults);
     void refuse(const char* code, const char* rule, const std::string& message);
     void take_plan(std::string_view text);
-    // Counts an execution of this plan; false when it was executed too often.
+    // Counts an execution of this requestId. False once the limit is reached.
     bool may_execute_again(const plan::Plan& plan);
     std::string request() const;
     void end(TurnOutcome outcome);
@@ -95,9 +96,9 @@ private:
     const std::string text_;
     const int64_t submitted_us_;
     uint32_t generation_ = 0;
-    std::string parent_plan_id_;  // empty: there is none
+    std::string parent_plan_id_;  // empty in the first generation
     std::vector<std::string> disabled_skills_;
-    std::string faults_ = "[]";  // of the last answer, as JSON
+    std::string faults_ = "[]";  // faults of the last answer, a JSON array
     std::shared_ptr<const plan::Result> result_;
     std::map<std::string, uint32_t, std::less<>> executions_;  // by requestId
     std::string narrative_;
