@@ -60,7 +60,7 @@ function(narratoria_install_page page)
     string(REGEX REPLACE "\\]\\((\\.\\./)*(examples|\\.\\.)/stories" "](${data}/stories" text "${text}")
     set(folders "abi|sdk|runtime|tests|examples/python|bindings/python[^)]*|plugins/web/page")
     string(REGEX REPLACE
-        "\\[([^]]*)\\]\\((\\.\\./)*(${folders}|(docs/)?(${uninstalled_pages})\\.md[^)]*)\\)"
+        "\\[([^]]*)\\]\\((\\.\\./)*(${folders}|(docs/)?(${uninstalled_pages})\\.md[^)]*|CONTRIBUTING\\.md)\\)"
         "\\1" text "${text}")
     file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/pages/${page}" CONTENT "@text@" @ONLY)
     install(FILES "${PROJECT_BINARY_DIR}/pages/${page}"

@@ -94,7 +94,7 @@ public:
 class Supervisor;
 class Pool;
 
-class Process : private InputPipe::Owner {
+class Process final : private InputPipe::Owner {
 public:
     ~Process();  // what still runs is killed at once, or goes on ending as terminate() said
     Process(const Process&) = delete;

@@ -1037,8 +1037,8 @@ TEST(PluginPoll, OfAHostFromBeforeTheWritabilityWaitsForReadabilityOnly) {
     fake.is_older = true;
     in_plugin(fake, [&](const plugin::Host& host) {
         const plugin::Poll poll(host, 9, [] {});
-        const auto error = error_of(
-            [&] { plugin::Poll(host, 9, plugin::Ready::Writable, [](plugin::Ready) {}); });
+        const auto error =
+            error_of([&] { plugin::Poll(host, 9, plugin::Ready::Writable, [](plugin::Ready) {}); });
         EXPECT_EQ(NAR_UNSUPPORTED, error.status());
         EXPECT_THAT(std::string(error.what()), HasSubstr("narratoria.poll/1"));
     });

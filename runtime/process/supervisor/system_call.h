@@ -32,7 +32,8 @@ static inline long system_call(long number, long a, long b, long c, long d) {
     __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
     return x0;
 #else
-#error "Narratoria runs on Linux x86-64 and Linux aarch64. The supervisor has no system calls for this one."
+#error \
+    "Narratoria runs on Linux x86-64 and Linux aarch64. The supervisor has no system calls for this one."
 #endif
 }
 

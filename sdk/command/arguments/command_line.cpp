@@ -40,8 +40,8 @@ std::string misnamed_command(const CLI::App& application, int argument_count, ch
     for (const CLI::App* command : commands) {
         known += (known.empty() ? "" : ", ") + command->get_name();
     }
-    return fmt::format("there is no command \"{}\"; there are: {}", terminal::printable(arguments[next]),
-                       known);
+    return fmt::format("there is no command \"{}\"; there are: {}",
+                       terminal::printable(arguments[next]), known);
 }
 
 }  // namespace

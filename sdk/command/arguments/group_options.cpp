@@ -18,7 +18,9 @@ std::string option_name(std::string_view limit) {
     return name;
 }
 
-std::string from(std::uint64_t least) { return least > 1 ? ", at least " + std::to_string(least) : ""; }
+std::string from(std::uint64_t least) {
+    return least > 1 ? ", at least " + std::to_string(least) : "";
+}
 
 }  // namespace
 
