@@ -23,9 +23,10 @@ namespace narratoria::process {
 namespace {
 
 constexpr decltype(statfs::f_type) kCgroup2 = 0x63677270;
+// remove_group() recurses no deeper than this: a tool may nest groups without limit.
 constexpr int kDeepest = 64;
 
-// What is there of it, or nothing with errno set.
+// The content of a small file; empty with `error` set on failure.
 std::string read_file(const Descriptor& folder, const char* name, int& error) {
     Descriptor file(::openat(folder.get(), name, O_RDONLY | O_CLOEXEC));
     char text[4096];
@@ -34,6 +35,7 @@ std::string read_file(const Descriptor& folder, const char* name, int& error) {
     return got > 0 ? std::string(text, static_cast<size_t>(got)) : std::string();
 }
 
+// Returns 0 or errno.
 int write_file(int folder, const char* name, std::string_view text) {
     const Descriptor file(::openat(folder, name, O_WRONLY | O_CLOEXEC));
     if (!file || ::write(file.get(), text.data(), text.size()) < 0) return errno;
@@ -42,6 +44,7 @@ int write_file(int folder, const char* name, std::string_view text) {
 
 std::vector<std::string> folders_in(int folder) {
     std::vector<std::string> names;
+    // A new descriptor: closedir() closes it, and a duplicate would share the read position.
     const int again = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR* list = again < 0 ? nullptr : ::fdopendir(again);
     if (list == nullptr) {
@@ -58,7 +61,8 @@ std::vector<std::string> folders_in(int folder) {
 
 void kill_group(const Descriptor& group) {
     if (write_file(group.get(), "cgroup.kill", "1") == 0) return;
-    // Before Linux 5.14: one by one, and again in the next round.
+    // Linux before 5.14 has no cgroup.kill: kill one by one. Processes forked meanwhile die in the
+    // next round.
     int error = 0;
     const std::string list = read_file(group, "cgroup.procs", error);
     for (size_t at = 0, end = 0; (end = list.find('\n', at)) != std::string::npos; at = end + 1) {
@@ -67,7 +71,7 @@ void kill_group(const Descriptor& group) {
     }
 }
 
-// Kills what is in it. True when it is gone.
+// Kills the processes in the group. True once the group is gone.
 bool remove_group(int above, const std::string& name, int depth = kDeepest) {
     const auto removed = [&] {
         return ::unlinkat(above, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT;
@@ -129,7 +133,8 @@ std::string describe_group_failure(uint32_t stage, int error, const std::string&
 
 bool ControlGroups::open(const std::string& path, std::string& why) {
     Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // Well above the number at which a supervisor finds it.
+    // Moved to 16 or above: the dup2 calls for the supervisor's fixed descriptors (protocol.h) must
+    // not overwrite it.
     if (folder) folder = Descriptor(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 16));
     if (!folder) {
         const int error = errno;
@@ -178,8 +183,8 @@ bool ControlGroups::enable(Controllers wanted, std::string& why) {
     const std::string occupied =
         "; there are processes in the folder (cgroup.procs), and only one without may have limited "
         "groups in it: move them into a group below it, or name another folder";
-    // Looked at first, because the kernel refuses this for memory alone. The uppermost folder, which
-    // has no type, may have both.
+    // The kernel rejects processes beside limited groups for the memory controller only, so check
+    // here for all. The root folder, which has no cgroup.type, may contain both.
     if (::faccessat(folder_.get(), "cgroup.type", F_OK, 0) == 0 &&
         !read_file(folder_, "cgroup.procs", error).empty()) {
         why = "\"" + path_ + "\" cannot have groups with limits" + occupied;
@@ -212,6 +217,8 @@ void ControlGroups::remove_groups(int patience_ms, int supervisor) const {
             all_gone = remove_group(folder_.get(), name) && all_gone;
         }
         if (all_gone || Clock::now() >= deadline) return;
+        // A killed process leaves its group asynchronously, so removal is retried until the
+        // deadline.
         ::poll(nullptr, 0, 1);
     }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The cgroup2 folder that a host was given: in it each invocation gets a group of its own, which its
-// supervisor makes and removes. Here it is looked at, before anything runs, and left behind clean.
+// The cgroup2 folder that the host gave to the engine. Each invocation gets a control group of its
+// own in it, which its supervisor creates and removes. This class checks the folder before anything
+// runs, and removes leftover groups at the end.
 
 #include <cstdint>
 #include <string>
@@ -11,28 +12,33 @@
 
 namespace narratoria::process {
 
-// What invocations are to be limited in.
+// The cgroup controllers that an invocation needs for its limits.
 struct Controllers {
     bool processes = false;
     bool memory = false;
 };
 
+// Owns the descriptor of the folder. Belongs to one Pool. Engine thread only.
 class ControlGroups {
 public:
-    // False, and why, when the folder cannot be used; then it is as if it had not been opened.
+    // Opens the folder and checks that it is on cgroup2. On failure returns false, sets `why`, and
+    // leaves the object closed.
     bool open(const std::string& path, std::string& why);
 
-    // Sees to it that groups can be limited in this. False, and why and what to do, when not.
+    // Enables the controllers for groups in this folder. On failure returns false and sets `why` to
+    // the cause and the remedy.
     bool enable(Controllers wanted, std::string& why);
 
     bool is_open() const { return static_cast<bool>(folder_); }
     const Descriptor& folder() const { return folder_; }
     const std::string& path() const { return path_; }
-    // What the names of our groups begin with; no other engine's do.
+    // Prefix of the names of this engine's groups; unique to it, so other engines' groups are never
+    // touched.
     const std::string& prefix() const { return prefix_; }
 
-    // Kills what is in groups of ours and removes them, waiting for at most so long. With a number:
-    // those alone that this supervisor made.
+    // Kills the processes in this engine's groups and removes the groups. Blocks for at most
+    // `patience_ms`. With `supervisor` (a process id): only the groups that this supervisor
+    // created.
     void remove_groups(int patience_ms, int supervisor = 0) const;
 
 private:
@@ -41,10 +47,11 @@ private:
     Descriptor folder_;
 };
 
-// Why a group could not be made, limited or entered: `stage` is a supervisor_stage, `error` errno.
+// Explains why a group could not be created, limited or entered. `stage` is a supervisor_stage,
+// `error` an errno.
 std::string describe_group_failure(uint32_t stage, int error, const std::string& path);
 
-// Whether a list as cgroup.controllers has it ("cpu memory pids") names this one.
+// True if `list`, in the form of cgroup.controllers ("cpu memory pids"), contains `controller`.
 bool names_controller(std::string_view list, std::string_view controller);
 
 }  // namespace narratoria::process

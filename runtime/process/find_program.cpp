@@ -10,7 +10,7 @@
 namespace narratoria::process {
 namespace {
 
-// A directory is executable, too.
+// X_OK alone is not enough: a directory is executable, too.
 bool is_program(const std::string& path) {
     struct stat status {};
     return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&

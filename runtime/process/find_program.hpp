@@ -5,9 +5,9 @@
 
 namespace narratoria::process {
 
-// The program that execvp would run, but in the PATH of `environment` (NAME=value), and in absolute
-// folders only: an empty entry would be the current folder. A name with a slash is returned as it is.
-// Empty when there is none; `reason` then says where it was looked for.
+// Finds the program that execvp would run, with the PATH in `environment` (NAME=value). Searches
+// absolute folders only: an empty or relative entry would mean the current folder. Returns a name
+// with a slash unchanged. Returns "" if nothing is found; `reason` then names the folders searched.
 std::string find_program(const std::string& name, const std::vector<std::string>& environment,
                          std::string& reason);
 

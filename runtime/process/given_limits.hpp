@@ -18,7 +18,7 @@ void apply_limit(Given value, Out& out) {
     out = value == kNone ? std::numeric_limits<Out>::max() : value;
 }
 
-// All limits of a process and its descendants.
+// Replaces all given limits of a process and its descendants.
 inline void apply_limits(const nar_limits& given, Limits& limits) {
 #define NARRATORIA_LIMIT(name, type, least, text) apply_limit(given.name, limits.name);
     NAR_PROCESS_LIMIT_LIST(NARRATORIA_LIMIT)
@@ -26,7 +26,7 @@ inline void apply_limits(const nar_limits& given, Limits& limits) {
 #undef NARRATORIA_LIMIT
 }
 
-// What is wrong with a limit; empty if nothing is.
+// Says what is wrong with a limit; empty if it is valid.
 inline std::string limit_fault(const char* name, uint64_t value, uint64_t least) {
     if (value >= least) return {};
     const std::string number = std::to_string(least);
@@ -35,7 +35,7 @@ inline std::string limit_fault(const char* name, uint64_t value, uint64_t least)
            std::to_string(value);
 }
 
-// The first fault of all limits of a process.
+// The first fault among all limits of a process; empty if all are valid.
 inline std::string limit_fault(const Limits& limits) {
     std::string fault;
 #define NARRATORIA_LIMIT(name, type, least, text) \

@@ -12,8 +12,8 @@
 namespace narratoria::process {
 namespace {
 
-// write(2), of which SIGPIPE is taken back. The kernel raises it for the calling thread, so blocking
-// it there for the moment is enough, and the host's handler and mask stay as they are.
+// write(2) without SIGPIPE. The kernel raises SIGPIPE for the calling thread only, so it is enough
+// to block it here for the duration of the call. The host's handler and mask stay unchanged.
 ssize_t write_without_signal(int descriptor, const char* data, size_t size) {
     sigset_t pipe_signal, pending, before;
     sigemptyset(&pipe_signal);
@@ -22,7 +22,7 @@ ssize_t write_without_signal(int descriptor, const char* data, size_t size) {
     pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
     const ssize_t written = ::write(descriptor, data, size);
     const int error = errno;
-    // One that the host itself has pending is the host's.
+    // A SIGPIPE that was pending before the call belongs to the host and stays pending.
     if (written < 0 && error == EPIPE && sigismember(&pending, SIGPIPE) == 0) {
         const timespec at_once{};
         while (sigtimedwait(&pipe_signal, nullptr, &at_once) < 0 && errno == EINTR) {
@@ -50,7 +50,7 @@ void InputPipe::write(std::string_view bytes) {
         sent_ = 0;
     }
     unsent_ += bytes;
-    // An error is reported by the watch, from the loop.
+    // Errors are reported by the watch, from the loop: write() must not call the owner.
     if (!waits) flush();
     if (waiting() > 0) watch_.change(kClosed | kWritable);
 }
@@ -60,7 +60,7 @@ void InputPipe::close() {
     if (waiting() == 0) shut();
 }
 
-// False when nobody reads the pipe any more.
+// False if the read end is closed.
 bool InputPipe::flush() {
     while (waiting() > 0) {
         const ssize_t written =
@@ -71,7 +71,7 @@ bool InputPipe::flush() {
             return errno == EAGAIN;
         }
     }
-    // Not kept at the size of the largest message.
+    // Frees the memory, so that the buffer does not stay at the size of the largest message.
     unsent_ = std::string();
     sent_ = 0;
     return true;
@@ -80,7 +80,7 @@ bool InputPipe::flush() {
 void InputPipe::on_ready() {
     const bool has_waited = waiting() > 0;
     if (!has_waited || !flush()) {
-        // Without anything to write only the error condition is watched for.
+        // With an empty buffer the watch waits for errors only, so the read end was closed.
         const bool was_open = is_open();
         shut();
         if (was_open) owner_.on_input_closed();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The writing end of a service's standard input. What the pipe does not take waits in memory; whoever
-// writes bounds it by waiting(). Never raises SIGPIPE in the host. Engine thread only.
+// The write end of a service's standard input. Buffers what the pipe does not accept; the caller
+// bounds the buffer by checking waiting(). Never raises SIGPIPE in the host. Engine thread only.
+// The loop and the owner must outlive it.
 
 #include <cstddef>
 #include <string>
@@ -14,22 +15,23 @@ namespace narratoria::process {
 
 class InputPipe {
 public:
-    // Called from the loop, never from within write() or close(); the pipe may be destroyed in it.
+    // Called from the loop, never from within write() or close(). The pipe may be destroyed in any
+    // call.
     class Owner {
     public:
-        virtual void on_input_drained() = 0;  // all that waited was written
-        virtual void on_input_closed() = 0;   // nobody reads it any more; what waited is dropped
+        virtual void on_input_drained() = 0;  // everything buffered has been written
+        virtual void on_input_closed() = 0;   // the read end is closed; buffered bytes are dropped
 
     protected:
         ~Owner() = default;
     };
 
-    // Throws std::system_error when the loop cannot watch the pipe.
+    // Throws std::system_error if the loop cannot watch the pipe.
     InputPipe(Loop& loop, Descriptor pipe, Owner& owner);
 
     void write(std::string_view bytes);
     size_t waiting() const { return unsent_.size() - sent_; }
-    // At once, or when what waits was written. Nothing more may be written.
+    // Closes the pipe as soon as the buffer is empty. No write() may follow.
     void close();
     bool is_open() const { return pipe_ && !closing_; }
 
@@ -42,7 +44,7 @@ private:
     Descriptor pipe_;
     Watch watch_;
     std::string unsent_;
-    size_t sent_ = 0;  // of unsent_
+    size_t sent_ = 0;  // how much of unsent_ has been written
     bool closing_ = false;
 };
 

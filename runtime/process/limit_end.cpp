@@ -9,7 +9,7 @@
 namespace narratoria::process {
 namespace {
 
-// By its own limit, not by that of a group above or for want of the machine's memory.
+// True if its own limit was hit, as opposed to a parent group's limit or the machine's memory.
 bool is_over_its_memory(const Limits& limits, const Exit& exit) {
     return limits.resident_bytes != UINT64_MAX && exit.memory_limit_hits > 0;
 }
@@ -32,7 +32,7 @@ LimitEnd limit_end(const Limits& limits, const Exit& exit, bool told_to_end, std
         return {is_over_its_memory(limits, exit) ? "MEMORY_LIMIT" : "OUT_OF_MEMORY",
                 describe_memory_end(limits, exit, who)};
     }
-    // SIGXCPU names the limit; a process that ignores it is killed a second later.
+    // SIGXCPU names the limit. A process that ignores it is killed by the kernel one second later.
     const bool killed_for_cpu = signal == SIGKILL && !told_to_end &&
                                 limits.cpu_seconds <= (exit.user_us + exit.system_us) / 1000000;
     if (signal == SIGXCPU || killed_for_cpu) {

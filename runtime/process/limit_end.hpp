@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Whether a process ended because of a limit, and which.
+// Decides whether a limit ended a process, and which one.
 
 #include <string>
 #include <string_view>
@@ -10,16 +10,16 @@
 namespace narratoria::process {
 
 struct LimitEnd {
-    std::string
-        code;  // MEMORY_LIMIT, OUT_OF_MEMORY, CPU_LIMIT, FILE_SIZE_LIMIT; empty: no limit did
+    // MEMORY_LIMIT, OUT_OF_MEMORY, CPU_LIMIT, FILE_SIZE_LIMIT; empty: not ended by a limit
+    std::string code;
     std::string text;
 };
 
-// `told_to_end`: we sent it a signal, so that a death by SIGKILL says nothing. `who`: the subject of
-// the text, "the tool".
+// `told_to_end`: the engine itself sent a signal, so a death by SIGKILL proves nothing. `who`: the
+// subject of the text, for example "the tool".
 LimitEnd limit_end(const Limits& limits, const Exit& exit, bool told_to_end, std::string_view who);
 
-// That it was refused a process, which it may have survived; empty if it was not.
+// Says that the process was refused a new process, which it may have survived; empty if it was not.
 std::string describe_process_limit(const Limits& limits, const Exit& exit, std::string_view who);
 
 // "signal 9 (SIGKILL)"

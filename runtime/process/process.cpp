@@ -24,7 +24,7 @@
 #include "process/supervisor/protocol.h"
 
 extern "C" {
-// The program itself, put into the library by the build.
+// The supervisor program, embedded into the library by the build.
 extern const char narratoria_supervisor_image[];
 extern const char narratoria_supervisor_image_end[];
 }
@@ -32,14 +32,16 @@ extern const char narratoria_supervisor_image_end[];
 namespace narratoria::process {
 namespace {
 
+// F_SETPIPE_SZ up to this size needs no privilege by default (/proc/sys/fs/pipe-max-size).
 constexpr int kLargePipe = 1024 * 1024;
 constexpr size_t kKeptIdle = 8;
-constexpr int kPatienceMs = 6000;  // more than a supervisor's own with what cannot be killed
+constexpr int kPatienceMs = 6000;  // exceeds the supervisor's own timeout for unkillable processes
 constexpr int kGroupPatienceMs = 1000;
 constexpr int kLostPatienceMs = 10;
 
 bool is_shortage(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
 
+// The interpreter line of a script, without "#!"; empty if there is none.
 std::string first_line_of(const std::string& path) {
     Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     char line[128];
@@ -89,22 +91,23 @@ supervisor_limits protocol_of(const Limits& limits) {
     return out;
 }
 
-// Puts the input into a pipe that nobody reads yet. False when it does not fit.
+// Writes the input into a pipe whose read end nobody reads yet. False if it does not fit.
 bool fill_pipe(Pipe& pipe, std::string_view input) {
     if (input.empty()) return true;
-    // So much has room in any pipe that is empty.
+    // An empty pipe accepts PIPE_BUF bytes without blocking.
     if (input.size() > PIPE_BUF) ::fcntl(pipe.write.get(), F_SETFL, O_NONBLOCK);
-    // We hold the reading end ourselves, so this never raises SIGPIPE.
+    // We still hold the read end, so this never raises SIGPIPE.
     return ::write(pipe.write.get(), input.data(), input.size()) ==
            static_cast<ssize_t>(input.size());
 }
 
+// FIONREAD: the bytes that are in the pipe now.
 size_t bytes_in(const Descriptor& pipe) {
     int count = 0;
     return pipe && ::ioctl(pipe.get(), FIONREAD, &count) == 0 ? static_cast<size_t>(count) : 0;
 }
 
-// A file in memory that holds the input; empty with errno set on failure.
+// A memory file that contains the input; empty with errno set on failure.
 Descriptor input_file(std::string_view input) {
     Descriptor file(::memfd_create("narratoria-input", MFD_CLOEXEC));
     if (!file && !is_shortage(errno)) file = unlinked_file();
@@ -120,7 +123,8 @@ Descriptor input_file(std::string_view input) {
 
 }  // namespace
 
-// One supervisor process, seen from here.
+// The library's side of one supervisor process. Owned by Pool::all_; destroying it closes the
+// socket, upon which the supervisor kills its invocation and exits.
 class Supervisor {
 public:
     Supervisor(Pool& pool, Descriptor socket, int pid)
@@ -128,7 +132,7 @@ public:
         watch_.start(socket_.get(), [this] { on_readable(); });
     }
 
-    // 0 or errno.
+    // Returns 0 or errno.
     int send(std::string_view packet, const int* descriptors, size_t count) {
         union {
             cmsghdr header;
@@ -162,7 +166,8 @@ public:
         send({reinterpret_cast<const char*>(&request), sizeof request}, nullptr, 0);
     }
 
-    // Starts a program without a name, to see what happens before; waits for the answer. 0 or errno.
+    // Starts a command with an empty path, which fails at exec, to test the steps before it. Blocks
+    // until the answer. Returns 0 or errno.
     int ask_for_nothing(const Pipe& pipe, Controllers limited, supervisor_ended& ended) {
         supervisor_request request{};
         request.kind = SUPERVISOR_START;
@@ -184,12 +189,12 @@ public:
         return got == static_cast<ssize_t>(sizeof ended) ? 0 : got < 0 ? errno : EPIPE;
     }
 
-    // A tool may stop who watches over it. Whoever is to end something must run.
+    // A tool can stop its supervisor with SIGSTOP. A supervisor must run to end its invocation.
     void wake_stopped() const {
         if (pid_ > 1) ::kill(pid_, SIGCONT);
     }
 
-    // Waits until the end is told, or the other side is gone; at most kPatienceMs.
+    // Blocks until the supervisor reports the end or its socket closes; at most kPatienceMs.
     void wait_for_end() const {
         pollfd ended{socket_.get(), POLLIN, 0};
         while (::poll(&ended, 1, kPatienceMs) < 0 && errno == EINTR) {
@@ -197,11 +202,11 @@ public:
     }
 
     int pid() const { return pid_; }
-    Process* process = nullptr;  // none when idle, or when the process was destroyed
+    Process* process = nullptr;  // NULL if idle, or if the process was destroyed
     const void* owned_by = nullptr;
-    bool busy = false;      // it has an invocation
-    bool counted = false;   // in Pool::busy_
-    bool in_grace = false;  // told to terminate and not to kill
+    bool busy = false;      // has an invocation
+    bool counted = false;   // counted in Pool::busy_
+    bool in_grace = false;  // SIGTERM was requested, SIGKILL was not
 
 private:
     void on_readable() {
@@ -210,6 +215,8 @@ private:
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
         Pool& pool = pool_;
         Process* owner = process;
+        // Reset everything before the listener is called: it may start another process on this
+        // supervisor.
         process = nullptr;
         busy = in_grace = false;
         if (std::exchange(counted, false)) --pool.busy_;
@@ -232,11 +239,12 @@ private:
             else pool.give_back(this);
         } else {
             exit.supervisor_lost = true;
-            // What it had is known by its group. A group that is not gone soon goes with the pool.
+            // The supervisor died without a report; its group still identifies its processes.
+            // Groups that outlast this short wait are removed by ~Pool.
             pool.groups_.remove_groups(kLostPatienceMs, pid_);
             pool.discard(this);
         }
-        // `this` may be gone.
+        // `this` may be destroyed: discard() erases it.
         if (owner != nullptr) owner->on_ended(std::move(exit));
     }
 
@@ -300,7 +308,7 @@ void Process::read_output() {
             break;
         }
         if (!large_pipe_ && got >= 32 * 1024) {
-            // A busy tool gets a larger pipe: fewer turns for both sides.
+            // A tool that fills the default pipe gets a larger one: fewer wake-ups on both sides.
             large_pipe_ = true;
             ::fcntl(output_.get(), F_SETPIPE_SZ, kLargePipe);
         }
@@ -341,7 +349,8 @@ void Process::on_ended(Exit exit) {
     supervisor_ = nullptr;
     exit_ = std::move(exit);
     input_.reset();
-    // All descendants that could write are gone, so what is in the pipes now is all there will be.
+    // All descendants have ended, so no more of their bytes will arrive: drain only what the pipes
+    // hold now.
     output_left_ = bytes_in(output_);
     diagnostics_left_ = bytes_in(diagnostics_);
     finish_when_drained();
@@ -370,20 +379,21 @@ void Process::finish() {
     diagnostics_watch_.stop();
     diagnostics_.close();
     listener_->on_exit(exit_);
-    // `this` may be gone.
+    // `this` may be destroyed.
 }
 
 // ---- Pool
 
-// A supervisor whose socket is closed: it ends what it has and goes.
+// A supervisor whose socket is closed. It ends its invocation and exits; then it is reaped.
 struct Pool::Leaving {
     Leaving(Loop& loop, int its_pid)
         : pid(its_pid),
           process(static_cast<int>(::syscall(SYS_pidfd_open, its_pid, 0))),
           watch(loop) {}
 
-    // False when it is still there. Whoever else waits for all children of this process may have
-    // been faster, and its number may be another one's by now: the descriptor knows.
+    // False while it still runs. The host may have reaped it first with a wait for any child, and
+    // its process id may have been reused since. The pidfd refers to the right process in both
+    // cases.
     bool reap() const {
         siginfo_t information{};
         const int failed =
@@ -398,7 +408,8 @@ struct Pool::Leaving {
     Watch watch;
 };
 
-// Listens to a process in place of an owner that has gone, and drops what it says.
+// Replaces the listener of a process given to end() and drops its output. Owned by Pool::ending_;
+// on_exit destroys it.
 class Pool::Ending : public Listener {
 public:
     Ending(Pool& pool, std::unique_ptr<Process> process)
@@ -419,6 +430,8 @@ private:
 Pool::Pool(Loop& loop, std::string supervisor_path)
     : loop_(loop), supervisor_path_(std::move(supervisor_path)) {}
 
+// Order: wait for graceful ends, then close the sockets of all others at once, then reap. Reaping
+// one by one right after each close would add up their times.
 Pool::~Pool() {
     std::vector<int> pids;
     for (const auto& supervisor : all_) {
@@ -429,7 +442,7 @@ Pool::~Pool() {
         supervisor->wake_stopped();
         pids.push_back(supervisor->pid());
     }
-    all_.clear();  // closes the sockets: they kill what runs and go
+    all_.clear();  // closes the sockets; the supervisors kill what runs and exit
     for (const int pid : pids) leaving_.push_back(std::make_unique<Leaving>(loop_, pid));
     for (const auto& each : leaving_) {
         each->watch.stop();
@@ -460,7 +473,8 @@ bool Pool::enable_limits(Controllers wanted, std::string& why) {
     return false;
 }
 
-// Starts a program that is not there: it comes as far as being put into a group with limits.
+// Starts a program that does not exist. The start must fail at exec, after the process was put into
+// a group with limits.
 bool Pool::try_group(Controllers limited, std::string& why) {
     StartFailure failure;
     Supervisor* supervisor = take(failure);
@@ -483,7 +497,7 @@ bool Pool::try_group(Controllers limited, std::string& why) {
     return true;
 }
 
-// The descriptor of the program to execute, or -1.
+// The descriptor of the supervisor program, or -1.
 int Pool::program(StartFailure& failure) {
     if (program_) return program_.get();
     Descriptor file;
@@ -506,7 +520,8 @@ int Pool::program(StartFailure& failure) {
             image.remove_prefix(static_cast<size_t>(written));
         }
     }
-    // Well above the number at which the supervisor finds its socket.
+    // Moved to 16 or above: the dup2 calls for the supervisor's fixed descriptors (protocol.h) must
+    // not overwrite it.
     if (file) program_ = Descriptor(::fcntl(file.get(), F_DUPFD_CLOEXEC, 16));
     if (!program_) {
         const int error = errno;
@@ -524,6 +539,7 @@ int Pool::program(StartFailure& failure) {
 }
 
 Supervisor* Pool::take(StartFailure& failure) {
+    // The idle supervisor that was used last comes first: its memory is most likely in the caches.
     if (!idle_.empty()) {
         Supervisor* supervisor = idle_.back();
         idle_.pop_back();
@@ -574,7 +590,7 @@ Supervisor* Pool::take(StartFailure& failure) {
     try {
         all_.push_back(std::make_unique<Supervisor>(*this, std::move(ours), pid));
     } catch (const std::system_error& refusal) {
-        // Its socket is closed by now, so it goes.
+        // The socket is already closed, so the supervisor exits by itself.
         leaving_.push_back(std::make_unique<Leaving>(loop_, pid));
         failure.out_of_descriptors =
             is_shortage(refusal.code().value()) || refusal.code().value() == ENOSPC;
@@ -584,6 +600,7 @@ Supervisor* Pool::take(StartFailure& failure) {
     return all_.back().get();
 }
 
+// Keeps kKeptIdle idle supervisors, and more only while as many invocations are busy.
 void Pool::give_back(Supervisor* supervisor) {
     if (idle_.size() >= kKeptIdle && busy_ < idle_.size()) {
         discard(supervisor);
@@ -622,7 +639,7 @@ void Pool::end_all_of(const void* owner) {
     }
 }
 
-// Those without a descriptor, for which there was none free, are asked each time as well.
+// Supervisors without a pidfd (no descriptor was free) are checked on every call.
 void Pool::reap_leaving() {
     std::erase_if(leaving_, [this](const auto& each) {
         if (!each->reap()) return false;
@@ -639,9 +656,10 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
     request.environment_count =
         command.environment ? static_cast<uint32_t>(command.environment->size()) : 0;
     request.limits = protocol_of(command.limits);
-    // With others to serve it is better not to be woken for each pipe as well. Of a tool that runs
-    // alone the pipes tell the end sooner, and the loop is awake when the supervisor does.
-    // A service closes its pipes when it likes, which its owner is told.
+    // With other invocations running, the pipes must not report the end separately: that would wake
+    // the loop once per pipe. For a tool that runs alone the pipes report the end sooner, and the
+    // loop is already awake when the supervisor reports. A service may close its pipes at any time,
+    // and its listener is told, so they must report.
     request.one_notice = busy_ > 0 && !command.is_service;
 
     std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
@@ -692,7 +710,7 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
         const int error = supervisor->send(packet, descriptors, descriptor_count);
         if (error == 0) break;
         discard(supervisor);
-        // An idle supervisor that somebody killed: the next one will do.
+        // The idle supervisor was killed from outside; try the next one.
         if (error == EPIPE || error == ECONNRESET) continue;
         failure.out_of_descriptors = is_shortage(error) || error == ETOOMANYREFS;
         failure.message = "its supervisor cannot be asked: " + error_text(error);
@@ -723,7 +741,7 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
         failure.out_of_descriptors =
             is_shortage(error.code().value()) || error.code().value() == ENOSPC;
         failure.message = error.what();
-        return nullptr;  // destroying the process ends what was started
+        return nullptr;  // the destructor kills what was started
     }
     return process;
 }

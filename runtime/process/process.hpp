@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Running programs as processes: their pipes, their limits, their end. Each runs under a
-// supervisor of its own (supervisor/supervisor.c says why), taken from a pool.
+// Runs programs as child processes: pipes, limits, exit. Each process runs under a supervisor
+// process of its own, taken from a pool; supervisor/supervisor.c explains why. Everything here is
+// for the engine thread only.
 
 #include <cstdint>
 #include <memory>
@@ -17,8 +18,8 @@
 
 namespace narratoria::process {
 
-// UINT64_MAX: no limit of ours. Those of NAR_GROUP_LIMIT_LIST are of all processes of an invocation
-// together, and need Pool::enable_limits.
+// UINT64_MAX means no limit. The limits of NAR_GROUP_LIMIT_LIST apply to all processes of an
+// invocation together and require Pool::enable_limits.
 struct Limits {
 #define NARRATORIA_LIMIT(name, type, least, text) uint64_t name = UINT64_MAX;
     NAR_PROCESS_LIMIT_LIST(NARRATORIA_LIMIT)
@@ -30,8 +31,9 @@ struct Limits {
     }
 };
 
-// Tells a function that calls out whether its own object was destroyed meanwhile. `slot` is where
-// the object's destructor looks; it is emptied also when an exception leaves the function.
+// Tells a member function that calls out whether its object was destroyed during the call. `slot`
+// is a member pointer through which the destructor reports. It is reset when the scope ends, also
+// by an exception.
 class DestructionWatch {
 public:
     explicit DestructionWatch(bool*& slot) : slot_(slot) { slot_ = &destroyed_; }
@@ -47,29 +49,30 @@ private:
     bool destroyed_ = false;
 };
 
+// What Pool::start runs. All texts are copied during the call.
 struct Command {
     std::string path;  // absolute
     std::string folder;
-    std::vector<std::string> arguments;  // the first one is the program's own name
+    std::vector<std::string> arguments;                     // the first one is argv[0]
     const std::vector<std::string>* environment = nullptr;  // NAME=value
-    std::string_view input;  // written to its standard input, then closed
-    // Its standard input stays open for Process::input(), `input` is not used, and it counts as busy
-    // only once it is being ended.
+    std::string_view input;  // written to standard input, which is then closed
+    // A service: its standard input stays open for Process::input() and `input` is ignored. It
+    // counts as busy only while it is being ended.
     bool is_service = false;
     Limits limits;
     const void* owner = nullptr;  // for Pool::end_all_of
 };
 
-// How a process came to its end.
+// How a process exited.
 struct Exit {
     bool started = false;
-    std::string start_failure;  // for people, when it was not started
+    std::string start_failure;  // for people; set if `started` is false
     bool supervisor_lost = false;
-    int wait_status = 0;  // as wait(2) tells it
+    int wait_status = 0;  // as wait(2) returns it
     uint64_t user_us = 0;
     uint64_t system_us = 0;
     uint64_t resident_kb = 0;
-    // Of its control group, 0 without one; protocol.h says what they count.
+    // Counters of its control group; 0 without one. protocol.h defines them.
     uint64_t refused_processes = 0;
     uint64_t memory_limit_hits = 0;
     uint64_t memory_kills = 0;
@@ -77,36 +80,42 @@ struct Exit {
 
 enum class Stream : uint8_t { Input, Output, Diagnostics };
 
-// Whoever runs a process. Each call is made from the loop; the process may be destroyed in any.
+// Receives the events of a process, from the loop. The process may be destroyed in any call. Must
+// outlive the process.
 class Listener {
 public:
     virtual ~Listener() = default;
-    // What it wrote to standard output. The bytes may be changed; json::kPadding more may be read.
+    // Bytes of standard output. They may be modified, and json::kPadding bytes behind them may be
+    // read.
     virtual void on_output(char* data, size_t size) = 0;
     virtual void on_diagnostics(std::string_view data) = 0;
-    // Of a service: all that waited for its input was written; it closed a stream and goes on.
+    // Services only. on_input_drained: all buffered input was written. on_closed: the service
+    // closed a stream but still runs.
     virtual void on_input_drained() {}
     virtual void on_closed(Stream) {}
-    // Nothing of it is left: neither descendants nor anything to read. The last call.
+    // The last call: all descendants have ended and the pipes are drained.
     virtual void on_exit(const Exit& exit) = 0;
 };
 
 class Supervisor;
 class Pool;
 
+// One running program. Pool::start creates it, and on_exit is its last event. Destroying it earlier
+// ends the program and all descendants; no listener call follows. The pool must outlive it.
 class Process final : private InputPipe::Owner {
 public:
-    ~Process();  // what still runs is killed at once, or goes on ending as terminate() said
+    ~Process();  // kills at once what still runs, unless terminate() was called
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
 
-    // SIGTERM to it and all its descendants, after the grace SIGKILL; 0: SIGKILL at once.
+    // Sends SIGTERM to the process and all its descendants, and SIGKILL after the grace period. 0:
+    // SIGKILL at once.
     void terminate(uint32_t grace_ms);
 
-    // No more output is wanted; it is thrown away unread.
+    // Closes standard output; further output of the process is lost.
     void stop_reading();
 
-    // Of a service that has not ended; otherwise NULL.
+    // The input of a service that still runs; otherwise NULL.
     InputPipe* input() { return input_.get(); }
 
 private:
@@ -135,48 +144,53 @@ private:
     std::string folder_;
     Exit exit_;
     bool ended_ = false;
-    // Since then: what the pipes still hold of it. A stranger who was given them may write more.
+    // Bytes left to drain after exit. Bounded: an unrelated process may have inherited the pipe and
+    // keep writing.
     size_t output_left_ = 0;
     size_t diagnostics_left_ = 0;
     bool large_pipe_ = false;
     bool terminating_ = false;
     bool is_service_ = false;
-    bool* destroyed_ = nullptr;  // set while calling the listener
+    bool* destroyed_ = nullptr;  // set during a listener call, see DestructionWatch
 };
 
 struct StartFailure {
-    bool out_of_descriptors = false;  // another try may succeed when something has ended
+    bool out_of_descriptors = false;  // a retry may succeed after another process has ended
     std::string message;
 };
 
-// The supervisors of an engine: started when needed, kept for the next invocation.
+// The supervisors of one engine. A supervisor starts on demand and is reused for later invocations.
+// Must outlive its processes. Engine thread only.
 class Pool {
 public:
-    // `supervisor_path`: the program to use; empty: the one inside the library.
+    // `supervisor_path`: the supervisor program; empty: the one embedded in the library.
     Pool(Loop& loop, std::string supervisor_path);
-    // Kills what runs, at once. What end() was called for keeps its grace time, and is waited for.
+    // Kills every running process at once, except those in the grace period of end() or
+    // terminate(), for which it waits. Blocks until all supervisors are reaped or time out.
     ~Pool();
 
-    // From now on each invocation gets a group of its own in this cgroup2 folder. Before the first
-    // start. False, and why, when that cannot work: a process is put into one to find out.
+    // Gives each later invocation a control group of its own in this cgroup2 folder. Call before
+    // the first start(). Creates one group as a test; on failure returns false and sets `why`.
     bool use_groups(const std::string& folder, std::string& why);
-    // Before limits that need them are set. False, and why, when they cannot be.
+    // Call before the first command with these group limits. Returns false and sets `why` if they
+    // cannot be enforced.
     bool enable_limits(Controllers wanted, std::string& why);
 
-    // Nothing when it could not be started, and why.
+    // Returns NULL and sets `failure` if the program could not be started.
     std::unique_ptr<Process> start(const Command& command, Listener& listener,
                                    StartFailure& failure);
 
-    // Ends a process that nobody listens to any more: it gets the end of its input and terminate().
-    // Until it has ended its output is read and dropped, so that it can still write.
+    // Ends a process without its listener: closes its input and calls terminate(). Its output is
+    // drained and dropped until it exits, so it never blocks on a full pipe.
     void end(std::unique_ptr<Process> process, uint32_t grace_ms);
 
-    // Kills, at once, what was started for this owner, also what its process no longer waits for.
+    // Kills at once everything started for this owner, including descendants of processes already
+    // destroyed.
     void end_all_of(const void* owner);
 
-    // Invocations whose end has not been seen, also of processes already destroyed, but of services
-    // only those that are being ended, and supervisors that are on their way out: what is not busy
-    // leaves no zombie.
+    // Number of invocations whose end has not been seen, including those of destroyed processes,
+    // plus supervisors on their way out. Of services only those being ended count. When it is 0, no
+    // zombie is left.
     size_t busy() const { return busy_ + watched_leaving_; }
 
     Loop& loop() { return loop_; }
@@ -197,12 +211,12 @@ private:
     Loop& loop_;
     std::string supervisor_path_;
     ControlGroups groups_;
-    Controllers tried_;  // a group was limited in these
+    Controllers tried_;  // controllers for which a test group succeeded
     Descriptor program_;
     std::vector<std::unique_ptr<Supervisor>> all_;
     std::vector<Supervisor*> idle_;
     class Ending;
-    std::vector<std::unique_ptr<Ending>> ending_;  // by end()
+    std::vector<std::unique_ptr<Ending>> ending_;  // processes given to end()
     std::vector<std::unique_ptr<Leaving>> leaving_;
     size_t watched_leaving_ = 0;
     size_t busy_ = 0;

@@ -12,19 +12,19 @@
 struct process {
     pid_t pid, parent, group;
     int ours;
-    int is_fork;  // told while it was still the program that its parent is
-    // Both tell it from a later one of the same number, and the second also from what it was before
-    // its exec: where its stack begins, which no two of them share.
+    int is_fork;  // received the signal before its exec, while it still was a copy of its parent
+    // `started` distinguishes it from a later process with the same id. `stack`, the start address
+    // of the stack, changes at an exec and so also identifies the program.
     unsigned long long started, stack;
 };
 
 enum { MOST_LISTED = 32768, MOST_LATE = 256 };
 
-// Those that were told to end when the grace began, by number. A shell's child that was still a
-// fork may have lost the signal at its exec.
+// Processes that received SIGTERM when the grace period began, sorted by process id. A fork that
+// had not reached its exec yet may have lost the signal.
 static struct process told[MOST_LISTED];
 static int told_count;
-// Those that were told behind it.
+// Processes that received SIGTERM later, after the tool's exit.
 static struct process told_late[MOST_LATE];
 static int told_late_count;
 
@@ -34,7 +34,7 @@ static int by_pid(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-// What stands behind the name in a line of /proc/PID/stat, by proc(5).
+// Parses the fields behind the name in a line of /proc/PID/stat, see proc(5).
 static void read_stat(const char *behind_name, struct process *process) {
     char *at = (char *)behind_name + 4;
     process->parent = (pid_t)strtol(at, &at, 10);
@@ -49,7 +49,8 @@ static int is_same(const struct process *one, const struct process *other) {
     return one->pid == other->pid && one->started == other->started && one->stack == other->stack;
 }
 
-// The grace begins: each is told once, since many take a second SIGTERM for "at once".
+// The grace period begins. Sends SIGTERM once per process, because many programs treat a second one
+// as "exit at once".
 static void tell_first(pid_t tool, const struct process *processes, int count) {
     told_count = told_late_count = 0;
     for (int i = 0; i < count; ++i) {
@@ -60,15 +61,16 @@ static void tell_first(pid_t tool, const struct process *processes, int count) {
         told[told_count] = processes[i];
         told[told_count].is_fork = parent != NULL && parent->stack == processes[i].stack;
         ++told_count;
-        // The others have it by their group.
+        // The members of the tool's group were signalled through the group.
         if (processes[i].group != tool || getpgid(processes[i].pid) != tool) {
             kill(processes[i].pid, SIGTERM);
         }
     }
 }
 
-// The tool itself has ended. What was orphaned by that and has not heard of the end is told: it would
-// hold it up for the whole grace. What others start while they clean up is left to them.
+// The tool has exited. Sends SIGTERM to the processes orphaned by that which have not received it:
+// otherwise they would use up the whole grace period. Processes started by others during their
+// cleanup are left alone.
 static void tell_orphans(const struct process *processes, int count) {
     const pid_t self = getpid();
     for (int i = 0; i < count; ++i) {
@@ -76,10 +78,14 @@ static void tell_orphans(const struct process *processes, int count) {
         if (orphan->parent != self) continue;
         const struct process *then =
             bsearch(orphan, told, (size_t)told_count, sizeof *told, by_pid);
+        // A fork that has executed a program since then counts as not told: its exec may have lost
+        // the signal.
         if (then != NULL && then->started == orphan->started &&
             (!then->is_fork || then->stack == orphan->stack)) {
             continue;
         }
+        // Once the list is full, further orphans get only SIGKILL: without the list they could get
+        // SIGTERM repeatedly.
         int is_told = told_late_count == MOST_LATE;
         for (int late = 0; late < told_late_count && !is_told; ++late) {
             is_told = is_same(&told_late[late], orphan);
@@ -90,7 +96,7 @@ static void tell_orphans(const struct process *processes, int count) {
     }
 }
 
-// All of /proc is read: the children of children have no list of their own that every kernel offers.
+// Scans all of /proc. Not every kernel offers the list of a process's children.
 void signal_descendants(pid_t tool, int signal_number) {
     static struct process processes[MOST_LISTED];
     int count = 0;
@@ -113,10 +119,11 @@ void signal_descendants(pid_t tool, int signal_number) {
         close(file);
         if (got <= 0) continue;
         line[got] = '\0';
-        // pid (name) state parent …: the name may hold anything, also parentheses.
+        // The format is "pid (name) state parent …". The name may contain any character, also
+        // parentheses, hence strrchr.
         const char *behind_name = strrchr(line, ')');
         if (behind_name == NULL || behind_name[1] == '\0') continue;
-        // Also a zombie is signalled: one whose other threads live on is not dead.
+        // Zombies are included: a zombie whose other threads still run can be signalled.
         processes[count].pid = (pid_t)pid;
         processes[count].ours = 0;
         read_stat(behind_name, &processes[count]);
@@ -124,7 +131,8 @@ void signal_descendants(pid_t tool, int signal_number) {
     }
     closedir(proc);
 
-    // A machine may have very many, and a parent mostly has the smaller number: then one round does.
+    // Sorted because there may be very many. A parent usually has the smaller id, so that one pass
+    // usually finds all descendants.
     qsort(processes, (size_t)count, sizeof *processes, by_pid);
     const pid_t self = getpid();
     for (int grew = 1; grew;) {
@@ -141,7 +149,7 @@ void signal_descendants(pid_t tool, int signal_number) {
             grew = 1;
         }
     }
-    // Its own group goes at once, so that it cannot fork faster than it is found.
+    // Signal the tool's own group first: it could fork faster than the scan finds its members.
     if (tool != 0) kill(-tool, signal_number);
     if (signal_number == SIGTERM) {
         if (tool != 0) tell_first(tool, processes, count);
@@ -164,7 +172,7 @@ void kill_children(void) {
     char *end = list;
     for (char *at = list;; at = end) {
         const long pid = strtol(at, &end, 10);
-        if (end == at || *end != ' ') return;  // a number that was cut off is no number
+        if (end == at || *end != ' ') return;  // the buffer may end within a number
         kill((pid_t)pid, SIGKILL);
     }
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef NARRATORIA_SUPERVISOR_DESCENDANTS_H
 #define NARRATORIA_SUPERVISOR_DESCENDANTS_H
-/* Everything that descends from this process. It is a subreaper: whoever loses its parent becomes its
- * child, so nothing gets away. */
+/* All descendants of this process. It is a subreaper: a descendant that loses its parent becomes
+ * its child, so none escapes. */
 #include <sys/types.h>
 
-/* Signals all of them. `tool` leads their first group; 0: it was reaped. SIGTERM is told to each once:
- * while there is a tool to all, behind it to those that its end has orphaned and that never heard of it. */
+/* Signals all descendants. `tool` leads the first process group; 0: already reaped. Sends
+ * SIGTERM once per process: to all descendants while the tool runs; after it exits, only to
+ * newly orphaned ones that have not received it. */
 void signal_descendants(pid_t tool, int signal_number);
 
-/* Kills its own children alone, which is soon done: whoever forks and exits faster than all processes
- * can be looked through has become one of them by then. Not every kernel has the list. */
+/* Kills the direct children only, which is much faster than scanning all processes. A process
+ * that forks and exits faster than a scan has become a direct child by then. Does nothing on
+ * kernels without the list of children. */
 void kill_children(void);
 
 #endif

@@ -2,14 +2,14 @@
 #ifndef NARRATORIA_SUPERVISOR_PROTOCOL_H
 #define NARRATORIA_SUPERVISOR_PROTOCOL_H
 /*
- * What the library and a supervisor say to each other, one message a packet, over a
- * SOCK_SEQPACKET pair. Both come from one build, so the layout needs no version.
+ * The messages between the library and a supervisor: one message per packet on a SOCK_SEQPACKET
+ * pair. Both sides come from the same build, so the layout needs no version.
  *
  *   library → supervisor   start (with descriptors 0, 1, 2, and 3 when the input is a file),
  *                          terminate, kill
- *   supervisor → library   ended, once for each start, when nothing of the invocation is left
+ *   supervisor → library   ended, once per start, when no process of the invocation is left
  *
- * The end of the socket or the library's process means: kill everything and go.
+ * If the socket closes or the library's process ends, the supervisor kills everything and exits.
  */
 #include <stdint.h>
 
@@ -19,19 +19,19 @@
 extern "C" {
 #endif
 
-/* The descriptor at which a supervisor finds its socket. */
+/* The descriptor on which a supervisor expects its socket. */
 #define SUPERVISOR_SOCKET 3
 
-/* The descriptor of the cgroup2 folder in which it makes a group for each invocation, when its second
- * argument is there: what the groups' names begin with. */
+/* The descriptor of the cgroup2 folder in which the supervisor creates one group per invocation.
+ * Present if the second argument is; that argument is the prefix of the group names. */
 #define SUPERVISOR_GROUPS 4
 
-/* A request with its texts must fit in one packet. */
+/* A request and its texts must fit in one packet. */
 #define SUPERVISOR_REQUEST_BYTES (192u * 1024u)
 
 enum supervisor_request_kind {
     SUPERVISOR_START = 1,
-    SUPERVISOR_TERMINATE = 2, /* SIGTERM to all, after grace_ms SIGKILL */
+    SUPERVISOR_TERMINATE = 2, /* SIGTERM to all; SIGKILL after grace_ms */
     SUPERVISOR_KILL = 3
 };
 
@@ -49,8 +49,8 @@ struct supervisor_request {
     uint32_t grace_ms;
     uint32_t argument_count;    /* texts behind the struct, each ended by a zero: */
     uint32_t environment_count; /* path, folder, the arguments, the environment   */
-    uint32_t input_is_file;     /* 1: pump descriptor 3 into the pipe whose end is 0's other side */
-    uint32_t one_notice;        /* 1: the pipes are not to tell of the end before `ended` does */
+    uint32_t input_is_file;     /* 1: copy descriptor 3 into a pipe that becomes standard input */
+    uint32_t one_notice;        /* 1: the pipes must not report the end before `ended` does */
     struct supervisor_limits limits;
 };
 
@@ -62,25 +62,24 @@ enum supervisor_stage {
     SUPERVISOR_STAGE_LIMITS = 3,
     SUPERVISOR_STAGE_FOLDER = 4,
     SUPERVISOR_STAGE_EXECUTE = 5,
-    SUPERVISOR_STAGE_GROUP = 6,           /* making the group    */
-    SUPERVISOR_STAGE_GROUP_PROCESSES = 7, /* writing pids.max    */
-    SUPERVISOR_STAGE_GROUP_MEMORY = 8,    /* writing memory.*    */
+    SUPERVISOR_STAGE_GROUP = 6,           /* creating the group */
+    SUPERVISOR_STAGE_GROUP_PROCESSES = 7, /* writing pids.max */
+    SUPERVISOR_STAGE_GROUP_MEMORY = 8,    /* writing memory.* */
     SUPERVISOR_STAGE_GROUP_ENTER = 9
 };
 
 struct supervisor_ended {
     int32_t start_error; /* errno, 0 when the program was started */
     uint32_t start_stage;
-    int32_t wait_status; /* as wait(2) tells it */
-    uint32_t
-        left_behind; /* 1: something did not die of SIGKILL; the supervisor is of no more use */
+    int32_t wait_status;  /* as wait(2) returns it */
+    uint32_t left_behind; /* 1: a process survived SIGKILL; discard the supervisor */
     uint64_t user_us;
     uint64_t system_us;
-    uint64_t resident_kb; /* the largest resident size */
-    /* Of the group, 0 without one: */
-    uint64_t refused_processes; /* how often no process could be made for a limit on their number */
-    uint64_t memory_limit_hits; /* how often the group's own limit left nothing but to kill       */
-    uint64_t memory_kills;      /* what was killed for want of memory, for whichever limit        */
+    uint64_t resident_kb; /* peak resident size of the tool */
+    /* Counters of the group; 0 without one: */
+    uint64_t refused_processes; /* process creations refused by a limit on their number */
+    uint64_t memory_limit_hits; /* times the group's own memory limit required a kill */
+    uint64_t memory_kills;      /* processes killed for lack of memory, by any limit */
 };
 
 #ifdef __cplusplus

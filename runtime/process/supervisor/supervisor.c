@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria-supervisor: starts one tool at a time for the library, and sees to it that nothing of
+// narratoria-supervisor: starts one tool at a time for the library and ensures that no process of
 // an invocation outlives it.
 //
-// It exists because the host may be large: forking gigabytes is slow, and a process that a tool
-// leaves behind must find a parent that knows whose it was. So the library starts this small
-// program once per slot, asks it over a socket, and every orphan of the tool becomes its child
-// (PR_SET_CHILD_SUBREAPER). When the library's process ends, however it ends, so does everything.
+// It exists for two reasons. The host may be large, and forking gigabytes is slow. And a process
+// that a tool leaves behind needs a parent that knows which invocation it belongs to. So the
+// library starts this small program once per slot and sends requests over a socket. The supervisor
+// is a subreaper (PR_SET_CHILD_SUBREAPER): every orphan of the tool becomes its child. When the
+// library's process ends, in whatever way, the supervisor kills its invocation and exits.
 //
-// Where the host names a cgroup2 folder, each invocation also gets a control group of its own there:
-// for limits on all of its processes together, and so that the kernel knows what belongs to it.
+// If the host names a cgroup2 folder, each invocation also gets a control group there. The group
+// limits all of its processes together and tells the kernel which processes belong to it.
 
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -42,22 +43,22 @@ enum { MAXIMUM_TEXTS = 8192, CHILD_STACK = 64 * 1024, UNKILLABLE_MS = 5000, KILL
 enum { FIRST_TELL_ROUND_MS = 20 };
 enum { GROUP_PATIENCE_MS = 5, MAXIMUM_GROUP_DEPTH = 64, MOST_PROCESSES = 4 * 1024 * 1024 };
 
-// The order matters: from TERMINATING on the invocation only moves towards its end.
+// The order matters: from TERMINATING on, an invocation only advances.
 enum phase { IDLE, RUNNING, TERMINATING, KILLING };
 
 static struct {
     enum phase phase;
-    pid_t main;             // the tool itself; 0 when it was reaped
-    int64_t deadline_ms;    // TERMINATING: of the grace; KILLING: of our patience
-    int64_t next_round_ms;  // when it is looked again for what is left
-    int64_t round_ms;       // TERMINATING: how long after this one the next round comes
-    int input_file;         // what is pumped into input_pipe, -1 when there is nothing (left)
+    pid_t main;             // the tool's process id; 0 once reaped
+    int64_t deadline_ms;    // TERMINATING: end of the grace period; KILLING: when to give up
+    int64_t next_round_ms;  // when to look for remaining processes again
+    int64_t round_ms;       // TERMINATING: delay of the next round; it doubles
+    int input_file;         // copied into input_pipe; -1 if there is nothing (left)
     int input_pipe;
-    int outputs[2];  // the tool's, held until its end is told; -1: none
+    int outputs[2];  // the tool's output pipes, held until the end is reported; -1: none
     struct supervisor_ended ended;
 } invocation = {.input_file = -1, .input_pipe = -1, .outputs = {-1, -1}};
 
-// The control group of the invocation. Without a prefix there never is one.
+// The control group of the invocation. Unused if `prefix` is NULL.
 static struct {
     const char *prefix;
     unsigned number;
@@ -78,8 +79,8 @@ struct start {
     char **arguments;
     char **environment;
     int descriptors[3];
-    int entrance;  // the group's cgroup.procs, where the child enters by itself; otherwise -1
-    // Written by the child, which shares this memory until it runs the program.
+    int entrance;  // cgroup.procs, if the child enters the group by itself; otherwise -1
+    // Written by the child, which shares this memory until its exec.
     volatile int error;
     volatile uint32_t stage;
 };
@@ -91,15 +92,16 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-// ---- the child, between clone and exec: no library call, nothing shared is written but `start`
+// ---- the child, between clone and exec: it calls no library function and writes only to `start`
 
 static long set_limit(int resource, uint64_t value) {
     if (value == SUPERVISOR_NO_LIMIT) return 0;
     struct rlimit limit = {.rlim_cur = value, .rlim_max = value};
-    if (resource == RLIMIT_CPU) limit.rlim_max = value + 1;  // SIGXCPU first, which names itself
+    // SIGXCPU comes one second before SIGKILL and names the limit.
+    if (resource == RLIMIT_CPU) limit.rlim_max = value + 1;
     long failed = system_call(SYS_prlimit64, 0, resource, (long)&limit, 0);
     if (failed == -EPERM) {
-        // Over our own hard limit: the hard limit it is.
+        // The value exceeds our own hard limit: use the hard limit.
         struct rlimit own;
         failed = system_call(SYS_prlimit64, 0, resource, 0, (long)&own);
         if (failed == 0) {
@@ -119,7 +121,7 @@ static void fail(uint32_t stage, long error) {
 static int run_child(void *unused) {
     (void)unused;
     system_call(SYS_setsid, 0, 0, 0, 0);
-    // Should this supervisor be killed, the tool is not left alone.
+    // The tool dies with this supervisor.
     system_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
     long failed = 0;
     if (start.entrance >= 0) {
@@ -136,6 +138,7 @@ static int run_child(void *unused) {
     }
     failed = system_call(SYS_chdir, (long)start.folder, 0, 0, 0);
     if (failed != 0) fail(SUPERVISOR_STAGE_FOLDER, failed);
+    // The tool begins without blocked signals; the supervisor blocks all of them.
     const uint64_t no_signals = 0;
     system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&no_signals, 0, sizeof no_signals);
     failed = system_call(SYS_execve, (long)start.path, (long)start.arguments,
@@ -156,7 +159,7 @@ static int write_to_group(const char *file, const char *text) {
     return error;
 }
 
-// What is there of a short file; nothing when it cannot be read.
+// Reads a short file; empty if it cannot be read.
 static void read_from_group(const char *file, char *text, size_t size) {
     const int descriptor = openat(group.folder, file, O_RDONLY | O_CLOEXEC);
     const ssize_t got = descriptor < 0 ? 0 : read(descriptor, text, size - 1);
@@ -182,11 +185,12 @@ static int limit_group(const char *file, uint64_t value) {
     return write_to_group(file, text);
 }
 
-// Makes the invocation's group with its limits. 0, or errno and the stage.
+// Creates the invocation's group and sets its limits. Returns 0, or errno with *stage set.
 static int make_group(const struct supervisor_request *request, uint32_t *stage) {
     *stage = SUPERVISOR_STAGE_GROUP;
     int error = EEXIST;
-    // The number of a process comes back one day, with the groups that it could not remove.
+    // A process id is reused one day, and groups that its earlier owner could not remove may still
+    // exist.
     for (int tries = 0; tries < 100 && error == EEXIST; ++tries) {
         char *end = stpcpy(group.name, group.prefix);
         *end++ = '-';
@@ -202,7 +206,7 @@ static int make_group(const struct supervisor_request *request, uint32_t *stage)
         unlinkat(SUPERVISOR_GROUPS, group.name, AT_REMOVEDIR);
         return error;
     }
-    // What is more than a kernel can have is no limit that it takes.
+    // The kernel rejects a pids.max above its own maximum, and such a value limits nothing.
     if (request->limits.processes <= MOST_PROCESSES) {
         *stage = SUPERVISOR_STAGE_GROUP_PROCESSES;
         if ((error = limit_group("pids.max", request->limits.processes)) != 0) return error;
@@ -210,19 +214,20 @@ static int make_group(const struct supervisor_request *request, uint32_t *stage)
     if (request->limits.resident_bytes != SUPERVISOR_NO_LIMIT) {
         *stage = SUPERVISOR_STAGE_GROUP_MEMORY;
         if ((error = limit_group("memory.max", request->limits.resident_bytes)) != 0) return error;
-        // Half a tool is no tool: when one process must die, all do.
+        // A partly killed tool is useless: on out-of-memory the kernel kills the whole group.
         if ((error = write_to_group("memory.oom.group", "1")) != 0) return error;
-        // A kernel without swap has no such file.
+        // The file does not exist on kernels without swap.
         error = write_to_group("memory.swap.max", "0");
         if (error != 0 && error != ENOENT) return error;
     }
     return 0;
 }
 
-// Kills all that is in the group, whoever its parents are.
+// Kills every process in the group, whoever its parent is.
 static void kill_group(void) {
     if (group.folder < 0 || write_to_group("cgroup.kill", "1") == 0) return;
-    // Before Linux 5.14: one by one, and again in the next round.
+    // Linux before 5.14 has no cgroup.kill: kill one by one. Processes forked meanwhile die in the
+    // next round.
     char list[4096];
     read_from_group("cgroup.procs", list, sizeof list);
     char *end = list;
@@ -233,7 +238,7 @@ static void kill_group(void) {
     }
 }
 
-// Removes the groups that the tool made within its own.
+// Removes the groups that the tool created inside its own. Groups are removed from the leaves up.
 static void remove_groups_in(int folder, int depth) {
     const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *list = again < 0 ? NULL : fdopendir(again);
@@ -256,7 +261,7 @@ static void remove_groups_in(int folder, int depth) {
     closedir(list);
 }
 
-// Removes the invocation's group and keeps what it counted. False when somebody is in it still.
+// Saves the counters of the invocation's group and removes it. False if processes remain in it.
 static int remove_group(void) {
     if (group.folder < 0) return 1;
     char events[512];
@@ -265,7 +270,7 @@ static int remove_group(void) {
     read_from_group("memory.events", events, sizeof events);
     invocation.ended.memory_limit_hits = event_count(events, "oom");
     invocation.ended.memory_kills = event_count(events, "oom_kill");
-    // Who was reaped may be on its way out of the group a moment longer.
+    // A reaped process may remain in the group for a moment.
     for (int round = 0; unlinkat(SUPERVISOR_GROUPS, group.name, AT_REMOVEDIR) != 0; ++round) {
         if (errno == ENOENT) break;
         if (round == GROUP_PATIENCE_MS) return 0;
@@ -308,10 +313,11 @@ static void report_end(void) {
     }
 }
 
-// Reaps whatever has ended. True when there is no child left.
+// Reaps all ended children. True if no child is left.
 static int reap(void) {
-    // When the tool is done, its group goes before its number is given back: nothing in it can fork
-    // faster than that. During the grace time the others have theirs.
+    // After the tool's exit its process group is killed before the tool is reaped: reaping frees
+    // the id of the group. A member cannot fork faster than a group signal. In TERMINATING the
+    // others keep their grace period.
     siginfo_t done = {.si_pid = 0};
     if (invocation.main != 0 && invocation.phase != TERMINATING &&
         waitid(P_PID, (id_t)invocation.main, &done, WEXITED | WNOHANG | WNOWAIT) == 0 &&
@@ -350,7 +356,7 @@ static void on_children(void) {
         report_end();
     } else if (invocation.main == 0 && (invocation.phase == RUNNING ||
                                         (no_child_left && invocation.phase == TERMINATING))) {
-        // The tool is done; what it left behind is not asked.
+        // The tool has exited; what it left behind is killed without a grace period.
         begin_killing();
     }
 }
@@ -365,13 +371,13 @@ static void fail_start(uint32_t stage, int error, const int *descriptors, int co
     report_end();
 }
 
-// The memory is shared and the child has a stack of its own, so nothing is copied and nobody waits.
-// Only one child at a time is between clone and exec: the next start comes after ended.
+// The child shares our memory and has its own stack, so nothing is copied and the parent does not
+// wait. Only one child at a time is between clone and exec: the next start follows `ended`.
 static int make_child(int *error, uint32_t *stage) {
     *stage = SUPERVISOR_STAGE_CLONE;
     start.entrance = -1;
     if (group.folder >= 0) {
-        // Born in the group: not for a moment is it outside, and nothing has to be moved.
+        // CLONE_INTO_CGROUP: the child is in the group from its first instruction.
         const struct clone_into_arguments arguments = {.flags = CLONE_VM | CLONE_INTO_CGROUP,
                                                        .exit_signal = SIGCHLD,
                                                        .stack = (uint64_t)(uintptr_t)child_stack,
@@ -380,7 +386,7 @@ static int make_child(int *error, uint32_t *stage) {
         const long child = clone_into(&arguments, run_child);
         if (child >= 0) return (int)child;
         *error = (int)-child;
-        // Before Linux 5.7, or forbidden by a filter: it enters by itself.
+        // Linux before 5.7, or a seccomp filter: the child enters the group by itself.
         if (*error != ENOSYS && *error != EINVAL && *error != E2BIG && *error != EPERM) {
             if (*error != EAGAIN && *error != ENOMEM) *stage = SUPERVISOR_STAGE_GROUP_ENTER;
             return -1;
@@ -412,7 +418,7 @@ static void begin(size_t size, int *descriptors, int descriptor_count) {
     char *text = packet.bytes + sizeof *request;
     char *end = packet.bytes + size;
     uint32_t taken = 0;
-    // The arguments and the environment each end with a NULL, hence the two places more.
+    // The arguments and the environment each end with a NULL, hence the two extra slots in `texts`.
     for (uint64_t i = 0; i < text_count; ++i) {
         char *zero = memchr(text, 0, (size_t)(end - text));
         if (zero == NULL) {
@@ -431,7 +437,7 @@ static void begin(size_t size, int *descriptors, int descriptor_count) {
     memcpy(start.descriptors, descriptors, sizeof start.descriptors);
 
     if (request->input_is_file) {
-        // The tool's input is a pipe, as always; the file is what we fill it from.
+        // The tool's input is always a pipe; we fill it from the file.
         int pipe_ends[2];
         if (pipe2(pipe_ends, O_CLOEXEC) != 0) {
             fail_start(SUPERVISOR_STAGE_REQUEST, errno, descriptors, descriptor_count);
@@ -455,13 +461,15 @@ static void begin(size_t size, int *descriptors, int descriptor_count) {
     }
     int error = 0;
     const int child = make_child(&error, &stage);
-    // Who writes to the input learns when the tool no longer reads it.
+    // Our copy of the read end is closed, so that the writer gets EPIPE once the tool stops
+    // reading.
     close(descriptors[0]);
     for (int i = 0; i < 2; ++i) {
         if (request->one_notice) invocation.outputs[i] = descriptors[1 + i];
         else close(descriptors[1 + i]);
     }
-    // Its number stands for the child to read, which has descriptors of its own.
+    // The child uses its own copy of this descriptor. `entrance` keeps its value, because the child
+    // may still read it.
     if (start.entrance >= 0) close(start.entrance);
     if (child < 0) {
         fail_start(stage, error, NULL, 0);
@@ -471,7 +479,7 @@ static void begin(size_t size, int *descriptors, int descriptor_count) {
     invocation.phase = RUNNING;
 }
 
-// Takes one packet. False when the other side is gone.
+// Receives one packet. False if the library has closed the socket.
 static int on_request(void) {
     union {
         struct cmsghdr header;
@@ -482,8 +490,8 @@ static int on_request(void) {
                              .msg_iovlen = 1,
                              .msg_control = control.bytes,
                              .msg_controllen = sizeof control.bytes};
-    // A start comes only when nothing runs, so the packet of the one before is no longer needed;
-    // terminate and kill are short and leave its texts alone, which the child may still be reading.
+    // A start arrives only when nothing runs, so the previous packet is no longer needed. Terminate
+    // and kill go to a separate buffer: the child may still be reading the texts of the start.
     struct supervisor_request small;
     if (invocation.phase != IDLE) {
         part.iov_base = &small;
@@ -525,13 +533,13 @@ static void pump_input(void) {
     if (moved == 0 || (moved < 0 && errno != EAGAIN && errno != EINTR)) close_input();
 }
 
-// ---- the life
+// ---- start, main loop, exit
 
 static void become_quiet(int last_descriptor) {
-    // No terminal, no descriptor and no signal of the host reaches the tools through us.
+    // Keeps the host's terminal, descriptors and signals away from the tools.
     setsid();
-    // By the system call: the C library keeps the two signals before SIGRTMIN to itself, and a host
-    // may have been started with them ignored.
+    // By the raw system call: the C library refuses the two signals before SIGRTMIN, which the host
+    // may have inherited as ignored.
     const uint64_t by_default[4] = {0};
     for (int i = 1; i < NSIG; ++i) syscall(SYS_rt_sigaction, i, by_default, NULL, sizeof(uint64_t));
     sigset_t all;
@@ -570,12 +578,12 @@ int main(int count, char **arguments) {
     become_quiet(count > 2 ? SUPERVISOR_GROUPS : SUPERVISOR_SOCKET);
     if (count < 2) _exit(2);
     if (count > 2) {
-        // Longer than the host makes them.
+        // The name needs room for a process id and a number.
         if (strlen(arguments[2]) > sizeof group.name - 40) _exit(2);
         group.prefix = arguments[2];
     }
     const pid_t host = (pid_t)strtol(arguments[1], NULL, 10);
-    // The socket alone would not tell: a forked child of the host may hold it open.
+    // The socket does not show every exit of the host: a forked child of the host may hold it open.
     const int host_process = (int)syscall(SYS_pidfd_open, host, 0);
     if (getppid() != host) _exit(0);
 
@@ -607,7 +615,7 @@ int main(int count, char **arguments) {
         if (ready < 0 && errno != EINTR) leave();
 
         if (polled[1].revents != 0) {
-            // One stands for all that have ended until now.
+            // One SIGCHLD may stand for several children.
             struct signalfd_siginfo information;
             (void)!read(child_signals, &information, sizeof information);
             on_children();
@@ -627,8 +635,8 @@ int main(int count, char **arguments) {
             invocation.round_ms *= 2;
             invocation.next_round_ms = now_ms() + invocation.round_ms;
         } else if (invocation.phase == KILLING && now_ms() >= invocation.next_round_ms) {
-            // Something forked between being found and dying: look again, however busy its children's
-            // ends keep us.
+            // A process was forked between the scan and the kill: scan again, even while child
+            // exits keep us busy.
             if (now_ms() >= invocation.deadline_ms) {
                 invocation.ended.left_behind = 1;
                 report_end();

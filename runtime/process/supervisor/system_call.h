@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef NARRATORIA_SUPERVISOR_SYSTEM_CALL_H
 #define NARRATORIA_SUPERVISOR_SYSTEM_CALL_H
-/*
- * System calls that answer -errno and leave errno alone: the child of a clone that shares memory
- * runs beside its parent and must not write to what both of them have, errno among it.
- */
+/* System calls that return -errno and do not touch errno. The child of a clone that shares
+ * memory runs beside its parent and must not write to shared variables, and errno is one. */
 #include <stdint.h>
 #include <sys/syscall.h>
 
-/* The first version of the kernel's struct clone_args that knows `cgroup`. */
+/* The first version of the kernel's struct clone_args that has `cgroup`. */
 struct clone_into_arguments {
     uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
     uint64_t set_tid, set_tid_size, cgroup;
@@ -37,8 +35,8 @@ static inline long system_call(long number, long a, long b, long c, long d) {
 #endif
 }
 
-/* clone3. The child calls `child` on its own stack, which never returns. The parent gets the child's
- * number, or -errno. */
+/* Calls clone3. The child runs `child` on its own stack; `child` never returns. The parent gets
+ * the child's process id, or -errno. */
 static inline long clone_into(const struct clone_into_arguments *arguments, int (*child)(void *)) {
 #if defined(__x86_64__)
     long result;
