@@ -12,16 +12,18 @@ namespace narratoria {
 namespace {
 
 constexpr std::size_t kHugePage = 2u * 1024 * 1024;
-// Has a mapping of its own: grown without being copied, and given back at once.
+// From here on a block is a mapping of its own: growing moves its pages instead of copying, and
+// freeing returns it to the kernel at once.
 constexpr std::size_t kLarge = kHugePage;
-// The pages of less are all known to the processor, and the last one is touched as a whole.
+// Below this size huge pages do not pay: the TLB covers so few pages, and the last huge page would
+// be zeroed as a whole.
 constexpr std::size_t kHuge = 4 * kHugePage;
 
 bool is_large(std::size_t bytes) { return bytes >= kLarge; }
 
 std::size_t mapped(std::size_t bytes) { return (bytes + kHugePage - 1) / kHugePage * kHugePage; }
 
-// Begins where a huge page may begin. Where the kernel has none to give, the pages are small.
+// Returns a mapping aligned to a huge page. If the kernel has no huge page, it uses small ones.
 void* map(std::size_t bytes) {
     const std::size_t size = mapped(bytes);
     void* const all = ::mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE,
@@ -58,7 +60,7 @@ void* grow_block(void* block, std::size_t bytes, std::size_t more) {
         ::munmap(grown, mapped(more));
         throw std::bad_alloc();
     } else {
-        // Its pages were moved, not copied.
+        // mremap has moved the pages, so there is nothing to free.
         return grown;
     }
     std::free(block);

@@ -30,8 +30,8 @@ std::string to_iso8601(int64_t wall_us) {
 
 namespace {
 
-// Takes exactly kCount digits and their value, or nothing. Every event has a time: the loop is
-// unrolled.
+// Takes exactly kCount digits, or returns false. Inlined so that the loop is unrolled: every event
+// has a timestamp.
 template <size_t kCount>
 [[gnu::always_inline]] inline bool digits(std::string_view& text, int low, int high,
                                           int* out = nullptr) {
@@ -65,15 +65,16 @@ int days_in(int year, int month) {
     return kDays[month - 1] + (month == 2 && is_leap(year));
 }
 
-// 53 in years that begin on a Thursday, and in leap years that begin on a Wednesday.
+// 53 in years that begin on a Thursday and in leap years that begin on a Wednesday; otherwise 52.
 int weeks_in(int year) {
-    const int last = year + 399;  // the year before, 400 years (a whole number of weeks) later
+    // the previous year plus 400 years, which are a whole number of weeks
+    const int last = year + 399;
     const int first_weekday = (last + last / 4 - last / 100 + last / 400 + 1) % 7;  // 0: Sunday
     return first_weekday == 4 || (is_leap(year) && first_weekday == 3) ? 53 : 52;
 }
 
-// A complete date: calendar (2026-01-24), week (2026-W04-6) or ordinal (2026-024). `extended` tells
-// whether it has the separators.
+// Takes a complete date: calendar (2026-01-24), week (2026-W04-6) or ordinal (2026-024). Sets
+// `extended` if it has separators.
 bool take_date(std::string_view& text, bool& extended) {
     int year = 0, month = 0, day = 0, week = 0;
     if (!digits<4>(text, 0, 9999, &year)) return false;
@@ -82,7 +83,7 @@ bool take_date(std::string_view& text, bool& extended) {
         return digits<2>(text, 1, 53, &week) && week <= weeks_in(year) &&
                (!extended || take(text, '-')) && digits<1>(text, 1, 7);
     }
-    // The second separator or the fourth digit makes it a calendar date.
+    // A calendar date has a second separator or a fourth digit; otherwise the date is ordinal.
     if (extended ? is_digit(text, 2) : !is_digit(text, 3)) {
         return digits<3>(text, 1, 365 + is_leap(year));
     }
@@ -90,11 +91,12 @@ bool take_date(std::string_view& text, bool& extended) {
            digits<2>(text, 1, 31, &day) && day <= days_in(year, month);
 }
 
-// Hours, minutes and seconds, of which the later ones may be missing; the last may have a fraction.
+// Takes hours, minutes and seconds. Minutes and seconds are optional, and the last part may have a
+// fraction.
 bool take_time(std::string_view& text, bool extended) {
     int hour = 0;
     if (!digits<2>(text, 0, 24, &hour)) return false;
-    // Hour 24 is the midnight at the end of a day and nothing behind it.
+    // Hour 24 is valid only as the midnight at the end of a day: 24:00:00.
     const bool midnight = hour == 24;
     auto follows = [&] { return extended ? take(text, ':') : is_digit(text, 0); };
     if (follows()) {
@@ -110,8 +112,8 @@ bool take_time(std::string_view& text, bool extended) {
     return true;
 }
 
-// Nothing (local time), Z, or hours and perhaps minutes from UTC. The minutes may be written in
-// either form whatever the time is written in, as strftime's %z does.
+// True for an empty text (local time), Z, or hours and optional minutes from UTC. The offset may be
+// in basic format behind an extended time, as strftime's %z writes it.
 bool is_offset(std::string_view text) {
     if (text.empty() || text == "Z" || text == "z") return true;
     if (!take(text, '+') && !take(text, '-')) return false;
@@ -121,9 +123,9 @@ bool is_offset(std::string_view text) {
     return digits<2>(text, 0, 59) && text.empty();
 }
 
-// The form that nearly every event has: YYYY-MM-DDThh:mm:ss, perhaps a fraction, and Z. Compares the
-// first 16 bytes at once with the lowest and the highest byte of each place. False decides nothing:
-// take_date() and its like then read the text in detail.
+// Recognizes the most common form: YYYY-MM-DDThh:mm:ss, an optional fraction, Z. Compares the first
+// 16 bytes at once with the lowest and highest byte of each position. False means undecided:
+// is_iso8601() then parses the text in detail.
 bool is_common_form(std::string_view text) {
 #if defined(__SSE2__)
     constexpr size_t kSeconds = 17, kFraction = 19;
@@ -137,7 +139,7 @@ bool is_common_form(std::string_view text) {
     if (_mm_movemask_epi8(_mm_cmpeq_epi8(in_range, bytes)) != 0xFFFF) return false;
     auto two = [&](size_t at) { return (text[at] - '0') * 10 + (text[at + 1] - '0'); };
     const int month = two(5), day = two(8);
-    // Every month has 28 days.
+    // Days above 28 depend on the month and are left to the detailed parser.
     if (month < 1 || month > 12 || day < 1 || day > 28 || two(11) > 23) return false;
     if (text[kSeconds - 1] != ':' || !is_digit(text, kSeconds) || text[kSeconds] > '5')
         return false;

@@ -7,14 +7,14 @@
 
 namespace narratoria {
 
-// Time for a loop and its timers. Only tests implement it, to let time pass without waiting: a loop
-// without one uses the functions below and the timers of libuv.
+// A source of time and timers for a Loop. Only tests implement it, to advance time without waiting.
+// A loop without a Clock uses the functions below and libuv's timers.
 class Clock {
 public:
     virtual ~Clock() = default;
     virtual int64_t wall_us() const = 0;
     virtual int64_t steady_ms() const = 0;
-    // Calls `on_time` once, after a time, unless it is stopped before. The number is never 0.
+    // Calls `on_time` once after the delay, unless stopped before. Returns the timer's id, never 0.
     virtual uint64_t start(uint64_t milliseconds, std::function<void()> on_time) = 0;
     virtual void stop(uint64_t timer) = 0;
 };
@@ -23,18 +23,18 @@ public:
 
 namespace narratoria::clock {
 
-// Microseconds since the Unix epoch, for records.
+// Microseconds since the Unix epoch, for records. Thread-safe, like all functions here.
 int64_t wall_us();
 
-// Milliseconds that only go forward, for durations.
+// Monotonic milliseconds, for durations.
 int64_t steady_ms();
 
 // 2026-11-21T09:30:00.123456Z
 std::string to_iso8601(int64_t wall_us);
 
-// Whether a text is a date and time of ISO 8601: a complete calendar, week or ordinal date, `T`, and a
-// time with optional fraction and offset, in the basic or the extended form. The one rule for
-// timestamps; tests/conformance/cases/timestamps.json lists its cases.
+// True if `text` is an ISO 8601 date and time: a complete calendar, week or ordinal date, `T`, and
+// a time with optional fraction and offset, in basic or extended format. The only implementation of
+// the rule for timestamps; tests/conformance/cases/timestamps.json lists its cases.
 bool is_iso8601(std::string_view text);
 
 }  // namespace narratoria::clock

@@ -6,7 +6,7 @@
 
 namespace narratoria {
 
-// A file descriptor that closes itself.
+// Owns a file descriptor and closes it. Movable, not copyable.
 class Descriptor {
 public:
     Descriptor() = default;
@@ -29,24 +29,25 @@ private:
     int number_ = -1;
 };
 
-// The two ends of a pipe. Never 0, 1 or 2: a host that closed its standard streams may yet write
-// to them.
+// The two ends of a pipe. Never 0, 1 or 2: a host that closed its standard streams may still write
+// to these numbers.
 struct Pipe {
     Descriptor read;
     Descriptor write;
 };
 
-// 0, or errno. The ends are closed on exec.
+// Returns 0 or errno. Both ends are close-on-exec.
 int make_pipe(Pipe& pipe);
 
-// Moves a descriptor above the standard streams; 0 or errno.
+// Moves a descriptor above 2. Returns 0 or errno; on failure the descriptor is unchanged.
 int keep_clear_of_standard_streams(Descriptor& descriptor);
 
-// A file without a name in TMPDIR, or nothing, with errno set.
+// Creates an unlinked file in TMPDIR. Returns an empty Descriptor with errno set on failure.
 Descriptor unlinked_file();
 
-// While it lives, a descriptor that is opened is none of the standard streams, also where the host
-// closed them: it may yet write to them, and libuv ends the process when it is given one.
+// Occupies the unused numbers among 0, 1 and 2 while it lives, so that no descriptor opened
+// meanwhile gets one. A host that closed its standard streams may still write to them, and libuv
+// aborts on such a descriptor.
 class StandardStreamsTaken {
 public:
     StandardStreamsTaken();

@@ -10,7 +10,7 @@
 namespace narratoria {
 namespace {
 
-// The place of each fault, in one pass over the text however many there are.
+// The positions of all faults. Sorted by offset, so that one scan of the text is enough.
 std::vector<json::Position> positions_of(const Faults& faults, std::string_view text) {
     std::vector<size_t> order(faults.size());
     std::iota(order.begin(), order.end(), size_t{0});

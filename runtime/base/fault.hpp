@@ -7,31 +7,32 @@
 
 namespace narratoria {
 
-// A rule that a document breaks, and where.
+// A violated rule and its position in a document.
 struct Fault {
-    std::string rule;     // for programs, for example "plan-tool-id-unique"
-    std::string pointer;  // JSON Pointer to the value, or to where it should be
-    size_t byte = 0;      // in the document (of an event: in its line), from 0
+    std::string rule;     // stable id for programs, for example "plan-tool-id-unique"
+    std::string pointer;  // JSON Pointer to the value, or to where it is missing
+    size_t byte = 0;      // offset in the document (of an event: in its line), from 0
     std::string message;  // for people: what is wrong and what to do
-    std::string file;     // relative to the story, where a document is several files; else empty
-    // Where the byte is for a person, from 1; 0: it is counted in the document's text. Set where a
-    // fault has a file, whose text the reader of the fault does not hold.
+    std::string file;  // relative to the story, if a document consists of several files; else empty
+    // Position for people, from 1. 0: computed from `byte` and the document's text. Set if `file`
+    // is, because the reader of the fault does not have that file's text.
     size_t line = 0;
     size_t column = 0;
-    // The document is valid all the same: the runtime accepts it and reports a warning.
+    // A warning: the document is valid, and the runtime accepts it and reports the fault.
     bool is_warning = false;
 };
 
 using Faults = std::vector<Fault>;
 
-// Sets line and column of the faults from `first` on, whose bytes count in `text`.
+// Sets line and column of the faults from index `first` on; their `byte` refers to `text`.
 void place_faults(Faults& faults, size_t first, std::string_view text);
 
-// [{"file","line","column","byte","pointer","rule","level","message"}], the form of nar_validate.
-// `text` is what the bytes count in; `file` stands only where a fault has one, `level` in a warning. Takes one pass over the text.
+// Appends [{"file","line","column","byte","pointer","rule","level","message"}], the format of
+// nar_validate. `byte` refers to `text`. "file" is present only if set, "level" only for warnings.
+// Scans the text once.
 void append_faults(std::string& out, const Faults& faults, std::string_view text);
 
-// One line a fault: "line 3, column 5: /tools/0/toolId: message [rule]".
+// One line per fault: "line 3, column 5: /tools/0/toolId: message [rule]".
 std::string describe_faults(const Faults& faults, std::string_view text);
 
 }  // namespace narratoria

@@ -4,8 +4,8 @@
 
 namespace narratoria {
 
-// How many forks lie between this process and the first that asked. What was made under another
-// number belongs to a parent.
+// Number of forks between this process and the first process that called this function. A resource
+// created under a smaller number belongs to a parent process. Thread-safe.
 uint64_t fork_count();
 
 }  // namespace narratoria

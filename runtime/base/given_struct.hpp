@@ -7,8 +7,8 @@
 
 namespace narratoria {
 
-// Reads a struct that may grow: no field beyond its size is looked at, the others are zero.
-// False when it has no size.
+// Copies a versioned ABI struct: reads no byte beyond its size field and zeroes the missing fields.
+// Returns false if the size is too small to be valid. NULL reads as all zeros.
 template <typename Struct>
 bool read_struct(const Struct* given, Struct& out) {
     std::memset(static_cast<void*>(&out), 0, sizeof out);

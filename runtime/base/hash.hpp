@@ -6,11 +6,10 @@
 
 namespace narratoria {
 
-// A number that differs from process to process, so that nobody outside can choose keys that
-// collide.
+// A random seed per process, so that an attacker cannot prepare colliding keys. Thread-safe.
 uint64_t hash_seed();
 
-// wyhash's way of mixing: short texts are read with two overlapping loads and multiplied.
+// wyhash's mixing function. Short texts take two overlapping loads and one multiplication.
 inline uint64_t hash_text(std::string_view text, uint64_t seed) {
     constexpr uint64_t kSecret0 = 0xa0761d6478bd642full;
     constexpr uint64_t kSecret1 = 0xe7037ed1a0b428dbull;

@@ -10,7 +10,7 @@
 namespace narratoria {
 namespace {
 
-// A number that is never used twice in a process: a token of one engine means nothing to another.
+// Unique within the process, so that a token of one engine is never valid in another.
 uint64_t new_token() {
     static std::atomic<uint64_t> last{0};
     return ++last;
@@ -18,7 +18,8 @@ uint64_t new_token() {
 
 }  // namespace
 
-// What the budget or an exception kept from being delivered is delivered in the next round.
+// Wakes the loop if the budget or an exception left messages undelivered. Takes the lock, so it
+// must not live inside a locked scope.
 class Inbox::WakeForRest {
 public:
     explicit WakeForRest(Inbox& inbox) : inbox_(inbox) {}
@@ -202,14 +203,14 @@ void Inbox::deliver() {
     size_t posts = 0;
     size_t tokens = 0;
     {
-        // What is sent from now on waits for the next round: a function that posts itself again and
-        // again must not hold up the others.
+        // Only messages sent before now are delivered: a function that posts itself again must not
+        // starve the others.
         const std::lock_guard lock(mutex_);
         posts = posts_.size();
         tokens = ready_.size();
     }
     const WakeForRest rest(*this);
-    // However small the budget is, one of each is delivered.
+    // At least one post and one token are delivered, however small the budget is.
     for (; posts > 0; --posts) {
         deliver_post();
         if (loop_.time_is_up()) break;
@@ -224,7 +225,7 @@ void Inbox::deliver_post() {
     WaitingPost next{};
     {
         const std::lock_guard lock(mutex_);
-        if (posts_.empty()) return;  // forgotten by one before it
+        if (posts_.empty()) return;  // an earlier post called forget_posts()
         next = posts_.front();
         posts_.pop_front();
         --next.from->waiting_;
@@ -253,8 +254,8 @@ void Inbox::deliver_token() {
         token.delivered += output.size();
         if (token.delivered < token.output.size()) {
             mark_ready(number, token);
-            // What was delivered is given back now and then, not each time: that would be
-            // quadratic.
+            // Delivered bytes are erased only when they are more than half: erasing each time would
+            // take quadratic time.
             if (token.delivered > token.output.size() / 2) {
                 token.output.erase(0, token.delivered);
                 token.delivered = 0;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What other threads send to the engine thread. One inbox per engine.
+// What other threads send to the engine thread. One inbox per engine, which owns it.
 //
-// Three things arrive: posted functions, log lines, and what belongs to a token. A token stands for
-// work that is done elsewhere: a question to a narrator, a tool that a plugin runs. The engine
-// thread opens it for a receiver; any thread may then send output for it and, once, its end. After
-// the end further sends answer NAR_STALE, after close() NAR_GONE.
+// It carries posted functions, log lines, and messages for tokens. A token stands for work done
+// elsewhere: a request to a narrator, or a tool that a plugin runs. The engine thread opens a token
+// for a receiver. Any thread may then send output for it and, once, its end. Later sends return
+// NAR_STALE after the end and NAR_GONE after close().
 //
-// Everything is delivered by deliver() on the engine thread, outside of the lock. Cancellation does
-// not come this way: it must work in a signal handler, which may not take a lock.
+// deliver() makes all calls, on the engine thread and without the lock, so a callback may call the
+// inbox. Cancellation does not use the inbox: it must work in a signal handler, which must not
+// lock.
 
 #include <any>
 #include <cstddef>
@@ -29,21 +30,22 @@ namespace narratoria {
 
 class Inbox {
 public:
-    // What waits for the engine thread is bounded. A sender of more gets NAR_BUSY; log lines beyond
-    // the limit are counted and dropped.
-    static constexpr size_t kMaxOutput = 16u * 1024 * 1024;  // of one token, in bytes
+    // Limits on undelivered messages. A sender over the limit gets NAR_BUSY; excess log lines are
+    // counted and dropped.
+    // bytes per token, for output and diagnostics each
+    static constexpr size_t kMaxOutput = 16u * 1024 * 1024;
     static constexpr size_t kMaxLines = 1'000;
-    // Output is delivered in pieces as large as what a read of a pipe brings.
+    // Output is delivered in pieces of at most this size, about one read of a pipe.
     static constexpr size_t kPiece = 64 * 1024;
 
     struct Post {
         void (*function)(void* user);
-        void (*drop)(void* user);  // called instead when the function will not be; may be NULL
+        void (*drop)(void* user);  // called instead if `function` never will be; may be NULL
         void* user;
     };
 
-    // Posts functions, and is asked to call them on the engine thread. It must call forget_posts
-    // before it goes.
+    // A source of posted functions; runs them on the engine thread. It must call forget_posts()
+    // before its destruction.
     class Poster {
     public:
         explicit Poster(size_t max_posts) : max_posts_(max_posts) {}
@@ -54,17 +56,18 @@ public:
     private:
         friend class Inbox;
         const size_t max_posts_;
-        size_t waiting_ = 0;  // guarded by the inbox's mutex
+        size_t waiting_ = 0;  // guarded by Inbox::mutex_
     };
 
-    // Gets what is sent for a token, on the engine thread. Each call may close the token. It must
-    // close its tokens before it goes.
+    // Receives the messages of a token on the engine thread. It may close the token in any call. It
+    // must close its tokens before its destruction.
     class Receiver {
     public:
         virtual ~Receiver() = default;
         virtual void on_output(std::string) {}
         virtual void on_diagnostics(std::string_view) {}
-        virtual void on_ended(std::any end) = 0;  // holds the End that the token was opened with
+        // contains the End type that the token was opened with
+        virtual void on_ended(std::any end) = 0;
     };
 
     using LogFunction = std::function<void(uint32_t level, std::string_view line)>;
@@ -73,46 +76,46 @@ public:
     Inbox(const Inbox&) = delete;
     Inbox& operator=(const Inbox&) = delete;
 
-    // ---- from any thread
+    // ---- thread-safe
 
     void log(uint32_t level, std::string line);
     nar_status post(Poster& from, const Post& post);
-    // `owner` is who opened the token; another one's token is NAR_GONE.
+    // `owner` must be the one that opened the token; otherwise NAR_GONE.
     nar_status send_output(const void* owner, uint64_t token, std::string_view bytes);
     nar_status send_diagnostics(const void* owner, uint64_t token, std::string_view bytes);
-    // `owner` NULL: whoever opened it. A token that was opened with another type of end is NAR_GONE.
+    // `owner` NULL: any owner. NAR_GONE if the token was opened with another End type.
     nar_status send_end(const void* owner, uint64_t token, std::any end);
 
-    // ---- on the engine thread
+    // ---- engine thread only
 
     template <typename End>
     uint64_t open(const void* owner, Receiver& receiver) {
         return open(owner, receiver, typeid(End));
     }
     void close(uint64_t token);
-    // Closes all tokens of an owner, without a word to their receivers.
+    // Closes all tokens of an owner without calling their receivers.
     void close_all(const void* owner);
-    // Sends this end for all tokens of an owner that have none.
+    // Sends `end` for each token of an owner that has no end yet.
     void end_all(const void* owner, const std::any& end);
-    // An end was sent, whether or not it was delivered.
+    // True if an end was sent, delivered or not.
     bool has_end(uint64_t token) const;
 
-    // An open token without an end, for an owner who hands the work over to somebody else.
+    // Finds an open token without an end, for an owner that hands the work over to another party.
     struct Found {
         nar_status status = NAR_OK;
         Receiver* receiver = nullptr;
-        bool has_output = false;  // some was sent, ever
+        bool has_output = false;  // true once any output was sent
     };
     Found find(const void* owner, uint64_t token);
     void deliver_diagnostics(uint64_t token);
 
-    // Delivers what is there now, as far as the budget of the driving call goes; wakes the loop when
-    // something is left.
+    // Delivers everything sent before the call, within the budget of the driving call. Wakes the
+    // loop if something is left.
     void deliver();
     void deliver_lines();
-    // Drops what this poster sent and was not run.
+    // Drops the posts of this poster that have not run.
     void forget_posts(Poster& from);
-    // Posts of this poster, or an end or output of any token, wait to be delivered.
+    // True if posts of this poster, or messages of any token, are undelivered.
     bool has_waiting(const Poster& of) const;
 
 private:
@@ -121,12 +124,12 @@ private:
         Receiver* receiver;
         const std::type_info* end_type;
         std::string output;
-        size_t delivered = 0;  // of the output
+        size_t delivered = 0;  // how much of `output` was delivered
         std::string diagnostics;
         std::any end;
-        bool has_end = false;  // stays true when the end was delivered
+        bool has_end = false;  // stays true after delivery
         bool has_output = false;
-        bool is_ready = false;  // stands in ready_
+        bool is_ready = false;  // listed in ready_
     };
     struct WaitingPost {
         Poster* from;
@@ -142,15 +145,15 @@ private:
     void deliver_post();
     void deliver_token();
 
-    // With the lock held.
+    // Require the lock.
     Token* find_open(const void* owner, uint64_t token, nar_status& status);
     void mark_ready(uint64_t number, Token& token);
 
     Loop& loop_;
     const LogFunction log_;
-    mutable std::mutex mutex_;  // over all that follows; never held while something is called
+    mutable std::mutex mutex_;  // guards everything below; never held during a callback
     std::unordered_map<uint64_t, Token> tokens_;
-    std::deque<uint64_t> ready_;  // tokens with something to deliver, in the order of sending
+    std::deque<uint64_t> ready_;  // tokens with undelivered messages, in the order of sending
     std::deque<WaitingPost> posts_;
     std::vector<Line> lines_;
     uint64_t lost_lines_ = 0;

@@ -17,13 +17,14 @@ namespace {
 
 void check(int status, const char* what) {
     if (status < 0) {
-        // libuv's numbers are errno's, negative.
+        // libuv's error codes are negated errno values.
         throw std::system_error(-status, std::generic_category(),
                                 std::string("the event loop could not ") + what);
     }
 }
 
-// Where libuv runs out of descriptors while it makes the first loop of a process, it aborts.
+// libuv aborts if it runs out of descriptors while it creates the first loop of a process. Fails
+// with an exception instead.
 void make_sure_of_descriptors() {
     constexpr int kNeeded = 8;
     Descriptor each[kNeeded];
@@ -58,7 +59,7 @@ Loop::~Loop() {
     deferred_.clear();
     uv_close(reinterpret_cast<uv_handle_t*>(&wake_), nullptr);
     uv_close(reinterpret_cast<uv_handle_t*>(&idle_), nullptr);
-    // Whoever had timers and watches has stopped them; this runs their closing.
+    // All timers and watches are stopped by now; this runs their close callbacks.
     while (uv_run(&loop_, UV_RUN_DEFAULT) != 0) {
     }
     uv_loop_close(&loop_);
@@ -80,7 +81,8 @@ void Loop::run_once() {
 void Loop::run_for(uint64_t microseconds) {
     deadline_ns_ = microseconds == 0 ? 0 : uv_hrtime() + microseconds * 1000;
     if (has_budget()) {
-        // Either may have enough to do for all of the budget, so they take turns at being first.
+        // Deferred tasks or postponed reads alone could use up every budget, so they alternate in
+        // going first.
         reading_is_first_ = !reading_is_first_;
         if (reading_is_first_) run_postponed();
         run_deferred();
@@ -100,13 +102,13 @@ bool Loop::time_is_up() const { return deadline_ns_ != 0 && uv_hrtime() >= deadl
 void Loop::defer(std::function<void()> task) {
     deferred_.push_back(std::move(task));
     if (uv_is_active(reinterpret_cast<uv_handle_t*>(&idle_))) return;
-    // An active idle handle keeps the loop from waiting.
+    // An active idle handle keeps the loop from blocking.
     uv_idle_start(&idle_,
                   [](uv_idle_t* handle) { static_cast<Loop*>(handle->data)->run_deferred(); });
 }
 
 void Loop::run_deferred() {
-    // Tasks that are deferred meanwhile wait for the next round, so that reading gets its turn.
+    // Tasks deferred meanwhile wait for the next round, so that reads get their turn.
     for (size_t left = deferred_.size(); left > 0 && !time_is_up(); --left) {
         std::function<void()> task = std::move(deferred_.front());
         deferred_.pop_front();
@@ -151,7 +153,7 @@ void Timer::start(uint64_t milliseconds, std::function<void()> on_time) {
     handle_ = new Handle{{}, &loop_, this, std::move(on_time)};
     uv_timer_init(loop_.uv(), &handle_->timer);
     handle_->timer.data = handle_;
-    // The loop's clock stands still while callbacks run; a time counts from now.
+    // libuv caches its time during callbacks; the delay must count from now.
     uv_update_time(loop_.uv());
     uv_timer_start(
         &handle_->timer,
@@ -200,16 +202,16 @@ void Watch::listen() {
         uv_poll_stop(&handle_->poll);
         return;
     }
-    // UV_DISCONNECT stays set once the other side has closed: who only writes would be called for
-    // ever, and learns it by writing.
+    // UV_DISCONNECT is level-triggered and stays set after the other side has closed. A watch for
+    // kWritable only does not ask for it, because it would fire forever; such a writer gets EPIPE.
     const int wanted = ((events_ & kReadable) != 0 ? UV_READABLE | UV_DISCONNECT : 0) |
                        ((events_ & kWritable) != 0 ? UV_WRITABLE : 0) |
                        ((events_ & kClosed) != 0 ? UV_DISCONNECT : 0);
     uv_poll_start(&handle_->poll, wanted, [](uv_poll_t* poll, int status, int events) {
         Watch* watch = static_cast<Handle*>(poll->data)->owner;
         if (status < 0) {
-            // An error condition: libuv has stopped the handle, but the error may pass, as that of
-            // a datagram does.
+            // An error condition: libuv has stopped the handle. Some errors are transient, such as
+            // those of datagram sockets, so listen again.
             watch->ready_ = watch->events_;
             watch->listen();
         } else {
@@ -227,10 +229,11 @@ void Watch::listen() {
 }
 
 void Watch::on_ready() {
-    // What was ready may not be wanted any more.
+    // The watched events may have changed since this event was postponed.
     ready_ &= events_;
     if (ready_ == 0) return;
-    // The handle outlives its own callback: closing it only marks it. The watch may not.
+    // uv_close() in the callback only marks the handle; it is freed later. The watch may be
+    // destroyed in the callback, so only the handle is used.
     Handle* handle = handle_;
     loop_.guard(handle->on_ready);
 }

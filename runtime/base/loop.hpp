@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The event loop of an engine, over libuv. Only what never uses libuv's thread pool is here.
+// The event loop of an engine, on libuv. Uses no libuv function that needs its thread pool: the
+// library starts no threads.
 
 #include <uv.h>
 
@@ -18,45 +19,47 @@ namespace narratoria {
 
 class Watch;
 
+// Engine thread only, except wake(). Timers and watches must be stopped before its destruction.
 class Loop {
 public:
-    // `clock` NULL: the machine's; else it outlives the loop.
+    // `clock` NULL: the system clock. Otherwise it must outlive the loop.
     explicit Loop(Clock* clock = nullptr);
     ~Loop();
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
 
-    // Each drives the loop and rethrows what a callback threw.
-    void run_once();                      // waits for something to happen
-    void run_for(uint64_t microseconds);  // without waiting; 0: one round
+    // The driving calls. Each rethrows the first exception of a callback.
+    void run_once();                      // waits for an event
+    void run_for(uint64_t microseconds);  // never waits; 0: one round
 
-    // Whether the budget of the driving call is used up: callbacks that could go on then stop, and
-    // make sure that they are called again.
+    // True if the budget of the driving call is used up. A callback with more work then stops and
+    // arranges to be called again.
     bool time_is_up() const;
     bool has_budget() const { return deadline_ns_ != 0; }
 
-    // Runs `task` in a driving call, soon; between two tasks the budget is looked at.
+    // Runs `task` in a driving call, soon. The budget is checked between two tasks.
     void defer(std::function<void()> task);
 
-    // Wakes the loop from any thread, also from a signal handler; `on_wake` then runs in it.
+    // Thread-safe and async-signal-safe. `on_wake` runs in the loop afterwards.
     void wake() noexcept;
     void set_on_wake(std::function<void()> on_wake) { on_wake_ = std::move(on_wake); }
 
     int descriptor() const { return uv_backend_fd(&loop_); }
-    int timeout();  // milliseconds, -1: none
+    int timeout();  // milliseconds; -1: no timer is pending
 
-    // One buffer for all reading: what is read is handled before the next read. kPadding bytes
-    // may be read behind it.
+    // One buffer shared by all reads: its content must be consumed before the next read. kPadding
+    // bytes behind it may be read.
     char* buffer() { return buffer_.get(); }
     size_t buffer_size() const { return has_budget() ? kBudgetRead : kRead; }
 
     uv_loop_t* uv() { return &loop_; }
 
-    // As the functions of base/clock.hpp.
+    // Like the functions of base/clock.hpp.
     int64_t wall_us() const { return clock_ ? clock_->wall_us() : clock::wall_us(); }
     int64_t steady_ms() const { return clock_ ? clock_->steady_ms() : clock::steady_ms(); }
 
-    // Keeps what a callback threw until the driving call returns.
+    // Stores an exception of a callback, which must not pass through libuv's C frames, until the
+    // driving call returns.
     template <typename Function>
     void guard(Function&& function) noexcept {
         ++handled_;
@@ -84,8 +87,8 @@ private:
     uv_idle_t idle_;
     std::function<void()> on_wake_;
     std::deque<std::function<void()>> deferred_;
-    // Those that were readable when the budget was used up: first in the next call, so that each
-    // has its turn however small the budget is.
+    // Watches that were ready when the budget ran out. They come first in the next call, so that
+    // each gets its turn however small the budget is.
     std::deque<Watch*> postponed_;
     bool reading_is_first_ = false;
     std::unique_ptr<char[]> buffer_;
@@ -94,7 +97,8 @@ private:
     uint64_t handled_ = 0;
 };
 
-// Calls back once, after a time. Stopped and forgotten when destroyed, also from its own callback.
+// Calls back once after a delay. The destructor stops it, also from its own callback. Engine thread
+// only; the loop must outlive it.
 class Timer {
 public:
     explicit Timer(Loop& loop) : loop_(loop) {}
@@ -110,18 +114,19 @@ private:
     struct Handle;
     Loop& loop_;
     Handle* handle_ = nullptr;
-    uint64_t clock_timer_ = 0;  // of the loop's clock, if it has one
+    uint64_t clock_timer_ = 0;  // id in the loop's Clock, if it has one
 };
 
-// What a Watch waits for, as bits. kReadable includes that the other side closed. kClosed alone
-// reports an error condition only: for the writing end of a pipe, that nobody reads it any more.
+// Events of a Watch, as bits. kReadable includes that the other side closed. kClosed alone reports
+// error conditions only: for the write end of a pipe, that the read end is closed.
 constexpr unsigned kReadable = 1;
 constexpr unsigned kWritable = 2;
 constexpr unsigned kClosed = 4;
 
-// Calls back whenever a descriptor is ready, rarely also when it no longer is. Level-triggered: an
-// error condition (EPOLLERR) is reported as everything that is watched for, until it is read or the
-// watch stops. The descriptor must stay open until the watch has stopped.
+// Calls back when a descriptor is ready; spurious calls are possible. Level-triggered. An error
+// condition (EPOLLERR) is reported as all watched events, until it is read or the watch stops. The
+// descriptor must stay open until the watch is stopped. The destructor stops it, also from its own
+// callback. Engine thread only; the loop must outlive it.
 class Watch {
 public:
     explicit Watch(Loop& loop) : loop_(loop) {}
@@ -130,11 +135,11 @@ public:
     Watch& operator=(const Watch&) = delete;
 
     void start(int descriptor, std::function<void()> on_ready, unsigned events = kReadable);
-    // What to wait for from now on; 0: nothing, until the next change. Only while it runs.
+    // Replaces the watched events; 0: none until the next change. Call only while it runs.
     void change(unsigned events);
     void stop();
     bool running() const { return handle_ != nullptr; }
-    // What is ready, in on_ready.
+    // The ready events; valid in on_ready.
     unsigned ready() const { return ready_; }
 
 private:

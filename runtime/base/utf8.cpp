@@ -7,7 +7,7 @@
 namespace narratoria::utf8 {
 namespace {
 
-// The length of the sequence that starts at `at`, 0 when it is not valid.
+// The length of the UTF-8 sequence at `at`; 0 if it is invalid.
 size_t sequence_length(const unsigned char* at, size_t left) {
     const unsigned lead = at[0];
     auto continues = [&](size_t i, unsigned low = 0x80, unsigned high = 0xBF) {

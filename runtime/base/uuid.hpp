@@ -4,7 +4,8 @@
 
 namespace narratoria {
 
-// A random UUID (version 4), in lower case.
+// Returns a random UUID (version 4) in lower case. Thread-safe. Throws if the kernel has no random
+// bytes.
 std::string make_uuid();
 
 }  // namespace narratoria

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What is wrong with a JSON text, and where.
+// Errors of JSON texts and their positions.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,14 +22,14 @@ struct ParseError {
         TooLarge,
     };
     Kind kind = Kind::Syntax;
-    size_t byte = 0;  // where in the text, from 0
+    size_t byte = 0;  // offset in the text, from 0
     std::string message;
 };
 
-// The rule an error breaks, for example "json-utf8".
+// The id of the violated rule, for example "json-utf8".
 const char* rule_of(ParseError::Kind kind);
 
-// Where a byte is for a person, counted from 1.
+// A position for people; both count from 1.
 struct Position {
     size_t line;
     size_t column;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads plain JSON, which nearly every line of a tool is: strings without escapes, numbers without
-// an exponent. It knows no errors: at whatever it does not know it gives up, and RapidJSON reads
-// the text from its beginning and says what is wrong with it, if anything is. So it may refuse what
-// it likes, but must take nothing that RapidJSON refuses, and must leave the same tape: the fuzz
-// target "tape" compares them.
+// Reads plain JSON: strings without escapes, numbers without an exponent. Nearly every line of a
+// tool is plain. This reader reports no errors. It gives up at anything else, and RapidJSON then
+// parses the text from the start and reports the error, if there is one. So it may reject anything,
+// but must accept nothing that RapidJSON rejects, and must produce the same tape. The fuzz target
+// "tape" compares both.
 //
-// The place in the text and the end of the tape stay in registers, which RapidJSON's reader, made
-// of functions that share a stream in memory, cannot have.
+// It is faster because the positions in the text and on the tape stay in registers. RapidJSON's
+// reader consists of functions that share a stream in memory.
 
 #include <cstring>
 
@@ -17,13 +17,13 @@
 namespace narratoria::json {
 namespace {
 
-// What is read twice when RapidJSON must be asked after all is no more than this.
+// Bounds the text that is parsed twice when this reader gives up.
 constexpr size_t kLongest = 1024 * 1024;
 
-// Whatever its digits are, such a number is far from the ends of a double's range.
+// A number of this length cannot come near the limits of a double, whatever its digits are.
 constexpr size_t kLongestNumber = 64;
 
-// Nodes that a fresh tape has room for.
+// Initial capacity of a fresh tape.
 constexpr uint32_t kFirstNodes = 32;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -35,7 +35,7 @@ const char* skip_white_space(const char* at) {
     return at;
 }
 
-// The end of a number, or nothing.
+// Returns the end of a number, or NULL.
 const char* skip_number(const char* at) {
     const char* const begin = at;
     if (*at == '-') ++at;
@@ -53,7 +53,7 @@ const char* skip_number(const char* at) {
 
 bool stand(const char* at, const char (&two)[3]) { return std::memcmp(at, two, 2) == 0; }
 
-// The closing quote of a string with characters beyond ASCII, or nothing.
+// Returns the closing quote of a string with non-ASCII characters, or NULL.
 [[gnu::noinline]] const char* skip_string_of_utf8(const char* at) {
     bool high = false;
     const char* const end = skip_plain(at, high);
@@ -61,15 +61,15 @@ bool stand(const char* at, const char (&two)[3]) { return std::memcmp(at, two, 2
     return valid ? end : nullptr;
 }
 
-// Finds where the plain beginning of a string ends: at a quote, a backslash, a control character or
-// one beyond ASCII.
+// Finds the end of the plain ASCII prefix of a string: a quote, a backslash, a control character or
+// a non-ASCII byte.
 class StringScan {
 public:
 #if defined(__SSE2__)
     const char* operator()(const char* at) const {
         for (;; at += 16) {
             const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-            // With a sign, what is over 0x7F is less than a space as well.
+            // In the signed comparison, bytes above 0x7F are less than a space as well.
             const __m128i stop = _mm_or_si128(
                 _mm_or_si128(_mm_cmpeq_epi8(bytes, quote_), _mm_cmpeq_epi8(bytes, backslash_)),
                 _mm_cmpgt_epi8(space_, bytes));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Building JSON Pointers (RFC 6901).
+// Builds JSON Pointers (RFC 6901).
 
 #include <cstddef>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace narratoria::json {
 
-// Appends a slash and the segment, with ~ and / escaped.
+// Appends a slash and the segment; escapes ~ and / in it.
 void append_pointer(std::string& pointer, std::string_view segment);
 void append_pointer(std::string& pointer, size_t index);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads whatever JSON it is, with RapidJSON, and says what is wrong with it.
+// Reads any JSON with RapidJSON and reports errors.
 
 #include <algorithm>
 #include <cassert>
@@ -18,9 +18,9 @@
 namespace narratoria::json {
 namespace {
 
-// The stream under RapidJSON's reader. The reader is told that it parses in situ, which makes it
-// ask the stream to take the strings; the stream leaves the text as it is, skips the plain part of
-// a string in one go, and decodes only strings with escapes, into the arena.
+// The stream for RapidJSON's reader. The reader runs in in-situ mode, in which it leaves the
+// storing of strings to the stream. This stream does not modify the text. It skips the plain part
+// of a string in one step and decodes only strings with escapes, into the arena.
 class TextStream {
 public:
     using Ch = char;
@@ -42,16 +42,17 @@ public:
     }
 
     void Put(Ch c) {
-        // The reader terminates each string with a zero; only then was a bare quote taken last.
+        // The reader ends each string with a Put of zero. Only in that case is the last byte taken
+        // a bare quote.
         if (c == '\0' && at_[-1] == '"') {
             string_end_ = at_ - 1;
             return;
         }
         if (decoded_ == nullptr) begin_decoding();
         *arena_++ = c;
-        // A byte that stands in the text as it is: take the plain run behind it along. A byte of
-        // a \u escape over 0x7F never equals the hexadecimal digit in front of it. The byte may
-        // be the first of a character, so it is checked together with its run.
+        // The byte is in the text as it is: copy the plain run behind it along. A byte above 0x7F
+        // from a \u escape never equals the hexadecimal digit in front of it. The byte may begin a
+        // character, so the UTF-8 check includes it.
         if (c == at_[-1]) {
             const char* run = at_;
             bool high = static_cast<unsigned char>(c) >= 0x80;
@@ -65,7 +66,7 @@ public:
 
     size_t PutEnd(Ch*) {
         if (decoded_ == nullptr) return 1;
-        // RapidJSON lets a lone \uDC00 pass; encoded, it is no UTF-8.
+        // RapidJSON accepts a lone \uDC00; its encoding is not UTF-8.
         if (fault_ == nullptr && !utf8::is_valid(string())) {
             fault_ = find_low_surrogate();
             fault_is_surrogate_ = true;
@@ -74,7 +75,7 @@ public:
         return 1;
     }
 
-    // The content of the string that ended last.
+    // The content of the last string.
     std::string_view string() const {
         if (decoded_ != nullptr) return {decoded_, static_cast<size_t>(arena_ - decoded_)};
         return {string_begin_, static_cast<size_t>(string_end_ - string_begin_)};
@@ -82,7 +83,8 @@ public:
     bool string_was_escaped() const { return decoded_ != nullptr; }
 
     void skip_white_space() {
-        // Between the tokens of a line there mostly is none.
+        // One comparison in the common case: there is rarely white space between the tokens of a
+        // line.
         while (static_cast<unsigned char>(*at_) <= ' ' &&
                (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) {
             ++at_;
@@ -101,7 +103,7 @@ private:
         std::memcpy(arena_, &place, kPlaceSize);
         arena_ += kPlaceSize;
         decoded_ = arena_;
-        // The plain part in front of the first escape ended at the backslash.
+        // The plain part in front of the first escape ends at the backslash.
         const char* escape = string_begin_;
         while (*escape != '\\') ++escape;
         const auto length = static_cast<size_t>(escape - string_begin_);
@@ -109,15 +111,15 @@ private:
         arena_ += length;
     }
 
-    // The first \uDC00…\uDFFF without its other half. The string ended well, and RapidJSON saw to
-    // it that each high half is followed by a low one.
+    // Finds the first \uDC00…\uDFFF without a high surrogate. The string is complete, and RapidJSON
+    // has checked that a low surrogate follows each high one.
     const char* find_low_surrogate() const {
         auto is_escape = [](const char* at, std::string_view thirds) {
             return at[0] == '\\' && at[1] == 'u' && (at[2] == 'd' || at[2] == 'D') &&
                    thirds.find(at[3]) != std::string_view::npos;
         };
         for (const char* at = string_begin_; at < at_; at += *at == '\\' ? 2 : 1) {
-            if (is_escape(at, "89abAB")) at += 10;  // and two more: the pair
+            if (is_escape(at, "89abAB")) at += 10;  // plus the two of the loop: skips the pair
             else if (is_escape(at, "cdefCDEF")) return at;
         }
         return string_begin_;
@@ -143,7 +145,7 @@ private:
     bool fault_is_escape_ = false;
 };
 
-// Found by the reader in place of its own, which compares each byte with four others.
+// RapidJSON finds this overload instead of its own, which compares each byte with four others.
 inline void SkipWhitespace(TextStream& stream) { stream.skip_white_space(); }
 
 }  // namespace
@@ -160,8 +162,8 @@ public:
     bool Int64(int64_t) { return number(); }
     bool Uint64(uint64_t) { return number(); }
     bool Double(double value) {
-        // RapidJSON lets some numbers pass that have become infinite, and computes so near the end
-        // of the range that it may be off by a bit.
+        // RapidJSON accepts some numbers that overflow to infinity, and near the limit its result
+        // may be off by one bit. So numbers near the limit are parsed again exactly.
         constexpr double kNearTheEnd = 1.79e308;
         if (value > kNearTheEnd || value < -kNearTheEnd) return number() && is_finite_for_sure();
         return number();
@@ -189,8 +191,8 @@ private:
     }
 
     bool number() {
-        // The reader tells the value, not where it stood: its text ends here and is found
-        // backwards. What stands in front of it is never part of a number.
+        // The reader passes the value, not its position. The number's text ends here; its start is
+        // found backwards. A byte in front of a number never belongs to one.
         const char* end = stream_.position();
         const char* begin = end - 1;
         while (begin > tape_.text_.data() && belongs_to_number(begin[-1])) --begin;
@@ -250,7 +252,7 @@ ParseError describe(std::string_view text, const rapidjson::ParseResult& result)
     const std::string_view rest = text.substr(std::min(error.byte, text.size()));
     switch (result.Code()) {
         case rapidjson::kParseErrorDocumentEmpty:
-            if (!rest.empty()) break;  // the reader took a NUL for the end
+            if (!rest.empty()) break;  // the reader took a NUL for the end of the text
             error.kind = ParseError::Kind::Empty;
             error.message = "there is no JSON value";
             break;
@@ -308,7 +310,7 @@ bool Tape::read_any(uint32_t depth, ParseError& error) {
     rapidjson::ParseResult result = reader.Parse<rapidjson::kParseInsituFlag>(stream, builder);
 
     if (!result.IsError()) {
-        // The reader takes a zero for the end of the text.
+        // The reader stops at a NUL byte as if it were the end.
         if (stream.Tell() == text.size()) return true;
         error = describe(text, rapidjson::ParseResult(rapidjson::kParseErrorDocumentRootNotSingular,
                                                       stream.Tell()));
@@ -316,7 +318,8 @@ bool Tape::read_any(uint32_t depth, ParseError& error) {
         return false;
     }
     if (builder.too_deep()) {
-        error = {ParseError::Kind::TooDeep, result.Offset() - 1,  // it was just taken
+        // of the bracket, which was just taken
+        error = {ParseError::Kind::TooDeep, result.Offset() - 1,
                  "the value is nested deeper than " + std::to_string(depth) + " levels"};
     } else if (stream.has_fault()) {
         error = {stream.fault_is_surrogate() ? ParseError::Kind::LoneSurrogate

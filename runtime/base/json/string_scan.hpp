@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What both readers of a JSON text share (rapidjson_reader.cpp, plain_reader.cpp).
+// Shared by both JSON readers (rapidjson_reader.cpp, plain_reader.cpp).
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -8,15 +8,15 @@
 
 namespace narratoria::json {
 
-// How far a string goes without anything that ends it or must be decoded: the first quote,
-// backslash or control character. `high` collects whether there were bytes over 0x7F.
+// Returns the first quote, backslash or control character at or behind `at`. Sets `high` if a byte
+// above 0x7F comes before it.
 inline const char* skip_plain(const char* at, bool& high) {
 #if defined(__SSE2__)
     const __m128i quote = _mm_set1_epi8('"');
     const __m128i backslash = _mm_set1_epi8('\\');
     const __m128i last_control = _mm_set1_epi8(0x1F);
     for (;; at += 16) {
-        // Reading past the text is what kPadding is for.
+        // May read beyond the end of the text: kPadding allows it.
         const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
         const __m128i control = _mm_cmpeq_epi8(_mm_max_epu8(bytes, last_control), last_control);
         const __m128i stop = _mm_or_si128(

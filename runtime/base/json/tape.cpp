@@ -117,7 +117,7 @@ std::optional<double> Value::number() const {
     const auto [end, failure] =
         std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (end != digits.data() + digits.size()) return std::nullopt;
-    // Too small for a double is zero, as everywhere.
+    // A number too small for a double is zero, as in other JSON parsers.
     if (failure == std::errc::result_out_of_range) return 0.0;
     return value;
 }

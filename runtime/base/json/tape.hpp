@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reading JSON. A document is read into a Tape: a flat list of nodes that point into the text they
-// came from, so that nothing is copied and every value's own bytes stay at hand.
+// Reads JSON into a Tape: a flat array of nodes that point into the source text. Nothing is copied,
+// and the source bytes of every value stay available.
 
 #include <cstdint>
 #include <cstring>
@@ -13,37 +13,39 @@
 
 namespace narratoria::json {
 
-// Deeper documents are refused: a reader that recurses must know how far it can go. The runtime's
-// own documents have those of others in them, a few levels down.
+// Deeper documents are rejected, so that recursive code has a known maximum depth. The runtime's
+// own documents contain documents of others a few levels down, hence the larger limit.
 inline constexpr uint32_t kMaximumDepth = 512;
 inline constexpr uint32_t kDepthOfOwn = kMaximumDepth + 16;
 
-// RapidJSON's reader and our string scan may look this many bytes past the end of a text.
+// RapidJSON's reader and our string scan may read this many bytes behind a text.
 inline constexpr size_t kPadding = 16;
 
 enum class Type : uint8_t { Null, False, True, Number, String, Array, Object };
 
-// A string with escapes is decoded into the tape's arena, where its place in the text stands in front
-// of it, so that its own bytes are found without a search. Such a string decodes to at least one byte
-// less than it was, and quotes and a separator stand around it: the arena never needs more than the
-// text's size and one byte.
+// A string with escapes is decoded into the tape's arena. Its offset in the text is stored in front
+// of it, so that raw() finds the source bytes without a search. Such a string decodes to at least
+// one byte less than its source, and two quotes and a separator surround it: the arena needs at
+// most one byte more than the text.
 inline constexpr size_t kPlaceSize = sizeof(uint32_t);
 
 const char* type_name(Type type);
 
-// One value, or the end of a container. A key is a String node in front of its value.
+// One value, or the end of a container. In an object, a String node for the key precedes each
+// value.
 struct Node {
-    const char* begin;  // String: the decoded content; others: the first byte of the value
+    const char* begin;  // String: the decoded content; else the first byte of the value
     uint32_t size;      // String: of the content; Number: of the text; container: index of its end
     Type type;
-    uint8_t escaped;  // String: the content stands in the arena, not in the text
+    uint8_t escaped;  // String: the content is in the arena, not in the text
     uint16_t reserved;
 };
 static_assert(sizeof(Node) == 16);
 
 class Tape;
 
-// A value on a tape; two words, copied freely, alive as long as the tape and its text are.
+// A value on a tape. Two words, cheap to copy. Valid while the tape and its text are alive and no
+// other text is parsed.
 class Value {
 public:
     Value() = default;
@@ -59,28 +61,29 @@ public:
     bool is_boolean() const { return type() == Type::True || type() == Type::False; }
     bool boolean() const { return type() == Type::True; }
 
-    // The content of a string, the text of a number.
+    // The content of a string, or the text of a number.
     std::string_view text() const { return {node().begin, node().size}; }
 
-    // The value when it is a whole number that fits; 2.0 and 2e3 are whole numbers, 2.5 is not.
+    // The value if it is a whole number in range. 2.0 and 2e3 are whole numbers, 2.5 is not.
     std::optional<int64_t> integer() const;
     std::optional<double> number() const;
 
-    // The value's own bytes, as they were written.
+    // The source bytes of the value.
     std::string_view raw() const;
 
-    // The index on the tape, for those who walk it themselves.
+    // The index on the tape, for code that walks the tape itself.
     uint32_t index() const { return index_; }
     const Tape& tape() const { return *tape_; }
 
-    // The last member of that name (of duplicate keys the last one counts), or nothing.
+    // The member of that name, or an empty Value. Of duplicate keys the last one counts. Linear
+    // search.
     Value find(std::string_view key) const;
 
     bool empty() const;
 
     class Members;
     class Elements;
-    Members members() const;    // of an object: pairs of key and value, in the text's order
+    Members members() const;    // of an object: pairs of key and value, in source order
     Elements elements() const;  // of an array
 
 private:
@@ -94,10 +97,11 @@ struct Member {
     Value value;
 };
 
+// Owns the nodes and the arena, not the text. Not thread-safe; each user has a tape of its own.
 class Tape {
 public:
-    // Reads one document. `text` must be followed by kPadding readable bytes, the first of them
-    // zero, and must outlive the tape. The tape's memory is kept from one text to the next.
+    // Parses one document. kPadding readable bytes must follow `text`, the first of them zero, and
+    // the text must outlive the tape's content. The tape reuses its memory for the next text.
     bool parse(std::string_view text, ParseError& error, uint32_t depth = kMaximumDepth);
 
     Tape() = default;
@@ -111,20 +115,20 @@ public:
     const Node* nodes() const { return nodes_; }
     uint32_t node_count() const { return count_; }
 
-    // The index behind the value at `index`.
+    // The index of the node that follows the value at `index`.
     uint32_t next(uint32_t index) const {
         const Node& node = nodes_[index];
         return node.type >= Type::Array ? node.size + 1 : index + 1;
     }
 
-    // Gives back what an unusually large text made it take.
+    // Frees the memory that an unusually large text required.
     void shrink();
 
 private:
     friend class Builder;
     friend class Value;
     bool begin(std::string_view text, ParseError& error);
-    // False: not plain JSON (plain_reader.cpp).
+    // False: not plain JSON, or not valid (plain_reader.cpp).
     bool read_plain(uint32_t depth);
     bool read_any(uint32_t depth, ParseError& error);  // rapidjson_reader.cpp
     void reserve(uint32_t nodes) {
@@ -136,8 +140,8 @@ private:
     Node* nodes_ = nullptr;
     uint32_t count_ = 0;
     uint32_t capacity_ = 0;
-    // The decoded content of strings with escapes: at most as long as the text itself, so that it
-    // is reserved once and never moves while nodes point into it.
+    // The decoded content of strings with escapes. At most as long as the text, so it is reserved
+    // once and never moves while nodes point into it.
     std::unique_ptr<char[]> arena_;
     size_t arena_capacity_ = 0;
 };
@@ -202,7 +206,7 @@ inline Value::Members Value::members() const { return {tape_, index_ + 1, node()
 inline Value::Elements Value::elements() const { return {tape_, index_ + 1, node().size}; }
 inline bool Value::empty() const { return node().size == index_ + 1; }
 
-// A tape together with the text it points into.
+// A tape together with a copy of its text.
 class Document {
 public:
     Document() = default;
@@ -210,7 +214,7 @@ public:
     Document(const Document&) = delete;
     Document& operator=(const Document&) = delete;
 
-    // Copies the text.
+    // Copies the text; it need not outlive the call.
     bool parse(std::string_view text, ParseError& error, uint32_t depth = kMaximumDepth);
     Value root() const { return tape_.root(); }
     std::string_view text() const { return tape_.source(); }
