@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The objects that a session uses but does not create. Tests inject fakes here. The clock comes from
-// the engine's loop.
+// The objects that a session uses but does not create. Tests inject fakes here. The clock comes
+// from the engine's loop.
 
 #include <functional>
 #include <memory>

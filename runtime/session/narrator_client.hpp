@@ -37,8 +37,8 @@ public:
     NarratorClient(const NarratorClient&) = delete;
     NarratorClient& operator=(const NarratorClient&) = delete;
 
-    // Sets the narrator for all later questions. The id need not outlive the call; the functions and
-    // `user` must stay valid as long as the client.
+    // Sets the narrator for all later questions. The id need not outlive the call; the functions
+    // and `user` must stay valid as long as the client.
     void set_narrator(const nar_narrator& narrator) { narrator_ = narrator; }
     bool has_narrator() const { return narrator_.generate != nullptr; }
 

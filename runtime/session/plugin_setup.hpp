@@ -14,13 +14,13 @@ namespace narratoria::session {
 // Adds the plugins that a story requests; its narrator only if `with_narrator`.
 void add_wishes(const Story& story, bool with_narrator, plugin::Wishes& wishes);
 
-// Loads the plugins that the host and the story request. Logs a warning for settings of a plugin that
-// was not requested.
+// Loads the plugins that the host and the story request. Logs a warning for settings of a plugin
+// that was not requested.
 void load_plugins(const SessionSettings& settings, engine::Engine& engine,
                   plugin::Dispatcher& dispatcher);
 
-// Returns the host's narrator, a plugin's, or the built-in one. Empty if none was requested, or if the
-// requested one is not available; `fault` then holds the reason.
+// Returns the host's narrator, a plugin's, or the built-in one. Empty if none was requested, or if
+// the requested one is not available; `fault` then holds the reason.
 std::optional<nar_narrator> choose_narrator(const SessionSettings& settings,
                                             plugin::Dispatcher& dispatcher, std::string& fault);
 

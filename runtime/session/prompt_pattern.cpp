@@ -100,8 +100,8 @@ std::optional<PromptPattern> PromptPattern::compile(std::string_view text,
     return pattern;
 }
 
-// No backtracking: the first occurrence of a literal leaves the most text for the rest of the pattern.
-// Only the last literal is anchored, at the end of the prompt.
+// No backtracking: the first occurrence of a literal leaves the most text for the rest of the
+// pattern. Only the last literal is anchored, at the end of the prompt.
 bool PromptPattern::match(const NormalizedPrompt& prompt, Bindings& captures) const {
     const std::string_view text = prompt.text();
     captures.clear();

@@ -12,8 +12,8 @@
 namespace narratoria::session {
 
 // A prompt normalized for matching: ASCII letters in lower case, each run of white space one space,
-// no white space at the ends, no . ! ? at the end. Keeps the original offset of each byte, because a
-// capture returns the player's bytes unchanged.
+// no white space at the ends, no . ! ? at the end. Keeps the original offset of each byte, because
+// a capture returns the player's bytes unchanged.
 class NormalizedPrompt {
 public:
     // `text` must outlive the object.
@@ -30,8 +30,8 @@ private:
     std::vector<size_t> offsets_;  // original offset of each byte, and of the end
 };
 
-// Matches whole prompts. A capture takes at least one character, and as few as possible. Matching is
-// linear in the prompt's size; the worst case is prompt × pattern. Immutable after compile(), so
+// Matches whole prompts. A capture takes at least one character, and as few as possible. Matching
+// is linear in the prompt's size; the worst case is prompt × pattern. Immutable after compile(), so
 // thread-safe.
 class PromptPattern {
 public:

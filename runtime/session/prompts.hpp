@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reader of prompts.json, the answers of the template narrator. Validating a story and answering from
-// it share this reader.
+// Reader of prompts.json, the answers of the template narrator. Validating a story and answering
+// from it share this reader.
 
 #include <cstdint>
 #include <optional>
@@ -34,7 +34,8 @@ struct Prompts {
     std::optional<PromptAnswer> unmatched;
 };
 
-// Parses the text of a prompts.json. Faults have a line and column and are in the order of the text.
+// Parses the text of a prompts.json. Faults have a line and column and are in the order of the
+// text.
 Prompts read_prompts(std::string_view text, Faults& faults);
 
 }  // namespace narratoria::session

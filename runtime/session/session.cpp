@@ -136,8 +136,8 @@ void Session::begin_next() {
     if (turn_) turn_->begin([this] { cancel_running(plan::Stop::PromptTimeout); });
 }
 
-// Publishes a prompt without asking the narrator, so that take_cancel() can end a waiting prompt with
-// the same events as a running one.
+// Publishes a prompt without asking the narrator, so that take_cancel() can end a waiting prompt
+// with the same events as a running one.
 void Session::begin_job() {
     running_ = true;
     current_ = std::move(jobs_.front());
@@ -204,8 +204,8 @@ void Session::on_turn_ended(TurnEnd end) {
     if (handler) with_.engine.call_host([&] { handler(end); });
 }
 
-// Called before the job's handler: the handler may submit, and must find the session idle. The next job
-// starts from the loop, after the handler has returned.
+// Called before the job's handler: the handler may submit, and must find the session idle. The next
+// job starts from the loop, after the handler has returned.
 void Session::end_job() {
     ended_ = current_.number;
     running_ = false;
@@ -237,7 +237,8 @@ void Session::take_cancel() {
     if (!has_cancel()) return;
     const uint64_t up_to = cancel_up_to_.load();
     if (running_ && current_.number <= up_to) cancel_running(plan::Stop::Cancelled);
-    // Waiting jobs start and end at once, so that each handler is called and each prompt is published.
+    // Waiting jobs start and end at once, so that each handler is called and each prompt is
+    // published.
     while (!running_ && !jobs_.empty() && jobs_.front().number <= up_to) {
         begin_job();
         cancel_running(plan::Stop::Cancelled);

@@ -31,14 +31,14 @@ namespace narratoria::session {
 using TurnHandler = std::function<void(const TurnEnd&)>;
 using ExecutionHandler = std::function<void(std::shared_ptr<const plan::Result>)>;
 
-// Owns the state, the assets, the plugins and the event stream. Runs one job at a time: a prompt or an
-// execution. Engine thread only, except request_cancel() and the answers of narrators. Handlers are
-// called on the engine thread and may submit further jobs.
+// Owns the state, the assets, the plugins and the event stream. Runs one job at a time: a prompt or
+// an execution. Engine thread only, except request_cancel() and the answers of narrators. Handlers
+// are called on the engine thread and may submit further jobs.
 class Session final : public engine::Member, private plugin::SessionAccess {
 public:
     Session(Dependencies dependencies, SessionSettings settings);
-    // Kills running tools without a grace period, and calls the handlers of unfinished jobs with the
-    // outcome "cancelled".
+    // Kills running tools without a grace period, and calls the handlers of unfinished jobs with
+    // the outcome "cancelled".
     ~Session() override;
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
@@ -56,8 +56,8 @@ public:
     // Submits a prompt. False if two prompts are unfinished already.
     bool prompt(std::string text, TurnHandler handler);
 
-    // Submits a plan. Returns false and the faults if the plan must not run. `folder` is the absolute
-    // base of relative paths; empty: the session's folder.
+    // Submits a plan. Returns false and the faults if the plan must not run. `folder` is the
+    // absolute base of relative paths; empty: the session's folder.
     bool execute(std::string_view plan, std::string folder, ExecutionHandler handler,
                  Faults& faults);
 

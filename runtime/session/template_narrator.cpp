@@ -86,8 +86,8 @@ bool selects_disabled_skill(json::Value plan, const Bindings& bindings, const Re
     return false;
 }
 
-// Appends the plan fields that depend on the request, not only on the story: the previous plan, and the
-// skills that failed.
+// Appends the plan fields that depend on the request, not only on the story: the previous plan, and
+// the skills that failed.
 void append_bookkeeping(json::ObjectWriter& writer, std::string& out, json::Value plan,
                         const Bindings& bindings, const Request& request) {
     std::vector<std::string> skills;

@@ -18,16 +18,16 @@ class TemplateNarrator {
 public:
     explicit TemplateNarrator(Prompts prompts) : prompts_(std::move(prompts)) {}
 
-    // Returns plan JSON for a document of schema narrator-request/1. The plan never uses a skill that
-    // the request disables (spec 003 §13.6).
+    // Returns plan JSON for a document of schema narrator-request/1. The plan never uses a skill
+    // that the request disables (spec 003 §13.6).
     std::string answer(json::Value request) const;
 
 private:
     Prompts prompts_;
 };
 
-// The narrator as a built-in plugin without a file. Sessions use this form, so all narrators share one
-// path. The settings hold the text of the story's prompts.json.
+// The narrator as a built-in plugin without a file. Sessions use this form, so all narrators share
+// one path. The settings hold the text of the story's prompts.json.
 const plugin::Library& template_narrator_library();
 std::string template_narrator_settings(std::string_view prompts_text);
 

@@ -27,13 +27,13 @@ struct TemplateProblem {
     std::string message;
 };
 
-// Splits a template into its parts, in order. Two plain texts are never adjacent. Returns nothing if a
-// brace is unmatched or a name is invalid.
+// Splits a template into its parts, in order. Two plain texts are never adjacent. Returns nothing
+// if a brace is unmatched or a name is invalid.
 std::optional<std::vector<TemplatePart>> parse_template(std::string_view text,
                                                         TemplateProblem& problem);
 
-// Replaces each name by its value. Values are not expanded again. An invalid template and unbound names
-// stay unchanged.
+// Replaces each name by its value. Values are not expanded again. An invalid template and unbound
+// names stay unchanged.
 std::string expand_template(std::string_view text, const Bindings& bindings);
 
 }  // namespace narratoria::session

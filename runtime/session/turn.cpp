@@ -105,7 +105,8 @@ void Turn::on_narrator_timeout() {
                std::to_string(with_.settings.times.narrator_ms) + " ms (narrator_ms of [times])");
 }
 
-// Also publishes a warning: the faults go to the narrator only, and the player needs the reason, too.
+// Also publishes a warning: the faults go to the narrator only, and the player needs the reason,
+// too.
 void Turn::refuse(const char* code, const char* rule, const std::string& message) {
     with_.stream.warn({}, code,
                       message + " (generation " + std::to_string(generation_) + " of " +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a tool is: a name, a schema and a runner, whoever brings it.
+// The definition of a tool: a name, a schema and a runner. The same for files, plugins and the
+// host.
 
 #include <cstdint>
 #include <memory>
@@ -14,14 +15,14 @@ namespace narratoria::tool {
 inline constexpr const char* kProcessRunner = "process";
 
 struct Origin {
-    // Plan: nothing is known of the tool but the toolPath of a plan, "scheme:rest".
+    // Plan: no definition is registered; only the toolPath of a plan, "scheme:rest", is known.
     enum class Kind : uint8_t { File, Plugin, Host, Plan };
     Kind kind = Kind::File;
     std::string place;  // the file's path, or the id of the plugin or of the host's extension
 };
 
-// Immutable once it is shared: an attempt keeps the definition that it was started with, whatever
-// becomes of the registry meanwhile.
+// Immutable once it is shared. An attempt holds a reference to its definition, so changes of the
+// registry do not affect running attempts.
 struct Definition {
     std::string name;
     std::string description;
@@ -33,7 +34,7 @@ struct Definition {
     Origin origin;
 };
 
-// An executable file that says nothing about itself. `path` is absolute.
+// The definition of an executable file: no description, no schema. `path` must be absolute.
 std::shared_ptr<const Definition> file_definition(const std::string& path);
 
 }  // namespace narratoria::tool

@@ -38,7 +38,8 @@ std::string listed(const Value& values) {
     return out;
 }
 
-// What is wrong with a value, or nothing where the rule alone must say it.
+// Describes the violation. Returns an empty string for rules without a text of their own; the
+// caller then names the rule.
 std::string fault_of(std::string_view rule, const Value& schema, const Value& value) {
     const auto part = [&](const char* name) -> const Value* {
         const auto found = schema.FindMember(name);

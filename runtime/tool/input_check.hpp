@@ -5,8 +5,9 @@
 
 namespace narratoria::tool {
 
-// Checks the input in a tool's request (spec 000 §6) against the tool's JSON Schema. Empty when it
-// fits, else what does not, for people. The schema's draft is 4, as far as RapidJSON knows it.
+// Validates the input in a tool's request (spec 000 §6) against the tool's JSON Schema. Returns an
+// empty string if it is valid, else a message for people. Supports the part of draft 4 that
+// RapidJSON implements. Thread-safe.
 std::string check_input(std::string_view schema, std::string_view request);
 
 }  // namespace narratoria::tool

@@ -8,12 +8,12 @@
 
 namespace narratoria::tool {
 
-// What one attempt of a tool may use.
+// The resource limits of one attempt of a tool.
 struct Limits : process::Limits {
     uint64_t line_bytes = 8u * 1024 * 1024;  // the longest event line
 };
 
-// Limits that take the place of others. Nothing or 0: the other one stands.
+// Limits that override others. Unset or 0: no override.
 struct LimitOverrides {
 #define NARRATORIA_LIMIT(name, type, least, text) std::optional<uint64_t> name;
     NAR_TOOL_LIMIT_LIST(NARRATORIA_LIMIT)

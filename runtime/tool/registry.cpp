@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The executable regular files of a folder, by name; none when it cannot be read.
+// The executable regular files of a folder, sorted by name. Empty if the folder cannot be read.
 std::vector<Registry::Shared> scan(const std::string& folder) {
     std::vector<Registry::Shared> found;
     std::error_code failure;
@@ -57,7 +57,7 @@ void Registry::remove(const Definition& definition) {
     const auto entry = entry_of(definition);
     if (entry == entries_.end()) return;
     by_name_.erase(definition.name);
-    // The definition may die here, and the key with it.
+    // Last: this may destroy the definition, and with it the key in by_name_.
     entries_.erase(entry);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The tools of a session that have a name. Used on the engine thread.
+// The registered tools of a session.
 
 #include <list>
 #include <memory>
@@ -14,32 +14,34 @@
 
 namespace narratoria::tool {
 
+// Maps names to definitions. Holds a reference to each definition until it is removed or replaced.
+// Engine thread only.
 class Registry {
 public:
     using Shared = std::shared_ptr<const Definition>;
 
-    // `tools_folder`: its executable files are listed as tools; empty: none. A plan reaches them by
-    // their path (Resolver), not by a registered name.
+    // list() includes the executable files of `tools_folder`, unless it is empty. These files have
+    // no registered name; a plan reaches them by path (Resolver).
     explicit Registry(std::string tools_folder = {}) : tools_folder_(std::move(tools_folder)) {}
     Registry(const Registry&) = delete;
     Registry& operator=(const Registry&) = delete;
 
-    // False when the name is taken.
+    // Appends a definition. False if its name is in use.
     bool add(Shared definition);
-    // Takes the place of a definition of the same name, if there is one, at the end of the list.
+    // Removes the definition of the same name, if there is one, and appends the new one.
     void replace(Shared definition);
-    // Does nothing unless this very definition is registered.
+    // Compares by identity: another definition of the same name stays registered.
     void remove(const Definition& definition);
-    // Leaves the definition out of list(): it can no longer run, but a plan that names it still finds
-    // it, and so fails with its runner's reason.
+    // Excludes a definition that can no longer run from list(). find() still returns it, so that a
+    // plan that names it fails with its runner's reason.
     void hide(const Definition& definition);
 
-    // Nothing when no tool is registered under this name. Constant time.
+    // Returns NULL if no tool has this name. Constant time.
     Shared find(std::string_view name) const;
 
-    // What a narrator can use now: the executable files of the tools folder by name, then the
-    // registered definitions in the order of their registration. Reads the folder at each call, so
-    // that files may come and go.
+    // The tools that a narrator can use: the executable files of the tools folder by name, then the
+    // registered definitions in the order of registration. Reads the folder at each call, because
+    // files may be added or removed at any time.
     std::vector<Shared> list() const;
 
 private:

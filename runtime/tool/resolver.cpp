@@ -70,12 +70,12 @@ Resolution Resolver::resolve(std::string_view tool_path, const std::string& fold
     out.runner = known->runner.get();
     out.target = tool_path.substr(scheme.size() + 1);
     if (restrictions_.empty()) return out;
-    // Whoever restricts tools to folders means those that a plugin starts, too. What the plugin takes
-    // for the path is not known, so whatever stands behind a colon must be allowed.
+    // The restriction also covers programs that a plugin's runner starts. The part of the tool path
+    // that the plugin treats as a path is unknown, so the text after every colon must be allowed.
     for (size_t colon = scheme.size(); colon != std::string_view::npos;
          colon = tool_path.find(':', colon + 1)) {
         const std::string_view rest = tool_path.substr(colon + 1);
-        // "name:path": the path is behind the next colon.
+        // The rest is "name:path" itself; the next colon is checked next.
         if (!scheme_of(rest).empty()) continue;
         Resolution file = resolve_file(rest.empty() ? std::string_view(".") : rest, folder);
         if (!file.forbidden) continue;
@@ -98,6 +98,7 @@ Resolution Resolver::resolve_file(std::string_view tool_path, const std::string&
             if (exists(in_story)) program = std::move(in_story);
         }
     }
+    // The engine's and the story's restrictions are independent; a path must satisfy each.
     for (const std::vector<std::string>& roots : restrictions_) {
         if (lies_below(program, roots)) continue;
         std::string listed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a toolPath means (spec 003 §13.3), decided here and nowhere else.
+// Resolves a toolPath to a definition and a runner (spec 003 §13.3). The only place that does.
 
 #include <memory>
 #include <string>
@@ -14,26 +14,28 @@
 namespace narratoria::tool {
 
 struct Resolution {
-    // Both are there, or there is an error.
+    // Both are set, or `error` is.
     std::shared_ptr<const Definition> definition;
     Runner* runner = nullptr;
     std::string target;      // see Invocation
     std::string error;       // for people
-    bool forbidden = false;  // the error is that it lies outside of the allowed paths
+    bool forbidden = false;  // the error: the path is outside of the allowed paths
 };
 
+// Configured while its session is created. Engine thread only.
 class Resolver {
 public:
-    // `story_tools`: the story's tools/ folder, or empty. The others outlive this.
+    // `story_tools`: the story's tools/ folder, or empty. `registry` and `runners` must outlive the
+    // resolver.
     Resolver(const Registry& registry, const Runners& runners, std::string story_tools)
         : registry_(registry), runners_(runners), story_tools_(std::move(story_tools)) {}
 
-    // Tools must lie below one of these, symbolic links and .. resolved. Each call restricts
-    // further.
+    // Restricts tools to paths below one of these, with symbolic links and .. resolved. With
+    // several calls, a path must satisfy each of them.
     void restrict_to(const std::vector<std::string>& allow_paths);
 
-    // A registered name; a scheme; an absolute path; relative to `folder`; in the story's tools.
-    // Never the PATH.
+    // Tries in this order: a registered name, a scheme, an absolute path, a path relative to
+    // `folder`, a path in the story's tools folder. Never searches PATH.
     Resolution resolve(std::string_view tool_path, const std::string& folder) const;
 
     bool restricts() const { return !restrictions_.empty(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tools as processes that print NDJSON events (spec 000).
+// Runs executable files as child processes that print NDJSON events (spec 000).
 
 #include "process/process.hpp"
 #include "tool/runner/runner.hpp"
@@ -8,9 +8,10 @@
 
 namespace narratoria::tool {
 
+// One per session. Engine thread only.
 class ProcessRunner : public Runner {
 public:
-    // `pool` is the engine's.
+    // `pool` is the engine's. Both arguments must outlive the runner.
     ProcessRunner(process::Pool& pool, const RunnerSettings& settings)
         : pool_(pool), settings_(settings) {}
 
@@ -19,7 +20,9 @@ public:
     ProcessRunner(const ProcessRunner&) = delete;
     ProcessRunner& operator=(const ProcessRunner&) = delete;
 
-    // A process for an attempt of another runner. `program` is absolute.
+    // Starts a process for an attempt of another runner. `program` must be absolute. `input` and
+    // `environment` are read during the call only; `listener` must outlive the source. Returns NULL
+    // and a `failure` if the process cannot be started.
     std::unique_ptr<Source> start_source(std::string program, std::vector<std::string> arguments,
                                          std::string_view input,
                                          const std::vector<std::string>& environment,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A runner runs tools of one kind, and turns whatever they do into a stream of events that ends with
-// `done`. A runner that speaks another protocol translates at its own edge: all other code knows
-// events only. To add one: implement Runner in a file of its own, and list it where a session's
-// runners are listed (session/runners.cpp).
+// The runner interface. A runner runs tools of one kind and reports each attempt as a stream of
+// events that ends with `done`. A runner of another protocol translates it to events; all other
+// code knows only events. To add a runner: implement Runner in a file of its own, and register it
+// in session/runners.cpp.
 
 #include <cstdint>
 #include <memory>
@@ -17,21 +17,21 @@
 
 namespace narratoria::tool {
 
-// What the runners of a session share. Outlives them and their attempts.
+// The settings that a session's runners share. Must outlive the runners and their attempts.
 struct RunnerSettings {
-    std::string folder;        // absolute; where tools work
-    uint32_t grace_ms = 2000;  // from SIGTERM to SIGKILL; a change holds for attempts that run, too
+    std::string folder;        // absolute; the working directory of tools
+    uint32_t grace_ms = 2000;  // from SIGTERM to SIGKILL; a change also applies to running attempts
 };
 
-// One attempt of a tool. All that it points to lives as long as Runner::start runs; the definition,
-// as long as the attempt.
+// The parameters of one attempt. The definition must outlive the attempt; everything else that this
+// points to must stay valid during Runner::start only.
 struct Invocation {
     const Definition* definition = nullptr;
-    std::string_view target;  // of a file its absolute path; of "scheme:rest" the rest; else empty
-    std::string_view tool_path;  // as the plan says it
+    std::string_view target;     // file: absolute path; "scheme:rest": the rest; else empty
+    std::string_view tool_path;  // as written in the plan
     std::string_view plan_id;
     std::string_view tool_id;
-    std::string_view folder;  // where the plan's relative paths begin
+    std::string_view folder;  // the base of relative paths in the plan
     uint32_t attempt = 1;
     uint32_t try_ms = 0;  // 0: no limit
     Limits limits;
@@ -42,11 +42,11 @@ struct Invocation {
 // How an attempt ended.
 struct Outcome {
     bool ok = false;
-    std::string code;          // MISSING_DONE, EXIT_STATUS …; empty when it is ok
-    std::string error;         // for people; empty when it is ok
-    std::string warning_code;  // something that stands beside a done that counts
+    std::string code;          // MISSING_DONE, EXIT_STATUS …; empty if ok
+    std::string error;         // for people; empty if ok
+    std::string warning_code;  // a problem that does not change the outcome
     std::string warning;
-    std::string limit;   // one that it came to, for people; mostly empty
+    std::string limit;   // the limit that the tool reached, for people; usually empty
     std::string result;  // done.result as JSON, or empty
     std::string diagnostics;
     int exit_status = -1;
@@ -57,44 +57,47 @@ struct Outcome {
     uint64_t resident_kb = 0;
 };
 
-// Whoever waits for an attempt. The attempt may be destroyed in either call.
+// Receives an attempt's events and its end, on the engine thread. Must outlive the attempt.
+// on_event() and on_ended() may destroy the attempt.
 class AttemptListener {
 public:
     virtual ~AttemptListener() = default;
-    // What is read at once is told at once: the clock need not be read for each event.
+    // Bracket the events of one read, so that they share one timestamp.
     virtual void on_batch() = 0;
     virtual void on_batch_end() = 0;
     virtual void on_event(const event::Event& event) = 0;
     virtual void on_ended(Outcome outcome) = 0;
 };
 
-// A running attempt. Destroying it ends the tool behind the scenes, with the grace time.
+// A running attempt, owned by the caller of Runner::start. The destructor does not block: the tool
+// is terminated in the background, within the grace period. Engine thread only.
 class Attempt {
 public:
     virtual ~Attempt() = default;
-    // Asks for the end; on_ended follows, within the grace time.
+    // Terminates the tool. on_ended() follows within the grace period.
     virtual void terminate() = 0;
-    // What it said beside its events so far, for who gives it up.
+    // The diagnostic output so far, for the report of an abandoned attempt.
     virtual std::string diagnostics() const = 0;
 };
 
 struct StartFailure {
-    bool shortage = false;  // of descriptors or memory: another try may succeed later
+    bool shortage = false;  // too few descriptors or too little memory; a retry may succeed
     std::string code = "SPAWN_FAILED";
     std::string message;
 };
 
+// Lives as long as its session. Engine thread only.
 class Runner {
 public:
     virtual ~Runner() = default;
 
-    // Begins an attempt. NULL when it could not be started, and why: also when the input breaks the
-    // definition's schema, for any runner.
+    // Starts an attempt. Returns NULL and a `failure` if it cannot be started, or if the input
+    // violates the definition's schema. `listener` must outlive the attempt.
     std::unique_ptr<Attempt> start(const Invocation& invocation, AttemptListener& listener,
                                    StartFailure& failure);
 
 private:
-    // The input fits the schema. The listener is called from the loop, never from in here.
+    // Called with valid input. Must not call the listener before it returns.
     virtual std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,
                                            StartFailure& failure) = 0;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The runners of a session, by the names that definitions use and by the schemes of tool paths.
-// Used on the engine thread.
+// The runners of a session, by name (for definitions) and by scheme (for tool paths).
 
 #include <functional>
 #include <map>
@@ -13,21 +12,22 @@
 
 namespace narratoria::tool {
 
-// The scheme of "scheme:rest"; empty for a path, also for one with a colon in a later part.
+// The scheme of "scheme:rest". Empty for a path, even if a later segment contains a colon.
 std::string_view scheme_of(std::string_view tool_path);
-// Letters, digits, + - . _
+// True for letters, digits, + - . _
 bool is_scheme(std::string_view text);
 
+// Shares ownership of the runners. Engine thread only.
 class Runners {
 public:
     struct Scheme {
         std::shared_ptr<Runner> runner;
-        std::string origin;  // the id of the plugin that brings it; empty: built in
+        std::string origin;  // the id of its plugin; empty: built in
     };
 
-    // A runner for the definitions that name it.
+    // Adds a runner for the definitions that name it.
     void add(std::string name, std::shared_ptr<Runner> runner);
-    // A runner for every tool path "scheme:rest". False when the scheme is taken.
+    // Adds a runner for tool paths "scheme:rest". False if the scheme is in use.
     bool add_scheme(std::string scheme, std::shared_ptr<Runner> runner, std::string origin = {});
     void remove_scheme(std::string_view scheme);
 

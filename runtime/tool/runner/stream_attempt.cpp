@@ -11,7 +11,7 @@
 namespace narratoria::tool {
 namespace {
 
-// What a longer line made the decoder take is given back.
+// The decoder frees its memory after a line longer than this.
 constexpr size_t kLargeLine = 64 * 1024;
 constexpr size_t kDiagnosticsTail = 64 * 1024;
 
@@ -19,7 +19,7 @@ constexpr size_t kDiagnosticsTail = 64 * 1024;
 
 void Tail::add(std::string_view data) {
     if (data.size() > kDiagnosticsTail) data.remove_prefix(data.size() - kDiagnosticsTail);
-    // Twice the room, so that the front is cut off rarely.
+    // The buffer may grow to twice the size, so that the front is rarely erased.
     if (text_.size() + data.size() > 2 * kDiagnosticsTail) {
         text_.erase(0, text_.size() + data.size() - kDiagnosticsTail);
     }
@@ -29,7 +29,7 @@ void Tail::add(std::string_view data) {
 std::string Tail::text() const {
     std::string_view kept = text_;
     if (kept.size() > kDiagnosticsTail) kept.remove_prefix(kept.size() - kDiagnosticsTail);
-    // Not from the middle of a character.
+    // Do not begin in the middle of a UTF-8 character.
     for (int i = 0; i < 3 && !kept.empty() && (static_cast<unsigned char>(kept[0]) & 0xC0) == 0x80;
          ++i) {
         kept.remove_prefix(1);
@@ -39,7 +39,7 @@ std::string Tail::text() const {
 
 StreamAttempt::~StreamAttempt() {
     if (destroyed_ != nullptr) *destroyed_ = true;
-    // Given up: it ends behind the scenes, with its grace time.
+    // An abandoned tool still gets its grace period, in the background.
     if (source_) source_->terminate(settings_.grace_ms);
 }
 
@@ -57,7 +57,7 @@ void StreamAttempt::on_output(char* data, size_t size) {
     if (watch.destroyed()) return;
     listener_.on_batch_end();
     if (!go_on && !done_) stop_for_protocol_error();
-    // A line without an end may become longer than a line may be.
+    // After done, no line limit applies; count and drop the unfinished line now.
     if (done_) count_after_done({});
 }
 
@@ -77,8 +77,8 @@ void StreamAttempt::on_exit(const process::Exit& exit) {
             broken_at_the_end_ = true;
         }
     }
+    // Last: the listener may destroy this object.
     listener_.on_ended(judge(exit));
-    // `this` may be gone.
 }
 
 void StreamAttempt::on_exit(const process::Exit& exit, std::string code, std::string error) {
@@ -87,11 +87,11 @@ void StreamAttempt::on_exit(const process::Exit& exit, std::string code, std::st
     on_exit(exit);
 }
 
-// False stops the reading: the line is no event, or nobody listens any more.
+// Returns false to stop reading: the line is not an event, or the listener destroyed the attempt.
 bool StreamAttempt::take(const event::Line& line, const bool& destroyed) {
     if (event::is_blank(line.text)) return true;
     if (done_) {
-        // Not accepted, but drained and counted (spec 000 §4.6).
+        // Lines after done are ignored, but drained and counted (spec 000 §4.6).
         ++lines_after_done_;
         return true;
     }
@@ -114,13 +114,15 @@ bool StreamAttempt::take(const event::Line& line, const bool& destroyed) {
         last_error_ = std::string(event.text(event::Field::ErrorCode)) + ": " +
                       std::string(event.text(event::Field::ErrorMessage));
     }
+    // The listener may destroy this object; `destroyed` lives on the caller's stack.
     listener_.on_event(event);
     if (destroyed) return false;
     if (line.text.size() > kLargeLine) decoder_.shrink();
     return true;
 }
 
-// Lines that are neither decoded nor kept. What the framer holds of one is the first of them.
+// Counts lines without decoding or storing them. The first one begins with the framer's partial
+// line.
 void StreamAttempt::count_after_done(std::string_view data) {
     after_done_is_blank_ = after_done_is_blank_ && event::is_blank(framer_.partial());
     framer_.drop_partial();
@@ -134,7 +136,8 @@ void StreamAttempt::count_after_done(std::string_view data) {
     after_done_is_blank_ = after_done_is_blank_ && event::is_blank(data);
 }
 
-// Ending without grace is no reason not to let it come to its end by itself.
+// How long a tool may run after done. With grace_ms 0 the default applies: no grace period on
+// termination must not mean that a tool is killed while it exits.
 uint32_t StreamAttempt::linger_ms() const {
     return settings_.grace_ms > 0 ? settings_.grace_ms : 2000;
 }
@@ -184,7 +187,7 @@ Outcome StreamAttempt::judge(const process::Exit& exit) {
     };
     if (!exit.start_failure.empty()) return fail("SPAWN_FAILED", exit.start_failure);
     outcome.limit = process::describe_process_limit(limits_, exit, "the tool");
-    // What the tool does not say itself is put down to the limit that it came to.
+    // If the tool reports no error itself, a limit that it reached is the probable cause.
     auto fail_by_itself = [&](const char* code, std::string error) {
         if (outcome.limit.empty()) return fail(code, std::move(error));
         return fail("PROCESS_LIMIT", outcome.limit + "; " + error);
@@ -194,14 +197,16 @@ Outcome StreamAttempt::judge(const process::Exit& exit) {
     if (signaled) outcome.signal = WTERMSIG(exit.wait_status);
     else if (!exit.supervisor_lost) outcome.exit_status = WEXITSTATUS(exit.wait_status);
 
-    // What stood half written when it died says less than how it died.
+    // A half-written last line is a consequence of an abnormal exit, so the exit is reported
+    // instead.
     const bool cut_short =
         broken_at_the_end_ && (exit.supervisor_lost || signaled || outcome.exit_status > 0);
     if (broken_ && !cut_short) return fail("PROTOCOL_ERROR", describe_protocol_error());
     if (exit.supervisor_lost) {
         return fail("SUPERVISOR_LOST", "the process that watched over the tool was killed");
     }
-    // A death by our own signal after done is no exit status.
+    // The runtime terminated a tool that lingered after done: neither the signal nor the status is
+    // a failure.
     const bool our_death = lingered_ && done_;
     const process::LimitEnd limit = process::limit_end(limits_, exit, told_to_end_, "the tool");
     if (!limit.code.empty()) return fail(limit.code.c_str(), limit.text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// An attempt whose tool prints events: reads them, judges the end. What stands behind it, a process
-// or a plugin that acts like one, is its source.
+// An attempt whose tool prints events: decodes the output and determines the outcome. The output
+// comes from a source, which is a process or a plugin that acts like one.
 
 #include <memory>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace narratoria::tool {
 
-// The last bytes of what was written.
+// Keeps the last bytes of a stream, in bounded memory.
 class Tail {
 public:
     void add(std::string_view data);
@@ -24,18 +24,21 @@ private:
     std::string text_;
 };
 
-// Whatever prints. Destroying it ends what is left.
+// The producer of the output, owned by its attempt. The destructor ends it.
 class Source {
 public:
     virtual ~Source() = default;
     virtual void terminate(uint32_t grace_ms) = 0;
-    // No more output is wanted.
+    // Discards all further output.
     virtual void stop_reading() = 0;
 };
 
+// Created, then given its source, before any output arrives. Ends with one
+// AttemptListener::on_ended(). Engine thread only. The listener may destroy the attempt in any call
+// from here.
 class StreamAttempt : public Attempt, public process::Listener {
 public:
-    // `settings` live as long as the attempt.
+    // `settings` and `listener` must outlive the attempt.
     StreamAttempt(Loop& loop, const RunnerSettings& settings, const Limits& limits,
                   AttemptListener& listener)
         : settings_(settings),
@@ -45,7 +48,7 @@ public:
           linger_(loop) {}
     ~StreamAttempt() override;
 
-    // Before anything is printed.
+    // Must be called before any output arrives.
     void set_source(std::unique_ptr<Source> source) { source_ = std::move(source); }
     bool has_source() const { return source_ != nullptr; }
 
@@ -56,7 +59,8 @@ public:
     void on_diagnostics(std::string_view data) override { diagnostics_.add(data); }
     void on_exit(const process::Exit& exit) override;
 
-    // Ends it with a code of the source's own, unless what it printed says worse.
+    // Ends with an error code of the source, unless the output or the exit is a more severe
+    // failure.
     void on_exit(const process::Exit& exit, std::string code, std::string error);
 
 private:
@@ -82,14 +86,14 @@ private:
     bool done_ = false;
     bool done_ok_ = false;
     bool broken_ = false;
-    bool broken_at_the_end_ = false;  // in a last line that has no end
+    bool broken_at_the_end_ = false;  // in a last line without a newline
     bool told_to_end_ = false;
     bool lingered_ = false;
     std::string summary_;
     std::string result_;
     std::string last_error_;
     uint64_t lines_after_done_ = 0;
-    bool after_done_is_blank_ = true;  // the line that has no end yet
+    bool after_done_is_blank_ = true;  // the unfinished line is blank so far
     Fault fault_;
     std::string excerpt_;
     uint64_t fault_line_ = 0;
