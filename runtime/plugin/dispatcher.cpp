@@ -21,8 +21,8 @@ std::string_view view(nar_str text) {
                                 : std::string_view(text.data, static_cast<size_t>(text.size));
 }
 
-// Reads an extension's struct: what lies beyond its size is zero. False when a field up to `needed`
-// is not there.
+// Copies an extension's struct. Fields beyond its size are zero. Returns false and a reason if the
+// struct is smaller than `needed` bytes.
 template <typename Extension>
 bool read_extension(const Instance& instance, const char* id, size_t needed, Extension& out,
                     std::string& reason) {
@@ -72,7 +72,7 @@ std::string status_text(nar_status status) {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// "Image/PNG; q=1" is image and png.
+// Splits "Image/PNG; q=1" into "image" and "png".
 std::pair<std::string, std::string> split_media_type(std::string_view text) {
     text = text.substr(0, text.find(';'));
     while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
@@ -90,7 +90,8 @@ bool is_tool_name(std::string_view text) {
     });
 }
 
-// RapidJSON follows references without looking whether they lead back.
+// True if a schema contains $ref. Such schemas are refused, because RapidJSON does not detect
+// cyclic references.
 bool refers(json::Value value) {
     if (value.is_object()) {
         for (const json::Member member : value.members()) {
@@ -106,7 +107,7 @@ bool refers(json::Value value) {
     return false;
 }
 
-// Behind the last one of at least this priority; what the host brings, before the first.
+// Inserts after all entries of the same priority; an extension of the host, before them.
 template <typename Each>
 void insert_by_priority(std::vector<Each>& list, Each each) {
     const bool is_first = each.instance->is_own();
@@ -137,7 +138,7 @@ bool is_offered(std::string_view extension) {
 
 Dispatcher::~Dispatcher() {
     while (!instances_.empty()) instances_.pop_back();
-    // What they said on other threads while they ended.
+    // Log lines that other threads of the plugins sent during deinit.
     session_.inbox().deliver_lines();
 }
 
@@ -203,7 +204,7 @@ Instance* Dispatcher::keep(std::unique_ptr<Instance> instance) {
     Instance* const made = instance.get();
     made->set_on_disabled([this, made] { give_up(*made); });
     instances_.push_back(std::move(instance));
-    // It may have thrown when it was asked for an extension.
+    // get_extension() may have thrown and disabled the instance before the callback was set.
     if (made->disabled()) give_up(*made);
     return made;
 }
@@ -223,7 +224,8 @@ void Dispatcher::forget_extensions(const Instance* instance) {
     }
 }
 
-// It was disabled: what waits for it must not wait any longer.
+// Called when an instance is disabled. Ends everything that waits for it, so that nothing waits for
+// a timeout.
 void Dispatcher::give_up(Instance& instance) {
     for (const auto& definition : functions_->definitions_of(&instance)) {
         tools_.registry.hide(*definition);
@@ -386,7 +388,8 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
                          "\" has a \"$ref\", which is not followed here; write it out";
                 return false;
             }
-            // The narrator's request, where it stands too, is one line.
+            // Compacted, because the schema is copied into the narrator's request, which is one
+            // line.
             std::string line;
             json::append_compact(line, schema);
             schema = std::move(line);
@@ -412,7 +415,7 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
             instance.library().id};
         offers.emplace_back(std::move(definition), extension.tools[i]);
     }
-    // Only when all are well: one that is refused takes nobody's place.
+    // Registered only after all are valid: a refused extension must not replace another tool.
     for (const auto& [definition, handle] : offers) {
         if (const auto displaced = tools_.registry.find(definition->name)) {
             functions_->remove(*displaced);
@@ -434,7 +437,7 @@ void Dispatcher::attach_sink(Instance& instance, const nar_event_sink_extension&
     nar_event_sink sink{};
     sink.size = sizeof sink;
     sink.kinds = extension.kinds;
-    // The plugin's own function: nothing of ours stands between the stream and it.
+    // The stream calls the plugin's function directly, without a wrapper, to keep each event cheap.
     sink.user = instance.data();
     sink.event = extension.event;
     attached_.push_back({&instance, stream_->attach(sink, &instance)});
@@ -501,7 +504,8 @@ std::optional<nar_narrator> Dispatcher::narrator(const Instance& its) const {
         const bool called = instance.call(
             "its narrator", [&] { narrator.extension.generate(instance.data(), token, request); });
         if (called) return;
-        // What it threw ends this generation; it may have answered before.
+        // An exception ends this generation. The plugin may have answered before it threw; that
+        // answer then counts.
         narrator.dispatcher->session_.answer(token, false,
                                              "the narrator " + instance.library().id +
                                                  " is disabled: " + instance.disabled_reason());

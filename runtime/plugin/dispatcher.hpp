@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The plugins of one session, and who is called for what.
+// The plugins of one session, and the routing of events, assets and questions to them.
 
 #include <cstdint>
 #include <map>
@@ -26,16 +26,18 @@
 
 namespace narratoria::plugin {
 
-// Where plugins put the tools and the runners that they bring; outlives the dispatcher.
+// The registries for the tools and runners of plugins. All must outlive the dispatcher.
 struct ToolPlaces {
     tool::Registry& registry;
     tool::Runners& runners;
-    tool::ProcessRunner& processes;  // for what a plugin hands over
+    tool::ProcessRunner& processes;  // for invocations that a plugin hands over
 };
 
-// An extension that a session takes from a plugin, or from its host.
+// True for the extensions that a plugin or a host can provide to a session.
 bool is_offered(std::string_view extension);
 
+// Owned by its session. Owns the plugin instances. Engine thread only. A plugin may be disabled
+// during any call into it; it then receives no more calls.
 class Dispatcher {
 public:
     Dispatcher(SessionAccess& session, StoryInfo story, ToolPlaces tools)
@@ -43,39 +45,41 @@ public:
           story_(std::move(story)),
           tools_(tools),
           functions_(std::make_shared<FunctionRunner>(tools.processes)) {}
-    ~Dispatcher();  // ends the instances, the last one first
+    ~Dispatcher();  // destroys the instances in reverse order
     Dispatcher(const Dispatcher&) = delete;
     Dispatcher& operator=(const Dispatcher&) = delete;
 
-    // Makes an instance, or notes why there is none. `path` is where this session has it from, empty
-    // for what is built in; `settings` is a JSON object.
+    // Creates an instance. Returns NULL on failure, and records the reason. `path`: the library's
+    // file, empty for a built-in plugin. `settings`: a JSON object.
     Instance* add(const Library& library, std::string path, std::string settings);
-    // What the host brings itself, at any time. Nothing, and why, when its struct is not valid; then
-    // nothing is released. It comes before plugins of the same priority, the latest first, and a
-    // tool takes the place of one with the same name.
+    // Adds an extension of the host, at any time. Returns NULL and a reason if its struct is not
+    // valid; `released` is then not called. It precedes plugins of the same priority, the latest
+    // first. Its tools replace tools of the same name.
     const Instance* extend(OwnExtension own, std::string& reason);
-    // Loads what a search found, in its order.
+    // Loads the plugins that a search selected, in its order.
     void load(const Search& search, const std::map<std::string, std::string>& settings);
 
-    // The sinks are called in the order of loading.
+    // Attaches all sinks, in the order of loading. Sinks of later extensions attach at once.
+    // `stream` must stay valid as long as the dispatcher is used.
     void attach_sinks(event::Stream& stream);
 
-    // Whether somebody took it. Sessions in which nobody ever handled any have_…() not.
+    // True if a plugin handled it. have_…() is false until a plugin has registered.
     bool handle(const nar_ui_event& event);
     bool render(const nar_asset& asset);
     bool have_handlers() const { return had_handlers_; }
     bool have_renderers() const { return had_renderers_; }
 
-    // As a host would give it; nothing when no such plugin is active, or it is no narrator.
+    // The narrator of a plugin, in the form that a host supplies. Empty if the plugin is not active
+    // or is not a narrator. It stays valid as long as the dispatcher.
     std::optional<nar_narrator> narrator(std::string_view id);
     std::optional<nar_narrator> narrator(const Instance& its) const;
 
-    // Runs the functions that plugins bring; to be listed among the session's runners.
+    // The runner of the functions of all plugins. The session registers it among its runners.
     std::shared_ptr<tool::Runner> functions() const { return functions_; }
 
-    // Why there is no active plugin of this id, or nothing when there is one.
+    // Why no plugin of this id is active; empty if one is.
     std::string why_not(std::string_view id) const;
-    // Whether one of this id was loaded, or refused with a word about it.
+    // True if a plugin of this id was loaded, or refused with a logged reason.
     bool knows(std::string_view id) const;
 
     void append_json(std::string& out) const;
@@ -89,7 +93,7 @@ private:
     struct Renderer {
         Instance* instance;
         nar_asset_renderer_extension extension;
-        std::vector<std::pair<std::string, std::string>> media_types;  // "*" stands for any
+        std::vector<std::pair<std::string, std::string>> media_types;  // "*" matches any
     };
     struct Narrator {
         Dispatcher* dispatcher;
@@ -126,7 +130,7 @@ private:
     std::shared_ptr<FunctionRunner> functions_;
     std::vector<std::unique_ptr<Instance>> instances_;
     std::vector<std::pair<Instance*, nar_event_sink_extension>> sinks_;
-    event::Stream* stream_ = nullptr;  // since attach_sinks
+    event::Stream* stream_ = nullptr;  // NULL before attach_sinks()
     std::vector<Attached> attached_;
     std::vector<Handler> handlers_;    // highest priority first
     std::vector<Renderer> renderers_;  // likewise

@@ -26,14 +26,14 @@ namespace narratoria::plugin {
 
 struct HostHandle {
     nar_host host{};
-    uint64_t made_under = 0;  // fork_count() then
-    std::mutex mutex;         // over `instance`: other threads may be inside while it goes
+    uint64_t made_under = 0;  // fork_count() at creation
+    std::mutex mutex;         // guards `instance` against calls from other threads
     Instance* instance = nullptr;
 };
 
 namespace {
 
-// So many hosts of instances that are gone are kept.
+// The number of retired handles that are kept.
 constexpr size_t kKept = 256;
 
 std::string_view view(nar_str text) {
@@ -65,7 +65,7 @@ nar_status barrier(Body&& body) noexcept {
     }
 }
 
-// What may be called from any thread: the instance cannot go while it runs.
+// Wraps the thread-safe functions. The instance cannot be destroyed while `body` runs.
 template <typename Body>
 nar_status from_any_thread(const nar_host* host, Body&& body) noexcept {
     return barrier([&]() -> nar_status {
@@ -75,8 +75,9 @@ nar_status from_any_thread(const nar_host* host, Body&& body) noexcept {
         std::unique_lock lock(handle->mutex);
         if (handle->instance == nullptr) return NAR_GONE;
         Instance& instance = *handle->instance;
-        // On the engine thread nothing can take the instance away meanwhile, and what the body calls,
-        // a log function of the host's, may wait for a thread that waits for this lock.
+        // On the engine thread the lock is not needed, because instances are destroyed only there.
+        // Holding it could deadlock: the body may call the host's log function, which may wait for
+        // a thread that waits for this lock.
         if (instance.session().on_engine_thread()) lock.unlock();
         return body(instance);
     });
@@ -84,7 +85,7 @@ nar_status from_any_thread(const nar_host* host, Body&& body) noexcept {
 
 bool is_active(const Instance& instance) { return instance.phase() == Instance::Phase::Active; }
 
-// What belongs on the engine thread, between init and deinit.
+// Wraps the functions that are valid only on the engine thread and between init and deinit.
 template <typename Body>
 nar_status on_engine_thread(const nar_host* host, const char* function, Body&& body) noexcept {
     Instance* its = nullptr;
@@ -108,7 +109,7 @@ nar_status on_engine_thread(const nar_host* host, const char* function, Body&& b
         its = &instance;
         return NAR_OK;
     });
-    // The instance goes on this thread only, so the lock is not needed; and the body may call back
+    // Without the lock: instances are destroyed on this thread only, and the body may call back
     // into the plugin.
     if (status != NAR_OK) return status;
     return barrier([&] { return body(*its); });
@@ -118,7 +119,7 @@ nar_status write_out(const std::string& text, nar_write_fn write, void* user) {
     return write(user, {text.data(), text.size()});
 }
 
-// As much of a text as there is room for, without half a character at its end.
+// Copies as much of the text as fits, without a partial UTF-8 character at its end.
 void write_failure(nar_failure* failure, std::string_view text) {
     if (failure == nullptr || failure->size <= offsetof(nar_failure, message)) return;
     const size_t room =
@@ -143,7 +144,7 @@ void log_write(const nar_host* host, uint32_t level, nar_str message) {
     });
 }
 
-// The views stay good until deinit has returned, as the instance does.
+// The returned views are valid until deinit has returned, like the instance.
 nar_str config_settings(const nar_host* host) {
     nar_str out{"{}", 2};
     from_any_thread(host, [&](Instance& instance) {
@@ -224,7 +225,8 @@ nar_status prompt_cancel(const nar_host* host) {
 nar_status post(const nar_host* host, void (*function)(void*), void (*drop)(void*), void* user) {
     if (function == nullptr) return NAR_INVALID_ARGUMENT;
     return from_any_thread(host, [&](Instance& instance) -> nar_status {
-        // What init posts is a plugin's way to begin something by itself: it runs once it is active.
+        // Posting from init is allowed: it is how a plugin starts work of its own. The function
+        // runs once the instance is active.
         const bool is_early = instance.phase() == Instance::Phase::Init;
         if (!is_active(instance) && !is_early) return NAR_GONE;
         return instance.inbox().post(instance, {function, drop, user});
@@ -237,7 +239,8 @@ nar_status timer_start(const nar_host* host, uint32_t milliseconds, void (*on_ti
     return on_engine_thread(host, "timer.start", [&](Instance& instance) {
         const uint64_t number = ++instance.last_handle;
         auto made = std::make_unique<Timer>(instance.session().loop());
-        // The loop's clock may be a millisecond behind, and early is too early.
+        // One millisecond more: the loop's cached time may be behind, and a timer must not fire
+        // early.
         made->start(milliseconds == 0 ? 0 : uint64_t{milliseconds} + 1,
                     [&instance, number, on_time, user] {
                         const std::unique_ptr<Timer> gone = std::move(instance.timers[number]);
@@ -256,7 +259,7 @@ nar_status timer_stop(const nar_host* host, uint64_t timer) {
     });
 }
 
-// `call` gets what is ready.
+// `call` receives the ready events.
 nar_status add_poll(Instance& instance, int32_t descriptor, uint32_t events,
                     std::function<void(uint32_t ready)> call, uint64_t* poll) {
     struct stat status {};
@@ -269,13 +272,14 @@ nar_status add_poll(Instance& instance, int32_t descriptor, uint32_t events,
             descriptor,
             [&instance, number, call = std::move(call)] {
                 Watch& watch = *instance.polls.at(number);
-                // Nobody would read it any more, and it would be ready for ever.
+                // A disabled plugin never reads the descriptor, which would stay ready and keep the
+                // loop busy.
                 if (instance.disabled()) return watch.stop();
                 instance.call("a poll's function", [&] { call(watch.ready()); });
             },
             events);
     } catch (const std::system_error&) {
-        return NAR_IO;  // nothing that can be waited for, or somebody waits for it already
+        return NAR_IO;  // the descriptor cannot be polled, or is polled already
     }
     instance.polls.emplace(number, std::move(made));
     *poll = number;
@@ -322,7 +326,7 @@ nar_status poll_stop(const nar_host* host, uint64_t poll) {
         const auto found = instance.polls.find(poll);
         if (found == instance.polls.end()) return NAR_NOT_FOUND;
         found->second->stop();
-        // It may be the one whose function is running.
+        // Destroyed later, because its own callback may be running.
         std::shared_ptr<Watch> stopped(std::move(found->second));
         instance.polls.erase(found);
         instance.session().loop().defer([stopped] {});
@@ -416,7 +420,7 @@ nar_status invocation_diagnostics(const nar_host* host, uint64_t token, nar_str 
 nar_status invocation_ended(const nar_host* host, uint64_t token, const nar_invocation_end* end) {
     return from_any_thread(host, [&](Instance& instance) {
         nar_invocation_end given;
-        read_struct(end, given);  // without a size: zeros
+        read_struct(end, given);  // size 0: all fields are zero
         InvocationEnd taken;
         taken.exit_status = given.exit_status;
         taken.error_code = utf8::repaired(view(given.error_code));
@@ -448,7 +452,7 @@ nar_status invocation_run(const nar_host* host, uint64_t token, const nar_comman
         const Inbox::Found found = instance.inbox().find(&instance, token);
         if (found.status != NAR_OK) return found.status;
         if (found.has_output) return NAR_INVALID_ARGUMENT;
-        // The token is about to be closed: what was said before stays said.
+        // on_run() closes the token, so earlier diagnostics are delivered first.
         instance.inbox().deliver_diagnostics(token);
         return static_cast<InvocationReceiver*>(found.receiver)->on_run(std::move(arguments));
     });

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The nar_host that an instance gets. It outlives its instance for a while, so that a thread that a
-// plugin forgot to join is told NAR_GONE instead of reading freed memory.
+// The nar_host of a plugin instance. A number of handles is kept after their instances are
+// destroyed, so that a thread that a plugin did not join gets NAR_GONE instead of reading freed
+// memory.
 
 #include <functional>
 
@@ -12,11 +13,13 @@ namespace narratoria::plugin {
 class Instance;
 struct HostHandle;
 
+// Creates the handle of an instance. The handle must be retired with retire_host(). Engine thread
+// only.
 HostHandle* make_host(Instance& instance);
 const nar_host* host_of(const HostHandle* handle);
-// While no other thread is inside a function of this host.
+// Runs `body` while no other thread is inside a function of this host.
 void with_host_locked(HostHandle* handle, const std::function<void()>& body);
-// The instance is going; calls answer NAR_GONE from now on.
+// Detaches the instance before its destruction. All later calls return NAR_GONE.
 void retire_host(HostHandle* handle);
 
 }  // namespace narratoria::plugin

@@ -53,11 +53,11 @@ Instance::~Instance() {
     polls.clear();
     processes.end_all();
     const bool was_active = phase_ == Phase::Active;
-    // Behind this no thread posts any more, so what is forgotten is all there is.
+    // No thread can post after this, so forget_posts() below drops all remaining posts.
     enter_phase(Phase::Deinit);
     inbox().close_all(this);
     inbox().forget_posts(*this);
-    // Also of one that was disabled: its threads want to be joined.
+    // Also for a disabled plugin: deinit must join its threads.
     if (was_active) {
         call_always("deinit", [&] {
             if (!own_) library_.plugin.deinit(data_);
@@ -66,7 +66,7 @@ Instance::~Instance() {
     }
     phase_ = Phase::Over;
     retire_host(handle_);
-    // What its threads still said while they were joined.
+    // Again: threads may have sent messages until deinit joined them.
     inbox().forget_posts(*this);
 }
 
@@ -102,6 +102,7 @@ void Instance::end_call(const char* what, int64_t start) {
     --session_.callback_depth();
     const int64_t took = clock::steady_ms() - start;
     if (took > kCallBudgetMs && !is_own()) {
+        // Otherwise the stream would report the same time against its sinks.
         session_.excuse(took);
         report(std::string(what) + " held the engine thread for " + std::to_string(took) +
                " ms; what takes long belongs on a thread of its own, or in a process");
@@ -120,7 +121,8 @@ void Instance::disable(std::string reason) {
     if (disabled_.exchange(true, std::memory_order_acq_rel)) return;
     reason_ = std::move(reason);
     processes.kill_all();
-    // One that cannot be made is left out with this reason, and one that ends is told of as it is.
+    // During Init the caller reports the reason, and during Deinit a log line is enough. Only an
+    // active plugin needs the warning in the stream.
     if (phase_ != Phase::Active) {
         if (phase_ != Phase::Init) {
             session_.log(NAR_LOG_ERROR, "plugin " + library_.id + ": " + reason_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A plugin in one session: its host, its life, and the guard around every call into it.
+// A plugin instance in one session: its host, its lifecycle, and the guard around every call into
+// it.
 
 #include <atomic>
 #include <cstdint>
@@ -20,14 +21,15 @@
 
 namespace narratoria::plugin {
 
-// A call into a plugin that holds the engine thread for longer is reported.
+// A call that blocks the engine thread for longer than this is reported.
 inline constexpr int64_t kCallBudgetMs = 50;
-// Posted functions of one plugin that wait for the engine thread; a further one is NAR_BUSY.
+// The limit of queued posts per plugin. Further posts return NAR_BUSY.
 inline constexpr size_t kMaxPosts = 100'000;
 
 struct HostHandle;
 
-// What the host brings itself (nar_session_extend): one extension, without a library.
+// An extension of the host (nar_session_extend), without a library. `functions` must stay valid
+// until `released` was called.
 struct OwnExtension {
     std::string id;
     std::string extension;
@@ -36,28 +38,30 @@ struct OwnExtension {
     void (*released)(void* data);  // may be NULL
 };
 
+// Lifecycle: Made → Init → Active → Deinit → Over. Made and destroyed on the engine thread. Engine
+// thread only, except where a function says otherwise.
 class Instance : public event::SinkWatcher, public Inbox::Poster {
 public:
     enum class Phase : uint8_t { Made, Init, Active, Deinit, Over };
 
-    // `settings`: a JSON object. The session outlives it.
+    // `settings`: a JSON object. `library` and `session` must outlive the instance.
     Instance(const Library& library, std::string path, SessionAccess& session, std::string settings,
              StoryInfo story);
-    // Active at once: there is no init, and `released` stands for deinit.
+    // For an extension of the host. Active at once; `released` replaces deinit.
     Instance(OwnExtension own, SessionAccess& session, StoryInfo story);
-    ~Instance() override;  // deinit, when init was well
+    ~Instance() override;  // calls deinit if init succeeded
     Instance(const Instance&) = delete;
     Instance& operator=(const Instance&) = delete;
 
-    // False, and why, when the plugin cannot serve this session.
+    // Returns false and a reason if the plugin cannot serve this session.
     bool init(std::string& reason);
 
-    // Calls into the plugin. False: it is disabled, or was by what it threw.
+    // Calls into the plugin. An exception disables it. Returns false if it threw or is disabled.
     template <typename Call>
     bool call(const char* what, Call&& function) {
         return !disabled() && call_always(what, std::forward<Call>(function));
     }
-    // Also of one that is disabled: what gives back what it holds.
+    // Also calls a disabled plugin; for functions that release its resources.
     template <typename Call>
     bool call_always(const char* what, Call&& function) {
         const int64_t start = begin_call();
@@ -74,21 +78,23 @@ public:
         return !threw;
     }
 
-    // The session's narrator; others have no questions to answer.
+    // Marks the session's narrator. Other plugins have no questions to answer. is_narrator() is
+    // thread-safe.
     void set_narrator() { is_narrator_.store(true); }
     bool is_narrator() const { return is_narrator_.load(); }
 
-    // It broke a rule and gets nothing more.
+    // Disables the plugin after a violation. It receives no more calls, except to release
+    // resources.
     void disable(std::string reason);
     void set_on_disabled(std::function<void()> on_disabled) {
         on_disabled_ = std::move(on_disabled);
     }
-    // From any thread: disables it in the next round of the loop.
+    // Thread-safe. Disables the plugin in the next iteration of the loop.
     void disable_soon(std::string reason);
     bool disabled() const { return disabled_.load(std::memory_order_acquire); }
     const std::string& disabled_reason() const { return reason_; }
 
-    // Something wrong that it may go on after; told a few times, then no more. From any thread.
+    // Reports a non-fatal violation; rate-limited per instance. Thread-safe.
     void report(std::string_view message);
 
     void run_post(const Inbox::Post& post) override;
@@ -100,17 +106,18 @@ public:
     const Library& library() const { return library_; }
     // The struct of an extension, or NULL.
     const void* extension(std::string_view id) const;
-    // The host brought it, and knows how long its own functions take.
+    // True for an extension of the host. Its calls have no time budget, because the host knows how
+    // long its own functions take.
     bool is_own() const { return own_ != nullptr; }
     const nar_host* host() const;
-    // The host takes it back: what it holds is not released.
+    // For a failed extend(): the host keeps its data, so `released` must not be called.
     void keep_from_release() { own_->released = nullptr; }
-    // Where this session has it from; one file may have several names.
+    // The path in this session's search; one file may have several paths.
     const std::string& path() const { return path_; }
     void* data() const { return data_; }
     Phase phase() const { return phase_; }
     SessionAccess& session() { return session_; }
-    Inbox& inbox() { return session_.inbox(); }  // from any thread
+    Inbox& inbox() { return session_.inbox(); }  // thread-safe
     const std::string& settings() const { return settings_; }
     const StoryInfo& story() const { return story_; }
 

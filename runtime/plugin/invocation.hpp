@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A tool that a plugin runs. The engine's inbox carries its output and its end.
+// The messages of a tool invocation that a plugin runs. The engine's inbox carries its output and
+// end.
 
 #include <cstdint>
 #include <string>
@@ -10,7 +11,7 @@
 
 namespace narratoria::plugin {
 
-// How it ended, as the plugin says; see nar_invocation_end.
+// The end of an invocation as the plugin reported it; see nar_invocation_end.
 struct InvocationEnd {
     int32_t exit_status = 0;
     std::string error_code;
@@ -20,10 +21,11 @@ struct InvocationEnd {
     uint64_t resident_kb = 0;
 };
 
-// Its tokens are opened with InvocationEnd, in the name of the plugin's Instance.
+// Receives the messages of one invocation. The plugin's Instance owns the token, whose end type is
+// InvocationEnd. Engine thread only.
 class InvocationReceiver : public Inbox::Receiver {
 public:
-    // The plugin hands the work over to a program.
+    // The plugin hands the invocation over to a program. Closes the token.
     virtual nar_status on_run(std::vector<std::string> arguments) = 0;
 };
 

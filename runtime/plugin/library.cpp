@@ -58,14 +58,15 @@ bool call_entry(nar_plugin_entry_fn entry, const nar_plugin*& plugin, std::strin
 }
 
 struct Loaded {
-    std::unique_ptr<Library> library;  // nothing: it was refused
+    std::unique_ptr<Library> library;  // NULL: the library was refused
     std::string reason;
     bool entry_ran = false;
 };
 
 Loaded load(const std::string& path, const Metadata& metadata) {
     Loaded out;
-    // What is missing is to show now, and what it brings is for itself alone.
+    // RTLD_NOW: missing symbols must fail here, not in a later call. RTLD_LOCAL: the symbols of
+    // plugins must not collide.
     void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
         const char* why = ::dlerror();
@@ -106,7 +107,7 @@ bool Library::offers(std::string_view extension) const {
 }
 
 const void* Library::extension(std::string_view id_wanted) const {
-    // What it does not list it is not asked for.
+    // A plugin is asked only for extensions that it lists.
     if (!offers(id_wanted)) return nullptr;
     try {
         return plugin.get_extension({id_wanted.data(), id_wanted.size()});
@@ -121,7 +122,7 @@ bool accept_plugin(const nar_plugin* given, const Metadata* metadata, Library& o
         reason = std::move(why);
         return false;
     };
-    // The two fields that every ABI begins with.
+    // Only these two fields have the same place in every ABI version.
     uint32_t begin[2] = {0, 0};
     std::memcpy(begin, given, sizeof begin);
     const uint32_t size = begin[0];
@@ -171,8 +172,8 @@ bool accept_plugin(const nar_plugin* given, const Metadata* metadata, Library& o
 
 const Library* load_library(const std::string& path, const Metadata& metadata,
                             std::string& reason) {
-    // Never destroyed: libraries stay as long as the process. By the file itself, which may have
-    // several names.
+    // Never destroyed, because libraries stay loaded until the process exits. The key is the file's
+    // identity, because one file may have several paths.
     using File = std::pair<dev_t, ino_t>;
     static std::mutex& mutex = *new std::mutex;
     static auto& loaded = *new std::map<File, Loaded>;
@@ -187,7 +188,8 @@ const Library* load_library(const std::string& path, const Metadata& metadata,
     if (found == loaded.end()) {
         Loaded made = load(path, metadata);
         if (!made.entry_ran) {
-            // Another time it may be there: a missing library, too many open files.
+            // Not cached: the cause may be temporary, such as a missing library or too many open
+            // files.
             reason = made.reason;
             return nullptr;
         }

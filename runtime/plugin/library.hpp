@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A plugin's library, loaded: once a process, and never unloaded, because threads of it may run.
+// A plugin's shared library. Loaded once per process and never unloaded, because threads of the
+// plugin may still run its code.
 
 #include <string>
 #include <string_view>
@@ -11,27 +12,29 @@
 
 namespace narratoria::plugin {
 
+// Immutable once load_library() has returned it, and never destroyed.
 struct Library {
     std::string id;
     std::string name;
     std::string version;
     std::vector<std::string> extensions;
-    nar_plugin plugin{};  // as far as its size goes, the rest zero
+    nar_plugin plugin{};  // fields beyond the plugin's size are zero
 
     bool offers(std::string_view extension) const;
     // The struct of an extension, or NULL.
     const void* extension(std::string_view id) const;
 };
 
-// Nothing, and why, when it cannot be loaded or the two sides do not agree. Asked again for the same
-// file it answers the same. From any thread.
+// Returns NULL and a reason if the library cannot be loaded or does not match its metadata. The
+// result is cached per file once the plugin's entry function has run. Thread-safe.
 const Library* load_library(const std::string& path, const Metadata& metadata, std::string& reason);
 
-// Takes what an entry answered, or says what is wrong with it. `metadata` is what it said before.
+// Validates and copies the struct that an entry function returned. Returns false and a reason if it
+// is not valid or does not match `metadata`.
 bool accept_plugin(const nar_plugin* given, const Metadata* metadata, Library& out,
                    std::string& reason);
 
-// What a plugin wrote, as far as it is text.
+// The message of a plugin, with invalid UTF-8 repaired.
 std::string message_of(const nar_failure& failure);
 nar_failure empty_failure();
 

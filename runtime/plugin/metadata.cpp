@@ -19,7 +19,7 @@
 namespace narratoria::plugin {
 namespace {
 
-// A file may say anything of its own sizes; nothing larger than these is a plugin's note.
+// Sizes in an ELF file are untrusted input. Larger values than these are refused.
 constexpr uint64_t kMaxSections = 4096;
 constexpr uint64_t kMaxNames = 1024 * 1024;
 constexpr uint64_t kMaxNote = 64 * 1024;
@@ -45,8 +45,8 @@ bool read_at(int file, uint64_t offset, void* out, size_t size) {
     return true;
 }
 
-// The section that notes of ours stand in; false and the reason when the file is no library for
-// this machine. No section: an empty text.
+// Reads the section of Narratoria notes; empty if there is none. Returns false and a reason if the
+// file is not a library for this machine.
 bool read_section(int file, uint64_t file_size, std::string& out, std::string& reason) {
     auto refuse = [&](const char* why) {
         reason = why;
@@ -230,7 +230,7 @@ std::optional<Metadata> parse_metadata(std::string_view text, Faults& faults) {
 
 std::optional<MetadataText> find_metadata(const std::string& path, std::string& reason) {
     auto open_file = [](const std::string& name, struct stat& status) {
-        // Not blocking: a named pipe must not hold up the search.
+        // O_NONBLOCK: opening a named pipe must not block the search.
         Descriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
         if (file && ::fstat(file.get(), &status) != 0) file.close();
         return file;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a plugin says of itself without being loaded: a note in the library, or a file beside it
-// (abi/schemas/plugin-1.schema.json). Nothing of the library is run for it.
+// A plugin's metadata, from a note in the library or a file beside it
+// (abi/schemas/plugin-1.schema.json). Reading it never runs code of the library. The functions here
+// are thread-safe.
 
 #include <cstdint>
 #include <optional>
@@ -22,29 +23,31 @@ struct Metadata {
     std::vector<std::string> extensions;
 };
 
-// The id that no file may have.
+// The id of the built-in narrator. No plugin file may use it.
 inline constexpr const char* kBuiltInNarrator = "template";
 
-// Whether a text may be a plugin's id: a-z 0-9 . _ -, beginning with a letter or digit.
+// True for a valid plugin id: a-z 0-9 . _ -, beginning with a letter or digit.
 bool is_id(std::string_view text);
 
 // The metadata document of a library, unparsed.
 struct MetadataText {
     std::string text;
     std::string file;  // the file beside the library; empty: a note in the library
-    size_t notes = 0;  // of ours in the library; the first one counts
+    size_t notes = 0;  // Narratoria notes in the library; the first one counts
 };
 
-// Of the library at `path`. Nothing, and why, for a file that is not a plugin for this machine.
+// Finds the metadata of the library at `path`. Returns nothing and a reason if the file is not a
+// plugin for this machine.
 std::optional<MetadataText> find_metadata(const std::string& path, std::string& reason);
 
-// The rules of plugin/1. Nothing if the text has faults; warnings are added to `faults` in any case.
+// Parses and validates a plugin/1 document. Returns nothing if it has faults. `faults` also
+// receives warnings, in any case.
 std::optional<Metadata> parse_metadata(std::string_view json, Faults& faults);
 
-// Both of them. Nothing, and the first reason.
+// Finds and parses. On failure returns nothing and the first reason.
 std::optional<Metadata> read_metadata(const std::string& path, std::string& reason);
 
-// The notes in the bytes of a section whose owner we are.
+// The Narratoria notes in the bytes of an ELF note section.
 std::vector<std::string_view> find_notes(std::string_view section);
 
 }  // namespace narratoria::plugin

@@ -25,7 +25,7 @@ std::string_view view(nar_str text) {
 }
 nar_str to_c(std::string_view text) { return {text.data(), text.size()}; }
 
-// False when one holds a NUL.
+// Returns false if a text contains a NUL.
 bool take_texts(const nar_str* texts, uint64_t count, std::vector<std::string>& out) {
     for (uint64_t i = 0; i < count; ++i) {
         const std::string_view text = view(texts[i]);
@@ -48,9 +48,9 @@ public:
           limits_(limits),
           name_(std::move(name)) {}
 
-    // What it was started as; without it there is nothing to end.
+    // NULL until the process is started.
     std::unique_ptr<process::Process> process;
-    bool was_refused = false;  // a write: it waits for on_drained
+    bool was_refused = false;  // a write was refused, so on_drained is due
     bool told_to_end = false;
 
     void on_output(char* data, size_t size) override {
@@ -71,7 +71,8 @@ public:
              [&] { events_.on_closed(user_, handle_, static_cast<uint32_t>(stream)); });
     }
     void on_exit(const process::Exit& exit) override {
-        // The handle is dead before the plugin is told, and this object when it was.
+        // The handle is invalid before the plugin's callback runs. `node` keeps this object alive
+        // until the callback has returned.
         auto node = service_.children_.extract(handle_);
         if (events_.on_exit == nullptr) return;
         nar_process_exit told{};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The child processes of one instance (narratoria.process/1). Engine thread only. A process is owned
-// here from start() until its on_exit was called, or until the instance ends.
+// The child processes of one plugin instance (narratoria.process/1).
 
 #include <cstdint>
 #include <map>
@@ -15,29 +14,32 @@ namespace narratoria::plugin {
 
 class Instance;
 
+// Owns each process from start() until on_exit() was called, or until the instance is destroyed.
+// Engine thread only.
 class ProcessService {
 public:
-    // How long a process may take to end when its instance does. Nobody waits for it, but the end of
-    // the engine.
+    // The grace period of processes when their instance is destroyed. Only the engine's destructor
+    // waits for it.
     static constexpr uint32_t kEndGraceMs = 40;
-    // What may wait for a process that does not read, unless it is a single write.
+    // The limit of queued input per process. A single larger write is accepted if nothing is
+    // queued.
     static constexpr size_t kMaxWaiting = 64u * 1024 * 1024;
 
     explicit ProcessService(Instance& instance);
     ~ProcessService();
 
-    // `program` and `events` are whole structs of this version. `why` is set on failure.
+    // `program` and `events` must be complete structs of this version. On failure, sets `why`.
     nar_status start(const nar_program& program, const nar_process_events& events, void* user,
                      uint64_t* process, std::string& why);
     nar_status write(uint64_t process, std::string_view bytes);
     nar_status close_input(uint64_t process);
     nar_status terminate(uint64_t process, uint32_t grace_ms);
-    // As terminate, and no callback is called any more. May be called in one.
+    // Like terminate(), but no further callback is called. May be called from a callback.
     nar_status release(uint64_t process, uint32_t grace_ms);
 
-    // The instance is disabled: all are killed, and their ends are told to nobody.
+    // For a disabled instance: kills all processes without callbacks.
     void kill_all();
-    // The instance ends. No callback is called any more.
+    // For the end of the instance: terminates all processes. No further callback is called.
     void end_all();
 
 private:

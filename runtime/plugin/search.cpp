@@ -26,7 +26,7 @@ std::string real_path(const std::string& path) {
     return real ? std::string(real.get()) : std::string();
 }
 
-// <lib>/narratoria/plugins, beside this library wherever it was put.
+// <lib>/narratoria/plugins beside the runtime library, so that an installation can be relocated.
 std::string installed_folder() {
     Dl_info info{};
     static const char anchor = 0;
@@ -36,7 +36,7 @@ std::string installed_folder() {
     return slash == std::string::npos ? "" : library.substr(0, slash) + "/narratoria/plugins";
 }
 
-// The libraries in a folder, by name. Hidden files and what ends otherwise are nobody's plugins.
+// The files *.so in a folder, sorted by name. Hidden files are ignored.
 std::vector<std::string> libraries_in(const std::string& folder, bool& exists) {
     std::vector<std::string> names;
     const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), &::closedir);
@@ -52,7 +52,7 @@ std::vector<std::string> libraries_in(const std::string& folder, bool& exists) {
     return names;
 }
 
-// Why a plugin of this ABI cannot be loaded here, or nothing.
+// Why a plugin of this ABI cannot be loaded; empty if it can.
 std::string abi_reason(const Metadata& metadata) {
     if (metadata.abi_major == NAR_ABI_MAJOR) return "";
     return "it is built for ABI " + std::to_string(metadata.abi_major) + "." +
@@ -93,7 +93,8 @@ std::vector<Place> places(const std::string& story_folder) {
         while (!rest.empty()) {
             const size_t colon = std::min(rest.find(':'), rest.size());
             const std::string_view folder = rest.substr(0, colon);
-            // An empty or relative one would be the current folder, or below it.
+            // Empty and relative entries would depend on the current folder, so they are not
+            // searched.
             if (!folder.empty()) {
                 const bool is_relative = folder.front() != '/';
                 out.push_back(
@@ -141,7 +142,7 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
         }
     }
 
-    // From here on nothing is added: what `loads` points to stays where it is.
+    // No candidate is added after this point: `loads` holds pointers into the vectors.
     std::set<std::string, std::less<>> taken;
     auto take = [&](Candidate& candidate, const Place& place) {
         candidate.wanted = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which plugins a session loads, from where, and why not the others. Decided here and nowhere else;
-// no library is loaded for it.
+// Decides which plugins a session loads, from which files, and why others are not loaded. The only
+// place that does. Never loads a library.
 
 #include <optional>
 #include <string>
@@ -14,12 +14,12 @@ namespace narratoria::plugin {
 struct Place {
     std::string folder;    // absolute
     std::string from;      // for people: "NARRATORIA_PLUGIN_PATH", "the story", …
-    bool trusted = false;  // what lies here loads in safe mode, too
+    bool trusted = false;  // plugins here load in safe mode, too
     bool loads_all = false;
-    bool skipped = false;  // not looked at: it is relative
+    bool skipped = false;  // not searched, because the path is relative
 };
 
-// What a session asks for.
+// The plugins that a session requests.
 struct Wishes {
     std::vector<std::string> listed;  // by the host: ids, or paths (with a slash)
     std::string story_folder;         // absolute, or empty
@@ -45,9 +45,9 @@ struct Searched {
 struct Search {
     bool safe_mode = false;
     std::vector<Searched> places;
-    // In the order of loading; they point into `places`.
+    // In the order of loading. Points into `places`, so a Search may be moved but not copied.
     std::vector<const Candidate*> loads;
-    // What was asked for and is not to be had.
+    // A request that no plugin satisfies.
     struct Missing {
         std::string wish;
         std::string reason;
@@ -55,7 +55,7 @@ struct Search {
     std::vector<Missing> missing;
 };
 
-// The folders of this process and story, in the order in which an id is looked for.
+// The plugin folders of this process and story, in search order.
 std::vector<Place> places(const std::string& story_folder);
 
 Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_mode);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What plugins may ask of the session they are in, as the session answers it. All on the engine
-// thread but for what says otherwise.
+// The interface from plugins to their session.
 
 #include <cstdint>
 #include <string>
@@ -21,7 +20,7 @@ struct StoryInfo {
     std::string title;
 };
 
-// What a plugin's process gets where the plugin says nothing: the same as the session's tools.
+// The defaults for a plugin's processes: the values that the session's tools get.
 struct ProcessDefaults {
     process::Pool& pool;
     const std::string& folder;
@@ -29,19 +28,20 @@ struct ProcessDefaults {
     const process::Limits& limits;
 };
 
+// Implemented by the session, which outlives its plugins. Engine thread only, except where a
+// function says otherwise.
 class SessionAccess {
 public:
     virtual ~SessionAccess() = default;
 
     virtual Loop& loop() = 0;
-    virtual bool on_engine_thread() const = 0;  // from any thread
-    // Counts the callbacks that the engine is inside of.
+    virtual bool on_engine_thread() const = 0;  // thread-safe
+    // The nesting depth of callbacks. Not zero: the engine must not be driven.
     virtual uint32_t& callback_depth() = 0;
     virtual void log(uint32_t level, std::string_view message) = 0;
-    // A plugin held the engine thread for so long, and was told of by itself.
+    // Excludes a plugin call that was already reported from the batch's timing.
     virtual void excuse(int64_t milliseconds) = 0;
-    // Something that a player's interface should know, too; the stream may be in the middle of an
-    // event.
+    // Publishes a warning event. Deferred, because the stream may be publishing another event.
     virtual void warn(std::string_view code, std::string_view message) = 0;
 
     virtual nar_status read_state(std::string_view pointer, std::string& json) = 0;
@@ -52,9 +52,9 @@ public:
 
     virtual ProcessDefaults process_defaults() = 0;
 
-    // From any thread: an answer to a narrator's request.
+    // Thread-safe. Answers a question to the narrator.
     virtual nar_status answer(uint64_t token, bool is_plan, std::string text) = 0;
-    // From any thread. The engine's; it outlives the session.
+    // Thread-safe. The engine's inbox, which outlives the session.
     virtual Inbox& inbox() = 0;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 nar_str view(std::string_view text) { return {text.data(), text.size()}; }
 
-// The plugin's side of an attempt.
+// The source of an attempt that a plugin runs. Owned by the attempt.
 class PluginSource : public tool::Source, public InvocationReceiver {
 public:
     // `cancel` may be NULL.
@@ -38,8 +38,8 @@ public:
         close();
     }
 
-    // `call` hands the invocation to the plugin; `what` names the called function. The source is of
-    // no more use when this is false.
+    // Passes the invocation to the plugin with `call`; `what` names the called function. If this
+    // returns false, the source must be destroyed.
     template <typename Call>
     bool start(const tool::Invocation& invocation, const char* what, Call&& call,
                tool::StartFailure& failure) {
@@ -81,12 +81,12 @@ public:
     void terminate(uint32_t grace_ms) override {
         if (process_) return process_->terminate(grace_ms);
         if (token_ == 0 || std::exchange(told_to_end_, true)) return;
-        // What has ended is on its way here, and must not be told to end.
+        // An end that is queued will be delivered soon; do not cancel an ended invocation.
         if (instance_.inbox().has_end(token_)) return;
         if (cancel_ != nullptr) {
             instance_.call("its cancel", [&] { cancel_(instance_.data(), token_); });
         }
-        // It has the time that a process has; then its attempt ends without it.
+        // The plugin gets the same grace period as a process. Then the attempt ends as if killed.
         grace_.start(std::max<uint32_t>(grace_ms, 1), [this] {
             close();
             process::Exit exit;
@@ -116,7 +116,7 @@ public:
         close();
         process::Exit exit;
         exit.started = true;
-        // As wait(2) tells an exit.
+        // Encoded like a status of wait(2). A status with only high bits must not become 0.
         exit.wait_status = (end.exit_status & 0xFF) << 8;
         if (end.exit_status != 0 && exit.wait_status == 0) exit.wait_status = 0xFF00;
         exit.user_us = end.user_us;
@@ -138,13 +138,14 @@ public:
             process_ = processes_.start_source(program, std::move(arguments), request_,
                                                environment_, limits_, attempt_, failure);
         }
-        // The token is dead from now on: the process speaks for itself.
+        // From now on the process is the source, so messages of the plugin are refused.
         close();
         if (process_) return NAR_OK;
         if (starting_) {
             run_failure_ = std::move(failure);
             return NAR_IO;
         }
+        // Deferred: on_exit() may destroy this object, and the caller is still inside it.
         processes_.loop().defer([this, alive = alive_, message = failure.message] {
             if (!*alive) return;
             process::Exit exit;
@@ -166,7 +167,7 @@ private:
     const process::Limits limits_;
     std::string request_;
     std::vector<std::string> environment_;
-    std::unique_ptr<tool::Source> process_;  // when it was handed over
+    std::unique_ptr<tool::Source> process_;  // NULL unless the invocation was handed over
     tool::StartFailure run_failure_;
     Timer grace_;
     uint64_t token_;
@@ -186,7 +187,8 @@ std::unique_ptr<tool::Attempt> begin_attempt(tool::ProcessRunner& processes, Ins
                                                          invocation.limits, listener);
     auto source = std::make_unique<PluginSource>(processes, instance, cancel, invocation, *attempt);
     PluginSource& its = *source;
-    // A process that the plugin hands over to may fail before `start` has returned.
+    // The source joins the attempt only after a successful start: the plugin may hand over to a
+    // process that fails before `start` has returned.
     if (!its.start(invocation, what, std::forward<Call>(call), failure)) return nullptr;
     attempt->set_source(std::move(source));
     return attempt;
@@ -217,7 +219,7 @@ std::unique_ptr<tool::Attempt> FunctionRunner::begin(const tool::Invocation& inv
         failure.message = "no plugin has the function \"" + invocation.definition->name + "\"";
         return nullptr;
     }
-    // A copy: what the function does may bring a tool that takes the place of this one.
+    // A copy: the plugin may register a tool that replaces this one during the call.
     const Function function = found->second;
     return begin_attempt(
         processes_, *function.instance, function.extension.cancel, invocation, listener, "its tool",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The runners that plugins bring: functions with a schema (narratoria/tool.h), and whatever stands
-// behind a scheme (narratoria/tool_runner.h). What they print is read as a process's output is.
+// The runners of plugins: functions with a schema (narratoria/tool.h), and schemes
+// (narratoria/tool_runner.h). Their output is decoded like that of a process.
 
 #include <memory>
 #include <unordered_map>
@@ -16,18 +16,18 @@
 
 namespace narratoria::plugin {
 
-// Runs the functions of all plugins. `processes` run what a plugin hands over; they and the
-// instances outlive it and its attempts.
+// Runs the functions of all plugins. `processes` runs invocations that a plugin hands over to a
+// program. `processes` and the instances must outlive the attempts. Engine thread only.
 class FunctionRunner : public tool::Runner {
 public:
     static constexpr const char* kName = "function";
 
     explicit FunctionRunner(tool::ProcessRunner& processes) : processes_(processes) {}
 
-    // `handle` is the plugin's own, to give back to it.
+    // `handle` is the plugin's pointer and is passed back to its invoke().
     void add(std::shared_ptr<const tool::Definition> definition, Instance& instance,
              const nar_tool_extension& extension, const nar_tool* handle);
-    // Attempts that run are not touched.
+    // Does not affect running attempts.
     void remove(const tool::Definition& definition) { functions_.erase(&definition); }
     std::vector<std::shared_ptr<const tool::Definition>> definitions_of(
         const Instance* instance) const;
@@ -48,7 +48,8 @@ private:
     std::unordered_map<const tool::Definition*, Function> functions_;
 };
 
-// Runs what stands behind the schemes of one plugin.
+// Runs the tool paths "scheme:rest" of one plugin. Both references must outlive the attempts.
+// Engine thread only.
 class SchemeRunner : public tool::Runner {
 public:
     SchemeRunner(tool::ProcessRunner& processes, Instance& instance,
