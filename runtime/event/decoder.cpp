@@ -19,14 +19,15 @@ static_assert(std::size(kFieldNames) == static_cast<size_t>(Field::Count));
 
 std::string_view name_of(Field field) { return kFieldNames[static_cast<size_t>(field)]; }
 
-// A key of the name's length: compared with a constant, which is a comparison or two of words.
+// Called with a key of the name's length. Comparing with a constant compiles to one or two word
+// comparisons.
 template <Field kField>
 Field is(std::string_view key) {
     constexpr std::string_view kName = kFieldNames[static_cast<size_t>(kField)];
     return std::memcmp(key.data(), kName.data(), kName.size()) == 0 ? kField : Field::Count;
 }
 
-// A length and a first byte tell the known names apart.
+// The length and the first byte identify the only candidate.
 Field field_of(std::string_view key) {
     switch (key.size()) {
         case 2: return is<Field::Ok>(key);
@@ -100,7 +101,7 @@ struct Rules {
     const Rule* end;
 };
 
-// In the order of Type.
+// In the order of Type, which starts at 1.
 constexpr Rules kTypes[] = {
     {"log", std::begin(kLog), std::end(kLog)},
     {"state_patch", std::begin(kStatePatch), std::end(kStatePatch)},
@@ -133,7 +134,7 @@ bool satisfies(json::Value value, Wanted wanted) {
     return false;
 }
 
-// What is wrong with a value that does not satisfy a rule: the rule's name and a sentence.
+// Sets the rule and the message for a value that does not satisfy `wanted`.
 void describe(Fault& fault, const std::string& name, json::Value value, Wanted wanted) {
     auto wrong_type = [&](const char* type) {
         fault.rule = "event-field-type";
@@ -184,8 +185,8 @@ bool Decoder::read_event(Event& event) const {
 
 namespace {
 
-// Decides only whether the fields obey the rules; list_faults applies the same rules to say what is
-// wrong.
+// Only decides whether the event is valid, which is the fast path. list_faults() applies the same
+// rules to produce messages.
 bool obeys(const Event& event, const Rule* rule, const Rule* end) {
     for (; rule != end; ++rule) {
         const uint32_t index = event.fields[static_cast<size_t>(rule->field)];
@@ -290,7 +291,7 @@ std::string excerpt(std::string_view line, size_t byte) {
     byte = std::min(byte, line.size());
     size_t from = byte > kBefore ? byte - kBefore : 0;
     size_t to = std::min(line.size(), byte + kAfter);
-    // Not through the middle of a character.
+    // Do not cut a UTF-8 sequence.
     while (from > 0 && from < byte && (static_cast<unsigned char>(line[from]) & 0xC0) == 0x80)
         ++from;
     while (to > byte && to < line.size() && (static_cast<unsigned char>(line[to]) & 0xC0) == 0x80)

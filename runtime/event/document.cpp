@@ -13,13 +13,12 @@
 namespace narratoria::event {
 namespace {
 
-// The faults of one event, in the order of its text.
+// Returns the faults of one event in the order of its text.
 Faults check_event(Decoder& decoder, std::string_view text) {
     Event event;
     Faults faults;
     if (!decoder.decode(text, event)) faults = decoder.faults(text);
-    // While a tool runs, a media type that is none refuses the asset alone; in a document it is as
-    // wrong as anything else.
+    // At run time an invalid media type only refuses the asset. In a document check it is a fault.
     const bool is_asset = event.tape != nullptr && event.type == Type::Asset;
     if (const json::Value value = is_asset ? event.field(Field::MediaType) : json::Value();
         value && value.is_string() && !value.text().empty() &&
@@ -48,7 +47,7 @@ Faults check_event(Decoder& decoder, std::string_view text) {
 struct Lines {
     Faults faults;
     size_t events = 0;
-    bool first_ends_early = false;  // the first one is the beginning of a value
+    bool first_ends_early = false;  // the first line is the incomplete beginning of a value
     bool any_is_object = false;
 };
 
@@ -92,8 +91,8 @@ Faults check_document(std::string_view text) {
     if (is_one_value) return whole;
 
     Lines lines = check_lines(std::move(padded), text.size());
-    // One event over several lines that is broken somewhere: each of its lines would be a fault,
-    // and none of them would name the place.
+    // A broken event that spans lines: each of its lines would be a fault, and none would name the
+    // real position.
     const char first = text[text.find_first_not_of(" \t\r\n")];
     if (first == '{' && lines.first_ends_early && !lines.any_is_object) return whole;
     return std::move(lines.faults);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a tool printed, checked as a document: for authors, before any runtime reads it.
+// Checks a tool's printed output as a document, for tool authors.
 
 #include <string_view>
 
@@ -8,9 +8,9 @@
 
 namespace narratoria::event {
 
-// Every fault and warning of one event that may span lines, or else of events a line each (NDJSON), in the
-// order of the text, whose bytes they count in. Each event is judged by itself; a document without
-// an event is a fault.
+// Returns all faults and warnings of `text`: one event that may span lines, or else one event per
+// line (NDJSON). They are in the order of the text, and their offsets refer to it. Each event is
+// checked on its own. A document without an event is a fault.
 Faults check_document(std::string_view text);
 
 }  // namespace narratoria::event

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a tool says: one event a line (spec 000 §3 and §4, spec 004).
+// The events of a tool, one per line (spec 000 §3 and §4, spec 004).
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace narratoria::event {
 
-// The numbers are those of the C ABI.
+// The values equal those of the C ABI.
 enum class Type : uint32_t { Log = 1, StatePatch = 2, Asset = 3, UiEvent = 4, Error = 5, Done = 6 };
 
 const char* type_name(Type type);
@@ -42,12 +42,13 @@ enum class Field : uint8_t {
     Count,
 };
 
-// A valid event. It points into its line and the decoder's tape.
+// A valid event. Points into its line and into the decoder's tape, and is valid until the next
+// decode().
 struct Event {
     Type type = Type::Log;
-    std::string_view line;  // the object, byte for byte
+    std::string_view line;  // the source bytes of the object
 
-    // The value of a field, or nothing. Of duplicate keys the last one counts.
+    // The value of a field, or an empty Value. Of duplicate keys the last one counts.
     json::Value field(Field field) const {
         const uint32_t index = fields[static_cast<size_t>(field)];
         return index == 0 ? json::Value() : json::Value(tape, index);
@@ -61,13 +62,15 @@ struct Event {
     uint32_t fields[static_cast<size_t>(Field::Count)] = {};
 };
 
+// Reads events from lines. Reuses its memory from line to line. Not thread-safe.
 class Decoder {
 public:
-    // Reads one line: true and `event`, or false and fault().
+    // Reads one line, which json::kPadding readable bytes must follow. On success returns true and
+    // sets `event`; on failure fault() says why.
     bool decode(std::string_view line, Event& event);
     const Fault& fault() const { return fault_; }
 
-    // Every fault of a line, for those who check documents.
+    // Returns all faults of a line, for document checks.
     Faults faults(std::string_view line);
 
     void shrink() { tape_.shrink(); }
@@ -81,7 +84,7 @@ private:
     Fault fault_;
 };
 
-// Up to 80 characters around a byte, in valid UTF-8 with control characters made visible.
+// Returns up to 80 characters around an offset, as valid UTF-8 with control characters escaped.
 std::string excerpt(std::string_view line, size_t byte);
 
 }  // namespace narratoria::event

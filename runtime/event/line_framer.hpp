@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Cuts a stream of bytes into lines (spec 000 §2.2), without copying those that lie whole in a
-// read buffer.
+// Splits a byte stream into lines (spec 000 §2.2). Lines that lie entirely in one read buffer are
+// not copied.
 
 #include <cstdint>
 #include <cstring>
@@ -15,11 +15,11 @@ namespace narratoria::event {
 struct Line {
     std::string_view text;  // without its end (\n or \r\n); json::kPadding readable bytes behind
                             // it, the first of them zero
-    uint64_t number;        // from 1, blank lines counted
+    uint64_t number;        // from 1; blank lines count
     uint64_t offset;        // of its first byte in the stream
 };
 
-// A line of white space says nothing and is no fault.
+// A blank line is ignored and is no fault.
 inline bool is_blank(std::string_view text) {
     for (const char c : text) {
         if (c != ' ' && c != '\t' && c != '\r' && c != '\n') return false;
@@ -27,13 +27,14 @@ inline bool is_blank(std::string_view text) {
     return true;
 }
 
+// One per stream. Not thread-safe. Keeps an incomplete line until the next read.
 class LineFramer {
 public:
     explicit LineFramer(uint64_t limit) : limit_(limit) {}
 
-    // Calls `take(const Line&)` for each whole line; it returns false to stop, and so does feed.
-    // False too when a line grows over the limit: over_limit() then says so. The bytes of `data`
-    // are changed, and json::kPadding more may be read.
+    // Calls `take(const Line&)` for each complete line. If `take` returns false, stops and returns
+    // false. Also returns false if a line exceeds the limit; over_limit() is then true. Modifies
+    // `data` and may read json::kPadding bytes behind it.
     template <typename Take>
     bool feed(char* data, size_t size, Take&& take) {
         char* at = data;
@@ -44,7 +45,9 @@ public:
             const auto length = static_cast<size_t>((newline ? newline : end) - at);
             const size_t whole = partial_.size() + length;
             if (whole > limit_) {
-                // The \r of a \r\n is no part of the line, and its \n may come with the next read.
+                // The \r of \r
+                // is not part of the line, and its
+                // may arrive with the next read.
                 const char last = length > 0 ? at[length - 1] : partial_.back();
                 if (whole != limit_ + 1 || last != '\r') {
                     over_limit_ = true;
@@ -58,7 +61,8 @@ public:
             }
             const uint64_t start = offset_;
             offset_ += whole + 1;
-            // Whoever takes the line may destroy this framer, and then says false.
+            // `take` may destroy this framer. It must then return false, and no member is used
+            // afterwards.
             if (partial_.empty()) {
                 *newline = '\0';
                 if (!give(at, length, start, take)) return false;
@@ -71,13 +75,13 @@ public:
         return true;
     }
 
-    // The stream has ended: a last line without an end of its own is a line.
+    // Ends the stream. A last line without a line end is delivered as well.
     template <typename Take>
     bool finish(Take&& take) {
         return partial_.empty() || give_partial(offset_, take);
     }
 
-    // What follows is of no interest as lines.
+    // Drops an incomplete line that is not needed any more.
     void drop_partial() { partial_ = std::string(); }
 
     bool over_limit() const { return over_limit_; }
@@ -100,7 +104,7 @@ private:
         const size_t length = line.size();
         line.append(json::kPadding, '\0');
         if (!give(line.data(), length, start, take)) return false;
-        // Most lines are short: their memory is used again, a rare long one's is given back.
+        // Reuses the memory for the next line, but frees that of a rare long line.
         if (line.capacity() <= 64 * 1024) {
             line.clear();
             partial_.swap(line);

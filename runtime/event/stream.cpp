@@ -12,15 +12,16 @@
 namespace narratoria::event {
 namespace {
 
-// A sink of a plugin that holds the engine thread for longer is told to its watcher.
+// Time budget of a sink. A longer call is reported to its watcher, because it blocks the engine
+// thread.
 constexpr int64_t kSinkBudgetNs = 50'000'000;
 
-// A sink that answers each record of a patch with a patch would keep the stream busy for ever; so
-// many records may follow from those that a sink published of its own accord.
+// A sink that answers each record of a patch with another patch would keep the stream busy forever.
+// At most this many records may follow from those published during one send.
 constexpr size_t kMaxFollowing = 10'000;
 
-// Some nanoseconds instead of twenty: good to a tick of the kernel, which is enough to see a sink
-// that blocks.
+// Takes a few nanoseconds instead of twenty. The resolution is one kernel tick, which is enough to
+// detect a sink that blocks.
 int64_t coarse_ns() {
     timespec now{};
     ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -37,7 +38,7 @@ void Stream::tell_detached(const nar_event_sink& callbacks) {
     try {
         callbacks.detached(callbacks.user);
     } catch (...) {
-        // It gets nothing more anyway.
+        // The sink gets no more calls anyway.
     }
     --callback_depth_;
 }
@@ -65,6 +66,7 @@ bool Stream::detach(uint64_t id) {
     });
     if (found == sinks_.end()) return false;
     const nar_event_sink callbacks = found->callbacks;
+    // Erased only outside of sends: send() iterates by index.
     found->kinds = 0;
     has_gaps_ = true;
     if (sending_ == 0) sweep();
@@ -79,7 +81,7 @@ void Stream::sweep() {
     has_gaps_ = false;
 }
 
-// A sink that throws breaks the contract; it gets nothing more.
+// Detaches a sink that threw, which violates the contract. `detached` is not called.
 void Stream::take_off(size_t index, const char* what) {
     sinks_[index].kinds = 0;
     has_gaps_ = true;
@@ -101,7 +103,8 @@ void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subj
                           view(body)};
     ++sending_;
     ++callback_depth_;
-    // A sink may attach another one, which gets the next event, or take one off.
+    // By index and up to the initial count: a sink may attach sinks, which get the next event, or
+    // detach some.
     const size_t count = sinks_.size();
     for (size_t i = 0; i < count; ++i) {
         const Sink& sink = sinks_[i];
@@ -115,7 +118,7 @@ void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subj
         } catch (...) {
             take_off(i, "something that is no std::exception");
         }
-        // The list may have grown and moved.
+        // `sink` may dangle: the vector may have been reallocated.
         if (timed) tell_if_slow(coarse_ns() - start, sinks_[i].watcher);
     }
     --callback_depth_;
@@ -131,7 +134,8 @@ void Stream::end_sending() {
         const Waiting next = std::move(waiting_.front());
         waiting_.pop_front();
         time_us_ = next.time_us;
-        // What its sinks publish joins those that wait.
+        // Keeps `sending_` above 0, so that records published by the sinks are queued instead of
+        // sent recursively.
         ++sending_;
         send_timed(next.number, next.kind, {next.plan_id, next.tool_id, next.attempt}, next.body);
         --sending_;
@@ -162,14 +166,14 @@ void Stream::begin_batch(int64_t wall_us) {
     if (is_watched_) batch_start_ns_ = coarse_ns();
 }
 
-// A clock for each call would cost more than the call, so it is read for each batch; who it was is
-// clear when there is one sink, and with several each is timed from then on.
+// Reading a clock per call would cost more than the call, so it is read per batch. With one sink it
+// is clear which one was slow. With several, each call is timed from then on.
 void Stream::end_batch() {
     if (!is_watched_) return;
     const int64_t took = coarse_ns() - batch_start_ns_;
     if (took <= kSinkBudgetNs || times_each_) return;
     times_each_ = sinks_.size() > 1;
-    // What is told may take sinks off, or attach others.
+    // The watchers may detach and attach sinks.
     ++sending_;
     const size_t count = sinks_.size();
     for (size_t i = 0; i < count; ++i) {
@@ -190,7 +194,7 @@ void Stream::publish(uint64_t number, Kind kind, const Subject& subject, std::st
     if (!sinks_.empty()) send_timed(number, kind, subject, body);
 }
 
-// The runtime's own are few, and each call is timed.
+// Records of the runtime are few, so each call is timed.
 void Stream::send_timed(uint64_t number, Kind kind, const Subject& subject, std::string_view body) {
     const bool before = times_each_;
     times_each_ = is_watched_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The event stream of a session: numbers what happens and hands it to the sinks.
+// The event stream of a session: numbers the events and sends them to the sinks.
 
 #include <cstdint>
 #include <deque>
@@ -33,39 +33,42 @@ enum class Kind : uint32_t {
     StatePatched = NAR_KIND_STATE_PATCHED,
 };
 
-// What an event is about; empty and 0 where that does not apply.
+// What an event refers to. Empty and 0 where that does not apply.
 struct Subject {
     std::string_view plan_id;
     std::string_view tool_id;
     uint32_t attempt = 0;
 };
 
-// Whoever answers for a sink that a stranger wrote.
+// Receives violations of a sink that a plugin or another party provides. Must outlive the sink.
 class SinkWatcher {
 public:
     virtual ~SinkWatcher() = default;
-    // It is taken off.
+    // The sink threw and has been detached.
     virtual void on_sink_threw(const char* what) noexcept = 0;
-    // Something took longer than a call may: this sink, when one was `called`, else one of so many.
+    // The batch exceeded its time budget. If `called` is 1, this sink is responsible; otherwise any
+    // of the `called` sinks may be.
     virtual void on_sink_slow(int64_t milliseconds, size_t called) noexcept = 0;
 };
 
+// Belongs to one session. Engine thread only. Sinks may publish, attach and detach during a call.
 class Stream {
 public:
-    // `callback_depth` counts the callbacks the engine is inside of.
+    // `callback_depth` counts the active callbacks of the engine; it must outlive the stream.
     Stream(std::string session_id, uint32_t& callback_depth)
         : session_id_(std::move(session_id)), callback_depth_(callback_depth) {}
     ~Stream() { detach_all(); }
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
 
-    // A sink with a watcher is timed, with the few milliseconds that the kernel's cheap clock shows.
+    // A sink with a watcher is timed with the kernel's coarse clock, whose resolution is some
+    // milliseconds.
     uint64_t attach(const nar_event_sink& sink, SinkWatcher* watcher = nullptr);
     bool detach(uint64_t id);
-    // Tells every sink that nothing more will come.
+    // Detaches every sink and calls its `detached`.
     void detach_all();
 
-    // Gives the next number, for publish_tool_event or publish to hand out.
+    // Reserves the next number for publish_tool_event() or publish().
     uint64_t take_number() { return ++last_; }
     void publish_tool_event(uint64_t number, const Subject& subject, const Event& event) {
         if (!sinks_.empty()) {
@@ -73,21 +76,21 @@ public:
         }
     }
 
-    // One of the runtime's own; `body` is a JSON object. Returns its number.
+    // Publishes a record of the runtime; `body` is a JSON object. Returns its number.
     uint64_t publish(Kind kind, const Subject& subject, std::string_view body) {
         const uint64_t number = take_number();
         publish(number, kind, subject, body);
         return number;
     }
-    // Also while a sink is being called: then it is handed out behind the event that the sink got, so
-    // that every sink sees one order.
+    // May be called by a sink. The record is then queued behind the current event, so that all
+    // sinks see the same order.
     void publish(uint64_t number, Kind kind, const Subject& subject, std::string_view body);
     void warn(const Subject& subject, std::string_view code, std::string_view message);
 
-    // The clocks are read for what is read at once, not for each event of it.
+    // Brackets the events of one read, so that they share one timestamp and the clock is read once.
     void begin_batch(int64_t wall_us);
     void end_batch();
-    // Of the running batch, so much is somebody else's.
+    // Excludes a plugin call that was already reported from the batch's time.
     void excuse(int64_t milliseconds) { batch_start_ns_ += milliseconds * 1'000'000; }
     int64_t time_us() const { return time_us_; }
 
@@ -97,7 +100,7 @@ public:
 private:
     struct Sink {
         uint64_t id;
-        uint32_t kinds;  // 0: taken off while events were being handed out
+        uint32_t kinds;  // 0: detached during a send, erased later
         nar_event_sink callbacks;
         SinkWatcher* watcher;
     };
@@ -126,9 +129,9 @@ private:
     uint64_t last_ = 0;
     uint64_t last_sink_ = 0;
     uint32_t sending_ = 0;
-    std::deque<Waiting> waiting_;  // published by sinks
+    std::deque<Waiting> waiting_;  // records published by sinks during a send
     bool has_gaps_ = false;
-    bool is_watched_ = false;  // one of the sinks has a watcher
+    bool is_watched_ = false;  // at least one sink has a watcher
     int64_t time_us_ = 0;
     int64_t batch_start_ns_ = 0;
     bool times_each_ = false;
