@@ -27,8 +27,8 @@ void History::add(uint64_t seq, int64_t time_us, const std::shared_ptr<const His
     }
     while (count_ > 0 && (count_ == limit_ || bytes_ + text.size() > kMaxBytes)) drop_oldest();
     if (count_ == ring_.size()) {
-        // Full and below the limit: the ring has not wrapped around an empty place, so unrolling
-        // it keeps the order.
+        // The ring is full, so it has no empty slots, and copying it from first_ on keeps the
+        // order.
         std::vector<HistoryEntry> larger;
         larger.reserve(ring_.empty() ? 16 : ring_.size() * 2);
         for (size_t i = 0; i < count_; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which patches made the state what it is, who made them and when (spec 004 SessionState).
+// The patches that produced the current state, with their origin and time (spec 004 SessionState).
 
 #include <cstdint>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace narratoria::state {
 
-// Who made a patch; the patches of a tool share one.
+// The origin of a patch. All patches of one tool share one object.
 struct HistoryOrigin {
     std::string plan_id;
     std::string tool_id;
@@ -21,11 +21,12 @@ struct HistoryEntry {
     int64_t time_us = 0;
     uint32_t attempt = 0;
     std::shared_ptr<const HistoryOrigin> origin;
-    uint64_t ordinal = 0;  // counts the patches of the history; never reused
+    uint64_t ordinal = 0;  // position in the history; never reused
     std::string text;
 };
 
-// The latest patches, and how many older ones were dropped.
+// The latest patches, up to `limit`, and the number of older ones dropped. Engine thread only;
+// owned by a Store.
 class History {
 public:
     explicit History(uint32_t limit) : limit_(limit) {}
@@ -33,14 +34,14 @@ public:
     void add(uint64_t seq, int64_t time_us, const std::shared_ptr<const HistoryOrigin>& origin,
              uint32_t attempt, std::string_view text);
 
-    // A moment in the history.
+    // A point in the history, for rewind().
     struct Mark {
         uint64_t next_ordinal = 0;
-        uint64_t total = 0;  // patches up to then, dropped ones included
+        uint64_t total = 0;  // patches up to here, including dropped ones
     };
     Mark mark() const { return {next_ordinal_, dropped_ + count_}; }
-    // Goes back to a mark: forgets all patches that were added after it. Those from before it that are
-    // no longer here count as dropped.
+    // Forgets all patches added after the mark. Patches from before it that are no longer here
+    // count as dropped.
     void rewind(const Mark& mark);
 
     // {"limit", "dropped", "patches": [...]}, oldest first.
@@ -50,7 +51,7 @@ public:
     size_t size() const { return count_; }
 
 private:
-    // However few patches are kept, they must not hold more than this.
+    // Bounds the memory, whatever the limit on the number is.
     static constexpr uint64_t kMaxBytes = 64u * 1024 * 1024;
 
     void release_text(HistoryEntry& patch);
@@ -60,7 +61,7 @@ private:
     }
 
     uint32_t limit_;
-    // A ring whose texts keep their memory from one patch to the next.
+    // A ring buffer. Its texts keep their capacity for later patches.
     std::vector<HistoryEntry> ring_;
     size_t first_ = 0;
     size_t count_ = 0;

@@ -43,7 +43,8 @@ Object* Object::clone() const {
             copy->count = i + 1;
             continue;
         }
-        // Empty until it has memory of its own: when there is none, the copy is released.
+        // Stays empty until it owns its memory: if an allocation throws, the destructor must not
+        // free the blocks of the original.
         to.key.length = 0;
         to.value.length = 0;
         to.set_kind(Kind::Plain);
@@ -107,7 +108,7 @@ void Object::remove(uint32_t position) {
     --live;
 }
 
-// Closes the gaps, and doubles when at least half of it is in use.
+// Closes the gaps. Doubles the capacity if at least half of it is in use then.
 void Object::grow() {
     if (live < count) {
         uint32_t to = 0;
@@ -120,7 +121,7 @@ void Object::grow() {
     }
     if (capacity == 0 || live >= capacity / 2) {
         const uint32_t larger = capacity == 0 ? 4 : capacity * 2;
-        // A large block grows by having its pages moved: nothing is copied.
+        // A large block grows by moving its pages, without a copy.
         entries = static_cast<Entry*>(
             grow_block(entries, bytes_of_entries(), size_t{larger} * sizeof(Entry)));
         capacity = larger;

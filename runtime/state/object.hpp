@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The building blocks of the tree: texts that are short most of the time, entries, objects.
+// The building blocks of Tree: short texts, entries, objects. Not thread-safe.
 
 #include <cstdint>
 #include <cstdlib>
@@ -14,8 +14,9 @@
 
 namespace narratoria::state {
 
-// A text of up to 14 bytes in place, a longer one on the heap; one byte is left for whoever holds
-// it. Moved with memcpy, released by hand: the entries of a large object are grown with realloc.
+// A text of up to 14 bytes inline, or a longer one on the heap. `tag` is free for the owner's use.
+// It is moved with memcpy and released explicitly, because realloc moves the entries of a large
+// object.
 struct Text {
     static constexpr size_t kInline = 14;
     static constexpr uint8_t kOnHeap = 0xFF;
@@ -28,11 +29,11 @@ struct Text {
         char bytes[kInline];
         Heap heap;
     };
-    uint8_t length;  // kOnHeap, or the bytes in place
+    uint8_t length;  // kOnHeap, or the number of inline bytes
     uint8_t tag;
 
-    // `text` comes from a tape, so that json::kPadding bytes may be read behind it: copying all 14
-    // places is faster than counting.
+    // `text` must come from a tape, so that json::kPadding bytes behind it may be read: a copy of
+    // constant size is faster than one of variable size.
     void set(std::string_view text) {
         if (text.size() <= kInline) {
             std::memcpy(bytes, text.data(), kInline);
@@ -46,7 +47,7 @@ struct Text {
             length = kOnHeap;
         }
     }
-    // Takes another content, also from a tape; a heap block of the right size is used again.
+    // Replaces the content, also by a text from a tape. Reuses a heap block of the same size.
     void replace(std::string_view text) {
         if (length != kOnHeap) {
             set(text);
@@ -61,7 +62,7 @@ struct Text {
         if (length == kOnHeap) return {heap.data, heap.size};
         return {bytes, length};
     }
-    // Compares with a text from a tape.
+    // Compares with a text from a tape, whose padding may be read.
     bool equals(std::string_view text) const {
         if (length == kOnHeap) {
             return heap.size == text.size() && std::memcmp(heap.data, text.data(), heap.size) == 0;
@@ -71,13 +72,13 @@ struct Text {
         const auto ours = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
         const auto theirs = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data()));
         const auto equal = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(ours, theirs)));
-        // How many bytes in a row are; above sixteen bits there is none.
+        // The number of equal leading bytes; bits above 16 are never set.
         return static_cast<unsigned>(__builtin_ctz(~equal)) >= length;
 #else
         return std::memcmp(bytes, text.data(), length) == 0;
 #endif
     }
-    // Takes the content of another text; the old one must hold no heap block. The tag stays.
+    // Copies the content of another text; the own content must not be on the heap. The tag stays.
     void copy(const Text& other) {
         if (other.length == kOnHeap) {
             set(other.view());
@@ -94,8 +95,8 @@ struct Text {
 static_assert(sizeof(Text) == 16);
 
 enum class Kind : uint8_t {
-    Removed,  // the entry is a gap that the next growing closes
-    Plain,    // null, true, false, a number, an array: the text as it came
+    Removed,  // the entry is a gap, closed by the next grow()
+    Plain,    // null, true, false, a number, an array: the source text
     String,   // the text between the quotes, still escaped
     Object,
 };
@@ -121,26 +122,28 @@ struct Entry {
 };
 static_assert(sizeof(Entry) == 40);
 
+// The members of one JSON object in insertion order. Owns its entries, its index and its child
+// objects.
 struct Object {
-    static constexpr uint32_t kIndexFrom = 9;     // up to eight keys are compared one by one
-    static constexpr uint32_t kGap = UINT32_MAX;  // in the index: was removed
+    static constexpr uint32_t kIndexFrom = 9;     // up to eight keys are searched linearly
+    static constexpr uint32_t kGap = UINT32_MAX;  // in the index: removed
     static constexpr uint32_t kNone = UINT32_MAX;
 
     Entry* entries = nullptr;
-    // By hash & mask: position + 1, which the mask has room for, and above the mask the rest of the
-    // hash, so that a key which is not the one wanted is hardly ever looked at. 0: free.
+    // Open addressing by hash & mask. A slot holds position + 1 in the bits of the mask, and the
+    // remaining bits of the hash above them, so that other keys are rarely compared. 0: free.
     uint32_t* index = nullptr;
-    uint32_t count = 0;  // gaps included
+    uint32_t count = 0;  // including gaps
     uint32_t live = 0;
     uint32_t capacity = 0;
-    uint32_t mask = 0;  // slots of the index - 1
+    uint32_t mask = 0;  // number of index slots - 1
 
     Object() = default;
     Object(const Object&) = delete;
     Object& operator=(const Object&) = delete;
     ~Object();
 
-    // The position of a key from a tape, or kNone.
+    // The position of a key, which must be followed by json::kPadding readable bytes, or kNone.
     uint32_t find(std::string_view key, uint32_t hash) const {
         if (index == nullptr) return find_without_index(key, hash);
         for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
@@ -151,7 +154,7 @@ struct Object {
             if (entry.hash == hash && entry.key.equals(key)) return position_in(value);
         }
     }
-    // Starts to bring in what find() will look at: first the index, then the entry. Only with an index.
+    // Prefetches what find() will read: the index slot, then the entry. Both require an index.
     void fetch_slot(uint32_t hash) const { fetch(&index[hash & mask]); }
     void fetch_entry(uint32_t hash) const {
         for (uint32_t slot = hash & mask; index[slot] != 0; slot = (slot + 1) & mask) {
@@ -162,29 +165,29 @@ struct Object {
             return;
         }
     }
-    // Whether the key is the one at a position, which may be none.
+    // True if the entry at `position`, which may be out of range, has this key.
     bool find_at(uint32_t position, std::string_view key, uint32_t hash) const {
         return position < count && entries[position].hash == hash &&
                entries[position].kind() != Kind::Removed && entries[position].key.equals(key);
     }
 
-    // A deep copy, with the same gaps and places.
+    // A deep copy with the same positions and gaps.
     Object* clone() const;
 
-    // Appends an entry whose value the caller sets; the key must not be there.
+    // Appends an entry whose value the caller must set. The key must not exist yet.
     Entry& append(std::string_view key, uint32_t hash);
     void remove(uint32_t position);
 
-    // Makes an entry's value an empty gap of kind Plain with no text.
+    // Frees an entry's value and leaves an empty one of kind Plain.
     static void release_value(Entry& entry);
 
 private:
     static void fetch(const void* at) {
         __builtin_prefetch(at, 1);
-        // GCC takes a function that does nothing but prefetch for one that does nothing.
+        // Without this GCC treats a function that only prefetches as empty and removes it.
         asm volatile("");
     }
-    // A gap is no position: entries are half as many as slots.
+    // kGap cannot be a position, because there are half as many entries as slots.
     bool may_be(uint32_t value, uint32_t hash) const {
         return ((value ^ hash) & ~mask) == 0 && value != kGap;
     }

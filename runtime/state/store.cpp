@@ -25,8 +25,8 @@ void Store::close_writer(Writer writer) {
 const Patch& Store::apply(json::Value patch, Writer writer, const PatchOrigin& origin,
                           ConflictListener* listener) {
     patch_.prepare(patch);
-    // A writer that has been alone overwrites nothing of a peer. Its removals matter only if a later
-    // writer can overlap it: a removed entry cannot store who removed it.
+    // Without a concurrent writer a patch overwrites no concurrent value. Its removals still matter
+    // if a later writer may overlap: a removed entry cannot store its writer.
     const bool is_watched =
         !writers_.is_alone(writer) || (patch_.removes() && !writers_.is_exclusive(writer));
     if (is_watched) {
@@ -49,7 +49,7 @@ std::string_view Store::apply_host(json::Value patch, const PatchOrigin& origin)
 }
 
 void Store::restore(Snapshot&& snapshot) {
-    // Move assignment swaps: the replaced tree goes with this one.
+    // Move assignment swaps, so `restored` frees the replaced tree.
     Tree restored = std::move(snapshot.tree_);
     tree_ = std::move(restored);
     history_.rewind(snapshot.history_);

@@ -2,12 +2,12 @@
 #pragma once
 // The state of a session, and the only way to change it.
 //
-// Everything that changes the state goes through assign(), apply() or restore(): merging, history and
-// conflict detection happen here together, and a journal hooks in here. The state is always one line
-// of JSON, whatever line ends the documents had that it was made from.
+// Every change goes through assign(), apply(), apply_host() or restore(), which keep merging,
+// history and conflict detection consistent. A journal would hook in here. The state's JSON is
+// always one line, whatever line ends its source documents had.
 //
-// Belongs to one session and to the engine thread. Not reentrant: a ConflictListener must not call
-// the store.
+// Belongs to one session. Engine thread only. Not reentrant: a ConflictListener must not call the
+// store.
 
 #include <cstdint>
 #include <memory>
@@ -20,30 +20,31 @@
 
 namespace narratoria::state {
 
-// Receives what apply() finds: `later` overwrote what `earlier` had written at `path`, and the two
-// writers overlap. `path` is valid during the call only.
+// Receives the conflicts that apply() detects: `later` overwrote the value of `earlier` at `path`,
+// and the two writers overlap. `path` is valid during the call only.
 class ConflictListener {
 public:
     virtual ~ConflictListener() = default;
     virtual void on_conflict(std::string_view path, Writer earlier, Writer later) = 0;
 };
 
-// What the history records of a patch beside its text.
+// What the history records with a patch's text.
 struct PatchOrigin {
     uint64_t seq = 0;  // in the session's event stream
     int64_t time_us = 0;
     uint32_t attempt = 0;  // of the tool; 0 for the host and plugins
-    // Not NULL. A reference: the history copies it once for many patches of one tool.
+    // Not NULL. A reference, because the history copies it once for many patches of one tool.
     const std::shared_ptr<const HistoryOrigin>& by;
 };
 
-// A state at one moment. Independent of the store it was taken from, except that it can only be
-// restored there.
+// The state at one moment. Independent of the store it was taken from, but can be restored only
+// there.
 //
-// A snapshot is a deep copy. Copy-on-write objects would make taking one free, but would put a check
-// into each step of each merge, and the first merge after a snapshot would pay for the copy, at a time
-// when tools wait. Entries lie in arrays without pointers into them, so the copy of an object is two
-// memcpy and a walk for the texts and objects on the heap (docs/performance.md has the numbers).
+// A snapshot is a deep copy. Copy-on-write objects would make snapshots free, but would add a check
+// to each step of each merge, and the first merge after a snapshot would pay for the copy while
+// tools wait. Entries are in arrays without pointers into them, so copying an object takes two
+// memcpy calls and a walk over the texts and objects on the heap (docs/performance.md has the
+// numbers).
 class Snapshot {
 public:
     const Tree& tree() const { return tree_; }
@@ -65,30 +66,30 @@ public:
     const Tree& tree() const { return tree_; }
     const History& history() const { return history_; }
 
-    // Replaces the state by an object as it stands, nulls included. The history is not changed: this
-    // is the state that a session starts from.
+    // Replaces the state by an object as it is, including nulls. Does not change the history: this
+    // is the initial state of a session.
     void assign(json::Value document);
 
-    // Numbers a tool that starts. An exclusive one closes before the next opens; its patches then need
-    // no conflict detection.
+    // Registers a tool that starts and returns its number. An exclusive writer must be closed
+    // before the next one opens; its patches then need no conflict detection.
     Writer open_writer(bool exclusive) { return writers_.open(exclusive); }
     void close_writer(Writer writer);
 
-    // Merges a patch of an open writer, which is an object, and records it as it was written. Returns
-    // the prepared patch for merging into other trees, valid until the next call. Allocates nothing
-    // once the memory of tree, patch and history has grown to its size.
+    // Merges a patch, which must be an object, for an open writer, and records its source text.
+    // Returns the prepared patch for merging into other trees; it is valid until the next call.
+    // Does not allocate once the memory of tree, patch and history has reached its steady size.
     const Patch& apply(json::Value patch, Writer writer, const PatchOrigin& origin,
                        ConflictListener* listener);
 
-    // Merges a patch of the host or a plugin. It is recorded as one line without white space, which is
-    // returned and valid until the next call.
+    // Merges a patch of the host or a plugin. Records it without white space and returns that line,
+    // which is valid until the next call.
     std::string_view apply_host(json::Value patch, const PatchOrigin& origin);
 
-    // Takes the state with the history up to now.
+    // Copies the state and marks the current end of the history.
     Snapshot snapshot() const { return {tree_.clone(), history_.mark()}; }
-    // Puts back state and history. Patches that were recorded after the snapshot are forgotten; those
-    // that were dropped since, or forgotten by another restore, count as dropped. Writers stay open, and
-    // conflict detection goes on from what the entries of the snapshot say.
+    // Restores state and history. Patches recorded after the snapshot are forgotten. Patches
+    // dropped since, or forgotten by another restore, count as dropped. Writers stay open, and
+    // conflict detection continues with the writers stored in the snapshot's entries.
     void restore(const Snapshot& snapshot) {
         restore(Snapshot{snapshot.tree_.clone(), snapshot.history_});
     }
@@ -98,10 +99,10 @@ private:
     Tree tree_;
     History history_;
     Writers writers_;
-    Patch patch_;       // its memory serves every patch
-    std::string text_;  // of the latest host patch
+    Patch patch_;       // its memory is reused for every patch
+    std::string text_;  // the latest host patch
 
-    // During apply().
+    // Valid during apply().
     Overlap overlap_;
     Writer writer_ = kHost;
     ConflictListener* listener_ = nullptr;

@@ -13,7 +13,8 @@
 namespace narratoria::state {
 namespace {
 
-// The bytes of a value as the tree keeps them: a string without its quotes, the rest as it is.
+// The bytes of a value as the tree keeps them: a string without quotes, anything else as its source
+// text.
 std::string_view kept_text(json::Value value) {
     const json::Node& node = value.tape().nodes()[value.index()];
     if (node.type <= json::Type::String && !node.escaped) [[likely]] {
@@ -27,9 +28,10 @@ bool has_line_ends(std::string_view text) {
     return text.find('\n') != std::string_view::npos || text.find('\r') != std::string_view::npos;
 }
 
+// Entries of an object with more entries than this are not expected to be in the cache.
 constexpr uint32_t kMoreThanTheCacheHolds = 8192;
 
-// A tool that removes without end must not fill the memory with what it removed.
+// Bounds the memory for a tool that removes keys without end.
 constexpr size_t kMaxRemovals = 10000;
 
 Object* child_of(const Entry& entry) {
@@ -59,7 +61,7 @@ void append_object(std::string& out, const Object& object) {
     out += '}';
 }
 
-// RFC 6901: nothing, or segments that each begin with /, and in them ~ only as ~0 and ~1.
+// RFC 6901: empty, or segments that each begin with /; ~ occurs only as ~0 and ~1.
 bool is_pointer(std::string_view text) {
     if (!text.empty() && text.front() != '/') return false;
     for (size_t at = text.find('~'); at != std::string_view::npos; at = text.find('~', at + 1)) {
@@ -68,7 +70,7 @@ bool is_pointer(std::string_view text) {
     return true;
 }
 
-// The next segment of a pointer, decoded; moves `pointer` behind it.
+// Decodes the next segment of a pointer and moves `pointer` behind it.
 void take_segment(std::string_view& pointer, std::string& segment) {
     pointer.remove_prefix(1);
     segment.clear();
@@ -123,7 +125,7 @@ void Patch::prepare(json::Value value) {
     removes_ = false;
     count_ = 0;
     compacted_.clear();
-    // What an unusually large one made it take is given back.
+    // Frees the memory that an unusually large patch required.
     constexpr size_t kKept = 4096;
     if (members_.size() > kKept && value.tape().node_count() < kKept) {
         std::vector<Member>().swap(members_);
@@ -136,7 +138,7 @@ void Patch::prepare(json::Value value) {
 std::string_view Patch::kept_array(json::Value value) {
     const std::string_view text = value.raw();
     if (!has_line_ends(text)) return text;
-    // What all arrays of a document shrink to is shorter than the document.
+    // All compacted arrays together are shorter than the document, so this reserve is enough.
     if (compacted_.empty()) compacted_.reserve(value.tape().source().size() + json::kPadding);
     const size_t begin = compacted_.size();
     json::append_compact(compacted_, text);
@@ -158,7 +160,7 @@ void Patch::add_members(const json::Tape& tape, uint32_t object) {
     for (uint32_t at = object + 1; at < end; ++keys) {
         const std::string_view key(nodes[at].begin, nodes[at].size);
         const auto hash = static_cast<uint32_t>(hash_text(key, seed_));
-        // Two equal keys meet in the same bit; that different ones do as well is rare.
+        // A 64-bit filter: equal keys set the same bit, and different keys rarely do.
         const uint64_t bit = uint64_t{1} << (hash >> 26);
         may_have_duplicates |= (seen & bit) != 0;
         seen |= bit;
@@ -177,7 +179,7 @@ void Patch::add_members(const json::Tape& tape, uint32_t object) {
             case json::Type::Object:
                 member.kind = Kind::Object;
                 add_members(tape, value);
-                members_[place].end = count_;  // it may have moved
+                members_[place].end = count_;  // members_ may have been reallocated
                 break;
             case json::Type::String:
                 member.kind = Kind::String;
@@ -194,7 +196,7 @@ void Patch::add_members(const json::Tape& tape, uint32_t object) {
     if (may_have_duplicates) settle_duplicates(first, keys);
 }
 
-// Of `count` members of one object, from the one at `first` on.
+// Resolves duplicates among `count` members of one object, the first of which is at `first`.
 void Patch::settle_duplicates(uint32_t first, uint32_t count) {
     auto same_key = [](const Member& a, const Member& b) {
         return a.hash == b.hash && a.key == b.key;
@@ -269,16 +271,16 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
     const Patch::Member* const members = patch.members_.data();
     const Writer writer = writer_;
 
-    // The entries of a large object lie anywhere in memory: ask for all of them before the first
-    // is needed.
+    // The entries of a large object are scattered in memory: prefetch all of them before the first
+    // is used.
     const bool is_large = target->count > kMoreThanTheCacheHolds;
     if (is_large) {
         for (uint32_t i = first; i < end; i = members[i].end) target->fetch_slot(members[i].hash);
         for (uint32_t i = first; i < end; i = members[i].end) target->fetch_entry(members[i].hash);
     }
 
-    // Tools write the same keys in the same order again and again: the next entry is tried first,
-    // unless it would have to be brought in for that.
+    // Tools usually write the same keys in the same order, so try the next entry first. Not for a
+    // large object, where that entry would be a cache miss.
     uint32_t expected = 0;
     for (uint32_t i = first; i < end; i = members[i].end) {
         const Patch::Member& member = members[i];
@@ -329,8 +331,8 @@ void Tree::remove(Object* target, uint32_t position, std::string_view key) {
     target->remove(position);
 }
 
-// Tells whose values a write, or a removal, overwrites. Objects are merged into: what is below
-// them is told where it is written.
+// Reports the values that a write or a removal overwrites. An object is merged into an object, so
+// the values below it are reported where they are written.
 void Tree::report_overwritten(const Object* target, uint32_t position, std::string_view key,
                               bool by_object) {
     if (position == Object::kNone) {
@@ -395,7 +397,7 @@ void Tree::report(std::string_view key, Writer earlier) {
     overlap_->written_before(path_to(key), earlier);
 }
 
-// Everything in an object is overwritten at once; an empty one is a value like any other.
+// All values in a replaced object are overwritten at once. An empty object counts as one value.
 void Tree::report_entry(const Entry& entry, std::string_view key) {
     const Object* object = child_of(entry);
     if (object == nullptr || object->live == 0) {
@@ -423,7 +425,7 @@ void Tree::report_removals_below(std::string_view key) {
 }
 
 bool Tree::read(std::string_view pointer, std::string& out, bool& malformed) const {
-    // A wrong pointer is wrong wherever it leads.
+    // An invalid pointer is an error even if it leads nowhere.
     malformed = !is_pointer(pointer);
     if (malformed) return false;
     const Object* object = root_;

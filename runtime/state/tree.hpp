@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The state tree: nested objects that patches are merged into (spec 000 §4.2, RFC 7396).
+// The state tree: nested objects into which patches are merged (spec 000 §4.2, RFC 7396).
 //
-// A patch never reaches into an array and never looks at a number, so both are kept as the text
-// they came as: nothing is lost and nothing is converted. Only an array with line ends, which are
-// white space in JSON, loses its white space: a tree's JSON is always one line. An object is a vector of entries in the
-// order of insertion; from nine keys on a hash index of 32-bit positions stands beside it.
+// A patch never changes a part of an array and never reads a number, so the tree keeps both as
+// source text, without loss or conversion. Only an array with line ends, which are white space in
+// JSON, loses its white space: a tree's JSON is always one line. An object is a vector of entries
+// in insertion order; from nine keys on it also has a hash index of 32-bit positions.
 
 #include <cstdint>
 #include <functional>
@@ -19,12 +19,12 @@
 
 namespace narratoria::state {
 
-// Who else may have written the same path at the same time.
+// Which overwritten values merge() reports.
 struct Overlap {
-    // Entries of writers from this one on are asked about; the default asks about none.
+    // Values of this writer and later ones are reported; the default reports none.
     Writer oldest = UINT32_MAX;
-    // Called with the path's JSON Pointer and the writer whose value is overwritten. It decides
-    // whether the two really ran at the same time.
+    // Receives the path's JSON Pointer and the writer whose value is overwritten. The callee
+    // decides whether the two writers really overlap.
     std::function<void(std::string_view path, Writer earlier)> written_before;
 };
 
@@ -32,26 +32,27 @@ struct Entry;
 struct Object;
 enum class Kind : uint8_t;
 
-// A patch, made ready to be merged into any number of trees: its keys hashed, its duplicate keys
-// settled (the last one counts). Points into its tape; its memory is kept from one to the next.
+// A patch, prepared for merging into any number of trees: keys hashed, duplicate keys resolved (the
+// last one counts). Points into its tape, which must outlive it. Its memory is reused by the next
+// prepare().
 class Patch {
 public:
     Patch();
-    // `value` is an object.
+    // `value` must be an object.
     void prepare(json::Value value);
-    // Whether it has a null, which removes what it names; one that a later duplicate takes the place
-    // of counts as well.
+    // True if it contains a null, which removes a key. A null that a later duplicate supersedes
+    // counts as well.
     bool removes() const { return removes_; }
 
 private:
     friend class Tree;
-    // Each is followed by those of its value, if that is an object.
+    // In preorder: the members of an object value follow their member.
     struct Member {
         std::string_view key;
-        std::string_view value;  // as a tree keeps it; not of an object
+        std::string_view value;  // in the form that a tree keeps; unused for an object
         uint32_t hash;
-        uint32_t end;     // the next member of the same object
-        Kind kind;        // what the value is to be; Removed: it is null
+        uint32_t end;     // index of the next member of the same object
+        Kind kind;        // kind of the value; Removed: null
         bool superseded;  // a later member has the same key
     };
     uint32_t add_member();
@@ -61,17 +62,18 @@ private:
 
     bool removes_ = false;
     uint64_t seed_;
-    std::vector<Member> members_;  // the first count_ of them
+    std::vector<Member> members_;  // only the first count_ are in use
     uint32_t count_ = 0;
     std::vector<uint32_t> slots_;
-    std::string compacted_;  // arrays that had line ends; reserved at once, so that it never moves
+    std::string compacted_;  // arrays that had line ends; reserved once, so that it never moves
 };
 
+// Owns all objects and texts. Not thread-safe, not reentrant.
 class Tree {
 public:
     Tree();
     ~Tree();
-    Tree(Tree&& other) noexcept;  // `other` can only be destroyed or assigned to
+    Tree(Tree&& other) noexcept;  // `other` may only be destroyed or assigned to
     Tree& operator=(Tree&& other) noexcept;
 
     void merge(const Patch& patch, Writer writer = kHost, const Overlap* overlap = nullptr);
@@ -81,29 +83,29 @@ public:
         merge(prepared, writer, overlap);
     }
 
-    // Takes a document as it stands, nulls included, in place of everything there is.
+    // Replaces the content by a document as it is, including nulls.
     void assign(json::Value document);
 
     void clear();
 
-    // A deep copy, with the writers of all entries and the removals remembered.
+    // A deep copy, including the writers of the entries and the recorded removals.
     Tree clone() const;
 
-    // Appends the value at a JSON Pointer as JSON. False when there is none; `malformed` tells
-    // whether the pointer itself was wrong.
+    // Appends the value at a JSON Pointer as JSON. Returns false if there is none; `malformed` is
+    // true if the pointer itself is invalid.
     bool read(std::string_view pointer, std::string& out, bool& malformed) const;
 
     void append_json(std::string& out) const;
 
-    // The keys of the root.
+    // The number of keys of the root.
     size_t size() const;
     bool empty() const { return size() == 0; }
 
-    // Forgets the removals remembered while tools overlapped.
+    // Forgets the removals recorded while writers overlapped.
     void forget_removals() { removals_.clear(); }
 
 private:
-    // kWatched: others may have written the same paths.
+    // kWatched: another writer may overlap, so overwritten values are reported.
     template <bool kWatched>
     void merge_members(Object* target, const Patch& patch, uint32_t first, uint32_t end);
     void remove(Object* target, uint32_t position, std::string_view key);
@@ -117,13 +119,13 @@ private:
     Object* root_;
     uint64_t seed_;
 
-    // While merging: where it is, and what the caller asked for.
+    // Valid during merge(): the current path and the caller's arguments.
     std::vector<std::string_view> path_;
     const Overlap* overlap_ = nullptr;
     Writer oldest_ = UINT32_MAX;
     Writer writer_ = kHost;
-    // A removed entry cannot remember who removed it. By path, in order: what lies below a path is
-    // one range.
+    // A removed entry cannot store its writer. Ordered by path, so that the removals below a path
+    // are one range.
     std::map<std::string, Writer, std::less<>> removals_;
 };
 

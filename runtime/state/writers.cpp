@@ -13,7 +13,7 @@ Writer Writers::open(bool exclusive) {
 void Writers::close(Writer writer) {
     spans_[writer - first_].last_peer = last_;
     if (--open_ > 0) return;
-    // No writer that opens from now on overlaps one of these.
+    // Later writers cannot overlap any writer closed by now.
     spans_.clear();
     first_open_ = 0;
     first_ = last_ + 1;
@@ -21,7 +21,7 @@ void Writers::close(Writer writer) {
 
 bool Writers::overlap(Writer other, Writer writer) const {
     if (other < first_ || other == writer) return false;
-    // The later of two opened while `writer` was open, which it still is.
+    // `writer` is still open. If `other` is later, it opened while `writer` was open.
     return other > writer || of(other).last_peer >= writer;
 }
 

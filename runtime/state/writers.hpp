@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which tools write to a state at the same time. Writers are numbered in the order in which they
-// open, so two of them overlap if the earlier one closed after the later one had opened.
+// Tracks which tools write to a state concurrently. Writers are numbered in the order in which they
+// open. Two writers overlap if the earlier one closed after the later one had opened.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,18 +9,19 @@
 
 namespace narratoria::state {
 
-// Numbers are never reused within one state. Entries of the tree store them, also in snapshots.
+// Never reused within one state. Tree entries and snapshots store these numbers.
 using Writer = uint32_t;
-// The host and the plugins: not opened, and in conflict with nobody.
+// The host and the plugins. Never opened, never in conflict.
 inline constexpr Writer kHost = 0;
 
+// The open writers of one Store. Engine thread only.
 class Writers {
 public:
-    // An exclusive writer closes before the next one opens.
+    // An exclusive writer must be closed before the next one opens.
     Writer open(bool exclusive);
     void close(Writer writer);
 
-    // The arguments of all functions below are writers that are open, where nothing else is said.
+    // The functions below require open writers unless they say otherwise.
 
     // Every writer that overlaps this one has this number or a larger one.
     Writer oldest_peer(Writer writer) const { return of(writer).oldest_peer; }
@@ -38,14 +39,14 @@ private:
 
     struct Span {
         Writer oldest_peer;
-        Writer last_peer;  // the last one to open before this one closed; kOpen while it is open
+        Writer last_peer;  // the last one opened before this one closed; kOpen while it is open
         bool exclusive;
     };
     const Span& of(Writer writer) const { return spans_[writer - first_]; }
 
     Writer last_ = kHost;
     Writer first_ = kHost + 1;  // of spans_
-    std::vector<Span> spans_;   // emptied when the last open writer closes
+    std::vector<Span> spans_;   // cleared when the last open writer closes
     size_t first_open_ = 0;     // all spans before it are closed
     size_t open_ = 0;
 };
