@@ -65,8 +65,8 @@ Engine::Engine(EngineSettings settings)
 }
 
 Engine::~Engine() {
-    // In the child of a fork nothing here is ours to end; the processes belong to the parent.
-    // One by one: the handlers that are told may make sessions, or destroy others.
+    // In the child of a fork nothing is terminated, because the processes belong to the parent.
+    // Sessions are removed one by one: their handlers may create or destroy other sessions.
     while (!sessions_.empty() || !removed_.empty()) {
         auto& from = sessions_.empty() ? removed_ : sessions_;
         const std::unique_ptr<Member> gone = std::move(from.back());
@@ -88,7 +88,7 @@ bool Engine::busy() const {
 template <typename Drive>
 void Engine::drive(Drive&& step) {
     step();
-    // Their handlers may remove further sessions.
+    // A loop: the handlers of a destroyed session may remove further sessions.
     while (!removed_.empty()) {
         const std::vector<std::unique_ptr<Member>> gone = std::move(removed_);
         removed_.clear();
@@ -101,7 +101,8 @@ void Engine::run_once() {
 }
 
 void Engine::run_until_idle() {
-    // What plugins post keeps nobody waiting, but what is there is taken, and may begin a turn.
+    // Posts of plugins do not count as busy. run_for(0) still delivers those that are queued, and
+    // they may begin a turn.
     do {
         while (busy()) run_once();
         run_for(0);
@@ -126,7 +127,7 @@ void Engine::HostPosts::drop_post(const Inbox::Post& post) {
 
 void Engine::on_wake() {
     inbox_.deliver();
-    // From the start each time: a cancelled turn's handler may make sessions, or destroy them.
+    // Searched from the start each time: the handler of a cancelled turn may change sessions_.
     for (;;) {
         const auto cancelled = std::find_if(sessions_.begin(), sessions_.end(),
                                             [](const auto& each) { return each->has_cancel(); });
@@ -143,7 +144,8 @@ void Engine::remove(Member* session) {
     if (found == sessions_.end()) return;
     std::unique_ptr<Member> owned = std::move(*found);
     sessions_.erase(found);
-    if (!in_callback()) return;  // destroyed here
+    // In a callback the caller's frame may still use the session, so its destruction is deferred.
+    if (!in_callback()) return;
     removed_.push_back(std::move(owned));
     wake();
 }
@@ -154,7 +156,7 @@ void Engine::log(uint32_t level, std::string_view message) {
     try {
         settings_.log(level, message);
     } catch (...) {
-        // Who could be told?
+        // The log function itself failed, so there is nowhere to report it.
     }
     --callback_depth_;
 }

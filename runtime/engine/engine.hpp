@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the sessions of one engine share: the loop, the supervisors, the job slots, and the way in
-// from other threads.
+// The engine: owns the sessions and the resources that they share, which are the loop, the inbox,
+// the process pool and the job slots.
 
 #include <pthread.h>
 
@@ -22,7 +22,7 @@
 
 namespace narratoria::engine {
 
-// Milliseconds; 0: none.
+// Timeouts in milliseconds; 0: no timeout.
 struct Times {
     uint32_t try_ms = 30000;
     uint32_t plan_ms = 60000;
@@ -38,19 +38,23 @@ struct Limits : tool::Limits {
 struct EngineSettings {
     uint32_t jobs = 0;                     // 0: the cores of the affinity mask
     std::string root;                      // absolute
-    std::vector<std::string> environment;  // NAME=value, what tools get
+    std::vector<std::string> environment;  // NAME=value, for tools
     std::vector<std::string> allow_paths;
     Times times;
     Limits limits;
     std::string supervisor;
     std::function<void(uint32_t level, std::string_view message)> log;
-    Clock* clock = nullptr;  // of the loop; NULL: the machine's
+    Clock* clock = nullptr;  // the loop's clock; NULL: the system clock
 };
 
-// The tools' environment: a few variables of the host's, with `more` over them.
+// The environment of tools: selected variables of the host's environment, overridden by `more`.
 std::vector<std::string> tool_environment(const std::vector<std::string>& more);
+// Replaces or appends `variable`, which is NAME=value.
 void set_variable(std::vector<std::string>& environment, const std::string& variable);
 
+// Used on one thread at a time, the engine thread: the creating thread, or the last one that called
+// adopt_thread(). post(), wake(), on_its_thread() and the inbox are thread-safe. Destroys its
+// sessions in its destructor.
 class Engine {
 public:
     explicit Engine(EngineSettings settings);
@@ -65,13 +69,14 @@ public:
 
     bool on_its_thread() const { return pthread_equal(thread_.load(), pthread_self()) != 0; }
     void adopt_thread() { thread_.store(pthread_self()); }
-    // After a fork the child has our memory but none of our processes.
+    // True in the child of a fork. The child has a copy of the memory, but the processes belong to
+    // the parent.
     bool forked() const;
     bool in_callback() const { return callback_depth_ != 0; }
     uint32_t& callback_depth() { return callback_depth_; }
 
-    // Calls something of the host's: it may come back in, but not drive the loop. What it throws is
-    // dropped, and logged.
+    // Calls a function of the host. The function may call the API, but must not drive the loop. An
+    // exception is logged and dropped.
     template <typename Call>
     void call_host(Call&& call, const char* what = "a callback of the host") {
         ++callback_depth_;
@@ -83,12 +88,13 @@ public:
         --callback_depth_;
     }
 
-    // From any thread: calls `function` on the engine thread, or `drop` when that can no longer be.
+    // Thread-safe. Calls `function` on the engine thread, or `drop` if the engine is destroyed
+    // first.
     void post(void (*function)(void*), void (*drop)(void*), void* user);
     void wake() noexcept { loop_.wake(); }
 
     void add(std::unique_ptr<Member> session);
-    // At once, or when the callback that is running has returned.
+    // Destroys the session: at once, or after the running callback has returned.
     void remove(Member* session);
 
     const EngineSettings& settings() const { return settings_; }
@@ -99,7 +105,7 @@ public:
     void log(uint32_t level, std::string_view message);
 
 private:
-    // What the host posts. There is no limit to it, and run_until_idle waits for it.
+    // Runs the host's posts. They are not limited, and run_until_idle() waits for them.
     class HostPosts : public Inbox::Poster {
     public:
         explicit HostPosts(Engine& engine) : Poster(SIZE_MAX), engine_(engine) {}
@@ -116,7 +122,7 @@ private:
 
     EngineSettings settings_;
     std::atomic<pthread_t> thread_;
-    uint64_t made_under_;  // fork_count() then
+    uint64_t made_under_;  // fork_count() at creation
     uint32_t callback_depth_ = 0;
     Loop loop_;
     Inbox inbox_;
@@ -124,7 +130,7 @@ private:
     process::Pool pool_;
     plan::JobSlots slots_;
     std::vector<std::unique_ptr<Member>> sessions_;
-    std::vector<std::unique_ptr<Member>> removed_;  // wait for a callback to return
+    std::vector<std::unique_ptr<Member>> removed_;  // destroyed after the running callback
 };
 
 }  // namespace narratoria::engine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What an engine asks of each of its sessions, on the engine thread.
+// The interface of a session to its engine, which owns it. Engine thread only.
 
 namespace narratoria::engine {
 
@@ -8,9 +8,9 @@ class Member {
 public:
     virtual ~Member() = default;
 
-    // Work is running or waits to begin: nar_engine_run_until_idle goes on.
+    // True while work is running or queued. Keeps nar_engine_run_until_idle running.
     virtual bool busy() const = 0;
-    // Cancellation was requested, by any thread, and was not carried out yet.
+    // True if a cancellation was requested, by any thread, and is not carried out yet.
     virtual bool has_cancel() const = 0;
     virtual void take_cancel() = 0;
 };
