@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What every function of the C ABI begins with: who may call, and that nothing is thrown out.
+// The entry guards of the C ABI: they check handle and thread, and convert exceptions into
+// statuses.
 
 #include <algorithm>
 #include <atomic>
@@ -28,6 +29,7 @@ struct nar_engine {
     narratoria::engine::Engine engine;
 };
 
+// Reference-counted; thread-safe, because a result is immutable.
 struct nar_result {
     explicit nar_result(std::shared_ptr<const narratoria::plan::Result> its_result)
         : result(std::move(its_result)) {}
@@ -37,7 +39,7 @@ struct nar_result {
 
 namespace narratoria::api {
 
-// A session is its own handle; the C name is never defined.
+// The handle is the session's address. The C struct is never defined.
 inline session::Session* unwrap(nar_session* handle) {
     return reinterpret_cast<session::Session*>(handle);
 }
@@ -55,15 +57,16 @@ inline std::string_view view(nar_str text) {
 inline nar_str view(std::string_view text) { return {text.data(), text.size()}; }
 inline std::string copy(nar_str text) { return std::string(view(text)); }
 
-// The kernel would take a path with a NUL for the shorter one before it.
+// Such a path is refused: the kernel would read it only up to the NUL.
 inline bool has_nul(nar_str path) { return view(path).find('\0') != std::string_view::npos; }
 
-// Fills a caller's error and answers its status.
+// Fills `error` and returns `status`. `error` may be NULL.
 nar_status fail(nar_error* error, nar_status status, std::string_view code,
                 std::string_view message, std::string_view details = {});
 void clear(nar_error* error);
 
-// Runs `body`, which answers a status; what it throws becomes one.
+// Runs `body`, which returns a status. Converts an exception into a status, because none may cross
+// the C boundary. Preserves errno.
 template <typename Body>
 nar_status guarded(nar_error* error, Body&& body) noexcept {
     const int saved = errno;
@@ -93,7 +96,7 @@ nar_status guarded(nar_error* error, Body&& body) noexcept {
 
 enum class Inside : uint8_t { Refused, Allowed };
 
-// The same for calls that belong on the engine thread.
+// Like guarded(), for functions that are valid only on the engine thread.
 template <typename Body>
 nar_status on_engine(engine::Engine* engine, nar_error* error, Inside callbacks,
                      Body&& body) noexcept {

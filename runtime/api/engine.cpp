@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kMaxJobs = 4096;
 
-// The absolute path of a folder, or an error.
+// Resolves a folder to its absolute path.
 nar_status read_root(nar_str given, std::string& root, nar_error* error) {
     if (has_nul(given)) return refuse_argument(error, "the engine's root holds a NUL character");
     std::string path = copy(given);

@@ -40,7 +40,7 @@ nar_status nar_event_to_json(const nar_event* event, nar_text** json, nar_error*
         if (event == nullptr || json == nullptr || !read_struct(event, read)) {
             return refuse_argument(error, "the event and the place for the text must not be NULL");
         }
-        // What a host hands in need not come from a stream.
+        // The caller may have built the event itself, so its ids may not be valid UTF-8.
         std::string repaired[3];
         nar_str* const ids[] = {&read.session_id, &read.plan_id, &read.tool_id};
         for (size_t i = 0; i < std::size(ids); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Times and limits as the C ABI tells them: 0 is the default that stands before, NAR_NONE is none.
+// Reads the times and limits of the C ABI. 0 keeps the current value; NAR_NONE means no limit.
 
 #include <limits>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace narratoria::api {
 
-// Lays what is given over `times`; false when the struct has no size.
+// Overrides `times` with the given values. Returns false if the struct's size is not set.
 inline bool read_times(const nar_times* given, engine::Times& times) {
     nar_times read;
     if (!read_struct(given, read)) return false;
@@ -32,6 +32,7 @@ static_assert(sizeof(nar_limits) == sizeof(nar_limits::size) + sizeof(nar_limits
               "limits.h lists every field of nar_limits");
 #undef NARRATORIA_LIMIT
 
+// Like read_times(), for limits.
 inline bool read_limits(const nar_limits* given, engine::Limits& limits) {
     nar_limits read;
     if (!read_struct(given, read)) return false;
@@ -41,7 +42,8 @@ inline bool read_limits(const nar_limits* given, engine::Limits& limits) {
     return true;
 }
 
-// Sees to it that these limits can be set, after the engine has its cgroup folder or none.
+// Ensures that these limits can be enforced. Must be called after the engine's cgroup folder is
+// set.
 inline nar_status prepare_limits(engine::Engine& engine, const engine::Limits& limits,
                                  nar_error* error) {
     nar_status status = NAR_OK;

@@ -48,8 +48,8 @@ private:
     void* user_;
 };
 
-// Keeps SIGPIPE from this thread while it writes to somebody else's descriptor, and takes the one
-// that our own write raised.
+// Blocks SIGPIPE in this thread while it writes to the caller's descriptor, and consumes the signal
+// that this write raised.
 class PipeSignal {
 public:
     PipeSignal() {
@@ -114,9 +114,8 @@ public:
     int failure = 0;
 
 private:
-    // A regular file gets the blocks it will need together. From one file to another the kernel
-    // moves small pieces with sendfile, which takes longer than copying large ones; elsewhere it
-    // moves pages.
+    // For a regular file, allocates all blocks at once. Between two files, sendfile copies in small
+    // pieces, which is slower than large reads and writes. To other targets it moves pages.
     bool reserve(uint64_t size) {
         struct stat status {};
         if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return false;
@@ -127,7 +126,7 @@ private:
         return true;
     }
 
-    // Also where the kernel cannot move it by itself.
+    // Also the fallback if sendfile is not supported.
     bool copy(int file, uint64_t offset, uint64_t size) {
         std::unique_ptr<char[]> buffer(new char[256 * 1024]);
         while (size > 0) {

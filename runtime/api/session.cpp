@@ -23,7 +23,7 @@ nar_status invalid_document(nar_error* error, std::string_view code, const Fault
                 std::string(what) + ":\n" + describe_faults(faults, text), details);
 }
 
-// The state to start from: a JSON object, or nothing.
+// Reads the initial state: a JSON object, or empty.
 nar_status read_state(nar_str given, json::Document& document, nar_error* error) {
     const std::string_view text = view(given);
     if (text.empty()) return NAR_OK;
@@ -43,7 +43,7 @@ nar_status read_state(nar_str given, json::Document& document, nar_error* error)
     return NAR_OK;
 }
 
-// Lays the story's times and limits over the engine's.
+// Overrides the engine's times and limits with the story's.
 void take_story(const session::Story& story, engine::Times& times, engine::Limits& limits) {
     auto lay = [](const auto& given, auto& out) {
         if (given) out = static_cast<std::remove_reference_t<decltype(out)>>(*given);
@@ -205,8 +205,8 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
                                                                settings.plugin_settings, error)) {
                 return status;
             }
-            // Before there is a session: a call that fails has taken nothing, and so releases no
-            // narrator.
+            // All arguments are checked before the session exists: a failed call takes no
+            // ownership, so it must not release the narrator.
             json::Document state;
             if (const nar_status status = read_state(options.state, state, error)) return status;
             session::Dependencies dependencies =

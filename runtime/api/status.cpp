@@ -17,7 +17,7 @@ nar_status fail(nar_error* error, nar_status status, std::string_view code,
     if (error == nullptr) return status;
     clear(error);
     error->status = status;
-    // A message may quote what the caller gave, which need not be text; the message is.
+    // A message may quote input of the caller, which need not be valid UTF-8. The message must be.
     const std::string readable = utf8::repaired(message);
     auto storage = std::make_unique<std::string>();
     storage->reserve(code.size() + readable.size() + details.size());

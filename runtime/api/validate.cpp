@@ -50,7 +50,7 @@ extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** f
             case NAR_DOCUMENT_PLUGIN: plugin::parse_metadata(content, found); break;
             case NAR_DOCUMENT_STORY:
                 session::load_story(std::string(content), found);
-                // Without the folder there is nothing that could be checked.
+                // No document could be read, so this is an error of the call, not of a document.
                 if (!found.empty() && found.front().rule == session::kStoryFolderRule) {
                     return fail(error, NAR_NOT_FOUND, "STORY_FOLDER", found.front().message);
                 }
@@ -62,7 +62,7 @@ extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** f
         if (!with_warnings) {
             std::erase_if(found, [](const Fault& each) { return each.is_warning; });
         }
-        // A story's faults come file by file, each in its order already.
+        // The faults of a story are already in order within each of its files.
         if (kind != NAR_DOCUMENT_STORY) {
             std::stable_sort(found.begin(), found.end(),
                              [](const Fault& a, const Fault& b) { return a.byte < b.byte; });
