@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The conflicts of one execution: which tools wrote the same path while both ran.
+// The conflicts of one execution: paths that two concurrent tools wrote.
 
 #include <cstdint>
 #include <string>
@@ -13,21 +13,22 @@
 
 namespace narratoria::plan {
 
-// Two tools are named once for each path, in the order of their first two writes, and at most
-// kMaxConflicts conflicts are kept.
+// Reports each pair of tools once per path, in the order of their first two writes. Keeps at most
+// kMaxConflicts conflicts. Belongs to one Execution; engine thread only.
 class Conflicts : public state::ConflictListener {
 public:
     static constexpr size_t kMaxConflicts = 1000;
 
-    // What is found is appended to `found` as JSON, {path, tools}. Plan and list outlive this.
+    // Appends each conflict to `found` as JSON, {path, tools}. Plan and list must outlive this
+    // object.
     Conflicts(const Plan& plan, std::vector<std::string>& found) : plan_(plan), found_(found) {}
 
-    // Call with each writer that opens, in the order in which they open.
+    // Must be called for each writer that opens, in the order in which they open.
     void add_writer(state::Writer writer, uint32_t tool);
 
     void on_conflict(std::string_view path, state::Writer earlier, state::Writer later) override;
 
-    // The next conflict that was not taken before, or NULL; valid until another is found.
+    // Returns the next conflict that was not taken yet, or NULL. Valid until another is found.
     const std::string* take() { return taken_ < found_.size() ? &found_[taken_++] : nullptr; }
 
 private:
@@ -35,7 +36,7 @@ private:
     std::vector<std::string>& found_;
     size_t taken_ = 0;
     state::Writer first_ = 0;
-    std::vector<uint32_t> tools_;  // of the writers from first_ on
+    std::vector<uint32_t> tools_;  // tool of each writer from first_ on
     std::unordered_set<std::string> known_;
 };
 

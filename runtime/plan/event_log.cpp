@@ -14,8 +14,8 @@ constexpr uint64_t kReserve = 16u * 1024 * 1024;
 
 }  // namespace
 
-// Blocks that are asked for together cost the file system half of what it takes to find each when
-// it is written to. One that cannot do that, or is nearly full, is written to as it is.
+// Preallocating many blocks at once costs the file system half of what single allocations cost.
+// Errors are ignored: without preallocation, writes allocate as usual.
 void EventSpool::reserve(uint64_t size) {
     if (!file_ || size <= reserved_) return;
     const uint64_t more = std::max(kReserve, size - reserved_);
@@ -56,7 +56,8 @@ void EventLog::add(std::string_view event) {
     }
 }
 
-// Moves all that is in memory into the file, in order.
+// Moves all events from memory to the file, in order. Stops at the first failure and keeps the rest
+// in memory.
 void EventLog::spill() {
     chunks_.push_back(std::move(tail_));
     tail_.clear();
@@ -73,7 +74,7 @@ void EventLog::spill() {
         spool_->in_memory_ -= std::min<uint64_t>(spool_->in_memory_, chunk.size());
     }
     if (moved == chunks_.size() && moved > 0 && chunks_.back().capacity() <= 2 * kBlock) {
-        // The memory of the last one serves the next events.
+        // Reuse the memory of the last chunk for the next events.
         tail_.swap(chunks_.back());
         tail_.clear();
     }

@@ -13,9 +13,10 @@
 namespace narratoria::plan {
 namespace {
 
+// Retry interval after a shortage of descriptors.
 constexpr uint64_t kShortagePauseMs = 20;
-// Then those that run already get their turn: a thousand starts in a row would leave what they
-// write unread for half a second.
+// After so many starts the running tools get their turn: a thousand starts in a row would leave
+// their output unread for half a second.
 constexpr uint32_t kStartsInARow = 8;
 
 std::string named(std::string_view text) {
@@ -26,7 +27,8 @@ std::string named(std::string_view text) {
 
 }  // namespace
 
-// A tool from its first start until it has settled: its present attempt, and what outlives one.
+// A tool from its first start until it settles: the current attempt, and what outlives one. Its
+// destructor ends the attempt and closes the writer.
 class Execution::Running : public tool::AttemptListener {
 public:
     Running(Execution& execution, uint32_t tool)
@@ -52,12 +54,13 @@ private:
     uint32_t tool_;
 
 public:
-    std::shared_ptr<const tool::Definition> definition;  // of the attempt, which it outlives
+    std::shared_ptr<const tool::Definition> definition;  // of the attempt; must outlive it
     std::unique_ptr<tool::Attempt> attempt;
     AttemptRecord record;
     state::Tree output;
-    std::shared_ptr<const state::HistoryOrigin> origin;  // of its patches; from the first one on
-    state::Writer writer = state::kHost;                 // its own, once it has started
+    // Of its patches; created with the first one.
+    std::shared_ptr<const state::HistoryOrigin> origin;
+    state::Writer writer = state::kHost;  // opened at the first start
     Timer try_timer;
     Timer backoff_timer;
     int64_t first_started_ms = 0;
@@ -84,7 +87,7 @@ Execution::Execution(ExecutionContext context, std::unique_ptr<Plan> plan, Setti
 Execution::~Execution() {
     *alive_ = false;
     with_.slots.stop_waiting(this);
-    // Slots of tools that still run are given back: the engine outlives a session.
+    // Return the slots of running tools: the engine outlives a session.
     for (uint32_t i = schedule_.running(); i > 0; --i) with_.slots.give_back();
 }
 
@@ -102,7 +105,7 @@ void Execution::start() {
     result_->spool = std::make_shared<EventSpool>();
     result_->tools.reserve(count);
 
-    // Bodies that can be large are made only if somebody reads them.
+    // Large bodies are built only if a sink wants them.
     event::Stream& stream = with_.stream;
     const event::Subject subject{plan_->request_id, {}, 0};
     stream.publish(
@@ -131,6 +134,7 @@ void Execution::start() {
 void Execution::request_start() {
     if (start_requested_) return;
     start_requested_ = true;
+    // `alive` guards against a deferred task that outlives this execution.
     with_.loop.defer([this, alive = alive_] {
         if (!*alive) return;
         start_requested_ = false;
@@ -138,7 +142,8 @@ void Execution::request_start() {
     });
 }
 
-// Descriptors are free again when something ends, here or elsewhere in the host.
+// The end of any process in the host may free descriptors, and nothing reports it, so poll with a
+// timer.
 void Execution::wait_for_descriptors() {
     if (!shortage_timer_.running()) {
         shortage_timer_.start(kShortagePauseMs, [this] { request_start(); });
@@ -148,12 +153,13 @@ void Execution::wait_for_descriptors() {
 void Execution::schedule_ready() {
     if (starting_ || start_requested_ || ended_) return;
     starting_ = true;
-    // Also when memory runs out in the middle, the next one can start.
+    // Reset also when an exception such as bad_alloc leaves the loop.
     struct Ended {
         bool& starting;
         ~Ended() { starting = false; }
     } const ended{starting_};
-    // A start that fails at once settles its tool, which may make others ready: the loop sees them.
+    // A start that fails at once settles its tool, which may make others ready; the loop then sees
+    // them. `starting_` prevents the nested call.
     for (uint32_t starts = 0;; ++starts) {
         const uint32_t tool = schedule_.next();
         if (tool == Schedule::kNone) break;
@@ -167,7 +173,7 @@ void Execution::schedule_ready() {
         }
         schedule_.start(tool);
         if (start_attempt(tool)) continue;
-        // No descriptors: as if it had not been tried.
+        // Out of descriptors: undo the start, which does not count as an attempt.
         schedule_.put_back(tool);
         with_.slots.give_back_unused();
         with_.slots.wait(this, JobSlots::WaitReason::Descriptors, [this] { request_start(); });
@@ -252,7 +258,8 @@ void Execution::on_event(uint32_t tool, const event::Event& event) {
     switch (event.type) {
         case event::Type::StatePatch: take_patch(tool, number, event); break;
         case event::Type::Done:
-            // Its time is over, one way or the other; lingering is the runner's to end.
+            // The tool has finished its work, so the timeout ends here. The runner ends a tool that
+            // lingers.
             running.done = true;
             running.try_timer.stop();
             break;
@@ -260,7 +267,7 @@ void Execution::on_event(uint32_t tool, const event::Event& event) {
     }
     const event::Subject subject = subject_of(tool);
     with_.stream.publish_tool_event(number, subject, event);
-    // Behind the event that caused them, so that the numbers stay in order.
+    // Published after the event that caused them, so that the numbers stay in order.
     while (const std::string* conflict = conflicts_.take()) {
         with_.stream.publish(event::Kind::StateConflict, subject, *conflict);
     }
@@ -326,16 +333,17 @@ void Execution::take_asset(uint32_t tool, uint64_t number, const event::Event& e
 void Execution::on_try_timeout(uint32_t tool) {
     Running& running = *running_[tool];
     running.timed_out = true;
-    // Its end comes as any other, and is taken for what it is.
+    // The end arrives in on_attempt_ended() as usual and is judged there.
     running.attempt->terminate();
 }
 
-// The one place where the end of an attempt is judged: completed, tried again, or failed.
+// The only place that judges the end of an attempt: completed, retried, or failed.
 void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
     Running& running = *running_[tool];
     const Tool& entry = plan_->tools[tool];
     ToolResult& result = result_->tools[tool];
     running.try_timer.stop();
+    // Moved out first: from here on stop() must not end or report this attempt.
     const std::unique_ptr<tool::Attempt> ended = std::move(running.attempt);
 
     State state = outcome.ok ? State::Completed : State::Failed;
@@ -387,7 +395,7 @@ void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
     else schedule_ready();
 }
 
-// A tool has come to its end; what follows for those that depend on it.
+// A tool has ended. Publishes its end and settles dependents that are skipped because of it.
 void Execution::settle(uint32_t tool, State state, std::string code, std::string error) {
     ToolResult& result = result_->tools[tool];
     result.state = state;
@@ -462,7 +470,7 @@ void Execution::stop(Stop reason) {
             result_->tools[i].diagnostics = running.attempt->diagnostics();
             with_.slots.give_back();
         }
-        // Its processes are ended behind our back.
+        // settle() destroys the attempt, and the runner kills its processes in the background.
         settle(i, state, code, what);
     }
     finish();
@@ -497,7 +505,7 @@ void Execution::finish() {
                          records::plan_ended(result));
     const auto on_ended = std::move(on_ended_);
     on_ended(result_);
-    // `this` may be gone.
+    // `this` may be destroyed.
 }
 
 }  // namespace narratoria::plan

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs one plan (spec 003 §13.4) and makes its result (§13.5).
+// Runs one plan (spec 003 §13.4) and produces its result (§13.5).
 //
-// Execution does what Schedule decides: it starts attempts, takes their events, and keeps their
-// results. How an attempt's end is judged stands in on_attempt_ended(); what is told of a tool's end in
-// settle().
+// Schedule decides what happens next; Execution carries it out: it starts attempts, takes their
+// events and keeps their results. on_attempt_ended() judges the end of an attempt; settle() reports
+// the end of a tool.
 
 #include <cstdint>
 #include <functional>
@@ -27,7 +27,7 @@
 
 namespace narratoria::plan {
 
-// What an execution works on; all of it is the session's and outlives it.
+// What an execution uses. Owned by the session; must outlive the execution.
 struct ExecutionContext {
     Loop& loop;
     JobSlots& slots;
@@ -35,27 +35,29 @@ struct ExecutionContext {
     event::Stream& stream;
     state::Store& state;
     asset::Registry& assets;
-    const std::vector<std::string>& environment;  // NAME=value, of every tool
-    const tool::Limits& limits;                   // of every tool, but for its definition's own
+    const std::vector<std::string>& environment;  // NAME=value, for every tool
+    const tool::Limits& limits;                   // for every tool; a definition may override them
 };
 
 struct Settings {
-    std::string folder;   // where relative tool paths begin
-    uint64_t number = 0;  // of this execution in its session
+    std::string folder;   // base of relative tool paths
+    uint64_t number = 0;  // number of this execution in its session
     uint32_t try_ms = 0;  // 0: no limit
     uint32_t plan_ms = 0;
     int64_t generation_attempt = 1;
     std::string parent_plan_id;                // or empty
-    std::vector<std::string> disabled_skills;  // before this plan
-    // A tool asks for something in the user interface; all of it dies when the call returns.
+    std::vector<std::string> disabled_skills;  // those disabled before this plan
+    // A tool sent a UI event. The arguments are valid during the call only.
     std::function<void(uint64_t number, const event::Subject& subject, const event::Event& event)>
         on_ui_event;
-    // No tool will say more; its end is about to be told.
+    // All tools have settled; called before the end of the plan is published.
     std::function<void()> on_tools_ended;
 };
 
 enum class Stop : uint8_t { Cancelled, PlanTimeout, PromptTimeout };
 
+// One run of a plan: start(), then on_ended once, from the loop or from stop(). Destroying it
+// earlier ends its tools without on_ended. Engine thread only.
 class Execution {
 public:
     Execution(ExecutionContext context, std::unique_ptr<Plan> plan, Settings settings,
@@ -64,17 +66,17 @@ public:
     Execution(const Execution&) = delete;
     Execution& operator=(const Execution&) = delete;
 
-    // Begins; on_ended is called from the loop, once, and may destroy the execution.
+    // Starts the plan. on_ended is called once, from the loop, and may destroy the execution.
     void start();
 
-    // Ends it now: on_ended is called before this returns.
+    // Ends the plan now. on_ended is called before this returns.
     void stop(Stop reason);
 
 private:
     class Running;
 
     void schedule_ready();
-    bool start_attempt(uint32_t tool);  // false: there are no descriptors for it now
+    bool start_attempt(uint32_t tool);  // false: no descriptors now
     void on_event(uint32_t tool, const event::Event& event);
     void on_try_timeout(uint32_t tool);
     void on_attempt_ended(uint32_t tool, tool::Outcome outcome);
@@ -97,7 +99,7 @@ private:
 
     Schedule schedule_;
     std::vector<std::unique_ptr<Running>>
-        running_;  // each from its first start until it has settled
+        running_;  // by tool, from its first start until it settles
     Conflicts conflicts_;
     bool start_requested_ = false;
     bool starting_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How many tools an engine runs at once, over all its sessions.
+// Limits how many tools an engine runs at once, over all its sessions.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,12 +10,13 @@
 
 namespace narratoria::plan {
 
-// Those who wait keep their place until they have taken one; whoever wants another one then waits
-// behind the others. So they take turns, however many each wants.
+// A waiter keeps its place in the queue until it has taken a slot. To get another one, it queues
+// again behind the others. So the waiters take turns, however many slots each wants.
+// One per engine. Engine thread only. A waiter must call stop_waiting() before its destruction.
 class JobSlots {
 public:
-    // What a waiting one lacks. Who lacks descriptors is asked when something has ended, and not
-    // because somebody else found none either: they would ask each other for ever.
+    // Why a waiter waits. Waiters short of descriptors wake only when something ends; otherwise two
+    // could wake each other forever.
     enum class WaitReason : uint8_t { Slot, Descriptors };
 
     explicit JobSlots(uint32_t count) : free_(count) {}
@@ -28,8 +29,8 @@ public:
         return true;
     }
 
-    // Gives one back and asks those who wait, in the order in which they came. True when somebody
-    // did: it is then their turn.
+    // Returns a slot and wakes the waiters in order. True if there were any: it is then their turn,
+    // and the caller should not take a slot at once.
     bool give_back() {
         ++free_;
         --used_;
@@ -37,14 +38,15 @@ public:
         return !waiting_.empty();
     }
 
-    // Gives one back that could not be used.
+    // Returns a slot that could not be used. Wakes only those that wait for a slot.
     void give_back_unused() {
         ++free_;
         --used_;
         ask([](const Waiting& each) { return each.reason == WaitReason::Slot; });
     }
 
-    // Calls `ready` when a slot may be free; `who` names the waiting for stop_waiting.
+    // Calls `ready` when a slot may be free. `who` identifies the waiter; a second call for it only
+    // updates the reason.
     void wait(const void* who, WaitReason reason, std::function<void()> ready) {
         for (Waiting& each : waiting_) {
             if (each.who != who) continue;
@@ -69,7 +71,7 @@ private:
 
     template <typename Wanted>
     void ask(Wanted&& wanted) {
-        // Whoever is asked may change the list.
+        // A woken waiter may change the list, so copy the callbacks first.
         std::vector<std::function<void()>> asked;
         for (const Waiting& each : waiting_) {
             if (wanted(each)) asked.push_back(each.ready);

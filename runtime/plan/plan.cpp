@@ -14,14 +14,14 @@ namespace narratoria::plan {
 namespace {
 
 constexpr int64_t kMaximumRetries = 10;
-// Of cycles that share tools, beyond the first.
+// Limits for reporting cycles that share tools with cycles reported before.
 constexpr size_t kSharedCycles = 100;
 constexpr size_t kSharedBytes = 256 * 1024;
 constexpr size_t kSpelledTools = 50;
-// A double holds every whole number up to here.
+// Every integer up to here is exact in a double.
 constexpr int64_t kMaximumInteger = int64_t{1} << 53;
 
-// Seeded: who writes a plan must not choose which names collide.
+// Seeded, so that the author of a plan cannot choose colliding names.
 struct HashName {
     uint64_t seed = hash_seed();
     size_t operator()(std::string_view name) const {
@@ -31,7 +31,8 @@ struct HashName {
 
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
-// The path from the root of a tape to the node at `wanted`.
+// Appends the JSON Pointer from `value` to the node at index `wanted`. False if that node is
+// elsewhere.
 bool find_pointer(json::Value value, uint32_t wanted, std::string& pointer) {
     if (value.index() == wanted) return true;
     const size_t length = pointer.size();
@@ -73,8 +74,8 @@ std::string_view skill_of(std::string_view tool_path) {
 
 std::string Plan::pointer_of(json::Value value) const {
     std::string pointer;
-    // A plan with very many tools may have very many faults: the tool is not searched for from the
-    // start each time.
+    // A plan with many tools may have many faults. A binary search finds the tool, because a search
+    // from the start per fault would take quadratic time.
     const auto behind = std::upper_bound(
         entries_.begin(), entries_.end(), value.index(),
         [](uint32_t index, const json::Value& entry) { return index < entry.index(); });
@@ -341,7 +342,7 @@ void Plan::read_retry_policy(json::Value value, Tool& tool, Faults& faults) {
     integer("backoffMs", kMaximumInteger - 1, "0 or more milliseconds", tool.backoff_ms);
 }
 
-// Resolves the names of dependencies to positions, both ways.
+// Resolves the names of dependencies to positions, in both directions.
 void Plan::link(Faults& faults) {
     const auto count = static_cast<uint32_t>(tools.size());
     std::unordered_map<std::string_view, uint32_t, HashName> positions(count);
@@ -401,7 +402,7 @@ void Plan::link(Faults& faults) {
     find_cycles(faults);
 }
 
-// Kahn's algorithm: what cannot be ordered stands in a cycle or behind one.
+// Kahn's algorithm: a tool that cannot be ordered is in a cycle or depends on one.
 void Plan::find_cycles(Faults& faults) {
     const auto count = static_cast<uint32_t>(tools.size());
     std::vector<uint32_t> waiting(count);
@@ -418,17 +419,18 @@ void Plan::find_cycles(Faults& faults) {
     }
     if (ready.size() == count) return;
 
-    // Depth first among those: each dependency on a tool that is still being walked through closes a
-    // cycle. Every cycle holds such a dependency, so none is left when these are taken away.
+    // Depth-first search over those tools. A dependency on a tool of the current path closes a
+    // cycle. Every cycle contains such a back edge, so fixing the reported ones removes all cycles.
     constexpr uint32_t kDone = UINT32_MAX;
-    std::vector<uint32_t> place(count, 0);  // in the path, from 1
+    std::vector<uint32_t> place(count, 0);  // position in the path, from 1
     std::vector<uint32_t> next(count, 0);
     std::vector<uint32_t> path;
     std::vector<bool> is_told(count, false);
     size_t shared = 0;
     size_t shared_bytes = 0;
     const auto tell = [&](uint32_t first) {
-        // All that share no tool are told, which is linear, as it is to find that out.
+        // Cycles without a shared tool are all reported, which takes linear time in total, and so
+        // does this check.
         size_t begin = path.size();
         while (begin >= place[first] && !is_told[path[begin - 1]]) is_told[path[--begin]] = true;
         std::string message = "the tools depend on each other in a circle: ";

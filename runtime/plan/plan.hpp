@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Plan JSON (spec 003 §13.3): reading it, and refusing it with every fault it has.
+// Plan JSON (spec 003 §13.3): parses a plan, or reports every fault.
 
 #include <cstdint>
 #include <optional>
@@ -13,23 +13,25 @@
 
 namespace narratoria::plan {
 
-// One entry of `tools`. The texts point into the plan's document.
+// One entry of `tools`. Its texts point into the plan's document.
 struct Tool {
     std::string_view tool_id;
     std::string_view tool_path;
-    json::Value input;               // an object, or nothing: {}
-    json::Value environment;         // an object of strings, or nothing
-    std::optional<uint32_t> try_ms;  // "timeoutMs": over the session's time for a try; 0: none
+    json::Value input;        // an object; empty: {}
+    json::Value environment;  // an object of strings, or empty
+    // "timeoutMs"; overrides the session's timeout of an attempt; 0: none
+    std::optional<uint32_t> try_ms;
     uint32_t max_retries = 3;
     uint32_t backoff_ms = 100;
     bool required = true;
     bool async = false;
 };
 
-// The name that disables a tool: its file name without extension (spec 003 §13.3 disabledSkills).
+// The name under which a tool can be disabled: its file name without extension (spec 003 §13.3
+// disabledSkills).
 std::string_view skill_of(std::string_view tool_path);
 
-// A list of lists of tool positions, in two flat arrays.
+// Adjacency lists of tool positions, in two flat arrays.
 class Edges {
 public:
     struct Range {
@@ -49,9 +51,11 @@ private:
     std::vector<uint32_t> edges_;
 };
 
+// A plan. Immutable after parse(). Its texts point into the document that it owns.
 class Plan {
 public:
-    // Reads and checks a plan; false and every fault when it must not run. The text is copied.
+    // Parses and checks a plan. On failure returns false with all faults, and the plan must not be
+    // used. Copies the text.
     bool parse(std::string_view text, Faults& faults);
 
     std::string_view text() const { return document_.text(); }
@@ -64,8 +68,8 @@ public:
     std::optional<std::string_view> parent_plan_id;
 
     std::vector<Tool> tools;
-    Edges dependencies;  // of each tool, without doubles
-    Edges dependents;    // the other way round
+    Edges dependencies;  // of each tool, without duplicates
+    Edges dependents;    // the reverse edges
 
 private:
     void read_root(json::Value root, Faults& faults);
@@ -78,15 +82,16 @@ private:
 
     std::string pointer_of(json::Value value) const;
     void fault(Faults& faults, json::Value at, const char* rule, std::string message) const;
-    // The same where the pointer is known: many faults of one list are not searched for one by one.
+    // Like fault(), for a known pointer. Searching the pointers of many faults in one list would
+    // take quadratic time.
     void fault_below(Faults& faults, std::string pointer, std::string_view segment, json::Value at,
                      const char* rule, std::string message) const;
     void fault_missing(Faults& faults, json::Value object, const char* key) const;
 
     json::Document document_;
-    std::vector<json::Value> entries_;           // of each tool
-    std::vector<json::Value> dependency_lists_;  // of each tool, or nothing
-    size_t named_dependencies_ = 0;              // in all of them, those named twice included
+    std::vector<json::Value> entries_;           // the JSON object of each tool
+    std::vector<json::Value> dependency_lists_;  // of each tool; empty if it has none
+    size_t named_dependencies_ = 0;              // the sum over all tools, with duplicates
 };
 
 }  // namespace narratoria::plan

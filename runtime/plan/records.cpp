@@ -6,10 +6,10 @@
 namespace narratoria::plan::records {
 namespace {
 
-// Of the standard error of a tool that failed; the result has more.
+// How much of a failed tool's standard error a record shows; the result has more.
 constexpr size_t kShownDiagnostics = 2000;
 
-// The last bytes of valid UTF-8, from the beginning of a character on.
+// Returns at most `most` bytes from the end of valid UTF-8, beginning at a character.
 std::string_view end_of(std::string_view text, size_t most) {
     if (text.size() <= most) return text;
     text.remove_prefix(text.size() - most);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The bodies of the records that an execution publishes (abi/schemas has their schema), as JSON.
+// Builds the bodies of the records that an execution publishes, as JSON. Their schemas are in
+// abi/schemas.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a tool of a plan is given when it starts.
+// The input of a tool: its request document and its environment.
 
 #include <cstdint>
 #include <string>
@@ -11,11 +11,12 @@
 
 namespace narratoria::plan {
 
-// The document on the tool's standard input, as a line (spec 000 §6). `results` are those of all tools
-// of the plan, in its order.
+// Returns the document for the tool's standard input, as one line (spec 000 §6). `results` holds
+// the results of all tools, in plan order.
 std::string request_of(const Plan& plan, uint32_t tool, const std::vector<ToolResult>& results);
 
-// `shared`, a list of NAME=value, with the tool's own variables in place of those of the same name.
+// Returns `shared`, a list of NAME=value, in which the tool's own variables replace those of the
+// same name.
 std::vector<std::string> environment_of(const Tool& tool, const std::vector<std::string>& shared);
 
 }  // namespace narratoria::plan

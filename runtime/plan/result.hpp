@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The execution result (spec 003 §13.5): what became of a plan, tool by tool.
+// The execution result (spec 003 §13.5): the outcome of a plan and of each tool.
 
 #include <cstdint>
 #include <memory>
@@ -13,8 +13,8 @@
 
 namespace narratoria::plan {
 
-// A prompt's plans are numbered from 1 (generationAttempt); after the last one nobody plans again
-// (spec 003 §13.6).
+// The plans of a prompt are numbered from 1 (generationAttempt). After the last one no new plan is
+// requested (spec 003 §13.6).
 inline constexpr uint32_t kMaxGenerations = 5;
 
 enum class State : uint8_t { Completed, Failed, Skipped, Timeout };
@@ -23,7 +23,7 @@ const char* state_name(State state);
 struct AttemptRecord {
     uint32_t attempt = 1;
     State state = State::Completed;
-    std::string code;   // empty when it completed
+    std::string code;   // empty if it completed
     std::string error;  // for people
     int exit_status = -1;
     int signal = 0;
@@ -43,7 +43,7 @@ struct ToolResult {
     std::string tool_id;
     State state = State::Skipped;
     std::string output = "{}";
-    std::string result;  // done.result as JSON, or empty
+    std::string result;  // done.result as JSON; empty if there was none
     std::string error;
     std::string error_code;
     std::string diagnostics;  // the tail of standard error, valid UTF-8
@@ -68,17 +68,17 @@ struct Result {
     int64_t generation_attempt = 1;
     std::vector<std::string> failed_tools;
     std::vector<std::string> disabled_skills;
-    std::vector<std::string> conflicts;  // {path, tools} as JSON, in the order they were found
+    std::vector<std::string> conflicts;  // {path, tools} as JSON, in the order of detection
     std::vector<ToolResult> tools;
 
-    // False when the output refused.
+    // Writes the result as JSON. False if the output stopped.
     bool write(Output& output, bool with_events) const;
     uint64_t event_bytes() const { return spool ? spool->total() : 0; }
 
     std::shared_ptr<EventSpool> spool;
 };
 
-// The members that say which attempt it was and how it ended, as result and record have them.
+// Writes the members for an attempt's number and end, which results and records share.
 void write_attempt_end(json::ObjectWriter& writer, const AttemptRecord& record);
 
 void append_strings(std::string& out, const std::vector<std::string>& texts);

@@ -25,7 +25,7 @@ bool is_error_code(std::string_view text) {
     });
 }
 
-// A date and time with its offset: 2026-01-24T18:30:00.250Z, 2026-01-24T18:30:00+01:00.
+// True for a date and time with an offset: 2026-01-24T18:30:00.250Z, 2026-01-24T18:30:00+01:00.
 bool is_timestamp(std::string_view text) {
     constexpr std::string_view kShape = "dddd-dd-ddTdd:dd:dd";
     auto has_shape = [](std::string_view given, std::string_view shape) {
@@ -172,7 +172,7 @@ private:
         return check_whole_number(value, pointer + "/" + key, json::quoted(key), lowest, INFINITY);
     }
 
-    // Calls `each` with every string of an array.
+    // Calls `each` for every string of an array.
     template <typename Each>
     bool strings(json::Value list, const std::string& pointer, Text kind, Each&& each) {
         if (!list.is_array()) {
@@ -204,7 +204,7 @@ private:
         if (!list.is_array())
             return wrong_type(list, "/toolResults", "\"toolResults\"", "an array");
         lists_tools_ = true;
-        // A result may have been asked for without events: then no range can be compared with them.
+        // A result may have been requested without events; then no event range can be checked.
         for (const json::Value tool : list.elements()) {
             const json::Value events = tool.is_object() ? tool.find("events") : json::Value();
             has_events_ |= events && events.is_array() && !events.empty();
@@ -263,7 +263,8 @@ private:
         return std::nullopt;
     }
 
-    // A merge removes nulls as members; inside arrays, which it takes as they are, they may stand.
+    // A merge removes keys that are null. Nulls inside arrays stay, because arrays are taken as
+    // they are.
     void check_no_null(json::Value object, const std::string& pointer) {
         for (const json::Member member : object.members()) {
             std::string below = pointer;

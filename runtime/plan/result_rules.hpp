@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The rules of an execution result (spec 003 §13.5): those of its schema, and those that no schema
-// can say.
+// The rules of an execution result (spec 003 §13.5): those of its schema, and those that a schema
+// cannot express.
 
 #include "base/fault.hpp"
 #include "base/json/tape.hpp"
 
 namespace narratoria::plan {
 
-// Every fault, in the order of the text that the value's tape points into.
+// Returns all faults, in the order of the text that the value's tape points into.
 Faults check_result(json::Value root);
 
 }  // namespace narratoria::plan

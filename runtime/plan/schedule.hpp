@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a plan's tools wait for, and which of them may start now (spec 003 §13.4).
+// Decides which tools of a plan may start (spec 003 §13.4).
 //
-// The decisions of an execution without its effects: no loop, no runner, no records. Execution tells
-// it what happened and does what it answers. The rules:
-//   - A tool is ready when all its dependencies have settled well: completed, or optional.
+// Makes the decisions of an execution without side effects: no loop, no runner, no records.
+// Execution reports what happened and carries out the answers. The rules:
+//   - A tool is ready when each dependency has settled and either completed or is optional.
 //   - The first ready tool in plan order starts next. Retries go first, in the order in which their
 //     backoff ended.
 //   - An exclusive tool (any tool of a sequential plan, a tool without `async` of a parallel one)
-//     starts when nothing is in flight, and nothing starts until it has settled. Nothing overtakes it
-//     while it waits. A tool in backoff is in flight.
+//     starts when nothing is in flight, and nothing starts until it has settled. No other tool
+//     starts its first attempt while it waits. A tool in backoff is in flight.
 //   - When a required tool fails, all direct and indirect dependents are skipped.
 
 #include <cstdint>
@@ -23,43 +23,46 @@
 
 namespace narratoria::plan {
 
+// The scheduling state of one plan. Deterministic, without I/O or clock, so it can be tested alone.
+// Engine thread only.
 class Schedule {
 public:
     static constexpr uint32_t kNone = UINT32_MAX;
 
-    explicit Schedule(const Plan& plan);  // the plan outlives it
+    explicit Schedule(const Plan& plan);  // the plan must outlive it
 
-    // The tool whose attempt starts next, or kNone if nothing may start now.
+    // The tool whose attempt must start next, or kNone if nothing may start now.
     uint32_t next() const;
-    // Begins an attempt of the tool that next() answered.
+    // Begins an attempt of the tool that next() returned.
     void start(uint32_t tool);
-    // The attempt could not begin, and does not count: the tool is next again. Right after start().
+    // The attempt could not begin and does not count: the tool is next again. Call right after
+    // start().
     void put_back(uint32_t tool);
 
-    // An attempt has failed. The milliseconds after which the tool is to be resumed, or nothing if it
-    // has no attempt left and settles.
+    // An attempt has failed. Returns the milliseconds until the tool must be resumed, or nothing if
+    // no attempt is left and the tool must settle.
     std::optional<uint64_t> back_off(uint32_t tool);
-    // The backoff is over: another attempt may start.
+    // The backoff is over: the next attempt may start.
     void resume(uint32_t tool);
 
-    // `tool` is skipped because `lacking`, a dependency of it, failed or was skipped.
+    // `tool` is skipped because its dependency `lacking` failed or was skipped.
     struct Skip {
         uint32_t tool;
         uint32_t lacking;
     };
-    // A tool has come to its end, from any phase. Dependents become ready or are settled as skipped;
-    // the latter are returned, each after the one that it lacks.
+    // A tool has ended, in any phase. Its dependents become ready or settle as skipped. Returns the
+    // skipped ones, each after its lacking dependency.
     std::vector<Skip> settle(uint32_t tool, bool completed);
 
-    // Nothing starts any more, and settle() leaves dependents as they are.
+    // From now on nothing starts, and settle() does not change dependents.
     void stop() { stopped_ = true; }
 
     bool is_exclusive(uint32_t tool) const { return !plan_.parallel || !plan_.tools[tool].async; }
     bool is_settled(uint32_t tool) const { return items_[tool].phase == Phase::Settled; }
     bool all_settled() const { return settled_ == items_.size(); }
-    // The attempts that run now.
+    // The number of attempts that run now.
     uint32_t running() const { return running_; }
-    // The number of the tool's latest attempt; 0 before the first.
+    // The number of the tool's latest attempt, from 1; 0 before the first.
     uint32_t attempt(uint32_t tool) const { return items_[tool].attempt; }
 
 private:
@@ -80,7 +83,7 @@ private:
     uint32_t settled_ = 0;
     uint32_t running_ = 0;
     uint32_t in_flight_ = 0;  // started and not settled: running, in backoff or to be retried
-    bool exclusive_started_ = false;  // the one that is in flight
+    bool exclusive_started_ = false;  // the tool in flight is exclusive
     bool stopped_ = false;
 };
 
