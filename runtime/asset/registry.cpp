@@ -14,7 +14,7 @@
 namespace narratoria::asset {
 namespace {
 
-// Why a file cannot be read, or nothing.
+// Says why a file cannot be read; empty if it can.
 std::string unreadable(const std::string& path) {
     if (path.find('\0') != std::string::npos) return "its path holds a NUL character";
     struct stat status {};
@@ -22,7 +22,8 @@ std::string unreadable(const std::string& path) {
         return "\"" + path + "\" cannot be found: " + std::strerror(errno);
     }
     if (!S_ISREG(status.st_mode)) return "\"" + path + "\" is not a regular file";
-    // Not before it is known to be regular: opening a pipe would wait.
+    // Opened only after the check for a regular file: opening a FIFO could block or affect its
+    // writer.
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!file) return "\"" + path + "\" cannot be read: " + std::strerror(errno);
     return {};
@@ -38,7 +39,7 @@ std::optional<Refusal> Registry::add(Asset asset) {
                        "mediaType " + shown + " is no MIME type; it should be like image/png"};
     }
     if (asset.path.front() != '/') asset.path = root_ + "/" + asset.path;
-    // An id may hold any character: its length tells where it ends.
+    // Ids may contain any character, so the length separates them.
     std::string key = std::to_string(asset.execution) + ' ' + std::to_string(asset.tool_id.size()) +
                       ' ' + asset.tool_id + asset.asset_id;
     const auto found = by_key_.find(key);

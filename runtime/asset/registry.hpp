@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The assets that tools made (spec 000 §4.3 and §7): checked, then registered. The files stay the
-// tools' own; nothing here changes or deletes them.
+// The assets that tools produced (spec 000 §4.3 and §7). Checks and registers them. The files
+// belong to the tools; the runtime never changes or deletes them.
 
 #include <cstdint>
 #include <optional>
@@ -30,13 +30,15 @@ struct Refusal {
     std::string message;
 };
 
+// The assets of one session. Engine thread only.
 class Registry {
 public:
-    // `root`: where relative paths begin.
+    // `root` is the base of relative paths.
     explicit Registry(std::string root) : root_(std::move(root)) {}
 
-    // Registers an asset whose path is as the tool gave it. Of the same tool in the same plan
-    // execution a later attempt replaces an earlier one's; twice in one attempt is refused.
+    // Registers an asset; `path` is as the tool sent it. A later attempt of the same tool in the
+    // same execution replaces the asset of an earlier attempt. The same id twice in one attempt is
+    // refused. Returns nothing on success.
     std::optional<Refusal> add(Asset asset);
 
     // [{planId, toolId, attempt, seq, assetId, kind, mediaType, path, metadata}]
@@ -44,14 +46,14 @@ public:
 
     const std::vector<Asset>& assets() const { return assets_; }
 
-    // The one registered last under this id, whichever tool made it, or NULL.
+    // The asset registered last under this id, by any tool, or NULL. Valid until the next add().
     const Asset* latest(std::string_view asset_id) const;
 
 private:
     std::string root_;
     std::vector<Asset> assets_;
     std::unordered_map<std::string, size_t> by_key_;
-    std::unordered_map<std::string, size_t> latest_;  // by assetId
+    std::unordered_map<std::string, size_t> latest_;  // by assetId; an index into assets_
 };
 
 }  // namespace narratoria::asset
