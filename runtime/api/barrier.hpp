@@ -102,7 +102,7 @@ nar_status on_engine(engine::Engine* engine, nar_error* error, Inside callbacks,
                      Body&& body) noexcept {
     return guarded(error, [&]() -> nar_status {
         if (engine == nullptr) {
-            return fail(error, NAR_INVALID_ARGUMENT, "NULL_HANDLE", "the handle is NULL");
+            return fail(error, NAR_INVALID_ARGUMENT, "NULL_HANDLE", "the handle must not be NULL");
         }
         if (engine->forked()) {
             return fail(error, NAR_FORKED, "FORKED",
@@ -110,8 +110,8 @@ nar_status on_engine(engine::Engine* engine, nar_error* error, Inside callbacks,
         }
         if (!engine->on_its_thread()) {
             return fail(error, NAR_WRONG_THREAD, "WRONG_THREAD",
-                        "the call belongs on the engine thread; nar_engine_adopt_thread moves the "
-                        "engine, nar_engine_post brings a call to it");
+                        "the call is valid only on the engine thread; move the engine with "
+                        "nar_engine_adopt_thread, or make the call through nar_engine_post");
         }
         if (callbacks == Inside::Refused && engine->in_callback()) {
             return fail(error, NAR_REENTRANT, "REENTRANT",
@@ -133,8 +133,7 @@ inline nar_status refuse_argument(nar_error* error, std::string_view message) {
 }
 
 inline nar_status refuse_ending(nar_error* error) {
-    return fail(error, NAR_GONE, "GONE",
-                "the session is being destroyed; what is submitted now could never run");
+    return fail(error, NAR_GONE, "GONE", "the session is being destroyed and accepts no more work");
 }
 
 }  // namespace narratoria::api

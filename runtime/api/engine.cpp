@@ -33,11 +33,12 @@ extern "C" {
 nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engine,
                              nar_error* error) {
     return guarded(error, [&]() -> nar_status {
-        if (engine == nullptr) return refuse_argument(error, "there is no place for the engine");
+        if (engine == nullptr) return refuse_argument(error, "engine must not be NULL");
         *engine = nullptr;
         nar_engine_options options;
         if (!read_struct(given, options)) {
-            return refuse_argument(error, "the options' size is not set; it is sizeof the struct");
+            return refuse_argument(error,
+                                   "the options' size is not set; set it to sizeof the struct");
         }
         engine::EngineSettings settings;
         if (options.jobs > kMaxJobs) {
@@ -144,7 +145,7 @@ int32_t nar_engine_timeout(nar_engine* engine) {
 
 nar_status nar_engine_adopt_thread(nar_engine* engine, nar_error* error) {
     return guarded(error, [&]() -> nar_status {
-        if (engine == nullptr) return refuse_argument(error, "the engine is NULL");
+        if (engine == nullptr) return refuse_argument(error, "engine must not be NULL");
         if (engine->engine.forked()) {
             return fail(error, NAR_FORKED, "FORKED", "the engine was made before a fork");
         }

@@ -18,7 +18,7 @@ nar_status nar_session_attach_sink(nar_session* session, const nar_event_sink* s
     return on_session(session, error, [&](session::Session& its) -> nar_status {
         nar_event_sink read;
         if (sink == nullptr || !read_struct(sink, read) || read.event == nullptr) {
-            return refuse_argument(error, "the sink needs its size and its event function");
+            return refuse_argument(error, "the sink's size and event function must be set");
         }
         if (its.ending()) return refuse_ending(error);
         const uint64_t id = its.stream().attach(read);
@@ -38,7 +38,8 @@ nar_status nar_event_to_json(const nar_event* event, nar_text** json, nar_error*
     return guarded(error, [&]() -> nar_status {
         nar_event read;
         if (event == nullptr || json == nullptr || !read_struct(event, read)) {
-            return refuse_argument(error, "the event and the place for the text must not be NULL");
+            return refuse_argument(
+                error, "event and json must not be NULL, and the event's size must be set");
         }
         // The caller may have built the event itself, so its ids may not be valid UTF-8.
         std::string repaired[3];

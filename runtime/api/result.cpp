@@ -185,14 +185,14 @@ nar_status nar_result_write(const nar_result* result, uint32_t flags, nar_write_
         }
         CallbackOutput output(write, user);
         if (result->result->write(output, with_events(flags))) return NAR_OK;
-        return fail(error, output.status, "WRITE", "the result was not written whole");
+        return fail(error, output.status, "WRITE", "the result was written only in part");
     });
 }
 
 nar_status nar_result_write_to(const nar_result* result, uint32_t flags, int32_t descriptor,
                                nar_error* error) {
     return guarded(error, [&]() -> nar_status {
-        if (result == nullptr) return refuse_argument(error, "the result is NULL");
+        if (result == nullptr) return refuse_argument(error, "result must not be NULL");
         const PipeSignal no_signal;
         DescriptorOutput output(descriptor);
         if (result->result->write(output, with_events(flags))) return NAR_OK;
@@ -205,7 +205,7 @@ nar_status nar_result_json(const nar_result* result, uint32_t flags, nar_text** 
                            nar_error* error) {
     return guarded(error, [&]() -> nar_status {
         if (result == nullptr || json == nullptr) {
-            return refuse_argument(error, "the result and the place for the text must not be NULL");
+            return refuse_argument(error, "result and json must not be NULL");
         }
         auto text = std::make_unique<nar_text>();
         CallbackOutput output(append_piece, &text->text);

@@ -67,8 +67,8 @@ nar_status read_plugins(const nar_str* given, uint64_t count, std::vector<std::s
     }
     for (uint64_t i = 0; i < count; ++i) {
         if (view(given[i]).empty() || has_nul(given[i])) {
-            return refuse_argument(error,
-                                   "each of plugins is a plugin's id or the path of its file");
+            return refuse_argument(
+                error, "each element of plugins must be a plugin's id or the path of its file");
         }
         out.push_back(copy(given[i]));
     }
@@ -109,7 +109,7 @@ nar_status read_plugin_settings(nar_str given, std::map<std::string, std::string
 
 template <typename Fill>
 nar_status give_text(nar_text** place, nar_error* error, Fill&& fill) {
-    if (place == nullptr) return refuse_argument(error, "there is no place for the text");
+    if (place == nullptr) return refuse_argument(error, "the text pointer must not be NULL");
     auto text = std::make_unique<nar_text>();
     const nar_status status = fill(text->text);
     if (status == NAR_OK) *place = text.release();
@@ -118,7 +118,7 @@ nar_status give_text(nar_text** place, nar_error* error, Fill&& fill) {
 
 nar_status answer(nar_engine* engine, uint64_t token, bool is_plan, nar_str text,
                   nar_error* error) {
-    if (engine == nullptr) return refuse_argument(error, "the engine is NULL");
+    if (engine == nullptr) return refuse_argument(error, "engine must not be NULL");
     if (engine->engine.forked()) {
         return fail(error, NAR_FORKED, "FORKED", "the engine was made before a fork");
     }
@@ -128,8 +128,7 @@ nar_status answer(nar_engine* engine, uint64_t token, bool is_plan, nar_str text
     if (status == NAR_STALE) {
         return fail(error, NAR_STALE, "STALE", "this request was answered already");
     }
-    return fail(error, NAR_GONE, "GONE",
-                "this request was cancelled, came to its time limit, or never was");
+    return fail(error, NAR_GONE, "GONE", "this request was cancelled, timed out, or never existed");
 }
 
 }  // namespace
@@ -140,13 +139,12 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
                               nar_session** session, nar_error* error) {
     return on_engine(
         engine ? &engine->engine : nullptr, error, Inside::Allowed, [&]() -> nar_status {
-            if (session == nullptr)
-                return refuse_argument(error, "there is no place for the session");
+            if (session == nullptr) return refuse_argument(error, "session must not be NULL");
             *session = nullptr;
             nar_session_options options;
             if (!read_struct(given, options)) {
                 return refuse_argument(error,
-                                       "the options' size is not set; it is sizeof the struct");
+                                       "the options' size is not set; set it to sizeof the struct");
             }
             session::SessionSettings settings;
             settings.times = engine->engine.settings().times;
@@ -181,7 +179,7 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
             if (options.narrator != nullptr) {
                 nar_narrator narrator;
                 if (!read_struct(options.narrator, narrator) || narrator.generate == nullptr) {
-                    return refuse_argument(error, "the narrator needs its size and generate");
+                    return refuse_argument(error, "the narrator's size and generate must be set");
                 }
                 settings.narrator_id = copy(narrator.id);
                 settings.narrator = narrator;

@@ -37,7 +37,7 @@ Faults check_result(std::string_view text) {
 extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** faults,
                                    nar_error* error) {
     return guarded(error, [&]() -> nar_status {
-        if (faults == nullptr) return refuse_argument(error, "there is no place for the faults");
+        if (faults == nullptr) return refuse_argument(error, "faults must not be NULL");
         *faults = nullptr;
         const std::string_view content = view(text);
         Faults found;
@@ -57,7 +57,7 @@ extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** f
                 break;
             default:
                 return refuse_argument(
-                    error, "there is no such kind of document; see NAR_DOCUMENT_… in validate.h");
+                    error, "the kind of document is unknown; see NAR_DOCUMENT_… in validate.h");
         }
         if (!with_warnings) {
             std::erase_if(found, [](const Fault& each) { return each.is_warning; });

@@ -36,7 +36,7 @@ bool read_extension(const Instance& instance, const char* id, size_t needed, Ext
     std::memcpy(&size, given, sizeof size);
     if (size < needed) {
         reason = std::string("its ") + id + " says that it has " + std::to_string(size) +
-                 " bytes, and needs " + std::to_string(needed);
+                 " bytes, but it needs at least " + std::to_string(needed);
         return false;
     }
     std::memcpy(static_cast<void*>(&out), given, std::min<size_t>(size, sizeof out));
@@ -52,7 +52,8 @@ bool read_names(const nar_str* names, uint64_t count, const char* what,
     for (uint64_t i = 0; i < count; ++i) {
         const std::string_view name = view(names[i]);
         if (name.empty() || !utf8::is_valid(name)) {
-            reason = std::string("its list of ") + what + " has an entry that is no text";
+            reason =
+                std::string("its list of ") + what + " has an entry that is empty or not UTF-8";
             return false;
         }
         out.emplace_back(name);

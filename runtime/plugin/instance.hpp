@@ -72,7 +72,7 @@ public:
         } catch (const std::exception& exception) {
             note_thrown(what, exception.what());
         } catch (...) {
-            note_thrown(what, "something that is no std::exception");
+            note_thrown(what, "an object that is not a std::exception");
         }
         end_call(what, start);
         return !threw;

@@ -70,7 +70,8 @@ Loaded load(const std::string& path, const Metadata& metadata) {
     void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
         const char* why = ::dlerror();
-        out.reason = std::string("it cannot be loaded: ") + (why ? why : "the loader says nothing");
+        out.reason =
+            std::string("it cannot be loaded: ") + (why ? why : "the loader gives no reason");
         return out;
     }
     nar_plugin_entry_fn entry = nullptr;
@@ -200,7 +201,7 @@ const Library* load_library(const std::string& path, const Metadata& metadata,
         reason = found->second.reason;
     } else if (library->id != metadata.id || library->version != metadata.version) {
         reason = "the file was changed after this process had loaded it as " + library->id + " " +
-                 library->version + "; start the process anew";
+                 library->version + "; restart the process";
         return nullptr;
     }
     return library;

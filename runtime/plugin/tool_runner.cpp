@@ -124,7 +124,7 @@ public:
         exit.resident_kb = end.resident_kb;
         if (end.error_code.empty() && !end.error.empty()) end.error_code = "TOOL_FAILED";
         if (end.error.empty() && !end.error_code.empty()) {
-            end.error = "the plugin " + instance_.library().id + " says no more than that";
+            end.error = "the plugin " + instance_.library().id + " gives no reason";
         }
         attempt_.on_exit(exit, std::move(end.error_code), std::move(end.error));
     }

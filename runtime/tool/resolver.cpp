@@ -79,7 +79,7 @@ Resolution Resolver::resolve(std::string_view tool_path, const std::string& fold
         if (!scheme_of(rest).empty()) continue;
         Resolution file = resolve_file(rest.empty() ? std::string_view(".") : rest, folder);
         if (!file.forbidden) continue;
-        file.error += "; that holds for what stands behind \"" + std::string(scheme) + ":\", too";
+        file.error += "; this also applies to the text after \"" + std::string(scheme) + ":\"";
         return file;
     }
     return out;
