@@ -61,6 +61,7 @@ public:
         pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
     }
     ~PipeSignal() {
+        // A SIGPIPE that was pending before belongs to the host and stays pending.
         if (!was_pending_) {
             const timespec now{};
             while (sigtimedwait(&pipe_, nullptr, &now) < 0 && errno == EINTR) {
@@ -99,6 +100,7 @@ public:
             const ssize_t sent =
                 ::sendfile(descriptor_, file, &at, std::min<uint64_t>(size, 1u << 30));
             if (sent < 0 && errno == EINTR) continue;
+            // The kernel does not support sendfile to this target; copy the rest.
             if (sent < 0 && (errno == EINVAL || errno == ENOSYS)) {
                 return copy(file, static_cast<uint64_t>(at), size);
             }

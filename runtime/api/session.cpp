@@ -291,6 +291,8 @@ nar_status nar_session_execute(nar_session* session, nar_str plan, nar_str folde
     });
 }
 
+// Callable from any thread and from signal handlers, so without the engine thread check, without an
+// error and without allocation.
 nar_status nar_session_cancel(nar_session* session) {
     if (session == nullptr) return NAR_INVALID_ARGUMENT;
     if (unwrap(session)->engine().forked()) return NAR_FORKED;
@@ -361,6 +363,8 @@ nar_status nar_session_read_plugins(nar_session* session, nar_text** json, nar_e
     });
 }
 
+// Refused inside callbacks: the session may be iterating over the extensions that this call
+// changes.
 nar_status nar_session_extend(nar_session* session, const nar_session_extension* given,
                               const nar_host** host, nar_error* error) {
     session::Session* its = unwrap(session);
@@ -382,6 +386,7 @@ nar_status nar_session_extend(nar_session* session, const nar_session_extension*
                             "\" for a plugin; the ids stand in the headers as NAR_EXTENSION_…");
         }
         if (own.functions == nullptr) return refuse_argument(error, "functions is NULL");
+        // The pending answer must come from the narrator that was asked.
         const bool is_narrator = own.extension == NAR_EXTENSION_NARRATOR;
         if (is_narrator && its->has_question()) {
             return fail(error, NAR_BUSY, "NARRATOR_BUSY",

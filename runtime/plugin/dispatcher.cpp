@@ -194,6 +194,7 @@ const Instance* Dispatcher::extend(OwnExtension own, std::string& reason) {
         return nullptr;
     }
     if (stream_ != nullptr && library.offers(NAR_EXTENSION_EVENT_SINK)) {
+        // take_extensions() has appended this sink.
         attach_sink(*instance, sinks_.back().second);
     }
     return keep(std::move(instance));

@@ -194,6 +194,7 @@ nar_status ProcessService::write(uint64_t process, std::string_view bytes) {
     Child* const child = find(process);
     process::InputPipe* const input = child != nullptr ? child->process->input() : nullptr;
     if (input == nullptr || !input->is_open()) return NAR_GONE;
+    // A write to an empty queue is always accepted, or bytes above the limit could never be sent.
     if (input->waiting() > 0 && input->waiting() + bytes.size() > kMaxWaiting) {
         child->was_refused = true;
         return NAR_BUSY;
@@ -230,6 +231,7 @@ void ProcessService::kill_all() {
 }
 
 void ProcessService::end_all() {
+    // A process that was asked to terminate before gets no further grace period.
     while (!children_.empty()) {
         const auto& [handle, child] = *children_.begin();
         release(handle, child->told_to_end ? 0 : kEndGraceMs);

@@ -60,6 +60,7 @@ void Turn::stop(TurnOutcome outcome) {
 }
 
 void Turn::end(TurnOutcome outcome) {
+    // Late answers of this turn return NAR_GONE from now on.
     with_.narrator.forget_questions();
     const std::string& choices = with_.presentation.choices();
     std::string body;
@@ -129,6 +130,7 @@ void Turn::take_plan(std::string_view text) {
         add_skill_faults(*plan, disabled_skills_, faults);
         add_path_faults(*plan, with_.resolver, with_.folder, faults);
     }
+    // Last, because it counts: a refused plan must not use up an execution.
     if (faults.empty() && !may_execute_again(*plan)) {
         faults.push_back({"plan-execution-limit", "/requestId", 0,
                           "a plan with this requestId was executed three times already in this "
@@ -172,6 +174,7 @@ void Turn::on_result(std::shared_ptr<const plan::Result> result) {
     parent_plan_id_ = result_->plan_id;
     disabled_skills_ = result_->disabled_skills;
     faults_ = "[]";
+    // The choices of a failed plan must not be offered to the player.
     with_.presentation.forget_choices();
     generate();
 }
