@@ -2,7 +2,7 @@
 #pragma once
 // What other threads send to the engine thread. One inbox per engine, which owns it.
 //
-// It carries posted functions, log lines, and messages for tokens. A token stands for work done
+// It carries posted functions, log lines, and messages for tokens. A token represents work done
 // elsewhere: a request to a narrator, or a tool that a plugin runs. The engine thread opens a token
 // for a receiver. Any thread may then send output for it and, once, its end. Later sends return
 // NAR_STALE after the end and NAR_GONE after close().

@@ -146,8 +146,8 @@ void Stream::end_sending() {
         json::ObjectWriter(body)
             .string("code", "RECORDS_DROPPED")
             .string("message",
-                    "a sink answers each record with a patch of the state, which makes another "
-                    "record; the rest of them are not told")
+                    "a sink answers each record with a patch of the state, which causes another "
+                    "record; the remaining records were dropped")
             .end();
         ++sending_;
         send_timed(take_number(), Kind::Warning, {}, body);

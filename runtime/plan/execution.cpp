@@ -447,8 +447,8 @@ void Execution::stop(Stop reason) {
     const std::string what =
         cancelled ? "the plan was cancelled"
         : reason == Stop::PlanTimeout
-            ? "the plan's time of " + std::to_string(settings_.plan_ms) + " ms was up"
-            : "the prompt's time was up";
+            ? "the plan did not end within " + std::to_string(settings_.plan_ms) + " ms"
+            : "the prompt did not end within its time limit";
     for (uint32_t i = 0; i < running_.size(); ++i) {
         if (schedule_.is_settled(i)) continue;
         if (!running_[i]) {

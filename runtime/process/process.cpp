@@ -488,7 +488,7 @@ bool Pool::try_group(Controllers limited, std::string& why) {
     if (error == 0) error = supervisor->ask_for_nothing(pipe, limited, ended);
     if (error != 0 || ended.start_stage != SUPERVISOR_STAGE_EXECUTE) {
         why = error != 0
-                  ? "the supervisor cannot be asked: " + error_text(error)
+                  ? "the request to the supervisor failed: " + error_text(error)
                   : describe_group_failure(ended.start_stage, ended.start_error, groups_.path());
         discard(supervisor);
         return false;
@@ -659,7 +659,7 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
     // With other invocations running, the pipes must not report the end separately: that would wake
     // the loop once per pipe. For a tool that runs alone the pipes report the end sooner, and the
     // loop is already awake when the supervisor reports. A service may close its pipes at any time,
-    // and its listener is told, so they must report.
+    // and its listener gets on_closed, so they must report.
     request.one_notice = busy_ > 0 && !command.is_service;
 
     std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
@@ -713,7 +713,7 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
         // The idle supervisor was killed from outside; try the next one.
         if (error == EPIPE || error == ECONNRESET) continue;
         failure.out_of_descriptors = is_shortage(error) || error == ETOOMANYREFS;
-        failure.message = "its supervisor cannot be asked: " + error_text(error);
+        failure.message = "the request to its supervisor failed: " + error_text(error);
         return nullptr;
     }
 

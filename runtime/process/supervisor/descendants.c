@@ -78,8 +78,8 @@ static void tell_orphans(const struct process *processes, int count) {
         if (orphan->parent != self) continue;
         const struct process *then =
             bsearch(orphan, told, (size_t)told_count, sizeof *told, by_pid);
-        // A fork that has executed a program since then counts as not told: its exec may have lost
-        // the signal.
+        // A fork that has executed a program since then counts as not signalled: its exec may have
+        // lost the signal.
         if (then != NULL && then->started == orphan->started &&
             (!then->is_fork || then->stack == orphan->stack)) {
             continue;
