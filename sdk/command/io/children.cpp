@@ -46,8 +46,8 @@ std::vector<Child> living_children() {
         int parent = 0;
         if (sscanf(status->c_str() + close + 1, " %c %d", &state, &parent) != 2) continue;
         if (parent != getpid() || state == 'Z' || state == 'X') continue;
-        children.emplace_back(static_cast<pid_t>(std::atoi(entry->d_name)),
-                              status->substr(open + 1, close - open - 1));
+        children.push_back({static_cast<pid_t>(std::atoi(entry->d_name)),
+                            status->substr(open + 1, close - open - 1)});
     }
     closedir(processes);
     return children;
