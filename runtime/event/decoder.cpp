@@ -272,6 +272,7 @@ bool Decoder::decode(std::string_view line, Event& event) {
         return false;
     }
     if (read_event(event) && is_valid(event)) return true;
+    // Only an invalid line pays for the messages.
     fault_ = list_faults(event).front();
     return false;
 }

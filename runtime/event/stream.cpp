@@ -45,6 +45,7 @@ void Stream::tell_detached(const nar_event_sink& callbacks) {
 
 void Stream::detach_all() {
     std::vector<Sink> gone;
+    // Emptied first: a callback may attach or detach.
     gone.swap(sinks_);
     wanted_ = 0;
     for (const Sink& sink : gone) {
@@ -185,6 +186,7 @@ void Stream::end_batch() {
 
 void Stream::publish(uint64_t number, Kind kind, const Subject& subject, std::string_view body) {
     const int64_t now = clock::wall_us();
+    // The timestamp is that of the call, not of the later delivery.
     if (sending_ > 0) {
         waiting_.push_back({number, kind, now, std::string(subject.plan_id),
                             std::string(subject.tool_id), subject.attempt, std::string(body)});
