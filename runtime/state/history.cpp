@@ -8,6 +8,7 @@ namespace narratoria::state {
 
 void History::release_text(HistoryEntry& patch) {
     bytes_ -= patch.text.size();
+    // Short texts keep their capacity for the next patch in this slot.
     if (patch.text.capacity() > 4096) std::string().swap(patch.text);
 }
 
@@ -43,6 +44,7 @@ void History::add(uint64_t seq, int64_t time_us, const std::shared_ptr<const His
     patch.time_us = time_us;
     patch.attempt = attempt;
     patch.ordinal = ordinal;
+    // Avoids the atomic reference count for a run of patches of one tool.
     if (patch.origin != origin) patch.origin = origin;
     patch.text.assign(text);
     bytes_ += text.size();
@@ -56,6 +58,7 @@ void History::rewind(const Mark& mark) {
         release_text(newest);
         --count_;
     }
+    // Patches from before the mark that were dropped meanwhile count as dropped.
     dropped_ = mark.total - count_;
 }
 

@@ -100,6 +100,7 @@ void Object::remove(uint32_t position) {
         uint32_t slot = entry.hash & mask;
         const uint32_t value = value_for(position, entry.hash);
         while (index[slot] != value) slot = (slot + 1) & mask;
+        // Not 0: a free slot would end the search for other keys of the same probe sequence.
         index[slot] = kGap;
     }
     entry.key.release();
@@ -126,11 +127,14 @@ void Object::grow() {
             grow_block(entries, bytes_of_entries(), size_t{larger} * sizeof(Entry)));
         capacity = larger;
     }
+    // The positions have changed, so the index is rebuilt. It has twice as many slots as entries,
+    // which keeps probing short and ends every search at a free slot.
     if (capacity >= kIndexFrom) rebuild_index(capacity * 2);
 }
 
 void Object::rebuild_index(uint32_t slots) {
     auto* fresh = static_cast<uint32_t*>(new_block(size_t{slots} * sizeof(uint32_t)));
+    // Freed after the allocation: if that throws, the old index is intact.
     free_block(index, bytes_of_index());
     index = fresh;
     mask = slots - 1;

@@ -100,6 +100,7 @@ bool read_within(std::string_view text, std::string_view pointer, std::string& o
             size_t wanted = 0;
             const auto [end, failure] =
                 std::from_chars(segment.data(), segment.data() + segment.size(), wanted);
+            // RFC 6901: an array index has no leading zeros.
             const bool canonical = segment == "0" || (!segment.empty() && segment[0] != '0');
             if (failure == std::errc() && end == segment.data() + segment.size() && canonical) {
                 for (const json::Value element : value.elements()) {
@@ -201,6 +202,7 @@ void Patch::settle_duplicates(uint32_t first, uint32_t count) {
     auto same_key = [](const Member& a, const Member& b) {
         return a.hash == b.hash && a.key == b.key;
     };
+    // Comparing all pairs is faster than a hash table for few members.
     if (count <= 16) {
         for (uint32_t i = first; i < count_; i = members_[i].end) {
             for (uint32_t j = first; j < i; j = members_[j].end) {
@@ -290,6 +292,7 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
             position = target->find(member.key, member.hash);
         }
         if (member.kind == Kind::Removed) {
+            // RFC 7396: removing an unknown key has no effect.
             if (position != Object::kNone) remove(target, position, member.key);
             continue;
         }
@@ -305,6 +308,7 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
         Entry& entry = target->entries[position];
         entry.writer = writer;
         if (member.kind != Kind::Object) {
+            // replace() below reuses a heap block of the old text, so only an object is freed here.
             if (entry.kind() == Kind::Object) Object::release_value(entry);
             entry.value.replace(member.value);
             entry.set_kind(member.kind);
@@ -312,6 +316,7 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
         }
         Object* child = child_of(entry);
         if (child == nullptr) {
+            // Allocated before the old value is released: if it throws, the old value is intact.
             child = new Object;
             Object::release_value(entry);
             entry.child.object = child;
@@ -340,6 +345,7 @@ void Tree::report_overwritten(const Object* target, uint32_t position, std::stri
         const auto removal = removals_.find(path_to(key));
         if (removal == removals_.end()) return;
         report(key, removal->second);
+        // Reported once: the entry that is written now stores its writer.
         removals_.erase(removal);
         return;
     }
@@ -420,6 +426,7 @@ void Tree::report_removals_below(std::string_view key) {
         if (removal->second >= oldest_ && removal->second != writer_) {
             overlap_->written_before(removal->first, removal->second);
         }
+        // Reported once: the path is overwritten now.
         removal = removals_.erase(removal);
     }
 }
@@ -433,6 +440,7 @@ bool Tree::read(std::string_view pointer, std::string& out, bool& malformed) con
     while (!pointer.empty()) {
         take_segment(pointer, segment);
         const auto hash = static_cast<uint32_t>(hash_text(segment, seed_));
+        // find() may read the padding behind the key.
         segment.reserve(segment.size() + json::kPadding);
         const uint32_t position = object->find(segment, hash);
         if (position == Object::kNone) return false;

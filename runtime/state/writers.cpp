@@ -5,6 +5,7 @@ namespace narratoria::state {
 
 Writer Writers::open(bool exclusive) {
     while (first_open_ < spans_.size() && spans_[first_open_].last_peer != kOpen) ++first_open_;
+    // The oldest writer still open is the oldest that can overlap the new one.
     spans_.push_back({first_ + static_cast<Writer>(first_open_), kOpen, exclusive});
     ++open_;
     return ++last_;
