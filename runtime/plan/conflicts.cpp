@@ -16,6 +16,7 @@ void Conflicts::on_conflict(std::string_view path, state::Writer earlier, state:
     if (found_.size() >= kMaxConflicts) return;
     const uint32_t first = tools_[earlier - first_];
     const uint32_t second = tools_[later - first_];
+    // The pair is unordered: only its first conflict on a path is reported.
     std::string key = std::to_string(std::min(first, second)) + ' ' +
                       std::to_string(std::max(first, second)) + ' ' + std::string(path);
     if (!known_.insert(std::move(key)).second) return;

@@ -10,6 +10,7 @@
 namespace narratoria::plan {
 namespace {
 
+// Size of one preallocation.
 constexpr uint64_t kReserve = 16u * 1024 * 1024;
 
 }  // namespace
@@ -38,6 +39,8 @@ bool EventSpool::append(std::string_view bytes, uint64_t& offset) {
         file_size_ += static_cast<uint64_t>(written);
     }
     if (bytes.empty()) return true;
+    // Not retried: a full disk would be asked again for each event. The partly written bytes
+    // are in no extent.
     refused_ = true;
     file_size_ = offset;
     return false;
@@ -47,6 +50,7 @@ void EventLog::add(std::string_view event) {
     if (count_++ > 0) tail_ += ',';
     tail_ += event;
     spool_->in_memory_ += event.size() + 1;
+    // Small logs stay in memory, and writes to the file are large.
     if (tail_.size() < kChunk) return;
     if (spool_->over_limit() || (spool_->file_ && tail_.size() >= kBlock)) {
         spill();
@@ -66,6 +70,7 @@ void EventLog::spill() {
         std::string& chunk = chunks_[moved];
         uint64_t offset = 0;
         if (!spool_->append(chunk, offset)) break;
+        // Adjacent ranges are merged, so that a log written without interleaving needs one extent.
         if (!extents_.empty() && extents_.back().offset + extents_.back().size == offset) {
             extents_.back().size += chunk.size();
         } else {

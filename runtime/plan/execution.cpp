@@ -185,6 +185,8 @@ void Execution::schedule_ready() {
 bool Execution::start_attempt(uint32_t tool) {
     const Tool& entry = plan_->tools[tool];
     const bool first = running_[tool] == nullptr;
+    // Kept out of running_ until the start succeeds: after a shortage the tool must look as if it
+    // had never started.
     auto fresh = first ? std::make_unique<Running>(*this, tool) : nullptr;
     Running& running = first ? *fresh : *running_[tool];
 
@@ -211,6 +213,7 @@ bool Execution::start_attempt(uint32_t tool) {
         invocation.request = request;
         invocation.environment = has_own ? &environment : &with_.environment;
         attempt = resolution.runner->start(invocation, running, failure);
+        // Nothing was published or counted yet, so the caller can undo the start.
         if (!attempt && failure.shortage) return false;
     }
 
@@ -223,6 +226,7 @@ bool Execution::start_attempt(uint32_t tool) {
         with_.stream.publish(event::Kind::ToolStarted, {plan_->request_id, entry.tool_id, 0},
                              records::tool_started(entry));
     } else {
+        // A retry starts from scratch: only the events and the list of attempts are kept.
         running.record = AttemptRecord();
         running.output.clear();
         result_->tools[tool].result.clear();
@@ -241,6 +245,7 @@ bool Execution::start_attempt(uint32_t tool) {
 
     if (!running.attempt) {
         tool::Outcome outcome;
+        // A start that fails is judged like an attempt that ended, retries included.
         outcome.code = failure.code;
         outcome.error = failure.message;
         on_attempt_ended(tool, std::move(outcome));
@@ -391,6 +396,7 @@ void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
     } else {
         settle(tool, state, std::move(outcome.code), std::move(outcome.error));
     }
+    // Other waiters come first; this execution then starts in a later round.
     if (with_.slots.give_back()) request_start();
     else schedule_ready();
 }
@@ -430,6 +436,8 @@ void Execution::publish_end(uint32_t tool) {
 
 void Execution::finish_soon() {
     with_.loop.defer([this, alive = alive_] {
+        // Deferred, because on_ended may destroy this execution while callers up the stack still
+        // use it.
         if (*alive && !ended_) finish();
     });
 }
@@ -503,6 +511,7 @@ void Execution::finish() {
         !result.success && !result.cancelled && settings_.generation_attempt < kMaxGenerations;
     with_.stream.publish(event::Kind::PlanEnded, {plan_->request_id, {}, 0},
                          records::plan_ended(result));
+    // Moved to the stack: the call may destroy this execution and its members.
     const auto on_ended = std::move(on_ended_);
     on_ended(result_);
     // `this` may be destroyed.

@@ -6,6 +6,7 @@
 namespace narratoria::plan {
 namespace {
 
+// Upper bound of the exponential backoff.
 constexpr uint64_t kMaxBackoffMs = 30000;
 
 }  // namespace
@@ -24,6 +25,8 @@ void Schedule::make_ready(uint32_t tool) {
 
 uint32_t Schedule::next() const {
     if (stopped_) return kNone;
+    // Retries come before the exclusive check: a tool to be retried is in flight and already holds
+    // its place.
     if (!retries_.empty()) return retries_.front();
     if (ready_.empty() || exclusive_started_) return kNone;
     const uint32_t tool = ready_.top();
@@ -46,6 +49,7 @@ void Schedule::start(uint32_t tool) {
 void Schedule::put_back(uint32_t tool) {
     Item& item = items_[tool];
     --running_;
+    // A retry keeps its place at the front of the queue.
     if (--item.attempt > 0) {
         item.phase = Phase::Ready;
         retries_.push_front(tool);
@@ -59,9 +63,11 @@ void Schedule::put_back(uint32_t tool) {
 std::optional<uint64_t> Schedule::back_off(uint32_t tool) {
     Item& item = items_[tool];
     const Tool& entry = plan_.tools[tool];
+    // No attempt left: the tool stays in Running, and settle() does the counting.
     if (item.attempt > entry.max_retries) return std::nullopt;
     item.phase = Phase::BackingOff;
     --running_;
+    // The bound on the shift avoids an overflow.
     const uint64_t doubled = uint64_t{entry.backoff_ms} << std::min(item.attempt - 1, 20u);
     return std::min(doubled, kMaxBackoffMs);
 }
@@ -74,6 +80,7 @@ void Schedule::resume(uint32_t tool) {
 std::vector<Schedule::Skip> Schedule::settle(uint32_t tool, bool completed) {
     Item& item = items_[tool];
     if (item.phase == Phase::Running) --running_;
+    // A tool that never started is not in flight.
     if (item.attempt > 0) {
         --in_flight_;
         exclusive_started_ = false;
@@ -97,6 +104,7 @@ std::vector<Schedule::Skip> Schedule::skip_dependents(uint32_t tool) {
         open.pop_back();
         for (const uint32_t dependent : plan_.dependents.of(lacking)) {
             Item& item = items_[dependent];
+            // A dependent with several failed dependencies is skipped once, because of the first.
             if (item.phase != Phase::Waiting) continue;
             item.phase = Phase::Settled;
             ++settled_;
