@@ -51,6 +51,7 @@ std::optional<Refusal> Registry::add(Asset asset) {
     if (!reason.empty()) return Refusal{"ASSET_UNREADABLE", std::move(reason)};
 
     const size_t place = found != by_key_.end() ? found->second : assets_.size();
+    // Registered only after all checks, so a refused asset leaves the registry unchanged.
     latest_[asset.asset_id] = place;
     if (found != by_key_.end()) {
         assets_[place] = std::move(asset);
