@@ -25,7 +25,7 @@ public:
     explicit WakeForRest(Inbox& inbox) : inbox_(inbox) {}
     ~WakeForRest() {
         const std::lock_guard lock(inbox_.mutex_);
-        if (!inbox_.posts_.empty() || !inbox_.ready_.empty()) inbox_.loop_.wake();
+        if (inbox_.waiting_posts_ > 0 || !inbox_.ready_.empty()) inbox_.loop_.wake();
     }
 
 private:
@@ -47,9 +47,10 @@ void Inbox::log(uint32_t level, std::string line) {
 nar_status Inbox::post(Poster& from, const Post& post) {
     {
         const std::lock_guard lock(mutex_);
-        if (from.waiting_ >= from.max_posts_) return NAR_BUSY;
-        posts_.push_back({&from, post});
-        ++from.waiting_;
+        if (from.waiting_.size() >= from.max_posts_) return NAR_BUSY;
+        from.waiting_.push_back(post);
+        if (from.waiting_.size() == 1) turns_.push_back(&from);
+        ++waiting_posts_;
     }
     loop_.wake();
     return NAR_OK;
@@ -203,10 +204,10 @@ void Inbox::deliver() {
     size_t posts = 0;
     size_t tokens = 0;
     {
-        // Only messages sent before now are delivered: a function that posts itself again must not
-        // starve the others.
+        // No more messages than were sent before now: a function that posts itself again must not
+        // keep this call running.
         const std::lock_guard lock(mutex_);
-        posts = posts_.size();
+        posts = waiting_posts_;
         tokens = ready_.size();
     }
     const WakeForRest rest(*this);
@@ -222,15 +223,19 @@ void Inbox::deliver() {
 }
 
 void Inbox::deliver_post() {
-    WaitingPost next{};
+    Poster* from = nullptr;
+    Post post{};
     {
         const std::lock_guard lock(mutex_);
-        if (posts_.empty()) return;  // an earlier post called forget_posts()
-        next = posts_.front();
-        posts_.pop_front();
-        --next.from->waiting_;
+        if (turns_.empty()) return;  // an earlier post called forget_posts()
+        from = turns_.front();
+        turns_.pop_front();
+        post = from->waiting_.front();
+        from->waiting_.pop_front();
+        --waiting_posts_;
+        if (!from->waiting_.empty()) turns_.push_back(from);
     }
-    next.from->run_post(next.post);
+    from->run_post(post);
 }
 
 void Inbox::deliver_token() {
@@ -277,21 +282,19 @@ void Inbox::deliver_token() {
 }
 
 void Inbox::forget_posts(Poster& from) {
-    std::vector<Post> dropped;
+    std::deque<Post> dropped;
     {
         const std::lock_guard lock(mutex_);
-        for (const WaitingPost& each : posts_) {
-            if (each.from == &from) dropped.push_back(each.post);
-        }
-        std::erase_if(posts_, [&](const WaitingPost& each) { return each.from == &from; });
-        from.waiting_ = 0;
+        dropped.swap(from.waiting_);
+        waiting_posts_ -= dropped.size();
+        std::erase(turns_, &from);
     }
     for (const Post& post : dropped) from.drop_post(post);
 }
 
 bool Inbox::has_waiting(const Poster& of) const {
     const std::lock_guard lock(mutex_);
-    return of.waiting_ > 0 || !ready_.empty();
+    return !of.waiting_.empty() || !ready_.empty();
 }
 
 }  // namespace narratoria

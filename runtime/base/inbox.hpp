@@ -56,7 +56,7 @@ public:
     private:
         friend class Inbox;
         const size_t max_posts_;
-        size_t waiting_ = 0;  // guarded by Inbox::mutex_
+        std::deque<Post> waiting_;  // guarded by Inbox::mutex_
     };
 
     // Receives the messages of a token on the engine thread. It may close the token in any call. It
@@ -131,10 +131,6 @@ private:
         bool has_output = false;
         bool is_ready = false;  // listed in ready_
     };
-    struct WaitingPost {
-        Poster* from;
-        Post post;
-    };
     struct Line {
         uint32_t level;
         std::string text;
@@ -154,7 +150,10 @@ private:
     mutable std::mutex mutex_;  // guards everything below; never held during a callback
     std::unordered_map<uint64_t, Token> tokens_;
     std::deque<uint64_t> ready_;  // tokens with undelivered messages, in the order of sending
-    std::deque<WaitingPost> posts_;
+    size_t waiting_posts_ = 0;
+    // Posters with waiting posts. They take turns, one post each: a poster with thousands of them
+    // must not delay the others, above all when each driving call has a small budget.
+    std::deque<Poster*> turns_;
     std::vector<Line> lines_;
     uint64_t lost_lines_ = 0;
 };

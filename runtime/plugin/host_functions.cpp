@@ -305,17 +305,24 @@ nar_status poll_watch(const nar_host* host, int32_t descriptor, uint32_t events,
         return NAR_INVALID_ARGUMENT;
     }
     return on_engine_thread(host, "poll.watch", [&](Instance& instance) {
-        return add_poll(
+        const nar_status status = add_poll(
             instance, descriptor, events,
             [on_ready, user](uint32_t ready) { on_ready(user, ready); }, poll);
+        if (status == NAR_OK) instance.watches.insert(*poll);
+        return status;
     });
 }
 
 nar_status poll_change(const nar_host* host, uint64_t poll, uint32_t events) {
     if ((events & ~kPollEvents) != 0) return NAR_INVALID_ARGUMENT;
     return on_engine_thread(host, "poll.change", [&](Instance& instance) {
+        // The callback of a poll that start() began cannot tell which events are ready. A poll of a
+        // disabled instance no longer runs.
         const auto found = instance.polls.find(poll);
-        if (found == instance.polls.end()) return NAR_NOT_FOUND;
+        if (found == instance.polls.end() || !instance.watches.contains(poll) ||
+            !found->second->running()) {
+            return NAR_NOT_FOUND;
+        }
         found->second->change(events);
         return NAR_OK;
     });
@@ -329,6 +336,7 @@ nar_status poll_stop(const nar_host* host, uint64_t poll) {
         // Destroyed later, because its own callback may be running.
         std::shared_ptr<Watch> stopped(std::move(found->second));
         instance.polls.erase(found);
+        instance.watches.erase(poll);
         instance.session().loop().defer([stopped] {});
         return NAR_OK;
     });
@@ -340,7 +348,9 @@ nar_status process_start(const nar_host* host, const nar_program* program,
                          const nar_process_events* events, void* user, uint64_t* process,
                          nar_failure* failure) {
     if (program == nullptr || process == nullptr) return NAR_INVALID_ARGUMENT;
-    return on_engine_thread(host, "process.start", [&](Instance& instance) {
+    return on_engine_thread(host, "process.start", [&](Instance& instance) -> nar_status {
+        // Disabling killed its processes; a new one would have nobody to end it.
+        if (instance.disabled()) return NAR_GONE;
         nar_program what;
         nar_process_events callbacks;
         std::string why = "the size of a struct is not set";

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -123,6 +124,7 @@ public:
 
     std::map<uint64_t, std::unique_ptr<Timer>> timers;
     std::map<uint64_t, std::unique_ptr<Watch>> polls;
+    std::set<uint64_t> watches;  // the polls that poll.watch began
     ProcessService processes{*this};
     uint64_t last_handle = 0;
 

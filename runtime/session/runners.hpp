@@ -8,8 +8,8 @@
 
 namespace narratoria::session {
 
-// Registers the built-in runners. Plugins register theirs when they are loaded. `plugins` must
-// outlive `runners`.
+// Registers the built-in runners. Plugins register theirs when they are loaded. `runners` must
+// not run anything once `plugins` is gone.
 void add_runners(tool::Runners& runners, std::shared_ptr<tool::ProcessRunner> processes,
                  const plugin::Dispatcher& plugins);
 

@@ -45,7 +45,8 @@ typedef struct nar_host_poll {
     uint32_t reserved;
     /* Calls `on_readable` whenever the descriptor is readable or the other end has closed it.
      * Spurious calls are possible, so read without blocking. Keep the descriptor open until stop.
-     * NAR_IO for a regular file. [engine-thread, active] */
+     * NAR_IO for a regular file, and for a descriptor that is already polled. NAR_INVALID_ARGUMENT
+     * for a descriptor that is not open. [engine-thread, active] */
     nar_status (*start)(const nar_host *host, int32_t descriptor, void (*on_readable)(void *user),
                         void *user, uint64_t *poll);
     /* Stops polling; allowed inside on_readable. NAR_NOT_FOUND if there is no such poll.
@@ -58,8 +59,8 @@ typedef struct nar_host_poll {
      * not defined answer NAR_INVALID_ARGUMENT. Ended by stop. [engine-thread, active] */
     nar_status (*watch)(const nar_host *host, int32_t descriptor, uint32_t events,
                         void (*on_ready)(void *user, uint32_t events), void *user, uint64_t *poll);
-    /* Replaces `events` of a poll that watch began, also from on_ready itself. NAR_NOT_FOUND when
-     * there is none. [engine-thread, active] */
+    /* Replaces `events` of a poll that watch began, also from on_ready itself. NAR_NOT_FOUND if there
+     * is no such poll, or start began it. [engine-thread, active] */
     nar_status (*change)(const nar_host *host, uint64_t poll, uint32_t events);
 } nar_host_poll;
 

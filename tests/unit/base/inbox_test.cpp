@@ -89,6 +89,28 @@ TEST_F(InboxTest, APosterThatHasTooManyWaitingIsBusy) {
     round();
 }
 
+TEST_F(InboxTest, PostersTakeTurnsWhateverTheyHaveWaiting) {
+    struct Recorder : Inbox::Poster {
+        explicit Recorder(std::vector<std::string>& calls) : Poster(10), calls(calls) {}
+        void run_post(const Inbox::Post& post) override {
+            calls.push_back(*static_cast<std::string*>(post.user));
+        }
+        void drop_post(const Inbox::Post&) override {}
+        std::vector<std::string>& calls;
+    };
+    Recorder busy(calls), other(calls);
+    std::string names[] = {"busy 1", "busy 2", "busy 3", "other 1"};
+    for (int i = 0; i < 3; ++i) inbox.post(busy, {nullptr, nullptr, &names[i]});
+    inbox.post(other, {nullptr, nullptr, &names[3]});
+    round();
+    EXPECT_THAT(calls, ElementsAre("busy 1", "other 1", "busy 2", "busy 3"));
+    inbox.post(busy, {nullptr, nullptr, &names[0]});
+    inbox.forget_posts(busy);
+    EXPECT_FALSE(inbox.has_waiting(busy));
+    round();
+    EXPECT_EQ(calls.size(), 4U) << "a forgotten poster has no turn";
+}
+
 TEST_F(InboxTest, ForgottenPostsAreDroppedAndNotRun) {
     int count = 0;
     inbox.post(*this, counting(count));
