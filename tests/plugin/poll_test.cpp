@@ -162,6 +162,26 @@ TEST_F(PollTest, OneThatWasStoppedInItsFunctionIsNotCalledAgain) {
     EXPECT_EQ(poll->change(host, number, NAR_POLL_READABLE), NAR_NOT_FOUND);
 }
 
+TEST_F(PollTest, APollThatStartBeganCannotBeChanged) {
+    Ready ready;
+    ASSERT_EQ(poll->start(
+                  host, pair[0], [](void* user) { take(user, 0); }, &ready, &number),
+              NAR_OK);
+    EXPECT_EQ(poll->change(host, number, NAR_POLL_WRITABLE), NAR_NOT_FOUND);
+    ASSERT_EQ(::write(pair[1], "x", 1), 1);
+    run();
+    EXPECT_GE(ready.calls, 1) << "it still waits for what it was started for";
+}
+
+TEST_F(PollTest, TheWatchOfADisabledPluginIsNotFound) {
+    Ready ready;
+    ready.on_call = [] { throw 42; };
+    ASSERT_EQ(watch(NAR_POLL_WRITABLE, ready), NAR_OK);
+    run();
+    EXPECT_EQ(ready.calls, 1) << "a disabled plugin is not called";
+    EXPECT_EQ(poll->change(host, number, NAR_POLL_READABLE), NAR_NOT_FOUND);
+}
+
 TEST_F(PollTest, AClosedPeerIsReadable) {
     Ready ready;
     ASSERT_EQ(watch(NAR_POLL_READABLE, ready), NAR_OK);

@@ -438,6 +438,9 @@ TEST_F(ProcessServiceTest, TheProcessesOfADisabledPluginAreKilled) {
     ASSERT_TRUE(until([&] { return !output.empty() && is_dead(first_line(output)); }));
     EXPECT_THAT(output, Not(HasSubstr("more"))) << "a disabled plugin is not called";
     EXPECT_THAT(log, HasSubstr("is disabled"));
+    EXPECT_EQ(functions->start(host->raw(), &program, &events, &output, &process, nullptr),
+              NAR_GONE)
+        << "nobody would end it";
 }
 
 TEST_F(ProcessServiceTest, ADeadHandleIsGone) {
