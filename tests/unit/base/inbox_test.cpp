@@ -91,12 +91,12 @@ TEST_F(InboxTest, APosterThatHasTooManyWaitingIsBusy) {
 
 TEST_F(InboxTest, PostersTakeTurnsWhateverTheyHaveWaiting) {
     struct Recorder : Inbox::Poster {
-        explicit Recorder(std::vector<std::string>& calls) : Poster(10), calls(calls) {}
+        explicit Recorder(std::vector<std::string>& calls) : Poster(10), into(calls) {}
         void run_post(const Inbox::Post& post) override {
-            calls.push_back(*static_cast<std::string*>(post.user));
+            into.push_back(*static_cast<std::string*>(post.user));
         }
         void drop_post(const Inbox::Post&) override {}
-        std::vector<std::string>& calls;
+        std::vector<std::string>& into;
     };
     Recorder busy(calls), other(calls);
     std::string names[] = {"busy 1", "busy 2", "busy 3", "other 1"};
