@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-import time
 import unittest.mock
 import weakref
 from typing import Any
