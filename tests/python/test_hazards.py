@@ -8,6 +8,7 @@ import gc
 import threading
 import unittest.mock
 import weakref
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -95,6 +96,7 @@ def test_a_daemon_thread_in_a_callback_when_the_interpreter_ends() -> None:
         @session.tool
         def forever() -> None:
             started.set()
+            # Lets the interpreter's lock go and takes it again, so that the end comes at any moment.
             while True:
                 time.sleep(0.0005)
         plan = {"requestId": "p", "tools": [{"toolId": "t", "toolPath": "forever"}]}
@@ -126,12 +128,19 @@ def test_results_that_no_json_can_hold_are_told_with_their_traceback(session: An
     assert "contains itself" in tool.error and "ValueError" in tool.stderr
 
 
-def test_an_open_call_does_not_keep_its_session(make_tool: Any) -> None:
+def test_an_open_call_does_not_keep_its_session(make_tool: Any, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    tool = make_tool("t", f": >'{begun}'; sleep 60")
+
+    async def has_begun() -> None:
+        while not begun.exists():
+            await asyncio.sleep(0.001)
+
     async def main() -> weakref.ref[Any]:
         session = aio.Session()
         await session.__aenter__()
-        asyncio.get_running_loop().create_task(session.execute(one(make_tool("t", "sleep 60"))))
-        await asyncio.sleep(0.05)
+        asyncio.get_running_loop().create_task(session.execute(one(tool)))
+        await asyncio.wait_for(has_begun(), 60)
         watched = weakref.ref(session)
         await session.aclose()
         return watched
