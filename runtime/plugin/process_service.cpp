@@ -85,7 +85,7 @@ public:
         if (!exit.start_failure.empty()) {
             why = {"SPAWN_FAILED", exit.start_failure};
         } else if (exit.supervisor_lost) {
-            why = {"SUPERVISOR_LOST", "the process that watched over it was killed"};
+            why = {"SUPERVISOR_LOST", "the process that watched over it " + exit.loss};
         } else {
             if (WIFSIGNALED(exit.wait_status)) {
                 told.signal_number = static_cast<uint32_t>(WTERMSIG(exit.wait_status));

@@ -204,7 +204,7 @@ bool ControlGroups::enable(Controllers wanted, std::string& why) {
     return false;
 }
 
-void ControlGroups::remove_groups(int patience_ms, int supervisor) const {
+void ControlGroups::remove_groups(int patience_ms, uint32_t supervisor) const {
     if (!folder_) return;
     using Clock = std::chrono::steady_clock;
     const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(patience_ms);

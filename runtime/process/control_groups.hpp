@@ -37,9 +37,9 @@ public:
     const std::string& prefix() const { return prefix_; }
 
     // Kills the processes in this engine's groups and removes the groups. Blocks for at most
-    // `patience_ms`. With `supervisor` (a process id): only the groups that this supervisor
+    // `patience_ms`. With `supervisor` (its number): only the groups that this supervisor
     // created.
-    void remove_groups(int patience_ms, int supervisor = 0) const;
+    void remove_groups(int patience_ms, uint32_t supervisor = 0) const;
 
 private:
     std::string path_;

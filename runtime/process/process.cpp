@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/process.hpp"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,14 +17,11 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "process/error_text.hpp"
+#include "process/packet_socket.hpp"
+#include "process/reaper.hpp"
 #include "process/supervisor/protocol.h"
-
-extern "C" {
-// The supervisor program, embedded into the library by the build.
-extern const char narratoria_supervisor_image[];
-extern const char narratoria_supervisor_image_end[];
-}
 
 namespace narratoria::process {
 namespace {
@@ -36,10 +30,9 @@ namespace {
 constexpr int kLargePipe = 1024 * 1024;
 constexpr size_t kKeptIdle = 8;
 constexpr int kPatienceMs = 6000;  // exceeds the supervisor's own timeout for unkillable processes
+constexpr int kReportPatienceMs = 8000;  // exceeds the reaper's
 constexpr int kGroupPatienceMs = 1000;
 constexpr int kLostPatienceMs = 10;
-
-bool is_shortage(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
 
 // The interpreter line of a script, without "#!"; empty if there is none.
 std::string first_line_of(const std::string& path) {
@@ -124,42 +117,35 @@ Descriptor input_file(std::string_view input) {
 }  // namespace
 
 // The library's side of one supervisor process. Owned by Pool::all_; destroying it closes the
-// socket, upon which the supervisor kills its invocation and exits.
+// connection, upon which the supervisor kills its invocation and exits.
 class Supervisor {
 public:
-    Supervisor(Pool& pool, Descriptor socket, int pid)
-        : pool_(pool), socket_(std::move(socket)), pid_(pid), watch_(pool.loop_) {
-        watch_.start(socket_.get(), [this] { on_readable(); });
+    Supervisor(Pool& pool, Descriptor socket, uint32_t its_id, uint32_t its_generation)
+        : id(its_id),
+          generation(its_generation),
+          pool_(pool),
+          socket_(std::move(socket)),
+          watch_(pool.loop_) {
+        watch_.start(socket_.get(), [this] { read(); });
     }
+    ~Supervisor() {
+        watch_.stop();
+        // Closing would not do: a forked child of the host may hold the socket, too.
+        ::shutdown(socket_.get(), SHUT_RDWR);
+    }
+    Supervisor(const Supervisor&) = delete;
+    Supervisor& operator=(const Supervisor&) = delete;
 
     // Returns 0 or errno.
     int send(std::string_view packet, const int* descriptors, size_t count) {
-        union {
-            cmsghdr header;
-            char bytes[CMSG_SPACE(4 * sizeof(int))];
-        } control{};
-        iovec part{const_cast<char*>(packet.data()), packet.size()};
-        msghdr message{};
-        message.msg_iov = &part;
-        message.msg_iovlen = 1;
-        if (count > 0) {
-            message.msg_control = control.bytes;
-            message.msg_controllen = CMSG_SPACE(count * sizeof(int));
-            cmsghdr* header = CMSG_FIRSTHDR(&message);
-            header->cmsg_level = SOL_SOCKET;
-            header->cmsg_type = SCM_RIGHTS;
-            header->cmsg_len = CMSG_LEN(count * sizeof(int));
-            std::memcpy(CMSG_DATA(header), descriptors, count * sizeof(int));
-        }
-        for (;;) {
-            if (::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return 0;
-            if (errno != EINTR) return errno;
-        }
+        return send_packet(socket_, packet, descriptors, count);
     }
 
     void request(uint32_t kind, uint32_t grace_ms) {
-        wake_stopped();
+        // A tool can stop its supervisor and the reaper. The reaper kills a stopped supervisor.
+        if (pool_.reaper_) pool_.reaper_->wake();
         in_grace = kind == SUPERVISOR_TERMINATE;
+        grace_end_ms = clock::steady_ms() + grace_ms;
         supervisor_request request{};
         request.kind = kind;
         request.grace_ms = grace_ms;
@@ -189,68 +175,73 @@ public:
         return got == static_cast<ssize_t>(sizeof ended) ? 0 : got < 0 ? errno : EPIPE;
     }
 
-    // A tool can stop its supervisor with SIGSTOP. A supervisor must run to end its invocation.
-    void wake_stopped() const {
-        if (pid_ > 1) ::kill(pid_, SIGCONT);
-    }
-
-    // Blocks until the supervisor reports the end or its socket closes; at most kPatienceMs.
-    void wait_for_end() const {
+    // Blocks until the supervisor reports the end or its socket closes, or until the deadline.
+    void wait_for_end(int64_t deadline_ms) const {
         pollfd ended{socket_.get(), POLLIN, 0};
-        while (::poll(&ended, 1, kPatienceMs) < 0 && errno == EINTR) {
-        }
+        int64_t left = 0;
+        do {
+            left = std::max<int64_t>(0, deadline_ms - clock::steady_ms());
+        } while (::poll(&ended, 1, static_cast<int>(std::min<int64_t>(left, INT_MAX))) < 0 &&
+                 errno == EINTR);
     }
 
-    int pid() const { return pid_; }
+    // Takes the report of an end, or sees that the supervisor has ended. False if there was
+    // neither. May destroy the supervisor.
+    bool read() {
+        supervisor_ended ended{};
+        const ssize_t got = ::recv(socket_.get(), &ended, sizeof ended, MSG_DONTWAIT);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+        Pool& pool = pool_;
+        if (got != static_cast<ssize_t>(sizeof ended)) {
+            closed = true;
+            watch_.stop();
+            pool.on_closed(*this);
+            return true;
+        }
+        Process* const owner = release();
+        Exit exit;
+        exit.started = ended.start_error == 0;
+        exit.wait_status = ended.wait_status;
+        exit.user_us = ended.user_us;
+        exit.system_us = ended.system_us;
+        exit.resident_kb = ended.resident_kb;
+        exit.refused_processes = ended.refused_processes;
+        exit.memory_limit_hits = ended.memory_limit_hits;
+        exit.memory_kills = ended.memory_kills;
+        if (!exit.started && owner != nullptr) {
+            exit.start_failure =
+                describe_start_failure(ended.start_stage, ended.start_error, owner->path_,
+                                       owner->folder_, pool.groups_.path());
+        }
+        if (ended.left_behind) pool.discard(this);
+        else pool.give_back(this);
+        // `this` may be destroyed: discard() erases it.
+        if (owner != nullptr) owner->on_ended(std::move(exit));
+        return true;
+    }
+
+    // Its invocation is over. Returns whom to tell, after everything is reset: the listener may
+    // start another process on this supervisor.
+    Process* release() {
+        busy = in_grace = false;
+        if (std::exchange(counted, false)) --pool_.busy_;
+        return std::exchange(process, nullptr);
+    }
+
+    const uint32_t id;
+    const uint32_t generation;   // that of its reaper
     Process* process = nullptr;  // NULL if idle, or if the process was destroyed
     const void* owned_by = nullptr;
     bool busy = false;      // has an invocation
     bool counted = false;   // counted in Pool::busy_
     bool in_grace = false;  // SIGTERM was requested, SIGKILL was not
+    bool closed = false;    // has ended
+    bool reported = false;  // the reaper has reported it
+    int64_t grace_end_ms = 0;
 
 private:
-    void on_readable() {
-        supervisor_ended ended{};
-        const ssize_t got = ::recv(socket_.get(), &ended, sizeof ended, MSG_DONTWAIT);
-        if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-        Pool& pool = pool_;
-        Process* owner = process;
-        // Reset everything before the listener is called: it may start another process on this
-        // supervisor.
-        process = nullptr;
-        busy = in_grace = false;
-        if (std::exchange(counted, false)) --pool.busy_;
-        Exit exit;
-        if (got == static_cast<ssize_t>(sizeof ended)) {
-            exit.started = ended.start_error == 0;
-            exit.wait_status = ended.wait_status;
-            exit.user_us = ended.user_us;
-            exit.system_us = ended.system_us;
-            exit.resident_kb = ended.resident_kb;
-            exit.refused_processes = ended.refused_processes;
-            exit.memory_limit_hits = ended.memory_limit_hits;
-            exit.memory_kills = ended.memory_kills;
-            if (!exit.started && owner != nullptr) {
-                exit.start_failure =
-                    describe_start_failure(ended.start_stage, ended.start_error, owner->path_,
-                                           owner->folder_, pool.groups_.path());
-            }
-            if (ended.left_behind) pool.discard(this);
-            else pool.give_back(this);
-        } else {
-            exit.supervisor_lost = true;
-            // The supervisor died without a report; its group still identifies its processes.
-            // Groups that outlast this short wait are removed by ~Pool.
-            pool.groups_.remove_groups(kLostPatienceMs, pid_);
-            pool.discard(this);
-        }
-        // `this` may be destroyed: discard() erases it.
-        if (owner != nullptr) owner->on_ended(std::move(exit));
-    }
-
     Pool& pool_;
     Descriptor socket_;
-    int pid_;
     Watch watch_;
 };
 
@@ -384,30 +375,6 @@ void Process::finish() {
 
 // ---- Pool
 
-// A supervisor whose socket is closed. It ends its invocation and exits; then it is reaped.
-struct Pool::Leaving {
-    Leaving(Loop& loop, int its_pid)
-        : pid(its_pid),
-          process(static_cast<int>(::syscall(SYS_pidfd_open, its_pid, 0))),
-          watch(loop) {}
-
-    // False while it still runs. The host may have reaped it first with a wait for any child, and
-    // its process id may have been reused since. The pidfd refers to the right process in both
-    // cases.
-    bool reap() const {
-        siginfo_t information{};
-        const int failed =
-            process ? ::waitid(P_PIDFD, static_cast<id_t>(process.get()), &information,
-                               WEXITED | WNOHANG)
-                    : ::waitid(P_PID, static_cast<id_t>(pid), &information, WEXITED | WNOHANG);
-        return failed != 0 || information.si_pid != 0;
-    }
-
-    int pid;
-    Descriptor process;
-    Watch watch;
-};
-
 // Replaces the listener of a process given to end() and drops its output. Owned by Pool::ending_;
 // on_exit destroys it.
 class Pool::Ending : public Listener {
@@ -428,29 +395,24 @@ private:
 };
 
 Pool::Pool(Loop& loop, std::string supervisor_path)
-    : loop_(loop), supervisor_path_(std::move(supervisor_path)) {}
+    : loop_(loop),
+      supervisor_path_(std::move(supervisor_path)),
+      patience_(loop),
+      kept_idle_(kKeptIdle) {}
 
-// Order: wait for graceful ends, then close the sockets of all others at once, then reap. Reaping
-// one by one right after each close would add up their times.
+// Order: wait for graceful ends, then close the sockets of all others at once, then wait for the
+// reaper, which waits for all of them. One by one would add up their times.
 Pool::~Pool() {
-    std::vector<int> pids;
+    int64_t deadline_ms = 0;
     for (const auto& supervisor : all_) {
-        if (supervisor->in_grace) supervisor->wait_for_end();
+        if (supervisor->in_grace) deadline_ms = std::max(deadline_ms, supervisor->grace_end_ms);
+    }
+    for (const auto& supervisor : all_) {
+        if (supervisor->in_grace) supervisor->wait_for_end(deadline_ms + kPatienceMs);
     }
     ending_.clear();
-    for (const auto& supervisor : all_) {
-        supervisor->wake_stopped();
-        pids.push_back(supervisor->pid());
-    }
-    all_.clear();  // closes the sockets; the supervisors kill what runs and exit
-    for (const int pid : pids) leaving_.push_back(std::make_unique<Leaving>(loop_, pid));
-    for (const auto& each : leaving_) {
-        each->watch.stop();
-        pollfd ended{each->process.get(), POLLIN, 0};
-        while (each->process && ::poll(&ended, 1, kPatienceMs) < 0 && errno == EINTR) {
-        }
-        each->reap();
-    }
+    all_.clear();
+    reaper_.reset();
     groups_.remove_groups(kGroupPatienceMs);
 }
 
@@ -497,45 +459,14 @@ bool Pool::try_group(Controllers limited, std::string& why) {
     return true;
 }
 
-// The descriptor of the supervisor program, or -1.
-int Pool::program(StartFailure& failure) {
-    if (program_) return program_.get();
-    Descriptor file;
-    if (!supervisor_path_.empty()) {
-        file = Descriptor(::open(supervisor_path_.c_str(), O_RDONLY | O_CLOEXEC));
-    } else {
-        file = Descriptor(::memfd_create("narratoria-supervisor", MFD_CLOEXEC));
-        std::string_view image(
-            narratoria_supervisor_image,
-            static_cast<size_t>(narratoria_supervisor_image_end - narratoria_supervisor_image));
-        while (file && !image.empty()) {
-            const ssize_t written = ::write(file.get(), image.data(), image.size());
-            if (written < 0 && errno == EINTR) continue;
-            if (written <= 0) {
-                const int error = errno;
-                file.close();
-                errno = error;
-                break;
-            }
-            image.remove_prefix(static_cast<size_t>(written));
-        }
+bool Pool::prepare(size_t count, StartFailure& failure) {
+    kept_idle_ = std::max(kept_idle_, count);
+    while (idle_.size() < count) {
+        Supervisor* const supervisor = start_supervisor(failure);
+        if (supervisor == nullptr) return false;
+        idle_.push_back(supervisor);
     }
-    // Moved to 16 or above: the dup2 calls for the supervisor's fixed descriptors (protocol.h) must
-    // not overwrite it.
-    if (file) program_ = Descriptor(::fcntl(file.get(), F_DUPFD_CLOEXEC, 16));
-    if (!program_) {
-        const int error = errno;
-        failure.out_of_descriptors = is_shortage(error);
-        failure.message =
-            supervisor_path_.empty()
-                ? "the supervisor program cannot be put into memory: " + error_text(error) +
-                      "; where that is forbidden, name the installed narratoria-supervisor in the "
-                      "engine's options"
-                : "the supervisor program \"" + supervisor_path_ +
-                      "\" cannot be opened: " + error_text(error);
-        return -1;
-    }
-    return program_.get();
+    return true;
 }
 
 Supervisor* Pool::take(StartFailure& failure) {
@@ -545,53 +476,38 @@ Supervisor* Pool::take(StartFailure& failure) {
         idle_.pop_back();
         return supervisor;
     }
-    reap_leaving();
-    const int file = program(failure);
-    if (file < 0) return nullptr;
+    return start_supervisor(failure);
+}
 
-    int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-        failure.out_of_descriptors = is_shortage(errno);
-        failure.message = "no socket for a supervisor: " + error_text(errno);
-        return nullptr;
-    }
-    Descriptor ours(ends[0]), theirs(ends[1]);
-    if (keep_clear_of_standard_streams(ours) != 0 || keep_clear_of_standard_streams(theirs) != 0) {
-        failure.out_of_descriptors = true;
-        failure.message = "no descriptor is free";
-        return nullptr;
-    }
-    const int send_buffer = 2 * static_cast<int>(SUPERVISOR_REQUEST_BYTES);
-    ::setsockopt(ours.get(), SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
-
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, theirs.get(), SUPERVISOR_SOCKET);
-    const std::string host = std::to_string(::getpid());
-    char name[] = "narratoria-supervisor";
-    char* arguments[] = {name, const_cast<char*>(host.c_str()), nullptr, nullptr};
-    if (groups_.is_open()) {
-        posix_spawn_file_actions_adddup2(&actions, groups_.folder().get(), SUPERVISOR_GROUPS);
-        arguments[2] = const_cast<char*>(groups_.prefix().c_str());
-    }
-    char* const environment[] = {nullptr};
-    const std::string path = "/proc/self/fd/" + std::to_string(file);
-    pid_t pid = -1;
-    const int error = ::posix_spawn(&pid, path.c_str(), &actions, nullptr, arguments, environment);
-    posix_spawn_file_actions_destroy(&actions);
+// Does not wait for the supervisor: a request may be sent to it at once. A failed start comes as a
+// report.
+Supervisor* Pool::start_supervisor(StartFailure& failure) {
+    Descriptor ours, theirs;
+    int error = make_socket_pair(ours, theirs);
     if (error != 0) {
-        failure.message = "the supervisor cannot be started: " + error_text(error) +
-                          (supervisor_path_.empty()
-                               ? "; where programs in memory are forbidden, name the installed "
-                                 "narratoria-supervisor in the engine's options"
-                               : " (" + supervisor_path_ + ")");
+        failure.out_of_descriptors = is_shortage(error);
+        failure.message = "no socket for a supervisor: " + error_text(error);
+        return nullptr;
+    }
+    const uint32_t id = ++last_id_;
+    for (int tries = 0; tries < 2; ++tries) {
+        if (!reaper_ && !start_reaper(failure)) return nullptr;
+        error = reaper_->start_supervisor(id, theirs, groups_);
+        if (error != EPIPE && error != ECONNRESET) break;
+        // The reaper was killed, and the loop has not seen it yet.
+        on_reaper_lost();
+    }
+    if (error != 0) {
+        failure.out_of_descriptors = is_shortage(error) || error == ETOOMANYREFS;
+        failure.message = "the supervisor cannot be started: " + error_text(error);
         return nullptr;
     }
     try {
-        all_.push_back(std::make_unique<Supervisor>(*this, std::move(ours), pid));
+        all_.push_back(std::make_unique<Supervisor>(*this, std::move(ours), id, generation_));
     } catch (const std::system_error& refusal) {
         // The socket is already closed, so the supervisor exits by itself.
-        leaving_.push_back(std::make_unique<Leaving>(loop_, pid));
+        leaving_.push_back(id);
+        await_report();
         failure.out_of_descriptors =
             is_shortage(refusal.code().value()) || refusal.code().value() == ENOSPC;
         failure.message = refusal.what();
@@ -600,9 +516,24 @@ Supervisor* Pool::take(StartFailure& failure) {
     return all_.back().get();
 }
 
-// Keeps kKeptIdle idle supervisors, and more only while as many invocations are busy.
+bool Pool::start_reaper(StartFailure& failure) {
+    reaper_ = Reaper::start(loop_, supervisor_path_, failure);
+    if (!reaper_) return false;
+    ++generation_;
+    reaper_->on_report = [this](const SupervisorReport& report) { on_report(report); };
+    reaper_->on_lost = [this] { on_reaper_lost(); };
+    return true;
+}
+
+Supervisor* Pool::find(uint32_t id) const {
+    const auto found =
+        std::find_if(all_.begin(), all_.end(), [&](const auto& each) { return each->id == id; });
+    return found == all_.end() ? nullptr : found->get();
+}
+
+// Keeps kept_idle_ idle supervisors, and more only while as many invocations are busy.
 void Pool::give_back(Supervisor* supervisor) {
-    if (idle_.size() >= kKeptIdle && busy_ < idle_.size()) {
+    if (idle_.size() >= kept_idle_ && busy_ < idle_.size()) {
         discard(supervisor);
     } else {
         idle_.push_back(supervisor);
@@ -614,17 +545,83 @@ void Pool::count_as_busy(Supervisor& supervisor) {
 }
 
 void Pool::discard(Supervisor* supervisor) {
-    supervisor->wake_stopped();
-    leaving_.push_back(std::make_unique<Leaving>(loop_, supervisor->pid()));
+    // Without its reaper no report would come; it has ended, or does so by itself.
+    if (!supervisor->reported && reaper_ && supervisor->generation == generation_) {
+        leaving_.push_back(supervisor->id);
+        await_report();
+    }
     std::erase(idle_, supervisor);
     std::erase_if(all_, [&](const auto& each) { return each.get() == supervisor; });
-    Leaving& leaving = *leaving_.back();
-    if (leaving.reap()) {
-        leaving_.pop_back();
-    } else if (leaving.process) {
-        ++watched_leaving_;
-        leaving.watch.start(leaving.process.get(), [this] { reap_leaving(); });
+}
+
+// A supervisor has ended unasked. Its invocation ends when the reaper has ended what is left of it.
+void Pool::on_closed(Supervisor& supervisor) {
+    std::erase(idle_, &supervisor);
+    if (supervisor.reported) return;
+    if (!reaper_ || supervisor.generation != generation_) lose(supervisor, nullptr);
+    else await_report();
+}
+
+// `report` NULL: the reaper has ended.
+void Pool::lose(Supervisor& supervisor, const SupervisorReport* report) {
+    Process* const owner = supervisor.release();
+    Exit exit;
+    if (report != nullptr && report->start_error != 0) {
+        exit.start_failure = "the supervisor cannot be started: " + error_text(report->start_error);
+    } else {
+        exit.supervisor_lost = true;
+        exit.loss = report == nullptr ? "ended because its parent process was killed"
+                    : report->stopped ? "was stopped"
+                                      : "was killed";
     }
+    // The supervisor ended without removing its group. Groups that outlast this short wait are
+    // removed by ~Pool.
+    groups_.remove_groups(kLostPatienceMs, supervisor.id);
+    discard(&supervisor);
+    if (owner != nullptr) owner->on_ended(std::move(exit));
+}
+
+void Pool::on_report(const SupervisorReport& report) {
+    std::erase(leaving_, report.id);
+    // Searched again after each read, which may destroy the supervisor. Its process has ended, so
+    // its socket is closed, behind the report of an end perhaps.
+    while (Supervisor* const supervisor = find(report.id)) {
+        supervisor->reported = true;
+        if (!supervisor->closed && supervisor->read()) continue;
+        lose(*supervisor, &report);
+    }
+    patience_.stop();
+    const bool is_awaited =
+        std::any_of(all_.begin(), all_.end(), [](const auto& each) { return each->closed; });
+    if (is_awaited || !leaving_.empty()) await_report();
+}
+
+// Its supervisors notice and end their invocations. Those that live close their sockets then.
+void Pool::on_reaper_lost() {
+    reaper_->kill();
+    reaper_.reset();
+    patience_.stop();
+    leaving_.clear();
+    // Counted until their sockets close, so that the engine is not idle before.
+    for (Supervisor* const idle : idle_) count_as_busy(*idle);
+    idle_.clear();
+    // Searched from the start each time: a listener may start other processes.
+    for (;;) {
+        const auto lost = std::find_if(all_.begin(), all_.end(), [&](const auto& each) {
+            return each->closed && (!reaper_ || each->generation != generation_);
+        });
+        if (lost == all_.end()) break;
+        lose(**lost, nullptr);
+    }
+}
+
+// A stopped reaper goes on when it is woken. One that a tool stops again and again is killed.
+void Pool::await_report() {
+    reaper_->wake();
+    if (patience_.running()) return;
+    patience_.start(kReportPatienceMs, [this] {
+        if (reaper_) on_reaper_lost();
+    });
 }
 
 void Pool::end(std::unique_ptr<Process> process, uint32_t grace_ms) {
@@ -637,15 +634,6 @@ void Pool::end_all_of(const void* owner) {
     for (const auto& each : all_) {
         if (each->busy && each->owned_by == owner) each->request(SUPERVISOR_KILL, 0);
     }
-}
-
-// Supervisors without a pidfd (no descriptor was free) are checked on every call.
-void Pool::reap_leaving() {
-    std::erase_if(leaving_, [this](const auto& each) {
-        if (!each->reap()) return false;
-        if (each->watch.running()) --watched_leaving_;
-        return true;
-    });
 }
 
 std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,

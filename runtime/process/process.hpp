@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Runs programs as child processes: pipes, limits, exit. Each process runs under a supervisor
-// process of its own, taken from a pool; supervisor/supervisor.c explains why. Everything here is
-// for the engine thread only.
+// process of its own, taken from a pool; supervisor/supervisor.c explains why. The supervisors are
+// children of the engine's reaper process, see reaper.hpp. Everything here is for the engine thread
+// only.
 
 #include <cstdint>
 #include <memory>
@@ -68,6 +69,7 @@ struct Exit {
     bool started = false;
     std::string start_failure;  // for people; set if `started` is false
     bool supervisor_lost = false;
+    std::string loss;  // for people: how the supervisor was lost; set if `supervisor_lost` is true
     int wait_status = 0;  // as wait(2) returns it
     uint64_t user_us = 0;
     uint64_t system_us = 0;
@@ -99,6 +101,8 @@ public:
 
 class Supervisor;
 class Pool;
+class Reaper;
+struct SupervisorReport;
 
 // One running program. Pool::start creates it, and on_exit is its last event. Destroying it earlier
 // ends the program and all descendants; no listener call follows. The pool must outlive it.
@@ -166,8 +170,13 @@ public:
     // `supervisor_path`: the supervisor program; empty: the one embedded in the library.
     Pool(Loop& loop, std::string supervisor_path);
     // Kills every running process at once, except those in the grace period of end() or
-    // terminate(), for which it waits. Blocks until all supervisors are reaped or time out.
+    // terminate(), for which it waits. Blocks until all supervisors have gone; a bound applies to
+    // all of them together.
     ~Pool();
+
+    // Starts supervisors until `count` are idle, and keeps that many from now on. False with
+    // `failure` set if one cannot be started.
+    bool prepare(size_t count, StartFailure& failure);
 
     // Gives each later invocation a control group of its own in this cgroup2 folder. Call before
     // the first start(). Creates one group as a test; on failure returns false and sets `why`.
@@ -189,9 +198,12 @@ public:
     void end_all_of(const void* owner);
 
     // Number of invocations whose end has not been seen, including those of destroyed processes,
-    // plus supervisors on their way out. Of services only those being ended count. When it is 0, no
-    // zombie is left.
-    size_t busy() const { return busy_ + watched_leaving_; }
+    // plus supervisors on their way out. Of services only those being ended count. When it is 0,
+    // nothing is left of them.
+    size_t busy() const { return busy_ + leaving_.size(); }
+
+    // True if nothing runs whose end would free descriptors.
+    bool is_idle() const { return idle_.size() == all_.size() && leaving_.empty(); }
 
     Loop& loop() { return loop_; }
 
@@ -200,25 +212,35 @@ private:
     friend class Supervisor;
 
     Supervisor* take(StartFailure& failure);
+    Supervisor* start_supervisor(StartFailure& failure);
+    Supervisor* find(uint32_t id) const;
     void give_back(Supervisor* supervisor);
     void count_as_busy(Supervisor& supervisor);
     void discard(Supervisor* supervisor);
-    int program(StartFailure& failure);
+    void on_closed(Supervisor& supervisor);
+    void lose(Supervisor& supervisor, const SupervisorReport* report);
+    bool start_reaper(StartFailure& failure);
+    void on_report(const SupervisorReport& report);
+    void on_reaper_lost();
+    void await_report();
     bool try_group(Controllers limited, std::string& why);
-    struct Leaving;
-    void reap_leaving();
 
     Loop& loop_;
     std::string supervisor_path_;
     ControlGroups groups_;
     Controllers tried_;  // controllers for which a test group succeeded
-    Descriptor program_;
+    std::unique_ptr<Reaper> reaper_;
+    // Counts the reapers: a supervisor of an earlier one gets no report any more.
+    uint32_t generation_ = 0;
+    uint32_t last_id_ = 0;
+    // While a report is awaited: the reaper is killed if it does not come.
+    Timer patience_;
     std::vector<std::unique_ptr<Supervisor>> all_;
     std::vector<Supervisor*> idle_;
+    size_t kept_idle_;
     class Ending;
     std::vector<std::unique_ptr<Ending>> ending_;  // processes given to end()
-    std::vector<std::unique_ptr<Leaving>> leaving_;
-    size_t watched_leaving_ = 0;
+    std::vector<uint32_t> leaving_;  // discarded supervisors that were not reported yet
     size_t busy_ = 0;
 };
 

@@ -122,6 +122,9 @@ TEST_F(HostProcess, MayReapEverything) {
         }));
         EXPECT_TRUE(host->result.success());
         for (const ProcessFacts& each : idle_supervisors()) signal_descendant(each.pid, SIGKILL);
+        for (const ProcessFacts& each : descendants()) {
+            if (each.name == "narratoria-reap") signal_descendant(each.pid, SIGKILL);
+        }
         while (::waitpid(-1, nullptr, 0) > 0) {
         }
     }

@@ -93,7 +93,7 @@ TEST_P(KilledHost, TakesEveryDescendantWithItWithinASecond) {
     if (with_sibling) {
         // It came to us when its parent died, and would wait for ever.
         for (const ProcessFacts& each : descendants()) {
-            if (each.parent == ::getpid() && each.name != "narratoria-sup") {
+            if (each.parent == ::getpid() && !is_of_the_library(each)) {
                 signal_descendant(each.pid, SIGKILL);
             }
         }

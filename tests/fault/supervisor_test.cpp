@@ -5,7 +5,11 @@
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
 
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <csignal>
+#include <fstream>
 
 #include "support/forked.hpp"
 #include "support/host.hpp"
@@ -24,11 +28,54 @@ protected:
         EXPECT_EQ(found.size(), 1u) << describe(descendants());
         return found.empty() ? -1 : found[0].pid;
     }
-    // A tool whose supervisor was killed dies with it, and comes to the test, which is a subreaper.
-    static bool reap_orphan(int pid) { return pid > 1 && ::waitpid(pid, nullptr, 0) == pid; }
+    static int only_reaper() {
+        for (const ProcessFacts& each : descendants()) {
+            if (each.name == "narratoria-reap") return each.pid;
+        }
+        ADD_FAILURE() << "no reaper: " << describe(descendants());
+        return -1;
+    }
+    static bool lives(int pid) {
+        const std::vector<ProcessFacts> all = all_processes();
+        return std::any_of(all.begin(), all.end(), [&](const ProcessFacts& each) {
+            return each.pid == pid && each.state != 'Z';
+        });
+    }
     static void wait_until_dead(int pid) {
-        siginfo_t information{};
-        EXPECT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &information, WEXITED | WNOWAIT), 0);
+        const Clock::time_point deadline = Clock::now() + kPatience;
+        while (lives(pid) && Clock::now() < deadline) ::poll(nullptr, 0, 2);
+        EXPECT_FALSE(lives(pid));
+    }
+    // Writes a shell script that a tool path can name.
+    std::string script(const std::string& text) const {
+        const std::string path = folder.path() + "/tool";
+        {
+            std::ofstream file(path);
+            file << "#!/bin/sh\n" << text;
+        }
+        EXPECT_EQ(::chmod(path.c_str(), 0755), 0);
+        return path;
+    }
+    // Runs a script to its end. Its result; nothing but the library's processes lives then.
+    Json run_script(const std::string& text, const std::string& more = "") {
+        const std::string path = script(text);
+        const Json result = host->run_tool(path, "{}", more);
+        ::unlink(path.c_str());
+        // Children of a killed reaper come to the test, which is a subreaper.
+        host->until([] { return only_ours_live(); });
+        EXPECT_TRUE(only_ours_live()) << describe(descendants());
+        return result;
+    }
+    static bool only_ours_live() {
+        const std::vector<ProcessFacts> all = descendants();
+        return std::all_of(all.begin(), all.end(), [](const ProcessFacts& each) {
+            return each.state == 'Z' || is_of_the_library(each);
+        });
+    }
+    void TearDown() override {
+        host.reset();
+        reap_all();
+        HostileTest::TearDown();
     }
     void run_well() {
         const Json result = host->run_tool(tool_path("patcher"));
@@ -45,7 +92,6 @@ TEST_F(Supervisors, KilledAtWorkLoseTheirToolWhichIsTriedAgain) {
     ASSERT_TRUE(host->until([&] { return host->has(Kind::ToolEvent, "tool"); }));
     ASSERT_TRUE(signal_descendant(only_supervisor(), SIGKILL));
     EXPECT_TRUE(first.is_gone(host.get()));
-    EXPECT_TRUE(reap_orphan(first.pid));
     const Witness second = witnesses.accept(host.get());
     EXPECT_TRUE(second.tell('d'));
     const Json result = host->finish()["/toolResults/0"];
@@ -69,8 +115,7 @@ TEST_F(Supervisors, KilledAtWorkWithoutARetryFailTheTool) {
     ASSERT_TRUE(signal_descendant(only_supervisor(), SIGKILL));
     const Json result = host->finish()["/toolResults/0"];
     EXPECT_EQ(result["/errorCode"].text(), "SUPERVISOR_LOST");
-    EXPECT_TRUE(witness.is_gone());
-    EXPECT_TRUE(reap_orphan(witness.pid));
+    EXPECT_TRUE(witness.is_gone_already());
     run_well();
 }
 
@@ -87,7 +132,7 @@ TEST_F(Supervisors, KilledWhileIdleAreReplaced) {
     const int second = only_supervisor();
     ASSERT_TRUE(signal_descendant(second, SIGKILL));
     wait_until_dead(second);
-    host->until([&] { return descendants().empty(); });
+    host->until([] { return false; }, -1, milliseconds(20));
     run_well();
     EXPECT_NE(only_supervisor(), second);
     expect_only_supervisors();
@@ -123,23 +168,77 @@ TEST_F(Supervisors, ThatAreNotKeptLeaveNoZombie) {
     expect_only_supervisors();
 }
 
-// A tool may stop whoever watches over it; its time ends it all the same.
-TEST_F(Supervisors, StoppedAreWokenWhenTheToolsTimeIsUp) {
+// What a tool left behind does not outlive the supervisor that the tool killed.
+TEST_F(Supervisors, KilledByTheirToolLeaveNothingBehind) {
+    make_host();
+    const struct {
+        const char* script;
+        const char* error;
+    } cases[] = {
+        {"kill -9 $PPID; sleep 39", "the process that watched over the tool was killed"},
+        {"sleep 39 & (setsid sleep 39 &); kill -9 $PPID; sleep 39",
+         "the process that watched over the tool was killed"},
+        {"(setsid sh -c 'trap \"\" TERM HUP; sleep 39; sleep 39' &); kill -STOP $$ & "
+         "kill -9 $PPID; sleep 39",
+         "the process that watched over the tool was killed"},
+        {"kill -STOP $PPID; sleep 39", "the process that watched over the tool was stopped"},
+        {"(setsid sleep 39 &); kill -STOP $PPID; sleep 39",
+         "the process that watched over the tool was stopped"},
+    };
+    for (const auto& each : cases) {
+        const Json result = run_script(each.script);
+        EXPECT_EQ(result["/state"].text(), "failed") << each.script;
+        EXPECT_EQ(result["/errorCode"].text(), "SUPERVISOR_LOST") << each.script;
+        EXPECT_EQ(result["/error"].text(), each.error) << each.script;
+        expect_only_supervisors();
+        run_well();
+    }
+}
+
+constexpr const char* kGrandparent = "up=$(cut -d' ' -f4 /proc/$PPID/stat)\n";
+
+// The supervisors notice that the reaper has ended, and a new one is started for the next tool.
+TEST_F(Supervisors, EndTheirToolsWhenTheReaperIsKilled) {
+    make_host();
+    run_well();
+    const int first = only_reaper();
+    const Json result = run_script(std::string(kGrandparent) +
+                                   "(setsid sleep 39 &); kill -9 $up; sleep 39; sleep 39");
+    EXPECT_EQ(result["/errorCode"].text(), "SUPERVISOR_LOST");
+    EXPECT_EQ(result["/error"].text(),
+              "the process that watched over the tool ended because its parent process was killed");
+    run_well();
+    EXPECT_NE(only_reaper(), first);
+    reap_all(milliseconds(0));
+    expect_only_supervisors();
+}
+
+// The tool itself dies with its supervisor. What it started before would live on.
+TEST_F(Supervisors, AndTheReaperKilledEndTheTool) {
+    make_host();
+    for (const char* both :
+         {"kill -9 $up $PPID; while :; do :; done", "kill -9 $PPID $up; while :; do :; done"}) {
+        const Json result = run_script(std::string(kGrandparent) + both);
+        EXPECT_EQ(result["/errorCode"].text(), "SUPERVISOR_LOST") << both;
+        run_well();
+    }
+}
+
+// Nothing is lost by that: supervisors work alone, and a stopped reaper is woken when it is needed.
+TEST_F(Supervisors, AndAStoppedReaperEndTheirTools) {
     EngineOptions options;
     options.times = times(NAR_NONE, 100);
     make_host(std::move(options));
-    const Witnesses witnesses;
-    host->begin(plan_json({tool_json("tool", tool_path("one_then_silence"), witnesses.input(),
-                                     R"(,"timeoutMs":3000)")}));
-    const Witness witness = witnesses.accept(host.get());
-    ASSERT_TRUE(signal_descendant(only_supervisor(), SIGSTOP));
-    const Json result = host->finish()["/toolResults/0"];
+    Json result = run_script(std::string(kGrandparent) + "kill -STOP $up; kill -9 $PPID; sleep 39");
+    EXPECT_EQ(result["/errorCode"].text(), "SUPERVISOR_LOST");
+    result = run_script(std::string(kGrandparent) + "kill -STOP $up; kill -STOP $PPID; sleep 39",
+                        R"(,"timeoutMs":500)");
     EXPECT_EQ(result["/state"].text(), "timeout");
-    EXPECT_TRUE(witness.is_gone_already());
     run_well();
+    expect_only_supervisors();
 }
 
-TEST_F(Supervisors, StoppedAreWokenWhenTheEngineEnds) {
+TEST_F(Supervisors, StoppedAreEndedWithTheirTool) {
     make_host();
     const Witnesses witnesses;
     host->begin(plan_json(
@@ -147,9 +246,73 @@ TEST_F(Supervisors, StoppedAreWokenWhenTheEngineEnds) {
     const Witness one = witnesses.accept(host.get());
     const Witness two = witnesses.accept(host.get());
     ASSERT_TRUE(signal_descendant(only_supervisor(), SIGSTOP));
+    const Json result = host->finish()["/toolResults/0"];
+    EXPECT_EQ(result["/errorCode"].text(), "SUPERVISOR_LOST");
+    EXPECT_TRUE(one.is_gone_already());
+    EXPECT_TRUE(two.is_gone_already());
+    run_well();
+}
+
+TEST_F(Supervisors, AndAStoppedReaperEndWithTheEngine) {
+    make_host();
+    const Witnesses witnesses;
+    host->begin(plan_json(
+        {tool_json("tool", tool_path("daemonizes"), witnesses.input(R"(,"stay":true)"))}));
+    const Witness one = witnesses.accept(host.get());
+    const Witness two = witnesses.accept(host.get());
+    ASSERT_TRUE(signal_descendant(only_reaper(), SIGSTOP));
     host.reset();
     EXPECT_TRUE(one.is_gone_already());
     EXPECT_TRUE(two.is_gone_already());
+}
+
+// The host is killed while the reaper is stopped: the supervisors wake it on their way out.
+TEST_F(Supervisors, AndAStoppedReaperEndWithTheHost) {
+    const Witnesses witnesses;
+    Forked killed([&] {
+        Host own;
+        own.begin(plan_json({tool_json("tool", tool_path("ignores_sigterm"), witnesses.input())}));
+        own.until([] { return false; }, -1, milliseconds(60000));
+        return "";
+    });
+    const Witness witness = witnesses.accept(nullptr);
+    ASSERT_TRUE(signal_descendant(only_reaper(), SIGSTOP));
+    killed.kill(SIGKILL);
+    EXPECT_TRUE(witness.is_gone());
+    killed.wait();
+    EXPECT_TRUE(reap_all()) << describe(descendants());
+}
+
+// A forked child holds copies of all sockets and pipes. The engine's end does not wait for it.
+TEST_F(Supervisors, EndWithTheEngineWhileAForkedChildLives) {
+    make_host({.jobs = 8});
+    const Witnesses witnesses;
+    std::vector<std::string> tools;
+    for (int i = 0; i < 8; ++i) {
+        tools.push_back(
+            tool_json(std::to_string(i), tool_path("one_then_silence"), witnesses.input()));
+    }
+    host->begin(plan_json(tools, true));
+    {
+        std::vector<Witness> all;
+        for (int i = 0; i < 8; ++i) all.push_back(witnesses.accept(host.get()));
+        for (const Witness& witness : all) EXPECT_TRUE(witness.tell('d'));
+        EXPECT_TRUE(host->finish()["/success"].boolean());
+    }
+    host->begin(plan_json({tool_json("tool", tool_path("ignores_sigterm"), witnesses.input())}));
+    const Witness running = witnesses.accept(host.get());
+    const pid_t child = ::fork();
+    if (child == 0) {
+        for (;;) ::pause();
+    }
+    ASSERT_GT(child, 1);
+    const Clock::time_point start = Clock::now();
+    host.reset();
+    // Each of the eight alone would take 6 s.
+    EXPECT_LT(milliseconds_since(start), 30000);
+    EXPECT_TRUE(running.is_gone_already());
+    ::kill(child, SIGKILL);
+    EXPECT_EQ(::waitpid(child, nullptr, 0), child);
 }
 
 TEST_F(Supervisors, MayBeAnInstalledProgram) {

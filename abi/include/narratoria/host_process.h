@@ -11,8 +11,9 @@
  * SIGKILL before on_exit. When the instance ends, before deinit, its processes receive the end of
  * their input and SIGTERM, and with all their descendants SIGKILL 40 ms later; no callback is called
  * any more. When the host dies, in whatever way, everything receives SIGKILL at once. A disabled
- * instance's processes receive SIGKILL. One exception: if somebody kills the supervisor itself
- * (SUPERVISOR_LOST) and the host has no cgroup folder, descendants of the process survive.
+ * instance's processes receive SIGKILL, and so does everything whose supervisor is killed or stopped
+ * (SUPERVISOR_LOST). One exception: if somebody kills the supervisor and its parent at the same time
+ * and the host has no cgroup folder, descendants of the process survive.
  *
  * A process does not keep a turn, a plan or nar_engine_run_until_idle running, except while it is
  * being ended.

@@ -20,6 +20,9 @@ struct process {
 
 enum { MOST_LISTED = 32768, MOST_LATE = 256 };
 
+// The last scan of /proc.
+static struct process processes[MOST_LISTED];
+
 // Processes that received SIGTERM when the grace period began, sorted by process id. A fork that
 // had not reached its exec yet may have lost the signal.
 static struct process told[MOST_LISTED];
@@ -51,7 +54,7 @@ static int is_same(const struct process *one, const struct process *other) {
 
 // The grace period begins. Sends SIGTERM once per process, because many programs treat a second one
 // as "exit at once".
-static void tell_first(pid_t tool, const struct process *processes, int count) {
+static void tell_first(pid_t tool, int count) {
     told_count = told_late_count = 0;
     for (int i = 0; i < count; ++i) {
         if (!processes[i].ours) continue;
@@ -71,7 +74,7 @@ static void tell_first(pid_t tool, const struct process *processes, int count) {
 // The tool has exited. Sends SIGTERM to the processes orphaned by that which have not received it:
 // otherwise they would use up the whole grace period. Processes started by others during their
 // cleanup are left alone.
-static void tell_orphans(const struct process *processes, int count) {
+static void tell_orphans(int count) {
     const pid_t self = getpid();
     for (int i = 0; i < count; ++i) {
         const struct process *orphan = &processes[i];
@@ -96,16 +99,12 @@ static void tell_orphans(const struct process *processes, int count) {
     }
 }
 
-// Scans all of /proc. Not every kernel offers the list of a process's children.
-void signal_descendants(pid_t tool, int signal_number) {
-    static struct process processes[MOST_LISTED];
+// Fills `processes` from all of /proc, because not every kernel offers the list of a process's
+// children. Sorted by process id. Returns the count, or -1.
+static int list_processes(void) {
     int count = 0;
-
     DIR *proc = opendir("/proc");
-    if (proc == NULL) {
-        if (tool != 0) kill(-tool, signal_number);
-        return;
-    }
+    if (proc == NULL) return -1;
     for (struct dirent *entry; count < MOST_LISTED && (entry = readdir(proc)) != NULL;) {
         const long pid = strtol(entry->d_name, NULL, 10);
         if (pid <= 0) continue;
@@ -130,16 +129,29 @@ void signal_descendants(pid_t tool, int signal_number) {
         ++count;
     }
     closedir(proc);
-
-    // Sorted because there may be very many. A parent usually has the smaller id, so that one pass
-    // usually finds all descendants.
+    // Sorted because there may be very many.
     qsort(processes, (size_t)count, sizeof *processes, by_pid);
+    return count;
+}
+
+static int is_kept(pid_t pid, const pid_t *kept, int kept_count) {
+    for (int i = 0; i < kept_count; ++i) {
+        if (kept[i] == pid) return 1;
+    }
+    return 0;
+}
+
+// Sets `ours` for our descendants, without those of the kept children. A parent usually has the
+// smaller id, so that one pass usually finds all descendants.
+static void mark_ours(int count, const pid_t *kept, int kept_count) {
     const pid_t self = getpid();
     for (int grew = 1; grew;) {
         grew = 0;
         for (int i = 0; i < count; ++i) {
             if (processes[i].ours) continue;
-            if (processes[i].parent != self) {
+            if (processes[i].parent == self) {
+                if (is_kept(processes[i].pid, kept, kept_count)) continue;
+            } else {
                 const struct process key = {.pid = processes[i].parent};
                 const struct process *parent =
                     bsearch(&key, processes, (size_t)count, sizeof *processes, by_pid);
@@ -149,11 +161,20 @@ void signal_descendants(pid_t tool, int signal_number) {
             grew = 1;
         }
     }
+}
+
+void signal_descendants(pid_t tool, int signal_number) {
+    const int count = list_processes();
+    if (count < 0) {
+        if (tool != 0) kill(-tool, signal_number);
+        return;
+    }
+    mark_ours(count, NULL, 0);
     // Signal the tool's own group first: it could fork faster than the scan finds its members.
     if (tool != 0) kill(-tool, signal_number);
     if (signal_number == SIGTERM) {
-        if (tool != 0) tell_first(tool, processes, count);
-        else tell_orphans(processes, count);
+        if (tool != 0) tell_first(tool, count);
+        else tell_orphans(count);
         return;
     }
     for (int i = 0; i < count; ++i) {
@@ -175,4 +196,40 @@ void kill_children(void) {
         if (end == at || *end != ' ') return;  // the buffer may end within a number
         kill((pid_t)pid, SIGKILL);
     }
+}
+
+// True if the kernel's list of our children names none but the kept ones. False also if it cannot
+// be read to its end.
+static int has_only(const pid_t *kept, int kept_count) {
+    const int file = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return 0;
+    static char list[64 * 1024];
+    size_t size = 0;
+    ssize_t got = 0;
+    while (size < sizeof list - 1 && (got = read(file, list + size, sizeof list - 1 - size)) > 0) {
+        size += (size_t)got;
+    }
+    close(file);
+    if (got != 0) return 0;
+    list[size] = '\0';
+    char *end = list;
+    for (char *at = list;; at = end) {
+        const long pid = strtol(at, &end, 10);
+        if (end == at) return 1;
+        if (!is_kept((pid_t)pid, kept, kept_count)) return 0;
+    }
+}
+
+int kill_all_except(const pid_t *kept, int kept_count) {
+    if (has_only(kept, kept_count)) return 0;
+    const int count = list_processes();
+    if (count < 0) return 0;
+    mark_ours(count, kept, kept_count);
+    int found = 0;
+    for (int i = 0; i < count; ++i) {
+        if (!processes[i].ours) continue;
+        ++found;
+        kill(processes[i].pid, SIGKILL);
+    }
+    return found;
 }

@@ -15,4 +15,8 @@ void signal_descendants(pid_t tool, int signal_number);
  * kernels without the list of children. */
 void kill_children(void);
 
+/* Kills all descendants except the children in `kept` and what descends from those. Returns how
+ * many there were; zombies count until they are reaped. */
+int kill_all_except(const pid_t *kept, int kept_count);
+
 #endif

@@ -2,14 +2,19 @@
 #ifndef NARRATORIA_SUPERVISOR_PROTOCOL_H
 #define NARRATORIA_SUPERVISOR_PROTOCOL_H
 /*
- * The messages between the library and a supervisor: one message per packet on a SOCK_SEQPACKET
- * pair. Both sides come from the same build, so the layout needs no version.
+ * The messages between the library, the reaper and the supervisors: one message per packet on a
+ * SOCK_SEQPACKET pair. All sides come from the same build, so the layout needs no version.
+ *
+ *   library → reaper       start a supervisor (with its socket, and its cgroup2 folder)
+ *   reaper → library       gone, once per supervisor, when it has ended and no process that it
+ *                          left behind lives
  *
  *   library → supervisor   start (with descriptors 0, 1, 2, and 3 when the input is a file),
  *                          terminate, kill
  *   supervisor → library   ended, once per start, when no process of the invocation is left
  *
- * If the socket closes or the library's process ends, the supervisor kills everything and exits.
+ * If its socket closes or the library's process ends, a supervisor kills everything and exits; the
+ * reaper waits for that and exits. Supervisors also exit if the reaper ends.
  */
 #include <stdint.h>
 
@@ -19,12 +24,41 @@
 extern "C" {
 #endif
 
-/* The descriptor on which a supervisor expects its socket. */
+/* The descriptor of the socket, of the reaper as of a supervisor. */
 #define SUPERVISOR_SOCKET 3
 
-/* The descriptor of the cgroup2 folder in which the supervisor creates one group per invocation.
- * Present if the second argument is; that argument is the prefix of the group names. */
+/* The descriptor of the cgroup2 folder in which a supervisor creates one group per invocation. */
 #define SUPERVISOR_GROUPS 4
+
+/* The pidfd of the library's process, of the reaper as of a supervisor; absent without pidfds. */
+#define SUPERVISOR_HOST 5
+
+/* The reaper's descriptor for SIGCHLD. */
+#define REAPER_SIGNALS 4
+
+/* The prefix of the names of groups, with the zero at its end. */
+#define REAPER_PREFIX_BYTES 88
+
+/* Starts a supervisor. The first descriptor is its socket; the second its cgroup2 folder, which
+ * comes if `prefix` is not empty. */
+struct reaper_request {
+    uint32_t id;
+    char prefix[REAPER_PREFIX_BYTES];
+};
+
+/* How a supervisor ended. */
+enum reaper_fate {
+    REAPER_EXITED = 1,
+    REAPER_KILLED = 2,
+    REAPER_STOPPED = 3 /* somebody stopped it, so the reaper killed it */
+};
+
+struct reaper_report {
+    uint32_t id;
+    uint32_t fate;
+    int32_t start_error;  /* errno, 0 when the supervisor was started */
+    uint32_t left_behind; /* 1: a process survived SIGKILL */
+};
 
 /* A request and its texts must fit in one packet. */
 #define SUPERVISOR_REQUEST_BYTES (192u * 1024u)

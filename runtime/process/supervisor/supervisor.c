@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria-supervisor: starts one tool at a time for the library and ensures that no process of
-// an invocation outlives it.
+// A supervisor: starts one tool at a time for the library and ensures that no process of an
+// invocation outlives it.
 //
 // It exists for two reasons. The host may be large, and forking gigabytes is slow. And a process
 // that a tool leaves behind needs a parent that knows which invocation it belongs to. So the
-// library starts this small program once per slot and sends requests over a socket. The supervisor
+// library has one of these small processes per slot and sends requests over a socket. The supervisor
 // is a subreaper (PR_SET_CHILD_SUBREAPER): every orphan of the tool becomes its child. When the
 // library's process ends, in whatever way, the supervisor kills its invocation and exits.
+//
+// It is a fork of the reaper (reaper.c), which ends what a killed supervisor leaves behind. When the
+// reaper ends, the supervisor kills its invocation and exits, too.
 //
 // If the host names a cgroup2 folder, each invocation also gets a control group there. The group
 // limits all of its processes together and tells the kernel which processes belong to it.
@@ -33,6 +36,7 @@
 #include "descendants.h"
 #include "events.h"
 #include "protocol.h"
+#include "supervisor.h"
 #include "system_call.h"
 
 #ifndef CLONE_INTO_CGROUP
@@ -61,6 +65,7 @@ static struct {
 // The control group of the invocation. Unused if `prefix` is NULL.
 static struct {
     const char *prefix;
+    uint32_t supervisor;
     unsigned number;
     int folder;  // -1: none
     char name[128];
@@ -189,12 +194,10 @@ static int limit_group(const char *file, uint64_t value) {
 static int make_group(const struct supervisor_request *request, uint32_t *stage) {
     *stage = SUPERVISOR_STAGE_GROUP;
     int error = EEXIST;
-    // A process id is reused one day, and groups that its earlier owner could not remove may still
-    // exist.
     for (int tries = 0; tries < 100 && error == EEXIST; ++tries) {
         char *end = stpcpy(group.name, group.prefix);
         *end++ = '-';
-        end = write_number(end, (uint64_t)getpid());
+        end = write_number(end, group.supervisor);
         *end++ = '-';
         write_number(end, ++group.number);
         error = mkdirat(SUPERVISOR_GROUPS, group.name, 0755) == 0 ? 0 : errno;
@@ -535,31 +538,9 @@ static void pump_input(void) {
 
 // ---- start, main loop, exit
 
-static void become_quiet(int last_descriptor) {
-    // Keeps the host's terminal, descriptors and signals away from the tools.
-    setsid();
-    // By the raw system call: the C library refuses the two signals before SIGRTMIN, which the host
-    // may have inherited as ignored.
-    const uint64_t by_default[4] = {0};
-    for (int i = 1; i < NSIG; ++i) syscall(SYS_rt_sigaction, i, by_default, NULL, sizeof(uint64_t));
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, NULL);
-    const int nothing = open("/dev/null", O_RDWR);
-    for (int i = 0; i < 3; ++i) {
-        if (nothing >= 0 && nothing != i) dup2(nothing, i);
-    }
-    if (nothing > last_descriptor) close(nothing);
-    if (syscall(SYS_close_range, last_descriptor + 1, ~0u, 0) != 0) {
-        const long most = sysconf(_SC_OPEN_MAX);
-        for (int i = last_descriptor + 1; i < most; ++i) close(i);
-    }
-    for (int i = SUPERVISOR_SOCKET; i <= last_descriptor; ++i) fcntl(i, F_SETFD, FD_CLOEXEC);
-    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    prctl(PR_SET_NAME, "narratoria-sup", 0, 0, 0);
-}
-
-static void leave(void) {
+static void leave(pid_t reaper) {
+    // A stopped reaper would outlive the library's process.
+    if (getppid() == reaper) kill(reaper, SIGCONT);
     if (invocation.phase != IDLE) {
         begin_killing();
         for (const int64_t patience = now_ms() + UNKILLABLE_MS;
@@ -574,18 +555,15 @@ static void leave(void) {
     _exit(0);
 }
 
-int main(int count, char **arguments) {
-    become_quiet(count > 2 ? SUPERVISOR_GROUPS : SUPERVISOR_SOCKET);
-    if (count < 2) _exit(2);
-    if (count > 2) {
-        // The name needs room for a process id and a number.
-        if (strlen(arguments[2]) > sizeof group.name - 40) _exit(2);
-        group.prefix = arguments[2];
-    }
-    const pid_t host = (pid_t)strtol(arguments[1], NULL, 10);
-    // The socket does not show every exit of the host: a forked child of the host may hold it open.
-    const int host_process = (int)syscall(SYS_pidfd_open, host, 0);
-    if (getppid() != host) _exit(0);
+void supervise(const char *prefix, uint32_t id, pid_t reaper) {
+    setsid();
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    prctl(PR_SET_NAME, "narratoria-sup", 0, 0, 0);
+    if (prefix[0] != '\0') group.prefix = prefix;
+    group.supervisor = id;
+    const int host_process = fcntl(SUPERVISOR_HOST, F_GETFD) >= 0 ? SUPERVISOR_HOST : -1;
+    const int reaper_process = (int)syscall(SYS_pidfd_open, reaper, 0);
+    if (getppid() != reaper) _exit(0);
 
     sigset_t children;
     sigemptyset(&children);
@@ -594,11 +572,14 @@ int main(int count, char **arguments) {
     if (child_signals < 0) _exit(3);
 
     for (;;) {
-        struct pollfd polled[4] = {
+        struct pollfd polled[5] = {
             {.fd = SUPERVISOR_SOCKET, .events = POLLIN},
             {.fd = child_signals, .events = POLLIN},
+            // The socket does not show every exit of the host: a forked child of the host may hold
+            // it open.
             {.fd = host_process, .events = POLLIN},
             {.fd = invocation.input_pipe, .events = POLLOUT},
+            {.fd = reaper_process, .events = POLLIN},
         };
         int timeout = -1;
         if (invocation.phase == TERMINATING) {
@@ -611,8 +592,8 @@ int main(int count, char **arguments) {
             const int64_t left = invocation.next_round_ms - now_ms();
             timeout = left > 0 ? (int)left : 0;
         }
-        const int ready = poll(polled, 4, timeout);
-        if (ready < 0 && errno != EINTR) leave();
+        const int ready = poll(polled, 5, timeout);
+        if (ready < 0 && errno != EINTR) leave(reaper);
 
         if (polled[1].revents != 0) {
             // One SIGCHLD may stand for several children.
@@ -622,11 +603,11 @@ int main(int count, char **arguments) {
         }
         if (polled[3].revents != 0 && invocation.input_pipe >= 0) pump_input();
         if (polled[0].revents & POLLIN) {
-            if (!on_request()) leave();
+            if (!on_request()) leave(reaper);
         } else if (polled[0].revents != 0) {
-            leave();
+            leave(reaper);
         }
-        if (polled[2].revents != 0) leave();
+        if (polled[2].revents != 0 || polled[4].revents != 0) leave(reaper);
 
         if (invocation.phase == TERMINATING && now_ms() >= invocation.deadline_ms) {
             begin_killing();

@@ -24,6 +24,8 @@ namespace {
 using namespace narratoria;
 using hostile::descendants;
 using hostile::expect_no_children;
+using hostile::expect_only_supervisors;
+using hostile::idle_supervisors;
 using hostile::open_descriptors;
 using process::Command;
 using process::Exit;
@@ -441,10 +443,8 @@ TEST_F(ProcessGroupTest, IsFoundAfterItsSupervisorWasKilled) {
               heard);
     ASSERT_TRUE(until([&] { return heard.exits > 0; }));
     EXPECT_TRUE(heard.exit.supervisor_lost);
-    const Clock::time_point deadline = Clock::now() + std::chrono::seconds(300);
-    // Without its supervisor, what it left behind becomes this process's to wait for.
-    while (::waitpid(-1, nullptr, WNOHANG) >= 0 && Clock::now() < deadline) loop->run_for(10000);
-    EXPECT_TRUE(descendants().empty());
+    expect_only_supervisors();
+    EXPECT_EQ(idle_supervisors().size(), 0u);
     pool.reset();
     EXPECT_EQ(groups(), 0);
 }
@@ -463,19 +463,17 @@ TEST_F(ProcessGroupTest, IsGoneWithThePool) {
 TEST_F(ProcessTest, TakesItsDescendantsWithIt) {
     const Heard heard = run(shell("(trap '' TERM HUP; sleep 900) & setsid sleep 900 & echo out"));
     EXPECT_EQ(heard.output, "out\n");
-    for (const hostile::ProcessFacts& each : descendants()) {
-        EXPECT_EQ(each.name, "narratoria-sup");
-    }
+    expect_only_supervisors();
 }
 
 TEST_F(ProcessTest, UsesSupervisorsAgainAndKeepsAFew) {
     EXPECT_TRUE(descendants().empty());
     run(shell("exit 0"));
-    ASSERT_EQ(descendants().size(), 1u);
-    const int first = descendants()[0].pid;
+    ASSERT_EQ(idle_supervisors().size(), 1u);
+    const int first = idle_supervisors()[0].pid;
     for (int i = 0; i < 5; ++i) run(shell("exit 0"));
-    ASSERT_EQ(descendants().size(), 1u);
-    EXPECT_EQ(descendants()[0].pid, first);
+    ASSERT_EQ(idle_supervisors().size(), 1u);
+    EXPECT_EQ(idle_supervisors()[0].pid, first);
 
     std::vector<Heard> heard(24);
     std::vector<std::unique_ptr<Process>> all;
@@ -485,8 +483,9 @@ TEST_F(ProcessTest, UsesSupervisorsAgainAndKeepsAFew) {
         return std::all_of(heard.begin(), heard.end(), [](const Heard& h) { return h.exits > 0; });
     }));
     ASSERT_TRUE(until([&] { return pool->busy() == 0; }));
-    EXPECT_GE(descendants().size(), 8u);
-    EXPECT_LE(descendants().size(), 13u);
+    EXPECT_GE(idle_supervisors().size(), 8u);
+    EXPECT_LE(idle_supervisors().size(), 13u);
+    expect_only_supervisors();
 }
 
 TEST_F(ProcessTest, EndsWithItsPoolAtOnce) {

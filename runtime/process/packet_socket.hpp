@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The SOCK_SEQPACKET pairs between the library, the reaper and the supervisors.
+
+#include <cstddef>
+#include <string_view>
+
+#include "base/descriptor.hpp"
+
+namespace narratoria::process {
+
+// Creates a pair; close-on-exec, and clear of the standard streams. Returns 0 or errno.
+int make_socket_pair(Descriptor& ours, Descriptor& theirs);
+
+// Sends one packet with at most four descriptors, without waiting. Returns 0 or errno; EAGAIN: the
+// other side does not read.
+int send_packet(const Descriptor& socket, std::string_view packet, const int* descriptors,
+                size_t count);
+
+// True for an errno that says that descriptors or memory are short.
+bool is_shortage(int error);
+
+}  // namespace narratoria::process

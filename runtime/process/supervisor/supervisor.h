@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NARRATORIA_SUPERVISOR_SUPERVISOR_H
+#define NARRATORIA_SUPERVISOR_SUPERVISOR_H
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Runs a supervisor in a new child of the reaper, whose process id is given. The descriptors of
+ * protocol.h are in place, all signals are blocked and have their default actions. Group names begin
+ * with `prefix`, which is empty without a cgroup folder, and with `id`. Never returns. */
+_Noreturn void supervise(const char *prefix, uint32_t id, pid_t reaper);
+
+#endif
