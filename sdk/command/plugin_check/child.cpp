@@ -16,18 +16,24 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "display.hpp"
 #include "io/children.hpp"
 #include "io/file.hpp"
 #include "io/interruption.hpp"
 #include "io/message.hpp"
+#include "plugin_check/process_state.hpp"
 
 namespace narratoria::command {
 
-// Shared between the trial and who watches it; read when the trial has ended, the count always.
+constexpr std::size_t kMaxSaid = std::size_t{4} << 20;
+
+// Shared between the trial and who watches it; read when the trial has ended, the count always. What
+// the trial says stands here too: a plugin that closes every descriptor does not silence it.
 struct TrialPage {
     std::atomic<std::uint64_t> progress;
     std::atomic<bool> busy;  // in the plugin
@@ -35,8 +41,12 @@ struct TrialPage {
     char hang[8];
     char leaving[8];
     char doing[200];
-    std::atomic<int> lent;  // 1: behind the end of what was lent, 2: after its time
+    std::atomic<int> lent;  // one of Lent…
     char lent_what[64];
+    std::atomic<bool> has_no_memory;  // when it crashed
+    std::atomic<bool> finished;
+    std::atomic<std::size_t> said_size;
+    char said[kMaxSaid];
 };
 
 namespace {
@@ -44,7 +54,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxFindings = 10;  // of one rule in one trial
-constexpr std::size_t kMaxSaid = std::size_t{4} << 20;
+// How a crash touched what was lent.
+constexpr int kBehindEnd = 1, kAfterTime = 2, kWritten = 3;
+// How often a trial's processes are counted.
+constexpr int kTickMilliseconds = 20;
 // What the check itself may need between two calls.
 constexpr double kOwnWork = 30;
 constexpr off_t kMaxOutput = 64 * 1024;
@@ -70,19 +83,41 @@ struct Region {
 // As many as one trial lends; a signal handler reads them. More are lent without being watched.
 Region regions[16384];
 std::atomic<std::size_t> region_count{0};
+// The region of a piece that malloc gave.
+constexpr std::size_t kOfMalloc = SIZE_MAX;
 
 void tell_lent_memory_apart(int signal, siginfo_t* information, void*) {
+    this_page->has_no_memory = memory_is_used_up();
     const char* address = static_cast<const char*>(information->si_addr);
     const std::size_t count = std::min(region_count.load(), std::size(regions));
-    for (std::size_t index = 0; index < count; ++index) {
+    for (std::size_t index = 0; information->si_code > 0 && index < count; ++index) {
         Region& region = regions[index];
         if (address < region.begin.load() || address >= region.guard_end.load()) continue;
         std::memcpy(this_page->lent_what, region.what, sizeof region.what);
-        this_page->lent = address < region.end.load() && region.is_over.load() ? 2 : 1;
+        this_page->lent = address >= region.end.load() ? kBehindEnd
+                          : region.is_over.load()      ? kAfterTime
+                                                       : kWritten;
         break;
     }
-    // Comes again as soon as this returns, and then ends the process.
+    // A fault comes again as soon as this returns, and then ends the process; a signal that somebody
+    // sent does not.
     ::signal(signal, SIG_DFL);
+    if (information->si_code <= 0) raise(signal);
+}
+
+// A crash on lent memory is told apart: P30 behind its end and for writing, P41 after its time.
+void watch_lent_memory() {
+    // A crash may be one of the stack's.
+    static char stack[64 * 1024];
+    stack_t alternative{};
+    alternative.ss_sp = stack;
+    alternative.ss_size = sizeof stack;
+    sigaltstack(&alternative, nullptr);
+    struct sigaction action {};
+    action.sa_sigaction = tell_lent_memory_apart;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigaction(SIGSEGV, &action, nullptr);
+    sigaction(SIGBUS, &action, nullptr);
 }
 
 std::size_t page_size() {
@@ -92,14 +127,14 @@ std::size_t page_size() {
 
 // ---------------------------------------------------------------- the trial's process
 
-[[noreturn]] void run_in_child(int report, int output, TrialPage* page,
+[[noreturn]] void run_in_child(int output, TrialPage* page, const TrialGroup& group,
                                const std::function<void(TrialReport&)>& trial) {
     setpgid(0, 0);
+    if (!group.enter()) _exit(1);
+    limit_this_process();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     // What the plugin starts and loses comes here, where it is seen.
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    const rlimit no_core{0, 0};
-    setrlimit(RLIMIT_CORE, &no_core);
     // The command's own handlers, and a sanitizer's, are not what a host has.
     for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
     sigset_t none;
@@ -112,7 +147,8 @@ std::size_t page_size() {
     close(null);
     close(output);
     this_page = page;
-    TrialReport told(report, page);
+    watch_lent_memory();
+    TrialReport told(page);
     try {
         trial(told);
     } catch (const std::exception& error) {
@@ -133,7 +169,7 @@ std::string end_of(int output) {
     return text;
 }
 
-void take_line(std::string_view line, TrialOutcome& outcome, bool& finished) {
+void take_line(std::string_view line, TrialOutcome& outcome) {
     std::vector<std::string_view> parts;
     for (;;) {
         const std::size_t tab = line.find('\t');
@@ -141,7 +177,6 @@ void take_line(std::string_view line, TrialOutcome& outcome, bool& finished) {
         if (tab == std::string_view::npos) break;
         line.remove_prefix(tab + 1);
     }
-    if (parts[0] == "end") finished = true;
     if (parts.size() < 2) return;
     const std::string rule(parts[1]);
     if (parts[0] == "covers") outcome.covered.insert(rule);
@@ -152,51 +187,132 @@ void take_line(std::string_view line, TrialOutcome& outcome, bool& finished) {
     }
 }
 
-// True as long as there may be more.
-bool read_said(int descriptor, std::string& said) {
-    for (;;) {
-        char piece[16 * 1024];
-        const ssize_t got = read(descriptor, piece, sizeof piece);
-        if (got == 0) return false;
-        if (got < 0) return errno == EAGAIN || errno == EINTR;
-        if (said.size() < kMaxSaid) said.append(piece, static_cast<std::size_t>(got));
+// The line with which the C library or a sanitizer says that the heap or the stack was damaged.
+std::string damage_in(const std::string& output) {
+    for (const std::string_view sign :
+         {"free(): ", "malloc(): ", "realloc(): ", "munmap_chunk(): ", "malloc_consolidate(): ",
+          "malloc_printerr", "double free or corruption", "corrupted ", "*** stack smashing",
+          "*** buffer overflow", "ERROR: AddressSanitizer"}) {
+        const std::size_t found = output.rfind(sign);
+        if (found == std::string::npos) continue;
+        const std::size_t before = output.rfind('\n', found);
+        const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+        return output.substr(begin, std::min<std::size_t>(output.find('\n', found) - begin, 200));
+    }
+    return {};
+}
+
+struct TrialEnd {
+    int wait_status = 0;
+    double processor_seconds = 0;
+    bool out_of_time = false;  // nothing happened for too long
+    std::string excess;        // the limit that it went over, and so was ended
+};
+
+// The rule and the story of a process that a signal ended.
+void judge_signal(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& end,
+                  const std::string& doing) {
+    const int signal = WTERMSIG(end.wait_status);
+    const std::string what = shown_wait_status(end.wait_status);
+    // In trials of another rule the blame is that rule's, whatever the crash was.
+    const bool is_ordinary = outcome.blamed == "P26";
+    switch (signal) {
+        case SIGALRM:
+        case SIGVTALRM:
+        case SIGPROF:
+            outcome.blamed = "P27";
+            outcome.story = fmt::format("a timer of the process ended it {}: {}", doing, what);
+            return;
+        case SIGXCPU:
+            outcome.blamed = "P42";
+            outcome.story = fmt::format("used more than {} s of processor time {}",
+                                        kMaxTrialProcessorSeconds, doing);
+            return;
+        case SIGHUP:
+        case SIGINT:
+        case SIGQUIT:
+        case SIGKILL:
+        case SIGTERM:
+        case SIGUSR1:
+        case SIGUSR2:
+            if (signal == SIGKILL && end.processor_seconds >= kMaxTrialProcessorSeconds) {
+                outcome.blamed = "P42";
+                outcome.story = fmt::format("used more than {} s of processor time {}",
+                                            kMaxTrialProcessorSeconds, doing);
+                return;
+            }
+            outcome.blamed = "P46";
+            outcome.story =
+                fmt::format("a signal to its process group ended the host {}: {}", doing, what);
+            return;
+        case SIGABRT: {
+            outcome.story = fmt::format("crashed {}: {}", doing, what);
+            if (!is_ordinary) return;
+            if (const std::string damage = damage_in(outcome.output); !damage.empty()) {
+                outcome.story = fmt::format("crashed {}: {}", doing, damage);
+            } else if (outcome.output.find("terminate called after throwing") !=
+                       std::string::npos) {
+                outcome.blamed = "P24";
+                outcome.story = fmt::format(
+                    "an exception left a thread or a noexcept function {}: {}", doing, what);
+            } else {
+                outcome.blamed = page.leaving;
+            }
+            return;
+        }
+        default: break;
+    }
+    outcome.story = fmt::format("crashed {}: {}", doing, what);
+    if (page.lent == kBehindEnd) {
+        outcome.blamed = "P30";
+        outcome.story =
+            fmt::format("touched memory beyond the end of {}, {}: {}", page.lent_what, doing, what);
+    } else if (page.lent == kAfterTime) {
+        outcome.blamed = "P41";
+        outcome.story = fmt::format("touched {}, which was no longer valid, {}: {}", page.lent_what,
+                                    doing, what);
+    } else if (page.lent == kWritten) {
+        outcome.blamed = "P30";
+        outcome.story =
+            fmt::format("wrote to {}, which is the host's, {}: {}", page.lent_what, doing, what);
+    } else if (is_ordinary && page.has_no_memory) {
+        outcome.blamed = "P42";
+        outcome.story = fmt::format("crashed when {} MiB were in use, {}: {}",
+                                    kMaxTrialMemory >> 20, doing, what);
     }
 }
 
-void judge_end(TrialOutcome& outcome, const TrialPage& page, int wait_status, bool finished,
-               bool out_of_time) {
-    const bool busy = page.busy.load();
-    const std::string doing =
-        busy ? fmt::format("in {}", page.doing) : fmt::format("after {}", page.doing);
-    if (out_of_time) {
+void judge_end(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& end) {
+    const std::string doing = fmt::format("{} {}", page.busy.load() ? "in" : "after", page.doing);
+    if (!end.excess.empty()) {
+        outcome.end = TrialOutcome::End::Exceeded;
+        outcome.blamed = "P42";
+        outcome.story = fmt::format("{} {}", end.excess, doing);
+    } else if (end.out_of_time) {
         outcome.end = TrialOutcome::End::Hung;
         outcome.blamed = page.hang;
         outcome.story = fmt::format("did not return {}", doing);
-        return;
-    }
-    if (WIFSIGNALED(wait_status)) {
+    } else if (WIFSIGNALED(end.wait_status)) {
         outcome.end = TrialOutcome::End::Crashed;
         outcome.blamed = page.crash;
-        const std::string what = shown_wait_status(wait_status);
-        outcome.story = fmt::format("crashed {}: {}", doing, what);
-        if (page.lent == 1) {
-            outcome.blamed = "P30";
-            outcome.story = fmt::format("touched memory beyond the end of {}, {}: {}",
-                                        page.lent_what, doing, what);
-        } else if (page.lent == 2) {
-            outcome.blamed = "P41";
-            outcome.story = fmt::format("touched {}, which was no longer valid, {}: {}",
-                                        page.lent_what, doing, what);
-        } else if (WTERMSIG(wait_status) == SIGABRT && outcome.blamed == "P26") {
-            outcome.blamed = page.leaving;
-        }
-        return;
-    }
-    if (!finished) {
+        judge_signal(outcome, page, end, doing);
+    } else if (!page.finished) {
         outcome.end = TrialOutcome::End::Left;
         outcome.blamed = page.leaving;
         outcome.story =
-            fmt::format("ended the process {} ({})", doing, shown_wait_status(wait_status));
+            fmt::format("ended the process {} ({})", doing, shown_wait_status(end.wait_status));
+        // A sanitizer does not abort.
+        if (const std::string damage = damage_in(outcome.output);
+            outcome.blamed == "P25" && !damage.empty()) {
+            outcome.end = TrialOutcome::End::Crashed;
+            outcome.blamed = "P26";
+            outcome.story = fmt::format("crashed {}: {}", doing, damage);
+        }
+    } else if (end.wait_status != 0 && !has_sanitizers_allocator()) {
+        outcome.end = TrialOutcome::End::Left;
+        outcome.blamed = page.leaving;
+        outcome.story = fmt::format("changed how the process ends {}: {}", doing,
+                                    shown_wait_status(end.wait_status));
     }
 }
 
@@ -204,7 +320,7 @@ void judge_end(TrialOutcome& outcome, const TrialPage& page, int wait_status, bo
 
 // ---------------------------------------------------------------- TrialReport
 
-TrialReport::TrialReport(int descriptor, TrialPage* page) : descriptor_(descriptor), page_(page) {}
+TrialReport::TrialReport(TrialPage* page) : page_(page) {}
 
 void TrialReport::begins(const Blame& blame, std::string_view doing) {
     copy_text(page_->crash, blame.crash);
@@ -222,7 +338,12 @@ void TrialReport::ends() {
 
 void TrialReport::lives() { ++page_->progress; }
 
-void TrialReport::say(const std::string& line) { write_all(descriptor_, line); }
+void TrialReport::say(const std::string& line) {
+    const std::size_t size = page_->said_size;
+    if (line.size() > kMaxSaid - size) return;
+    std::memcpy(page_->said + size, line.data(), line.size());
+    page_->said_size = size + line.size();
+}
 
 void TrialReport::finding(std::string_view rule, std::string_view message) {
     const std::lock_guard lock(mutex_);
@@ -252,108 +373,110 @@ bool TrialReport::has_finding(std::string_view rule) {
 }
 
 void TrialReport::finish() {
-    say("end\n");
-    // No destructor of the plugin's runs: that of a host that ends is no part of the contract.
+    page_->finished = true;
+    // What the plugin does at the end of a process is looked at in a trial of its own.
     _exit(0);
+}
+
+void TrialReport::finish_as_a_host() {
+    page_->finished = true;
+    std::exit(0);
 }
 
 // ---------------------------------------------------------------- run_trial
 
-TrialOutcome run_trial(double limit, const std::function<void(TrialReport&)>& trial) {
-    void* memory =
-        mmap(nullptr, sizeof(TrialPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    int ends[2];
+TrialOutcome run_trial(const TrialOptions& options,
+                       const std::function<void(TrialReport&)>& trial) {
+    void* memory = mmap(nullptr, sizeof(TrialPage), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     const Descriptor output(memfd_create("plugin-output", MFD_CLOEXEC));
-    if (memory == MAP_FAILED || !output || pipe2(ends, O_CLOEXEC) != 0) {
+    if (memory == MAP_FAILED || !output) {
         throw Failed(fmt::format("cannot create a process for the check: {}", reason(errno)));
     }
+    // Zeros already; a value-initialisation would touch all of it.
     const std::unique_ptr<TrialPage, void (*)(TrialPage*)> page(
-        new (memory) TrialPage{},
+        static_cast<TrialPage*>(memory),
         [](TrialPage* shared) { munmap(static_cast<void*>(shared), sizeof(TrialPage)); });
-    const Descriptor reader(ends[0]);
-    Descriptor writer(ends[1]);
-    fcntl(reader.get(), F_SETFL, O_NONBLOCK);
 
     const pid_t process = fork();
     if (process < 0)
         throw Failed(fmt::format("cannot create a process for the check: {}", reason(errno)));
-    if (process == 0) run_in_child(writer.get(), output.get(), page.get(), trial);
-    writer.reset();
+    if (process == 0) run_in_child(output.get(), page.get(), *options.group, trial);
     setpgid(process, process);
     const Descriptor exit(static_cast<int>(syscall(SYS_pidfd_open, process, 0u)));
 
     TrialOutcome outcome;
-    std::string said;
+    TrialEnd end;
     std::uint64_t progress = 0;
-    Clock::time_point progressed = Clock::now();
-    bool may_say_more = true;
-    bool out_of_time = false;
-    int wait_status = 0;
+    const Clock::time_point began = Clock::now();
+    Clock::time_point progressed = began;
+    bool is_ended = false;
+    const auto stop = [&] {
+        end_trial(process, *options.group);
+        is_ended = true;
+    };
+    const auto seconds_since = [](Clock::time_point then) {
+        return std::chrono::duration<double>(Clock::now() - then).count();
+    };
     for (;;) {
-        pollfd waiting[] = {{may_say_more ? reader.get() : -1, POLLIN, 0},
-                            {exit.get(), POLLIN, 0},
-                            {interruption::descriptor(), POLLIN, 0}};
-        poll(waiting, 3, exit ? 50 : 10);
+        pollfd waiting[] = {{exit.get(), POLLIN, 0}, {interruption::descriptor(), POLLIN, 0}};
+        poll(waiting, 2, exit ? kTickMilliseconds : 5);
         if (const int signal = interruption::received(); signal != 0) {
-            kill(-process, SIGKILL);
-            kill(process, SIGKILL);
+            stop();
             end_all_children();
             throw Interrupted{signal};
         }
-        if (may_say_more) may_say_more = read_said(reader.get(), said);
-        if (waitpid(process, &wait_status, WNOHANG) == process) break;
-        if (const std::uint64_t now = page->progress.load(); now != progress) {
+        rusage usage{};
+        if (wait4(process, &end.wait_status, WNOHANG, &usage) == process) {
+            end.processor_seconds = static_cast<double>(usage.ru_utime.tv_sec) +
+                                    static_cast<double>(usage.ru_stime.tv_sec);
+            break;
+        }
+        if (is_ended) continue;
+        if (options.is_alive) options.is_alive();
+        end.excess = excess(use_of(process));
+        if (end.excess.empty() && seconds_since(began) > options.whole) {
+            end.excess = fmt::format("did not end within {:.0f} s", options.whole);
+        }
+        if (!end.excess.empty()) {
+            stop();
+        } else if (const std::uint64_t now = page->progress.load(); now != progress) {
             progress = now;
             progressed = Clock::now();
-        } else if (!out_of_time &&
-                   std::chrono::duration<double>(Clock::now() - progressed).count() >
-                       (page->busy.load() ? limit : limit + kOwnWork)) {
-            out_of_time = true;
-            kill(-process, SIGKILL);
-            kill(process, SIGKILL);
+        } else if (seconds_since(progressed) >
+                   (page->busy.load() ? options.limit : options.limit + kOwnWork)) {
+            end.out_of_time = true;
+            stop();
         }
     }
-    read_said(reader.get(), said);
-    kill(-process, SIGKILL);
+    // What it left.
+    end_trial(process, *options.group);
     end_all_children();
 
-    bool finished = false;
-    for (std::string_view rest = said; !rest.empty();) {
-        const std::size_t end = rest.find('\n');
-        if (end == std::string_view::npos) break;
-        take_line(rest.substr(0, end), outcome, finished);
-        rest.remove_prefix(end + 1);
+    std::string_view rest(page->said, std::min(page->said_size.load(), kMaxSaid));
+    for (std::size_t at; (at = rest.find('\n')) != std::string_view::npos;) {
+        take_line(rest.substr(0, at), outcome);
+        rest.remove_prefix(at + 1);
     }
-    judge_end(outcome, *page, wait_status, finished, out_of_time);
     outcome.output = end_of(output.get());
+    judge_end(outcome, *page, end);
     return outcome;
 }
 
 // ---------------------------------------------------------------- Loan
 
-void watch_lent_memory() {
-    // A crash may be one of the stack's.
-    static char stack[64 * 1024];
-    stack_t alternative{};
-    alternative.ss_sp = stack;
-    alternative.ss_size = sizeof stack;
-    sigaltstack(&alternative, nullptr);
-    struct sigaction action {};
-    action.sa_sigaction = tell_lent_memory_apart;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigaction(SIGSEGV, &action, nullptr);
-    sigaction(SIGBUS, &action, nullptr);
-}
-
-void* Loan::bytes(const void* content, std::size_t size, const char* what, std::size_t room) {
+void* Loan::bytes(const void* content, std::size_t size, const char* what, std::size_t room,
+                  LentAccess access) {
     const std::size_t page = page_size();
-    if (memory_ == LentMemory::Roomy || region_count.load() >= std::size(regions)) {
+    // Without a place among the regions a table still cannot be written.
+    if (memory_ == LentMemory::Roomy ||
+        (memory_ == LentMemory::Guarded && region_count.load() >= std::size(regions))) {
         constexpr std::size_t kRoom = 256;
         char* begin = static_cast<char*>(std::malloc(size + room + kRoom));
         if (begin == nullptr) throw std::bad_alloc();
         if (size > 0) std::memcpy(begin, content, size);
         std::memset(begin + size, 0xA5, room + kRoom);
-        pieces_.push_back({begin, size, SIZE_MAX});
+        pieces_.push_back({begin, size, kOfMalloc});
         return begin;
     }
     const std::size_t whole = size + room;
@@ -366,6 +489,9 @@ void* Loan::bytes(const void* content, std::size_t size, const char* what, std::
     if (size > 0) std::memcpy(at, content, size);
     std::memset(at + size, 0xA5, room);
     mprotect(begin + data, page, PROT_NONE);
+    if (memory_ == LentMemory::Table || access == LentAccess::ReadOnly) {
+        mprotect(begin, data, PROT_READ);
+    }
     const std::size_t index = region_count.fetch_add(1);
     if (index < std::size(regions)) {
         Region& region = regions[index];
@@ -378,11 +504,24 @@ void* Loan::bytes(const void* content, std::size_t size, const char* what, std::
     return at;
 }
 
+nar_failure* Loan::failure(std::size_t room) {
+    nar_failure empty{};
+    empty.size = static_cast<std::uint32_t>(offsetof(nar_failure, message) + room);
+    return static_cast<nar_failure*>(
+        bytes(&empty, empty.size, "the nar_failure", 0, LentAccess::Writable));
+}
+
 Loan::~Loan() {
     for (const Piece& piece : pieces_) {
-        if (piece.region == SIZE_MAX) {
+        if (piece.region == kOfMalloc) {
             std::memset(piece.begin, 0xDD, piece.size);
             std::free(piece.begin);
+            continue;
+        }
+        if (memory_ == LentMemory::Table) {
+            // Others may be mapped there next.
+            if (piece.region < std::size(regions)) regions[piece.region].guard_end = nullptr;
+            munmap(piece.begin, piece.size + page_size());
             continue;
         }
         // Kept without access until the trial ends: whoever still looks there is found.

@@ -13,6 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "narratoria/plugin.h"
+#include "plugin_check/containment.hpp"
+
 namespace narratoria::command {
 
 // Which rules are broken when the plugin does not come back from what it is asked to do.
@@ -22,6 +25,14 @@ struct Blame {
     std::string_view leaving = "P25";  // it ended the process
 };
 
+// Beside the limits of containment.hpp.
+struct TrialOptions {
+    double limit = 5;                // seconds without progress
+    double whole = 100;              // seconds in all
+    const TrialGroup* group;         // owned by the check; never NULL
+    std::function<void()> is_alive;  // called while the trial runs; may be empty
+};
+
 struct TrialFinding {
     std::string rule;
     bool is_warning = false;
@@ -29,7 +40,7 @@ struct TrialFinding {
 };
 
 struct TrialOutcome {
-    enum class End { Finished, Crashed, Hung, Left };
+    enum class End { Finished, Crashed, Hung, Left, Exceeded };
     End end = End::Finished;
     std::string blamed;             // the rule, unless it finished
     std::string story;              // "crashed (signal 11, Segmentation fault) in init"
@@ -42,7 +53,7 @@ struct TrialOutcome {
 // What the trial's own process says. Thread-safe: plugins have threads.
 class TrialReport {
 public:
-    explicit TrialReport(int descriptor, struct TrialPage* page);
+    explicit TrialReport(struct TrialPage* page);
 
     // Before each thing that is asked of the plugin, and after it.
     void begins(const Blame& blame, std::string_view doing);
@@ -57,24 +68,29 @@ public:
     bool has_finding(std::string_view rule);
     // Everything was said. Without it the trial counts as left.
     [[noreturn]] void finish();
+    // The same, but the process ends as a host does: handlers of atexit and destructors run.
+    [[noreturn]] void finish_as_a_host();
 
 private:
     void say(const std::string& line);
 
     std::mutex mutex_;
-    int descriptor_;
     struct TrialPage* page_;
     std::map<std::string, std::set<std::string>> said_;
 };
 
-// Runs `trial` in a child; `limit` is the time without progress, in seconds. Throws Interrupted.
-TrialOutcome run_trial(double limit, const std::function<void(TrialReport&)>& trial);
+// Runs `trial` in a child process, contained. Throws Interrupted.
+TrialOutcome run_trial(const TrialOptions& options, const std::function<void(TrialReport&)>& trial);
 
 // Memory that is lent to the plugin for a time.
 enum class LentMemory {
     Roomy,    // some bytes follow, which are neither zero nor the plugin's
-    Guarded,  // the next byte, and every byte once the loan is over, crashes who touches it
+    Table,    // cannot be written, and the next byte cannot be touched
+    Guarded,  // the next byte, and every byte once the loan is over, crashes who touches it; what
+              // the plugin may only read cannot be written
 };
+
+enum class LentAccess { ReadOnly, Writable };
 
 // What is lent together and taken back together.
 class Loan {
@@ -83,25 +99,26 @@ public:
     Loan(Loan&&) = delete;
     ~Loan();
 
-    void* bytes(const void* content, std::size_t size, const char* what, std::size_t room = 0);
+    // `access` holds for Guarded memory; Roomy memory can be written, Table memory never.
+    void* bytes(const void* content, std::size_t size, const char* what, std::size_t room = 0,
+                LentAccess access = LentAccess::ReadOnly);
 
     template <typename Struct>
     Struct* object(const Struct& content, const char* what) {
         return static_cast<Struct*>(bytes(&content, sizeof content, what));
     }
 
+    // The failure of a call, with `room` bytes for the reason.
+    nar_failure* failure(std::size_t room);
+
 private:
     struct Piece {
         void* begin;
-        std::size_t size;
+        std::size_t size;  // of what was lent, without the guard
         std::size_t region;
     };
     LentMemory memory_;
     std::vector<Piece> pieces_;
 };
-
-// From now on in this trial a crash on lent memory is told apart: P30 behind its end, P41 after its
-// time. Before the first guarded loan.
-void watch_lent_memory();
 
 }  // namespace narratoria::command

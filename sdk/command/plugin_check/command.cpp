@@ -5,8 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "commands/plugin_command.hpp"
 #include "display.hpp"
@@ -27,9 +31,47 @@ constexpr std::size_t kShownDiagnostics = 10;
 struct PluginCheckOptions {
     std::string file;
     std::string settings;
+    std::string only;
+    std::string cgroup;
     double time_limit = 5;
+    double total = 0;  // 0: the default
     std::uint64_t seed = 1;
     bool as_json = false;
+    bool lists = false;
+};
+
+constexpr double kTotalSeconds = 120;
+// At least so many calls that do not return fit into the time of all.
+constexpr double kCallsInTotal = 24;
+// Elsewhere than on a terminal, progress is told when somebody may begin to wonder.
+constexpr double kQuietSeconds = 10;
+
+// On standard error: which rules are being checked. On a terminal one line that changes, elsewhere a
+// line for each check once the whole takes long.
+class CheckProgress {
+public:
+    CheckProgress() : is_live_(is_capable_terminal(STDERR_FILENO)) {}
+    CheckProgress(const CheckProgress&) = delete;
+    CheckProgress& operator=(const CheckProgress&) = delete;
+    ~CheckProgress() {
+        if (is_live_ && !shown_.empty()) write_all(STDERR_FILENO, "\r\x1b[K");
+    }
+
+    void tell(std::string_view rules) {
+        const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
+        if (rules == shown_ || (!is_live_ && seconds < kQuietSeconds)) return;
+        shown_ = rules;
+        const std::string line = fmt::format("checking {} ({:.0f} s)", rules, seconds);
+        write_all(STDERR_FILENO, is_live_ ? "\r\x1b[K" + line.substr(0, kColumns) : line + "\n");
+    }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    static constexpr std::size_t kColumns = 79;
+
+    const bool is_live_;
+    const Clock::time_point began_ = Clock::now();
+    std::string shown_;
 };
 
 bool is_finding(PluginVerdict verdict) { return verdict >= PluginVerdict::Failed; }
@@ -116,8 +158,57 @@ std::string read_settings(const std::string& given) {
     return text;
 }
 
+std::vector<std::string> read_rules(const std::string& given) {
+    std::vector<std::string> rules;
+    for (std::size_t at = 0; at < given.size();) {
+        const std::size_t end = std::min(given.find(',', at), given.size());
+        std::string rule = given.substr(at, end - at);
+        if (!is_plugin_rule(rule)) {
+            throw Refused(fmt::format(
+                "--only: there is no rule \"{}\"; give ids as in --only P27,P30, and see --list",
+                printable(rule)));
+        }
+        rules.push_back(std::move(rule));
+        at = end + 1;
+    }
+    return rules;
+}
+
+int list_rules(bool as_json) {
+    std::string out = as_json ? "[" : "";
+    bool first = true;
+    for (const PluginRuleChecks& one : plugin_rule_checks()) {
+        std::string checks;
+        for (const std::string_view check : one.checks) {
+            checks += checks.empty() ? "" : as_json ? "," : ", ";
+            checks += as_json ? json::quoted(check) : std::string(check);
+        }
+        if (as_json) {
+            out +=
+                fmt::format("{}\n{{\"rule\":\"{}\",\"title\":{},\"checks\":[{}]}}",
+                            first ? "" : ",", one.rule->id, json::quoted(one.rule->title), checks);
+        } else {
+            out += fmt::format("{:<4} {} [{}]\n", one.rule->id, one.rule->title, checks);
+        }
+        first = false;
+    }
+    if (as_json) out += "\n]\n";
+    require_standard_output("the rules are written to it");
+    return write_all(STDOUT_FILENO, out) ? kExitSuccess : kExitFailure;
+}
+
 int plugin_check(const PluginCheckOptions& options) {
+    if (options.lists) return list_rules(options.as_json);
+    if (options.file.empty()) {
+        throw Refused(
+            "give the plugin's library, for example narratoria plugin check build/librain.so");
+    }
     PluginExaminationOptions examined;
+    examined.only = read_rules(options.only);
+    examined.cgroup = options.cgroup;
+    examined.total = options.total > 0
+                         ? options.total
+                         : std::max(kTotalSeconds, kCallsInTotal * options.time_limit);
     examined.settings = read_settings(options.settings);
     examined.time_limit = options.time_limit;
     examined.seed = options.seed;
@@ -126,7 +217,11 @@ int plugin_check(const PluginCheckOptions& options) {
     adopt_orphans();
     interruption::is_noted();
     try {
+        std::optional<CheckProgress> progress;
+        progress.emplace();
+        examined.is_alive = [&](std::string_view rules) { progress->tell(rules); };
         const PluginExamination examination = examine_plugin(file, examined);
+        progress.reset();
         const bool ok =
             std::none_of(examination.judgements.begin(), examination.judgements.end(),
                          [](const PluginJudgement& one) { return is_finding(one.verdict); });
@@ -144,7 +239,7 @@ int plugin_check(const PluginCheckOptions& options) {
 void add_plugin_check(Command plugin) {
     Command command = plugin.subcommand("check", "Test a plugin against the rules of the ABI");
     auto options = std::make_shared<PluginCheckOptions>();
-    command.option("FILE", options->file, "The plugin's library").required();
+    command.option("FILE", options->file, "The plugin's library");
     command
         .option("--time", options->time_limit,
                 "Timeout of a call, or of a later reply, in seconds (default 5)")
@@ -155,12 +250,25 @@ void add_plugin_check(Command plugin) {
                 "The plugin's settings: a JSON object, @FILE, or - for standard input "
                 "(default: {})")
         .type_name("JSON");
+    command.option("--only", options->only, "Check only these rules: ids with commas between them")
+        .type_name("RULE[,RULE]");
+    command
+        .option("--total", options->total,
+                "Time for all checks together, in seconds (default 120, or 24 times --time)")
+        .within_seconds(1, 86400.0)
+        .type_name("SECONDS");
+    command
+        .option("--cgroup", options->cgroup,
+                "A cgroup folder that you own; the checks run in a group with limits there")
+        .type_name("FOLDER");
+    command.flag("--list", options->lists, "List the rules and what tests each of them");
     command.option("--seed", options->seed, "Seed of the generated test data (default 1)")
         .type_name("NUMBER");
     command.flag("--json", options->as_json, "Print the findings as JSON");
     command.footer(
-        "Each check runs in its own process, so the plugin may crash or hang there. Side effects "
-        "of\nloading it happen often. The rules: docs/plugin-rules.md.\nExit status: 0 no "
+        "Each check runs in its own process with limits of processes, threads, memory and time, so "
+        "the\nplugin may crash or hang there. Side effects of loading it happen often. The rules:\n"
+        "docs/plugin-rules.md.\nExit status: 0 no "
         "findings, 1 findings, 2 there is no such library.\nExample:\n  narratoria plugin check "
         "build/librain.so");
     command.action([options] { return plugin_check(*options); });

@@ -27,6 +27,8 @@ constexpr double kSettlingBriefly = 0.02;
 constexpr double kAfterCancel = 0.25;
 constexpr double kBriefly = 0.25;
 constexpr std::size_t kMaxOfAList = 16;
+// Of prompts that the plugin submits by itself.
+constexpr unsigned kMaxTurns = 20;
 // What comes at the end of a struct of a later version.
 constexpr std::size_t kLaterFields = 64;
 
@@ -186,6 +188,7 @@ public:
         host_.run_loop(0.001, [] { return false; });
         sink();
         ui_handler();
+        turns_of_prompts();
         asset_renderer();
         narrator();
         tool_runner();
@@ -327,6 +330,35 @@ private:
             handle(*handler, name, payload);
         }
         if (is_odd()) handle(*handler, std::string(1000, '\xFF'), "{}");
+    }
+
+    // ------------------------------------------------------------ prompts
+
+    // The turns of prompts that the plugin submitted: one that submits the next in each of them
+    // keeps the session from ever being idle.
+    void turns_of_prompts() {
+        if (!is_judged()) return;
+        unsigned turns = 0;
+        while (turns < kMaxTurns && host_.take_prompt()) {
+            ++turns;
+            const auto* sink = wanted<nar_event_sink_extension>(NAR_EXTENSION_EVENT_SINK);
+            if (sink != nullptr) {
+                for (const Sample& sample : kSamples) {
+                    tell(*sink, sample.kind, sample.type, sample.body);
+                }
+            }
+            const auto* handler = wanted<nar_ui_handler_extension>(NAR_EXTENSION_UI_HANDLER);
+            if (handler != nullptr) {
+                handle(*handler, "narrative_choice", R"({"choices":["Open","Leave"]})");
+            }
+            host_.run_loop(0.001, [] { return false; });
+        }
+        if (turns < kMaxTurns) return;
+        host_.report().finding(
+            "P43",
+            fmt::format("it submits a prompt in each turn that a prompt of its own began, {} "
+                        "times: the session is never idle",
+                        kMaxTurns));
     }
 
     // ------------------------------------------------------------ asset_renderer
@@ -571,10 +603,7 @@ private:
                std::string_view request, const std::string& who) {
         Loan loan(host_.options().memory);
         constexpr std::size_t kRoom = 256;
-        nar_failure empty{};
-        empty.size = offsetof(nar_failure, message) + kRoom;
-        auto* failure =
-            static_cast<nar_failure*>(loan.bytes(&empty, empty.size, "the nar_failure"));
+        nar_failure* const failure = loan.failure(kRoom);
         const nar_invocation* lent = invocation(loan, path, request);
         nar_status status = NAR_OK;
         host_.call(who + " start", "tool_runner start",
@@ -678,6 +707,19 @@ Library load_library(TrialReport& report, const std::string& path) {
     return library;
 }
 
+const void* ask_extension(TrialReport& report, const nar_plugin& plugin, nar_str id,
+                          const Blame& blame, std::string_view doing) {
+    const void* found = nullptr;
+    report.begins(blame, doing);
+    try {
+        found = plugin.get_extension(id);
+    } catch (...) {
+        report.finding("P24", fmt::format("{} threw an exception", doing));
+    }
+    report.ends();
+    return found;
+}
+
 const nar_plugin* enter(TrialReport& report, const Library& library) {
     if (library.entry == nullptr) return nullptr;
     nar_host_description description{};
@@ -689,7 +731,12 @@ const nar_plugin* enter(TrialReport& report, const Library& library) {
     failure.size = sizeof failure;
     const nar_plugin* plugin = nullptr;
     report.begins({}, "entry");
-    const nar_status status = library.entry(&description, &plugin, &failure);
+    nar_status status = NAR_FAILED;
+    try {
+        status = library.entry(&description, &plugin, &failure);
+    } catch (...) {
+        report.finding("P24", "the entry threw an exception");
+    }
     report.ends();
     return status == NAR_OK ? plugin : nullptr;
 }

@@ -12,6 +12,10 @@
 
 namespace narratoria::command {
 
+// get_extension outside of an instance's calls: a crash, a hang or an exception is a finding.
+const void* ask_extension(TrialReport& report, const nar_plugin& plugin, nar_str id,
+                          const Blame& blame, std::string_view doing);
+
 // The extension's struct, or NULL when the plugin does not list it.
 template <typename Extension>
 const Extension* extension_of(const nar_plugin& plugin, std::string_view id) {

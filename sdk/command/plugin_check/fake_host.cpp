@@ -13,7 +13,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <set>
+#include <utility>
 
 #include "display.hpp"
 #include "io/message.hpp"
@@ -30,6 +32,11 @@ constexpr double kDeinitBudget = 2;
 constexpr double kCrossing = 0.15;
 constexpr std::size_t kMaxUnread = std::size_t{16} << 20;
 constexpr std::size_t kMaxOutput = std::size_t{64} << 20;
+// Timers of 0 ms and posts that start each other: work that is split ends before.
+constexpr unsigned kMaxChain = 250;
+// A chain of this length is followed for some time longer than the loop was to run.
+constexpr unsigned kSuspiciousChain = 16;
+constexpr double kChainSeconds = 2;
 constexpr std::string_view kState =
     R"({"inventory":{"torch":{"lit":true}},"visits":3,"name":"Ada \u00e9","nothing":null})";
 
@@ -105,15 +112,15 @@ PluginCheckHost::PluginCheckHost(TrialReport& report, CallTimes& times,
     : report_(report),
       times_(times),
       options_(std::move(options)),
-      loan_(options_.memory),
+      loan_(options_.memory == LentMemory::Roomy ? LentMemory::Table : options_.memory),
       engine_thread_(gettid()),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     nar_host host{};
     host.size = sizeof host;
     host.abi_version = NAR_ABI_VERSION;
     host.get_extension = host_get_extension;
+    host.context = this;
     host_ = loan_.object(host, "its nar_host");
-    host_->context = this;
     settings_.data = static_cast<const char*>(
         loan_.bytes(options_.settings.data(), options_.settings.size(), "its settings"));
     settings_.size = options_.settings.size();
@@ -173,6 +180,10 @@ bool PluginCheckHost::call(const std::string& doing, const std::string& function
     bool came_back = true;
     try {
         ask();
+    } catch (const std::bad_alloc& error) {
+        came_back = false;
+        report_.finding(memory_is_used_up() ? "P42" : "P24",
+                        fmt::format("{} threw an exception: {}", doing, error.what()));
     } catch (const std::exception& error) {
         came_back = false;
         report_.finding("P24", fmt::format("{} threw an exception: {}", doing, error.what()));
@@ -214,13 +225,12 @@ nar_status PluginCheckHost::init(const nar_plugin& plugin, void** instance, std:
     Loan loan(options_.memory);
     // The least that the contract promises: 256 bytes of message.
     constexpr std::size_t kRoom = 256;
-    nar_failure empty{};
-    empty.size = offsetof(nar_failure, message) + kRoom;
-    auto* failure = static_cast<nar_failure*>(loan.bytes(&empty, empty.size, "the nar_failure"));
+    nar_failure* const failure = loan.failure(kRoom);
     nar_status status = NAR_FAILED;
     *instance = nullptr;
     const bool came_back =
         call("init", "init", [&] { status = plugin.init(host_, instance, failure); });
+    judge_use();
     if (came_back && status != NAR_OK) {
         *why_not = reason_in(report_, *failure, kRoom, "init");
     } else if (!came_back) {
@@ -239,6 +249,7 @@ void PluginCheckHost::take_loop_away() {
     std::deque<Post> dropped;
     {
         const std::lock_guard lock(mutex_);
+        for (const auto& [name, one] : polls_) is_still_open(one);
         timers_.clear();
         polls_.clear();
         dropped.swap(posts_);
@@ -264,9 +275,19 @@ bool PluginCheckHost::run_loop(double seconds, const std::function<bool()>& is_e
     const Clock::time_point began = Clock::now();
     for (;;) {
         report_.lives();
-        if (is_enough()) return true;
-        const double left = seconds - seconds_since(began);
-        if (left <= 0) return false;
+        if (is_enough()) {
+            chain_ = 0;
+            return true;
+        }
+        double left = seconds - seconds_since(began);
+        if (left <= 0) {
+            // One that has no end is followed until that is certain.
+            if (chain_ < kSuspiciousChain || chain_ > kMaxChain || left < -kChainSeconds) {
+                chain_ = 0;
+                return false;
+            }
+            left = 0;
+        }
 
         std::vector<pollfd> waiting{{wake_.get(), POLLIN, 0}};
         std::vector<std::uint64_t> names{0};
@@ -304,12 +325,16 @@ bool PluginCheckHost::run_loop(double seconds, const std::function<bool()>& is_e
                 at = timers_.erase(at);
             }
         }
+        ChainLength longest = 0;
         for (const Post& post : posts) {
-            call("a posted function", "a posted function", [&] { post.function(post.user); });
+            longest = std::max(longest, post.chain);
+            run_chained(post.chain, "a posted function", [&] { post.function(post.user); });
         }
         for (const Timer& timer : due) {
-            call("a timer's on_time", "a timer's on_time", [&] { timer.on_time(timer.user); });
+            longest = std::max(longest, timer.chain);
+            run_chained(timer.chain, "a timer's on_time", [&] { timer.on_time(timer.user); });
         }
+        chain_ = 0;
         processes_.run(
             [this](const char* name, const std::function<void()>& ask) { call(name, name, ask); });
         for (std::size_t index = 1; index < poll_count; ++index) {
@@ -318,6 +343,10 @@ bool PluginCheckHost::run_loop(double seconds, const std::function<bool()>& is_e
             const auto found = polls_.find(names[index]);
             if (found == polls_.end()) continue;  // stopped meanwhile
             const Poll one = found->second;
+            if (!is_still_open(one)) {
+                polls_.erase(found);
+                continue;
+            }
             lock.unlock();
             if (one.on_readable != nullptr) {
                 call("a poll's on_readable", "a poll's on_readable",
@@ -328,7 +357,41 @@ bool PluginCheckHost::run_loop(double seconds, const std::function<bool()>& is_e
             if (ready == 0) continue;
             call("a poll's on_ready", "a poll's on_ready", [&] { one.on_ready(one.user, ready); });
         }
+        chain_ = longest;
     }
+}
+
+void PluginCheckHost::run_chained(ChainLength chain, const char* name,
+                                  const std::function<void()>& ask) {
+    chain_ = chain;
+    if (chain > kMaxChain) {
+        report_.finding("P43", fmt::format("{} starts itself again each time, {} times without a "
+                                           "pause: the host's loop never rests",
+                                           name, kMaxChain));
+    }
+    call(name, name, ask);
+}
+
+bool PluginCheckHost::is_still_open(const Poll& poll) {
+    struct stat now {};
+    if (fstat(poll.descriptor, &now) == 0 && now.st_dev == poll.device &&
+        now.st_ino == poll.inode) {
+        return true;
+    }
+    report_.finding("P44", fmt::format("descriptor {} was closed while it was polled; call "
+                                       "poll.stop before close",
+                                       poll.descriptor));
+    return false;
+}
+
+bool PluginCheckHost::take_prompt() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(a_prompt_waits_, false);
+}
+
+void PluginCheckHost::judge_use() {
+    const std::string more = excess(use_of(getpid()));
+    if (!more.empty()) report_.finding("P42", more);
 }
 
 std::uint64_t PluginCheckHost::new_request() {
@@ -584,7 +647,8 @@ nar_status PluginCheckHost::post_post(const nar_host* host, void (*function)(voi
     {
         const std::lock_guard lock(self->mutex_);
         if (self->life_ != Life::Active && self->life_ != Life::Init) return NAR_GONE;
-        self->posts_.push_back({function, drop, user});
+        const ChainLength chain = self->is_engine_thread() ? self->chain_ + 1 : 0;
+        self->posts_.push_back({function, drop, user, chain});
     }
     self->wake();
     return NAR_OK;
@@ -601,7 +665,8 @@ nar_status PluginCheckHost::timer_start(const nar_host* host, std::uint32_t mill
     }
     const std::lock_guard lock(self->mutex_);
     *timer = fresh_token();
-    self->timers_[*timer] = {Clock::now() + std::chrono::milliseconds(milliseconds), on_time, user};
+    self->timers_[*timer] = {Clock::now() + std::chrono::milliseconds(milliseconds), on_time, user,
+                             milliseconds == 0 ? self->chain_ + 1 : 0};
     return NAR_OK;
 }
 
@@ -627,6 +692,8 @@ nar_status PluginCheckHost::add_poll(const char* function, Poll one, std::uint64
         return NAR_INVALID_ARGUMENT;
     }
     if (S_ISREG(information.st_mode)) return NAR_IO;
+    one.device = information.st_dev;
+    one.inode = information.st_ino;
     const std::lock_guard lock(mutex_);
     *poll = fresh_token();
     polls_[*poll] = one;
@@ -639,8 +706,8 @@ nar_status PluginCheckHost::poll_start(const nar_host* host, std::int32_t descri
     nar_status status;
     PluginCheckHost* self = entered(host, "poll.start", kInActive, true, &status);
     if (self == nullptr) return status;
-    return self->add_poll("poll.start", {descriptor, NAR_POLL_READABLE, on_readable, nullptr, user},
-                          poll);
+    return self->add_poll("poll.start",
+                          {descriptor, 0, 0, NAR_POLL_READABLE, on_readable, nullptr, user}, poll);
 }
 
 nar_status PluginCheckHost::poll_watch(const nar_host* host, std::int32_t descriptor,
@@ -649,7 +716,7 @@ nar_status PluginCheckHost::poll_watch(const nar_host* host, std::int32_t descri
     nar_status status;
     PluginCheckHost* self = entered(host, "poll.watch", kInActive, true, &status);
     if (self == nullptr) return status;
-    return self->add_poll("poll.watch", {descriptor, events, nullptr, on_ready, user}, poll);
+    return self->add_poll("poll.watch", {descriptor, 0, 0, events, nullptr, on_ready, user}, poll);
 }
 
 nar_status PluginCheckHost::poll_change(const nar_host* host, std::uint64_t poll,
@@ -673,7 +740,11 @@ nar_status PluginCheckHost::poll_stop(const nar_host* host, std::uint64_t poll) 
     PluginCheckHost* self = entered(host, "poll.stop", kInActive, true, &status);
     if (self == nullptr) return status;
     const std::lock_guard lock(self->mutex_);
-    return self->polls_.erase(poll) > 0 ? NAR_OK : NAR_NOT_FOUND;
+    const auto found = self->polls_.find(poll);
+    if (found == self->polls_.end()) return NAR_NOT_FOUND;
+    self->is_still_open(found->second);
+    self->polls_.erase(found);
+    return NAR_OK;
 }
 
 nar_status PluginCheckHost::process_start(const nar_host* host, const nar_program* program,
@@ -692,8 +763,11 @@ nar_status PluginCheckHost::process_start(const nar_host* host, const nar_progra
     };
     nar_program what{};
     nar_process_events callbacks{};
-    const bool has_sizes = program != nullptr && program->size >= sizeof program->size &&
-                           (events == nullptr || events->size >= sizeof events->size);
+    const auto is_size = [](std::uint32_t size) {
+        return size >= sizeof size && size <= kMaxStructSize;
+    };
+    const bool has_sizes = program != nullptr && is_size(program->size) &&
+                           (events == nullptr || is_size(events->size));
     if (has_sizes) {
         std::memcpy(&what, program, std::min<std::size_t>(program->size, sizeof what));
         if (events != nullptr) {
@@ -704,9 +778,10 @@ nar_status PluginCheckHost::process_start(const nar_host* host, const nar_progra
         what.arguments[0].size == 0 ||
         (what.environment == nullptr && what.environment_count > 0) ||
         (what.folder.size > 0 && what.folder.data[0] != '/')) {
-        self->report_.finding("P34",
-                              "process.start: a struct or its size is missing, there is no program "
-                              "in nar_program, or its folder is not absolute");
+        self->report_.finding(
+            "P34",
+            "process.start: a struct or its size is missing or wrong, there is no program "
+            "in nar_program, or its folder is not absolute");
         return refuse(NAR_INVALID_ARGUMENT, "an argument is missing or out of range");
     }
     std::vector<std::string> arguments, environment;
@@ -864,8 +939,9 @@ nar_status PluginCheckHost::invocation_ended(const nar_host* host, std::uint64_t
     if (self == nullptr) return status;
     nar_invocation_end read{};
     if (end != nullptr) {
-        if (end->size < 2 * sizeof(std::uint32_t)) {
-            self->report_.finding("P34", "invocation.ended: size is not set in the struct");
+        if (end->size < 2 * sizeof(std::uint32_t) || end->size > kMaxStructSize) {
+            self->report_.finding(
+                "P34", fmt::format("invocation.ended: size is {} in the struct", end->size));
             return NAR_INVALID_ARGUMENT;
         }
         std::memcpy(&read, end, std::min<std::size_t>(end->size, sizeof read));
@@ -908,7 +984,8 @@ nar_status PluginCheckHost::invocation_run(const nar_host* host, std::uint64_t t
         tell_unknown_token(self->report_, "invocation.run", token);
         return NAR_GONE;
     }
-    if (command == nullptr || command->size < sizeof(nar_command) || command->argument_count == 0 ||
+    if (command == nullptr || command->size < sizeof(nar_command) ||
+        command->size > kMaxStructSize || command->argument_count == 0 ||
         command->arguments == nullptr) {
         self->report_.finding("P34", "invocation.run: there is no program in the nar_command");
         return NAR_INVALID_ARGUMENT;

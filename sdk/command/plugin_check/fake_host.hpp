@@ -31,6 +31,9 @@
 
 namespace narratoria::command {
 
+// A struct of a later version is larger than today's, but not by so much.
+inline constexpr std::uint32_t kMaxStructSize = 64 * 1024;
+
 using Clock = std::chrono::steady_clock;
 
 inline double seconds_since(Clock::time_point begin) {
@@ -124,6 +127,12 @@ public:
     static std::string reason_in(TrialReport& report, const nar_failure& failure, std::size_t room,
                                  std::string_view who);
 
+    // The plugin submitted a prompt since the last call.
+    bool take_prompt();
+
+    // Processes and threads that exist now are more than a plugin may have.
+    void judge_use();
+
     // Every address that belongs to this host, for who looks for them where they should not be.
     bool owns(const void* address) const;
 
@@ -131,18 +140,24 @@ private:
     enum class Life { Before, Init, Active, Deinit, Ended };
     static constexpr unsigned kInInit = 1, kInActive = 2, kInDeinit = 4;
 
+    // How many callbacks led to this one without a moment between them.
+    using ChainLength = unsigned;
     struct Post {
         void (*function)(void*);
         void (*drop)(void*);
         void* user;
+        ChainLength chain;
     };
     struct Timer {
         Clock::time_point due;
         void (*on_time)(void*);
         void* user;
+        ChainLength chain;
     };
     struct Poll {
         int descriptor;
+        dev_t device;  // of what the descriptor is
+        ino_t inode;
         std::uint32_t events;
         void (*on_readable)(void*);
         void (*on_ready)(void*, std::uint32_t);  // or this
@@ -196,6 +211,9 @@ private:
     static nar_status process_release(const nar_host* host, std::uint64_t process,
                                       std::uint32_t grace_ms);
     nar_status add_poll(const char* function, Poll one, std::uint64_t* poll);
+    // False, and a finding: the plugin closed the descriptor while it was polled.
+    bool is_still_open(const Poll& poll);
+    void run_chained(ChainLength chain, const char* name, const std::function<void()>& ask);
     static nar_status narrator_reply(const nar_host* host, std::uint64_t token, nar_str plan);
     static nar_status narrator_fail(const nar_host* host, std::uint64_t token, nar_str message);
     static nar_status invocation_output(const nar_host* host, std::uint64_t token, nar_str bytes);
@@ -225,6 +243,7 @@ private:
     std::map<std::uint64_t, NarratorRequest> requests_;
     std::map<std::uint64_t, ObservedInvocation> invocations_;
     bool a_prompt_waits_ = false;
+    ChainLength chain_ = 0;  // of the callback that runs; of the engine thread
 };
 
 }  // namespace narratoria::command

@@ -3,12 +3,16 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <link.h>
 #include <malloc.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +25,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
+#include <utility>
 
 // A sanitizer has an allocator of its own, which mallinfo2 does not see.
 extern "C" __attribute__((weak)) std::size_t __sanitizer_get_current_allocated_bytes();
@@ -102,6 +108,38 @@ ProcessState ProcessState::now() {
     std::string& environment = values["the environment"];
     for (const std::string& variable : variables) environment += variable + '\0';
     values["the floating-point rounding"] = fmt::format("{}", fegetround());
+    for (const auto& [timer, name] :
+         {std::pair{ITIMER_REAL, "the interval timer that raises SIGALRM"},
+          std::pair{ITIMER_VIRTUAL, "the interval timer that raises SIGVTALRM"},
+          std::pair{ITIMER_PROF, "the interval timer that raises SIGPROF"}}) {
+        itimerval left{};
+        getitimer(timer, &left);
+        // The time that is left changes by itself.
+        const bool runs = left.it_value.tv_sec != 0 || left.it_value.tv_usec != 0;
+        values[name] = runs ? "runs" : "";
+    }
+    errno = 0;
+    values["the priority"] = fmt::format("{}", getpriority(PRIO_PROCESS, 0));
+    values["the scheduling policy"] = fmt::format("{}", sched_getscheduler(0));
+    cpu_set_t processors;
+    CPU_ZERO(&processors);
+    std::string& affinity = values["the set of processors"];
+    if (sched_getaffinity(0, sizeof processors, &processors) == 0) {
+        for (int one = 0; one < CPU_SETSIZE; ++one)
+            affinity += CPU_ISSET(one, &processors) ? '1' : '0';
+    }
+    char name[16] = {};
+    prctl(PR_GET_NAME, name, 0, 0, 0);
+    values["the name of the engine's thread"] = std::string(name, strnlen(name, sizeof name));
+    values["the terminate handler of C++"] =
+        fmt::format("{}", reinterpret_cast<const void*>(std::get_terminate()));
+    for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        const int flags = fcntl(standard, F_GETFL);
+        // One that is closed is another rule's finding.
+        if (flags >= 0) {
+            values[fmt::format("the flags of descriptor {}", standard)] = fmt::format("{}", flags);
+        }
+    }
     return state;
 }
 
@@ -122,8 +160,17 @@ std::vector<std::string> added(const std::map<int, std::string>& before,
                                const std::map<int, std::string>& after) {
     std::vector<std::string> names;
     for (const auto& [number, text] : after) {
-        const auto found = before.find(number);
-        if (found == before.end() || found->second != text) {
+        if (!before.contains(number)) names.push_back(fmt::format("{} ({})", number, text));
+    }
+    return names;
+}
+
+std::vector<std::string> lost(const std::map<int, std::string>& before,
+                              const std::map<int, std::string>& after) {
+    std::vector<std::string> names;
+    for (const auto& [number, text] : before) {
+        const auto found = after.find(number);
+        if (found == after.end() || found->second != text) {
             names.push_back(fmt::format("{} ({})", number, text));
         }
     }
@@ -158,8 +205,12 @@ std::size_t mapping_count() {
     return count;
 }
 
+bool has_sanitizers_allocator() noexcept {
+    return __sanitizer_get_current_allocated_bytes != nullptr;
+}
+
 std::size_t heap_bytes() {
-    if (__sanitizer_get_current_allocated_bytes != nullptr) {
+    if (has_sanitizers_allocator()) {
         return __sanitizer_get_current_allocated_bytes();
     }
     const struct mallinfo2 information = mallinfo2();

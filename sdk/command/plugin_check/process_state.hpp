@@ -10,8 +10,9 @@
 
 namespace narratoria::command {
 
-// Signal handlers and mask, working folder, locale, umask, limits, environment, rounding: each under
-// a name for people.
+// Signal handlers and mask, timers that raise signals, working folder, locale, umask, limits,
+// priority, processors, name, environment, rounding, terminate handler, flags of the standard
+// descriptors: each under a name for people.
 class ProcessState {
 public:
     static ProcessState now();
@@ -29,9 +30,13 @@ std::map<int, std::string> open_descriptors();
 // Running threads and their names.
 std::map<int, std::string> running_threads();
 
-// Descriptors or threads that were not there before: "7 (/tmp/x)".
+// Descriptors that were not there before: "7 (/tmp/x)".
 std::vector<std::string> added(const std::map<int, std::string>& before,
                                const std::map<int, std::string>& after);
+
+// Descriptors that are closed, or something else than before: "1 (/dev/null)".
+std::vector<std::string> lost(const std::map<int, std::string>& before,
+                              const std::map<int, std::string>& after);
 
 // The same for threads, which take a moment to be gone after they were joined.
 std::vector<std::string> added_threads(const std::map<int, std::string>& before);
@@ -43,6 +48,9 @@ std::size_t mapping_count();
 
 // Bytes that are allocated and not freed.
 std::size_t heap_bytes();
+
+// A sanitizer's allocator replaces that of the C library in this process.
+bool has_sanitizers_allocator() noexcept;
 
 // The writable data of a loaded library.
 class WritableData {

@@ -21,6 +21,8 @@ namespace narratoria::command {
 namespace {
 
 constexpr double kMetadataBudget = 250;  // milliseconds
+// For one trial, unless a call may take long.
+constexpr double kTrialSeconds = 60;
 
 constexpr PluginRule kRules[] = {
     {"P1", "loads alone, with all symbols found",
@@ -34,7 +36,9 @@ constexpr PluginRule kRules[] = {
      "compile with -fPIC, link with -Wl,-z,noexecstack"},
     {"P5", "loads quickly and without side effects", "move it from the constructor to init"},
     {"P6", "has metadata that can be read without loading",
-     "write NAR_PLUGIN_NOTE(…) once at file scope, as narratoria/plugin.h shows"},
+     "in C and C++ write NAR_PLUGIN_NOTE(…) once at file scope, as narratoria/plugin.h shows; in "
+     "other languages put the same JSON object into the file beside the library that has its whole "
+     "name and .json"},
     {"P7", "has metadata that agrees with its description", "make the note and nar_plugin agree"},
     {"P8", "returns a plugin from the entry, or refuses", "set *plugin and return NAR_OK"},
     {"P9", "gives a reason for each refusal", "write a sentence to failure->message"},
@@ -61,11 +65,12 @@ constexpr PluginRule kRules[] = {
      "catch (...) in each function that the host calls"},
     {"P25", "does not end the process", "return NAR_FAILED, or log an error"},
     {"P26", "does not crash", "run the check in a debugger, or the plugin with a sanitizer"},
-    {"P27", "leaves the process unchanged", "use alternatives (MSG_NOSIGNAL, openat, uselocale)"},
+    {"P27", "leaves the process unchanged",
+     "use alternatives (MSG_NOSIGNAL, openat, uselocale, narratoria.timer/1, a thread's priority)"},
     {"P28", "leaves nothing behind", "close descriptors and wait for children in deinit"},
-    {"P29", "leaks no memory",
-     "free in deinit what init allocated, in a destructor what loading allocated"},
-    {"P30", "touches nothing beyond size", "compare size first; a nar_str has no terminator"},
+    {"P29", "leaks no memory", "free in deinit what init and the calls of the instance allocated"},
+    {"P30", "touches nothing beyond size, and writes to nothing of the host",
+     "compare size first; a nar_str has no terminator; copy what is to be changed"},
     {"P31", "continues without an extension of the host",
      "compare the result of get_extension with NULL"},
     {"P32", "accepts input of later versions", "ignore unknown kinds, names and fields"},
@@ -80,7 +85,58 @@ constexpr PluginRule kRules[] = {
      "call ended on every path, and forget the token"},
     {"P40", "writes events that end with done", "narratoria validate event shows the same"},
     {"P41", "keeps no view longer than the call", "copy what is needed later"},
+    {"P42", "stays within 16 processes, 56 threads, 1 GiB and 60 s of processor time",
+     "limit what it starts and keeps; wait for each process before it starts many others"},
+    {"P43", "lets the host's loop rest",
+     "start a timer with the time until there is something to do; limit prompts that it submits "
+     "by itself"},
+    {"P44", "stops a poll before it closes the descriptor", "call poll.stop, then close"},
+    {"P45", "closes only its own descriptors",
+     "keep the number of each descriptor that it opens; never close a range"},
+    {"P46", "sends signals only to processes that it started",
+     "signal the process by its id; start it in a process group of its own (setpgid)"},
+    {"P47", "lets the process end",
+     "use no atexit and no destructor of a global that needs what deinit has freed"},
 };
+
+// What is done with a plugin, and the rules that it can find broken. Rules that any trial may find
+// broken (P24, P26, …) are named where a plugin is used in the ordinary way.
+struct Check {
+    std::string_view name;
+    std::string_view rules;
+};
+constexpr Check kReadFile{"read file", "P2 P3 P4 P6"};
+constexpr Check kLoad{"load", "P1 P2 P5"};
+constexpr Check kEntry{"entry", "P8 P9 P10 P24"};
+constexpr Check kVersions{"other versions", "P10"};
+constexpr Check kDescription{"description", "P7 P11 P12 P13 P14 P15 P16 P24"};
+constexpr Check kLife{"init and deinit", "P9 P17 P18 P19 P20 P24 P25 P26 P27 P28 P42 P43 P45 P46"};
+constexpr Check kUse{"use",
+                     "P19 P20 P22 P23 P24 P25 P26 P27 P28 P34 P35 P36 P37 P38 P39 P40 P42 P43 P44 "
+                     "P45 P46"};
+constexpr Check kLater{"later versions' data", "P32"};
+constexpr Check kOddData{"odd data", "P33"};
+constexpr Check kOddSettings{"odd settings", "P33"};
+constexpr Check kIds{"unterminated ids", "P30"};
+constexpr Check kGuarded{"guarded memory", "P30 P41"};
+constexpr Check kNoServices{"no services", "P31"};
+constexpr Check kInstances{"interleaved instances", "P21"};
+constexpr Check kRounds{"rounds", "P20 P28 P29"};
+constexpr Check kUsedRounds{"rounds of use", "P29"};
+constexpr Check kExit{"exit", "P47"};
+constexpr const Check* kChecks[] = {
+    &kReadFile,   &kLoad,      &kEntry,   &kVersions,    &kDescription, &kLife,
+    &kUse,        &kLater,     &kOddData, &kOddSettings, &kIds,         &kGuarded,
+    &kNoServices, &kInstances, &kRounds,  &kUsedRounds,  &kExit};
+
+bool names_rule(std::string_view rules, std::string_view rule) {
+    for (std::size_t at = 0; at < rules.size();) {
+        const std::size_t end = std::min(rules.find(' ', at), rules.size());
+        if (rules.substr(at, end - at) == rule) return true;
+        at = end + 1;
+    }
+    return false;
+}
 
 const PluginRule* rule_named(std::string_view id) {
     const auto found = std::find_if(std::begin(kRules), std::end(kRules),
@@ -117,7 +173,7 @@ private:
 class Examination {
 public:
     Examination(const PluginFile& file, const PluginExaminationOptions& options)
-        : file_(file), options_(options) {
+        : file_(file), options_(options), group_(options.cgroup) {
         exercise_.limit = options.time_limit;
         exercise_.folder = folder_.path();
         exercise_.seed = options.seed;
@@ -131,6 +187,9 @@ public:
         look_at_extensions();
         look_at_the_rest();
         for (PluginJudgement& one : result_.judgements) settle(one);
+        std::erase_if(result_.judgements, [&](const PluginJudgement& one) {
+            return !is_wanted(one.rule->id) && one.verdict < PluginVerdict::Failed;
+        });
         return std::move(result_);
     }
 
@@ -156,14 +215,47 @@ private:
         if (rule_named(rule) != nullptr) covered_.insert(std::string(rule));
     }
 
-    // False: the plugin did not come back.
-    bool trial(const Trial& what) {
-        const TrialOutcome outcome = run_trial(options_.time_limit, what);
-        return take(outcome);
+    bool is_wanted(std::string_view rule) const {
+        return options_.only.empty() ||
+               std::find(options_.only.begin(), options_.only.end(), rule) != options_.only.end();
+    }
+
+    bool is_wanted(const Check& check) const {
+        return options_.only.empty() ||
+               std::any_of(options_.only.begin(), options_.only.end(),
+                           [&](const std::string& rule) { return names_rule(check.rules, rule); });
+    }
+
+    TrialOutcome run(const Check& check, const Trial& what) {
+        const double left = options_.total - seconds_since(began_);
+        if (left <= 0) {
+            found("P42", fmt::format("the checks took longer than {:.0f} s in all (--total); the "
+                                     "rest was left out",
+                                     options_.total));
+            stop("the time for all checks is used up (--total)");
+            return {};
+        }
+        TrialOptions options;
+        options.limit = options_.time_limit;
+        options.whole = std::min(left, std::max(kTrialSeconds, 20 * options_.time_limit));
+        options.group = &group_;
+        if (options_.is_alive) {
+            options.is_alive = [&] { options_.is_alive(check.rules); };
+            options.is_alive();
+        }
+        return run_trial(options, what);
+    }
+
+    // False: the plugin did not come back. True for a check that nobody wants.
+    bool trial(const Check& check, const Trial& what) {
+        return !is_wanted(check) || take(run(check, what));
     }
 
     bool take(const TrialOutcome& outcome) {
+        // What each instance leaves adds up in checks that make many.
+        const bool leaves_much = is_broken("P20") || is_broken("P28");
         for (const TrialFinding& one : outcome.findings) {
+            if (one.rule == "P42" && leaves_much) continue;
             found(one.rule, one.message,
                   one.is_warning ? PluginVerdict::Warning : PluginVerdict::Failed);
         }
@@ -172,6 +264,8 @@ private:
             if (rule_named(rule) != nullptr) judgement(rule).why = why;
         }
         if (outcome.end == TrialOutcome::End::Finished) return true;
+        if (outcome.end == TrialOutcome::End::Exceeded && leaves_much) return false;
+        // An excess counts as failed: the check ended it.
         PluginVerdict verdict = PluginVerdict::Failed;
         if (outcome.end == TrialOutcome::End::Crashed) verdict = PluginVerdict::Crashed;
         if (outcome.end == TrialOutcome::End::Hung) verdict = PluginVerdict::Hung;
@@ -199,6 +293,8 @@ private:
     const PluginFile& file_;
     const PluginExaminationOptions& options_;
     const TestFolder folder_;
+    const TrialGroup group_;
+    const Clock::time_point began_ = Clock::now();
     ExerciseOptions exercise_;
     PluginExamination result_;
     std::set<std::string> covered_;
@@ -240,22 +336,24 @@ void Examination::look_at_entry() {
     // The machine has others to serve: the quickest of three counts.
     TrialOutcome loading;
     for (unsigned turn = 0; turn < 3; ++turn) {
-        loading = run_trial(options_.time_limit,
-                            [&](TrialReport& report) { try_loading(report, file_.path); });
+        loading = run(kLoad, [&](TrialReport& report) { try_loading(report, file_.path); });
         const bool was_slow = std::any_of(loading.findings.begin(), loading.findings.end(),
                                           [](const TrialFinding& one) { return one.rule == "P5"; });
         if (!was_slow) break;
     }
     if (!take(loading) || is_broken("P1")) return stop("it cannot be loaded");
-    if (!trial([&](TrialReport& report) { try_entry(report, file_.path); }) || is_broken("P8") ||
-        is_broken("P9") || is_broken("P10")) {
+    // What all others need, whatever rules are asked for: the entry and the description.
+    if (!take(run(kEntry, [&](TrialReport& report) { try_entry(report, file_.path); })) ||
+        is_broken("P8") || is_broken("P9") || is_broken("P10") || is_broken("P24")) {
         return stop("its entry returns no plugin for this host");
     }
-    trial([&](TrialReport& report) { try_other_major(report, file_.path); });
-    trial([&](TrialReport& report) { try_other_minor(report, file_.path, 0xFFFF); });
-    trial([&](TrialReport& report) { try_other_minor(report, file_.path, 0); });
-    if (!trial([&](TrialReport& report) { try_description(report, file_.path, file_.metadata); }) ||
-        is_broken("P11") || is_broken("P16") || is_broken("P13")) {
+    trial(kVersions, [&](TrialReport& report) { try_other_major(report, file_.path); });
+    trial(kVersions, [&](TrialReport& report) { try_other_minor(report, file_.path, 0xFFFF); });
+    trial(kVersions, [&](TrialReport& report) { try_other_minor(report, file_.path, 0); });
+    if (!take(run(
+            kDescription,
+            [&](TrialReport& report) { try_description(report, file_.path, file_.metadata); })) ||
+        is_broken("P11") || is_broken("P16") || is_broken("P13") || is_broken("P24")) {
         stop("its description cannot be used");
     }
 }
@@ -263,7 +361,7 @@ void Examination::look_at_entry() {
 void Examination::look_at_life() {
     if (!stopped_.empty()) return;
     const bool came_back =
-        trial([&](TrialReport& report) { try_life(report, file_.path, options_.settings); });
+        trial(kLife, [&](TrialReport& report) { try_life(report, file_.path, options_.settings); });
     if (!came_back) return stop("init and deinit do not return");
     if (is_broken("P17") || is_broken("P9")) stop("there is no instance: init refused");
     if (is_broken("P24")) stop("init threw an exception");
@@ -279,13 +377,13 @@ void Examination::look_at_extensions() {
         if (is_believed && std::find(said.begin(), said.end(), id) == said.end()) continue;
         ExerciseOptions one = exercise_;
         one.only = id;
-        may_use_all_ &= trial([&](TrialReport& report) {
+        may_use_all_ &= trial(kUse, [&](TrialReport& report) {
             try_extension(report, file_.path, options_.settings, one);
         });
     }
     const bool was_used = !may_use_all_ || covered_.contains("P26");
-    if (!was_used) {
-        for (const std::string_view rule : {"P22", "P23", "P24", "P25", "P26", "P34"}) {
+    if (!was_used && is_wanted(kUse)) {
+        for (const std::string_view rule : {"P22", "P23", "P24", "P25", "P26", "P34", "P44"}) {
             judgement(rule).why = "it has no usable extension";
         }
     }
@@ -295,7 +393,8 @@ void Examination::look_at_the_rest() {
     if (!stopped_.empty()) return;
     if (!may_use_all_) return stop("its extensions do not return in normal use");
     if (is_broken("P23")) return stop("its calls take too long (P23) for this check");
-    const auto run_again = [&](const Blame& blame, Exercise kind,
+    if (is_broken("P19")) return stop("its deinit takes too long (P19) for this check");
+    const auto run_again = [&](const Check& check, const Blame& blame, Exercise kind,
                                std::initializer_list<std::string_view> rules,
                                const std::function<void(PluginCheckHostOptions&)>& change = {}) {
         PluginCheckHostOptions host;
@@ -305,18 +404,20 @@ void Examination::look_at_the_rest() {
         if (change) change(host);
         ExerciseOptions exercise = exercise_;
         exercise.kind = kind;
-        return trial(
-            [&](TrialReport& report) { try_again(report, file_.path, host, exercise, rules); });
+        return trial(check, [&](TrialReport& report) {
+            try_again(report, file_.path, host, exercise, rules);
+        });
     };
-    run_again({"P32", "P32", "P32"}, Exercise::Future, {"P32"});
-    run_again({"P33", "P33", "P33"}, Exercise::Odd, {"P33"});
-    trial([&](TrialReport& report) { try_odd_settings(report, file_.path, options_.seed); });
-    trial([&](TrialReport& report) { try_unterminated_ids(report, file_.path); });
-    run_again({"P30", "P23", "P25"}, Exercise::Brief, {"P30", "P41"},
+    run_again(kLater, {"P32", "P32", "P32"}, Exercise::Future, {"P32"});
+    run_again(kOddData, {"P33", "P33", "P33"}, Exercise::Odd, {"P33"});
+    trial(kOddSettings,
+          [&](TrialReport& report) { try_odd_settings(report, file_.path, options_.seed); });
+    trial(kIds, [&](TrialReport& report) { try_unterminated_ids(report, file_.path); });
+    run_again(kGuarded, {"P30", "P23", "P25"}, Exercise::Brief, {"P30", "P41"},
               [](PluginCheckHostOptions& host) { host.memory = LentMemory::Guarded; });
-    if (run_again({"P31", "P31", "P31"}, Exercise::Brief, {"P31"},
+    if (run_again(kNoServices, {"P31", "P31", "P31"}, Exercise::Brief, {"P31"},
                   [](PluginCheckHostOptions& host) { host.lacks_extensions = true; }) &&
-        !is_broken("P30") && !is_broken("P41")) {
+        is_wanted(kGuarded) && !is_broken("P30") && !is_broken("P41")) {
         // No host of this major gives less than 1.0 has (H4): worth knowing, and no breach.
         PluginCheckHostOptions host;
         host.settings = options_.settings;
@@ -324,25 +425,34 @@ void Examination::look_at_the_rest() {
         host.memory = LentMemory::Guarded;
         ExerciseOptions exercise = exercise_;
         exercise.kind = Exercise::Brief;
-        const TrialOutcome outcome = run_trial(options_.time_limit, [&](TrialReport& report) {
+        const TrialOutcome outcome = run(kGuarded, [&](TrialReport& report) {
             try_again(report, file_.path, host, exercise, {});
         });
         if (outcome.end != TrialOutcome::End::Finished) {
-            judgement("P30").why = fmt::format(
-                "though not a host whose extensions are shorter than those of 1.0, of which there "
-                "is none ({})",
-                outcome.story);
+            judgement("P30").why =
+                "it uses functions of 1.0 without comparing size, which is allowed: no host's "
+                "extensions are shorter than those of 1.0";
         }
     }
-    trial([&](TrialReport& report) {
+    trial(kInstances, [&](TrialReport& report) {
         try_interleaving(report, file_.path, options_.settings, exercise_);
     });
     if (is_broken("P20")) {
-        // Its code would be gone under a thread that still runs.
-        judgement("P29").why = "it leaves threads (P20), so it cannot be unloaded";
-        return;
+        // Their stacks are memory that it keeps.
+        judgement("P29").why = "it leaves threads (P20)";
+    } else {
+        trial(kRounds,
+              [&](TrialReport& report) { try_rounds(report, file_.path, options_.settings); });
+        ExerciseOptions exercise = exercise_;
+        exercise.kind = Exercise::Brief;
+        // What a callback without end starts is remembered by the test host.
+        if (!is_broken("P43")) {
+            trial(kUsedRounds, [&](TrialReport& report) {
+                try_used_rounds(report, file_.path, options_.settings, exercise);
+            });
+        }
     }
-    trial([&](TrialReport& report) { try_rounds(report, file_.path, options_.settings); });
+    trial(kExit, [&](TrialReport& report) { try_exit(report, file_.path, options_.settings); });
 }
 
 void Examination::settle(PluginJudgement& one) {
@@ -384,6 +494,19 @@ std::string_view shown(PluginVerdict verdict) {
     }
     return {};
 }
+
+std::vector<PluginRuleChecks> plugin_rule_checks() {
+    std::vector<PluginRuleChecks> all;
+    for (const PluginRule& rule : kRules) {
+        all.push_back({&rule, {}});
+        for (const Check* check : kChecks) {
+            if (names_rule(check->rules, rule.id)) all.back().checks.push_back(check->name);
+        }
+    }
+    return all;
+}
+
+bool is_plugin_rule(std::string_view id) { return rule_named(id) != nullptr; }
 
 PluginExamination examine_plugin(const PluginFile& file, const PluginExaminationOptions& options) {
     return Examination(file, options).run();

@@ -3,6 +3,7 @@
 // The rules of a plugin (docs/plugin-rules.md), and what trials of one say about them.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,15 +32,30 @@ struct PluginJudgement {
 struct PluginExaminationOptions {
     double time_limit = 5;  // seconds for each call, and for what is answered later
     std::string settings = "{}";
-    std::uint64_t seed = 1;  // of the odd data
+    std::uint64_t seed = 1;         // of the odd data
+    double total = 120;             // seconds for all trials
+    std::string cgroup;             // a folder in which each trial gets a group; empty: none
+    std::vector<std::string> only;  // the ids of rules; empty: all
+    // Called when a trial begins and while it runs, with its rules. May be empty.
+    std::function<void(std::string_view rules)> is_alive;
 };
 
 struct PluginExamination {
-    std::vector<PluginJudgement> judgements;  // every rule, in order
-    std::string output;                       // the end of what it wrote when it did not come back
+    // Every rule, in order; with `only` those, and every other one that is broken.
+    std::vector<PluginJudgement> judgements;
+    std::string output;  // the end of what it wrote when it did not come back
 };
 
-// Throws Interrupted.
+struct PluginRuleChecks {
+    const PluginRule* rule;
+    std::vector<std::string_view> checks;  // what is done with a plugin to test the rule
+};
+std::vector<PluginRuleChecks> plugin_rule_checks();
+
+// Whether there is such a rule.
+bool is_plugin_rule(std::string_view id);
+
+// Throws Interrupted, and Refused when there can be no group in `cgroup`.
 PluginExamination examine_plugin(const PluginFile& file, const PluginExaminationOptions& options);
 
 }  // namespace narratoria::command

@@ -24,6 +24,10 @@ constexpr unsigned kRounds = 100;
 constexpr unsigned kWarmUpRounds = 10;
 constexpr unsigned kFewestRounds = 20;
 constexpr double kMaxRoundSeconds = 4;
+// Of rounds in which the extensions are used as well.
+constexpr unsigned kUsedRounds = 4;
+constexpr unsigned kUsedWarmUpRounds = 2;
+constexpr std::size_t kUsedHeapTolerance = 64 * 1024;
 constexpr std::size_t kHeapTolerance = 8 * 1024;
 constexpr std::size_t kMappingTolerance = 4;
 // An allocator may still grow, above all a sanitizer's; what is lost at each round is far more.
@@ -37,8 +41,14 @@ struct Before {
     std::map<int, std::string> threads = running_threads();
 
     void judge_state(TrialReport& report, std::string_view rule, std::string_view when) const {
+        const auto gone = lost(descriptors, open_descriptors());
+        if (!gone.empty()) {
+            report.finding("P45", fmt::format("a descriptor that is not its own is closed or "
+                                              "replaced {}: {}",
+                                              when, joined(gone)));
+        }
         for (const std::string& name : ProcessState::now().changed_since(state)) {
-            report.finding(rule, fmt::format("{} is another {}", name, when));
+            report.finding(rule, fmt::format("{} changed {}", name, when));
         }
     }
 
@@ -102,9 +112,7 @@ EntryResult ask_entry(TrialReport& report, const Library& library, const nar_hos
     EntryResult answer;
     Loan loan(LentMemory::Roomy);
     constexpr std::size_t kRoom = 256;
-    nar_failure empty{};
-    empty.size = offsetof(nar_failure, message) + kRoom;
-    auto* failure = static_cast<nar_failure*>(loan.bytes(&empty, empty.size, "the nar_failure"));
+    nar_failure* const failure = loan.failure(kRoom);
     report.begins({}, doing);
     const Clock::time_point began = Clock::now();
     try {
@@ -163,7 +171,6 @@ void try_entry(TrialReport& report, const std::string& path) {
 void try_other_major(TrialReport& report, const std::string& path) {
     const Library library = load_library(report, path);
     if (library.entry == nullptr) return;
-    watch_lent_memory();
     CallTimes times;
     for (const std::uint32_t major : {NAR_ABI_MAJOR + 1, 0u}) {
         Loan loan(LentMemory::Guarded);
@@ -256,7 +263,7 @@ void judge_metadata(TrialReport& report, const nar_plugin& plugin, const PluginM
 bool judge_plugin(TrialReport& report, const nar_plugin& plugin) {
     report.begins({"P11", "P11", "P11"}, "reading its nar_plugin");
     cover(report, {"P11"});
-    if (plugin.size < sizeof(nar_plugin)) {
+    if (plugin.size < sizeof(nar_plugin) || plugin.size > kMaxStructSize) {
         report.finding("P11", fmt::format("size is {}, and nar_plugin has {} bytes in ABI 1.0",
                                           plugin.size, sizeof(nar_plugin)));
         return false;
@@ -292,7 +299,7 @@ bool judge_plugin(TrialReport& report, const nar_plugin& plugin) {
 
 template <typename Extension>
 bool judge_size(TrialReport& report, std::string_view id, const Extension& extension) {
-    if (extension.size >= sizeof(Extension)) return true;
+    if (extension.size >= sizeof(Extension) && extension.size <= kMaxStructSize) return true;
     report.finding("P16", fmt::format("{}: size is {}, and the struct has {} bytes", id,
                                       extension.size, sizeof(Extension)));
     return false;
@@ -400,12 +407,15 @@ void try_description(TrialReport& report, const std::string& path, const PluginM
     for (std::uint64_t index = 0; index < plugin->extension_count; ++index) {
         const std::string id(view(plugin->extensions[index]));
         known.push_back(id);
-        report.begins({"P13", "P23", "P25"}, "get_extension for " + id);
-        const void* first = plugin->get_extension(to_c(id));
-        const void* second = plugin->get_extension(to_c(id));
+        const std::string doing = "get_extension for " + id;
+        const Blame blame;
+        const void* first = ask_extension(report, *plugin, to_c(id), blame, doing);
+        const void* second = ask_extension(report, *plugin, to_c(id), blame, doing);
         const void* elsewhere = nullptr;
-        std::thread([&] { elsewhere = plugin->get_extension(to_c(id)); }).join();
-        report.ends();
+        std::thread([&] {
+            elsewhere = ask_extension(report, *plugin, to_c(id), blame, doing);
+        }).join();
+        if (report.has_finding("P24")) return;
         if (first == nullptr) {
             report.finding("P13",
                            fmt::format("get_extension returns NULL for {}, which it lists", id));
@@ -431,9 +441,8 @@ void try_description(TrialReport& report, const std::string& path, const PluginM
 
     const auto must_be_unknown = [&](const std::string& id) {
         if (std::find(known.begin(), known.end(), id) != known.end()) return;
-        report.begins({"P14", "P23", "P25"}, fmt::format("get_extension for \"{}\"", id));
-        const void* found = plugin->get_extension(to_c(id));
-        report.ends();
+        const void* found = ask_extension(report, *plugin, to_c(id), {"P14", "P23", "P25"},
+                                          fmt::format("get_extension for \"{}\"", id));
         if (found == nullptr) return;
         report.finding("P14", fmt::format("get_extension returns a struct for \"{}\"",
                                           id.size() > 100 ? "a very long id" : id));
@@ -452,11 +461,10 @@ void try_description(TrialReport& report, const std::string& path, const PluginM
     }
     must_be_unknown(std::string(100'000, 'x'));
     must_be_unknown("narratoria.event_sink/1\xFF");
-    report.begins({"P14", "P23", "P25"}, "get_extension for the empty id");
-    if (plugin->get_extension(nar_str{nullptr, 0}) != nullptr) {
+    if (ask_extension(report, *plugin, nar_str{nullptr, 0}, {"P14", "P23", "P25"},
+                      "get_extension for the empty id") != nullptr) {
         report.finding("P14", "get_extension returns a struct for the empty id (NULL, 0)");
     }
-    report.ends();
     report.covers("P14");
 }
 
@@ -486,9 +494,10 @@ void try_life(TrialReport& report, const std::string& path, const std::string& s
         instance.end();
         before.judge_state(report, "P27", "after deinit");
         before.judge_rest(report);
+        times.judge(report);
+        if (report.has_finding("P19")) break;  // twice more says nothing new
     }
-    times.judge(report);
-    cover(report, {"P9", "P17", "P18", "P19", "P20", "P27", "P28"});
+    cover(report, {"P9", "P17", "P18", "P19", "P20", "P27", "P28", "P42", "P43", "P45", "P46"});
 }
 
 void try_extension(TrialReport& report, const std::string& path, const std::string& settings,
@@ -496,7 +505,11 @@ void try_extension(TrialReport& report, const std::string& path, const std::stri
     const Library library = load_library(report, path);
     const nar_plugin* plugin = enter(report, library);
     // Not listed, or not given: its rules are skipped, not passed.
-    if (plugin == nullptr || extension_of<void>(*plugin, exercise.only) == nullptr) return;
+    if (plugin == nullptr) return;
+    report.begins({}, "get_extension for " + exercise.only);
+    const bool is_offered = extension_of<void>(*plugin, exercise.only) != nullptr;
+    report.ends();
+    if (!is_offered) return;
     CallTimes times;
     PluginCheckHostOptions options;
     options.settings = settings;
@@ -505,12 +518,14 @@ void try_extension(TrialReport& report, const std::string& path, const std::stri
     const Before before;
     if (!instance.start()) return;
     instance.exercise(exercise);
+    host.judge_use();
     before.judge_state(report, "P27", fmt::format("after {} was used", exercise.only));
     instance.end();
     before.judge_state(report, "P27", "after deinit");
     before.judge_rest(report);
     times.judge(report);
-    cover(report, {"P19", "P20", "P22", "P23", "P24", "P25", "P26", "P27", "P28", "P34"});
+    cover(report, {"P19", "P20", "P22", "P23", "P24", "P25", "P26", "P27", "P28", "P34", "P42",
+                   "P43", "P44", "P45", "P46"});
     if (exercise.only == NAR_EXTENSION_NARRATOR) {
         cover(report, {"P35", "P36", "P38"});
         const auto* narrator =
@@ -529,7 +544,6 @@ void try_extension(TrialReport& report, const std::string& path, const std::stri
 // The same with another host or other data; only that it comes back is judged.
 void try_again(TrialReport& report, const std::string& path, const PluginCheckHostOptions& options,
                const ExerciseOptions& exercise, std::initializer_list<std::string_view> rules) {
-    if (options.memory == LentMemory::Guarded) watch_lent_memory();
     const Library library = load_library(report, path);
     const nar_plugin* plugin = enter(report, library);
     if (plugin == nullptr) return;
@@ -544,7 +558,6 @@ void try_again(TrialReport& report, const std::string& path, const PluginCheckHo
 }
 
 void try_unterminated_ids(TrialReport& report, const std::string& path) {
-    watch_lent_memory();
     const Library library = load_library(report, path);
     const nar_plugin* plugin = enter(report, library);
     if (plugin == nullptr) return;
@@ -553,9 +566,8 @@ void try_unterminated_ids(TrialReport& report, const std::string& path) {
             Loan loan(LentMemory::Guarded);
             const auto* id = static_cast<const char*>(
                 loan.bytes(known.data(), size, "the id that get_extension was asked for"));
-            report.begins({"P30", "P23", "P25"}, "get_extension");
-            static_cast<void>(plugin->get_extension(nar_str{id, size}));
-            report.ends();
+            static_cast<void>(ask_extension(report, *plugin, nar_str{id, size},
+                                            {"P30", "P23", "P25"}, "get_extension"));
         }
     }
     cover(report, {"P30"});
@@ -700,14 +712,16 @@ void try_rounds(TrialReport& report, const std::string& path, const std::string&
         now.descriptors = open_descriptors();
         return now;
     };
+    // A host loads a library once and never unloads it: what the entry allocates once may stay.
+    const Library library = load_library(report, path);
+    const nar_plugin* plugin = enter(report, library);
+    if (plugin == nullptr) return;
     CallTimes times;
     Counts before;
-    const nar_plugin* plugin = nullptr;
-    bool stays = false;
     const Clock::time_point began = Clock::now();
     unsigned rounds = 0;
     for (unsigned round = 0; round < kRounds; ++round) {
-        // Who takes long to load (P5) gets fewer of them.
+        // Whose init is slow gets fewer of them.
         if (round >= kFewestRounds && seconds_since(began) > kMaxRoundSeconds) break;
         if (round >= kWarmUpRounds) ++rounds;
         if (round == kWarmUpRounds) {
@@ -715,24 +729,12 @@ void try_rounds(TrialReport& report, const std::string& path, const std::string&
             // What the first counting itself needed is not the plugin's.
             before = count();
         }
-        Library library = load_library(report, path);
-        // A library that stays is the same each time, and its entry is called once.
-        if (!stays || plugin == nullptr) plugin = enter(report, library);
-        if (plugin == nullptr) return;
-        {
-            PluginCheckHostOptions options;
-            options.settings = settings;
-            PluginCheckHost host(report, times, options);
-            PluginInstance instance(host, *plugin);
-            if (!instance.start()) return;
-            instance.end();
-        }
-        report.begins({"P29", "P29", "P29"}, "unloading");
-        dlclose(library.handle);
-        void* still = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-        stays = still != nullptr;
-        if (stays) dlclose(still);
-        report.ends();
+        PluginCheckHostOptions options;
+        options.settings = settings;
+        PluginCheckHost host(report, times, options);
+        PluginInstance instance(host, *plugin);
+        if (!instance.start()) return;
+        instance.end();
     }
     const Counts after = count();
     const auto open = added(before.descriptors, after.descriptors);
@@ -747,17 +749,60 @@ void try_rounds(TrialReport& report, const std::string& path, const std::string&
     }
     if (after.mappings >
         before.mappings + std::max<std::size_t>(kMappingTolerance, rounds / kRoundsForAMapping)) {
-        report.finding(
-            "P29",
-            fmt::format("{} more mappings after {} rounds of loading, init, deinit and unloading",
-                        after.mappings - before.mappings, rounds));
+        report.finding("P29", fmt::format("{} more mappings after {} rounds of init and deinit",
+                                          after.mappings - before.mappings, rounds));
     }
     if (after.heap > before.heap + kHeapTolerance) {
-        report.finding("P29", fmt::format("{} more bytes are allocated after {} rounds of loading, "
-                                          "init, deinit and unloading",
-                                          after.heap - before.heap, rounds));
+        report.finding("P29",
+                       fmt::format("{} more bytes are allocated after {} rounds of init and deinit",
+                                   after.heap - before.heap, rounds));
     }
     cover(report, {"P29"});
+}
+
+void try_used_rounds(TrialReport& report, const std::string& path, const std::string& settings,
+                     const ExerciseOptions& exercise) {
+    const Library library = load_library(report, path);
+    const nar_plugin* plugin = enter(report, library);
+    if (plugin == nullptr) return;
+    CallTimes times;
+    std::size_t before = 0;
+    for (unsigned round = 0; round < kUsedWarmUpRounds + kUsedRounds; ++round) {
+        if (round == kUsedWarmUpRounds) before = heap_bytes();
+        PluginCheckHostOptions options;
+        options.settings = settings;
+        PluginCheckHost host(report, times, options);
+        PluginInstance instance(host, *plugin);
+        if (!instance.start()) return;
+        instance.exercise(exercise);
+        instance.end();
+    }
+    const std::size_t after = heap_bytes();
+    if (after > before + kUsedHeapTolerance) {
+        report.finding("P29", fmt::format("{} more bytes are allocated after {} instances were "
+                                          "used and ended",
+                                          after - before, kUsedRounds));
+    }
+    cover(report, {"P29"});
+}
+
+void try_exit(TrialReport& report, const std::string& path, const std::string& settings) {
+    const Library library = load_library(report, path);
+    const nar_plugin* plugin = enter(report, library);
+    if (plugin == nullptr) return;
+    CallTimes times;
+    {
+        PluginCheckHostOptions options;
+        options.settings = settings;
+        PluginCheckHost host(report, times, options);
+        PluginInstance instance(host, *plugin);
+        if (!instance.start()) return;
+        host.run_loop(0.001, [] { return false; });
+        instance.end();
+    }
+    cover(report, {"P47"});
+    report.begins({"P47", "P47", "P47"}, "the end of the process");
+    report.finish_as_a_host();
 }
 
 void try_interleaving(TrialReport& report, const std::string& path, const std::string& settings,

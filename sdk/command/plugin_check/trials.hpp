@@ -49,7 +49,14 @@ void try_again(TrialReport& report, const std::string& path, const PluginCheckHo
 void try_interleaving(TrialReport& report, const std::string& path, const std::string& settings,
                       const ExerciseOptions& exercise);
 
-// Loading, init, deinit and unloading, again and again.
+// Init and deinit, again and again.
 void try_rounds(TrialReport& report, const std::string& path, const std::string& settings);
+
+// Instances that are used, one after the other.
+void try_used_rounds(TrialReport& report, const std::string& path, const std::string& settings,
+                     const ExerciseOptions& exercise);
+
+// An instance, and then the end of the process as a host ends. Does not return.
+void try_exit(TrialReport& report, const std::string& path, const std::string& settings);
 
 }  // namespace narratoria::command

@@ -69,14 +69,43 @@
  * never_ends                 the runner never says ended, also not after cancel
  * output_garbage             the runner's output is no event
  * missing_done               the runner's output has no done
+ * throws_in_get_extension    get_extension throws a C++ exception (throwing.cpp)
+ * double_free                handle frees twice
+ * huge_size                  nar_plugin.size is 0xFFFFFFFF
+ * huge_extension             so is that of the ui_handler's struct
+ * huge_end                   and that of the nar_invocation_end of a tool
+ * allocates_once             the entry allocates what it never frees, which is allowed
+ * sets_alarm                 init lets SIGALRM come in an hour
+ * lets_timer_end_it          handle lets SIGALRM come at once
+ * changes_flags              init sets the standard output not to block
+ * changes_priority           init makes itself nicer
+ * changes_affinity           init keeps to one processor
+ * renames_thread             init names the thread
+ * sets_terminate             init replaces the terminate handler (throwing.cpp)
+ * loses_memory               1 MiB for each handle
+ * writes_record              the sink writes into the nar_event
+ * writes_body                the sink writes into the body
+ * writes_table               init writes NULL into nar_host_log.write
+ * forks_without_end          handle starts a process, and each of these the next
+ * starts_many_threads        init starts 60 threads, deinit joins them
+ * timer_without_end          a timer of 0 ms starts itself again
+ * post_without_end           a posted function posts itself again
+ * prompts_without_end        the sink submits a prompt for each prompt
+ * closes_polled              handle closes a descriptor that is polled
+ * closes_standard            handle closes the descriptors 0 to 2
+ * signals_group              handle sends SIGTERM to its process group
+ * crashes_at_exit            init registers an atexit handler that crashes
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -93,6 +122,7 @@
 
 /* Also in throwing.cpp. */
 void throw_something(void);
+void replace_terminate_handler(void);
 
 /* ---- what this instance knows */
 
@@ -123,6 +153,20 @@ struct instance {
 
 #if MISBEHAVIOUR_KEEPS_VIEW
     nar_str kept;
+#endif
+#if MISBEHAVIOUR_STARTS_MANY_THREADS
+    pthread_t many[60];
+    int many_count;
+#endif
+#if MISBEHAVIOUR_CLOSES_POLLED
+    const nar_host_poll *poll;
+    int polled;
+#endif
+#if MISBEHAVIOUR_POST_WITHOUT_END
+    const nar_host_post *post;
+#endif
+#if MISBEHAVIOUR_PROMPTS_WITHOUT_END
+    const nar_host_prompt *prompt;
 #endif
 };
 
@@ -183,6 +227,15 @@ static void sink_event(void *self, const nar_event *event) {
     const uint32_t known = event->kind <= NAR_KIND_STATE_PATCHED ? event->kind : 0;
     instance->events += *(const volatile unsigned char *)names[known];
 #endif
+#if MISBEHAVIOUR_WRITES_RECORD
+    ((nar_event *)(uintptr_t)event)->seq = 0;
+#elif MISBEHAVIOUR_WRITES_BODY
+    if (event->body.size > 0) *(char *)(uintptr_t)event->body.data = 'x';
+#elif MISBEHAVIOUR_PROMPTS_WITHOUT_END
+    if (event->kind == NAR_KIND_PROMPT && instance->prompt != NULL) {
+        (void)instance->prompt->submit(instance->host, NAR_STR("and again"));
+    }
+#endif
 }
 
 static const nar_event_sink_extension event_sink = {sizeof event_sink, 0, sink_event};
@@ -198,8 +251,53 @@ static int is_text(nar_str text, const char *wanted) {
     return text.size == strlen(wanted) && memcmp(text.data, wanted, text.size) == 0;
 }
 
+#if MISBEHAVIOUR_TIMER_WITHOUT_END
+static void start_again(void *user) {
+    struct instance *instance = user;
+    uint64_t timer = 0;
+    (void)instance->timer->start(instance->host, 0, start_again, instance, &timer);
+}
+#elif MISBEHAVIOUR_POST_WITHOUT_END
+static void post_again(void *user) {
+    struct instance *instance = user;
+    (void)instance->post->post(instance->host, post_again, NULL, instance);
+}
+#elif MISBEHAVIOUR_CLOSES_POLLED
+static void ignore(void *user) { (void)user; }
+#endif
+
 static nar_status ui_handle(void *self, const nar_ui_event *event) {
     struct instance *instance = self;
+#if MISBEHAVIOUR_DOUBLE_FREE
+    char *volatile piece = malloc(64);
+    free(piece);
+    char *volatile again = piece;
+    free(again);
+#elif MISBEHAVIOUR_LETS_TIMER_END_IT
+    const struct itimerval soon = {{0, 0}, {0, 1}};
+    setitimer(ITIMER_REAL, &soon, NULL);
+    for (;;) pause();
+#elif MISBEHAVIOUR_LOSES_MEMORY
+    char *volatile lost = malloc(1 << 20);
+    if (lost != NULL) lost[0] = 1;
+#elif MISBEHAVIOUR_FORKS_WITHOUT_END
+    for (;;) (void)!fork();
+#elif MISBEHAVIOUR_TIMER_WITHOUT_END
+    if (instance->timer != NULL) start_again(instance);
+#elif MISBEHAVIOUR_POST_WITHOUT_END
+    if (instance->post != NULL) post_again(instance);
+#elif MISBEHAVIOUR_CLOSES_POLLED
+    uint64_t poll = 0;
+    instance->polled = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (instance->poll != NULL) {
+        (void)instance->poll->start(instance->host, instance->polled, ignore, NULL, &poll);
+    }
+    close(instance->polled);
+#elif MISBEHAVIOUR_CLOSES_STANDARD
+    for (int one = 0; one < 3; ++one) close(one);
+#elif MISBEHAVIOUR_SIGNALS_GROUP
+    kill(0, SIGTERM);
+#endif
 #if MISBEHAVIOUR_HANGS_IN_HANDLER
     wait_for_ever();
 #elif MISBEHAVIOUR_BLOCKS
@@ -230,6 +328,8 @@ static const nar_str ui_events[] = {NAR_STR_INIT("narrative_choice"), NAR_STR_IN
 static const nar_ui_handler_extension ui_handler = {
 #if MISBEHAVIOUR_SHORT_EXTENSION
     8,
+#elif MISBEHAVIOUR_HUGE_EXTENSION
+    0xFFFFFFFFu,
 #else
     sizeof ui_handler,
 #endif
@@ -393,7 +493,14 @@ static void finish(struct instance *instance, uint64_t token, int is_runners) {
     (void)invocation->output(host, token, NAR_STR(DONE));
 #endif
     (void)invocation->diagnostics(host, token, NAR_STR("all went well\n"));
-    (void)invocation->ended(host, token, NULL);
+#if MISBEHAVIOUR_HUGE_END
+    nar_invocation_end end;
+    memset(&end, 0, sizeof end);
+    end.size = is_runners ? sizeof end : 0xFFFFFFFFu;
+    (void)invocation->ended(host, token, &end);
+    if (!is_runners)
+#endif
+        (void)invocation->ended(host, token, NULL);
 #if MISBEHAVIOUR_ENDS_TWICE
     if (is_runners) (void)invocation->ended(host, token, NULL);
 #endif
@@ -498,6 +605,18 @@ static const nar_tool_extension tool_extension = {sizeof tool_extension, 0, tool
 
 /* ---- its life */
 
+#if MISBEHAVIOUR_STARTS_MANY_THREADS
+static void *wait_for_deinit(void *self) {
+    struct instance *instance = self;
+    pthread_mutex_lock(&instance->mutex);
+    while (!instance->stops) pthread_cond_wait(&instance->changed, &instance->mutex);
+    pthread_mutex_unlock(&instance->mutex);
+    return NULL;
+}
+#elif MISBEHAVIOUR_CRASHES_AT_EXIT
+static void crash(void) { *(volatile int *)NULL = 1; }
+#endif
+
 #if MISBEHAVIOUR_LEAKS_THREAD
 static void *run_for_ever(void *unused) {
     (void)unused;
@@ -545,6 +664,36 @@ static nar_status init(const nar_host *host, void **self, nar_failure *failure) 
 #elif MISBEHAVIOUR_LEAKS_MEMORY
     char *volatile lost = malloc(4096);
     if (lost != NULL) lost[0] = 1;
+#elif MISBEHAVIOUR_SETS_ALARM
+    alarm(3600);
+#elif MISBEHAVIOUR_CHANGES_FLAGS
+    fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
+#elif MISBEHAVIOUR_CHANGES_PRIORITY
+    (void)!nice(1);
+#elif MISBEHAVIOUR_CHANGES_AFFINITY
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((unsigned)sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+#elif MISBEHAVIOUR_RENAMES_THREAD
+    prctl(PR_SET_NAME, "rain", 0, 0, 0);
+#elif MISBEHAVIOUR_SETS_TERMINATE
+    replace_terminate_handler();
+#elif MISBEHAVIOUR_WRITES_TABLE
+    if (instance->log != NULL) ((nar_host_log *)(uintptr_t)instance->log)->write = NULL;
+#elif MISBEHAVIOUR_STARTS_MANY_THREADS
+    while (instance->many_count < 60 && pthread_create(&instance->many[instance->many_count], NULL,
+                                                       wait_for_deinit, instance) == 0) {
+        ++instance->many_count;
+    }
+#elif MISBEHAVIOUR_CLOSES_POLLED
+    instance->poll = offered(host, NAR_STR(NAR_HOST_POLL), sizeof(nar_host_poll));
+#elif MISBEHAVIOUR_POST_WITHOUT_END
+    instance->post = offered(host, NAR_STR(NAR_HOST_POST), sizeof(nar_host_post));
+#elif MISBEHAVIOUR_PROMPTS_WITHOUT_END
+    instance->prompt = offered(host, NAR_STR(NAR_HOST_PROMPT), sizeof(nar_host_prompt));
+#elif MISBEHAVIOUR_CRASHES_AT_EXIT
+    atexit(crash);
 #endif
     const nar_host_config *config =
         offered(host, NAR_STR(NAR_HOST_CONFIG), sizeof(nar_host_config));
@@ -565,9 +714,12 @@ static void deinit(void *self) {
 #endif
     pthread_mutex_lock(&instance->mutex);
     instance->stops = 1;
-    pthread_cond_signal(&instance->changed);
+    pthread_cond_broadcast(&instance->changed);
     pthread_mutex_unlock(&instance->mutex);
     if (instance->has_thread) pthread_join(instance->thread, NULL);
+#if MISBEHAVIOUR_STARTS_MANY_THREADS
+    while (instance->many_count > 0) pthread_join(instance->many[--instance->many_count], NULL);
+#endif
     free_all(instance->asked);
     free_all(instance->pending);
     pthread_mutex_destroy(&instance->mutex);
@@ -602,6 +754,9 @@ static const void *get_extension(nar_str id) {
 #else
 #define NOT_KNOWN NULL
 #endif
+#if MISBEHAVIOUR_THROWS_IN_GET_EXTENSION
+    throw_something();
+#endif
 #if MISBEHAVIOUR_READS_UNTERMINATED_ID
     if (id.size == 0) return NULL;
     id.size = strlen(id.data);
@@ -626,6 +781,8 @@ static const void *get_extension(nar_str id) {
 static const nar_plugin plugin = {
 #if MISBEHAVIOUR_WRONG_SIZE
     8,
+#elif MISBEHAVIOUR_HUGE_SIZE
+    0xFFFFFFFFu,
 #else
     sizeof plugin,
 #endif
@@ -711,6 +868,10 @@ nar_status nar_plugin_entry(const nar_host_description *host, const nar_plugin *
     }
 #endif
     if (nothing_more) return NAR_FAILED;
+#if MISBEHAVIOUR_ALLOCATES_ONCE
+    char *volatile kept = malloc(1 << 20);
+    if (kept != NULL) kept[0] = 1;
+#endif
 #if !MISBEHAVIOUR_NULL_PLUGIN
     *found = &plugin;
 #endif

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the variant "throws" that C cannot say.
+// What C cannot say.
 
+#include <cstdlib>
+#include <exception>
 #include <stdexcept>
 
-extern "C" void throw_something();
+extern "C" {
+void throw_something();
+void replace_terminate_handler();
+}
 
 void throw_something() { throw std::runtime_error("thrown across the contract"); }
+
+void replace_terminate_handler() {
+    std::set_terminate([] { std::_Exit(3); });
+}

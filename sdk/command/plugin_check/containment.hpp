@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Bounds what a trial can take from the machine, whatever the plugin does. The kernel's limits hold
+// at once; what they cannot count (the processes of one trial) the watching process counts and ends.
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace narratoria::command {
+
+// Of one trial. A plugin that needs more breaks P42.
+inline constexpr unsigned kMaxTrialProcesses = 16;  // that it started, and their descendants
+inline constexpr unsigned kMaxTrialThreads = 56;    // of the trial's own process
+inline constexpr unsigned kMaxTrialTasks = 64;      // processes and threads together
+inline constexpr std::uint64_t kMaxTrialMemory = std::uint64_t{1} << 30;
+inline constexpr unsigned kMaxTrialProcessorSeconds = 60;
+
+// A control group below a folder that the user gave (cgroup v2, or the pids hierarchy of v1), for
+// all trials of one check. Without a folder it does nothing. Single-threaded.
+class TrialGroup {
+public:
+    // Throws Refused when no group can be made there.
+    explicit TrialGroup(const std::string& folder);
+    TrialGroup(const TrialGroup&) = delete;
+    TrialGroup& operator=(const TrialGroup&) = delete;
+    // Ends what is in the group, and removes it.
+    ~TrialGroup();
+
+    // In the trial's process. False with errno set.
+    bool enter() const;
+    void end_all() const;
+
+private:
+    std::string path_;  // empty: there is none
+};
+
+// In the trial's process, before the plugin is loaded. Descendants inherit the limits.
+void limit_this_process();
+
+// Nearly all of kMaxTrialMemory is in use. Async-signal-safe.
+bool memory_is_used_up() noexcept;
+
+struct TrialUse {
+    std::size_t processes = 0;  // descendants
+    std::size_t threads = 0;
+};
+TrialUse use_of(pid_t trial);
+
+// "started more than 16 processes", or empty while it is within the limits.
+std::string excess(const TrialUse& use);
+
+// Stops the trial's process and its descendants first, so that none can start others meanwhile, then
+// ends and reaps them all. The caller must be their subreaper.
+void end_trial(pid_t trial, const TrialGroup& group);
+
+}  // namespace narratoria::command
