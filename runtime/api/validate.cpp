@@ -20,6 +20,7 @@ Faults check_plan(std::string_view text) {
     Faults faults;
     plan::Plan plan;
     plan.parse(text, faults);
+    faults.insert(faults.end(), plan.warnings().begin(), plan.warnings().end());
     return faults;
 }
 

@@ -11,9 +11,10 @@ namespace {
 
 // In the order of Field.
 constexpr std::string_view kFieldNames[] = {
-    "version", "type",      "requestId",    "timestamp", "level", "message",  "fields",
-    "patch",   "assetId",   "kind",         "mediaType", "path",  "metadata", "event",
-    "payload", "errorCode", "errorMessage", "details",   "ok",    "summary",  "result",
+    "version",  "type",    "requestId", "timestamp", "level",        "message",
+    "fields",   "patch",   "assetId",   "kind",      "mediaType",    "path",
+    "metadata", "event",   "payload",   "errorCode", "errorMessage", "details",
+    "ok",       "summary", "result",    "retry",
 };
 static_assert(std::size(kFieldNames) == static_cast<size_t>(Field::Count));
 
@@ -36,6 +37,7 @@ Field field_of(std::string_view key) {
             return key[0] == 'k' ? is<Field::Kind>(key) : is<Field::Path>(key);
         case 5:
             if (key[0] == 'p') return is<Field::Patch>(key);
+            if (key[0] == 'r') return is<Field::Retry>(key);
             return key[0] == 'l' ? is<Field::Level>(key) : is<Field::Event>(key);
         case 6: return key[0] == 'f' ? is<Field::Fields>(key) : is<Field::Result>(key);
         case 7:

@@ -39,6 +39,7 @@ enum class Field : uint8_t {
     Ok,
     Summary,
     Result,
+    Retry,
     Count,
 };
 

@@ -116,6 +116,9 @@ void Execution::start() {
     if (!plan_->narrative.empty()) {
         stream.publish(event::Kind::Narrative, subject, records::narrative(plan_->narrative));
     }
+    for (const Fault& fault : plan_->warnings()) {
+        stream.warn(subject, "UNKNOWN_MEMBER", fault.pointer + ": " + fault.message);
+    }
     const bool wants_pending = stream.wanted(event::Kind::ToolPending);
     for (uint32_t i = 0; i < count; ++i) {
         result_->tools.emplace_back(result_->spool);
@@ -346,7 +349,6 @@ void Execution::on_try_timeout(uint32_t tool) {
 void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
     Running& running = *running_[tool];
     const Tool& entry = plan_->tools[tool];
-    ToolResult& result = result_->tools[tool];
     running.try_timer.stop();
     // Moved out first: from here on stop() must not end or report this attempt.
     const std::unique_ptr<tool::Attempt> ended = std::move(running.attempt);
@@ -360,6 +362,28 @@ void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
         outcome.error = "the tool did not end within " + std::to_string(try_ms) + " ms";
         if (!outcome.limit.empty()) outcome.error += "; " + outcome.limit;
     }
+    report_attempt(tool, state, outcome);
+
+    const bool may_retry = !outcome.ok && outcome.may_retry && !tool::is_permanent(outcome.code);
+    const std::optional<uint64_t> backoff_ms = may_retry ? schedule_.back_off(tool) : std::nullopt;
+    if (backoff_ms) {
+        running.backoff_timer.start(*backoff_ms, [this, tool] {
+            schedule_.resume(tool);
+            schedule_ready();
+        });
+    } else {
+        settle(tool, state, std::move(outcome.code), std::move(outcome.error));
+    }
+    // Other waiters come first; this execution then starts in a later round.
+    if (with_.slots.give_back()) request_start();
+    else schedule_ready();
+}
+
+// Records the end of an attempt and publishes it. Moves the result and the diagnostics out of
+// `outcome`.
+void Execution::report_attempt(uint32_t tool, State state, tool::Outcome& outcome) {
+    Running& running = *running_[tool];
+    ToolResult& result = result_->tools[tool];
     AttemptRecord& record = running.record;
     record.state = state;
     record.code = outcome.code;
@@ -386,19 +410,6 @@ void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
     }
     with_.stream.publish(event::Kind::AttemptEnded, subject, records::attempt_ended(record));
     result.attempts.push_back(record);
-
-    const std::optional<uint64_t> backoff_ms = outcome.ok ? std::nullopt : schedule_.back_off(tool);
-    if (backoff_ms) {
-        running.backoff_timer.start(*backoff_ms, [this, tool] {
-            schedule_.resume(tool);
-            schedule_ready();
-        });
-    } else {
-        settle(tool, state, std::move(outcome.code), std::move(outcome.error));
-    }
-    // Other waiters come first; this execution then starts in a later round.
-    if (with_.slots.give_back()) request_start();
-    else schedule_ready();
 }
 
 // A tool has ended. Publishes its end and settles dependents that are skipped because of it.
@@ -448,7 +459,6 @@ void Execution::stop(Stop reason) {
     schedule_.stop();
     const bool cancelled = reason == Stop::Cancelled;
     result_->cancelled = cancelled;
-    result_->timed_out = !cancelled;
     const char* code = cancelled                     ? "CANCELLED"
                        : reason == Stop::PlanTimeout ? "PLAN_TIMEOUT"
                                                      : "PROMPT_TIMEOUT";
@@ -460,26 +470,34 @@ void Execution::stop(Stop reason) {
     for (uint32_t i = 0; i < running_.size(); ++i) {
         if (schedule_.is_settled(i)) continue;
         if (!running_[i]) {
+            result_->timed_out = !cancelled;
             settle(i, State::Skipped, code, "skipped: " + what);
             continue;
         }
         Running& running = *running_[i];
-        const State state = cancelled ? State::Failed : State::Timeout;
+        State state = cancelled ? State::Failed : State::Timeout;
+        tool::Outcome outcome;
+        if (running.attempt && running.done && !cancelled) {
+            // The tool only lingers. Its `done` stands, as when the time of an attempt ends.
+            outcome = running.attempt->outcome_of_done();
+            state = outcome.ok ? State::Completed : State::Failed;
+            if (outcome.warning.empty()) {
+                outcome.warning_code = "LINGERED";
+                outcome.warning = "the tool was still running after its done event when " + what +
+                                  "; it was ended";
+            }
+        } else {
+            result_->timed_out = !cancelled;
+            outcome.code = code;
+            outcome.error = what;
+            if (running.attempt) outcome.diagnostics = running.attempt->diagnostics();
+        }
         if (running.attempt) {
-            AttemptRecord& record = running.record;
-            record.state = state;
-            record.code = code;
-            record.error = what;
-            record.execution_ms = clock::steady_ms() - running.attempt_started_ms;
-            record.event_count = result_->tools[i].events.count() - record.first_event;
-            with_.stream.publish(event::Kind::AttemptEnded, subject_of(i),
-                                 records::attempt_ended(record));
-            result_->tools[i].attempts.push_back(record);
-            result_->tools[i].diagnostics = running.attempt->diagnostics();
+            report_attempt(i, state, outcome);
             with_.slots.give_back();
         }
         // settle() destroys the attempt, and the runner kills its processes in the background.
-        settle(i, state, code, what);
+        settle(i, state, outcome.code, outcome.error);
     }
     finish();
 }

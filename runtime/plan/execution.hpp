@@ -80,6 +80,7 @@ private:
     void on_event(uint32_t tool, const event::Event& event);
     void on_try_timeout(uint32_t tool);
     void on_attempt_ended(uint32_t tool, tool::Outcome outcome);
+    void report_attempt(uint32_t tool, State state, tool::Outcome& outcome);
     void settle(uint32_t tool, State state, std::string code, std::string error);
     void publish_end(uint32_t tool);
     void finish();

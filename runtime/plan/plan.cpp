@@ -8,6 +8,7 @@
 #include "base/hash.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
+#include "base/near_name.hpp"
 #include "tool/resolver.hpp"
 
 namespace narratoria::plan {
@@ -20,6 +21,15 @@ constexpr size_t kSharedBytes = 256 * 1024;
 constexpr size_t kSpelledTools = 50;
 // Every integer up to here is exact in a double.
 constexpr int64_t kMaximumInteger = int64_t{1} << 53;
+
+// The defined members of each object.
+constexpr std::string_view kPlanMembers[] = {"requestId", "narrative",      "tools",
+                                             "parallel",  "disabledSkills", "metadata"};
+constexpr std::string_view kMetadataMembers[] = {"generationAttempt", "parentPlanId"};
+constexpr std::string_view kToolMembers[] = {"toolId",       "toolPath",    "input",
+                                             "dependencies", "required",    "async",
+                                             "retryPolicy",  "environment", "timeoutMs"};
+constexpr std::string_view kRetryMembers[] = {"maxRetries", "backoffMs"};
 
 // Seeded, so that the author of a plan cannot choose colliding names.
 struct HashName {
@@ -112,6 +122,28 @@ void Plan::fault_missing(Faults& faults, json::Value object, const char* key) co
                       std::string("\"") + key + "\" is missing", ""});
 }
 
+void Plan::look_for_typo(json::Value object, json::Member member,
+                         std::span<const std::string_view> known) {
+    if (warnings_.size() == kMaxWarnings) return;
+    const std::string_view meant = near_name(member.key, known);
+    if (meant.empty()) return;
+    const json::Value key(&object.tape(), member.value.index() - 1);
+    Faults one;
+    fault_below(one, pointer_of(object), member.key, key, "plan-member-unknown",
+                json::quoted(member.key) + " is not defined and is ignored; did you mean " +
+                    json::quoted(meant) + "?");
+    one.front().is_warning = true;
+    warnings_.push_back(std::move(one.front()));
+}
+
+void Plan::look_for_typos(json::Value object, std::span<const std::string_view> known) {
+    for (const json::Member member : object.members()) {
+        if (std::find(known.begin(), known.end(), member.key) == known.end()) {
+            look_for_typo(object, member, known);
+        }
+    }
+}
+
 bool Plan::parse(std::string_view text, Faults& faults) {
     const size_t before = faults.size();
     json::ParseError error;
@@ -171,6 +203,7 @@ void Plan::read_root(json::Value root, Faults& faults) {
         }
     }
     if (const json::Value value = last("metadata")) read_metadata(value, faults);
+    look_for_typos(root, kPlanMembers);
 
     const json::Value tool_list = last("tools");
     if (!tool_list) {
@@ -202,6 +235,7 @@ void Plan::read_metadata(json::Value value, Faults& faults) {
         fault(faults, value, "plan-field-type", "\"metadata\" must be an object");
         return;
     }
+    look_for_typos(value, kMetadataMembers);
     if (const json::Value attempt = value.find("generationAttempt")) {
         const std::optional<int64_t> number = attempt.integer();
         if (!number) {
@@ -239,6 +273,7 @@ void Plan::read_tool(json::Value value, Tool& tool, Faults& faults) {
         else if (member.key == "retryPolicy") retry = member.value;
         else if (member.key == "environment") environment = member.value;
         else if (member.key == "timeoutMs") timeout = member.value;
+        else look_for_typo(value, member, kToolMembers);
     }
     auto text = [&](json::Value field, const char* key, std::string_view& out) {
         if (!field) {
@@ -325,6 +360,7 @@ void Plan::read_retry_policy(json::Value value, Tool& tool, Faults& faults) {
         fault(faults, value, "plan-field-type", "\"retryPolicy\" must be an object");
         return;
     }
+    look_for_typos(value, kRetryMembers);
     auto integer = [&](const char* key, int64_t highest, const char* range, uint32_t& out) {
         const json::Value field = value.find(key);
         if (!field) return;

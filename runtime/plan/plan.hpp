@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,11 @@ public:
     // used. Copies the text.
     bool parse(std::string_view text, Faults& faults);
 
+    // Members that are not defined but are spelled almost like one that is. The plan is valid, and
+    // the members are ignored. At most kMaxWarnings.
+    static constexpr size_t kMaxWarnings = 100;
+    const Faults& warnings() const { return warnings_; }
+
     std::string_view text() const { return document_.text(); }
     std::string_view request_id;
     std::string_view narrative;
@@ -87,8 +93,13 @@ private:
     void fault_below(Faults& faults, std::string pointer, std::string_view segment, json::Value at,
                      const char* rule, std::string message) const;
     void fault_missing(Faults& faults, json::Value object, const char* key) const;
+    // Warns if the name of an undefined member is close to one of `known`.
+    void look_for_typo(json::Value object, json::Member member,
+                       std::span<const std::string_view> known);
+    void look_for_typos(json::Value object, std::span<const std::string_view> known);
 
     json::Document document_;
+    Faults warnings_;
     std::vector<json::Value> entries_;           // the JSON object of each tool
     std::vector<json::Value> dependency_lists_;  // of each tool; empty if it has none
     size_t named_dependencies_ = 0;              // the sum over all tools, with duplicates

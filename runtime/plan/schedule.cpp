@@ -6,7 +6,8 @@
 namespace narratoria::plan {
 namespace {
 
-// Upper bound of the exponential backoff.
+// Upper bound of the exponential backoff, unless backoffMs itself is larger: spec 003 §13.4.5 asks
+// for at least backoffMs.
 constexpr uint64_t kMaxBackoffMs = 30000;
 
 }  // namespace
@@ -69,7 +70,7 @@ std::optional<uint64_t> Schedule::back_off(uint32_t tool) {
     --running_;
     // The bound on the shift avoids an overflow.
     const uint64_t doubled = uint64_t{entry.backoff_ms} << std::min(item.attempt - 1, 20u);
-    return std::min(doubled, kMaxBackoffMs);
+    return std::min(doubled, std::max(kMaxBackoffMs, uint64_t{entry.backoff_ms}));
 }
 
 void Schedule::resume(uint32_t tool) {

@@ -19,7 +19,7 @@ struct NarratorRequest {
     std::string_view prompt;
     int64_t submitted_us;
     uint32_t generation;
-    std::string_view parent_plan_id;  // empty in the first generation
+    std::string_view parent_plan_id;  // of the last answer that had an id; else empty
     const std::vector<std::string>& disabled_skills;
     const plan::Result* previous_result;  // NULL if no plan has run yet
     std::string_view plan_faults;         // a JSON array

@@ -25,6 +25,19 @@ Fault tool_fault(const char* rule, const plan::Plan& plan, size_t tool, std::str
 
 void add_path_faults(const plan::Plan& plan, const tool::Resolver& resolver,
                      const std::string& folder, Faults& faults) {
+    // Plans repeat their paths, and looking for a file is a system call.
+    std::unordered_set<std::string_view> looked_for;
+    for (size_t i = 0; i < plan.tools.size(); ++i) {
+        const std::string_view path = plan.tools[i].tool_path;
+        if (!looked_for.insert(path).second) continue;
+        const std::string file = resolver.clashing_file(path, folder);
+        if (file.empty()) continue;
+        faults.push_back(tool_fault("plan-tool-path-ambiguous", plan, i,
+                                    "\"" + std::string(path) +
+                                        "\" is a registered tool and also the file " + file +
+                                        "; give the tool another name, or write \"./" +
+                                        std::string(path) + "\" for the file"));
+    }
     if (!resolver.restricts()) return;
     for (size_t i = 0; i < plan.tools.size(); ++i) {
         const tool::Resolution resolution = resolver.resolve(plan.tools[i].tool_path, folder);

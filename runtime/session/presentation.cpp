@@ -17,10 +17,20 @@ void Presentation::on_ui_event(uint64_t number, const event::Subject& subject,
                                const event::Event& event) {
     const std::string_view name = event.text(event::Field::Event);
     const json::Value payload = event.field(event::Field::Payload);
-    if (name == "narrative_choice" && payload) take_choices(payload);
+    // Handlers get the list that the player can choose from, so that all of them show the same.
+    std::string decided;
+    if (name == "narrative_choice") {
+        std::string warning;
+        const Choices::Offer offer = choices_.add(subject, payload, warning);
+        if (!warning.empty()) stream_.warn(subject, "NARRATIVE_CHOICE", warning);
+        // There is nothing to show. The warning is for the author of the tool.
+        if (offer == Choices::Offer::Nothing) return;
+        if (offer == Choices::Offer::Taken) decided = choices_.payload_with_all(payload);
+    }
     if (plugins_.have_renderers() && payload) render_named(payload);
     if (!plugins_.have_handlers()) return;
-    const std::string_view shown = payload ? payload.raw() : std::string_view("{}");
+    std::string_view shown = payload ? payload.raw() : std::string_view("{}");
+    if (!decided.empty()) shown = decided;
     const nar_ui_event out{
         sizeof out, subject.attempt, number, view(subject.plan_id), view(subject.tool_id),
         view(name), view(shown)};
@@ -28,16 +38,6 @@ void Presentation::on_ui_event(uint64_t number, const event::Subject& subject,
     std::string body;
     json::ObjectWriter(body).string("event", name).raw("payload", shown).end();
     stream_.publish(event::Kind::UiPlaceholder, subject, body);
-}
-
-void Presentation::take_choices(json::Value payload) {
-    const json::Value choices = payload.is_object() ? payload.find("choices") : json::Value();
-    if (!choices || !choices.is_array()) return;
-    for (const json::Value choice : choices.elements()) {
-        if (!choice.is_string() || choice.text().empty()) return;
-    }
-    choices_.clear();
-    json::append_compact(choices_, choices.raw());
 }
 
 // Renders each asset that the payload of a ui event names, at any depth (spec 000 §4.3).

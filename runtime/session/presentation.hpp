@@ -12,6 +12,7 @@
 #include "event/event.hpp"
 #include "event/stream.hpp"
 #include "plugin/dispatcher.hpp"
+#include "session/choices.hpp"
 
 namespace narratoria::session {
 
@@ -26,19 +27,18 @@ public:
     // Renders the assets of an execution that no ui event has referred to.
     void on_tools_ended(uint64_t execution);
 
-    // The latest choices since forget_choices(), as a JSON array of strings.
-    const std::string& choices() const { return choices_; }
-    void forget_choices() { choices_ = "[]"; }
+    // The choices offered since forget_choices(), as a JSON array of strings.
+    std::string choices() const { return choices_.json(); }
+    void forget_choices() { choices_.clear(); }
 
 private:
-    void take_choices(json::Value payload);
     void render_named(json::Value value);
     void render(const asset::Asset& asset);
 
     plugin::Dispatcher& plugins_;
     const asset::Registry& assets_;
     event::Stream& stream_;
-    std::string choices_ = "[]";
+    Choices choices_;
     std::unordered_set<uint64_t> rendered_;  // `seq` of this execution's rendered assets
 };
 

@@ -159,6 +159,7 @@ void Session::begin_job() {
 }
 
 void Session::begin_execution(std::unique_ptr<plan::Plan> plan, int64_t generation_attempt) {
+    presentation_.forget_choices();
     plan::Settings settings;
     settings.folder = current_.folder;
     settings.number = ++executions_;

@@ -62,7 +62,7 @@ void Turn::stop(TurnOutcome outcome) {
 void Turn::end(TurnOutcome outcome) {
     // Late answers of this turn return NAR_GONE from now on.
     with_.narrator.forget_questions();
-    const std::string& choices = with_.presentation.choices();
+    std::string choices = with_.presentation.choices();
     std::string body;
     json::ObjectWriter(body)
         .string("outcome", outcome_name(outcome))
@@ -72,7 +72,7 @@ void Turn::end(TurnOutcome outcome) {
     with_.stream.publish(event::Kind::TurnEnded, {}, body);
     // `end` may destroy this turn and the function object in it, so the object is moved out first.
     const auto tell = std::move(actions_.end);
-    tell({outcome, generation_, std::move(narrative_), choices, std::move(result_)});
+    tell({outcome, generation_, std::move(narrative_), std::move(choices), std::move(result_)});
 }
 
 void Turn::generate() {
@@ -143,6 +143,8 @@ void Turn::take_plan(std::string_view text) {
         append_faults(list, faults, text);
         with_.stream.warn(subject, "PLAN_REFUSED",
                           "the narrator's plan was refused: " + describe_faults(faults, text));
+        // A refused plan is the parent of the next one, too, if it could be identified.
+        if (!plan->request_id.empty()) parent_plan_id_ = plan->request_id;
         return refuse(std::move(list));
     }
     if (plan->has_generation_attempt && plan->generation_attempt != generation_) {
@@ -168,7 +170,8 @@ bool Turn::may_execute_again(const plan::Plan& plan) {
 void Turn::on_result(std::shared_ptr<const plan::Result> result) {
     result_ = std::move(result);
     if (result_->cancelled) return end(TurnOutcome::Cancelled);
-    if (time_is_up_) return end(TurnOutcome::Timeout);
+    // A plan whose tools had all sent `done` succeeds even if the time ended while they lingered.
+    if (time_is_up_ && !result_->success) return end(TurnOutcome::Timeout);
     narrative_ = result_->narrative;
     if (result_->success) return end(TurnOutcome::Completed);
     parent_plan_id_ = result_->plan_id;

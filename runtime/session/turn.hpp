@@ -96,7 +96,8 @@ private:
     const std::string text_;
     const int64_t submitted_us_;
     uint32_t generation_ = 0;
-    std::string parent_plan_id_;  // empty in the first generation
+    // The requestId of the last answer that had one, whether its plan ran or was refused.
+    std::string parent_plan_id_;
     std::vector<std::string> disabled_skills_;
     std::string faults_ = "[]";  // faults of the last answer, a JSON array
     std::shared_ptr<const plan::Result> result_;

@@ -85,19 +85,28 @@ Resolution Resolver::resolve(std::string_view tool_path, const std::string& fold
     return out;
 }
 
-Resolution Resolver::resolve_file(std::string_view tool_path, const std::string& folder) const {
-    const std::string path(tool_path);
-    Resolution out;
-    std::string program;
-    if (path.front() == '/') {
-        program = path;
-    } else {
-        program = folder + "/" + path;
-        if (!story_tools_.empty() && !exists(program)) {
-            std::string in_story = story_tools_ + "/" + path;
-            if (exists(in_story)) program = std::move(in_story);
-        }
+std::string Resolver::file_of(const std::string& path, const std::string& folder) const {
+    if (path.front() == '/') return path;
+    std::string program = folder + "/" + path;
+    if (!story_tools_.empty() && !exists(program)) {
+        std::string in_story = story_tools_ + "/" + path;
+        if (exists(in_story)) return in_story;
     }
+    return program;
+}
+
+std::string Resolver::clashing_file(std::string_view tool_path, const std::string& folder) const {
+    if (tool_path.empty() || registry_.find(tool_path) == nullptr) return {};
+    std::string program = file_of(std::string(tool_path), folder);
+    struct stat status {};
+    const bool is_tool = ::stat(program.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+                         (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0;
+    return is_tool ? program : std::string();
+}
+
+Resolution Resolver::resolve_file(std::string_view tool_path, const std::string& folder) const {
+    Resolution out;
+    std::string program = file_of(std::string(tool_path), folder);
     // The engine's and the story's restrictions are independent; a path must satisfy each.
     for (const std::vector<std::string>& roots : restrictions_) {
         if (lies_below(program, roots)) continue;

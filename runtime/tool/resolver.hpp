@@ -40,7 +40,12 @@ public:
 
     bool restricts() const { return !restrictions_.empty(); }
 
+    // Returns the path of the executable file that `tool_path` also means if it is a registered
+    // name; empty if it means only one of them.
+    std::string clashing_file(std::string_view tool_path, const std::string& folder) const;
+
 private:
+    std::string file_of(const std::string& path, const std::string& folder) const;
     Resolution resolve_file(std::string_view tool_path, const std::string& folder) const;
     void find_runner(Resolution& resolution) const;
 

@@ -22,7 +22,9 @@ namespace {
 using namespace narratoria::command;
 
 int print(const std::string& text) {
-    return write_all(STDOUT_FILENO, text) ? kExitSuccess : kExitFailure;
+    require_standard_output("redirect it to a file or a terminal");
+    print_output(text, "the text");
+    return kExitSuccess;
 }
 
 int run_command(int argument_count, char** arguments) {
@@ -68,6 +70,8 @@ int main(int argument_count, char** arguments) {
     } catch (const Refused& refused) {
         complain_lines(refused.lines());
         complain(refused.what());
+        return kExitRefused;
+    } catch (const ReaderGone&) {
         return kExitRefused;
     } catch (const Failed& failed) {
         complain(failed.what());

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Help, version, misuse, and how quickly the command starts."""
 
+import errno
+import os
+
 import pytest
 
-from harness import environment
+from harness import done, environment
 
 COMMANDS = [
     [], ["play"], ["run"], ["tool"], ["tool", "run"], ["tool", "check"], ["validate"],
@@ -25,6 +28,27 @@ def test_every_command_has_help_with_an_example(command, words):
 def test_help_has_no_escapes_and_needs_no_home(command):
     ran = command("run", "--help", env=environment(TERM="xterm", HOME="/no/such"))
     assert "\x1b" not in ran.out
+
+
+@pytest.mark.parametrize("words", [
+    ("--help",), ("--version",), ("run", "--help"), ("plugin", "list"), ("plugin", "list", "--json"),
+    ("validate", "plan", "plan.json"), ("validate", "plan", "plan.json", "--json"),
+    ("tool", "check", "./light"),
+], ids=" ".join)
+def test_a_full_device_is_told_and_exits_with_2(command, words):
+    command.plan(command.tool("light", done()))
+    with open("/dev/full", "wb") as full:
+        ran = command(*words, stdout=full)
+    assert ran.status == 2, ran
+    assert os.strerror(errno.ENOSPC) in ran.err and "standard output" in ran.err
+
+
+def test_a_reader_that_went_away_is_no_fault(command):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb", closefd=True) as gone:
+        ran = command("validate", "plan", command.file("plan.json", "{}"), stdout=gone)
+    assert (ran.status, ran.err) == (2, ""), ran
 
 
 def test_version_names_the_library(command):

@@ -108,6 +108,22 @@ def test_choices_that_are_no_list_of_texts_are_a_placeholder(command):
     assert "1. " not in ran.out
 
 
+# covers: 000-4.4-narrative-choice, 000-4.4-choice-display
+def test_the_choices_that_are_shown_are_those_that_can_be_taken(command):
+    def choices(*texts):
+        return event("ui_event", event="narrative_choice", payload={"choices": list(texts)})
+
+    story = command.story(
+        {"go": [plan("one", "other")], "Open": [{"narrative": "It opens."}]},
+        {"one": said(choices("Fight", "Flee"), choices("", "Open"), done()),
+         "other": said(choices("Flee", "Sing"), choices(), done())})
+    ran = command("play", "--story", story, "go", "3")
+    assert ran.status == 0, ran
+    assert "    1. Fight\n    2. Flee\n    3. Open\n    4. Sing\n" in ran.out
+    assert "It opens." in ran.out
+    assert "narrative_choice offers nothing to the player: its list of choices is empty" in ran.out
+
+
 # covers: 000-4.3-placeholder, 000-8-unknown-media-type
 def test_an_asset_of_an_unknown_kind_is_shown_with_its_details(command):
     file = command.file("model.xyz", "x")

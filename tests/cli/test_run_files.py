@@ -4,11 +4,13 @@
 import errno
 import json
 import os
+import signal
 import stat
+import subprocess
 
 import pytest
 
-from harness import Running, done, environment, log, patch
+from harness import DEADLINE, NARRATORIA, Running, done, environment, log, patch
 
 
 def entries(folder):
@@ -138,11 +140,67 @@ def test_the_old_state_stands_while_the_plan_runs_and_when_the_command_is_killed
     assert entries(command.folder) == ["game.json", "plan.json", "wait"]
 
 
-def test_a_state_that_is_no_file_is_refused(command):
-    for path in ("/dev/null", "."):
+def test_a_state_that_is_no_file_is_refused_at_once(command):
+    os.mkfifo(command.folder / "fifo")
+    for path, advice in (("/dev/null", "not a regular file"), (".", "is a folder"), ("fifo", "not a regular file")):
         ran = command("run", command.plan(lit(command)), "--state", path)
         assert ran.status == 2, ran
         assert ran.out == ""
+        assert advice in ran.err and "give a file" in ran.err
+
+
+@pytest.mark.parametrize("option", ["--state", "--result", "--events", "--trace"])
+def test_an_empty_name_is_refused(command, option):
+    ran = command("run", command.plan(lit(command)), option, "")
+    assert ran.status == 2, ran
+    assert f"the name of the file for the {option[2:]} is empty" in ran.err
+
+
+# ---------------------------------------------------------------- --state of two runs
+
+
+def test_a_second_run_with_the_same_state_waits_and_no_patch_is_lost(command):
+    state = command.file("game.json", {"gold": 7})
+    os.mkfifo(command.folder / "go")
+    waits = command.tool("waits", patch(first=1), done(), before=f"echo '{log('ready')}'; read -r go < go")
+    first = command.start("run", command.plan(waits, name="first.json"), "--state", state)
+    first.wait_for_log()
+    # By another name, too.
+    os.symlink("game.json", command.folder / "same.json")
+    second = subprocess.Popen(
+        [NARRATORIA, "run", command.plan(lit(command)), "--state", "same.json", "--state-wait", str(DEADLINE)],
+        cwd=command.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+    said = second.stderr.readline().decode()
+    assert f"waiting for another run (process {first.process.pid}), which uses same.json" in said
+    (command.folder / "go").write_text("on\n")
+    assert first.finish().status == 0
+    assert second.communicate(timeout=DEADLINE) and second.returncode == 0
+    assert json.loads(state.read_text()) == {"gold": 7, "first": 1, "torch": {"lit": True}}
+
+
+@pytest.mark.parametrize("content", ['{"gold": 7}', None], ids=["a state", "no state yet"])
+def test_a_second_run_that_does_not_wait_is_told_who_uses_the_state(command, content):
+    state = command.folder / "game.json"
+    if content is not None:
+        state.write_text(content)
+    first = command.start("run", command.plan(command.waiting_tool(), name="first.json"), "--state", state)
+    first.wait_for_log()
+    ran = command("run", command.plan(lit(command)), "--state", state, "--state-wait", "0")
+    assert ran.status == 2, ran
+    assert f"another run (process {first.process.pid}) uses the state file" in ran.err
+    assert "--state-wait" in ran.err
+    first.signal(signal.SIGINT)
+    first.finish()
+    assert command("run", command.plan(lit(command)), "--state", state, "--state-wait", "0").status == 0
+
+
+def test_tools_do_not_hold_the_lock_of_the_state(command):
+    state = command.file("game.json", "{}")
+    first = command.start("run", command.plan(command.waiting_tool()), "--state", state)
+    first.wait_for_log()
+    first.process.kill()
+    first.process.communicate()
+    assert command("run", command.plan(lit(command)), "--state", state, "--state-wait", "0").status == 0
 
 
 # ---------------------------------------------------------------- --result
@@ -172,6 +230,22 @@ def test_the_old_result_stands_until_the_new_one_is_whole(command):
     running.wait_for_log()
     assert result.read_text() == "old"
     assert entries(command.folder) == ["plan.json", "result.json", "wait"]
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_result_may_be_named_as_standard_output(command, name):
+    ran = command("run", command.plan(lit(command)), "--result", name)
+    assert ran.status == 0, ran
+    assert ran.result["success"] is True
+
+
+def test_result_may_go_to_a_pipe_of_the_shell(command):
+    reader, writer = os.pipe()
+    ran = command("run", command.plan(lit(command)), "--result", f"/dev/fd/{writer}", pass_fds=(writer,))
+    os.close(writer)
+    assert ran.status == 0, ran
+    with open(reader, encoding="utf-8") as pipe:
+        assert json.load(pipe)["success"] is True
 
 
 def test_result_may_go_to_a_device(command):

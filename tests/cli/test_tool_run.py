@@ -58,6 +58,14 @@ def test_without_input_it_is_an_empty_object(command):
     assert invocation(command)["input"] == {}
 
 
+@pytest.mark.parametrize("words", [("tool", "run"), ("tool", "check")])
+def test_an_empty_input_is_refused_with_advice(command, words):
+    ran = command(*words, command.script("echo", ECHO), "--input", "")
+    assert ran.status == 2, ran
+    assert "--input is empty" in ran.err and "{}" in ran.err
+    assert not (command.folder / "in").exists()
+
+
 def test_a_bare_name_is_a_file_in_the_working_folder(command):
     command.tool("light", done())
     assert command("tool", "run", "light").status == 0

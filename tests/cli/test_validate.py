@@ -27,6 +27,18 @@ def test_every_fault_is_a_line_with_file_line_column_pointer_and_rule(command):
     assert second.startswith("plan.json:4:14: /tools/0/toolId: ") and second.endswith("]")
 
 
+def test_a_misspelled_member_of_a_plan_is_a_warning_with_the_nearest_name(command):
+    plan = command.plan("/bin/true", narratives="")
+    ran = command("validate", "plan", plan)
+    assert ran.status == 0, ran
+    assert f"{plan}:1:" in ran.lines[0] and "warning: /narratives: " in ran.lines[0]
+    assert 'did you mean "narrative"?' in ran.lines[0]
+    assert ran.lines[1] == f"{plan}: no faults"
+    document = json.loads(command("validate", "plan", plan, "--json").out)
+    assert document["ok"] is True
+    assert [fault["level"] for fault in document["files"][0]["faults"]] == ["warning"]
+
+
 def test_several_files_are_checked_and_named(command):
     command.file("good.json", PLAN)
     command.file("bad.json", BROKEN)

@@ -114,7 +114,8 @@ TEST(NarratorLoop, AnAnswerThatIsNoPlanUsesUpAGenerationAndItsFaultsGoWithTheNex
     EXPECT_THAT(places(scripted.requests[2]["planFaults"]),
                 ElementsAre("/tools/0/toolPath plan-field-missing"));
     EXPECT_EQ(scripted.requests[2]["generationAttempt"].integer(), 3);
-    EXPECT_TRUE(scripted.requests[2]["parentPlanId"].is_null()) << "no plan ran before";
+    EXPECT_TRUE(scripted.requests[1]["parentPlanId"].is_null()) << "the first answer had no id";
+    EXPECT_EQ(scripted.requests[2]["parentPlanId"].string(), "r") << "its plan was refused";
     std::vector<std::string> codes;
     for (const Record& record : stage.recorder.of(Kind::Warning)) {
         codes.push_back(record.body["code"].string());
@@ -193,7 +194,7 @@ TEST(NarratorLoop, APlanThatSelectsAFailedSkillIsRefused) {
     EXPECT_THAT(places(scripted.requests[2]["planFaults"]),
                 ElementsAre("/tools/1/toolPath plan-skill-disabled"));
     EXPECT_THAT(scripted.requests[2]["disabledSkills"].strings(), ElementsAre("fails"));
-    EXPECT_EQ(scripted.requests[2]["parentPlanId"].string(), "one") << "the refused plan never ran";
+    EXPECT_EQ(scripted.requests[2]["parentPlanId"].string(), "two") << "its plan was refused";
     EXPECT_THAT(stage.recorder.of(Kind::PlanStarted), ::testing::SizeIs(2));
 }
 
@@ -353,7 +354,7 @@ TEST(TemplateNarrator, TheFallbackIsTheStorysTemplate) {
 }
 
 // covers: 000-4.4-choice-next-prompt, 000-4.4-narrative-choice
-TEST(NarratorLoop, TheChoicesShownLastComeWithTheTurnAndTheirTextIsAPrompt) {
+TEST(NarratorLoop, TheChoicesOfAPlanComeWithTheTurnAndTheirTextIsAPrompt) {
     ScriptedNarrator scripted([](const Json& request) {
         return request["prompt"]["text"].string() == "Open"
                    ? tells("It opens.")
@@ -366,8 +367,8 @@ TEST(NarratorLoop, TheChoicesShownLastComeWithTheTurnAndTheirTextIsAPrompt) {
          event("ui_event", R"("event":"narrative_choice","payload":{"choices":["Open", "Leave"]})"),
          event("ui_event", R"("event":"narrative_choice","payload":{"choices":"none"})"), kDone});
     const Ended ended = turn(stage, "examine the door");
-    EXPECT_THAT(ended.choices.strings(), ElementsAre("Open", "Leave"));
-    const Ended next = turn(stage, ended.choices[0].string());
+    EXPECT_THAT(ended.choices.strings(), ElementsAre("Knock", "Open", "Leave"));
+    const Ended next = turn(stage, ended.choices[1].string());
     EXPECT_EQ(next.narrative, "It opens.");
     EXPECT_EQ(next.choices.size(), 0u) << "an old choice is not offered again";
 }

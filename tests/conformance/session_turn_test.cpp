@@ -217,7 +217,7 @@ TEST_F(SessionTurn, TheFaultsOfARefusedPlanTellTheirPlaces) {
     asked(4);
     EXPECT_EQ(request()["planFaults"][0]["rule"].string(), "json-utf8");
     EXPECT_THAT(request()["disabledSkills"].strings(), ElementsAre("fails"));
-    EXPECT_EQ(request()["parentPlanId"].string(), "one");
+    EXPECT_EQ(request()["parentPlanId"].string(), "two") << "its plan was refused";
     reply().plan("");
     asked(5);
     EXPECT_EQ(request()["planFaults"][0]["rule"].string(), "json-empty");

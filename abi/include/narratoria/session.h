@@ -59,7 +59,8 @@ typedef struct nar_turn {
     uint32_t generations; /* plans requested, up to 5; 0: cancelled before it began              */
     uint32_t reserved;
     nar_str narrative;    /* text for the player                                                 */
-    nar_str choices;      /* JSON array of strings: the last narrative_choice shown, or []       */
+    nar_str choices;      /* JSON array of strings: those of all narrative_choice events of the  */
+                          /* plan, joined, without empty and repeated texts; or []              */
     nar_result *result;   /* of the last plan that ran, or NULL; retain it to keep it            */
 } nar_turn;
 

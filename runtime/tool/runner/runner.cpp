@@ -5,6 +5,10 @@
 
 namespace narratoria::tool {
 
+bool is_permanent(std::string_view code) {
+    return code == "INPUT_INVALID" || code == "GUARANTEE_UNAVAILABLE";
+}
+
 std::unique_ptr<Attempt> Runner::start(const Invocation& invocation, AttemptListener& listener,
                                        StartFailure& failure) {
     if (!invocation.definition->input_schema.empty()) {

@@ -46,8 +46,9 @@ struct Outcome {
     std::string error;         // for people; empty if ok
     std::string warning_code;  // a problem that does not change the outcome
     std::string warning;
-    std::string limit;   // the limit that the tool reached, for people; usually empty
-    std::string result;  // done.result as JSON, or empty
+    std::string limit;      // the limit that the tool reached, for people; usually empty
+    std::string result;     // done.result as JSON, or empty
+    bool may_retry = true;  // false: another attempt cannot succeed
     std::string diagnostics;
     int exit_status = -1;
     int signal = 0;
@@ -56,6 +57,10 @@ struct Outcome {
     uint64_t system_us = 0;
     uint64_t resident_kb = 0;
 };
+
+// True for codes of failures that another attempt cannot mend, whoever reports them. No runner
+// reports GUARANTEE_UNAVAILABLE yet.
+bool is_permanent(std::string_view code);
 
 // Receives an attempt's events and its end, on the engine thread. Must outlive the attempt.
 // on_event() and on_ended() may destroy the attempt.
@@ -78,6 +83,9 @@ public:
     virtual void terminate() = 0;
     // The diagnostic output so far, for the report of an abandoned attempt.
     virtual std::string diagnostics() const = 0;
+    // The outcome of a tool that has sent `done` but still runs: `done` decides it. Called before an
+    // abandoned attempt is destroyed, and only after the `done` event.
+    virtual Outcome outcome_of_done() const = 0;
 };
 
 struct StartFailure {

@@ -106,6 +106,8 @@ bool StreamAttempt::take(const event::Line& line, const bool& destroyed) {
         done_ = true;
         done_ok_ = event.field(event::Field::Ok).boolean();
         summary_ = event.text(event::Field::Summary);
+        const json::Value retry = event.field(event::Field::Retry);
+        may_retry_ = !retry || !retry.is_boolean() || retry.boolean();
         if (const json::Value result = event.field(event::Field::Result)) {
             result_ = result.raw();
         }
@@ -172,11 +174,12 @@ std::string StreamAttempt::describe_protocol_error() const {
     return text;
 }
 
-Outcome StreamAttempt::judge(const process::Exit& exit) {
+Outcome StreamAttempt::judge(const process::Exit& exit) const {
     Outcome outcome;
     outcome.diagnostics = diagnostics_.text();
     outcome.lines_after_done = lines_after_done_;
     outcome.result = result_;
+    outcome.may_retry = may_retry_;
     outcome.user_us = exit.user_us;
     outcome.system_us = exit.system_us;
     outcome.resident_kb = exit.resident_kb;
@@ -226,19 +229,37 @@ Outcome StreamAttempt::judge(const process::Exit& exit) {
         outcome.warning_code = "LINGERED";
         outcome.warning = "the tool went on for " + std::to_string(linger_ms()) +
                           " ms after its done event and was ended";
+        if (outcome.exit_status > 0) {
+            outcome.warning += "; its exit status " + std::to_string(outcome.exit_status) +
+                               " after that does not count";
+        }
     }
+    judge_done(outcome);
+    return outcome;
+}
+
+// Applies `done` to an outcome without another failure.
+void StreamAttempt::judge_done(Outcome& outcome) const {
+    outcome.ok = done_ok_;
     if (!done_ok_) {
-        std::string error = !last_error_.empty() ? last_error_
-                            : !summary_.empty()  ? summary_
-                                                 : "the tool reported ok: false";
-        if (!outcome.limit.empty()) error += " (" + outcome.limit + ")";
-        return fail("TOOL_FAILED", std::move(error));
-    }
-    if (!outcome.limit.empty() && outcome.warning.empty()) {
+        outcome.code = "TOOL_FAILED";
+        outcome.error = !last_error_.empty() ? last_error_
+                        : !summary_.empty()  ? summary_
+                                             : "the tool reported ok: false";
+        if (!outcome.limit.empty()) outcome.error += " (" + outcome.limit + ")";
+    } else if (!outcome.limit.empty() && outcome.warning.empty()) {
         outcome.warning_code = "PROCESS_LIMIT";
         outcome.warning = outcome.limit;
     }
-    outcome.ok = true;
+}
+
+Outcome StreamAttempt::outcome_of_done() const {
+    Outcome outcome;
+    outcome.diagnostics = diagnostics_.text();
+    outcome.lines_after_done = lines_after_done_;
+    outcome.result = result_;
+    outcome.may_retry = may_retry_;
+    judge_done(outcome);
     return outcome;
 }
 

@@ -54,6 +54,7 @@ public:
 
     void terminate() override;
     std::string diagnostics() const override { return diagnostics_.text(); }
+    Outcome outcome_of_done() const override;
 
     void on_output(char* data, size_t size) override;
     void on_diagnostics(std::string_view data) override { diagnostics_.add(data); }
@@ -71,7 +72,8 @@ private:
     void note_protocol_error();
     void stop_for_protocol_error();
     std::string describe_protocol_error() const;
-    Outcome judge(const process::Exit& exit);
+    Outcome judge(const process::Exit& exit) const;
+    void judge_done(Outcome& outcome) const;
 
     const RunnerSettings& settings_;
     const Limits limits_;
@@ -85,6 +87,7 @@ private:
 
     bool done_ = false;
     bool done_ok_ = false;
+    bool may_retry_ = true;
     bool broken_ = false;
     bool broken_at_the_end_ = false;  // in a last line without a newline
     bool told_to_end_ = false;

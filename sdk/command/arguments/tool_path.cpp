@@ -35,10 +35,17 @@ ToolFile find_tool(const std::string& given) {
     return {path, path.substr(path.rfind('/') + 1)};
 }
 
-std::string read_tool_input(const std::string& given) {
-    if (given.empty()) return "{}";
+std::string read_tool_input(const std::optional<std::string>& option) {
+    if (!option) return "{}";
+    const std::string& given = *option;
     std::string text;
     std::string shown = "--input";
+    if (given.empty()) {
+        throw Refused(
+            "--input is empty; give one JSON object, for example '{\"target\": \"door\"}', or "
+            "leave "
+            "the option out for {}");
+    }
     if (given == "-" || given.starts_with('@')) {
         const std::string file = given == "-" ? given : given.substr(1);
         text = read_document(file, "input");

@@ -2,6 +2,7 @@
 #pragma once
 // The TOOL of `tool run` and `tool check`: a path to a program.
 
+#include <optional>
 #include <string>
 
 namespace narratoria::command {
@@ -17,6 +18,6 @@ ToolFile find_tool(const std::string& given);
 
 // The value of --input: JSON, @FILE, or - for standard input; "{}" when it was not given. Throws
 // Refused unless it is one JSON object.
-std::string read_tool_input(const std::string& given);
+std::string read_tool_input(const std::optional<std::string>& given);
 
 }  // namespace narratoria::command

@@ -125,9 +125,7 @@ int list(Options options) {
             out = "there are no plugins; --explain lists the searched folders\n";
         }
     }
-    if (!write_all(STDOUT_FILENO, out)) {
-        throw Failed(fmt::format("cannot write the list: {}", reason(errno)));
-    }
+    print_output(out, "the list");
     return kExitSuccess;
 }
 

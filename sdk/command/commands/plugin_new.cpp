@@ -197,7 +197,8 @@ int plugin_new(const PluginNewOptions& options) {
         "{0}/ is a plugin in {1}: {2}. It builds and passes its test unchanged:\n  cd {0}\n  cmake "
         "-B build && cmake --build build && ctest --test-dir build\n",
         options.name, is_c ? "C" : "C++", kind.what);
-    return write_all(STDOUT_FILENO, told) ? kExitSuccess : kExitFailure;
+    print_output(told, "what was created");
+    return kExitSuccess;
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "io/message.hpp"
 #include "io/outcome.hpp"
 #include "io/progress.hpp"
+#include "io/state_lock.hpp"
 #include "io/trace.hpp"
 #include "narratoria/engine.hpp"
 
@@ -30,6 +31,7 @@ struct RunOptions {
     std::optional<std::string> events;
     std::optional<std::string> state;
     std::optional<std::string> trace;
+    double state_wait = 10;
     std::uint32_t jobs = 0;
     std::optional<std::uint32_t> try_ms;
     std::optional<std::uint32_t> plan_ms;
@@ -54,7 +56,7 @@ struct Outputs {
         state = replaced(options.state, "state", ForPower);
         result = replaced(options.result, "result", ForReaders);
         trace = replaced(options.trace, "trace", ForReaders);
-        if (options.events) events = std::make_unique<LineFile>(*options.events, "the events");
+        if (options.events) events = std::make_unique<LineFile>(*options.events, "events");
         if (!result) {
             require_standard_output("give a file for the result: --result FILE");
         }
@@ -116,17 +118,25 @@ Session session_with_state(Engine& engine, const RunOptions& options, const std:
 }
 
 int run(const RunOptions& options) {
-    // Standard output is given as no file; "-" says the same.
+    // Standard output is given as no file; "-" and its names under /dev say the same.
     RunOptions asked = options;
-    if (asked.result == "-") asked.result.reset();
+    for (const char* name : {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
+        if (asked.result == name) asked.result.reset();
+    }
     if (asked.state == "-") {
         throw Refused("--state needs a file, which is read at the start and replaced at the end");
     }
+    if (asked.state) require_regular_file(*asked.state, "state");
 
     const std::string plan = read_document(asked.plan, "plan");
     const std::string folder = folder_of_document(asked.plan);
-    const std::string state = starting_state(asked);
     Outputs outputs(asked);
+    // From before the state is read until it is replaced.
+    std::optional<StateLock> lock;
+    if (asked.state) {
+        lock.emplace(*asked.state, static_cast<std::uint64_t>(asked.state_wait * 1000));
+    }
+    const std::string state = starting_state(asked);
 
     // What sinks and handlers refer to stands before the session, which outlives none of it.
     std::optional<Progress> progress;
@@ -259,6 +269,11 @@ void add_run(Command application) {
         .option("--state", options->state,
                 "Start from the state in FILE (if missing: {}), and replace FILE at the end")
         .type_name("FILE");
+    command
+        .option("--state-wait", options->state_wait,
+                "How long to wait for another run with the same state file (default 10, 0: not)")
+        .within_seconds(0, 86400)
+        .type_name("SECONDS");
     command
         .option("--trace", options->trace, "Write a timeline to FILE; open it in ui.perfetto.dev")
         .type_name("FILE");

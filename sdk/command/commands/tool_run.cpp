@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "arguments/group_options.hpp"
@@ -26,7 +27,7 @@ namespace {
 
 struct ToolRunOptions {
     std::string tool;
-    std::string input;
+    std::optional<std::string> input;
     GroupOptions groups;
 };
 

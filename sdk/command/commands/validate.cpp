@@ -39,9 +39,9 @@ Checked check(Document document, const std::string& what, const std::string& fil
             if (file == "-") {
                 throw Refused("a story is a folder; give its path instead of - (standard input)");
             }
-            checked.faults = validate(document, file).view();
+            checked.faults = validate(document, file, Warnings::Listed).view();
         } else {
-            checked.faults = validate(document, read_document(file, what)).view();
+            checked.faults = validate(document, read_document(file, what), Warnings::Listed).view();
         }
     } catch (const Refused& refused) {
         checked.unreadable = refused.what();
@@ -83,15 +83,16 @@ int run_validate(Document document, const std::string& what, const ValidateOptio
             continue;
         }
         const json::Document faults = json::read(one.faults);
-        const std::vector<std::string> lines = fault_lines(faults, shown_path(file));
-        fault_count += lines.size();
-        for (const std::string& line : lines) text += line + "\n";
-        if (lines.empty()) text += fmt::format("{}: no faults\n", shown_path(file));
+        std::size_t own = 0;
+        for (const json::Value& fault : faults.GetArray()) {
+            if (json::text(fault, "level") != "warning") ++own;
+        }
+        fault_count += own;
+        for (const std::string& line : fault_lines(faults, shown_path(file))) text += line + "\n";
+        if (own == 0) text += fmt::format("{}: no faults\n", shown_path(file));
     }
     const bool ok = fault_count == 0 && unreadable == 0;
-    if (!write_all(STDOUT_FILENO, options.as_json ? as_json(all, what, ok) : text)) {
-        return kExitFailure;
-    }
+    print_output(options.as_json ? as_json(all, what, ok) : text, "the faults");
     if (unreadable > 0) return kExitRefused;
     return ok ? kExitSuccess : kExitFailure;
 }
@@ -103,10 +104,11 @@ void add_document(Command command, Document document, const std::string& name,
     auto options = std::make_shared<ValidateOptions>();
     kind.option(name == "story" ? "FOLDER" : "FILE", options->files, file_description).required();
     kind.flag("--json", options->as_json, "Print the faults as JSON");
-    kind.footer(
-        fmt::format("Each fault is one line: file:line:column: JSON Pointer: message [rule]\nExit "
-                    "status: 0 no faults, 1 faults, 2 a file could not be read.\nExample:\n  {}",
-                    example));
+    kind.footer(fmt::format(
+        "Each fault is one line: file:line:column: JSON Pointer: message [rule]\nA warning "
+        "is marked as one and is no fault.\nExit status: 0 no faults, 1 faults, 2 a "
+        "file could not be read.\nExample:\n  {}",
+        example));
     kind.action([=] { return run_validate(document, name, *options); });
 }
 

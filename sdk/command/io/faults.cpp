@@ -22,7 +22,8 @@ std::vector<std::string> fault_lines(const json::Value& faults, const std::strin
             }
         }
         line += fmt::format(
-            ": {}: {} [{}]", pointer.empty() ? std::string("(root)") : printable(pointer),
+            ": {}{}: {} [{}]", json::text(fault, "level") == "warning" ? "warning: " : "",
+            pointer.empty() ? std::string("(root)") : printable(pointer),
             printable(json::text(fault, "message")), printable(json::text(fault, "rule")));
         lines.push_back(std::move(line));
     }

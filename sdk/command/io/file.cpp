@@ -82,7 +82,6 @@ std::string read_all(int descriptor, const std::string& path, std::string_view w
     return text;
 }
 
-// The path that a chain of symbolic links ends in, which need not exist.
 std::string follow_links(std::string path, std::string_view what) {
     for (int links = 0; links < 40; ++links) {
         char target[PATH_MAX];
@@ -108,6 +107,9 @@ struct Place {
 
 Place place_of(const std::string& path, std::string_view what) {
     const std::size_t slash = path.rfind('/');
+    if (path.empty()) {
+        throw Refused(fmt::format("the name of the file for the {} is empty; give a file", what));
+    }
     Place place{slash == std::string::npos ? "." : path.substr(0, slash + 1),
                 slash == std::string::npos ? path : path.substr(slash + 1)};
     if (place.base.empty() || place.base == "." || place.base == "..") {
@@ -118,7 +120,10 @@ Place place_of(const std::string& path, std::string_view what) {
 }
 
 std::string identity_of(const std::string& path, std::string_view what) {
-    const Place place = place_of(follow_links(path, what), what);
+    // What is no regular file has no name of its own: /dev/fd/63 leads to "pipe:[5678]".
+    struct stat status {};
+    const bool has_name = stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+    const Place place = place_of(has_name ? follow_links(path, what) : path, what);
     char* real = realpath(place.folder.c_str(), nullptr);
     std::string identity = fmt::format("{}/{}", real != nullptr ? real : place.folder, place.base);
     std::free(real);
@@ -157,6 +162,27 @@ void require_standard_output(std::string_view instead) {
     }
 }
 
+void print_output(std::string_view text, std::string_view what) {
+    if (write_all(STDOUT_FILENO, text)) return;
+    if (errno == EPIPE) throw ReaderGone();
+    throw Refused(fmt::format("cannot write {} to standard output: {}", what, reason(errno)));
+}
+
+void require_regular_file(const std::string& path, std::string_view what) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return;
+    if (S_ISDIR(status.st_mode)) {
+        throw Refused(
+            fmt::format("{} is a folder; give a file for the {}", shown_path(path), what));
+    }
+    throw Refused(fmt::format("{} is not a regular file and cannot store the {}; give a file",
+                              shown_path(path), what));
+}
+
+std::string final_target(const std::string& path, std::string_view what) {
+    return follow_links(path, what);
+}
+
 std::optional<std::string> read_document_if_there(const std::string& path, std::string_view what) {
     if (path == "-") return read_all(STDIN_FILENO, path, what);
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
@@ -169,6 +195,10 @@ std::optional<std::string> read_document_if_there(const std::string& path, std::
 }
 
 std::string read_document(const std::string& path, std::string_view what) {
+    if (path.empty()) {
+        throw Refused(fmt::format(
+            "the name of the {} file is empty; give a file, or - for standard input", what));
+    }
     std::optional<std::string> text = read_document_if_there(path, what);
     if (!text) {
         throw Refused(
@@ -210,28 +240,25 @@ Replacement::Replacement(const std::string& path, std::string_view what, Durabil
             "the {} needs its own file, because the result goes to standard output. Give a file",
             what));
     }
-    const std::string target = follow_links(path, what);
     struct stat status {};
-    const bool exists = stat(target.c_str(), &status) == 0;
+    const bool exists = stat(path.c_str(), &status) == 0;
     if (exists && S_ISDIR(status.st_mode)) {
         throw Refused(fmt::format("{} is a folder; give a file for the {}", shown_, what));
     }
-    const Place place = place_of(target, what);
-    base_ = place.base;
     identity_ = identity_of(path, what);
     if (exists && !S_ISREG(status.st_mode)) {
-        if (durability == Durability::ForPower) {
-            throw Refused(fmt::format(
-                "{} is not a regular file and cannot store the {}; give a file", shown_, what));
-        }
+        if (durability == Durability::ForPower) require_regular_file(path, what);
         direct_ = true;
-        file_ = Descriptor(open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+        file_ = Descriptor(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
         if (!file_) {
             throw Refused(
                 fmt::format("cannot write the {} to {}: {}", what, shown_, reason(errno)));
         }
         return;
     }
+    const std::string target = follow_links(path, what);
+    const Place place = place_of(target, what);
+    base_ = place.base;
     if (exists && access(target.c_str(), W_OK) != 0) {
         throw Refused(fmt::format(
             "cannot replace {} with the {}: {}; make it writable (chmod u+w), or give another file",
@@ -332,9 +359,10 @@ void forget_replacements_in_signal() noexcept {
 
 LineFile::LineFile(const std::string& path, std::string_view what) : path_(path), what_(what) {
     if (path == "-") {
-        throw Refused(fmt::format(
-            "{} cannot go to standard output, where the result goes; give a file, or /dev/stderr",
-            what));
+        throw Refused(
+            fmt::format("the {} cannot go to standard output, where the result goes; give a file, "
+                        "or /dev/stderr",
+                        what));
     }
     identity_ = identity_of(path, what);
     const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
@@ -346,8 +374,8 @@ LineFile::LineFile(const std::string& path, std::string_view what) : path_(path)
     if (!file_) {
         const int error = errno;
         throw Refused(fmt::format(
-            "cannot write {} to {}: {}; give a file in a folder that exists and is writable", what,
-            shown_path(path), reason(error)));
+            "cannot write the {} to {}: {}; give a file in a folder that exists and is writable",
+            what, shown_path(path), reason(error)));
     }
 }
 
@@ -361,7 +389,7 @@ void LineFile::start() {
     if (fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode) &&
         ftruncate(file_.get(), 0) != 0) {
         throw Refused(
-            fmt::format("cannot empty {} for {}: {}", shown_path(path_), what_, reason(errno)));
+            fmt::format("cannot empty {} for the {}: {}", shown_path(path_), what_, reason(errno)));
     }
 }
 
@@ -369,7 +397,7 @@ void LineFile::flush() {
     if (buffer_.empty() || !started_) return;
     if (!failed_ && !write_all(file_.get(), buffer_)) {
         failed_ = true;
-        complain(fmt::format("cannot continue writing {} to {}: {}; the plan continues without",
+        complain(fmt::format("cannot continue writing the {} to {}: {}; the plan continues without",
                              what_, shown_path(path_), reason(errno)));
     }
     buffer_.clear();

@@ -34,6 +34,17 @@ void hold_standard_streams();
 // Throws Refused when standard output is closed or cannot be written, before anything was run for it.
 void require_standard_output(std::string_view instead);
 
+// Writes all of `text` to standard output. Throws Refused, with `what` in the message, when that
+// fails; ReaderGone when the reader of a pipe has closed it.
+void print_output(std::string_view text, std::string_view what);
+
+// Throws Refused unless `path` is a regular file or does not exist: opening a FIFO would block, and a
+// device cannot be replaced.
+void require_regular_file(const std::string& path, std::string_view what);
+
+// The path that a chain of symbolic links ends in, which need not exist. Throws Refused for a loop.
+std::string final_target(const std::string& path, std::string_view what);
+
 // The whole of a file, or of standard input for "-". Throws Refused; `what` names the document.
 std::string read_document(const std::string& path, std::string_view what);
 

@@ -3,6 +3,7 @@
 // What the command says to a person on standard error, and the exit codes that go with it.
 
 #include <cstddef>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -33,6 +34,10 @@ public:
 private:
     std::vector<std::string> lines_;
 };
+
+// The reader of standard output went away. There is nobody to tell; the command ends with
+// kExitRefused, because neither success nor faults were reported.
+class ReaderGone : public std::exception {};
 
 // Something that worked before stopped working while or after the plan ran, for example a disk that
 // is full.

@@ -227,7 +227,7 @@ int plugin_check(const PluginCheckOptions& options) {
                          [](const PluginJudgement& one) { return is_finding(one.verdict); });
         const std::string report = options.as_json ? as_json(options.file, examination, ok)
                                                    : for_people(options.file, examination);
-        if (!write_all(STDOUT_FILENO, report)) return kExitFailure;
+        print_output(report, "the findings");
         return ok ? kExitSuccess : kExitFailure;
     } catch (const Interrupted& interrupted) {
         return kExitSignal + interrupted.signal;

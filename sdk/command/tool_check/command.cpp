@@ -37,7 +37,7 @@ constexpr std::size_t kUnknownText = 256 * 1024;
 
 struct ToolCheckOptions {
     std::string tool;
-    std::string input;
+    std::optional<std::string> input;
     double time_limit = 30;
     bool as_json = false;
 };
@@ -213,7 +213,7 @@ int tool_check(const ToolCheckOptions& options) {
                          [](const Judgement& one) { return one.verdict == Verdict::Failed; });
         const std::string report = options.as_json ? as_json(tool, judgements, ok)
                                                    : for_people(tool, evidence, judgements);
-        if (!write_all(STDOUT_FILENO, report)) return kExitFailure;
+        print_output(report, "the findings");
         return ok ? kExitSuccess : kExitFailure;
     } catch (const Interrupted& interrupted) {
         return kExitSignal + interrupted.signal;

@@ -52,6 +52,11 @@ TEST(Validate, ListsWarningsWhenAsked) {
               R"([{"line":1,"column":52,"byte":51,"pointer":"/timestamp","rule":"event-timestamp",)"
               R"("level":"warning","message":"\"noon\" is not an ISO-8601 date and time; write it )"
               R"(like 2026-01-24T18:30:00Z"}])");
+    const std::string plan = R"({"requestId":"p","tools":[],"narativ":""})";
+    EXPECT_EQ(faults_of(NAR_DOCUMENT_PLAN, plan), "[]");
+    EXPECT_NE(faults_of(NAR_DOCUMENT_PLAN | NAR_DOCUMENT_WARNINGS, plan)
+                  .find(R"("rule":"plan-member-unknown","level":"warning")"),
+              std::string::npos);
     for (const uint32_t document : {NAR_DOCUMENT_EVENTS, NAR_DOCUMENT_PLAN, NAR_DOCUMENT_RESULT}) {
         EXPECT_EQ(faults_of(document | NAR_DOCUMENT_WARNINGS, "{}"), faults_of(document, "{}"));
     }

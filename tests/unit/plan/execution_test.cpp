@@ -486,6 +486,33 @@ TEST_F(ExecutionTest, ManyToolsThatCannotBeStartedEndWithoutARecursion) {
 
 // ---- retries
 
+TEST_F(ExecutionTest, AFailureThatCannotSucceedWhenRepeatedIsNotRetried) {
+    tool::Outcome final = failed("TOOL_FAILED", "spent");
+    final.may_retry = false;
+    for (const tool::Outcome& outcome :
+         {failed("INPUT_INVALID"), failed("GUARANTEE_UNAVAILABLE"), final}) {
+        begin(plan({tool("a", R"("retryPolicy":{"maxRetries":3,"backoffMs":0})")}));
+        end("a", outcome);
+        ASSERT_TRUE(result) << outcome.code;
+        EXPECT_EQ(of("a").retry_count(), 0u);
+        EXPECT_EQ(of("a").error_code, outcome.code);
+    }
+}
+
+TEST_F(ExecutionTest, AnUndefinedMemberCloseToADefinedOneIsAWarning) {
+    everything_succeeds();
+    begin(plan({tool("a", R"("dependancies":["b"],"note":1)"), tool("b")}));
+    ASSERT_TRUE(result);
+    EXPECT_TRUE(result->success);
+    const auto warnings = of_kind(event::Kind::Warning);
+    ASSERT_EQ(warnings.size(), 1u);
+    const Json body(warnings[0].body);
+    EXPECT_EQ(body["code"].string(), "UNKNOWN_MEMBER");
+    EXPECT_EQ(body["message"].string(),
+              "/tools/0/dependancies: \"dependancies\" is not defined and is ignored; did you mean "
+              "\"dependencies\"?");
+}
+
 TEST_F(ExecutionTest, RetriesEndWithTheFirstSuccess) {
     begin(plan({tool("a", R"("retryPolicy":{"maxRetries":5,"backoffMs":0})")}));
     end("a", failed("TOOL_FAILED", "wet"));
@@ -542,16 +569,16 @@ TEST_F(ExecutionTest, AFileThatAppearsBetweenTwoTriesIsStarted) {
 }
 
 // covers: 003-13.4.5-backoff
-TEST_F(ExecutionTest, BackoffDoublesUpToThirtySeconds) {
+TEST_F(ExecutionTest, BackoffDoublesUpToThirtySecondsAndIsNeverShorterThanAsked) {
     const struct {
         uint64_t backoff;
         uint32_t attempts_before;
         int shortest, longest;
     } cases[] = {{5000, 0, 4000, 5000},
-                 {4294967296, 0, 29000, 30000},
+                 {40000, 0, 39000, 40000},
                  {16000, 0, 15000, 16000},
                  {29000, 0, 28000, 29000},
-                 {30001, 0, 29000, 30000}};
+                 {30001, 0, 29001, 30001}};
     for (const auto& each : cases) {
         begin(plan(
             {tool("a", R"("retryPolicy":{"backoffMs":)" + std::to_string(each.backoff) + "}")}));
@@ -751,6 +778,50 @@ TEST_F(ExecutionTest, ATrysTimeIsOverWithItsDone) {
     EXPECT_EQ(loop.timeout(), -1) << "lingering is the runner's to end";
     end("a");
     EXPECT_TRUE(result->success);
+}
+
+TEST_F(ExecutionTest, ADoneStandsWhenThePlansTimeEndsWhileTheToolLingers) {
+    begin(plan({tool("a", kAsync), tool("b", kAsync), tool("c", kAsync)}, kParallel),
+          plan_time(30));
+    runner.say("a", kDone);
+    end("b");
+    runner.say("c", kDone);
+    runner.outcome_of_done.result = "[1]";
+    wait_until([&] { return result != nullptr; });
+    EXPECT_TRUE(result->success);
+    EXPECT_FALSE(result->timed_out);
+    EXPECT_EQ(of("a").state, State::Completed);
+    EXPECT_EQ(of("a").result, "[1]");
+    EXPECT_EQ(of("a").attempts.at(0).state, State::Completed);
+    EXPECT_EQ(of("a").attempts.at(0).event_count, 1u);
+    EXPECT_THAT(result->failed_tools, IsEmpty());
+    EXPECT_THAT(runner.abandoned, ElementsAre("a", "c"));
+    const auto warnings = of_kind(event::Kind::Warning);
+    ASSERT_EQ(warnings.size(), 2u);
+    EXPECT_THAT(warnings[0].body, HasSubstr("LINGERED"));
+    EXPECT_THAT(warnings[0].body, HasSubstr("the plan did not end within 30 ms"));
+    EXPECT_EQ(slots.used(), 0u);
+}
+
+TEST_F(ExecutionTest, ADoneWithoutSuccessStandsToo) {
+    begin(plan({tool("a", kAsync), tool("b", R"("async":true,"dependencies":["a"])")}, kParallel),
+          plan_time(30));
+    runner.outcome_of_done = failed("TOOL_FAILED", "wet");
+    runner.say("a", R"({"version":"0","type":"done","ok":false})");
+    wait_until([&] { return result != nullptr; });
+    EXPECT_EQ(of("a").state, State::Failed);
+    EXPECT_EQ(of("a").error, "wet");
+    EXPECT_EQ(of("b").state, State::Skipped);
+    EXPECT_TRUE(result->timed_out);
+}
+
+TEST_F(ExecutionTest, ACancelledPlanFailsAToolThatLingers) {
+    begin(plan({tool("a")}));
+    runner.say("a", kDone);
+    execution->stop(Stop::Cancelled);
+    ASSERT_TRUE(result);
+    EXPECT_EQ(of("a").state, State::Failed);
+    EXPECT_EQ(of("a").error_code, "CANCELLED");
 }
 
 TEST_F(ExecutionTest, ThePlansTimeOutEndsWhatRunsAndSkipsTheRest) {

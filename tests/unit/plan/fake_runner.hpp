@@ -104,8 +104,9 @@ public:
     std::map<std::string, std::string> refusals;  // tools that cannot be started, and why
     uint32_t shortages = 0;                       // so many starts find no descriptors
     size_t most_at_once = 0;
-    std::vector<std::string> terminated;  // asked to end
-    std::vector<std::string> abandoned;   // destroyed while they ran
+    tool::Outcome outcome_of_done = succeeded();  // of a tool that lingers when it is abandoned
+    std::vector<std::string> terminated;          // asked to end
+    std::vector<std::string> abandoned;           // destroyed while they ran
     std::function<void(const std::string&)> on_start;
 
 private:
@@ -120,6 +121,7 @@ private:
         }
         void terminate() override { runner.terminated.push_back(tool); }
         std::string diagnostics() const override { return tool + " wrote this"; }
+        tool::Outcome outcome_of_done() const override { return runner.outcome_of_done; }
 
         FakeRunner& runner;
         std::string tool;

@@ -19,6 +19,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 struct Parsed {
     bool ok;
@@ -395,6 +396,53 @@ TEST(PlanFaults, ADisabledSkillIsNamedAtItsToolPath) {
 }
 
 // ---- size
+
+// ---- warnings
+
+std::vector<std::string> warnings_of(std::string_view text) {
+    const Parsed parsed = parse(text);
+    EXPECT_TRUE(parsed.ok);
+    std::vector<std::string> all;
+    for (const Fault& warning : parsed.plan->warnings()) {
+        EXPECT_TRUE(warning.is_warning);
+        EXPECT_EQ(warning.rule, "plan-member-unknown");
+        EXPECT_EQ(text[warning.byte], '"');
+        all.push_back(warning.pointer + " " + warning.message);
+    }
+    return all;
+}
+
+TEST(PlanWarnings, NameUndefinedMembersCloseToDefinedOnes) {
+    EXPECT_THAT(
+        warnings_of(
+            R"({"requestId":"r","narative":"","metadata":{"parentPlanID":"p"},"tools":[)"
+            R"({"toolId":"a","toolPath":"p"},)"
+            R"({"toolId":"b","toolPath":"p","dependancies":["a"],"retryPolicy":{"maxRetry":1,"backoff":2}}]})"),
+        UnorderedElementsAre(
+            HasSubstr("/narative \"narative\" is not defined and is ignored; did you mean "
+                      "\"narrative\"?"),
+            HasSubstr("/metadata/parentPlanID "), HasSubstr("/tools/1/retryPolicy/backoff "),
+            HasSubstr("/tools/1/dependancies ")));
+}
+
+TEST(PlanWarnings, AreNotGivenForMembersOfAnotherMeaning) {
+    EXPECT_THAT(
+        warnings_of(R"({"requestId":"r","x-note":1,"continue":true,"metadata":{"model":"m"},)"
+                    R"("tools":[{"toolId":"a","toolPath":"p","comment":"","label":2,)"
+                    R"("input":{"dependancies":1},"environment":{"TOOLID":"x"}}]})"),
+        IsEmpty());
+}
+
+TEST(PlanWarnings, AreBounded) {
+    const std::string text = R"({"requestId":"r","tools":)" +
+                             list_of(200,
+                                     [](size_t i) {
+                                         return R"({"toolPath":"p","tool_path":"p","toolId":")" +
+                                                std::to_string(i) + "\"}";
+                                     }) +
+                             "}";
+    EXPECT_EQ(parse(text).plan->warnings().size(), plan::Plan::kMaxWarnings);
+}
 
 TEST(PlanSize, AHundredThousandToolsWithAMillionDependenciesAreQuick) {
     const size_t count = 100000;

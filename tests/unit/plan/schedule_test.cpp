@@ -118,6 +118,7 @@ TEST(Schedule, RetriesGoFirstInTheOrderInWhichTheirBackoffEnded) {
     EXPECT_EQ(schedule.attempt(2), 1u);
 }
 
+// covers: 003-13.4.5-backoff
 TEST(Schedule, BackoffDoublesUpToItsLimitUntilTheRetriesAreUsedUp) {
     const auto plan = plan_of({{{}, true, true, 10, 100}});
     Schedule schedule(*plan);
@@ -131,6 +132,17 @@ TEST(Schedule, BackoffDoublesUpToItsLimitUntilTheRetriesAreUsedUp) {
     EXPECT_EQ(schedule.attempt(0), 11u);
     EXPECT_EQ(schedule.back_off(0), std::nullopt);
     EXPECT_EQ(schedule.running(), 1u) << "it still has to settle";
+}
+
+// covers: 003-13.4.5-backoff
+TEST(Schedule, ABackoffAboveTheLimitIsNotShortened) {
+    const auto plan = plan_of({{{}, true, true, 2, 40000}});
+    Schedule schedule(*plan);
+    for (int i = 0; i < 2; ++i) {
+        schedule.start(0);
+        EXPECT_EQ(schedule.back_off(0), std::optional<uint64_t>(40000));
+        schedule.resume(0);
+    }
 }
 
 TEST(Schedule, AStartThatIsPutBackNeverWas) {

@@ -43,6 +43,33 @@ TEST_F(PlanFaultsTest, WithoutRestrictionsEveryPathIsAllowed) {
     EXPECT_TRUE(faults.empty());
 }
 
+TEST_F(PlanFaultsTest, ANameThatIsRegisteredAndAlsoAnExecutableFileIsAFault) {
+    auto definition = std::make_shared<tool::Definition>();
+    definition->name = "sh";
+    registry.add(definition);
+    parse(R"({"requestId":"p","tools":[{"toolId":"a","toolPath":"ls"},)"
+          R"({"toolId":"b","toolPath":"sh"},{"toolId":"c","toolPath":"./sh"}]})");
+    add_path_faults(plan, resolver, "/etc", faults);
+    EXPECT_TRUE(faults.empty()) << "there is no /etc/sh";
+    add_path_faults(plan, resolver, "/bin", faults);
+    ASSERT_EQ(faults.size(), 1u);
+    EXPECT_EQ(faults[0].rule, std::string("plan-tool-path-ambiguous"));
+    EXPECT_EQ(faults[0].pointer, "/tools/1/toolPath");
+    EXPECT_EQ(
+        faults[0].message,
+        "\"sh\" is a registered tool and also the file /bin/sh; give the tool another name, or "
+        "write \"./sh\" for the file");
+}
+
+TEST_F(PlanFaultsTest, AFileThatIsNoProgramIsNoOtherMeaningOfAName) {
+    auto definition = std::make_shared<tool::Definition>();
+    definition->name = "passwd";
+    registry.add(definition);
+    parse(R"({"requestId":"p","tools":[{"toolId":"a","toolPath":"passwd"}]})");
+    add_path_faults(plan, resolver, "/etc", faults);
+    EXPECT_TRUE(faults.empty());
+}
+
 TEST_F(PlanFaultsTest, ADisabledSkillIsNamedByItsFileWithoutExtension) {
     parse(kPlan);
     add_skill_faults(plan, {"a", "/usr/b"}, faults);

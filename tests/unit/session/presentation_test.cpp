@@ -119,16 +119,48 @@ TEST_F(PresentationTest, AssetsOfAnEarlierPlanAreNotRenderedAgain) {
     EXPECT_THAT(rendered, ElementsAre("torch", "door"));
 }
 
-TEST_F(PresentationTest, AListOfChoicesThatIsNotValidIsIgnored) {
-    open();
+TEST_F(PresentationTest, HandlersAndTheTurnGetTheSameChoices) {
+    open_with_extensions();
     begin();
-    show("narrative_choice", R"({"choices":["Fight", "Flee"]})");
-    show("narrative_choice", R"({"choices":["","Open"]})");
-    show("narrative_choice", R"({"choices":[1]})");
-    show("narrative_choice", R"({"choices":"Open"})");
+    show("narrative_choice", R"({"choices":["Fight",  "Flee"]})");
+    show("narrative_choice", R"({"choices":["","Open"],"prompt":"The door?"})");
+    show("narrative_choice", R"({"choices":["Flee"]})");
+    EXPECT_THAT(handled, ElementsAre(R"(narrative_choice {"choices":["Fight",  "Flee"]})",
+                                     "narrative_choice "
+                                     R"({"prompt":"The door?","choices":["Fight","Flee","Open"]})",
+                                     R"(narrative_choice {"choices":["Fight","Flee","Open"]})"));
+    EXPECT_THAT(warnings(), ElementsAre("NARRATIVE_CHOICE"));
     end("a");
     ASSERT_EQ(turns.size(), 1u);
-    EXPECT_EQ(turns[0].choices, R"(["Fight","Flee"])");
+    EXPECT_EQ(turns[0].choices, R"(["Fight","Flee","Open"])");
+    EXPECT_EQ(Json(bodies(event::Kind::TurnEnded).at(0))["choices"].text(), turns[0].choices);
+}
+
+TEST_F(PresentationTest, ChoicesThatCannotBeTakenAreNotShownButReported) {
+    open_with_extensions();
+    begin();
+    show("narrative_choice", R"({"choices":[]})");
+    show("narrative_choice", R"({"choices":["", " "]})");
+    EXPECT_THAT(handled, IsEmpty());
+    EXPECT_THAT(bodies(event::Kind::UiPlaceholder), IsEmpty());
+    EXPECT_THAT(warnings(), ElementsAre("NARRATIVE_CHOICE", "NARRATIVE_CHOICE"));
+    end("a");
+    EXPECT_EQ(turns.at(0).choices, "[]");
+}
+
+TEST_F(PresentationTest, APayloadWithoutAListOfChoicesGoesToTheHandlersAsItIs) {
+    handle_status = NAR_DECLINED;
+    open_with_extensions();
+    begin();
+    show("narrative_choice", R"({"choices":["Fight"]})");
+    show("narrative_choice", R"({"choices":[1]})");
+    show("narrative_choice", R"({"choices":"Open"})");
+    EXPECT_THAT(handled, ElementsAre(R"(narrative_choice {"choices":["Fight"]})",
+                                     R"(narrative_choice {"choices":[1]})",
+                                     R"(narrative_choice {"choices":"Open"})"));
+    EXPECT_EQ(bodies(event::Kind::UiPlaceholder).size(), 3u);
+    end("a");
+    EXPECT_EQ(turns.at(0).choices, R"(["Fight"])");
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ TEST_F(TurnTest, TheNarratorIsAskedAgainWithTheResultOfAFailedPlan) {
     EXPECT_EQ(turns[0].narrative, "This is p2.");
 }
 
+// covers: 003-13.6-parent-plan
 TEST_F(TurnTest, TheParentPlanIsTheOneThatRanLast) {
     open();
     ask();
@@ -63,6 +64,38 @@ TEST_F(TurnTest, TheParentPlanIsTheOneThatRanLast) {
     EXPECT_EQ(questions[2].request["parentPlanId"].string(), "plan-b");
     EXPECT_EQ(questions[3].request["parentPlanId"].string(), "plan-c");
     EXPECT_THAT(request()["disabledSkills"].strings(), ElementsAre("a", "b", "c"));
+}
+
+// covers: 003-13.6-parent-plan
+TEST_F(TurnTest, TheParentPlanIsTheLastOneThatCouldBeIdentifiedAlsoIfItWasRefused) {
+    open();
+    ask();
+    answer(plan("ran", {"a"}));
+    end("a", plan::failed());
+    EXPECT_EQ(request()["parentPlanId"].string(), "ran");
+    answer(plan("refused", {"a"}));
+    EXPECT_EQ(request()["parentPlanId"].string(), "refused");
+    answer("{");
+    EXPECT_EQ(request()["parentPlanId"].string(), "refused") << "this answer has no id";
+    answer(R"({"requestId":"faulty","tools":5})");
+    EXPECT_EQ(request()["parentPlanId"].string(), "faulty");
+    EXPECT_EQ(questions.size(), 5u);
+    answer(plan("last", {"b"}, R"("metadata":{"parentPlanId":"faulty"})"));
+    EXPECT_EQ(Json(bodies(event::Kind::PlanStarted).back())["parentPlanId"].string(), "faulty");
+    EXPECT_THAT(warnings(), ElementsAre("PLAN_REFUSED", "PLAN_REFUSED", "PLAN_REFUSED"));
+}
+
+TEST_F(TurnTest, APromptWhoseTimeIsUpWhileItsToolsLingerIsCompleted) {
+    settings.times.prompt_ms = 10'000;
+    open();
+    ask();
+    answer(plan("p1", {"a"}));
+    runner.say("a", R"({"version":"0","type":"done","ok":true})");
+    clock.advance(10'000);
+    ASSERT_EQ(turns.size(), 1u);
+    EXPECT_EQ(turns[0].outcome, TurnOutcome::Completed);
+    EXPECT_EQ(turns[0].narrative, "This is p1.");
+    EXPECT_THAT(warnings(), ElementsAre("LINGERED"));
 }
 
 TEST_F(TurnTest, APlanThatNamesAnotherParentIsExecutedWithAWarning) {

@@ -13,8 +13,9 @@ using tool::Outcome;
 
 class Nothing : public tool::Source {
 public:
-    void terminate(uint32_t) override {}
+    void terminate(uint32_t) override { terminated = true; }
     void stop_reading() override {}
+    bool terminated = false;
 };
 
 class Heard : public tool::AttemptListener {
@@ -120,6 +121,66 @@ TEST_F(StreamAttemptTest, NamesTheLimitOfMemory) {
                   "was ended");
         EXPECT_EQ(outcome.signal, SIGKILL);
     }
+}
+
+TEST_F(StreamAttemptTest, WhatFollowsTheEndOfALingeringToolIsNoExitStatus) {
+    settings.grace_ms = 1;
+    exit.wait_status = 3 << 8;
+    Heard heard;
+    tool::StreamAttempt attempt(loop, settings, limits, heard);
+    auto source = std::make_unique<Nothing>();
+    const Nothing& its = *source;
+    attempt.set_source(std::move(source));
+    std::string printed = kDone;
+    const size_t size = printed.size();
+    printed.append(json::kPadding, '\0');
+    attempt.on_output(printed.data(), size);
+    while (!its.terminated) loop.run_once();
+    attempt.on_exit(exit);
+    EXPECT_TRUE(heard.outcome.ok);
+    EXPECT_EQ(heard.outcome.exit_status, 3);
+    EXPECT_EQ(heard.outcome.warning_code, "LINGERED");
+    EXPECT_EQ(
+        heard.outcome.warning,
+        "the tool went on for 1 ms after its done event and was ended; its exit status 3 after "
+        "that does not count");
+}
+
+TEST_F(StreamAttemptTest, AStatusBeforeOurSignalCounts) {
+    exit.wait_status = 3 << 8;
+    const Outcome outcome = end(kDone);
+    EXPECT_EQ(outcome.code, "EXIT_STATUS");
+    EXPECT_EQ(outcome.error, "the tool exited with status 3 after its done event");
+}
+
+TEST_F(StreamAttemptTest, ADoneCanSayThatAnotherAttemptCannotSucceed) {
+    EXPECT_TRUE(end(kRefusal).may_retry);
+    for (const char* value : {"true", "null", "0", "\"no\""}) {
+        const std::string done = R"({"version":"0","type":"done","ok":false,"retry":)";
+        EXPECT_TRUE(end(done + value + "}\n").may_retry) << value;
+    }
+    const std::string never =
+        "{\"version\":\"0\",\"type\":\"done\",\"ok\":false,\"retry\":false}\n";
+    EXPECT_FALSE(end(never).may_retry);
+    EXPECT_EQ(end(never).code, "TOOL_FAILED");
+    exit.wait_status = kExitedWith2;
+    EXPECT_FALSE(end(never).may_retry) << "whatever followed";
+}
+
+TEST_F(StreamAttemptTest, ADoneCanBeJudgedWhileTheToolStillRuns) {
+    Heard heard;
+    tool::StreamAttempt attempt(loop, settings, limits, heard);
+    attempt.set_source(std::make_unique<Nothing>());
+    std::string printed =
+        "{\"version\":\"0\",\"type\":\"done\",\"ok\":false,\"summary\":\"No.\",\"result\":[1]}\n";
+    const size_t size = printed.size();
+    printed.append(json::kPadding, '\0');
+    attempt.on_output(printed.data(), size);
+    const Outcome outcome = attempt.outcome_of_done();
+    EXPECT_FALSE(outcome.ok);
+    EXPECT_EQ(outcome.code, "TOOL_FAILED");
+    EXPECT_EQ(outcome.error, "No.");
+    EXPECT_EQ(outcome.result, "[1]");
 }
 
 // The group's own counters also move when nobody had to die, or another of it than the tool.

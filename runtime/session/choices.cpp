@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/choices.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/json/writer.hpp"
+
+namespace narratoria::session {
+namespace {
+
+void append_list(std::string& out, const std::vector<std::string_view>& texts) {
+    out += '[';
+    for (size_t i = 0; i < texts.size(); ++i) {
+        if (i > 0) out += ',';
+        json::append_string(out, texts[i]);
+    }
+    out += ']';
+}
+
+bool is_blank(std::string_view text) {
+    return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+std::string what_was_dropped(size_t blank, size_t others, size_t beyond) {
+    std::string out;
+    const auto add = [&](size_t count, const char* what) {
+        if (count == 0) return;
+        out += (out.empty() ? "" : ", ") + std::to_string(count) + " " + what;
+    };
+    add(blank, "empty");
+    add(others, "not a string");
+    add(beyond, "beyond the first 1000");
+    return out;
+}
+
+}  // namespace
+
+Choices::Offer Choices::add(const event::Subject& subject, json::Value payload,
+                            std::string& warning) {
+    const json::Value list =
+        payload && payload.is_object() ? payload.find("choices") : json::Value();
+    if (!list || !list.is_array()) {
+        warning = "narrative_choice has no list \"choices\"; nothing is offered to the player";
+        return Offer::NotAList;
+    }
+    auto offer = std::find_if(offers_.begin(), offers_.end(), [&](const ToolOffer& each) {
+        return each.tool_id == subject.tool_id;
+    });
+    if (offer == offers_.end()) {
+        offers_.push_back({std::string(subject.tool_id), subject.attempt, {}});
+        offer = offers_.end() - 1;
+    } else if (offer->attempt != subject.attempt) {
+        offer->attempt = subject.attempt;
+        offer->texts.clear();
+    }
+    // Copies: adding a text may move the others.
+    std::unordered_set<std::string> known;
+    for (const std::string_view text : all()) known.emplace(text);
+    size_t blank = 0, others = 0, beyond = 0, texts = 0;
+    for (const json::Value choice : list.elements()) {
+        if (!choice.is_string()) {
+            ++others;
+        } else if (is_blank(choice.text())) {
+            ++blank;
+        } else {
+            ++texts;
+            if (known.contains(std::string(choice.text()))) continue;
+            if (known.size() == kMaxTexts) {
+                ++beyond;
+                continue;
+            }
+            offer->texts.emplace_back(choice.text());
+            known.insert(offer->texts.back());
+        }
+    }
+    const std::string dropped = what_was_dropped(blank, others, beyond);
+    if (texts > 0) {
+        if (!dropped.empty()) {
+            warning = "some choices of a narrative_choice are not offered: " + dropped;
+        }
+        return Offer::Taken;
+    }
+    warning = "narrative_choice offers nothing to the player: " +
+              (dropped.empty() ? "its list of choices is empty" : dropped);
+    return others > 0 ? Offer::NotAList : Offer::Nothing;
+}
+
+std::vector<std::string_view> Choices::all() const {
+    std::vector<std::string_view> out;
+    std::unordered_set<std::string_view> known;
+    for (const ToolOffer& offer : offers_) {
+        for (const std::string& text : offer.texts) {
+            if (known.insert(text).second) out.push_back(text);
+        }
+    }
+    return out;
+}
+
+std::string Choices::json() const {
+    std::string out;
+    append_list(out, all());
+    return out;
+}
+
+std::string Choices::payload_with_all(json::Value payload) const {
+    const std::vector<std::string_view> texts = all();
+    const json::Value list = payload.find("choices");
+    size_t position = 0;
+    bool same = true;
+    for (const json::Value choice : list.elements()) {
+        same = same && choice.is_string() && position < texts.size() &&
+               choice.text() == texts[position];
+        ++position;
+    }
+    if (same && position == texts.size()) return std::string(payload.raw());
+    std::string out;
+    json::ObjectWriter writer(out);
+    for (const json::Member member : payload.members()) {
+        if (member.key != "choices") writer.raw(member.key, member.value.raw());
+    }
+    writer.key("choices");
+    append_list(out, texts);
+    writer.end();
+    return out;
+}
+
+}  // namespace narratoria::session

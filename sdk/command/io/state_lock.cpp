@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/state_lock.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <thread>
+
+#include "io/message.hpp"
+
+namespace narratoria::command {
+namespace {
+
+// The kernel cannot wait for a lock with a time limit, except through a signal.
+constexpr std::chrono::milliseconds kPause{20};
+
+// The process that holds a flock on this file, from /proc/locks:
+// "1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF". Empty if that is not told.
+std::string holder_of(int file) {
+    struct stat status {};
+    if (fstat(file, &status) != 0) return {};
+    const std::string wanted =
+        fmt::format("{:02x}:{:02x}:{}", major(status.st_dev), minor(status.st_dev), status.st_ino);
+    std::ifstream locks("/proc/locks");
+    for (std::string line; std::getline(locks, line);) {
+        std::istringstream words(line);
+        std::string number, kind, advisory, access, process, place;
+        if (!(words >> number >> kind)) continue;
+        if (kind == "->") continue;  // a waiter
+        if (words >> advisory >> access >> process >> place && kind == "FLOCK" && place == wanted) {
+            return process;
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+StateLock::StateLock(const std::string& path, std::uint64_t wait_ms)
+    : target_(final_target(path, "state")), shown_(shown_path(path)) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
+    bool told = false;
+    for (;;) {
+        if (!open_file()) continue;
+        if (flock(file_.get(), LOCK_EX | LOCK_NB) == 0) {
+            if (is_current()) break;
+            continue;
+        }
+        if (errno == EINTR) continue;
+        if (errno != EWOULDBLOCK) {
+            throw Refused(fmt::format("cannot lock the state file {}: {}", shown_, reason(errno)));
+        }
+        const std::string process = holder_of(file_.get());
+        const std::string who = process.empty() ? std::string("another run")
+                                                : fmt::format("another run (process {})", process);
+        if (std::chrono::steady_clock::now() >= deadline) {
+            throw Refused(fmt::format(
+                "{} uses the state file {}; wait for it to end (--state-wait SECONDS), or give "
+                "another file",
+                who, shown_));
+        }
+        if (!told) complain(fmt::format("waiting for {}, which uses {}", who, shown_));
+        told = true;
+        std::this_thread::sleep_for(kPause);
+    }
+    if (created_ && !write_all(file_.get(), "{}\n")) {
+        const int error = errno;
+        unlink(target_.c_str());
+        throw Refused(fmt::format("cannot write the state to {}: {}", shown_, reason(error)));
+    }
+}
+
+StateLock::~StateLock() {
+    // Before the lock is released: a waiter then sees that the name leads elsewhere.
+    if (created_ && is_current()) unlink(target_.c_str());
+}
+
+// False: the file came or went meanwhile.
+bool StateLock::open_file() {
+    created_ = false;
+    file_ = Descriptor(open(target_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (file_) return true;
+    if (errno == ENOENT) {
+        file_ = Descriptor(open(target_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        created_ = static_cast<bool>(file_);
+        if (created_) return true;
+        if (errno == EEXIST) return false;
+    }
+    throw Refused(fmt::format("cannot open the state file {}: {}", shown_, reason(errno)));
+}
+
+bool StateLock::is_current() const {
+    struct stat ours {};
+    struct stat named {};
+    return fstat(file_.get(), &ours) == 0 && stat(target_.c_str(), &named) == 0 &&
+           ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+}
+
+}  // namespace narratoria::command

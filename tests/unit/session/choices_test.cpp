@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/choices.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace narratoria::session {
+namespace {
+
+using Offer = Choices::Offer;
+
+class ChoicesTest : public testing::Test {
+protected:
+    Offer add(std::string_view payload, std::string_view tool = "a", uint32_t attempt = 1) {
+        json::ParseError error;
+        EXPECT_TRUE(document.parse(payload, error)) << error.message;
+        warning.clear();
+        return choices.add({"plan", tool, attempt}, document.root(), warning);
+    }
+
+    Choices choices;
+    json::Document document;
+    std::string warning;
+};
+
+TEST_F(ChoicesTest, AreNoneAtFirst) { EXPECT_EQ(choices.json(), "[]"); }
+
+TEST_F(ChoicesTest, OfSeveralEventsAreJoinedByToolInTheirOrder) {
+    EXPECT_EQ(add(R"({"choices":["b1"]})", "b"), Offer::Taken);
+    EXPECT_EQ(add(R"({"choices":["a1","a2"]})", "a"), Offer::Taken);
+    EXPECT_EQ(add(R"({"choices":["b2"]})", "b"), Offer::Taken);
+    EXPECT_EQ(choices.json(), R"(["b1","b2","a1","a2"])");
+    EXPECT_EQ(warning, "");
+    choices.clear();
+    EXPECT_EQ(choices.json(), "[]");
+}
+
+TEST_F(ChoicesTest, EmptyAndRepeatedTextsAreDropped) {
+    EXPECT_EQ(add(R"({"choices":["Go","","Go"," \t"]})"), Offer::Taken);
+    EXPECT_EQ(warning, "some choices of a narrative_choice are not offered: 2 empty");
+    EXPECT_EQ(add(R"({"choices":["Go","Stay"]})", "b"), Offer::Taken);
+    EXPECT_EQ(warning, "") << "two tools may offer the same";
+    EXPECT_EQ(choices.json(), R"(["Go","Stay"])");
+}
+
+TEST_F(ChoicesTest, EntriesThatAreNotStringsAreDroppedWithAWarning) {
+    EXPECT_EQ(add(R"({"choices":["Go",5,null]})"), Offer::Taken);
+    EXPECT_EQ(warning, "some choices of a narrative_choice are not offered: 2 not a string");
+    EXPECT_EQ(choices.json(), R"(["Go"])");
+}
+
+TEST_F(ChoicesTest, APayloadThatOffersNothingSaysWhy) {
+    EXPECT_EQ(add(R"({"choices":[]})"), Offer::Nothing);
+    EXPECT_EQ(warning,
+              "narrative_choice offers nothing to the player: its list of choices is empty");
+    EXPECT_EQ(add(R"({"choices":[""]})"), Offer::Nothing);
+    EXPECT_EQ(warning, "narrative_choice offers nothing to the player: 1 empty");
+    for (const char* payload : {R"({"choices":[5]})", R"({"choices":"Go"})", "{}", "[]", "5"}) {
+        EXPECT_EQ(add(payload), Offer::NotAList) << payload;
+        EXPECT_NE(warning, "") << payload;
+    }
+    EXPECT_EQ(choices.add({"plan", "a", 1}, json::Value(), warning), Offer::NotAList);
+    EXPECT_EQ(choices.json(), "[]");
+}
+
+TEST_F(ChoicesTest, OfALaterAttemptReplaceThoseOfAnEarlierOne) {
+    add(R"({"choices":["x"]})", "b");
+    add(R"({"choices":["one","two"]})", "a", 1);
+    add(R"({"choices":["two","three"]})", "a", 2);
+    EXPECT_EQ(choices.json(), R"(["x","two","three"])");
+}
+
+TEST_F(ChoicesTest, BeyondAThousandAreDropped) {
+    std::string list;
+    for (int i = 0; i < 1002; ++i) list += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\"";
+    EXPECT_EQ(add("{\"choices\":[" + list + "]}"), Offer::Taken);
+    EXPECT_EQ(warning,
+              "some choices of a narrative_choice are not offered: 2 beyond the first 1000");
+    json::Document all;
+    json::ParseError error;
+    ASSERT_TRUE(all.parse(choices.json(), error));
+    size_t count = 0;
+    for ([[maybe_unused]] const json::Value each : all.root().elements()) ++count;
+    EXPECT_EQ(count, Choices::kMaxTexts);
+}
+
+TEST_F(ChoicesTest, APayloadWithAllKeepsItsOtherMembers) {
+    add(R"({"choices":["Go"]})", "b");
+    add(R"({"prompt":"Where?","choices":["Stay"],"n":[1, 2]})", "a");
+    EXPECT_EQ(choices.payload_with_all(document.root()),
+              R"({"prompt":"Where?","n":[1, 2],"choices":["Go","Stay"]})");
+    add(R"({"choices": ["Go",  "Stay"]})", "a");
+    EXPECT_EQ(choices.payload_with_all(document.root()), R"({"choices": ["Go",  "Stay"]})");
+}
+
+}  // namespace
+}  // namespace narratoria::session
