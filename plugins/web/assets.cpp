@@ -23,6 +23,10 @@ namespace {
 // Whatever a file says it is, nothing in it runs, and nothing is fetched for it.
 constexpr const char* kPolicy =
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'";
+// A browser that opens sound or a film in a tab of its own makes a page around it, which in a sandbox
+// would be of another origin, and could not load what it shows. There are no scripts in such files.
+constexpr const char* kPolicyOfMedia =
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'";
 
 class FileSource final : public BodySource {
 public:
@@ -64,18 +68,24 @@ std::string safe_media_type(std::string_view type) {
     return is_safe ? std::string(type) : "application/octet-stream";
 }
 
-// A browser shows these itself; the rest it may keep as a file.
-bool is_shown(std::string_view type) {
+// In small letters, without its parameters.
+std::string plain_type(std::string_view type) {
     std::string lower(type.substr(0, type.find(';')));
     for (char& letter : lower) {
         if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
     }
     while (lower.ends_with(' ')) lower.pop_back();
-    if (lower == "text/plain") return true;
-    for (const std::string_view whole : {"image/", "audio/", "video/", "model/"}) {
-        if (lower.starts_with(whole)) return true;
-    }
-    return false;
+    return lower;
+}
+
+bool is_media(const std::string& type) {
+    return type.starts_with("audio/") || type.starts_with("video/");
+}
+
+// A browser shows these itself; the rest it may keep as a file.
+bool is_shown(const std::string& type) {
+    return type == "text/plain" || type.starts_with("image/") || type.starts_with("model/") ||
+           is_media(type);
 }
 
 std::string file_name_for_header(std::string_view path) {
@@ -103,6 +113,13 @@ Response no_such_asset() {
 Response cannot_be_read() {
     return Response::problem(404, "ASSET_UNREADABLE",
                              "the asset's file is gone, or can no longer be read");
+}
+
+Response has_changed() {
+    return Response::problem(
+        410, "ASSET_CHANGED",
+        "the asset's file is no longer the one that the tool announced: it was "
+        "replaced or written to since");
 }
 
 // The part of a text behind a place, so that what is known already is not even copied.
@@ -133,6 +150,37 @@ std::string text_in(const rapidjson::Value& object, const char* name) {
 
 }  // namespace
 
+Assets::Identity Assets::Identity::of(const char* path) noexcept {
+    Identity identity;
+    struct stat status {};
+    if (::lstat(path, &status) != 0) return identity;
+    identity.is_link = S_ISLNK(status.st_mode);
+    if (identity.is_link && ::stat(path, &status) != 0) return identity;
+    if (!S_ISREG(status.st_mode)) return identity;
+    identity.device = status.st_dev;
+    identity.inode = status.st_ino;
+    identity.size = status.st_size;
+    identity.changed = status.st_mtim;
+    return identity;
+}
+
+bool Assets::Identity::is(const struct stat& status) const noexcept {
+    return S_ISREG(status.st_mode) && status.st_dev == device && status.st_ino == inode &&
+           status.st_size == size && status.st_mtim.tv_sec == changed.tv_sec &&
+           status.st_mtim.tv_nsec == changed.tv_nsec;
+}
+
+// A relative path is the registry's to resolve: such a file is identified when the registry is read.
+void Assets::came(const plugin::Event& event) {
+    has_news_ = true;
+    if (event.attempt() > 1) is_known_ = false;
+    rapidjson::Document body;
+    body.Parse<rapidjson::kParseIterativeFlag>(event.body().data(), event.body().size());
+    if (body.HasParseError() || !body.IsObject()) return;
+    const std::string path = text_in(body, "path");
+    if (path.starts_with('/')) seen_[event.seq()] = Identity::of(path.c_str());
+}
+
 // The registry is a list, oldest first: while nothing is replaced its text only becomes longer, and
 // only the new part has to be understood.
 void Assets::read_registry() {
@@ -151,9 +199,9 @@ void Assets::read_registry() {
         is_known_ = false;
         read_registry();
         return;
-    } else {
-        files_.clear();
     }
+    std::map<std::uint64_t, File> before;
+    if (list.from == 0) before.swap(files_);
     rapidjson::Document assets;
     assets.Parse<rapidjson::kParseIterativeFlag>(list.text.data(), list.text.size());
     if (!assets.HasParseError() && assets.IsArray()) {
@@ -161,9 +209,18 @@ void Assets::read_registry() {
             if (!asset.IsObject()) continue;
             const auto seq = asset.FindMember("seq");
             if (seq == asset.MemberEnd() || !seq->value.IsUint64()) continue;
-            files_[seq->value.GetUint64()] = {text_in(asset, "path"), text_in(asset, "mediaType")};
+            const std::uint64_t number = seq->value.GetUint64();
+            std::string path = text_in(asset, "path");
+            const auto known = before.find(number);
+            const auto seen = seen_.find(number);
+            Identity identity;
+            if (known != before.end()) identity = known->second.identity;
+            else if (seen != seen_.end()) identity = seen->second;
+            else identity = Identity::of(path.c_str());
+            files_[number] = {std::move(path), text_in(asset, "mediaType"), identity};
         }
     }
+    seen_.clear();
     read_ = list.size > 0 ? list.size - 1 : 0;
     is_known_ = true;
     has_news_ = false;
@@ -181,12 +238,17 @@ const Assets::File* Assets::find(std::string_view name) {
 Response Assets::answer(const Request& request, std::string_view name) {
     const File* asset = find(name);
     if (asset == nullptr) return no_such_asset();
-    // Not blocking: a pipe may have taken its place.
-    const int file = ::open(asset->path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (file < 0) return cannot_be_read();
-    auto source = std::make_unique<FileSource>(file);
+    // A path leads to a device or a pipe now, perhaps, whose opening alone does something.
     struct stat status {};
-    if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return cannot_be_read();
+    if (::stat(asset->path.c_str(), &status) != 0) return cannot_be_read();
+    if (!asset->identity.is(status)) return has_changed();
+    const int file = ::open(asset->path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
+                                                     (asset->identity.is_link ? 0 : O_NOFOLLOW));
+    if (file < 0) return errno == ELOOP ? has_changed() : cannot_be_read();
+    auto source = std::make_unique<FileSource>(file);
+    // Once more, of what was opened.
+    if (::fstat(file, &status) != 0) return cannot_be_read();
+    if (!asset->identity.is(status)) return has_changed();
 
     const auto size = static_cast<std::uint64_t>(status.st_size);
     const std::string tag = tag_of(status);
@@ -210,11 +272,12 @@ Response Assets::answer(const Request& request, std::string_view name) {
                                         std::to_string(size));
     }
     const std::string media_type = safe_media_type(asset->media_type);
+    const std::string plain = plain_type(media_type);
     answer.set("Content-Type", media_type);
-    answer.set("Content-Disposition", std::string(is_shown(media_type) ? "inline" : "attachment") +
+    answer.set("Content-Disposition", std::string(is_shown(plain) ? "inline" : "attachment") +
                                           "; filename=\"" + file_name_for_header(asset->path) +
                                           "\"");
-    answer.set("Content-Security-Policy", kPolicy);
+    answer.set("Content-Security-Policy", is_media(plain) ? kPolicyOfMedia : kPolicy);
     answer.set("Accept-Ranges", "bytes");
     answer.set("ETag", tag);
     answer.set("Cache-Control", "no-store");

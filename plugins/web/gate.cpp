@@ -1,32 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "web/gate.hpp"
 
-#include <sys/random.h>
+#include <utility>
 
-#include <array>
-#include <cerrno>
-#include <stdexcept>
+#include "web/random.hpp"
 
 namespace narratoria::web {
 namespace {
 
-// 128 bits, as 32 hexadecimal digits.
-std::string random_text() {
-    std::array<unsigned char, 16> bytes{};
-    std::size_t done = 0;
-    while (done < bytes.size()) {
-        const ssize_t got = ::getrandom(bytes.data() + done, bytes.size() - done, 0);
-        if (got > 0) done += static_cast<std::size_t>(got);
-        else if (errno != EINTR) throw std::runtime_error("the system gives no random numbers");
-    }
-    constexpr char digits[] = "0123456789abcdef";
-    std::string text;
-    for (const unsigned char byte : bytes) {
-        text += digits[byte >> 4];
-        text += digits[byte & 15];
-    }
-    return text;
-}
+// 128 bits.
+constexpr std::size_t kSecretBytes = 16;
 
 // Takes as long wherever they differ, so that no letter can be guessed by itself.
 bool is_same_secret(std::string_view given, std::string_view secret) {
@@ -41,16 +24,21 @@ bool is_same_secret(std::string_view given, std::string_view secret) {
 
 }  // namespace
 
-Gate::Gate(std::uint16_t port)
-    : port_(std::to_string(port)),
+Gate::Gate(std::string host, std::uint16_t port)
+    : host_(std::move(host)),
+      port_(std::to_string(port)),
       cookie_name_("narratoria-" + port_),
-      token_(random_text()),
-      cookie_(random_text()) {}
+      token_(random_hex(kSecretBytes)),
+      cookie_(random_hex(kSecretBytes)) {}
 
 bool Gate::is_ours(std::string_view host) const {
-    return host == "127.0.0.1:" + port_ || host == "localhost:" + port_ ||
-           // What a browser leaves out.
-           (port_ == "80" && (host == "127.0.0.1" || host == "localhost"));
+    const auto is_at = [&](std::string_view name) {
+        // A browser leaves the port out if it is 80.
+        if (port_ == "80" && host == name) return true;
+        return host.size() == name.size() + 1 + port_.size() && host.starts_with(name) &&
+               host[name.size()] == ':' && host.ends_with(port_);
+    };
+    return is_at(host_) || (host_ == "127.0.0.1" && is_at("localhost"));
 }
 
 std::optional<Gate::Refusal> Gate::refuse_stranger(const Request& request) const {
@@ -70,8 +58,11 @@ std::optional<Gate::Refusal> Gate::refuse_stranger(const Request& request) const
     if (!request.reads() && origins.size() != 1) {
         return Refusal{"FOREIGN_ORIGIN", "A request that changes something says its Origin"};
     }
-    // Who opens the printed address, wherever a link to it stands, shows the secret itself.
-    if (request.method() == "GET" && request.path() == "/" && has_token(request)) {
+    // A link from elsewhere to "/", opened as a page of its own: what is there tells nothing.
+    const auto mode = request.header("Sec-Fetch-Mode");
+    const auto destination = request.header("Sec-Fetch-Dest");
+    if (request.method() == "GET" && request.path() == "/" && mode == "navigate" &&
+        destination == "document") {
         return std::nullopt;
     }
     for (const std::string_view site : request.headers("Sec-Fetch-Site")) {
@@ -82,10 +73,7 @@ std::optional<Gate::Refusal> Gate::refuse_stranger(const Request& request) const
     return std::nullopt;
 }
 
-bool Gate::has_token(const Request& request) const {
-    const auto token = request.argument("token");
-    return token && is_same_secret(*token, token_);
-}
+bool Gate::is_token(std::string_view text) const { return is_same_secret(text, token_); }
 
 bool Gate::has_cookie(const Request& request) const {
     for (const std::string_view cookie : request.cookies(cookie_name_)) {
@@ -94,7 +82,8 @@ bool Gate::has_cookie(const Request& request) const {
     return false;
 }
 
-std::string Gate::address() const { return "http://127.0.0.1:" + port_ + "/?token=" + token_; }
+std::string Gate::origin() const { return "http://" + host_ + ":" + port_; }
+std::string Gate::address() const { return origin() + "/#token=" + token_; }
 
 std::string Gate::set_cookie() const {
     return cookie_name_ + "=" + cookie_ + "; Path=/; HttpOnly; SameSite=Strict";

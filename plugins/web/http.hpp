@@ -15,6 +15,7 @@
 namespace narratoria::web {
 
 inline constexpr std::size_t kLargestBody = 1024 * 1024;
+inline constexpr std::size_t kLargestBodyOfStrangers = 4 * 1024;
 
 // The views live as long as the request.
 class Request {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "web/page.hpp"
 
+#include <stdexcept>
 #include <string>
 
 namespace narratoria::web {
@@ -11,6 +12,12 @@ constexpr const char* kPolicy =
     "media-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'";
 
+// The entrance names the hashes of its one script and its one style itself (page/build/entrance.ts);
+// this is what a page cannot say of itself.
+constexpr const char* kPolicyOfEntrance =
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+constexpr std::string_view kEntrance = "/enter.html";
+
 bool has_it_already(const Request& request, std::string_view tag) {
     for (const std::string_view known : request.headers("If-None-Match")) {
         if (known.find(tag) != std::string_view::npos) return true;
@@ -18,13 +25,28 @@ bool has_it_already(const Request& request, std::string_view tag) {
     return false;
 }
 
-}  // namespace
-
-const PageFile* find_page_file(std::string_view path) {
+const PageFile* find(std::string_view path) {
     for (const PageFile& file : page_files()) {
         if (file.path == path) return &file;
     }
     return nullptr;
+}
+
+}  // namespace
+
+const PageFile* find_page_file(std::string_view path) {
+    // It has a policy of its own, and no address.
+    return path == kEntrance ? nullptr : find(path);
+}
+
+Response answer_entrance() {
+    const PageFile* file = find(kEntrance);
+    if (file == nullptr) throw std::runtime_error("the page was not built into the plugin");
+    Response answer = Response::with_lasting_body(200, file->content);
+    answer.set("Content-Type", std::string(file->media_type));
+    answer.set("Content-Security-Policy", kPolicyOfEntrance);
+    answer.set("Cache-Control", "no-store");
+    return answer;
 }
 
 Response answer_page_file(const Request& request, const PageFile& file) {

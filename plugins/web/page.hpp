@@ -11,7 +11,7 @@
 namespace narratoria::web {
 
 struct PageFile {
-    std::string_view path;  // "/" or "/app/NAME"
+    std::string_view path;  // "/", "/enter.html" or "/app/NAME"
     std::string_view media_type;
     std::string_view tag;  // of what is in it, with its quotes
     bool is_lasting;       // its name changes with what is in it
@@ -22,6 +22,9 @@ struct PageFile {
 std::span<const PageFile> page_files();
 
 const PageFile* find_page_file(std::string_view path);
+
+// The page for who has not been let in. It shows the token for the browser, or says what to do.
+Response answer_entrance();
 
 Response answer_page_file(const Request& request, const PageFile& file);
 

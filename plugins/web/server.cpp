@@ -20,17 +20,23 @@
 namespace narratoria::web {
 namespace {
 
-constexpr unsigned kMaxConnections = 320;
+constexpr unsigned kMaxStrangers = 64;
+constexpr unsigned kMaxKnown = 256;
+// Accepted between two turns of libmicrohttpd: each of them can be read before it must go.
+constexpr unsigned kMaxAccepted = kMaxStrangers / 2;
+// Those that were shut down are open until libmicrohttpd has closed them.
+constexpr unsigned kMaxOpen = kMaxKnown + kMaxStrangers + 2 * kMaxAccepted;
 constexpr std::size_t kConnectionMemory = 64 * 1024;
+// For a whole request: of a stranger, and of who was let in.
+constexpr std::chrono::seconds kStrangersPatience{5};
 constexpr std::chrono::seconds kPatience{30};
-constexpr std::chrono::seconds kDawdlersEvery{1};
 constexpr std::chrono::milliseconds kRestWithoutDescriptors{100};
 // A body of the largest size is read in fewer pieces.
 constexpr unsigned kMaxNudges = 200;
 
-std::runtime_error cannot_listen(std::uint16_t port, int error) {
+std::runtime_error cannot_listen(Address address, std::uint16_t port, int error) {
     const std::string where =
-        port == 0 ? "127.0.0.1" : "port " + std::to_string(port) + " of 127.0.0.1";
+        port == 0 ? to_text(address) : "port " + std::to_string(port) + " of " + to_text(address);
     if (error == EADDRINUSE) {
         return std::runtime_error(
             where + " is taken by another program: choose another port, or 0 for any that is free");
@@ -40,13 +46,17 @@ std::runtime_error cannot_listen(std::uint16_t port, int error) {
                                   " is for the system's own programs: choose one from 1024, or 0 "
                                   "for any that is free");
     }
+    if (error == EADDRNOTAVAIL) {
+        return std::runtime_error("this machine has no address " + to_text(address) +
+                                  ": leave the address out, or choose 127.0.0.1");
+    }
     return std::runtime_error("the page cannot listen at " + where + ": " +
                               std::error_code(error, std::generic_category()).message());
 }
 
 // What could be read in two ways, so that a second request hides in the body of the first. A browser
 // sends none of it: it knows how long its body is, and says so once.
-std::optional<Response> refuse_doubtful(const Request& request) {
+std::optional<Response> refuse_doubtful(const Request& request, bool is_known) {
     if (request.has_odd_header()) {
         return Response::problem(400, "BAD_HEADER",
                                  "a header's name has a letter that HTTP forbids");
@@ -59,8 +69,11 @@ std::optional<Response> refuse_doubtful(const Request& request) {
     const std::string_view text = lengths.front();
     std::uint64_t length = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
-    if (error == std::errc::result_out_of_range || length > kLargestBody) {
-        return Response::problem(413, "TOO_LARGE", "a body has at most 1 MiB");
+    if (error == std::errc::result_out_of_range ||
+        length > (is_known ? kLargestBody : kLargestBodyOfStrangers)) {
+        return Response::problem(
+            413, "TOO_LARGE",
+            is_known ? "a body has at most 1 MiB" : "a token comes in at most 4 KiB");
     }
     if (lengths.size() > 1 || error != std::errc() || end != text.data() + text.size()) {
         return Response::problem(400, "BAD_LENGTH", "Content-Length is one whole number");
@@ -85,7 +98,14 @@ struct Server::Functions {
                 const Request& request = *made;
                 *state = made.release();
                 std::optional<Response> refusal = self.site_->refuse(request);
-                if (!refusal) refusal = refuse_doubtful(request);
+                if (!refusal) {
+                    const bool is_known = self.site_->is_known(request);
+                    refusal = refuse_doubtful(request, is_known);
+                    if (is_known && !self.admit(connection)) {
+                        refusal = Response::problem(503, "TOO_MANY_CONNECTIONS",
+                                                    "too many requests are being answered at once");
+                    }
+                }
                 if (!refusal) return MHD_YES;
                 // The body that may follow is never read as the next request.
                 refusal->set("Connection", "close");
@@ -130,32 +150,17 @@ struct Server::Functions {
     }
 };
 
-Server::Server(std::uint16_t port) {
+Server::Server(std::optional<Address> address, std::uint16_t port) {
     try {
         leaving_ = ::epoll_create1(EPOLL_CLOEXEC);
         if (leaving_ < 0) {
             throw std::runtime_error("the page cannot be served: " +
                                      std::error_code(errno, std::generic_category()).message());
         }
-        listening_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (listening_ < 0) throw cannot_listen(port, errno);
-        // The next session may listen at the same port while old connections are still ending.
-        const int yes = 1;
-        ::setsockopt(listening_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_port = htons(port);
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t length = sizeof address;
-        auto* general = reinterpret_cast<sockaddr*>(&address);
-        if (::bind(listening_, general, length) != 0 || ::listen(listening_, SOMAXCONN) != 0 ||
-            ::getsockname(listening_, general, &length) != 0) {
-            throw cannot_listen(port, errno);
-        }
-        port_ = ntohs(address.sin_port);
+        listening_ = bind_socket(address, port);
         daemon_ = MHD_start_daemon(
             MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, nullptr,
-            nullptr, &Functions::request, this, MHD_OPTION_CONNECTION_LIMIT, kMaxConnections,
+            nullptr, &Functions::request, this, MHD_OPTION_CONNECTION_LIMIT, kMaxOpen,
             MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(kPatience.count()),
             MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionMemory, MHD_OPTION_STRICT_FOR_CLIENT, 1,
             MHD_OPTION_NOTIFY_COMPLETED, &Functions::request_ended, this,
@@ -168,6 +173,36 @@ Server::Server(std::uint16_t port) {
         if (leaving_ >= 0) ::close(leaving_);
         throw;
     }
+}
+
+int Server::bind_socket(std::optional<Address> address, std::uint16_t port) {
+    int error = 0;
+    address_ = address.value_or(kLocalhost);
+    std::vector<Address> choices{address_};
+    // Linux has all of 127.0.0.0/8; other systems may have 127.0.0.1 alone.
+    if (!address) choices.insert(choices.begin(), random_loopback());
+    for (const Address choice : choices) {
+        const int made = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (made < 0) throw cannot_listen(choice, port, errno);
+        // The next session may listen at the same port while old connections are still ending.
+        const int yes = 1;
+        ::setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+        sockaddr_in name{};
+        name.sin_family = AF_INET;
+        name.sin_port = htons(port);
+        name.sin_addr.s_addr = htonl(choice);
+        socklen_t length = sizeof name;
+        auto* general = reinterpret_cast<sockaddr*>(&name);
+        if (::bind(made, general, length) == 0 && ::listen(made, SOMAXCONN) == 0 &&
+            ::getsockname(made, general, &length) == 0) {
+            address_ = choice;
+            port_ = ntohs(name.sin_port);
+            return made;
+        }
+        error = errno;
+        ::close(made);
+    }
+    throw cannot_listen(choices.back(), port, error);
 }
 
 Server::~Server() {
@@ -197,17 +232,20 @@ void Server::begin(const plugin::Host& host, Site& site) {
 // libmicrohttpd could accept by itself, but it looks away from the socket when it has no room and
 // looks back only in a turn that nobody begins, and it spins when there are no descriptors left.
 void Server::listen() {
-    if (listening_poll_.is_running() || rest_.is_running() || open_ >= kMaxConnections) return;
+    if (listening_poll_.is_running() || rest_.is_running() || open_ >= kMaxOpen) return;
     listening_poll_ = plugin::Poll(*host_, listening_, [this] { accept(); });
 }
 
 void Server::accept() {
-    while (open_ < kMaxConnections) {
+    unsigned strangers = count(false);
+    for (unsigned accepted = 0; accepted < kMaxAccepted && open_ < kMaxOpen; ++accepted) {
         sockaddr_in address{};
         socklen_t length = sizeof address;
         auto* general = reinterpret_cast<sockaddr*>(&address);
         const int socket = ::accept4(listening_, general, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (socket >= 0) {
+            if (strangers < kMaxStrangers) ++strangers;
+            else end_oldest(false);
             // Closes it when it cannot take it.
             MHD_add_connection(daemon_, socket, general, length);
             continue;
@@ -225,7 +263,7 @@ void Server::accept() {
         // What else fails was that one connection's.
         if (errno == EAGAIN || errno == EWOULDBLOCK) break;
     }
-    if (open_ >= kMaxConnections) listening_poll_.stop();
+    if (open_ >= kMaxOpen) listening_poll_.stop();
     turn();
 }
 
@@ -233,7 +271,9 @@ void Server::came(MHD_Connection* connection) {
     const MHD_ConnectionInfo* info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (info == nullptr) return;
-    peers_[connection] = Peer{info->connect_fd, true, Clock::now() + kPatience};
+    const Clock::time_point deadline = Clock::now() + kStrangersPatience;
+    peers_[connection] = Peer{info->connect_fd, next_number_++, true, deadline};
+    earliest_ = std::min(earliest_, deadline);
     epoll_event event{};
     event.events = EPOLLRDHUP | EPOLLONESHOT;
     event.data.ptr = connection;
@@ -254,7 +294,45 @@ void Server::awaits(MHD_Connection* connection, bool is_awaited) noexcept {
     const auto peer = peers_.find(connection);
     if (peer == peers_.end()) return;
     peer->second.is_awaited = is_awaited;
-    if (is_awaited) peer->second.deadline = Clock::now() + kPatience;
+    if (!is_awaited) return;
+    peer->second.deadline = Clock::now() + (peer->second.is_known ? kPatience : kStrangersPatience);
+    earliest_ = std::min(earliest_, peer->second.deadline);
+}
+
+bool Server::admit(MHD_Connection* connection) noexcept {
+    const auto peer = peers_.find(connection);
+    // Memory ran out when it came: it stays a stranger, which cannot be counted.
+    if (peer == peers_.end() || peer->second.is_known) return true;
+    if (count(true) >= kMaxKnown && !end_oldest(true)) return false;
+    peer->second.is_known = true;
+    // Who was let in has time for the rest of the request, too.
+    peer->second.deadline = Clock::now() + kPatience;
+    return true;
+}
+
+unsigned Server::count(bool is_known) const noexcept {
+    return static_cast<unsigned>(std::count_if(peers_.begin(), peers_.end(), [&](const auto& one) {
+        return one.second.is_known == is_known && !one.second.is_ending;
+    }));
+}
+
+bool Server::end_oldest(bool is_known) noexcept {
+    Peer* oldest = nullptr;
+    for (auto& [connection, peer] : peers_) {
+        if (peer.is_known != is_known || peer.is_ending) continue;
+        // An answer to who was let in is not broken off.
+        if (is_known && !peer.is_awaited) continue;
+        if (oldest == nullptr || peer.number < oldest->number) oldest = &peer;
+    }
+    if (oldest == nullptr) return false;
+    end(*oldest);
+    return true;
+}
+
+void Server::end(Peer& peer) noexcept {
+    peer.is_ending = true;
+    // libmicrohttpd sees the end of it in its next turn.
+    ::shutdown(peer.socket, SHUT_RDWR);
 }
 
 void Server::note_gone() {
@@ -280,6 +358,9 @@ void Server::turn() {
         turn_after(std::chrono::milliseconds(std::min<MHD_UNSIGNED_LONG_LONG>(
             wanted, std::chrono::milliseconds(kPatience).count())));
     }
+    if (earliest_ == Clock::time_point::max()) return;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(earliest_ - Clock::now());
+    turn_after(std::max(left, std::chrono::milliseconds(0)));
 }
 
 void Server::turn_soon() { turn_after(std::chrono::milliseconds(0)); }
@@ -295,11 +376,12 @@ void Server::turn_after(std::chrono::milliseconds wait) {
 
 void Server::end_dawdlers() {
     const Clock::time_point now = Clock::now();
-    if (now < next_look_at_dawdlers_) return;
-    next_look_at_dawdlers_ = now + kDawdlersEvery;
-    for (const auto& [connection, peer] : peers_) {
-        // libmicrohttpd sees the end of it in its next turn.
-        if (peer.is_awaited && now >= peer.deadline) ::shutdown(peer.socket, SHUT_RDWR);
+    if (now < earliest_) return;
+    earliest_ = Clock::time_point::max();
+    for (auto& [connection, peer] : peers_) {
+        if (!peer.is_awaited || peer.is_ending) continue;
+        if (now >= peer.deadline) end(peer);
+        else earliest_ = std::min(earliest_, peer.deadline);
     }
 }
 

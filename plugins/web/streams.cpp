@@ -9,6 +9,8 @@ namespace narratoria::web {
 namespace {
 
 constexpr std::size_t kLargestBatch = 64 * 1024;
+// The windows of one browser share a stream.
+constexpr std::size_t kMaxStreams = 64;
 
 // A screen shows sixty pictures a second.
 constexpr std::chrono::milliseconds kRest{16};
@@ -120,6 +122,12 @@ Streams::Streams(const plugin::Host& host, const RecordLog& log, std::function<v
 Streams::~Streams() { end(); }
 
 Response Streams::open(const Request& request, std::uint64_t after, First first) {
+    if (open_ >= kMaxStreams) {
+        Response answer =
+            Response::problem(503, "TOO_MANY_STREAMS", "too many browsers follow this game");
+        answer.set("Retry-After", "5");
+        return answer;
+    }
     Response answer(200, MHD_SIZE_UNKNOWN,
                     std::make_unique<Stream>(*this, request.connection(), after, std::move(first)));
     answer.set("Content-Type", "text/event-stream").set("Cache-Control", "no-store");

@@ -31,7 +31,8 @@ public:
     Streams(const Streams&) = delete;
     ~Streams();
 
-    // What answers a request for the records behind `after`; `first` goes before them.
+    // What answers a request for the records behind `after`; `first` goes before them. 503 if there
+    // are too many streams.
     Response open(const Request& request, std::uint64_t after, First first);
 
     // There are new records: those that wait go on, together, and not too often.

@@ -16,10 +16,12 @@
 #include <utility>
 
 #include "shared/settings.hpp"
+#include "web/address.hpp"
 #include "web/assets.hpp"
 #include "web/gate.hpp"
 #include "web/http.hpp"
 #include "web/page.hpp"
+#include "web/random.hpp"
 #include "web/record_log.hpp"
 #include "web/server.hpp"
 #include "web/streams.hpp"
@@ -29,14 +31,30 @@ namespace {
 
 constexpr std::string_view kId = "narratoria.web";
 constexpr std::size_t kMaxInMemory = 1024 * 1024;
+constexpr std::string_view kEnter = "/api/enter";
 
-std::uint16_t port_in(const plugin::Host& host) {
+struct Place {
+    std::optional<Address> address;
+    std::uint16_t port = 0;
+};
+
+Place place_in(const plugin::Host& host) {
     const plugins::Settings settings(host.settings(), kId);
-    for (const std::string& name : settings.unknown_keys({"port"})) {
+    for (const std::string& name : settings.unknown_keys({"address", "port"})) {
         host.log(plugin::Level::Warning,
-                 "there is no setting \"" + name + "\"; the only setting is port");
+                 "there is no setting \"" + name + "\"; the settings are address and port");
     }
-    return static_cast<std::uint16_t>(settings.number("port", 65535, "port = 8080").value_or(0));
+    Place place;
+    place.port =
+        static_cast<std::uint16_t>(settings.number("port", 65535, "port = 8080").value_or(0));
+    constexpr std::string_view example = "address = \"127.0.0.1\"";
+    if (const auto text = settings.text("address", example)) {
+        place.address = parse_loopback(*text);
+        if (!place.address) {
+            throw settings.wrong("address", "an address of this machine alone, 127.x.y.z", example);
+        }
+    }
+    return place;
 }
 
 // What it cannot live without; a host that lacks something else lacks what needs it.
@@ -66,6 +84,33 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
 constexpr std::string_view kOpenPrinted =
     " Open the address that was printed when the page began: it has the token in it.";
 
+// The session's id is known with the first record only; this is known from the beginning.
+constexpr std::size_t kGameBytes = 8;
+
+std::optional<rapidjson::Document> read_object(const Request& request) {
+    rapidjson::Document parsed;
+    parsed.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(
+        request.body().data(), request.body().size());
+    if (parsed.HasParseError() || !parsed.IsObject()) return std::nullopt;
+    return parsed;
+}
+
+std::optional<std::string_view> text_in(const rapidjson::Document& object, const char* name) {
+    const auto member = object.FindMember(name);
+    if (member == object.MemberEnd() || !member->value.IsString()) return std::nullopt;
+    return std::string_view(member->value.GetString(), member->value.GetStringLength());
+}
+
+bool is_json(const Request& request) {
+    const auto type = request.header("Content-Type");
+    return type && type->substr(0, type->find(';')) == "application/json";
+}
+
+Response not_json(const char* what) {
+    return Response::problem(415, "UNSUPPORTED_MEDIA_TYPE",
+                             std::string(what) + " comes as application/json");
+}
+
 // Whether it is {"choices": [text, …]}.
 bool has_choices(std::string_view payload) {
     rapidjson::Document parsed;
@@ -91,15 +136,16 @@ public:
     static constexpr std::int32_t kUiPriority = -100;
     static constexpr std::int32_t kAssetPriority = -100;
 
-    explicit Web(const plugin::Host& host)
+    explicit Web(const plugin::Host& host) : Web(host, place_in(host)) {}
+    Web(const plugin::Host& host, const Place& place)
         : host_(require_loop(host)),
           title_(host.title().empty() ? "Narratoria" : host.title()),
           log_(kMaxInMemory,
                [host](const std::string& what) { host.log(plugin::Level::Warning, what); }),
           assets_(host),
           streams_(host, log_, [this] { server_.turn_soon(); }),
-          server_(port_in(host)),
-          gate_(server_.port()) {
+          server_(place.address, place.port),
+          gate_(to_text(server_.address()), server_.port()) {
         host_.post([this] { begin(); });
     }
     // The streams' connections are resumed before the server ends them.
@@ -115,7 +161,7 @@ public:
             event.append_json(out);
             out += '\n';
         });
-        if (event.raw().type == NAR_TYPE_ASSET) assets_.came(event.attempt());
+        if (event.raw().type == NAR_TYPE_ASSET) assets_.came(event);
         if (has_begun_) streams_.wake();
     }
 
@@ -154,21 +200,14 @@ private:
         if (const auto refusal = gate_.refuse_stranger(request)) {
             return refuse_visitor(request, refusal->code, std::string(refusal->message) + ".");
         }
-        if (request.path() == "/" && !request.arguments("token").empty()) {
-            if (!request.reads()) return not_allowed("GET, HEAD");
-            return gate_.has_token(request)
-                       ? std::nullopt
-                       : std::optional(refuse_visitor(
-                             request, "WRONG_TOKEN",
-                             "This address is not of this session: its token is another." +
-                                 std::string(kOpenPrinted)));
-        }
-        if (!gate_.has_cookie(request)) {
-            return refuse_visitor(request, "NO_COOKIE",
-                                  "This browser has not been let in." + std::string(kOpenPrinted));
-        }
-        return std::nullopt;
+        const bool is_entrance =
+            (request.path() == "/" && request.reads()) || request.path() == kEnter;
+        if (is_entrance || gate_.has_cookie(request)) return std::nullopt;
+        return refuse_visitor(request, "NO_COOKIE",
+                              "This browser has not been let in." + std::string(kOpenPrinted));
     }
+
+    bool is_known(const Request& request) override { return gate_.has_cookie(request); }
 
     void browser_gone(MHD_Connection* connection) override { streams_.end_of(connection); }
 
@@ -177,12 +216,15 @@ private:
         if (!request.wants_html()) return Response::problem(403, code, what);
         return Response::html(403,
                               "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta "
+                              "name=\"viewport\" content=\"width=device-width\"><meta "
                               "name=\"color-scheme\" content=\"dark light\"><title>"
-                              "Narratoria</title><p>" +
-                                  what + "</p></html>\n");
+                              "Narratoria</title><main><h1>No way in here</h1><p>" +
+                                  what +
+                                  "</p><p>It stands where the game was started: in the terminal, "
+                                  "or in the log of the program.</p></main></html>\n");
     }
 
-    // Only for who got in.
+    // For who got in; of the entrance, for everybody.
     Response answer(const Request& request) override {
         try {
             return route(request);
@@ -197,6 +239,17 @@ private:
     Response route(const Request& request) {
         const std::string_view path = request.path();
         constexpr std::string_view assets = "/api/assets/";
+        if (path == kEnter) {
+            return request.method() == "POST" ? enter(request) : not_allowed("POST");
+        }
+        if (path == "/" && !gate_.has_cookie(request)) {
+            if (request.wants_html()) return answer_entrance();
+            return Response::problem(
+                403, "NO_COOKIE", "This browser has not been let in." + std::string(kOpenPrinted));
+        }
+        if (request.method() != "GET" || path == "/api/events") {
+            if (auto refusal = refuse_another_game(request)) return std::move(*refusal);
+        }
         if (path == "/api/prompt") {
             return request.method() == "POST" ? prompt(request) : not_allowed("POST");
         }
@@ -210,24 +263,44 @@ private:
             if (!request.reads()) return not_allowed("GET, HEAD");
             return assets_.answer(request, path.substr(assets.size()));
         }
-        if (path == "/" && !request.arguments("token").empty()) return let_in();
         const PageFile* file = find_page_file(path);
         if (file == nullptr) return Response::problem(404, "NOT_FOUND", "there is nothing here");
         if (!request.reads()) return not_allowed("GET, HEAD");
         return answer_page_file(request, *file);
     }
 
-    // No redirect: after one, the browser would not send the cookie if the person came from
-    // another site.
-    Response let_in() const {
-        Response answer = Response::html(
-            200,
-            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"color-scheme\" "
-            "content=\"dark light\"><title>Narratoria</title>"
-            "<meta http-equiv=\"refresh\" content=\"0;url=/\"><p><a href=\"/\">To the story</a></p>"
-            "</html>\n");
+    // What an earlier server on this address left in the browser, a cached script or a service worker,
+    // goes before the page comes. Not again for a window of a browser that is in already: it would
+    // lose what its other windows keep.
+    Response enter(const Request& request) const {
+        if (!is_json(request)) return not_json("a token");
+        const auto body = read_object(request);
+        const auto token = body ? text_in(*body, "token") : std::nullopt;
+        if (!token) {
+            return Response::problem(400, "BAD_TOKEN", "a token comes as {\"token\": \"…\"}");
+        }
+        if (!gate_.is_token(*token)) {
+            return Response::problem(403, "WRONG_TOKEN",
+                                     "This address is not of this session: its token is another." +
+                                         std::string(kOpenPrinted));
+        }
+        Response answer = Response::json(200, "{}\n");
         answer.set("Set-Cookie", gate_.set_cookie());
+        const auto again = body->FindMember("again");
+        const bool is_again = again != body->MemberEnd() && again->value.IsTrue();
+        if (!is_again && !gate_.has_cookie(request)) {
+            answer.set("Clear-Site-Data", "\"cache\", \"storage\"");
+        }
         return answer;
+    }
+
+    // A page of a game that another has taken the place of, at the same address.
+    std::optional<Response> refuse_another_game(const Request& request) const {
+        const auto game = request.argument("game");
+        if (!game || *game == game_) return std::nullopt;
+        return Response::problem(409, "ANOTHER_SESSION",
+                                 "the game of this page has ended, and another runs here: load the "
+                                 "page again to play it");
     }
 
     Response events(const Request& request) {
@@ -243,6 +316,7 @@ private:
         }
         std::string first = "retry: 1000\n\nevent: session\ndata: {\"sessionId\":";
         first += log_.last() == 0 ? "null" : plugin::quoted(session_);
+        first += ",\"game\":" + plugin::quoted(game_);
         first += ",\"title\":" + plugin::quoted(title_) + ",\"after\":" + std::to_string(after) +
                  ",\"last\":" + std::to_string(log_.last());
         if (after != 0) return streams_.open(request, after, {first + "}\n\n", nullptr, {}});
@@ -250,24 +324,16 @@ private:
     }
 
     Response prompt(const Request& request) {
-        const auto type = request.header("Content-Type");
-        if (!type || type->substr(0, type->find(';')) != "application/json") {
-            return Response::problem(415, "UNSUPPORTED_MEDIA_TYPE",
-                                     "a prompt comes as application/json");
-        }
-        rapidjson::Document parsed;
-        parsed.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(
-            request.body().data(), request.body().size());
-        const rapidjson::Document& body = parsed;
+        if (!is_json(request)) return not_json("a prompt");
         const auto bad = [] {
             return Response::problem(400, "BAD_PROMPT",
                                      "a prompt is a JSON object with the player's words: "
                                      "{\"text\": \"I light the torch\"}");
         };
-        if (body.HasParseError() || !body.IsObject()) return bad();
-        const auto text = body.FindMember("text");
-        if (text == body.MemberEnd() || !text->value.IsString()) return bad();
-        const std::string_view words(text->value.GetString(), text->value.GetStringLength());
+        const auto body = read_object(request);
+        const auto text = body ? text_in(*body, "text") : std::nullopt;
+        if (!text) return bad();
+        const std::string_view words = *text;
         if (words.find_first_not_of(" \t\r\n") == std::string_view::npos) return bad();
         if (!host_.submit_prompt(words)) {
             return Response::problem(409, "BUSY", "one prompt runs and one waits already");
@@ -287,6 +353,7 @@ private:
 
     const plugin::Host host_;
     const std::string title_;
+    const std::string game_ = random_hex(kGameBytes);
     std::string session_;
     std::shared_ptr<const std::string> first_state_;
     RecordLog log_;

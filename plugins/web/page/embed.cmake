@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# narratoria_embed_page(<target> <folder>): index.html and app/* of the folder become part of the
+# narratoria_embed_page(<target> <folder>): index.html, enter.html and app/* of the folder become part of the
 # target: an assembler file takes their bytes in, a table says what they are (page.hpp).
 function(narratoria_embed_page target folder)
-    file(GLOB_RECURSE files CONFIGURE_DEPENDS "${folder}/index.html" "${folder}/app/*")
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS "${folder}/index.html"
+        "${folder}/enter.html" "${folder}/app/*")
     list(SORT files)
     if(NOT "${folder}/index.html" IN_LIST files)
         message(WARNING "${folder} has no index.html: the page is not built into the library")

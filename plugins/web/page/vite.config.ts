@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
+import { entrance, integrity } from "./build/entrance.ts";
 import { notices } from "./build/notices.ts";
 import { schemeCss } from "./build/scheme.ts";
 
@@ -15,13 +16,13 @@ function scheme(): Plugin {
   };
 }
 
-// The address that `narratoria serve` said, without its token: http://127.0.0.1:PORT
+// The address that `narratoria serve` said, without its token: http://127.x.y.z:PORT
 const server = process.env["NARRATORIA_SERVER"];
 
 export default defineConfig({
   root,
   base: "/",
-  plugins: [scheme(), notices(root)],
+  plugins: [scheme(), notices(root), entrance(root), integrity()],
   resolve: {
     alias: {
       "lit/directives/style-map.js": fileURLToPath(new URL("src/csp/style_map.ts", import.meta.url)),
@@ -42,7 +43,6 @@ export default defineConfig({
       : {
           proxy: {
             "/api": { target: server, changeOrigin: true, headers: { origin: server } },
-            "^/\\?token=": { target: server, changeOrigin: true },
           },
         }),
   },

@@ -37,6 +37,7 @@ struct ServeOptions {
     std::string story;
     std::string narrator;
     std::vector<std::string> plugins;
+    std::string address;
     std::optional<std::uint16_t> port;
     bool opens = false;
     bool as_json = false;
@@ -60,8 +61,7 @@ public:
         engine_.emplace(engine_options);
         std::vector<std::string_view> plugins{kWeb};
         plugins.insert(plugins.end(), options.plugins.begin(), options.plugins.end());
-        std::string settings;
-        if (options.port) settings = fmt::format("{{\"{}\":{{\"port\":{}}}}}", kWeb, *options.port);
+        const std::string settings = settings_of(options);
         try {
             session_.emplace(*engine_, SessionOptions{.story = options.story,
                                                       .plugins = plugins,
@@ -109,6 +109,23 @@ public:
     }
 
 private:
+    // What is given here stands above the story's own settings.
+    static std::string settings_of(const ServeOptions& options) {
+        std::string own;
+        if (!options.address.empty()) {
+            if (options.address.find_first_not_of("0123456789.") != std::string::npos) {
+                throw Refused(
+                    fmt::format("--address {}: give an address of this machine, 127.x.y.z",
+                                printable(options.address)));
+            }
+            own = fmt::format("\"address\":\"{}\"", options.address);
+        }
+        if (options.port) {
+            own += fmt::format("{}\"port\":{}", own.empty() ? "" : ",", *options.port);
+        }
+        return own.empty() ? own : fmt::format("{{\"{}\":{{{}}}}}", kWeb, own);
+    }
+
     void require_page() const {
         const auto state = state_of_plugin(*session_, kWeb);
         if (state && state->is_active) return;
@@ -182,6 +199,11 @@ void add_serve(Command application) {
         .option("--story", options->story,
                 "The story's folder (default: the working folder, if it has a story.toml)")
         .type_name("FOLDER");
+    command
+        .option("--address", options->address,
+                "The address of the page, 127.x.y.z (default: a random one, where the system has "
+                "more than 127.0.0.1)")
+        .type_name("ADDRESS");
     command
         .option("--port", options->port,
                 "The port of the page, on this machine only (default: any free port)")

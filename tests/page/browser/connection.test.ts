@@ -62,8 +62,8 @@ const kExpected = ["first", "second"].flatMap((half) =>
 test("five times cut off in mid-plan: no line is lost, none comes twice", async ({ stage }) => {
   const story = talkative(stage);
   const server = await stage.serve(story);
-  const cable = await stage.cable(server.port);
-  const browser = await stage.browser(`--host-resolver-rules=MAP 127.0.0.1:${server.port} 127.0.0.1:${cable.port}`);
+  const cable = await stage.cable(server);
+  const browser = await stage.browser(`--host-resolver-rules=MAP ${server.host}:${server.port} 127.0.0.1:${cable.port}`);
   const player = await stage.open(server, { browser });
   player.allow(/ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_CLOSED/);
   await player.say("talk");

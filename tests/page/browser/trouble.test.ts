@@ -151,17 +151,42 @@ test("an end of the server is said in words, and what was told can still be read
   await expect.poll(() => player.input.inputValue()).toBe("jump");
 });
 
+const kGone = /ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_INCOMPLETE_CHUNKED_ENCODING/;
+
 test("another session at the same address: this one has ended, in words", async ({ stage }) => {
   const story = stage.story({ prompts: [{ says: "look", answers: [{ narrative: "A well." }] }] });
   const before = await stage.serve(story);
   const player = await stage.open(before);
   await player.say("look");
   await player.sees("A well.");
-  player.allow(/ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_INCOMPLETE_CHUNKED_ENCODING|403/);
+  player.allow(kGone, /403/);
   await before.stop();
-  const after = await stage.serve(story, "--port", String(before.port));
-  expect(after.port).toBe(before.port);
+  const after = await stage.serve(story, "--address", before.host, "--port", String(before.port));
+  expect(after.origin).toBe(before.origin);
   await player.page.getByRole("status").getByText(/This game has ended/).waitFor();
   await player.sees("A well.");
   expect(await player.input.isDisabled()).toBe(true);
+});
+
+test("a window of a game that another has replaced keeps its story, and leads to the new one", async ({ stage }) => {
+  const story = stage.story({ prompts: [{ says: "look", answers: [{ narrative: "A well." }] }] });
+  const before = await stage.serve(story);
+  const player = await stage.open(before);
+  await player.say("look");
+  await player.sees("A well.");
+  player.allow(kGone, /40[39]/, /another page was opened/, /ERR_FAILED/);
+  // The old window does not find the new server before the browser is let in to it.
+  await player.page.route("**/api/events*", (route) => route.abort());
+  await before.stop();
+  const after = await stage.serve(story, "--address", before.host, "--port", String(before.port));
+  // The same browser is let in to the new game by another window.
+  const other = await player.context.newPage();
+  await other.goto(after.address);
+  await other.locator("narratoria-app").waitFor();
+  await player.page.unroute("**/api/events*");
+  await player.page.getByRole("status").getByText(/has ended here, and a new game runs/).waitFor();
+  await player.sees("A well.");
+  await player.button("Load the new game").click();
+  await player.input.waitFor();
+  await expect.poll(() => player.story.getByText("A well.").count()).toBe(0);
 });

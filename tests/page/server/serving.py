@@ -63,10 +63,11 @@ class Page:
         assert line, self.said()
         self.address = json.loads(line)["url"]
         self.port = json.loads(line)["port"]
-        self.token = self.address.partition("token=")[2]
-        self.origin = f"http://127.0.0.1:{self.port}"
+        self.token = self.address.partition("#token=")[2]
+        self.host = self.address.partition("//")[2].partition(":")[0]
+        self.origin = f"http://{self.host}:{self.port}"
         self.open = []
-        answer = self.get(f"/?token={self.token}", cookie=None)
+        answer = self.enter()
         assert answer.status == 200, answer.text
         self.cookie = answer.headers["Set-Cookie"].partition(";")[0]
 
@@ -76,14 +77,20 @@ class Page:
 
     # ---------------------------------------------------------------- asking
 
+    def enter(self, token=None, cookie=None, **headers):
+        """Shows the token, as the page does that has read it in its address's fragment."""
+        headers.setdefault("Content_Type", "application/json")
+        body = json.dumps({"token": self.token if token is None else token}).encode()
+        return self.post("/api/enter", body, cookie=cookie, **headers)
+
     def connect(self, timeout=DEADLINE, **options):
-        made = socket.create_connection(("127.0.0.1", self.port), timeout=timeout, **options)
+        made = socket.create_connection((self.host, self.port), timeout=timeout, **options)
         self.open.append(made)
         return made
 
     def ask(self, method, path, body=None, cookie="", **headers):
         """`cookie`: "" is the right one, None is none. Header names with _ for -."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=DEADLINE)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         if cookie is not None:
             named["Cookie"] = cookie or self.cookie
@@ -107,7 +114,7 @@ class Page:
     def raw(self, request):
         """Sends bytes as they are; everything that comes until the other side closes, which it must
         have reason to do."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE) as connection:
+        with socket.create_connection((self.host, self.port), timeout=DEADLINE) as connection:
             connection.sendall(request)
             came = b""
             while piece := connection.recv(65536):
@@ -174,8 +181,8 @@ class Stream:
         if receive_buffer:
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.connection.settimeout(DEADLINE)
-        self.connection.connect(("127.0.0.1", page.port))
-        head = f"GET /api/events?after={after} HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\nCookie: {page.cookie}\r\n"
+        self.connection.connect((page.host, page.port))
+        head = f"GET /api/events?after={after} HTTP/1.1\r\nHost: {page.host}:{page.port}\r\nCookie: {page.cookie}\r\n"
         if last_event_id is not None:
             head += f"Last-Event-ID: {last_event_id}\r\n"
         self.connection.sendall(f"{head}\r\n".encode())

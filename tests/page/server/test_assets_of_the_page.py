@@ -80,13 +80,79 @@ def test_several_ranges_and_what_is_none_are_the_whole(asset, asked):
     assert (answer.status, answer.body) == (200, CONTENT)
 
 
-def test_a_range_of_an_asset_that_has_changed_is_the_whole(asset):
-    page, seq, file = asset()
+def test_a_range_of_another_file_than_the_browser_has_is_the_whole(asset):
+    page, seq, _ = asset()
     tag = page.get(f"/api/assets/{seq}").headers["ETag"]
     assert page.get(f"/api/assets/{seq}", Range="bytes=0-3", If_Range=tag).status == 206
-    file.write_bytes(b"something else")
-    answer = page.get(f"/api/assets/{seq}", Range="bytes=0-3", If_Range=tag)
-    assert (answer.status, answer.body) == (200, b"something else")
+    answer = page.get(f"/api/assets/{seq}", Range="bytes=0-3", If_Range='"another"')
+    assert (answer.status, answer.body) == (200, CONTENT)
+
+
+def replace(file):
+    other = file.with_name("other")
+    other.write_bytes(CONTENT)
+    os.replace(other, file)
+
+
+def link(file):
+    file.rename(file.with_name("moved"))
+    file.symlink_to("/etc/passwd")
+
+
+def link_to_a_copy(file):
+    copy = file.with_name("copy")
+    copy.write_bytes(CONTENT)
+    file.unlink()
+    file.symlink_to(copy)
+
+
+def write_with_the_same_size(file):
+    with open(file, "r+b") as opened:
+        opened.write(b"other")
+    os.utime(file, ns=(1, 1))
+
+
+@pytest.mark.parametrize("change", [
+    replace, link, link_to_a_copy, write_with_the_same_size, lambda file: file.write_bytes(b"something else"),
+    lambda file: os.truncate(file, 10)], ids=["replaced", "link", "copy", "same size", "written", "truncated"])
+def test_what_was_announced_is_served_and_nothing_that_took_its_place(asset, change):
+    page, seq, file = asset()
+    change(file)
+    answer = page.get(f"/api/assets/{seq}")
+    assert (answer.status, answer.code) == (410, "ASSET_CHANGED")
+    assert "replaced or written to since" in answer.json["message"]
+
+
+def test_a_folder_on_the_way_that_is_swapped_leads_to_nothing_else(serve, tmp_path):
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "pictures/a").write_bytes(b"picture")
+    (tmp_path / "secrets/a").write_bytes(b"secrets")
+    page = serve({"go": [plan("make")]}, {"make": said(event(
+        "asset", assetId="a", kind="image", mediaType="image/png", path=str(tmp_path / "pictures/a")), done())})
+    page.prompt("go")
+    seq = number_of(page)
+    assert page.get(f"/api/assets/{seq}").body == b"picture"
+    (tmp_path / "pictures").rename(tmp_path / "moved")
+    (tmp_path / "pictures").symlink_to(tmp_path / "secrets")
+    assert page.get(f"/api/assets/{seq}").code == "ASSET_CHANGED"
+    (tmp_path / "pictures").unlink()
+    (tmp_path / "moved").rename(tmp_path / "pictures")
+    assert page.get(f"/api/assets/{seq}").body == b"picture"
+
+
+def test_a_link_that_the_tool_announced_is_followed_to_the_file_it_meant(serve, tmp_path):
+    (tmp_path / "a").write_bytes(b"a")
+    (tmp_path / "b").write_bytes(b"b")
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    page = serve({"go": [plan("make")]}, {"make": said(event(
+        "asset", assetId="a", kind="image", mediaType="image/png", path=str(tmp_path / "link")), done())})
+    page.prompt("go")
+    seq = number_of(page)
+    assert page.get(f"/api/assets/{seq}").body == b"a"
+    (tmp_path / "link").unlink()
+    (tmp_path / "link").symlink_to(tmp_path / "b")
+    assert page.get(f"/api/assets/{seq}").code == "ASSET_CHANGED"
 
 
 def test_an_empty_file_is_an_empty_body(asset):
@@ -103,7 +169,7 @@ def test_a_large_file_comes_whole(asset):
 
 
 @pytest.mark.parametrize("media_type", [
-    "image/png", "image/svg+xml", "audio/ogg", "video/mp4", "text/plain", "text/html",
+    "image/png", "image/svg+xml", "text/plain", "text/html", "videos/mp4",
     "application/pdf", "model/gltf-binary", "text/plain; charset=utf-8"])
 def test_every_kind_is_in_a_sandbox_without_scripts(asset, media_type):
     page, seq, _ = asset(media_type)
@@ -115,6 +181,17 @@ def test_every_kind_is_in_a_sandbox_without_scripts(asset, media_type):
     assert answer.headers["X-Frame-Options"] == "DENY"
     assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
     assert answer.headers["Content-Type"] == media_type
+
+
+@pytest.mark.parametrize("media_type", ["audio/ogg", "video/mp4", "AUDIO/wav", "video/webm; codecs=vp9"])
+def test_sound_and_films_may_load_themselves_in_a_tab_of_their_own(asset, media_type):
+    """In a sandbox the page that a browser makes around them is of another origin."""
+    page, seq, _ = asset(media_type)
+    headers = page.get(f"/api/assets/{seq}").headers
+    policy = headers["Content-Security-Policy"].split("; ")
+    assert "default-src 'none'" in policy and "media-src 'self'" in policy
+    assert not any("script" in part or "sandbox" in part for part in policy)
+    assert headers["X-Content-Type-Options"] == "nosniff"
 
 
 @pytest.mark.parametrize("media_type, disposition", [
@@ -168,13 +245,13 @@ def test_what_took_its_place_is_not_read(asset, make):
     page, seq, file = asset()
     file.unlink()
     make(file)
-    assert page.get(f"/api/assets/{seq}").code == "ASSET_UNREADABLE"
+    assert page.get(f"/api/assets/{seq}").code == "ASSET_CHANGED"
 
 
 def test_a_file_that_shrinks_while_it_is_read_is_not_taken_for_whole(asset):
     page, seq, file = asset(content=bytes(20_000_000))
     connection = page.connect()
-    connection.sendall(f"GET /api/assets/{seq} HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\n"
+    connection.sendall(f"GET /api/assets/{seq} HTTP/1.1\r\nHost: {page.host}:{page.port}\r\n"
                        f"Cookie: {page.cookie}\r\n\r\n".encode())
     came = len(connection.recv(1000))
     os.truncate(file, 100)

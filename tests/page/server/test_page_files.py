@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """GET / and /app/NAME: the page's files, which are inside the library (plugins/web/README.md)."""
 
+import base64
+import hashlib
 import re
 
 import pytest
@@ -47,6 +49,37 @@ def test_a_file_with_a_hash_in_its_name_is_kept_for_ever_and_another_is_asked_fo
         again = page.get(path, If_None_Match=answer.headers["ETag"])
         assert (again.status, again.body) == (304, b"")
         assert page.get(path, If_None_Match='"other"').body == answer.body
+
+
+def test_every_script_and_style_sheet_carries_the_hash_of_what_it_is():
+    html = (DIST / "index.html").read_text()
+    tags = re.findall(r"<script[^>]*>|<link rel=\"stylesheet\"[^>]*>", html)
+    assert len(tags) >= 2
+    for tag in tags:
+        name = re.search(r'(?:src|href)="/([^"]+)"', tag)[1]
+        hashed = base64.b64encode(hashlib.sha384((DIST / name).read_bytes()).digest()).decode()
+        assert f'integrity="sha384-{hashed}"' in tag and "crossorigin" in tag
+
+
+def test_the_entrance_has_its_script_and_style_in_it_and_allows_no_other():
+    html = (DIST / "enter.html").read_text()
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', html)[1]
+    assert policy.startswith("default-src 'none'; ")
+    for name in ("script", "style"):
+        [content] = re.findall(rf"<{name}>(.*?)</{name}>", html, re.DOTALL)
+        hashed = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{name}-src 'sha256-{hashed}'" in policy
+    assert not re.search(r'src="|href="(?!data:,)', html)
+
+
+def test_the_entrance_is_what_a_browser_without_the_cookie_gets(serve):
+    page = serve()
+    answer = page.get("/", cookie=None, Accept="text/html,*/*;q=0.8")
+    assert (answer.status, answer.body) == (200, (DIST / "enter.html").read_bytes())
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+    for cookie in (None, ""):
+        assert page.get("/enter.html", cookie=cookie).status == (404 if cookie == "" else 403)
 
 
 def test_the_page_itself_is_never_kept(serve):

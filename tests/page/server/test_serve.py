@@ -41,7 +41,7 @@ def first_lines(arguments, count, **options):
 
 def test_the_address_is_told_to_people():
     address, how_to_end = first_lines(["--story", TORCH], 2)
-    assert re.fullmatch(r"The story is at http://127\.0\.0\.1:\d+/\?token=[0-9a-f]{32}\n", address)
+    assert re.fullmatch(r"The story is at http://127\.\d+\.\d+\.\d+:\d+/#token=[0-9a-f]{32}\n", address)
     assert how_to_end == "Ctrl-C ends it.\n"
 
 
@@ -49,7 +49,18 @@ def test_the_address_is_told_to_programs():
     [line] = first_lines(["--story", TORCH, "--json"], 1)
     told = json.loads(line)
     assert set(told) == {"url", "port"}
-    assert told["url"].startswith(f"http://127.0.0.1:{told['port']}/?token=")
+    assert re.match(rf"http://127\.\d+\.\d+\.\d+:{told['port']}/#token=", told["url"])
+
+
+def test_the_address_is_another_each_time_so_that_a_browser_has_nothing_of_an_earlier_server(serve):
+    hosts = {serve().host for _ in range(3)}
+    assert len(hosts) == 3
+    assert all(re.fullmatch(r"127\.\d+\.\d+\.\d+", host) for host in hosts)
+
+
+def test_the_address_that_was_asked_for_is_taken(serve):
+    assert serve(arguments=("--address", "127.0.0.1")).host == "127.0.0.1"
+    assert serve(toml='title = "T"\n[plugins."narratoria.web"]\naddress = "127.4.5.6"\n').host == "127.4.5.6"
 
 
 def test_the_story_of_the_working_folder_is_the_default(command):
@@ -68,8 +79,8 @@ def test_the_port_is_that_which_was_asked_for_and_stands_above_the_storys(serve)
 
 
 def test_a_port_that_is_taken_is_told_once_and_with_what_to_do(serve, command):
-    taken = serve().port
-    ran = command("serve", "--story", TORCH, "--port", str(taken))
+    taken = serve(arguments=("--address", "127.0.0.1")).port
+    ran = command("serve", "--story", TORCH, "--port", str(taken), "--address", "127.0.0.1")
     assert ran.status == 2, ran
     assert ran.out == ""
     assert ran.err.count(f"port {taken}") == 1
@@ -82,6 +93,9 @@ def test_a_port_that_is_taken_is_told_once_and_with_what_to_do(serve, command):
     ([], "narratoria serve --story FOLDER"),
     (["--story", "story", "--port", "65536"], "--port: Value 65536 not in range 0 to 65535"),
     (["--story", "story", "--port", "x"], "--port"),
+    (["--story", "story", "--address", "localhost"], "--address localhost: give an address"),
+    (["--story", "story", "--address", "192.168.0.1"], "an address of this machine alone"),
+    (["--story", "story", "--address", "0.0.0.0"], "an address of this machine alone"),
     (["--story", "story", "--narrator", "oracle"], 'the narrator "oracle"'),
     (["--story", "story", "--plugin", "./none.so"], "none.so"),
     (["--story", "story", "--cgroup", "."], '"." is no cgroup2 folder'),

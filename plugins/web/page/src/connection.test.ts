@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { beforeEach, describe, expect, it } from "vitest";
+import type { Role, Share, Told } from "./connection_share.ts";
 import { Connection, type Listener, type Source, type Status, type Environment, readRecords } from "./connection.ts";
 import { Session } from "./session/session.ts";
 
@@ -21,10 +22,10 @@ class FakeSource implements Source {
     this.isClosed = true;
   }
 
-  opens(sessionId: string | null, last: number): void {
+  opens(sessionId: string | null, last: number, game?: string): void {
     this.readyState = 1;
     this.onopen?.(new Event("open"));
-    this.#session?.(message(JSON.stringify({ sessionId, title: "T", after: 0, last, state: {} })));
+    this.#session?.(message(JSON.stringify({ sessionId, game, title: "T", after: 0, last, state: {} })));
   }
 
   sends(...seqs: number[]): void {
@@ -34,6 +35,31 @@ class FakeSource implements Source {
   breaks(state: 0 | 2): void {
     this.readyState = state;
     this.onerror?.(new Event("error"));
+  }
+}
+
+// What stands between this window and the others of the browser.
+class FakeShare implements Share {
+  told: Told[] = [];
+  isLeft = false;
+
+  constructor(
+    readonly game: string,
+    readonly role: (role: Role) => void,
+    readonly heard: (told: Told) => void,
+  ) {}
+
+  tell(told: Told): void {
+    this.told.push(told);
+  }
+
+  leave(): void {
+    this.isLeft = true;
+  }
+
+  // What the window that leads passes on.
+  passes(...seqs: number[]): void {
+    this.heard({ what: "records", data: seqs.map(record).join("\n") });
   }
 }
 
@@ -49,6 +75,9 @@ let sawVisibility: () => void;
 let session: Session;
 let statuses: Status[];
 let connection: Connection;
+let isLetIn: boolean;
+let entries: number;
+let shares: FakeShare[];
 let open: () => void;
 
 const source = (): FakeSource => sources.at(-1)!;
@@ -59,6 +88,9 @@ beforeEach(() => {
   waits = [];
   answer = undefined;
   isHidden = false;
+  isLetIn = false;
+  entries = 0;
+  shares = [];
   session = new Session(() => {});
   statuses = [];
   const around: Environment = {
@@ -67,6 +99,14 @@ beforeEach(() => {
       return source();
     },
     probe: () => Promise.resolve(answer),
+    enter() {
+      entries += 1;
+      return Promise.resolve(isLetIn);
+    },
+    share(game, role, heard) {
+      shares.push(new FakeShare(game, role, heard));
+      return shares.at(-1);
+    },
     later(run, milliseconds) {
       const wait = { run, milliseconds };
       waits.push(wait);
@@ -233,5 +273,143 @@ describe("a batch", () => {
   it("is one record for each line; what is no record is passed over", () => {
     const lines = [record(1), "", "no JSON", "[]", '{"seq":"1"}', record(2)].join("\n");
     expect(readRecords(lines).map((one) => one.seq)).toEqual([1, 2]);
+  });
+});
+
+describe("a page whose cookie another local server has overwritten", () => {
+  it("shows its token again and goes on where it was", async () => {
+    source().opens("s", 1);
+    source().sends(1);
+    [answer, isLetIn] = [403, true];
+    source().breaks(2);
+    await settled();
+    expect(sources.length).toBe(2);
+    expect(source().url).toBe("/api/events?after=1");
+    source().opens("s", 1);
+    expect(connection.status).toBe("open");
+  });
+
+  it("ends when the token opens nothing, and does not show it again and again", async () => {
+    [answer, isLetIn] = [403, true];
+    source().breaks(2);
+    await settled();
+    source().breaks(2);
+    await settled();
+    expect(entries).toBe(1);
+    expect(connection.status).toBe("ended");
+    expect(connection.isReplaced).toBe(false);
+  });
+});
+
+describe("a page whose game was replaced by another at the same address", () => {
+  it("names its game in each request, and says that it has ended", async () => {
+    source().opens("s", 1, "g1");
+    source().sends(1);
+    answer = 409;
+    source().breaks(2);
+    await settled();
+    expect(connection.status).toBe("ended");
+    expect(connection.isReplaced).toBe(true);
+    expect(shares.at(-1)?.isLeft).toBe(true);
+    expect(session.lastSeq).toBe(1);
+  });
+
+  it("sees it too when the stream reconnects by itself", () => {
+    source().opens("s", 1, "g1");
+    source().sends(1);
+    source().breaks(0);
+    source().opens(null, 0, "g2");
+    expect(connection.isReplaced).toBe(true);
+    expect(session.lastSeq).toBe(1);
+    expect(source().isClosed).toBe(true);
+  });
+
+  it("asks for its own game after each loss", () => {
+    source().opens("s", 1, "g1");
+    source().sends(1);
+    connection.retry();
+    expect(source().url).toBe("/api/events?after=1&game=g1");
+  });
+});
+
+describe("several windows of one browser", () => {
+  const share = (): FakeShare => shares.at(-1)!;
+
+  it("have streams of their own until they have caught up, then only the leader has", () => {
+    source().opens("s", 2, "g");
+    share().role("follower");
+    expect(source().isClosed).toBe(false);
+    source().sends(1, 2);
+    expect(source().isClosed).toBe(true);
+    expect(connection.status).toBe("open");
+    expect(share().told).toEqual([{ what: "asked" }]);
+    share().passes(3);
+    expect(session.lastSeq).toBe(3);
+    expect(sources.length).toBe(1);
+  });
+
+  it("pass on what is new, and not what each window loads for itself", () => {
+    source().opens("s", 1, "g");
+    share().role("leader");
+    source().sends(1);
+    expect(share().told).toEqual([]);
+    source().sends(2);
+    expect(share().told).toEqual([{ what: "records", data: record(2) }]);
+    share().heard({ what: "asked" });
+    expect(share().told.at(-1)).toEqual({ what: "opened", last: 2 });
+  });
+
+  it("open a stream again for what they missed, and close it when it has come", () => {
+    source().opens("s", 0, "g");
+    share().role("follower");
+    share().passes(3);
+    expect(source().url).toBe("/api/events?after=0&game=g");
+    source().opens("s", 3, "g");
+    source().sends(1, 2, 3);
+    expect(session.lastSeq).toBe(3);
+    expect(source().isClosed).toBe(true);
+    share().heard({ what: "opened", last: 5 });
+    expect(source().isClosed).toBe(false);
+    expect(source().url).toBe("/api/events?after=3&game=g");
+  });
+
+  it("hear records before they know who leads", () => {
+    source().opens("s", 1, "g");
+    source().sends(1);
+    share().passes(2, 3);
+    share().role("follower");
+    expect(session.lastSeq).toBe(3);
+  });
+
+  it("go on without the one that led, when it has gone", () => {
+    source().opens("s", 1, "g");
+    share().role("follower");
+    source().sends(1);
+    share().role("leader");
+    expect(sources.length).toBe(2);
+    source().opens("s", 2, "g");
+    expect(share().told.at(-1)).toEqual({ what: "opened", last: 2 });
+  });
+
+  it("say together that the game cannot be reached", () => {
+    source().opens("s", 0, "g");
+    share().role("follower");
+    share().heard({ what: "status", status: "lost" });
+    expect(connection.status).toBe("lost");
+    share().heard({ what: "status", status: "open" });
+    expect(connection.status).toBe("open");
+  });
+
+  it("do not lead while they are hidden", () => {
+    source().opens("s", 0, "g");
+    share().role("leader");
+    isHidden = true;
+    sawVisibility();
+    waits.at(-1)?.run();
+    expect(share().isLeft).toBe(true);
+    isHidden = false;
+    sawVisibility();
+    source().opens("s", 0, "g");
+    expect(shares.length).toBe(2);
   });
 });

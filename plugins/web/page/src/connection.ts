@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The event stream, as long as the page is open: EventSource reconnects by itself; what it gives up on, a gap in the
-// records, and a page that nobody looks at, are cared for here.
+// records, a page that nobody looks at, and other windows of this browser are cared for here. A window opens a stream of
+// its own first. When it has all there is and another window leads (connection_share.ts), it closes it and follows; when
+// it misses something, it opens it again.
+import { type OpenShare, type Role, type Share, type Told, openShare } from "./connection_share.ts";
+import { enterAgain } from "./connection_token.ts";
 import { type EventRecord, isObject, isRecord, numberOf, objectOf, textOf } from "./session/record.ts";
 import type { Opening, Taken } from "./session/session.ts";
 
@@ -10,7 +14,7 @@ export type Status =
   | "open"
   // It was lost; it is being tried again.
   | "lost"
-  // The server knows this page no more: 403.
+  // The server knows this page no more (403), or another game has taken the place of this one (409).
   | "ended"
   // Closed while the page is hidden.
   | "resting";
@@ -29,6 +33,9 @@ export interface Environment {
   openSource(url: string): Source;
   // The HTTP status that the stream's address answers; undefined when nobody does.
   probe(url: string): Promise<number | undefined>;
+  // Shows the token again: another local server may have overwritten the cookie. Whether it let this page in.
+  enter(): Promise<boolean>;
+  share: OpenShare;
   later(run: () => void, milliseconds: number): () => void;
   isHidden(): boolean;
   onVisibility(listener: () => void): () => void;
@@ -49,6 +56,8 @@ const kLongestWait = 15_000;
 
 export class Connection {
   status: Status = "opening";
+  // It ended because another game runs at the same address.
+  isReplaced = false;
   #source: Source | undefined;
   #listener: Listener;
   #around: Environment;
@@ -56,6 +65,13 @@ export class Connection {
   #cancelWait: (() => void) | undefined;
   #cancelRest: (() => void) | undefined;
   #stopWatching: () => void;
+  #game = "";
+  #share: Share | undefined;
+  #role: Role | undefined;
+  // The newest record that is known to be there.
+  #newest = 0;
+  // The token was shown, and no stream has opened since.
+  #hasEntered = false;
   // Where the last gap began: the same again will never be filled.
   #gapAfter = -1;
 
@@ -69,11 +85,12 @@ export class Connection {
 
   open(): void {
     this.#close();
-    const source = this.#around.openSource(`/api/events?after=${this.#listener.lastSeq()}`);
+    const source = this.#around.openSource(this.#url());
     this.#source = source;
     source.onopen = () => {
       this.#wait = kFirstWait;
       this.#set("open");
+      if (this.#role === "leader") this.#share?.tell({ what: "status", status: "open" });
     };
     source.onerror = () => this.#failed(source);
     source.addEventListener("session", (message) => this.#opened(source, message.data));
@@ -89,7 +106,13 @@ export class Connection {
   dispose(): void {
     this.#stopWatching();
     this.#cancelRest?.();
+    this.#leave();
     this.#close();
+  }
+
+  #url(): string {
+    const game = this.#game === "" ? "" : `&game=${encodeURIComponent(this.#game)}`;
+    return `/api/events?after=${this.#listener.lastSeq()}${game}`;
   }
 
   #set(status: Status): void {
@@ -109,44 +132,129 @@ export class Connection {
     if (source !== this.#source) return;
     const opening = readOpening(data);
     if (opening === undefined) return;
+    // A stream that reconnects by itself asks as it did first, when this page did not know its game.
+    if (this.#game !== "" && opening.game !== undefined && opening.game !== this.#game) return this.#end(true);
+    this.#hasEntered = false;
+    this.#newest = Math.max(this.#newest, opening.last);
     const before = this.#listener.lastSeq();
     const known = this.#listener.opened(opening);
+    this.#join(opening.game ?? "");
     // Another session than the one that the stream was opened for: from its beginning.
-    if (known === 0 && before > 0) this.open();
+    if (known === 0 && before > 0) return this.open();
+    if (this.#role === "leader") this.#share?.tell({ what: "opened", last: opening.last });
+    this.#perhapsFollow();
   }
 
   #take(source: Source, data: string): void {
     if (source !== this.#source) return;
     const after = this.#listener.lastSeq();
-    if (this.#listener.records(readRecords(data), this.#gapAfter === after) === "all") return;
-    this.#gapAfter = this.#listener.lastSeq();
-    this.open();
+    const records = readRecords(data);
+    // What was there already, other windows have of their own streams.
+    if (this.#role === "leader" && (records.at(-1)?.seq ?? 0) > this.#newest) this.#share?.tell({ what: "records", data });
+    if (this.#listener.records(records, this.#gapAfter === after) !== "all") {
+      this.#gapAfter = this.#listener.lastSeq();
+      return this.open();
+    }
+    this.#perhapsFollow();
   }
+
+  // --- other windows -------------------------------------------------------------------------------------------------
+
+  #join(game: string): void {
+    if (game === "" || (this.#share !== undefined && game === this.#game)) return;
+    this.#leave();
+    this.#game = game;
+    const share = this.#around.share(
+      game,
+      (role) => {
+        if (share !== undefined && share !== this.#share) return;
+        this.#role = role;
+        if (role === "follower") this.#perhapsFollow();
+        else if (this.#source === undefined && this.#cancelWait === undefined) this.open();
+      },
+      (told) => {
+        if (share === this.#share) this.#heard(told);
+      },
+    );
+    this.#share = share;
+  }
+
+  #leave(): void {
+    this.#share?.leave();
+    this.#share = undefined;
+    this.#role = undefined;
+  }
+
+  // This window has all there is, and another one has the stream.
+  #perhapsFollow(): void {
+    if (this.#role !== "follower" || this.#source === undefined || this.status !== "open" || this.#listener.lastSeq() < this.#newest) return;
+    this.#close();
+    // What the leader passed on while this window had no ears yet.
+    this.#share?.tell({ what: "asked" });
+  }
+
+  #heard(told: Told): void {
+    if (told.what === "asked") {
+      if (this.#role === "leader") this.#share?.tell({ what: "opened", last: this.#listener.lastSeq() });
+      return;
+    }
+    if (this.#role === "leader") return;
+    switch (told.what) {
+      case "status":
+        if (this.#source === undefined) this.#set(told.status);
+        return;
+      case "opened":
+        this.#newest = Math.max(this.#newest, told.last);
+        if (this.#source === undefined && this.#listener.lastSeq() < this.#newest) this.open();
+        return;
+      case "records": {
+        const records = readRecords(told.data);
+        this.#newest = Math.max(this.#newest, records.at(-1)?.seq ?? 0);
+        if (this.#listener.records(records, false) === "all") return this.#perhapsFollow();
+        // A stream of its own that is open brings what is missing.
+        if (this.#source === undefined) this.open();
+        return;
+      }
+    }
+  }
+
+  // --- the end of a stream -------------------------------------------------------------------------------------------
 
   #failed(source: Source): void {
     if (source !== this.#source) return;
     this.#set("lost");
+    if (this.#role === "leader") this.#share?.tell({ what: "status", status: "lost" });
     if (source.readyState !== kClosed) return;
-    const url = `/api/events?after=${this.#listener.lastSeq()}`;
-    void this.#around.probe(url).then((status) => {
+    void this.#around.probe(this.#url()).then(async (status) => {
       if (source !== this.#source) return;
+      if (status === 409) return this.#end(true);
       if (status === 403) {
-        this.#close();
-        this.#set("ended");
-        return;
+        const isIn = !this.#hasEntered && (await this.#around.enter());
+        if (source !== this.#source) return;
+        if (!isIn) return this.#end(false);
+        this.#hasEntered = true;
+        return this.open();
       }
       this.#cancelWait = this.#around.later(() => this.open(), this.#wait);
       this.#wait = Math.min(this.#wait * 2, kLongestWait);
     });
   }
 
-  // A browser has six connections for a host: pages that nobody looks at must not hold them all.
+  #end(isReplaced: boolean): void {
+    this.isReplaced = isReplaced;
+    this.#leave();
+    this.#close();
+    this.#set("ended");
+  }
+
+  // A page that nobody looks at holds no connection, and leads no other window.
   #visibility(): void {
     this.#cancelRest?.();
     this.#cancelRest = undefined;
     if (this.status === "ended") return;
     if (this.#around.isHidden()) {
       this.#cancelRest = this.#around.later(() => {
+        this.#leave();
         this.#close();
         this.#set("resting");
       }, kHiddenFor);
@@ -160,11 +268,13 @@ export function readOpening(data: string): Opening | undefined {
   const value = parsed(data);
   if (!isObject(value)) return undefined;
   const state = objectOf(value, "state");
+  const game = textOf(value, "game");
   return {
     // The server learns it with the first record.
     sessionId: textOf(value, "sessionId") ?? "",
     title: textOf(value, "title") ?? "",
     last: numberOf(value, "last") ?? 0,
+    ...(game === undefined ? {} : { game }),
     ...(state === undefined ? {} : { state }),
   };
 }
@@ -184,6 +294,8 @@ function parsed(text: string): unknown {
 function browser(): Environment {
   return {
     openSource: (url) => new EventSource(url),
+    enter: enterAgain,
+    share: openShare,
     async probe(url) {
       const abort = new AbortController();
       try {

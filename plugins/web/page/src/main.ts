@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import "./connection_arrival.ts";
 import "mdui/mdui.css";
 import "virtual:scheme.css";
 import "./theme/page.css";

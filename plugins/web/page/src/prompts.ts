@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the player has said: on its way, waiting for its turn, or refused, in words.
+import { enterAgain } from "./connection_token.ts";
 import type { Session } from "./session/session.ts";
 
 export interface Answer {
@@ -106,7 +107,8 @@ export class Prompts {
 
   async #posted(path: string, body?: string): Promise<Answer> {
     try {
-      return await this.#post(path, body);
+      const game = this.#session.game;
+      return await this.#post(game === "" ? path : `${path}?game=${encodeURIComponent(game)}`, body);
     } catch {
       return { status: 0, code: "", message: "" };
     }
@@ -123,6 +125,7 @@ const busyWords = "One thing at a time: the story is busy, and your next words a
 const unreachableWords = "The game could not be reached. Your words are still here; try again in a moment.";
 
 function wordsFor(answer: Answer): string {
+  if (answer.code === "ANOTHER_SESSION") return "This game has ended, and another one runs here. Load the page again to play it.";
   if (answer.code === "BUSY" || answer.status === 409) return busyWords;
   if (answer.status === 403) return "This game has ended. Open the new address.";
   if (answer.status === 413) return tooLongWords;
@@ -131,10 +134,14 @@ function wordsFor(answer: Answer): string {
 }
 
 async function postJson(path: string, body?: string): Promise<Answer> {
-  const response = await fetch(path, {
-    method: "POST",
-    ...(body === undefined ? {} : { body, headers: { "Content-Type": "application/json" } }),
-  });
+  const post = (): Promise<Response> =>
+    fetch(path, {
+      method: "POST",
+      ...(body === undefined ? {} : { body, headers: { "Content-Type": "application/json" } }),
+    });
+  let response = await post();
+  // Another local server may have overwritten the cookie.
+  if (response.status === 403 && (await enterAgain())) response = await post();
   let answer: { code?: unknown; message?: unknown } = {};
   try {
     answer = ((await response.json()) as typeof answer | null) ?? {};

@@ -15,10 +15,10 @@ export class Cable {
     this.port = (server.address() as { port: number }).port;
   }
 
-  static async to(port: number): Promise<Cable> {
+  static async to(host: string, port: number): Promise<Cable> {
     const ends = new Set<Socket>();
     const server = createServer((near) => {
-      const far = connect(port, "127.0.0.1");
+      const far = connect(port, host);
       for (const [one, other] of [
         [near, far],
         [far, near],

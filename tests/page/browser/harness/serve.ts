@@ -10,13 +10,15 @@ export const tree = fileURLToPath(new URL("../../../..", import.meta.url));
 export const build = process.env["NARRATORIA_BUILD_DIR"] ?? join(tree, "build/release");
 export const torch = join(tree, "examples/stories/torch");
 
-const kAddress = /http:\/\/127\.0\.0\.1:(\d+)\/\?token=[0-9A-Za-z_-]+/;
+const kAddress = /http:\/\/127\.\d+\.\d+\.\d+:(\d+)\/#token=[0-9A-Za-z_-]+/;
 const kPatience = 150_000;
 
 export class Server {
   // With its token.
   readonly address: string;
   readonly origin: string;
+  // 127.x.y.z, another for each server.
+  readonly host: string;
   readonly port: number;
   // When the process was begun, by Date.now().
   readonly begun: number;
@@ -29,6 +31,7 @@ export class Server {
     this.#folder = folder;
     this.address = address;
     this.origin = new URL(address).origin;
+    this.host = new URL(address).hostname;
     this.port = Number(new URL(address).port);
     this.#said = said;
     this.begun = begun;

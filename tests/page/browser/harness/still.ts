@@ -20,7 +20,7 @@ export class Still {
     this.#server = server;
     this.#far = far;
     this.#folder = folder;
-    this.address = `http://127.0.0.1:${(server.address() as { port: number }).port}/?${new URL(far.address).searchParams.toString()}`;
+    this.address = `http://127.0.0.1:${(server.address() as { port: number }).port}/${new URL(far.address).hash}`;
   }
 
   static async of(far: Server, folder: string): Promise<Still> {
@@ -36,9 +36,9 @@ export class Still {
   }
 
   #pass(near: IncomingMessage, answer: ServerResponse): void {
-    const headers = { ...near.headers, host: `127.0.0.1:${this.#far.port}` };
+    const headers = { ...near.headers, host: `${this.#far.host}:${this.#far.port}` };
     if (headers.origin !== undefined) headers.origin = this.#far.origin;
-    const far = request({ host: "127.0.0.1", port: this.#far.port, path: near.url, method: near.method, headers }, (response) => {
+    const far = request({ host: this.#far.host, port: this.#far.port, path: near.url, method: near.method, headers }, (response) => {
       answer.writeHead(response.statusCode ?? 502, response.headers);
       if (response.headers["content-type"]?.startsWith("text/event-stream") !== true) {
         response.pipe(answer);
@@ -66,7 +66,8 @@ export class Still {
       planId?: string | null;
       toolId?: string | null;
       kind?: string;
-      sessionId: string;
+      // Of the first message: before the first record nobody knows it.
+      sessionId: string | null;
       event?: { executionTime?: number; timestamp?: string };
     };
     record.sessionId = "6f1f64a0-0000-4000-8000-00000000abcd";

@@ -49,8 +49,11 @@ export class Stage {
     const player = await Player.begin(context, new URL(address).origin);
     this.#players.push(player);
     await player.page.goto(address);
-    // With its token the address leads on to the page.
-    await player.page.waitForURL((url) => !url.searchParams.has("token"));
+    // With its token the address leads on to the page, which has none of it.
+    if (address.includes("#token=")) {
+      await player.page.locator("narratoria-app").waitFor();
+      await player.page.waitForURL((url) => !url.href.includes("token="));
+    }
     return player;
   }
 
@@ -64,8 +67,8 @@ export class Stage {
     return browser;
   }
 
-  async cable(port: number): Promise<Cable> {
-    const cable = await Cable.to(port);
+  async cable(server: Server): Promise<Cable> {
+    const cable = await Cable.to(server.host, server.port);
     this.#cables.push(cable);
     return cable;
   }

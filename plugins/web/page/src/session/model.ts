@@ -124,6 +124,7 @@ export interface UiPlaceholder {
   time: number;
   planKey: string | undefined;
   toolId: string | undefined;
+  attempt: number | undefined;
   event: string;
   payload: Json;
 }

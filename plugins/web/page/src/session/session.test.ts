@@ -97,6 +97,25 @@ describe("a turn", () => {
     expect(none.turns[0]!.choices).toBeUndefined();
   });
 
+  it("joins the choices of one plan, in the order in which they came, each once", () => {
+    const offer = (choices: string[], prompt?: string): Draft =>
+      from("tool_event", { type: "ui_event", event: "narrative_choice", payload: { choices, ...(prompt === undefined ? {} : { prompt }) } }, 1);
+    const running = taken(numbered([prompt("x"), started(), offer(["Fight", ""], "What now?"), offer(["Flee", "Fight"])]));
+    expect(running.turns[0]!.choices).toMatchObject({ choices: ["Fight", "Flee"], prompt: "What now?" });
+  });
+
+  it("has one placeholder for an event that a tool repeats in each attempt", () => {
+    const placeholder = (attempt: number, event = "map"): Draft =>
+      from("ui_placeholder", { event, payload: { attempt } }, attempt);
+    const tried = taken(numbered([prompt("x"), started(), placeholder(1), placeholder(1, "sound"), placeholder(2), placeholder(3)]));
+    const [turn] = tried.turns;
+    expect(turn!.placeholders.map((one) => [one.event, one.payload])).toEqual([
+      ["sound", { attempt: 1 }],
+      ["map", { attempt: 3 }],
+    ]);
+    expect(turn!.entries.filter((one) => one.what === "placeholder").length).toBe(2);
+  });
+
   it("is busy until turn_ended, not only until its plan has ended", () => {
     const running = taken(numbered([prompt("x"), ...stream("torch")]));
     expect(running.busy).toBe(true);

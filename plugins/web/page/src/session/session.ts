@@ -14,6 +14,7 @@ import type {
   Patch,
   PlanRun,
   Turn,
+  UiPlaceholder,
   Warning,
 } from "./model.ts";
 import {
@@ -31,9 +32,11 @@ import {
 export type * from "./model.ts";
 export type { Level, LogLine, LogLines } from "./log_lines.ts";
 
-// The `session` message that opens each stream. Before the first record nobody knows the session's id: "".
+// The `session` message that opens each stream. Before the first record nobody knows the session's id: "". The game's
+// is known from the beginning: the requests of this page name it, so that another game at the same address refuses them.
 export interface Opening {
   sessionId: string;
+  game?: string;
   title: string;
   last: number;
   state?: JsonObject;
@@ -46,6 +49,7 @@ export type Taken = "all" | "gap";
 
 export class Session {
   id = "";
+  game = "";
   title = "";
   initialState: JsonObject = {};
   lastSeq = 0;
@@ -97,6 +101,7 @@ export class Session {
 
   open(opening: Opening): void {
     if (opening.sessionId !== "") this.id = opening.sessionId;
+    this.game = opening.game ?? "";
     this.title = opening.title;
     if (opening.state !== undefined) this.initialState = opening.state;
     this.#last = opening.last;
@@ -413,9 +418,12 @@ export class Session {
         const plan = this.#planOf(record);
         const payload = objectOf(event, "payload");
         if (plan === undefined || payload === undefined || textOf(event, "event") !== "narrative_choice") break;
-        const choices = textsOf(payload, "choices").filter((one) => one !== "");
-        if (choices.length === 0) break;
-        const prompt = textOf(payload, "prompt");
+        const more = textsOf(payload, "choices").filter((one) => one !== "");
+        if (more.length === 0) break;
+        // Those of one plan are one list, in the order in which they came.
+        const before = plan.turn.choices?.planKey === plan.key ? plan.turn.choices : undefined;
+        const choices = [...new Set([...(before?.choices ?? []), ...more])];
+        const prompt = textOf(payload, "prompt") ?? before?.prompt;
         plan.turn.choices = { seq: record.seq, planKey: plan.key, toolId: invocation.toolId, prompt, choices };
         break;
       }
@@ -521,9 +529,11 @@ export class Session {
       time,
       planKey: this.#planOf(record)?.key,
       toolId: record.toolId ?? undefined,
+      attempt: record.attempt ?? undefined,
       event: textOf(record.event, "event") ?? "",
       payload: member(record.event, "payload") ?? {},
     };
+    dropEarlierAttempts(turn, placeholder);
     turn.placeholders.push(placeholder);
     turn.entries.push({ what: "placeholder", placeholder });
   }
@@ -560,6 +570,17 @@ function endTurn(turn: Turn, outcome: Outcome, seq: number, time: number): void 
   turn.ended = time;
   turn.endSeq = seq;
   turn.revision = seq;
+}
+
+// A tool that is tried again says again what it said before: the latest attempt's stands for all.
+function dropEarlierAttempts(turn: Turn, placeholder: UiPlaceholder): void {
+  const { attempt, toolId, planKey, event } = placeholder;
+  if (attempt === undefined || attempt < 2) return;
+  const isEarlier = (one: UiPlaceholder): boolean =>
+    one.toolId === toolId && one.planKey === planKey && one.event === event && (one.attempt ?? attempt) < attempt;
+  if (!turn.placeholders.some(isEarlier)) return;
+  turn.placeholders = turn.placeholders.filter((one) => !isEarlier(one));
+  turn.entries = turn.entries.filter((entry) => entry.what !== "placeholder" || !isEarlier(entry.placeholder));
 }
 
 function nameOf(asset: Pick<Asset, "planKey" | "toolId" | "assetId">): string {

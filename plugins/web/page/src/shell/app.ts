@@ -321,6 +321,12 @@ export class App extends LitElement {
   }
 
   #banner(): unknown {
+    if (this.status === "ended" && this.#connection?.isReplaced === true) {
+      return html`<div class="banner ended">
+        <span>This game has ended here, and a new game runs. What was told stays here to read.</span
+        ><mdui-button variant="text" @click=${() => location.reload()}>Load the new game</mdui-button>
+      </div>`;
+    }
     if (this.status === "ended") {
       return html`<div class="banner ended">
         This game has ended. Open the new address. What was told stays here to read.

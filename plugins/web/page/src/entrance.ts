@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The script of enter.html, the page for a browser that has not been let in: it shows the server the token, and the
+// server then gives the player's page at the same address.
+import { enter, keepToken, keptToken, takeToken } from "./connection_token.ts";
+
+const kTried = "narratoria-tried";
+
+async function arrive(): Promise<void> {
+  const taken = takeToken();
+  const token = taken ?? keptToken();
+  if (token === undefined) return show("ask");
+  if (tries() > 0) {
+    forgetTries();
+    return show("cookies");
+  }
+  const status = await enter(token, taken === undefined);
+  if (status === 403) return show("wrong");
+  if (status !== 200) return show("away");
+  keepToken(token);
+  try {
+    sessionStorage.setItem(kTried, "1");
+  } catch {
+    return show("cookies");
+  }
+  // A request of this page's own: of one that a link elsewhere began, the browser withholds the cookie.
+  if (location.hash === "") location.replace("/");
+  else location.reload();
+}
+
+function tries(): number {
+  try {
+    return Number(sessionStorage.getItem(kTried) ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+function forgetTries(): void {
+  sessionStorage.removeItem(kTried);
+}
+
+function show(id: "ask" | "wrong" | "away" | "cookies"): void {
+  for (const part of document.querySelectorAll<HTMLElement>("main > div")) part.hidden = part.id !== id;
+}
+
+for (const button of document.querySelectorAll("button")) button.addEventListener("click", () => void arrive());
+addEventListener("hashchange", () => void arrive());
+void arrive();
