@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # headers_alone.sh COMPILER STANDARD: compiles each public header alone, warnings as errors. The C
-# headers in every language; the C++ headers as C++20, and tool.hpp as C++17 too, because a tool's
-# author may be bound to an older compiler than the SDK is.
+# headers in every language; the C++ headers as C++20, with and without exceptions and RTTI, and
+# tool.hpp as C++17 too, because a tool's author may be bound to an older compiler than the SDK is.
+# As C++17 the other C++ headers say what they need, and nothing else.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 compiler=$1 standard=$2
@@ -28,4 +29,31 @@ for header in "${headers[@]}"; do
         failed=1
     fi
 done
+if [ "$standard" = c++20 ]; then
+    for header in sdk/include/narratoria/*.hpp; do
+        name=narratoria/${header##*/}
+        # A tool reports its failures by exceptions.
+        [ "$name" = narratoria/tool.hpp ] && continue
+        if ! printf '#include "%s"\nint nothing(void);\n' "$name" |
+            "$compiler" -x c++ -std=c++20 -fno-exceptions -fno-rtti -fsyntax-only \
+                -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror \
+                -Iabi/include -Isdk/include -; then
+            echo "$header does not compile with -fno-exceptions -fno-rtti" >&2
+            failed=1
+        fi
+    done
+elif [ "$standard" = c++17 ]; then
+    for header in sdk/include/narratoria/*.hpp; do
+        name=narratoria/${header##*/}
+        [ "$name" = narratoria/tool.hpp ] && continue
+        # The #error, and the file that does not exist, which ends the compilation.
+        messages=$(printf '#include "%s"\n' "$name" |
+            "$compiler" -x c++ -std=c++17 -fsyntax-only -Iabi/include -Isdk/include - 2>&1 |
+            grep -E 'error:')
+        if [ "$(grep -c . <<<"$messages")" != 2 ] || [[ $messages != *"headers need C++20"* ]]; then
+            echo "$header as C++17 does not just say that it needs C++20: $messages" >&2
+            failed=1
+        fi
+    done
+fi
 exit $failed

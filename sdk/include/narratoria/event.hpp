@@ -3,6 +3,7 @@
 // One record of a session's event stream. narratoria/event.h describes the body of each kind.
 
 #include "narratoria/event.h"
+#include "narratoria/exceptions.hpp"
 #include "narratoria/status.hpp"
 #include "narratoria/text.hpp"
 

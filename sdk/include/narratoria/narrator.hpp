@@ -3,6 +3,7 @@
 // A narrator in the host: it turns a prompt into Plan JSON (spec 003 §13.6).
 
 #include "narratoria/core.hpp"
+#include "narratoria/exceptions.hpp"
 #include "narratoria/narrator.h"
 #include "narratoria/status.hpp"
 

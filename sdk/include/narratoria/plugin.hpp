@@ -39,6 +39,7 @@
 
 #include "narratoria/asset_renderer.h"
 #include "narratoria/event_sink.h"
+#include "narratoria/exceptions.hpp"
 #include "narratoria/narrator.h"
 #include "narratoria/plugin_answer.hpp"
 #include "narratoria/plugin_event.hpp"

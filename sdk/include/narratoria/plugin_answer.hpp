@@ -3,6 +3,7 @@
 // Handles with which a plugin replies later: Reply (narrators) and Invocation (tools and tool
 // runners). Not for direct use: include narratoria/plugin.hpp.
 
+#include "narratoria/exceptions.hpp"
 #include "narratoria/plugin_event.hpp"
 #include "narratoria/plugin_host.hpp"
 

@@ -4,6 +4,7 @@
 // narratoria/plugin.hpp.
 
 #include "narratoria/event.hpp"
+#include "narratoria/exceptions.hpp"
 #include "narratoria/record.h"
 
 #include <cstddef>

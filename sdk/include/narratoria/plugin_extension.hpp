@@ -8,6 +8,7 @@
 
 #include "narratoria/asset_renderer.h"
 #include "narratoria/event_sink.h"
+#include "narratoria/exceptions.hpp"
 #include "narratoria/plugin_answer.hpp"
 #include "narratoria/plugin_event.hpp"
 #include "narratoria/plugin_host.hpp"

@@ -3,6 +3,7 @@
 // The services of the host: log, settings, state, assets, prompts, and the engine's loop. Not for
 // direct use: include narratoria/plugin.hpp.
 
+#include "narratoria/exceptions.hpp"
 #include "narratoria/host.h"
 #include "narratoria/host_loop.h"
 #include "narratoria/host_process.h"
@@ -67,6 +68,7 @@ inline void tell(nar_failure* failure, std::string_view message) noexcept {
 
 // The message of the exception that is being handled.
 inline std::string what_was_thrown() {
+#if defined(__cpp_exceptions)
     try {
         throw;
     } catch (const std::exception& error) {
@@ -74,6 +76,9 @@ inline std::string what_was_thrown() {
     } catch (...) {
         return "an exception that is not a std::exception";
     }
+#else
+    return {};
+#endif
 }
 
 // A service of the host: the struct of its functions, its id, and the size of the struct when the
@@ -153,8 +158,9 @@ public:
         if (!is_open()) check<Functions>(NAR_GONE, "a call");
         const Functions* found = find<Functions>();
         if (found == nullptr) {
-            throw Error(NAR_UNSUPPORTED, {},
-                        "the host does not offer " + std::string(Offer<Functions>::id), {});
+            NARRATORIA_THROW(Error(NAR_UNSUPPORTED, {},
+                                   "the host does not offer " + std::string(Offer<Functions>::id),
+                                   {}));
         }
         return *found;
     }
@@ -168,9 +174,9 @@ public:
                       ? "it works only after the constructor of the plugin's class has returned"
                       : "the instance has ended";
         }
-        throw Error(
+        NARRATORIA_THROW(Error(
             status, {},
-            std::string(what) + " (" + std::string(Offer<Functions>::id) + ") failed: " + why, {});
+            std::string(what) + " (" + std::string(Offer<Functions>::id) + ") failed: " + why, {}));
     }
 
     void log(Level level, std::string_view message) noexcept {
@@ -182,9 +188,8 @@ public:
 
     // Logs the exception that is being handled.
     void log_thrown(std::string_view where) noexcept {
-        try {
-            log(Level::Error, std::string(where) + " threw: " + what_was_thrown());
-        } catch (...) {
+        NARRATORIA_TRY { log(Level::Error, std::string(where) + " threw: " + what_was_thrown()); }
+        NARRATORIA_CATCH_ALL {
             log(Level::Error, "an exception was thrown, and there was no memory to report it");
         }
     }
@@ -292,21 +297,17 @@ void guard(Core& core, std::string_view where, Callback&& callback) noexcept {
     if constexpr (noexcept(callback())) {
         callback();
     } else {
-        try {
-            callback();
-        } catch (...) {
-            core.log_thrown(where);
-        }
+        NARRATORIA_TRY { callback(); }
+        NARRATORIA_CATCH_ALL { core.log_thrown(where); }
     }
 }
 
 inline nar_status write_to_string(void* user, nar_str piece) noexcept {
-    try {
+    NARRATORIA_TRY {
         static_cast<std::string*>(user)->append(to_view(piece));
         return NAR_OK;
-    } catch (...) {
-        return NAR_OUT_OF_MEMORY;
     }
+    NARRATORIA_CATCH_ALL { return NAR_OUT_OF_MEMORY; }
 }
 
 // Carries a callable through C's `void *user`. The single call that C guarantees frees it.
@@ -411,8 +412,8 @@ public:
     void cancel() const {
         const auto& functions = core_->require<nar_host_prompt>();
         if (functions.size < offsetof(nar_host_prompt, cancel) + sizeof functions.cancel) {
-            throw Error(NAR_UNSUPPORTED, {}, "the host is older than narratoria.prompt/1's cancel",
-                        {});
+            NARRATORIA_THROW(Error(NAR_UNSUPPORTED, {},
+                                   "the host is older than narratoria.prompt/1's cancel", {}));
         }
         core_->check<nar_host_prompt>(functions.cancel(core_->host()), "cancelling");
     }
@@ -461,16 +462,17 @@ public:
                                                std::forward<Dropped>(dropped), core_);
         // Set before the host has it: another thread may run it at once.
         either->taken = true;
-        try {
+        NARRATORIA_TRY {
             const bool posted = post([either] {
                 either->ran = true;
                 either->function();
             });
             if (!posted) either->taken = false;
             return posted;
-        } catch (...) {
+        }
+        NARRATORIA_CATCH_ALL {
             either->taken = false;
-            throw;
+            NARRATORIA_RETHROW;
         }
     }
 

@@ -3,6 +3,7 @@
 // Connects the C ABI to the author's class: the structs that the host reads, built at compile time,
 // and their functions. Not for direct use: include narratoria/plugin.hpp.
 
+#include "narratoria/exceptions.hpp"
 #include "narratoria/plugin_extension.hpp"
 
 #include <array>
@@ -159,12 +160,11 @@ struct NarratorOf {
         auto& self = Instance<Class>::of(instance);
         guard(*self.core, "generate", [&] {
             const Reply reply(self.core, token);
-            try {
-                self.object.Class::generate(to_view(request), reply);
-            } catch (...) {
+            NARRATORIA_TRY { self.object.Class::generate(to_view(request), reply); }
+            NARRATORIA_CATCH_ALL {
                 // If the plugin replied before it threw, the reply stands and the exception is
                 // only logged.
-                if (!reply.fail(what_was_thrown())) throw;
+                if (!reply.fail(what_was_thrown())) NARRATORIA_RETHROW;
             }
         });
     }
@@ -205,10 +205,11 @@ struct ToolRunnerOf {
         tell(failure, "the plugin ran out of memory");
         guard(*self.core, "start", [&] {
             const Invocation invocation(self.core, token);
-            try {
+            NARRATORIA_TRY {
                 self.object.Class::start(InvocationRequest(*raw), invocation);
                 status = NAR_OK;
-            } catch (...) {
+            }
+            NARRATORIA_CATCH_ALL {
                 InvocationAccess::forget(invocation);
                 tell(failure, what_was_thrown());
             }
@@ -235,14 +236,15 @@ struct ToolsOf {
         auto& self = Instance<Class>::of(instance);
         guard(*self.core, "invoke", [&] {
             const Invocation invocation(self.core, token);
-            try {
+            NARRATORIA_TRY {
                 self.object.Class::invoke(to_view(tool->name), InvocationRequest(*raw), invocation);
-            } catch (...) {
+            }
+            NARRATORIA_CATCH_ALL {
                 const std::string why = what_was_thrown();
                 End end;
                 end.error_code = "PLUGIN_EXCEPTION";
                 end.error = why;
-                if (!invocation.ended(end)) throw;
+                if (!invocation.ended(end)) NARRATORIA_RETHROW;
             }
         });
     }
@@ -343,14 +345,15 @@ struct Library {
                             nar_failure* failure) noexcept {
         const std::uint32_t theirs = host->abi_version;
         if (theirs >> 16 != NAR_ABI_MAJOR) {
-            try {
+            NARRATORIA_TRY {
                 tell(failure,
                      std::string(Description::kName) + ' ' + std::string(Description::kVersion) +
                          " was built for version 1.0 of the plugin contract, and this host "
                          "has " +
                          std::to_string(theirs >> 16) + '.' + std::to_string(theirs & 0xFFFFu) +
                          ": install a build of the plugin for it");
-            } catch (...) {
+            }
+            NARRATORIA_CATCH_ALL {
                 tell(failure, "this plugin was built for version 1.0 of the plugin contract");
             }
             return NAR_UNSUPPORTED;
@@ -371,25 +374,31 @@ struct Library {
         return NAR_OK;
     }
 
-    static nar_status init(const nar_host* host, void** instance, nar_failure* failure) noexcept {
+    static nar_status init(const nar_host* host, void** instance,
+                           [[maybe_unused]] nar_failure* failure) noexcept {
         std::shared_ptr<Core> core;
         nar_status status = NAR_OK;
-        try {
+        NARRATORIA_TRY {
             core = std::make_shared<Core>(host);
             auto made = std::make_unique<Instance<Class>>(core);
             core->activate();
             *instance = made.release();
             return NAR_OK;
-        } catch (const std::bad_alloc&) {
+        }
+#if defined(__cpp_exceptions)
+        catch (const std::bad_alloc&) {
             tell(failure, "memory ran out");
             status = NAR_OUT_OF_MEMORY;
-        } catch (const std::exception& error) {
+        }
+        catch (const std::exception& error) {
             tell(failure, error.what());
             status = NAR_FAILED;
-        } catch (...) {
+        }
+        catch (...) {
             tell(failure, "an exception that is not a std::exception was thrown");
             status = NAR_FAILED;
         }
+#endif
         if (core) {
             core->close();
             core->end();

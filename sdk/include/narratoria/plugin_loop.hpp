@@ -2,6 +2,7 @@
 #pragma once
 // Timers and descriptors on the engine's loop. Not for direct use: include narratoria/plugin.hpp.
 
+#include "narratoria/exceptions.hpp"
 #include "narratoria/plugin_host.hpp"
 
 #include <algorithm>
@@ -162,8 +163,8 @@ private:
     const nar_host_poll& grown() const {
         const auto& functions = waiting_->core->template require<nar_host_poll>();
         if (functions.size < offsetof(nar_host_poll, change) + sizeof functions.change) {
-            throw Error(NAR_UNSUPPORTED, {}, "the host is older than narratoria.poll/1's watch",
-                        {});
+            NARRATORIA_THROW(
+                Error(NAR_UNSUPPORTED, {}, "the host is older than narratoria.poll/1's watch", {}));
         }
         return functions;
     }

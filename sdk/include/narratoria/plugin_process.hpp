@@ -3,6 +3,7 @@
 // Child processes of a plugin (narratoria/host_process.h). Do not include this header directly:
 // include narratoria/plugin.hpp.
 
+#include "narratoria/exceptions.hpp"
 #include "narratoria/host_process.h"
 #include "narratoria/plugin_host.hpp"
 
@@ -91,7 +92,7 @@ public:
         const nar_status status = functions.start(running_->core->host(), &given, &kEvents,
                                                   running_.get(), &running_->handle, &failure);
         if (status != NAR_OK && failure.message[0] != '\0') {
-            throw Error(status, {}, failure.message, {});
+            NARRATORIA_THROW(Error(status, {}, failure.message, {}));
         }
         running_->core->template check<nar_host_process>(status, "starting a process");
     }

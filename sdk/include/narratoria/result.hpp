@@ -2,6 +2,7 @@
 #pragma once
 // The execution result of a plan (spec 003 §13.5, abi/schemas/result-1.schema.json).
 
+#include "narratoria/exceptions.hpp"
 #include "narratoria/result.h"
 #include "narratoria/status.hpp"
 #include "narratoria/text.hpp"
@@ -61,10 +62,11 @@ public:
             result_, flags(events),
             [](void* user, nar_str piece) noexcept -> nar_status {
                 auto& made = *static_cast<Call*>(user);
-                try {
+                NARRATORIA_TRY {
                     (*made.write)(detail::to_view(piece));
                     return NAR_OK;
-                } catch (...) {
+                }
+                NARRATORIA_CATCH_ALL {
                     made.thrown = std::current_exception();
                     return NAR_IO;
                 }

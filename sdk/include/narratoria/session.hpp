@@ -6,6 +6,7 @@
 
 #include "narratoria/core.hpp"
 #include "narratoria/event.hpp"
+#include "narratoria/exceptions.hpp"
 #include "narratoria/narrator.hpp"
 #include "narratoria/plugins.h"
 #include "narratoria/result.hpp"
@@ -266,9 +267,9 @@ private:
     nar_session* handle() const {
         nar_session* session = raw();
         if (session == nullptr) {
-            throw Error(NAR_GONE, "SESSION_GONE",
-                        "the session has ended: its engine was destroyed, or it was moved from",
-                        "");
+            NARRATORIA_THROW(
+                Error(NAR_GONE, "SESSION_GONE",
+                      "the session has ended: its engine was destroyed, or it was moved from", ""));
         }
         return session;
     }

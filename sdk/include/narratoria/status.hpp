@@ -3,6 +3,7 @@
 // Errors of the C++ headers: every call of the C ABI that does not return NAR_OK throws an Error.
 // Exceptions of callbacks never cross into C; see "Exceptions" in engine.hpp.
 
+#include "narratoria/exceptions.hpp"
 #include "narratoria/status.h"
 
 #include <stdexcept>
@@ -63,9 +64,10 @@ private:
     [[noreturn]] void fail(nar_status status) const {
         // After NAR_OUT_OF_MEMORY the library may have no message.
         const std::string_view told = to_view(error_.message);
-        throw Error(status, std::string(to_view(error_.code)),
-                    told.empty() ? std::string(nar_status_text(status)) : std::string(told),
-                    std::string(to_view(error_.details)));
+        NARRATORIA_THROW(
+            Error(status, std::string(to_view(error_.code)),
+                  told.empty() ? std::string(nar_status_text(status)) : std::string(told),
+                  std::string(to_view(error_.details))));
     }
 
     nar_error error_ = NAR_ERROR_INIT;

@@ -3,6 +3,7 @@
 // Text that a call returns for the caller to keep: a state, a history, a list of faults.
 
 #include "narratoria/base.h"
+#include "narratoria/exceptions.hpp"
 #include "narratoria/status.hpp"
 
 #include <string_view>

@@ -3,6 +3,7 @@
 // Checks documents against their schema and against the rules that a schema cannot express.
 // Thread-safe.
 
+#include "narratoria/exceptions.hpp"
 #include "narratoria/status.hpp"
 #include "narratoria/text.hpp"
 #include "narratoria/validate.h"
