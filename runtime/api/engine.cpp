@@ -3,6 +3,8 @@
 
 #include "api/barrier.hpp"
 #include "api/options.hpp"
+#include "base/utf8.hpp"
+#include "tool/runner/runners.hpp"
 
 using namespace narratoria;
 using namespace narratoria::api;
@@ -24,6 +26,43 @@ nar_status read_root(nar_str given, std::string& root, nar_error* error) {
     root = real;
     std::free(real);
     return NAR_OK;
+}
+
+// Where warnings and errors go if the host gives no log function: whoever tries the library without
+// one must still learn that a plugin was left out.
+void log_to_stderr(uint32_t level, std::string_view message, std::string_view session) {
+    if (level < NAR_LOG_WARN) return;
+    std::string line = "narratoria: ";
+    if (!session.empty()) line.append("session ").append(session).append(": ");
+    line.append(message).append("\n");
+    // One write for each line, so that lines of several processes stay whole.
+    (void)!::write(STDERR_FILENO, line.data(), line.size());
+}
+
+std::function<void(uint32_t, std::string_view, std::string_view)> log_function(
+    const nar_engine_options& options) {
+    if (options.log_line != nullptr) {
+        return [log = options.log_line, user = options.user](
+                   uint32_t level, std::string_view message, std::string_view session) {
+            const nar_log_line line{sizeof line, level, view(message), view(session)};
+            log(user, &line);
+        };
+    }
+    if (options.log != nullptr) {
+        return [log = options.log, user = options.user](uint32_t level, std::string_view message,
+                                                        std::string_view) {
+            log(user, level, view(message));
+        };
+    }
+    return log_to_stderr;
+}
+
+// The work of a driving call is done all the same: an exception of one callback must not keep the
+// others from their events.
+nar_status report_thrown(engine::Engine& engine, nar_error* error) {
+    const std::string thrown = engine.take_thrown();
+    if (thrown.empty()) return NAR_OK;
+    return fail(error, NAR_FAILED, "CALLBACK_THREW", thrown);
 }
 
 }  // namespace
@@ -69,17 +108,35 @@ nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engin
             }
             settings.allow_paths.push_back(copy(options.allow_paths[i]));
         }
+        if (options.allow_schemes == nullptr && options.allow_scheme_count > 0) {
+            return refuse_argument(error, "allow_scheme_count is set, but allow_schemes is NULL");
+        }
+        for (uint64_t i = 0; i < options.allow_scheme_count; ++i) {
+            settings.allow_schemes.push_back(copy(options.allow_schemes[i]));
+            if (!tool::is_scheme(settings.allow_schemes.back())) {
+                return refuse_argument(error,
+                                       "\"" + utf8::repaired(settings.allow_schemes.back()) +
+                                           "\" in allow_schemes is no scheme: letters, digits, "
+                                           "+ - . _ only, and no colon");
+            }
+        }
+        if (has_nul(options.output)) {
+            return refuse_argument(error, "the output folder's path holds a NUL character");
+        }
+        settings.output = copy(options.output);
+        if (!settings.output.empty() && settings.output.front() != '/') {
+            settings.output = settings.root + "/" + settings.output;
+        }
+        if (options.output_mode > NAR_OUTPUT_NONE) {
+            return refuse_argument(error, "output_mode is none of NAR_OUTPUT_…");
+        }
+        settings.output_mode = options.output_mode;
         if (!read_times(options.times, settings.times) ||
             !read_limits(options.limits, settings.limits)) {
             return refuse_argument(error, "the size of times or limits is not set");
         }
         settings.supervisor = copy(options.supervisor);
-        if (options.log) {
-            settings.log = [log = options.log, user = options.user](uint32_t level,
-                                                                    std::string_view message) {
-                log(user, level, view(message));
-            };
-        }
+        settings.log = log_function(options);
         if (has_nul(options.cgroup)) {
             return refuse_argument(error, "the cgroup folder's path holds a NUL character");
         }
@@ -112,21 +169,21 @@ nar_status nar_engine_destroy(nar_engine* engine, nar_error* error) {
 nar_status nar_engine_run_until_idle(nar_engine* engine, nar_error* error) {
     return on_engine(engine ? &engine->engine : nullptr, error, Inside::Refused, [&] {
         engine->engine.run_until_idle();
-        return NAR_OK;
+        return report_thrown(engine->engine, error);
     });
 }
 
 nar_status nar_engine_run_once(nar_engine* engine, nar_error* error) {
     return on_engine(engine ? &engine->engine : nullptr, error, Inside::Refused, [&] {
         engine->engine.run_once();
-        return NAR_OK;
+        return report_thrown(engine->engine, error);
     });
 }
 
 nar_status nar_engine_run_for(nar_engine* engine, uint64_t budget_us, nar_error* error) {
     return on_engine(engine ? &engine->engine : nullptr, error, Inside::Refused, [&] {
         engine->engine.run_for(budget_us);
-        return NAR_OK;
+        return report_thrown(engine->engine, error);
     });
 }
 

@@ -207,6 +207,11 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
             // ownership, so it must not release the narrator.
             json::Document state;
             if (const nar_status status = read_state(options.state, state, error)) return status;
+            if (const uint64_t most = settings.limits.state_bytes; options.state.size > most) {
+                return fail(error, NAR_INVALID_ARGUMENT, "STATE_TOO_LARGE",
+                            "the state has " + std::to_string(options.state.size) +
+                                " bytes; the limit state_bytes is " + std::to_string(most));
+            }
             session::Dependencies dependencies =
                 session::make_dependencies(engine->engine, settings);
             auto made =
@@ -331,7 +336,9 @@ nar_status nar_session_patch_state(nar_session* session, nar_str patch, nar_erro
         if (!faults.empty()) {
             return invalid_document(error, "PATCH", faults, view(patch), "the patch is not valid");
         }
-        its.patch_state(document.root(), "");
+        if (const auto refusal = its.patch_state(document.root(), "")) {
+            return fail(error, NAR_INVALID_ARGUMENT, refusal->code, refusal->message);
+        }
         return NAR_OK;
     });
 }

@@ -32,14 +32,14 @@ private:
     Inbox& inbox_;
 };
 
-void Inbox::log(uint32_t level, std::string line) {
+void Inbox::log(uint32_t level, std::string line, std::string session) {
     {
         const std::lock_guard lock(mutex_);
         if (lines_.size() >= kMaxLines) {
             ++lost_lines_;
             return;
         }
-        lines_.push_back({level, std::move(line)});
+        lines_.push_back({level, std::move(line), std::move(session)});
     }
     loop_.wake();
 }
@@ -192,10 +192,11 @@ void Inbox::deliver_lines() {
         lines.swap(lines_);
         lost = std::exchange(lost_lines_, 0);
     }
-    for (const Line& line : lines) log_(line.level, line.text);
+    for (const Line& line : lines) log_(line.level, line.text, line.session);
     if (lost > 0) {
         log_(NAR_LOG_WARN,
-             std::to_string(lost) + " more log lines of plugins came too fast and were dropped");
+             std::to_string(lost) + " more log lines of plugins came too fast and were dropped",
+             {});
     }
 }
 

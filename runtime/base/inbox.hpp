@@ -70,7 +70,8 @@ public:
         virtual void on_ended(std::any end) = 0;
     };
 
-    using LogFunction = std::function<void(uint32_t level, std::string_view line)>;
+    using LogFunction =
+        std::function<void(uint32_t level, std::string_view line, std::string_view session)>;
 
     Inbox(Loop& loop, LogFunction log) : loop_(loop), log_(std::move(log)) {}
     Inbox(const Inbox&) = delete;
@@ -78,7 +79,8 @@ public:
 
     // ---- thread-safe
 
-    void log(uint32_t level, std::string line);
+    // `session`: the id of the session that the line concerns, or empty.
+    void log(uint32_t level, std::string line, std::string session = {});
     nar_status post(Poster& from, const Post& post);
     // `owner` must be the one that opened the token; otherwise NAR_GONE.
     nar_status send_output(const void* owner, uint64_t token, std::string_view bytes);
@@ -134,6 +136,7 @@ private:
     struct Line {
         uint32_t level;
         std::string text;
+        std::string session;
     };
     class WakeForRest;
 

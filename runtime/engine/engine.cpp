@@ -57,7 +57,8 @@ Engine::Engine(EngineSettings settings)
       thread_(pthread_self()),
       made_under_(fork_count()),
       loop_(settings_.clock),
-      inbox_(loop_, [this](uint32_t level, std::string_view line) { log(level, line); }),
+      inbox_(loop_, [this](uint32_t level, std::string_view line,
+                           std::string_view session) { log(level, line, session); }),
       host_posts_(*this),
       pool_(loop_, settings_.supervisor),
       slots_(settings_.jobs != 0 ? settings_.jobs : cores()) {
@@ -150,15 +151,35 @@ void Engine::remove(Member* session) {
     wake();
 }
 
-void Engine::log(uint32_t level, std::string_view message) {
+void Engine::log(uint32_t level, std::string_view message, std::string_view session) {
     if (!settings_.log) return;
     ++callback_depth_;
     try {
-        settings_.log(level, message);
+        settings_.log(level, message, session);
+    } catch (const std::exception& exception) {
+        keep_thrown("the log function", exception.what());
     } catch (...) {
-        // The log function itself failed, so there is nowhere to report it.
+        keep_thrown("the log function", "something that is no std::exception");
     }
     --callback_depth_;
+}
+
+void Engine::keep_thrown(const char* what, const char* text) noexcept {
+    if (!thrown_.empty()) return;
+    try {
+        thrown_ = std::string(what) + " threw an exception: " + text;
+    } catch (...) {
+        // Out of memory; the log has the line.
+    }
+}
+
+void Engine::note_thrown(const char* what, const char* text) noexcept {
+    keep_thrown(what, text);
+    try {
+        log(NAR_LOG_ERROR, std::string(what) + " threw an exception: " + text);
+    } catch (...) {
+        // Out of memory; the driving call reports the exception.
+    }
 }
 
 }  // namespace narratoria::engine

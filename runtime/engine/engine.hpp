@@ -7,9 +7,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/inbox.hpp"
@@ -33,6 +36,8 @@ struct Times {
 
 struct Limits : tool::Limits {
     uint32_t history_patches = 10000;
+    uint64_t patch_bytes = 8u * 1024 * 1024;
+    uint64_t state_bytes = 256u * 1024 * 1024;
 };
 
 struct EngineSettings {
@@ -40,10 +45,14 @@ struct EngineSettings {
     std::string root;                      // absolute
     std::vector<std::string> environment;  // NAME=value, for tools
     std::vector<std::string> allow_paths;
+    std::vector<std::string> allow_schemes;
+    std::string output;  // the base of sessions' output folders; empty: the default
+    uint32_t output_mode = NAR_OUTPUT_REMOVE;
     Times times;
     Limits limits;
     std::string supervisor;
-    std::function<void(uint32_t level, std::string_view message)> log;
+    // `session`: the id of the session that the line concerns, or empty.
+    std::function<void(uint32_t level, std::string_view message, std::string_view session)> log;
     Clock* clock = nullptr;  // the loop's clock; NULL: the system clock
 };
 
@@ -76,17 +85,23 @@ public:
     uint32_t& callback_depth() { return callback_depth_; }
 
     // Calls a function of the host. The function may call the API, but must not drive the loop. An
-    // exception is logged and dropped.
+    // exception is logged, and the driving call reports it.
     template <typename Call>
     void call_host(Call&& call, const char* what = "a callback of the host") {
         ++callback_depth_;
         try {
             call();
+        } catch (const std::exception& exception) {
+            note_thrown(what, exception.what());
         } catch (...) {
-            log(NAR_LOG_ERROR, std::string(what) + " threw an exception, which was dropped");
+            note_thrown(what, "something that is no std::exception");
         }
         --callback_depth_;
     }
+    void note_thrown(const char* what, const char* text) noexcept;
+    // Returns the first exception of a callback since the last call of this function, as text;
+    // empty if there was none.
+    std::string take_thrown() noexcept { return std::exchange(thrown_, {}); }
 
     // Thread-safe. Calls `function` on the engine thread, or `drop` if the engine is destroyed
     // first.
@@ -102,7 +117,8 @@ public:
     Inbox& inbox() { return inbox_; }
     process::Pool& pool() { return pool_; }
     plan::JobSlots& slots() { return slots_; }
-    void log(uint32_t level, std::string_view message);
+    // Logs a line. `session`: the id of the session that it concerns, or empty.
+    void log(uint32_t level, std::string_view message, std::string_view session = {});
 
 private:
     // Runs the host's posts. They are not limited, and run_until_idle() waits for them.
@@ -117,6 +133,7 @@ private:
     };
 
     void on_wake();
+    void keep_thrown(const char* what, const char* text) noexcept;
     template <typename Drive>
     void drive(Drive&& step);
 
@@ -124,6 +141,7 @@ private:
     std::atomic<pthread_t> thread_;
     uint64_t made_under_;  // fork_count() at creation
     uint32_t callback_depth_ = 0;
+    std::string thrown_;
     Loop loop_;
     Inbox inbox_;
     HostPosts host_posts_;

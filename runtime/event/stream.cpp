@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 
 #include "base/clock.hpp"
@@ -28,7 +29,34 @@ int64_t coarse_ns() {
     return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+// The texts of the first records are compared after each sink, and later those of one record in so
+// many: a plugin that writes into texts is found at once, and a million events cost nothing. The
+// interval is a prime number, so that it does not fall in step with a tool's pattern of events.
+constexpr uint64_t kTextsComparedFirst = 1'000;
+constexpr uint64_t kTextsComparedInterval = 61;
+// A larger buffer is freed after use.
+constexpr size_t kKeptTextsRoom = 64 * 1024;
+
 nar_str view(std::string_view text) { return {text.data(), text.size()}; }
+
+bool compares_texts(uint64_t number, Kind kind) {
+    return kind != Kind::ToolEvent || number <= kTextsComparedFirst ||
+           number % kTextsComparedInterval == 0;
+}
+
+// Without a call: this runs after each sink of each event.
+bool is_same(const nar_event& a, const nar_event& b) {
+    using Words __attribute__((vector_size(16))) = uint64_t;
+    constexpr size_t kCount = sizeof(nar_event) / sizeof(Words);
+    static_assert(sizeof(nar_event) % sizeof(Words) == 0);
+    Words left[kCount];
+    Words right[kCount];
+    std::memcpy(left, &a, sizeof left);
+    std::memcpy(right, &b, sizeof right);
+    Words differing = left[0] ^ right[0];
+    for (size_t i = 1; i < kCount; ++i) differing |= left[i] ^ right[i];
+    return (differing[0] | differing[1]) == 0;
+}
 
 }  // namespace
 
@@ -82,26 +110,54 @@ void Stream::sweep() {
     has_gaps_ = false;
 }
 
-// Detaches a sink that threw, which violates the contract. `detached` is not called.
-void Stream::take_off(size_t index, const char* what) {
+// Detaches a sink that violated the contract, and returns who is to be told. `detached` is not
+// called.
+SinkWatcher* Stream::take_off(size_t index) {
     sinks_[index].kinds = 0;
     has_gaps_ = true;
-    if (sinks_[index].watcher) sinks_[index].watcher->on_sink_threw(what);
+    return sinks_[index].watcher != nullptr ? sinks_[index].watcher : default_watcher_;
+}
+
+void Stream::keep_texts(const nar_event& event) {
+    kept_texts_.clear();
+    for (const nar_str& text : {event.session_id, event.plan_id, event.tool_id, event.body}) {
+        kept_texts_.append(text.data, static_cast<size_t>(text.size));
+    }
+}
+
+// Returns false if a text had been changed. They are views of memory that the runtime goes on
+// using, so they are restored where they are.
+bool Stream::put_back_texts(const nar_event& event) {
+    bool is_unchanged = true;
+    const char* kept = kept_texts_.data();
+    for (const nar_str& text : {event.session_id, event.plan_id, event.tool_id, event.body}) {
+        const auto size = static_cast<size_t>(text.size);
+        if (size > 0 && std::memcmp(text.data, kept, size) != 0) {
+            std::memcpy(const_cast<char*>(text.data), kept, size);
+            is_unchanged = false;
+        }
+        kept += size;
+    }
+    return is_unchanged;
 }
 
 void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subject,
                   std::string_view body) {
     const auto kind_number = static_cast<uint32_t>(kind);
-    const nar_event event{sizeof(nar_event),
-                          kind_number,
-                          type,
-                          subject.attempt,
-                          number,
-                          time_us_,
-                          view(session_id_),
-                          view(subject.plan_id),
-                          view(subject.tool_id),
-                          view(body)};
+    // Not const: a sink that writes into it must not be undefined behavior here.
+    nar_event event{sizeof(nar_event),
+                    kind_number,
+                    type,
+                    subject.attempt,
+                    number,
+                    time_us_,
+                    view(session_id_),
+                    view(subject.plan_id),
+                    view(subject.tool_id),
+                    view(body)};
+    const nar_event kept = event;
+    const bool has_kept_texts = compares_texts(number, kind) && wanted(kind);
+    if (has_kept_texts) keep_texts(event);
     ++sending_;
     ++callback_depth_;
     // By index and up to the initial count: a sink may attach sinks, which get the next event, or
@@ -115,14 +171,26 @@ void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subj
         try {
             sink.callbacks.event(sink.callbacks.user, &event);
         } catch (const std::exception& exception) {
-            take_off(i, exception.what());
+            if (SinkWatcher* const watcher = take_off(i)) watcher->on_sink_threw(exception.what());
         } catch (...) {
-            take_off(i, "something that is no std::exception");
+            if (SinkWatcher* const watcher = take_off(i)) {
+                watcher->on_sink_threw("something that is no std::exception");
+            }
         }
         // `sink` may dangle: the vector may have been reallocated.
+        const bool has_record = is_same(event, kept);
+        if (!has_record) event = kept;
+        const bool has_texts = !has_kept_texts || put_back_texts(event);
+        if (!has_record || !has_texts) [[unlikely]] {
+            if (SinkWatcher* const watcher = take_off(i)) watcher->on_sink_wrote();
+        }
         if (timed) tell_if_slow(coarse_ns() - start, sinks_[i].watcher);
     }
     --callback_depth_;
+    if (kept_texts_.capacity() > kKeptTextsRoom) {
+        kept_texts_.clear();
+        kept_texts_.shrink_to_fit();
+    }
     end_sending();
 }
 

@@ -40,12 +40,14 @@ struct Subject {
     uint32_t attempt = 0;
 };
 
-// Receives violations of a sink that a plugin or another party provides. Must outlive the sink.
+// Receives the violations of sinks. Must outlive them.
 class SinkWatcher {
 public:
     virtual ~SinkWatcher() = default;
     // The sink threw and has been detached.
     virtual void on_sink_threw(const char* what) noexcept = 0;
+    // The sink wrote into the record that it was given and has been detached.
+    virtual void on_sink_wrote() noexcept = 0;
     // The batch exceeded its time budget. If `called` is 1, this sink is responsible; otherwise any
     // of the `called` sinks may be.
     virtual void on_sink_slow(int64_t milliseconds, size_t called) noexcept = 0;
@@ -60,6 +62,10 @@ public:
     ~Stream() { detach_all(); }
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
+
+    // Set before the first sink is attached: receives the violations of sinks that have no watcher
+    // of their own. These are not timed.
+    void set_default_watcher(SinkWatcher& watcher) { default_watcher_ = &watcher; }
 
     // A sink with a watcher is timed with the kernel's coarse clock, whose resolution is some
     // milliseconds.
@@ -117,7 +123,9 @@ private:
               std::string_view body);
     void send_timed(uint64_t number, Kind kind, const Subject& subject, std::string_view body);
     void end_sending();
-    void take_off(size_t index, const char* what);
+    void keep_texts(const nar_event& event);
+    bool put_back_texts(const nar_event& event);
+    SinkWatcher* take_off(size_t index);
     void tell_if_slow(int64_t took_ns, SinkWatcher* watcher);
     void sweep();
     void tell_detached(const nar_event_sink& callbacks);
@@ -129,9 +137,11 @@ private:
     uint64_t last_ = 0;
     uint64_t last_sink_ = 0;
     uint32_t sending_ = 0;
+    std::string kept_texts_;       // of the record being sent
     std::deque<Waiting> waiting_;  // records published by sinks during a send
     bool has_gaps_ = false;
-    bool is_watched_ = false;  // at least one sink has a watcher
+    SinkWatcher* default_watcher_ = nullptr;
+    bool is_watched_ = false;  // at least one sink has a watcher of its own
     int64_t time_us_ = 0;
     int64_t batch_start_ns_ = 0;
     bool times_each_ = false;

@@ -66,6 +66,7 @@ public:
     int64_t first_started_ms = 0;
     int64_t attempt_started_ms = 0;
     bool timed_out = false;
+    std::optional<state::Refusal> refusal;  // of the attempt's first patch that was refused
     bool done = false;
     bool warned_request_id = false;
     bool warned_timestamp = false;
@@ -240,6 +241,7 @@ bool Execution::start_attempt(uint32_t tool) {
     running.definition = resolution.definition;
     running.attempt_started_ms = now_ms;
     running.timed_out = running.done = false;
+    running.refusal.reset();
     running.warned_request_id = running.warned_timestamp = false;
     running.record.first_event = result_->tools[tool].events.count();
     running.record.started_us = clock::wall_us();
@@ -263,8 +265,9 @@ void Execution::on_event(uint32_t tool, const event::Event& event) {
     Running& running = *running_[tool];
     const uint64_t number = with_.stream.take_number();
     result_->tools[tool].events.add(event.line);
+    std::optional<state::Refusal> refusal;
     switch (event.type) {
-        case event::Type::StatePatch: take_patch(tool, number, event); break;
+        case event::Type::StatePatch: refusal = take_patch(tool, number, event); break;
         case event::Type::Done:
             // The tool has finished its work, so the timeout ends here. The runner ends a tool that
             // lingers.
@@ -280,6 +283,7 @@ void Execution::on_event(uint32_t tool, const event::Event& event) {
         with_.stream.publish(event::Kind::StateConflict, subject, *conflict);
     }
 
+    if (refusal) refuse_patch(tool, std::move(*refusal));
     if (event.type == event::Type::Asset) {
         take_asset(tool, number, event);
     } else if (event.type == event::Type::UiEvent && settings_.on_ui_event) {
@@ -305,8 +309,10 @@ void Execution::on_event(uint32_t tool, const event::Event& event) {
     }
 }
 
-void Execution::take_patch(uint32_t tool, uint64_t number, const event::Event& event) {
+std::optional<state::Refusal> Execution::take_patch(uint32_t tool, uint64_t number,
+                                                    const event::Event& event) {
     Running& running = *running_[tool];
+    if (auto refusal = with_.state.refusal(event.field(event::Field::Patch))) return refusal;
     if (!running.origin) {
         running.origin = std::make_shared<state::HistoryOrigin>(state::HistoryOrigin{
             std::string(plan_->request_id), std::string(plan_->tools[tool].tool_id)});
@@ -315,6 +321,19 @@ void Execution::take_patch(uint32_t tool, uint64_t number, const event::Event& e
         event.field(event::Field::Patch), running.writer,
         {number, with_.stream.time_us(), running.record.attempt, running.origin}, &conflicts_);
     running.output.merge(patch);
+    return {};
+}
+
+void Execution::refuse_patch(uint32_t tool, state::Refusal refusal) {
+    Running& running = *running_[tool];
+    with_.stream.warn(subject_of(tool), refusal.code, refusal.message);
+    if (running.refusal) return;
+    running.refusal = std::move(refusal);
+    // From the loop: the attempt that is delivering this event must not end meanwhile. Its own time
+    // no longer matters.
+    if (!running.done) {
+        running.try_timer.start(0, [this, tool] { running_[tool]->attempt->terminate(); });
+    }
 }
 
 void Execution::take_asset(uint32_t tool, uint64_t number, const event::Event& event) {
@@ -361,6 +380,11 @@ void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
         outcome.code = "TIMEOUT";
         outcome.error = "the tool did not end within " + std::to_string(try_ms) + " ms";
         if (!outcome.limit.empty()) outcome.error += "; " + outcome.limit;
+    } else if (running.refusal) {
+        state = State::Failed;
+        outcome.ok = false;
+        outcome.code = running.refusal->code;
+        outcome.error = running.refusal->message;
     }
     report_attempt(tool, state, outcome);
 

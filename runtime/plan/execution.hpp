@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,7 +89,9 @@ private:
     void request_start();
     void wait_for_descriptors();
 
-    void take_patch(uint32_t tool, uint64_t number, const event::Event& event);
+    std::optional<state::Refusal> take_patch(uint32_t tool, uint64_t number,
+                                             const event::Event& event);
+    void refuse_patch(uint32_t tool, state::Refusal refusal);
     void take_asset(uint32_t tool, uint64_t number, const event::Event& event);
     event::Subject subject_of(uint32_t tool) const;
 

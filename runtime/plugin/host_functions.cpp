@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/host_functions.hpp"
 
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,8 +25,37 @@
 
 namespace narratoria::plugin {
 
+struct HostHandle;
+
+// A nar_host in a page of its own that nobody can write to. A plugin that writes to its host then
+// crashes at its own write, and not at a later call through the damaged struct. The services need
+// no page: their tables are constants, which the linker places in read-only memory.
+class ReadOnlyHost {
+public:
+    using GetExtension = const void*(const nar_host* host, nar_str id);
+
+    ReadOnlyHost(HostHandle* handle, GetExtension* get_extension) {
+        void* const page = ::mmap(nullptr, sizeof(nar_host), PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (page == MAP_FAILED) throw std::bad_alloc();
+        host_ = new (page) nar_host{sizeof(nar_host), NAR_ABI_VERSION, handle, get_extension};
+        // A failure, which needs a kernel short of memory, only leaves the page writable.
+        ::mprotect(page, sizeof(nar_host), PROT_READ);
+    }
+    ~ReadOnlyHost() { ::munmap(host_, sizeof(nar_host)); }
+    ReadOnlyHost(const ReadOnlyHost&) = delete;
+    ReadOnlyHost& operator=(const ReadOnlyHost&) = delete;
+
+    const nar_host* get() const { return host_; }
+
+private:
+    nar_host* host_;
+};
+
 struct HostHandle {
-    nar_host host{};
+    explicit HostHandle(ReadOnlyHost::GetExtension* get_extension) : host(this, get_extension) {}
+
+    const ReadOnlyHost host;
     uint64_t made_under = 0;  // fork_count() at creation
     std::mutex mutex;         // guards `instance` against calls from other threads
     Instance* instance = nullptr;
@@ -139,7 +169,7 @@ void log_write(const nar_host* host, uint32_t level, nar_str message) {
         if (level < NAR_LOG_DEBUG || level > NAR_LOG_ERROR) level = NAR_LOG_INFO;
         std::string line = instance.library().id + ": " + utf8::repaired(view(message));
         if (instance.session().on_engine_thread()) instance.session().log(level, line);
-        else instance.inbox().log(level, std::move(line));
+        else instance.inbox().log(level, std::move(line), instance.session().session_id());
         return NAR_OK;
     });
 }
@@ -524,8 +554,7 @@ const void* get_extension(const nar_host*, nar_str id) {
 }  // namespace
 
 HostHandle* make_host(Instance& instance) {
-    auto* handle = new HostHandle;
-    handle->host = {sizeof(nar_host), NAR_ABI_VERSION, handle, get_extension};
+    auto* handle = new HostHandle(get_extension);
     handle->made_under = fork_count();
     handle->instance = &instance;
     return handle;
@@ -536,7 +565,7 @@ void with_host_locked(HostHandle* handle, const std::function<void()>& body) {
     body();
 }
 
-const nar_host* host_of(const HostHandle* handle) { return &handle->host; }
+const nar_host* host_of(const HostHandle* handle) { return handle->host.get(); }
 
 void retire_host(HostHandle* handle) {
     {

@@ -167,10 +167,20 @@ void Instance::report(std::string_view message) {
     line += message;
     if (count + 1 == kMaxReports) line += " (no more of its faults are logged)";
     if (session_.on_engine_thread()) session_.log(NAR_LOG_WARN, line);
-    else inbox().log(NAR_LOG_WARN, std::move(line));
+    else inbox().log(NAR_LOG_WARN, std::move(line), session_.session_id());
 }
 
 void Instance::on_sink_threw(const char* what) noexcept { note_thrown("its event sink", what); }
+
+void Instance::on_sink_wrote() noexcept {
+    try {
+        disable(
+            "its event sink wrote into the record that it was given, which belongs to the host; "
+            "the later sinks got the true record");
+    } catch (...) {
+        disabled_ = true;
+    }
+}
 
 void Instance::on_sink_slow(int64_t milliseconds, size_t called) noexcept {
     if (is_own()) return;

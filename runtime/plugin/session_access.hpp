@@ -38,6 +38,7 @@ public:
     virtual bool on_engine_thread() const = 0;  // thread-safe
     // The nesting depth of callbacks. Not zero: the engine must not be driven.
     virtual uint32_t& callback_depth() = 0;
+    virtual const std::string& session_id() const = 0;  // thread-safe
     virtual void log(uint32_t level, std::string_view message) = 0;
     // Excludes a plugin call that was already reported from the batch's timing.
     virtual void excuse(int64_t milliseconds) = 0;

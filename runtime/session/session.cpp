@@ -37,12 +37,14 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
       dispatcher_(*this, story_info(settings_), {registry_, runners_, *with_.processes}),
       presentation_(dispatcher_, assets_, stream_),
       environment_(with_.engine.settings().environment) {
+    stream_.set_default_watcher(host_sinks_);
     if (!with_.engine.settings().allow_paths.empty()) {
-        resolver_.restrict_to(with_.engine.settings().allow_paths);
+        resolver_.restrict_to(with_.engine.settings().allow_paths,
+                              with_.engine.settings().allow_schemes);
     }
     if (settings_.story) {
         if (!settings_.story->allow_paths.empty()) {
-            resolver_.restrict_to(settings_.story->allow_paths);
+            resolver_.restrict_to(settings_.story->allow_paths, settings_.story->allow_schemes);
         }
         for (const auto& [name, value] : settings_.story->environment) {
             engine::set_variable(environment_, name + "=" + value);
@@ -73,6 +75,13 @@ Session::~Session() {
     take_cancel();
     // Deferred callbacks check this flag, because the loop outlives the session.
     *alive_ = false;
+    if (output_ != nullptr && with_.engine.settings().output_mode == NAR_OUTPUT_KEEP) {
+        const std::vector<asset::Asset>& assets = assets_.assets();
+        if (std::any_of(assets.begin(), assets.end(),
+                        [&](const auto& asset) { return output_->holds(asset.path); })) {
+            output_->keep();
+        }
+    }
     // Sinks may read the state and the assets, so they are detached before those are destroyed.
     stream_.detach_all();
     if (settings_.narrator && settings_.narrator->released) {
@@ -158,6 +167,28 @@ void Session::begin_job() {
         current_.text, current_.submitted_us);
 }
 
+// Before the first tool, not with the session: a session whose tools are functions of the host needs
+// no folder, and many are made only to validate.
+void Session::provide_output() {
+    if (std::exchange(is_output_settled_, true)) return;
+    const engine::EngineSettings& settings = with_.engine.settings();
+    const std::string start = std::string(kOutputVariable) + "=";
+    const bool has_own = std::any_of(environment_.begin(), environment_.end(),
+                                     [&](const auto& each) { return each.starts_with(start); });
+    if (settings.output_mode == NAR_OUTPUT_NONE || has_own) return;
+    std::string why;
+    output_ =
+        OutputFolder::create(settings.output, id(), settings.output_mode == NAR_OUTPUT_KEEP, why);
+    if (output_ != nullptr) {
+        engine::set_variable(environment_, start + output_->path());
+        return;
+    }
+    const std::string message = "the session has no folder for the files of its tools (" +
+                                start.substr(0, start.size() - 1) + "): " + why;
+    log(NAR_LOG_WARN, message);
+    warn("OUTPUT_FOLDER", message);
+}
+
 void Session::begin_execution(std::unique_ptr<plan::Plan> plan, int64_t generation_attempt) {
     presentation_.forget_choices();
     plan::Settings settings;
@@ -181,6 +212,7 @@ void Session::begin_execution(std::unique_ptr<plan::Plan> plan, int64_t generati
                                   const event::Event& event) {
         presentation_.on_ui_event(number, subject, event);
     };
+    if (!plan->tools.empty()) provide_output();
     settings.on_tools_ended = [this] { presentation_.on_tools_ended(executions_); };
     execution_ = std::make_unique<plan::Execution>(
         plan::ExecutionContext{loop(), with_.engine.slots(), resolver_, stream_, *with_.store,
@@ -246,6 +278,22 @@ void Session::take_cancel() {
     }
 }
 
+// ---- faults of the host's sinks
+
+void Session::HostSinks::on_sink_threw(const char* what) noexcept {
+    session_.with_.engine.note_thrown("an event sink of the host, which is detached now,", what);
+}
+
+void Session::HostSinks::on_sink_wrote() noexcept {
+    try {
+        session_.log(NAR_LOG_ERROR,
+                     "an event sink of the host wrote into the record that it was given, and is "
+                     "detached now; the later sinks got the true record");
+    } catch (...) {
+        // Out of memory; the sink is detached all the same.
+    }
+}
+
 // ---- calls of plugins
 
 void Session::warn(std::string_view code, std::string_view message) {
@@ -256,7 +304,8 @@ void Session::warn(std::string_view code, std::string_view message) {
     });
 }
 
-void Session::patch_state(json::Value patch, std::string_view who) {
+std::optional<state::Refusal> Session::patch_state(json::Value patch, std::string_view who) {
+    if (auto refusal = with_.store->refusal(patch)) return refusal;
     // The store records the number of the event that reports the patch, so it is reserved first.
     const uint64_t number = stream_.take_number();
     const std::shared_ptr<const state::HistoryOrigin> origin =
@@ -266,6 +315,7 @@ void Session::patch_state(json::Value patch, std::string_view who) {
     std::string body;
     json::ObjectWriter(body).raw("patch", text).string("by", who).end();
     stream_.publish(number, event::Kind::StatePatched, {}, body);
+    return {};
 }
 
 nar_status Session::read_state(std::string_view pointer, std::string& json) {
@@ -278,7 +328,11 @@ nar_status Session::patch_state(std::string_view patch, std::string_view who) {
     json::Document document;
     json::ParseError error;
     if (!document.parse(patch, error) || !document.root().is_object()) return NAR_INVALID_DOCUMENT;
-    patch_state(document.root(), who);
+    if (const auto refusal = patch_state(document.root(), who)) {
+        log(NAR_LOG_WARN, "plugin " + std::string(who) +
+                              ": its patch of the state is refused: " + refusal->message);
+        return NAR_INVALID_ARGUMENT;
+    }
     return NAR_OK;
 }
 

@@ -18,6 +18,7 @@
 #include "plugin/session_access.hpp"
 #include "session/dependencies.hpp"
 #include "session/narrator_client.hpp"
+#include "session/output_folder.hpp"
 #include "session/presentation.hpp"
 #include "session/settings.hpp"
 #include "session/turn.hpp"
@@ -78,8 +79,9 @@ public:
 
     const std::string& id() const { return stream_.session_id(); }
     event::Stream& stream() { return stream_; }
-    // Applies a patch that no tool made. `who` is a plugin's id, or empty for the host.
-    void patch_state(json::Value patch, std::string_view who);
+    // Applies a patch that no tool made. `who` is a plugin's id, or empty for the host. Returns why
+    // it was not applied, if a limit of the session refuses it.
+    std::optional<state::Refusal> patch_state(json::Value patch, std::string_view who);
     state::Store& state() { return *with_.store; }
     const asset::Registry& assets() const { return assets_; }
     engine::Engine& engine() { return with_.engine; }
@@ -100,6 +102,7 @@ private:
     void begin_soon();
     void begin_next();
     void begin_job();
+    void provide_output();
     void begin_execution(std::unique_ptr<plan::Plan> plan, int64_t generation_attempt);
     void on_execution_ended(std::shared_ptr<plan::Result> result);
     void on_turn_ended(TurnEnd end);
@@ -110,8 +113,9 @@ private:
     Loop& loop() override { return with_.engine.loop(); }
     bool on_engine_thread() const override { return with_.engine.on_its_thread(); }
     uint32_t& callback_depth() override { return with_.engine.callback_depth(); }
+    const std::string& session_id() const override { return stream_.session_id(); }
     void log(uint32_t level, std::string_view message) override {
-        with_.engine.log(level, message);
+        with_.engine.log(level, message, stream_.session_id());
     }
     void excuse(int64_t milliseconds) override { stream_.excuse(milliseconds); }
     void warn(std::string_view code, std::string_view message) override;
@@ -126,6 +130,18 @@ private:
     nar_status answer(uint64_t token, bool is_plan, std::string text) override;
     Inbox& inbox() override { return with_.engine.inbox(); }
 
+    // Receives the violations of the host's own sinks.
+    class HostSinks final : public event::SinkWatcher {
+    public:
+        explicit HostSinks(Session& session) : session_(session) {}
+        void on_sink_threw(const char* what) noexcept override;
+        void on_sink_wrote() noexcept override;
+        void on_sink_slow(int64_t, size_t) noexcept override {}  // the host knows its own times
+
+    private:
+        Session& session_;
+    };
+
     const Dependencies with_;
     // Declared before dispatcher_, so destroyed after it: plugins may call in while they shut down.
     bool destroying_ = false;
@@ -134,6 +150,7 @@ private:
     const std::string folder_;  // the base of relative paths in plans
     NarratorClient narrator_;
     std::string narrator_fault_;
+    HostSinks host_sinks_{*this};
     event::Stream stream_;
     asset::Registry assets_;
     tool::Registry registry_;
@@ -142,6 +159,8 @@ private:
     plugin::Dispatcher dispatcher_;
     Presentation presentation_;
     std::vector<std::string> environment_;
+    bool is_output_settled_ = false;
+    std::unique_ptr<OutputFolder> output_;  // or NULL
 
     std::deque<Job> jobs_;
     uint64_t submitted_numbers_ = 0;

@@ -42,6 +42,7 @@ struct Story {
     // Absolute. Empty: tools are not restricted. A story with an empty list forbids all tools; this
     // then holds one root that no path can be below.
     std::vector<std::string> allow_paths;
+    std::vector<std::string> allow_schemes;  // beside allow_paths; see Resolver::restrict_to()
     std::vector<std::pair<std::string, std::string>> environment;
     // Narratives for a turn in which no plan succeeded (spec 003 §13.6). Templates for
     // expand_template() with the name {prompt}.

@@ -32,6 +32,7 @@
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
 #include "session/text_template.hpp"
+#include "tool/runner/runners.hpp"
 
 namespace narratoria::session {
 namespace {
@@ -248,10 +249,11 @@ private:
     }
 
     void read_tools(const toml::table& tools) {
-        allow_keys(tools, "/tools", {"allow_paths", "environment"});
+        allow_keys(tools, "/tools", {"allow_paths", "allow_schemes", "environment"});
         if (const toml::node* list = tools.get("allow_paths")) {
             read_allow_paths(*list);
         }
+        if (const toml::node* list = tools.get("allow_schemes")) read_allow_schemes(*list);
         const toml::node* variables = tools.get("environment");
         if (variables == nullptr) return;
         if (!variables->is_table()) {
@@ -289,6 +291,26 @@ private:
             }
         }
         if (list.as_array()->empty()) story_.allow_paths.emplace_back(kNowhere);
+    }
+
+    void read_allow_schemes(const toml::node& list) {
+        if (!list.is_array()) {
+            wrong_type(list, "/tools/allow_schemes", "an array of schemes");
+            return;
+        }
+        size_t position = 0;
+        for (const toml::node& element : *list.as_array()) {
+            std::string pointer = "/tools/allow_schemes";
+            json::append_pointer(pointer, position++);
+            const auto scheme = text(&element, pointer);
+            if (!scheme) continue;
+            if (!tool::is_scheme(*scheme)) {
+                fault(element.source().begin, pointer, "story-scheme",
+                      json::quoted(*scheme) +
+                          " is no scheme: letters, digits, + - . _ only, and no colon");
+            }
+            story_.allow_schemes.push_back(*scheme);
+        }
     }
 
     void read_fallback(const toml::table& fallback) {

@@ -7,7 +7,20 @@
 
 namespace narratoria::state {
 
-Store::Store(uint32_t history_limit) : history_(history_limit) {
+namespace {
+
+// True if merging the patch adds nothing.
+bool only_removes(json::Value patch) {
+    for (const json::Member member : patch.members()) {
+        if (member.value.is_null()) continue;
+        if (!member.value.is_object() || !only_removes(member.value)) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+Store::Store(uint32_t history_limit, SizeLimits limits) : history_(history_limit), limits_(limits) {
     overlap_.written_before = [this](std::string_view path, Writer earlier) {
         if (listener_ != nullptr && writers_.overlap(earlier, writer_)) {
             listener_->on_conflict(path, earlier, writer_);
@@ -15,7 +28,28 @@ Store::Store(uint32_t history_limit) : history_(history_limit) {
     };
 }
 
-void Store::assign(json::Value document) { tree_.assign(document); }
+void Store::assign(json::Value document) {
+    tree_.assign(document);
+    size_bound_ = document.raw().size();
+}
+
+std::optional<Refusal> Store::refusal(json::Value patch) {
+    const uint64_t bytes = patch.raw().size();
+    if (bytes > limits_.patch_bytes) {
+        return Refusal{"PATCH_TOO_LARGE", "the patch has " + std::to_string(bytes) +
+                                              " bytes; the limit patch_bytes is " +
+                                              std::to_string(limits_.patch_bytes)};
+    }
+    if (limits_.state_bytes == UINT64_MAX || size_bound_ + bytes <= limits_.state_bytes) return {};
+    // Measured only here: most patches overwrite, and a state far below its limit is never measured
+    // again within a limit's worth of patches.
+    size_bound_ = tree_.json_bytes();
+    if (size_bound_ + bytes <= limits_.state_bytes || only_removes(patch)) return {};
+    return Refusal{"STATE_TOO_LARGE", "the state has about " + std::to_string(size_bound_) +
+                                          " bytes, the patch " + std::to_string(bytes) +
+                                          "; the limit state_bytes is " +
+                                          std::to_string(limits_.state_bytes)};
+}
 
 void Store::close_writer(Writer writer) {
     writers_.close(writer);
@@ -35,6 +69,7 @@ const Patch& Store::apply(json::Value patch, Writer writer, const PatchOrigin& o
         overlap_.oldest = writers_.oldest_peer(writer);
     }
     tree_.merge(patch_, writer, is_watched ? &overlap_ : nullptr);
+    size_bound_ += patch.raw().size();
     history_.add(origin.seq, origin.time_us, origin.by, origin.attempt, patch.raw());
     return patch_;
 }
@@ -44,6 +79,7 @@ std::string_view Store::apply_host(json::Value patch, const PatchOrigin& origin)
     json::append_compact(text_, patch.raw());
     patch_.prepare(patch);
     tree_.merge(patch_);
+    size_bound_ += text_.size();
     history_.add(origin.seq, origin.time_us, origin.by, origin.attempt, text_);
     return text_;
 }
@@ -52,6 +88,7 @@ void Store::restore(Snapshot&& snapshot) {
     // Move assignment swaps, so `restored` frees the replaced tree.
     Tree restored = std::move(snapshot.tree_);
     tree_ = std::move(restored);
+    size_bound_ = tree_.json_bytes();
     history_.rewind(snapshot.history_);
 }
 

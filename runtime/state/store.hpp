@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -57,9 +58,21 @@ private:
     History::Mark history_;
 };
 
+// In bytes of JSON. The default is no limit.
+struct SizeLimits {
+    uint64_t patch_bytes = UINT64_MAX;
+    uint64_t state_bytes = UINT64_MAX;
+};
+
+// Why a patch must not be applied.
+struct Refusal {
+    const char* code;  // PATCH_TOO_LARGE, STATE_TOO_LARGE
+    std::string message;
+};
+
 class Store {
 public:
-    explicit Store(uint32_t history_limit);
+    explicit Store(uint32_t history_limit, SizeLimits limits = {});
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
 
@@ -74,6 +87,10 @@ public:
     // before the next one opens; its patches then need no conflict detection.
     Writer open_writer(bool exclusive) { return writers_.open(exclusive); }
     void close_writer(Writer writer);
+
+    // Checks a patch against the limits. Callers of apply() and apply_host() do not apply a patch
+    // that is refused. A patch that only removes is never refused, so that a full state can shrink.
+    std::optional<Refusal> refusal(json::Value patch);
 
     // Merges a patch, which must be an object, for an open writer, and records its source text.
     // Returns the prepared patch for merging into other trees; it is valid until the next call.
@@ -99,6 +116,9 @@ private:
     Tree tree_;
     History history_;
     Writers writers_;
+    const SizeLimits limits_;
+    // No smaller than the state's JSON: the size at the last measurement, and all patches since.
+    uint64_t size_bound_ = 0;
     Patch patch_;       // its memory is reused for every patch
     std::string text_;  // the latest host patch
 

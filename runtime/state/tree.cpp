@@ -61,6 +61,18 @@ void append_object(std::string& out, const Object& object) {
     out += '}';
 }
 
+uint64_t json_bytes_of(const Object& object) {
+    uint64_t bytes = 2;
+    for (uint32_t i = 0; i < object.count; ++i) {
+        const Entry& entry = object.entries[i];
+        if (entry.kind() == Kind::Removed) continue;
+        bytes += entry.key.view().size() + 4;  // quotation marks, colon, comma
+        if (const Object* child = child_of(entry)) bytes += json_bytes_of(*child);
+        else bytes += entry.value.view().size() + (entry.kind() == Kind::String ? 2 : 0);
+    }
+    return bytes;
+}
+
 // RFC 6901: empty, or segments that each begin with /; ~ occurs only as ~0 and ~1.
 bool is_pointer(std::string_view text) {
     if (!text.empty() && text.front() != '/') return false;
@@ -463,5 +475,7 @@ bool Tree::read(std::string_view pointer, std::string& out, bool& malformed) con
 }
 
 void Tree::append_json(std::string& out) const { append_object(out, *root_); }
+
+uint64_t Tree::json_bytes() const { return json_bytes_of(*root_); }
 
 }  // namespace narratoria::state

@@ -96,6 +96,8 @@ public:
     bool read(std::string_view pointer, std::string& out, bool& malformed) const;
 
     void append_json(std::string& out) const;
+    // The size of append_json()'s output without the escapes in keys.
+    uint64_t json_bytes() const;
 
     // The number of keys of the root.
     size_t size() const;

@@ -33,12 +33,14 @@ bool lies_below(const std::string& program, const std::vector<std::string>& root
 
 }  // namespace
 
-void Resolver::restrict_to(const std::vector<std::string>& allow_paths) {
-    restrictions_.emplace_back();
+void Resolver::restrict_to(const std::vector<std::string>& allow_paths,
+                           std::vector<std::string> allow_schemes) {
+    Restriction& restriction = restrictions_.emplace_back();
+    restriction.schemes = std::move(allow_schemes);
     for (std::string root : allow_paths) {
         root = resolved(root);
         while (root.size() > 1 && root.back() == '/') root.pop_back();
-        restrictions_.back().push_back(std::move(root));
+        restriction.roots.push_back(std::move(root));
     }
 }
 
@@ -71,15 +73,17 @@ Resolution Resolver::resolve(std::string_view tool_path, const std::string& fold
     out.target = tool_path.substr(scheme.size() + 1);
     if (restrictions_.empty()) return out;
     // The restriction also covers programs that a plugin's runner starts. The part of the tool path
-    // that the plugin treats as a path is unknown, so the text after every colon must be allowed.
+    // that the plugin treats as a path is unknown, so the text after every colon must be allowed,
+    // unless the scheme is allowed as a whole.
     for (size_t colon = scheme.size(); colon != std::string_view::npos;
          colon = tool_path.find(':', colon + 1)) {
         const std::string_view rest = tool_path.substr(colon + 1);
         // The rest is "name:path" itself; the next colon is checked next.
         if (!scheme_of(rest).empty()) continue;
-        Resolution file = resolve_file(rest.empty() ? std::string_view(".") : rest, folder);
+        Resolution file = resolve_file(rest.empty() ? std::string_view(".") : rest, folder, scheme);
         if (!file.forbidden) continue;
-        file.error += "; this also applies to the text after \"" + std::string(scheme) + ":\"";
+        file.error += "; this also applies to the text after \"" + std::string(scheme) +
+                      ":\", unless allow_schemes lists \"" + std::string(scheme) + "\"";
         return file;
     }
     return out;
@@ -104,11 +108,13 @@ std::string Resolver::clashing_file(std::string_view tool_path, const std::strin
     return is_tool ? program : std::string();
 }
 
-Resolution Resolver::resolve_file(std::string_view tool_path, const std::string& folder) const {
+Resolution Resolver::resolve_file(std::string_view tool_path, const std::string& folder,
+                                  std::string_view scheme) const {
     Resolution out;
     std::string program = file_of(std::string(tool_path), folder);
     // The engine's and the story's restrictions are independent; a path must satisfy each.
-    for (const std::vector<std::string>& roots : restrictions_) {
+    for (const auto& [roots, schemes] : restrictions_) {
+        if (std::find(schemes.begin(), schemes.end(), scheme) != schemes.end()) continue;
         if (lies_below(program, roots)) continue;
         std::string listed;
         for (const std::string& root : roots) listed += (listed.empty() ? "" : ", ") + root;

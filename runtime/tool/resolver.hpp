@@ -30,9 +30,10 @@ public:
     Resolver(const Registry& registry, const Runners& runners, std::string story_tools)
         : registry_(registry), runners_(runners), story_tools_(std::move(story_tools)) {}
 
-    // Restricts tools to paths below one of these, with symbolic links and .. resolved. With
-    // several calls, a path must satisfy each of them.
-    void restrict_to(const std::vector<std::string>& allow_paths);
+    // Restricts tools to paths below one of these, with symbolic links and .. resolved, and to
+    // "scheme:rest" with one of these schemes. With several calls, a tool must satisfy each of them.
+    void restrict_to(const std::vector<std::string>& allow_paths,
+                     std::vector<std::string> allow_schemes = {});
 
     // Tries in this order: a registered name, a scheme, an absolute path, a path relative to
     // `folder`, a path in the story's tools folder. Never searches PATH.
@@ -45,14 +46,21 @@ public:
     std::string clashing_file(std::string_view tool_path, const std::string& folder) const;
 
 private:
+    struct Restriction {
+        std::vector<std::string> roots;
+        std::vector<std::string> schemes;
+    };
+
     std::string file_of(const std::string& path, const std::string& folder) const;
-    Resolution resolve_file(std::string_view tool_path, const std::string& folder) const;
+    // `scheme`: the one whose rest this is; restrictions that allow it do not apply.
+    Resolution resolve_file(std::string_view tool_path, const std::string& folder,
+                            std::string_view scheme = {}) const;
     void find_runner(Resolution& resolution) const;
 
     const Registry& registry_;
     const Runners& runners_;
     std::string story_tools_;
-    std::vector<std::vector<std::string>> restrictions_;
+    std::vector<Restriction> restrictions_;
 };
 
 }  // namespace narratoria::tool

@@ -73,7 +73,7 @@ FIELD(nar_times, narrator_ms, 12);
 FIELD(nar_times, prompt_ms, 16);
 FIELD(nar_times, grace_ms, 20);
 
-SIZE(nar_limits, 56);
+SIZE(nar_limits, 72);
 FIELD(nar_limits, size, 0);
 FIELD(nar_limits, open_files, 4);
 FIELD(nar_limits, memory_bytes, 8);
@@ -84,8 +84,16 @@ FIELD(nar_limits, line_bytes, 32);
 FIELD(nar_limits, resident_bytes, 40);
 FIELD(nar_limits, processes, 48);
 FIELD(nar_limits, reserved, 52);
+FIELD(nar_limits, patch_bytes, 56);
+FIELD(nar_limits, state_bytes, 64);
 
-SIZE(nar_engine_options, 120);
+SIZE(nar_log_line, 40);
+FIELD(nar_log_line, size, 0);
+FIELD(nar_log_line, level, 4);
+FIELD(nar_log_line, message, 8);
+FIELD(nar_log_line, session_id, 24);
+
+SIZE(nar_engine_options, 168);
 FIELD(nar_engine_options, size, 0);
 FIELD(nar_engine_options, jobs, 4);
 FIELD(nar_engine_options, root, 8);
@@ -99,6 +107,12 @@ FIELD(nar_engine_options, log, 72);
 FIELD(nar_engine_options, user, 80);
 FIELD(nar_engine_options, supervisor, 88);
 FIELD(nar_engine_options, cgroup, 104);
+FIELD(nar_engine_options, log_line, 120);
+FIELD(nar_engine_options, allow_schemes, 128);
+FIELD(nar_engine_options, allow_scheme_count, 136);
+FIELD(nar_engine_options, output, 144);
+FIELD(nar_engine_options, output_mode, 160);
+FIELD(nar_engine_options, reserved, 164);
 
 /* event.h */
 SIZE(nar_event, 96);

@@ -43,6 +43,7 @@ public:
     Loop& loop() override { return loop_; }
     bool on_engine_thread() const override { return true; }
     uint32_t& callback_depth() override { return depth_; }
+    const std::string& session_id() const override { return folder_; }
     void log(uint32_t, std::string_view message) override {
         std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());
     }
@@ -63,7 +64,7 @@ public:
 
 private:
     Loop loop_;
-    Inbox inbox_{loop_, [](uint32_t, std::string_view) {}};
+    Inbox inbox_{loop_, [](uint32_t, std::string_view, std::string_view) {}};
     process::Pool pool_{loop_, ""};
     std::string folder_ = "/";
     std::vector<std::string> environment_;

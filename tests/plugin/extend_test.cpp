@@ -6,11 +6,16 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <fstream>
+#include <sstream>
 
 #include "conformance/folder.hpp"
 #include "conformance/stage.hpp"
 #include "narratoria/asset_renderer.h"
 #include "narratoria/event_sink.h"
+#include "narratoria/host_loop.h"
+#include "narratoria/host_process.h"
+#include "narratoria/host_session.h"
 #include "narratoria/tool.h"
 #include "narratoria/ui_handler.h"
 
@@ -110,6 +115,41 @@ TEST_F(ExtendTest, AToolOfTheHostRunsByItsName) {
     EXPECT_EQ(session->state("/weather").view(), R"("rain")");
     ASSERT_EQ(tool.requests.size(), 1u);
     EXPECT_THAT(tool.requests[0], HasSubstr(R"("input":{"city":"Oslo"})"));
+}
+
+// A plugin that writes to them crashes at its own write: no other plugin sees a damaged function.
+TEST_F(ExtendTest, TheHostAndItsServicesAreInReadOnlyMemory) {
+    OwnTool& tool = own("weather");
+    tool.join(*session);
+    std::ifstream maps("/proc/self/maps");
+    struct Mapping {
+        uintptr_t begin, end;
+        std::string access;
+    };
+    std::vector<Mapping> mappings;
+    for (std::string line; std::getline(maps, line);) {
+        std::istringstream in(line);
+        Mapping mapping{};
+        char dash = 0;
+        in >> std::hex >> mapping.begin >> dash >> mapping.end >> mapping.access;
+        mappings.push_back(mapping);
+    }
+    auto access = [&](const void* place) {
+        const auto address = reinterpret_cast<uintptr_t>(place);
+        for (const Mapping& each : mappings) {
+            if (address >= each.begin && address < each.end) return each.access.substr(0, 2);
+        }
+        return std::string("none");
+    };
+    EXPECT_EQ(access(tool.host), "r-");
+    for (const char* id :
+         {NAR_HOST_LOG, NAR_HOST_CONFIG, NAR_HOST_THREAD_CHECK, NAR_HOST_STATE, NAR_HOST_ASSETS,
+          NAR_HOST_PROMPT, NAR_HOST_POST, NAR_HOST_TIMER, NAR_HOST_POLL, NAR_HOST_PROCESS,
+          NAR_EXTENSION_NARRATOR, NAR_HOST_INVOCATION}) {
+        const void* table = tool.host->get_extension(tool.host, detail::to_c(id));
+        ASSERT_NE(table, nullptr) << id;
+        EXPECT_EQ(access(table), "r-") << id;
+    }
 }
 
 TEST_F(ExtendTest, ALaterToolTakesThePlaceOfOneWithTheSameName) {

@@ -201,6 +201,11 @@ TEST_F(PluginTest, WhatIsNotThereIsToldAndTheSessionGoesOn) {
     EXPECT_THAT(plugin("test.nowhere")["reason"].string(), HasSubstr("no folder has a plugin"));
     EXPECT_THAT(plugin("/no/such/file.so")["reason"].string(), HasSubstr("No such file"));
     EXPECT_THAT(log, HasSubstr("test.nowhere is left out"));
+    engine->run_until_idle();
+    std::string warnings;
+    for (const auto& record : recorder.of(Kind::Warning)) warnings += record.body + "\n";
+    EXPECT_THAT(warnings, HasSubstr(R"("code":"PLUGIN_LEFT_OUT","message":"plugin test.nowhere)"));
+    EXPECT_THAT(warnings, HasSubstr("plugin /no/such/file.so is left out"));
     EXPECT_TRUE(run(plan_of({}))["success"].boolean());
 }
 
@@ -464,6 +469,27 @@ TEST_F(PluginTest, ASinkThatThrowsIsDisabled) {
     EXPECT_EQ(plugin("test.probe")["state"].string(), "disabled");
     EXPECT_THAT(log, HasSubstr("its event sink threw an exception: no more events"));
     EXPECT_EQ(recorder.of(Kind::UiPlaceholder).size(), 1U) << "it handles nothing any more";
+}
+
+TEST_F(PluginTest, ASinkThatWritesIsDisabledAndTheHostGetsTheTrueRecords) {
+    for (const std::string way : {"write_sink", "write_body_sink"}) {
+        story(way,
+              way == "write_sink" ? std::vector<std::string>{"probe"} : std::vector<std::string>());
+        open();
+        EXPECT_TRUE(run_path(says({ui("probe.show")}))["ok"].boolean());
+        EXPECT_EQ(plugin("test.probe")["state"].string(), "disabled") << way;
+        EXPECT_THAT(log, HasSubstr("plugin test.probe is disabled for this session: its event sink "
+                                   "wrote into the record"));
+        uint64_t last = 0;
+        for (const auto& record : recorder.records) {
+            EXPECT_GT(record.seq, last) << way;
+            last = record.seq;
+            EXPECT_TRUE(record.body.starts_with('{')) << record.body;
+        }
+        close();
+        recorder.records.clear();
+        log.clear();
+    }
 }
 
 TEST_F(PluginTest, ASinkThatHoldsTheEngineThreadIsNamed) {

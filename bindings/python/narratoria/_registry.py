@@ -130,13 +130,19 @@ class Registry:
         root: str | PathLike[str] | None = None,
         environment: Mapping[str, str] | None = None,
         allow_paths: Iterable[str | PathLike[str]] = (),
+        allow_schemes: Iterable[str] = (),
         times: Times | None = None,
         limits: Limits | None = None,
         cgroup: str | PathLike[str] | None = None,
     ) -> None:
         self._prepare()
-        if isinstance(plugins, (str, bytes)) or isinstance(allow_paths, (str, bytes)):
-            raise TypeError("plugins and allow_paths are lists of texts, not one text")
+        for name, given in (
+            ("plugins", plugins),
+            ("allow_paths", allow_paths),
+            ("allow_schemes", allow_schemes),
+        ):
+            if isinstance(given, (str, bytes)):
+                raise TypeError(f"{name} is a list of texts, not one text")
         if state is not None and not hasattr(state, "keys"):
             raise TypeError(f"state is a dict, not {type(state).__name__}")
         if plugin_settings is not None and not hasattr(plugin_settings, "keys"):
@@ -175,6 +181,7 @@ class Registry:
             "root": None if root is None else path_text("root", root),
             "environment": given_environment,
             "allow_paths": [path_text("each of allow_paths", each) for each in allow_paths],
+            "allow_schemes": [text_of("each of allow_schemes", each) for each in allow_schemes],
             "times": {} if times is None else times.to_dict(),
             "limits": {} if limits is None else limits.to_dict(),
         }

@@ -54,6 +54,8 @@ class Limits:
         processes: processes of a tool with its descendants (none; needs ``cgroup``).
         resident_bytes: memory of a tool with its descendants (none; needs ``cgroup``).
         history_patches: patches kept in the history (10,000).
+        patch_bytes: one patch of the state as JSON (8 MiB).
+        state_bytes: the state as JSON (256 MiB).
         line_bytes: the longest line of an event (8 MiB).
 
     >>> Limits(cpu_seconds=5).to_dict()
@@ -67,6 +69,8 @@ class Limits:
     processes: int | None = None
     resident_bytes: int | None = None
     history_patches: int | None = None
+    patch_bytes: int | None = None
+    state_bytes: int | None = None
     line_bytes: int | None = None
 
     def to_dict(self) -> dict[str, int]:

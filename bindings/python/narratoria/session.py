@@ -125,6 +125,8 @@ class Session(Registry):
         root: the tools' working folder; default: the current one.
         environment: variables added to the tools' environment.
         allow_paths: folders that tools must be in; default: anywhere.
+        allow_schemes: with ``allow_paths``, schemes whose tools may run, whatever follows
+            ``scheme:``.
         times: timeouts.
         limits: resource limits of tools.
         cgroup: a cgroup2 folder that is delegated to this user; each attempt of a tool runs in its

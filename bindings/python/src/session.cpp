@@ -370,12 +370,14 @@ Session::Session(const py::dict& options)
       owner_(std::this_thread::get_id()) {
     const Texts environment(options["environment"]);
     const Texts allow_paths(options["allow_paths"]);
+    const Texts allow_schemes(options["allow_schemes"]);
     const Texts plugins(options["plugins"]);
     EngineOptions engine_options;
     engine_options.jobs = py::cast<std::uint32_t>(options["jobs"]);
     engine_options.root = text_option(options, "root");
     engine_options.environment = environment.views;
     engine_options.allow_paths = allow_paths.views;
+    engine_options.allow_schemes = allow_schemes.views;
     engine_options.cgroup = text_option(options, "cgroup");
     engine_options.times = times_of(options["times"]);
     engine_options.limits = limits_of(options["limits"]);

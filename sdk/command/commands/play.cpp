@@ -126,6 +126,8 @@ public:
           is_live_(is_capable_terminal(STDOUT_FILENO)),
           log_level_(options.log.level()) {
         EngineOptions engine_options;
+        // The paths of assets that it prints stay readable for a day.
+        engine_options.output_mode = NAR_OUTPUT_KEEP;
         engine_options.log = [this](std::uint32_t level, std::string_view message) {
             take_log(level, message);
         };

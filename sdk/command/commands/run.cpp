@@ -144,6 +144,8 @@ int run(const RunOptions& options) {
     Result result;
 
     EngineOptions engine_options;
+    // The paths of assets that it prints stay readable for a day.
+    engine_options.output_mode = NAR_OUTPUT_KEEP;
     engine_options.jobs = asked.jobs;
     Times times;
     times.try_ms = time_of(asked.try_ms);

@@ -87,6 +87,8 @@ int tool_run(const ToolRunOptions& options) {
     Result result;
     std::unique_ptr<EventLines> lines;
     EngineOptions engine_options;
+    // The paths of assets that it prints stay readable for a day.
+    engine_options.output_mode = NAR_OUTPUT_KEEP;
     options.groups.apply_to(engine_options);
     Engine engine(engine_options);
     Session session(engine);

@@ -4,6 +4,7 @@
 // narratoria/engine.hpp.
 
 #include "narratoria/engine.h"
+#include "narratoria/exceptions.hpp"
 #include "narratoria/status.hpp"
 
 #include <exception>
@@ -26,6 +27,7 @@ struct Core {
     // The first exception that a callback threw since the last driving call. [engine-thread]
     std::exception_ptr thrown;
     std::function<void(std::uint32_t level, std::string_view message)> log;
+    std::function<void(const nar_log_line& line)> log_line;
 
     void keep_exception() noexcept {
         if (!thrown) thrown = std::current_exception();
@@ -42,11 +44,8 @@ void guard(Core& core, Callback&& callback) noexcept {
     if constexpr (noexcept(callback())) {
         callback();
     } else {
-        try {
-            callback();
-        } catch (...) {
-            core.keep_exception();
-        }
+        NARRATORIA_TRY { callback(); }
+        NARRATORIA_CATCH_ALL { core.keep_exception(); }
     }
 }
 

@@ -22,6 +22,8 @@
  *              can be called again. If several callbacks throw, the first exception is kept. An
  *              exception from a callback outside a driving call (prompt, attach, patch_state and
  *              others call sinks at once) is rethrown from the next driving call.
+ *              Without exceptions (-fno-exceptions) a call that fails prints its message and ends
+ *              the process; see narratoria/exceptions.hpp.
  * Cost         A sink costs one call through a function pointer. A noexcept sink has no guard.
  *
  * The other headers: session.hpp, event.hpp, result.hpp, narrator.hpp, status.hpp, text.hpp, and
@@ -31,6 +33,7 @@
 #include "narratoria/core.hpp"
 #include "narratoria/engine.h"
 #include "narratoria/event.hpp"
+#include "narratoria/exceptions.hpp"
 #include "narratoria/narrator.hpp"
 #include "narratoria/result.hpp"
 #include "narratoria/session.hpp"
@@ -64,10 +67,18 @@ struct EngineOptions {
     std::vector<std::string_view> allow_paths = {};  // folders that tools must lie in; anywhere
     std::optional<Times> times = {};
     std::optional<Limits> limits = {};
-    // Receives messages that belong to no session. `level` is NAR_LOG_….
+    // Receives the log; without it and log_line, warnings and errors go to stderr. `level` is
+    // NAR_LOG_….
     std::function<void(std::uint32_t level, std::string_view message)> log = {};
     std::string_view supervisor = {};  // path of narratoria-supervisor; the embedded one
     std::string_view cgroup = {};      // a cgroup2 folder that the user owns; none
+    // Like log, and names the session of each line; `log` is then not called.
+    std::function<void(const nar_log_line& line)> log_line = {};
+    // With allow_paths: schemes whose tools may run, whatever follows "scheme:"; none.
+    std::vector<std::string_view> allow_schemes = {};
+    // The folder for the folders of sessions that tools write files to; narratoria-UID in TMPDIR.
+    std::string_view output = {};
+    std::uint32_t output_mode = NAR_OUTPUT_REMOVE;  // a NAR_OUTPUT_…
 };
 
 // Movable, not copyable. Destroy it on the engine thread, outside callbacks. Elsewhere the
@@ -85,7 +96,13 @@ public:
         for (const std::string_view one : options.allow_paths) {
             allow_paths.push_back(detail::to_c(one));
         }
+        std::vector<nar_str> allow_schemes;
+        allow_schemes.reserve(options.allow_schemes.size());
+        for (const std::string_view one : options.allow_schemes) {
+            allow_schemes.push_back(detail::to_c(one));
+        }
         core_->log = options.log;
+        core_->log_line = options.log_line;
 
         nar_engine_options description{};
         description.size = sizeof description;
@@ -104,6 +121,16 @@ public:
                 detail::guard(core, [&] { core.log(level, detail::to_view(message)); });
             };
         }
+        if (core_->log_line) {
+            description.log_line = [](void* user, const nar_log_line* line) noexcept {
+                auto& core = *static_cast<detail::Core*>(user);
+                detail::guard(core, [&] { core.log_line(*line); });
+            };
+        }
+        description.allow_schemes = allow_schemes.data();
+        description.allow_scheme_count = allow_schemes.size();
+        description.output = detail::to_c(options.output);
+        description.output_mode = options.output_mode;
         description.supervisor = detail::to_c(options.supervisor);
         description.cgroup = detail::to_c(options.cgroup);
         detail::Check check;
@@ -203,7 +230,8 @@ private:
     nar_engine* handle() const {
         nar_engine* engine = raw();
         if (engine == nullptr) {
-            throw Error(NAR_GONE, "ENGINE_GONE", "the engine was destroyed or moved from", "");
+            NARRATORIA_THROW(
+                Error(NAR_GONE, "ENGINE_GONE", "the engine was destroyed or moved from", ""));
         }
         return engine;
     }
@@ -257,12 +285,13 @@ inline Session::Session(Engine& engine, const SessionOptions& options) : core_(e
             auto& made = *static_cast<Asked*>(user);
             const NarratorReply reply(made.core, token);
             detail::guard(*made.core, [&] {
-                try {
-                    made.narrator.generate(detail::to_view(request), reply);
-                } catch (const std::exception& error) {
+                NARRATORIA_TRY { made.narrator.generate(detail::to_view(request), reply); }
+#if defined(__cpp_exceptions)
+                catch (const std::exception& error) {
                     reply.fail(error.what());
                     throw;
                 }
+#endif
             });
         };
         narrator.cancel = [](void* user, std::uint64_t token) noexcept {

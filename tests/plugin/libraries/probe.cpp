@@ -147,6 +147,8 @@ void deinit(void* instance) {
 void on_event(void* instance, const nar_event* event) {
     Probe& probe = self(instance);
     if (probe.does("throw_sink")) throw std::runtime_error("no more events");
+    if (probe.does("write_sink")) const_cast<nar_event*>(event)->seq = 0;
+    if (probe.does("write_body_sink")) const_cast<char*>(event->body.data)[0] = '#';
     if (probe.does("slow_sink") && event->kind == NAR_KIND_TOOL_EVENT) hold(120);
     if (probe.does("count_sink")) probe.note("sink " + std::to_string(event->kind));
 }

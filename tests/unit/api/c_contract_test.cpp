@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -535,6 +537,91 @@ TEST(CErrors, OneThatIsAllZeroesServesAsWell) {
     EXPECT_EQ(error.message.size, 0u);
 }
 
+// ---- what a host's callbacks may get wrong, and the log
+
+TEST_F(CContract, AnExceptionOfASinkIsReportedByTheDrivingCallAndDetachesTheSink) {
+    nar_event_sink sink{};
+    sink.size = sizeof sink;
+    int calls = 0;
+    sink.user = &calls;
+    sink.event = [](void* user, const nar_event*) {
+        ++*static_cast<int*>(user);
+        throw std::runtime_error("no room on the page");
+    };
+    ASSERT_EQ(nar_session_attach_sink(session, &sink, nullptr, error), NAR_OK);
+    int ended = 0;
+    nar_execution_handler handler{};
+    handler.size = sizeof handler;
+    handler.user = &ended;
+    handler.ended = [](void* user, nar_result*) { ++*static_cast<int*>(user); };
+    ASSERT_EQ(nar_session_execute(session, kEmptyPlan, nar_str{}, &handler, error), NAR_OK);
+    EXPECT_EQ(nar_engine_run_until_idle(engine, error), NAR_FAILED);
+    EXPECT_EQ(error.code(), "CALLBACK_THREW");
+    EXPECT_THAT(error.message(), HasSubstr("event sink"));
+    EXPECT_THAT(error.message(), HasSubstr("no room on the page"));
+    EXPECT_EQ(calls, 1);
+    EXPECT_EQ(ended, 1) << "the work is done all the same";
+    EXPECT_EQ(nar_engine_run_until_idle(engine, error), NAR_OK) << "told once";
+}
+
+TEST_F(CContract, AnExceptionOfAHandlerIsReportedByTheDrivingCall) {
+    nar_execution_handler handler{};
+    handler.size = sizeof handler;
+    handler.ended = [](void*, nar_result*) { throw std::runtime_error("no handler today"); };
+    ASSERT_EQ(nar_session_execute(session, kEmptyPlan, nar_str{}, &handler, error), NAR_OK);
+    nar_status status = NAR_OK;
+    for (int i = 0; i < 1000 && status == NAR_OK; ++i) status = nar_engine_run_once(engine, error);
+    EXPECT_EQ(status, NAR_FAILED);
+    EXPECT_THAT(error.message(), HasSubstr("no handler today"));
+}
+
+TEST(CLog, ALineNamesItsSession) {
+    std::vector<std::string> lines;
+    nar_engine_options options{};
+    options.size = sizeof options;
+    options.user = &lines;
+    options.log = [](void*, uint32_t, nar_str) { FAIL() << "log_line is set, too"; };
+    options.log_line = [](void* user, const nar_log_line* line) {
+        EXPECT_EQ(line->size, sizeof(nar_log_line));
+        static_cast<std::vector<std::string>*>(user)->push_back(std::to_string(line->level) + " " +
+                                                                text(line->session_id) + ": " +
+                                                                text(line->message));
+    };
+    CallError error;
+    nar_engine* engine = nullptr;
+    ASSERT_EQ(nar_engine_create(&options, &engine, error), NAR_OK);
+    const nar_str plugins[] = {NAR_STR("/no/such/file.so")};
+    nar_session_options session_options{};
+    session_options.size = sizeof session_options;
+    session_options.id = NAR_STR("evening");
+    session_options.plugins = plugins;
+    session_options.plugin_count = 1;
+    nar_session* session = nullptr;
+    ASSERT_EQ(nar_session_create(engine, &session_options, &session, error), NAR_OK);
+    EXPECT_EQ(nar_engine_destroy(engine, error), NAR_OK);
+    EXPECT_THAT(lines, ElementsAre(StartsWith("3 evening: plugin /no/such/file.so is left out")));
+}
+
+TEST(CLog, WithoutOptionsWarningsGoToStderr) {
+    CallError error;
+    nar_engine* engine = nullptr;
+    ASSERT_EQ(nar_engine_create(nullptr, &engine, error), NAR_OK);
+    const nar_str plugins[] = {NAR_STR("/no/such/file.so")};
+    nar_session_options options{};
+    options.size = sizeof options;
+    options.id = NAR_STR("evening");
+    options.plugins = plugins;
+    options.plugin_count = 1;
+    nar_session* session = nullptr;
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(nar_session_create(engine, &options, &session, error), NAR_OK);
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(nar_engine_destroy(engine, error), NAR_OK);
+    EXPECT_THAT(said, StartsWith("narratoria: session evening: plugin /no/such/file.so is left "
+                                 "out"));
+    EXPECT_THAT(said, ::testing::EndsWith("\n"));
+}
+
 // ---- limits of what is asked for
 
 TEST(COptions, JobsHaveALimit) {
@@ -569,6 +656,98 @@ TEST(COptions, HistoryMayBeUnlimited) {
     EXPECT_EQ(read["dropped"].integer(), 0);
     EXPECT_EQ(read["patches"].size(), 12000u);
     EXPECT_EQ(nar_engine_destroy(engine, error), NAR_OK);
+}
+
+TEST(COptions, APatchAndAStateBeyondTheirLimitsAreRefused) {
+    CallError error;
+    nar_limits limits{};
+    limits.size = sizeof limits;
+    limits.patch_bytes = 30;
+    limits.state_bytes = 40;
+    nar_engine_options options{};
+    options.size = sizeof options;
+    options.limits = &limits;
+    nar_engine* engine = nullptr;
+    ASSERT_EQ(nar_engine_create(&options, &engine, error), NAR_OK);
+    nar_session* session = nullptr;
+    ASSERT_EQ(nar_session_create(engine, nullptr, &session, error), NAR_OK);
+    EXPECT_EQ(nar_session_patch_state(
+                  session, NAR_STR("{\"a\":\"0123456789012345678901234567890\"}"), error),
+              NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(error.code(), "PATCH_TOO_LARGE");
+    EXPECT_EQ(nar_session_patch_state(session, NAR_STR("{\"a\":\"01234567890123\"}"), error),
+              NAR_OK);
+    EXPECT_EQ(nar_session_patch_state(session, NAR_STR("{\"b\":\"01234567890123\"}"), error),
+              NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(error.code(), "STATE_TOO_LARGE");
+    nar_session_options other{};
+    other.size = sizeof other;
+    const std::string state = R"({"a":")" + std::string(50, 'x') + R"("})";
+    other.state = view(state);
+    EXPECT_EQ(nar_session_create(engine, &other, &session, error), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(error.code(), "STATE_TOO_LARGE");
+    EXPECT_EQ(nar_engine_destroy(engine, error), NAR_OK);
+}
+
+TEST(COptions, AnAllowedSchemeIsAScheme) {
+    CallError error;
+    nar_engine_options options{};
+    options.size = sizeof options;
+    const nar_str schemes[] = {NAR_STR("http:")};
+    options.allow_schemes = schemes;
+    options.allow_scheme_count = 1;
+    nar_engine* engine = nullptr;
+    EXPECT_EQ(nar_engine_create(&options, &engine, error), NAR_INVALID_ARGUMENT);
+    EXPECT_THAT(error.message(), HasSubstr("\"http:\" in allow_schemes is no scheme"));
+}
+
+// The base is refused: it is not the user's alone.
+TEST(COptions, ASessionWithoutAnOutputFolderRunsAndSaysWhy) {
+    Folder folder;
+    std::filesystem::create_directories(folder / "open");
+    std::filesystem::permissions(folder / "open", std::filesystem::perms(0755));
+    folder.write("tool",
+                 "#!/bin/sh\necho '{\"version\":\"0\",\"type\":\"done\",\"ok\":true,"
+                 "\"summary\":\"'\"[$NARRATORIA_OUTPUT_DIR]\"'\"}'\n",
+                 0755);
+    const std::string output = folder / "open";
+    const std::string root = folder.path();
+    std::string log;
+    CallError error;
+    nar_engine_options options{};
+    options.size = sizeof options;
+    options.root = view(root);
+    options.output = view(output);
+    options.user = &log;
+    options.log = [](void* user, uint32_t, nar_str line) {
+        *static_cast<std::string*>(user) += text(line);
+    };
+    nar_engine* engine = nullptr;
+    ASSERT_EQ(nar_engine_create(&options, &engine, error), NAR_OK);
+    nar_session* session = nullptr;
+    ASSERT_EQ(nar_session_create(engine, nullptr, &session, error), NAR_OK);
+    std::string result;
+    nar_execution_handler handler{};
+    handler.size = sizeof handler;
+    handler.user = &result;
+    handler.ended = [](void* user, nar_result* ended) {
+        nar_text* json = nullptr;
+        ASSERT_EQ(nar_result_json(ended, 0, &json, nullptr), NAR_OK);
+        *static_cast<std::string*>(user) = text(nar_text_view(json));
+        nar_text_release(json);
+    };
+    ASSERT_EQ(nar_session_execute(
+                  session,
+                  NAR_STR("{\"requestId\":\"r\",\"tools\":[{\"toolId\":\"t\",\"toolPath\":"
+                          "\"tool\"}]}"),
+                  nar_str{}, &handler, error),
+              NAR_OK);
+    EXPECT_EQ(nar_engine_run_until_idle(engine, error), NAR_OK);
+    EXPECT_EQ(nar_engine_destroy(engine, error), NAR_OK);
+    EXPECT_THAT(result, HasSubstr("\"success\":true"));
+    EXPECT_THAT(result, HasSubstr("[]"));
+    EXPECT_THAT(log, HasSubstr("NARRATORIA_OUTPUT_DIR"));
+    EXPECT_THAT(log, HasSubstr("chmod 700"));
 }
 
 TEST_F(CContract, AWriterThatRefusesIsWhatWritingAnswers) {

@@ -71,6 +71,8 @@ TEST(Limits, TakeTheLargestValueOfAFieldForNoLimit) {
     NAR_TOOL_LIMIT_LIST(NARRATORIA_LIMIT)
 #undef NARRATORIA_LIMIT
     EXPECT_EQ(limits.history_patches, UINT32_MAX);
+    EXPECT_EQ(limits.patch_bytes, UINT64_MAX);
+    EXPECT_EQ(limits.state_bytes, UINT64_MAX);
 }
 
 }  // namespace

@@ -65,7 +65,9 @@ public:
     std::vector<std::string> lines;
     uint64_t closes = 0;
     bool throws = false;
-    Inbox inbox{loop, [this](uint32_t, std::string_view line) { lines.emplace_back(line); }};
+    Inbox inbox{loop, [this](uint32_t, std::string_view line, std::string_view) {
+                    lines.emplace_back(line);
+                }};
 };
 
 TEST_F(InboxTest, APostRunsOnceInTheNextRound) {

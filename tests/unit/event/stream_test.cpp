@@ -42,7 +42,9 @@ uint32_t bit(Kind kind) { return 1u << static_cast<uint32_t>(kind); }
 
 struct Watcher : SinkWatcher {
     std::vector<std::string> threw;
+    int wrote = 0;
     void on_sink_threw(const char* what) noexcept override { threw.emplace_back(what); }
+    void on_sink_wrote() noexcept override { ++wrote; }
     void on_sink_slow(int64_t, size_t) noexcept override {}
 };
 
@@ -130,6 +132,95 @@ TEST_F(StreamTest, ASinkThatThrowsGetsNothingMore) {
     EXPECT_EQ(watcher.threw, List{"no"});
     stream_.detach_all();
     EXPECT_EQ(bad.detached, 0);
+}
+
+TEST_F(StreamTest, ASinkThatWritesIntoTheRecordGetsNothingMoreAndTheLaterSinksGetTheTrueRecord) {
+    Recorder& bad = recorder();
+    Recorder& good = recorder();
+    Watcher watcher;
+    bad.then = [](const nar_event& event) {
+        auto& record = const_cast<nar_event&>(event);
+        record.seq = 0;
+        record.body = {nullptr, 0};
+    };
+    std::vector<std::string> bodies;
+    good.then = [&](const nar_event& event) {
+        bodies.emplace_back(event.body.data, event.body.size);
+    };
+    stream_.attach(bad.sink(), &watcher);
+    stream_.attach(good.sink());
+    stream_.publish(Kind::Prompt, {}, R"({"text":"a"})");
+    stream_.publish(Kind::Prompt, {}, R"({"text":"b"})");
+    EXPECT_EQ(watcher.wrote, 1);
+    EXPECT_EQ(bad.seen.size(), 1u);
+    EXPECT_EQ(good.seen, (List{record(1, Kind::Prompt), record(2, Kind::Prompt)}));
+    EXPECT_EQ(bodies, (List{R"({"text":"a"})", R"({"text":"b"})"}));
+}
+
+TEST_F(StreamTest, ASinkThatWritesIntoATextIsFoundAndTheTextIsRestored) {
+    for (const size_t field : {0u, 1u, 2u, 3u}) {
+        Recorder& bad = recorder();
+        Recorder& good = recorder();
+        Watcher watcher;
+        bad.then = [&](const nar_event& event) {
+            const nar_str texts[] = {event.session_id, event.plan_id, event.tool_id, event.body};
+            const_cast<char*>(texts[field].data)[texts[field].size - 1] = '#';
+        };
+        std::string seen;
+        good.then = [&](const nar_event& event) {
+            for (const nar_str& text :
+                 {event.session_id, event.plan_id, event.tool_id, event.body}) {
+                seen.append(text.data, text.size);
+            }
+        };
+        stream_.attach(bad.sink(), &watcher);
+        stream_.attach(good.sink());
+        const std::string plan = "plan";
+        const std::string tool = "tool";
+        const std::string body = "{}";
+        stream_.publish(Kind::ToolStarted, {plan, tool, 1}, body);
+        EXPECT_EQ(watcher.wrote, 1) << field;
+        EXPECT_EQ(seen, "splantool{}") << field;
+        EXPECT_EQ(body, "{}") << "the runtime reads it, too";
+        stream_.detach_all();
+    }
+}
+
+TEST_F(StreamTest, AWriterOfLaterToolEventsIsFoundWithinSixtyOneOfThem) {
+    Recorder& bad = recorder();
+    Watcher watcher;
+    uint64_t writes = 0;
+    bad.then = [&](const nar_event& event) {
+        if (event.seq <= 1'000) return;
+        ++writes;
+        const_cast<char*>(event.body.data)[0] = '#';
+    };
+    stream_.attach(bad.sink(), &watcher);
+    for (int i = 0; i < 2'000; ++i) {
+        std::string line = "{}";
+        Event event;
+        event.line = line;
+        stream_.publish_tool_event(stream_.take_number(), {}, event);
+    }
+    EXPECT_EQ(watcher.wrote, 1);
+    EXPECT_GT(writes, 0u);
+    EXPECT_LE(writes, 61u);
+}
+
+TEST_F(StreamTest, TheViolationsOfSinksWithoutAWatcherGoToTheDefaultOne) {
+    Watcher host;
+    stream_.set_default_watcher(host);
+    Recorder& thrower = recorder();
+    Recorder& writer = recorder();
+    thrower.then = [](const nar_event&) { throw std::runtime_error("no"); };
+    writer.then = [](const nar_event& event) { const_cast<nar_event&>(event).kind = 99; };
+    stream_.attach(thrower.sink());
+    stream_.attach(writer.sink());
+    stream_.publish(Kind::Prompt, {}, "{}");
+    stream_.publish(Kind::Prompt, {}, "{}");
+    EXPECT_EQ(host.threw, List{"no"});
+    EXPECT_EQ(host.wrote, 1);
+    EXPECT_EQ(thrower.seen.size() + writer.seen.size(), 2u);
 }
 
 TEST_F(StreamTest, SinksCanBeAttachedAndDetachedWhileARecordIsSent) {

@@ -180,7 +180,7 @@ protected:
     tool::Limits limits;
     uint32_t depth = 0;
     event::Stream stream{"session-1", depth};
-    state::Store state{1000};
+    state::Store state{1000, {.patch_bytes = 1000}};
     asset::Registry assets{"/"};
     std::vector<std::string> environment{"PATH=/bin", "TORCH=unlit"};
     std::shared_ptr<Result> result;
@@ -728,6 +728,28 @@ TEST_F(ExecutionTest, ASchemeNobodyKnowsIsAFailedAttempt) {
 }
 
 // ---- times
+
+TEST_F(ExecutionTest, APatchBeyondTheLimitIsNotMergedAndEndsTheAttempt) {
+    begin(plan({tool("a", kOnce)}));
+    runner.say("a", patch(R"({"before":1})"));
+    runner.say("a", patch(R"({"large":")" + std::string(1000, 'x') + R"("})"));
+    turn();
+    EXPECT_THAT(runner.terminated, ElementsAre("a"));
+    runner.end("a");
+    turn();
+    ASSERT_TRUE(result);
+    EXPECT_FALSE(result->success);
+    EXPECT_EQ(of("a").state, State::Failed);
+    EXPECT_EQ(of("a").error_code, "PATCH_TOO_LARGE");
+    EXPECT_THAT(of("a").error, HasSubstr("the limit patch_bytes is 1000"));
+    std::string text;
+    state.tree().append_json(text);
+    EXPECT_EQ(text, R"({"before":1})");
+    const std::vector<Record> warnings = of_kind(event::Kind::Warning);
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_EQ(warnings[0].tool, "a");
+    EXPECT_THAT(warnings[0].body, HasSubstr(R"("code":"PATCH_TOO_LARGE")"));
+}
 
 TEST_F(ExecutionTest, ATryThatTakesTooLongIsEndedAndTriedAgain) {
     begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}), try_time(15));

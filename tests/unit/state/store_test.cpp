@@ -295,5 +295,33 @@ TEST(Snapshot, ARestoredStoreBehavesLikeOneThatWasNeverChanged) {
     }
 }
 
+TEST(Store, APatchBeyondTheLimitIsRefusedAndNamed) {
+    Store store(10, {.patch_bytes = 20});
+    EXPECT_FALSE(store.refusal(parse(R"({"a":"0123456789"})")->root()));
+    const auto refusal = store.refusal(parse(R"({"a":"0123456789012"})")->root());
+    ASSERT_TRUE(refusal);
+    EXPECT_EQ(refusal->code, std::string("PATCH_TOO_LARGE"));
+    EXPECT_EQ(refusal->message, "the patch has 21 bytes; the limit patch_bytes is 20");
+}
+
+TEST(Store, AStateAtItsLimitTakesWhatOverwritesOrRemovesButNothingMore) {
+    Store store(10, {.state_bytes = 1000});
+    const auto origin = std::make_shared<const HistoryOrigin>(HistoryOrigin{"plan", "tool"});
+    auto patch = [&](const std::string& text) {
+        const auto document = parse(text);
+        const auto refusal = store.refusal(document->root());
+        if (!refusal) store.apply_host(document->root(), {1, 0, 0, origin});
+        return refusal ? std::string(refusal->code) : std::string();
+    };
+    const std::string value(300, 'x');
+    // The bound grows with each patch; the measurement finds that the state did not.
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(patch(R"({"a":")" + value + R"("})"), "") << i;
+    EXPECT_EQ(patch(R"({"b":")" + value + R"("})"), "");
+    EXPECT_EQ(patch(R"({"c":{"d":")" + value + R"("}})"), "");
+    EXPECT_EQ(patch(R"({"e":")" + value + R"("})"), "STATE_TOO_LARGE");
+    EXPECT_EQ(patch(R"({"c":{"d":null},"b":null})"), "") << "it only removes";
+    EXPECT_EQ(patch(R"({"e":")" + value + R"("})"), "");
+}
+
 }  // namespace
 }  // namespace narratoria::state

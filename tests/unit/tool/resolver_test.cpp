@@ -128,6 +128,26 @@ TEST_F(ResolverTest, RestrictsTheRestOfASchemeToTheAllowedPaths) {
     EXPECT_TRUE(is_forbidden(resolver, "x:../outside/tool"));
 }
 
+TEST_F(ResolverTest, ASchemeThatIsAllowedTakesAnyRest) {
+    runners.add_scheme("http", processes);
+    runners.add_scheme("ssh", processes);
+    Resolver resolver(registry, runners, "");
+    resolver.restrict_to({root + "/plan"}, {"http"});
+    EXPECT_EQ(resolve(resolver, "http://weather.example/now"), "//weather.example/now");
+    EXPECT_EQ(resolve(resolver, "http:name:/bin/sh"), "name:/bin/sh");
+    EXPECT_TRUE(is_forbidden(resolver, "ssh://weather.example/now"));
+    EXPECT_THAT(resolve(resolver, "ssh:/bin/sh"), HasSubstr("unless allow_schemes lists \"ssh\""));
+    EXPECT_TRUE(is_forbidden(resolver, "/bin/sh")) << "a file has no scheme";
+}
+
+TEST_F(ResolverTest, EachRestrictionAllowsItsOwnSchemes) {
+    runners.add_scheme("http", processes);
+    Resolver resolver(registry, runners, "");
+    resolver.restrict_to({root + "/plan"});
+    resolver.restrict_to({root + "/plan"}, {"http"});
+    EXPECT_TRUE(is_forbidden(resolver, "http://weather.example/now"));
+}
+
 TEST_F(ResolverTest, GoesFromThePlansFolderToTheStorysTools) {
     const Resolver resolver(registry, runners, root + "/story/tools");
     EXPECT_EQ(resolve(resolver, "here"), root + "/plan/here");

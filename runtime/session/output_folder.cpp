@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/output_folder.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "base/uuid.hpp"
+
+namespace narratoria::session {
+namespace {
+
+constexpr std::string_view kSessionPrefix = "session-";
+constexpr std::string_view kKeptPrefix = "kept-session-";
+constexpr time_t kKeptSeconds = 24 * 60 * 60;
+constexpr size_t kMaxIdInName = 100;
+// Between two steps another host may remove the base or the new folder.
+constexpr int kMaxTries = 20;
+
+// A host chooses the id, so it may hold anything; such an id is replaced.
+std::string name_for(std::string_view session_id) {
+    const bool is_plain = !session_id.empty() && session_id.size() <= kMaxIdInName &&
+                          std::all_of(session_id.begin(), session_id.end(), [](char c) {
+                              return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                                     (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+                          });
+    return is_plain ? std::string(session_id) : make_uuid();
+}
+
+// Opens the base folder without following a link, and checks that only this user has access.
+Descriptor open_base(const std::string& base, std::string& why) {
+    if (::mkdir(base.c_str(), 0700) != 0 && errno != EEXIST) {
+        why = base + " cannot be created: " + std::strerror(errno);
+        return {};
+    }
+    Descriptor folder(::open(base.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    if (!folder || ::fstat(folder.get(), &status) != 0) {
+        why = errno == ELOOP || errno == ENOTDIR
+                  ? base + " is a link or no folder; remove it"
+                  : base + " cannot be opened: " + std::strerror(errno);
+        return {};
+    }
+    if (status.st_uid != ::geteuid()) {
+        why = base + " belongs to another user; set TMPDIR to a folder of your own";
+        return {};
+    }
+    if ((status.st_mode & 077) != 0) {
+        why = base + " is open to other users; run: chmod 700 " + base;
+        return {};
+    }
+    return folder;
+}
+
+bool is_same_file(const struct stat& a, const struct stat& b) {
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+}  // namespace
+
+std::string OutputFolder::default_base() {
+    const char* temporary = std::getenv("TMPDIR");
+    std::string base = temporary != nullptr && *temporary == '/' ? temporary : "/tmp";
+    while (base.size() > 1 && base.back() == '/') base.pop_back();
+    return base + "/narratoria-" + std::to_string(::geteuid());
+}
+
+std::unique_ptr<OutputFolder> OutputFolder::create(std::string base, std::string_view session_id,
+                                                   bool may_be_kept, std::string& why) {
+    const bool owns_base = base.empty();
+    if (owns_base) base = default_base();
+    // Once in a process: a host with ten thousand sessions must not read the folder as often.
+    static std::atomic<bool> is_clean{false};
+    if (!is_clean.exchange(true)) remove_abandoned(base);
+
+    std::string name(may_be_kept ? kKeptPrefix : kSessionPrefix);
+    name += name_for(session_id);
+    for (int i = 0; i < kMaxTries; ++i) {
+        const Descriptor folder = open_base(base, why);
+        if (!folder) return nullptr;
+        if (::mkdirat(folder.get(), name.c_str(), 0700) != 0) {
+            why = base + "/" + name + " cannot be created: " + std::strerror(errno);
+            // EEXIST: another session of this id. ENOENT: the base was removed meanwhile.
+            if (errno == EEXIST) name += "-" + make_uuid().substr(0, 8);
+            else if (errno != ENOENT) return nullptr;
+            continue;
+        }
+        Descriptor lock(
+            ::openat(folder.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        if (!lock || keep_clear_of_standard_streams(lock) != 0) {
+            why = base + "/" + name + " cannot be opened: " + std::strerror(errno);
+            ::unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR);
+            return nullptr;
+        }
+        // Fails if another host's remove_abandoned() is about to remove the new folder.
+        const bool is_locked = ::flock(lock.get(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+        struct stat opened {};
+        struct stat named {};
+        if (is_locked && ::fstat(lock.get(), &opened) == 0 &&
+            ::fstatat(folder.get(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+            is_same_file(opened, named)) {
+            std::string path = base + "/" + name;
+            return std::unique_ptr<OutputFolder>(
+                new OutputFolder(std::move(base), std::move(path), std::move(lock), owns_base));
+        }
+        why = base + "/" + name + " was removed by somebody else";
+    }
+    return nullptr;
+}
+
+OutputFolder::~OutputFolder() {
+    if (is_kept_) return;
+    std::error_code ignored;
+    // Does not follow links. What a dying tool adds meanwhile is left for remove_abandoned().
+    std::filesystem::remove_all(path_, ignored);
+    if (owns_base_) ::rmdir(base_.c_str());
+}
+
+bool OutputFolder::holds(std::string_view file) const {
+    return file.size() > path_.size() && file.substr(0, path_.size()) == path_ &&
+           file[path_.size()] == '/';
+}
+
+void OutputFolder::remove_abandoned(const std::string& base) {
+    std::string why;
+    struct stat status {};
+    if (::lstat(base.c_str(), &status) != 0) return;
+    const Descriptor folder = open_base(base, why);
+    if (!folder) return;
+    const int listed = ::fcntl(folder.get(), F_DUPFD_CLOEXEC, 3);
+    DIR* const listing = listed < 0 ? nullptr : ::fdopendir(listed);
+    if (listing == nullptr) {
+        if (listed >= 0) ::close(listed);
+        return;
+    }
+    std::vector<std::string> names;
+    while (const dirent* entry = ::readdir(listing)) names.emplace_back(entry->d_name);
+    for (const std::string& name : names) {
+        const bool may_be_kept = name.starts_with(kKeptPrefix);
+        if (!may_be_kept && !name.starts_with(kSessionPrefix)) continue;
+        const Descriptor lock(
+            ::openat(folder.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        // A living session holds a shared lock.
+        if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
+        if (may_be_kept && (::fstat(lock.get(), &status) != 0 ||
+                            std::time(nullptr) - status.st_mtime < kKeptSeconds)) {
+            continue;
+        }
+        std::error_code ignored;
+        std::filesystem::remove_all(base + "/" + name, ignored);
+    }
+    ::closedir(listing);
+}
+
+}  // namespace narratoria::session

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The folder of a session for the files that its tools make; tools find it in NARRATORIA_OUTPUT_DIR.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/descriptor.hpp"
+
+namespace narratoria::session {
+
+inline constexpr const char* kOutputVariable = "NARRATORIA_OUTPUT_DIR";
+
+// Created in a base folder that belongs to the user and that nobody else may enter, so that no other
+// user can swap it for a link. Removed by the destructor, except after keep(). The folder is locked
+// (flock) while this object exists: remove_abandoned() recognizes by the lock what a killed host
+// left behind. Not thread-safe.
+class OutputFolder {
+public:
+    // narratoria-UID in TMPDIR, or in /tmp.
+    static std::string default_base();
+
+    // Returns NULL and a reason on failure. `base`: an absolute path, or empty for default_base();
+    // it is created if it does not exist. `may_be_kept`: the folder gets a name under which
+    // remove_abandoned() keeps it for a day.
+    static std::unique_ptr<OutputFolder> create(std::string base, std::string_view session_id,
+                                                bool may_be_kept, std::string& why);
+    ~OutputFolder();
+    OutputFolder(const OutputFolder&) = delete;
+    OutputFolder& operator=(const OutputFolder&) = delete;
+
+    const std::string& path() const { return path_; }
+    // True if a file with this absolute path lies in the folder.
+    bool holds(std::string_view file) const;
+    void keep() { is_kept_ = true; }
+
+    // Removes the folders in `base` whose hosts are gone: those that may be kept a day after their
+    // last change, the others at once.
+    static void remove_abandoned(const std::string& base);
+
+private:
+    OutputFolder(std::string base, std::string path, Descriptor lock, bool owns_base)
+        : base_(std::move(base)),
+          path_(std::move(path)),
+          lock_(std::move(lock)),
+          owns_base_(owns_base) {}
+
+    std::string base_;
+    std::string path_;
+    Descriptor lock_;
+    bool owns_base_;  // the default one, which is removed when it is empty
+    bool is_kept_ = false;
+};
+
+}  // namespace narratoria::session

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/output_folder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "conformance/folder.hpp"
+
+namespace narratoria::session {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+class OutputFolderTest : public testing::Test {
+protected:
+    std::unique_ptr<OutputFolder> make(std::string_view id = "evening", bool may_be_kept = false) {
+        return OutputFolder::create(base, id, may_be_kept, why);
+    }
+    static mode_t mode_of(const std::string& path) {
+        struct stat status {};
+        EXPECT_EQ(::lstat(path.c_str(), &status), 0) << path;
+        return status.st_mode & 07777;
+    }
+    static void write(const std::string& path) { std::ofstream(path) << "x"; }
+    static void set_age(const std::string& path, time_t seconds) {
+        const timeval then{std::time(nullptr) - seconds, 0};
+        const timeval times[2] = {then, then};
+        ASSERT_EQ(::utimes(path.c_str(), times), 0);
+    }
+
+    test::Folder folder;
+    const std::string base = folder / "base";
+    std::string why;
+};
+
+TEST_F(OutputFolderTest, IsForTheUserAloneAndIsRemovedWithItsContent) {
+    std::string path;
+    {
+        const auto output = make();
+        ASSERT_NE(output, nullptr) << why;
+        path = output->path();
+        EXPECT_EQ(path, base + "/session-evening");
+        EXPECT_EQ(mode_of(base), 0700u);
+        EXPECT_EQ(mode_of(path), 0700u);
+        fs::create_directories(path + "/a/b");
+        write(path + "/a/b/torch.png");
+        EXPECT_TRUE(output->holds(path + "/a/b/torch.png"));
+        EXPECT_FALSE(output->holds(path));
+        EXPECT_FALSE(output->holds(path + "-2/torch.png"));
+    }
+    EXPECT_FALSE(fs::exists(path));
+    EXPECT_TRUE(fs::exists(base)) << "the host's own folder stays";
+}
+
+TEST_F(OutputFolderTest, DoesNotFollowALinkInPlaceOfItsBase) {
+    fs::create_directories(folder / "victim");
+    fs::create_directory_symlink(folder / "victim", base);
+    EXPECT_EQ(make(), nullptr);
+    EXPECT_THAT(why, HasSubstr("is a link or no folder"));
+    EXPECT_TRUE(fs::is_empty(folder / "victim"));
+}
+
+TEST_F(OutputFolderTest, RefusesABaseThatOthersMayEnter) {
+    fs::create_directories(base);
+    ASSERT_EQ(::chmod(base.c_str(), 0755), 0);
+    EXPECT_EQ(make(), nullptr);
+    EXPECT_THAT(why, HasSubstr("chmod 700"));
+}
+
+TEST_F(OutputFolderTest, RefusesABaseOfAnotherUser) {
+    if (::geteuid() == 0) {
+        fs::create_directories(base);
+        ASSERT_EQ(::chmod(base.c_str(), 0700), 0);
+        ASSERT_EQ(::chown(base.c_str(), 65534, 65534), 0);
+        EXPECT_EQ(make(), nullptr);
+    } else {
+        EXPECT_EQ(OutputFolder::create("/root", "evening", false, why), nullptr);
+    }
+    EXPECT_FALSE(why.empty());
+}
+
+TEST_F(OutputFolderTest, ALinkUnderTheSessionsNameIsNotUsed) {
+    fs::create_directories(folder / "victim");
+    write(folder / "victim/precious");
+    fs::create_directories(base);
+    ASSERT_EQ(::chmod(base.c_str(), 0700), 0);
+    fs::create_directory_symlink(folder / "victim", base + "/session-evening");
+    auto output = make();
+    ASSERT_NE(output, nullptr) << why;
+    EXPECT_NE(output->path(), base + "/session-evening");
+    EXPECT_THAT(output->path(), HasSubstr(base + "/session-evening-"));
+    // Nor is one that a tool puts into the folder followed when that is removed.
+    fs::create_directory_symlink(folder / "victim", output->path() + "/link");
+    output.reset();
+    EXPECT_TRUE(fs::exists(folder / "victim/precious"));
+}
+
+TEST_F(OutputFolderTest, TwoSessionsOfOneIdHaveAFolderEach) {
+    const auto first = make();
+    const auto second = make();
+    ASSERT_TRUE(first && second) << why;
+    EXPECT_NE(first->path(), second->path());
+}
+
+TEST_F(OutputFolderTest, AnIdThatIsNoFileNameIsReplaced) {
+    for (const std::string id : {"../../etc", "a/b", "", "a b", std::string(200, 'x').c_str()}) {
+        const auto output = make(id);
+        ASSERT_NE(output, nullptr) << why;
+        EXPECT_EQ(fs::path(output->path()).parent_path(), base) << id;
+        EXPECT_TRUE(fs::is_directory(output->path()));
+    }
+}
+
+TEST_F(OutputFolderTest, WhatIsKeptStaysForADay) {
+    std::string path;
+    {
+        const auto output = make("evening", true);
+        ASSERT_NE(output, nullptr) << why;
+        path = output->path();
+        EXPECT_THAT(path, EndsWith("/kept-session-evening"));
+        write(path + "/torch.png");
+        output->keep();
+    }
+    EXPECT_TRUE(fs::exists(path + "/torch.png"));
+    OutputFolder::remove_abandoned(base);
+    EXPECT_TRUE(fs::exists(path + "/torch.png"));
+    set_age(path, 25 * 60 * 60);
+    OutputFolder::remove_abandoned(base);
+    EXPECT_FALSE(fs::exists(path));
+}
+
+TEST_F(OutputFolderTest, WhatAKilledHostLeftIsRemovedAndWhatIsInUseIsNot) {
+    const auto living = make("living");
+    const auto living_kept = make("living", true);
+    ASSERT_TRUE(living && living_kept) << why;
+    set_age(living_kept->path(), 25 * 60 * 60);
+    fs::create_directories(base + "/session-dead/deep");
+    fs::create_directories(base + "/other");
+    OutputFolder::remove_abandoned(base);
+    EXPECT_FALSE(fs::exists(base + "/session-dead"));
+    EXPECT_TRUE(fs::exists(base + "/other")) << "not ours";
+    EXPECT_TRUE(fs::exists(living->path()));
+    EXPECT_TRUE(fs::exists(living_kept->path()));
+}
+
+}  // namespace
+}  // namespace narratoria::session
