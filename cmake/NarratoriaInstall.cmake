@@ -9,10 +9,12 @@ endif()
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/Narratoria")
 install(EXPORT Narratoria NAMESPACE Narratoria:: FILE NarratoriaTargets.cmake
     DESTINATION "${package_folder}")
+set(stories_folder "${CMAKE_INSTALL_DATADIR}/narratoria/stories")
 configure_package_config_file(
     "${PROJECT_SOURCE_DIR}/cmake/NarratoriaConfig.cmake.in"
     "${PROJECT_BINARY_DIR}/NarratoriaConfig.cmake"
-    INSTALL_DESTINATION "${package_folder}")
+    INSTALL_DESTINATION "${package_folder}"
+    PATH_VARS stories_folder)
 # Before 1.0 a minor release may change what the C++ headers say.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/NarratoriaConfigVersion.cmake"
     COMPATIBILITY SameMinorVersion)
@@ -33,7 +35,7 @@ else()
     string(REGEX REPLACE "/$" "" up "${up}")
     set(pkgconfig_prefix "\${pcfiledir}/${up}")
 endif()
-foreach(kind IN ITEMS LIB INCLUDE)
+foreach(kind IN ITEMS LIB INCLUDE DATA)
     cmake_path(IS_ABSOLUTE CMAKE_INSTALL_${kind}DIR absolute)
     if(absolute)
         set(pkgconfig_${kind} "${CMAKE_INSTALL_${kind}DIR}")
