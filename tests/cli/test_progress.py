@@ -28,6 +28,7 @@ def go(command, name="light"):
 
 
 # covers: 000-4.1-log-is-shown, 004-status-live
+# covers: 003-13.4.7-log
 def test_a_running_tool_has_a_line_with_its_last_log_and_a_bar(command):
     plan = command.plan(gated(command, log("half way", progress=0.5)))
     terminal = command.on_terminal("run", plan, stdout=subprocess.DEVNULL)

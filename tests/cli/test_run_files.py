@@ -309,6 +309,8 @@ def test_events_are_records_without_gaps(command):
         record["kind"] for record in found
     }
     assert len({record["sessionId"] for record in found}) == 1
+    logs = {record["toolId"]: record["event"] for record in found if record["event"].get("type") == "log"}
+    assert logs == {"one": json.loads(log("first")), "two": json.loads(log("second"))}
 
 
 # covers: 000-3-additional-fields

@@ -165,6 +165,26 @@ TEST(NarratorLoop, TheRuntimeSetsGenerationAttemptAndParentPlanItself) {
     EXPECT_THAT(stage.recorder.of(Kind::Warning), IsEmpty());
 }
 
+// covers: 003-13.6-parent-plan, 003-13.3-parent-plan-id
+TEST(NarratorLoop, TheParentOfEachPlanOfAChainIsTheOneBefore) {
+    ScriptedNarrator scripted(
+        {plan_named("one", {entry("a", "fails")}), plan_named("two", {entry("b", "other")}),
+         plan_named("three", {entry("c", "works")}, R"("metadata":{"parentPlanId":"two"})")});
+    NarratorStage stage(scripted);
+    stage.folder.says("other", {kFailed});
+    EXPECT_EQ(turn(stage, "go").outcome, Outcome::Completed);
+    ASSERT_EQ(scripted.requests.size(), 3u);
+    EXPECT_TRUE(scripted.requests[0]["parentPlanId"].is_null());
+    EXPECT_EQ(scripted.requests[1]["parentPlanId"].string(), "one");
+    EXPECT_EQ(scripted.requests[2]["parentPlanId"].string(), "two");
+    const auto started = stage.recorder.of(Kind::PlanStarted);
+    ASSERT_EQ(started.size(), 3u);
+    EXPECT_TRUE(started[0].body["parentPlanId"].is_null());
+    EXPECT_EQ(started[1].body["parentPlanId"].string(), "one");
+    EXPECT_EQ(started[2].body["parentPlanId"].string(), "two");
+    EXPECT_THAT(stage.recorder.of(Kind::Warning), IsEmpty()) << "it named the right one";
+}
+
 // covers: 003-13.6-tracks-attempt, 003-13.6-parent-plan
 TEST(NarratorLoop, OtherMetadataGivesAWarningAndDoesNotCount) {
     ScriptedNarrator scripted(

@@ -328,6 +328,30 @@ TEST(PlanExecution, NoMoreToolsRunAtOnceThanThereAreCores) {
 }
 
 // covers: 003-13.4.3-core-limit
+TEST(PlanExecution, TheCoresAreThoseOfTheAffinityMask) {
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+        if (!CPU_ISSET(core, &all)) continue;
+        CPU_SET(core, &one);
+        break;
+    }
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    Stage stage;
+    ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
+    stage.folder.says("tool", {kDone});
+    std::vector<std::string> tools;
+    for (int i = 0; i < 8; ++i) {
+        tools.push_back(entry("t" + std::to_string(i), "tool", R"("async":true)"));
+    }
+    EXPECT_TRUE(stage.run(plan_of(tools, R"("parallel":true)"))["success"].boolean());
+    EXPECT_EQ(most_at_once(stage.recorder), 1) << "the mask had one core when the engine was made";
+}
+
+// covers: 003-13.4.3-core-limit
 TEST(PlanExecution, AHostMaySetTheNumberOfToolsAtOnce) {
     // Six that meet in pairs need six places, whatever the cores.
     Stage stage({.jobs = 6});

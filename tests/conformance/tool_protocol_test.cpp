@@ -183,9 +183,51 @@ TEST(ToolProtocol, TheHistoryTellsWhoMadeEachPatchAndWhen) {
     EXPECT_EQ(own["patch"], Json(R"({"mine":true})"));
 }
 
+// covers: 000-4.2-patch-object, 004-state-patch-object
+TEST(ToolProtocol, APatchThatIsNoObjectIsAProtocolErrorAndMergesNothing) {
+    for (const std::string value : {"null", R"([{"lit":true}])", "5", "\"lit\"", "true", ""}) {
+        Stage stage;
+        const std::string broken = value.empty() ? event("state_patch") : patch(value);
+        stage.folder.says("tool", {patch(R"({"before":1})"), broken, kDone});
+        const Json result = stage.run(plan_of({entry("a", "tool")}));
+        EXPECT_EQ(tool_of(result, "a")["errorCode"].string(), "PROTOCOL_ERROR") << value;
+        EXPECT_THAT(tool_of(result, "a")["error"].string(), HasSubstr("patch")) << value;
+        EXPECT_EQ(tool_of(result, "a")["events"].size(), 1u) << value;
+        EXPECT_EQ(stage.state(), Json(R"({"before":1})")) << value;
+    }
+}
+
+// covers: 000-8-tool-version
+TEST(ToolProtocol, OneLineOfAnotherVersionIsAProtocolError) {
+    for (const char* version : {R"("1")", R"("0.1")", "0", "null"}) {
+        Stage stage;
+        const std::string other = R"({"version":)" + std::string(version) +
+                                  R"(,"type":"state_patch","patch":{"lit":true}})";
+        stage.folder.says("tool", {log("first"), other, kDone});
+        const Json tool = tool_of(stage.run(plan_of({entry("a", "tool")})), "a");
+        EXPECT_EQ(tool["errorCode"].string(), "PROTOCOL_ERROR") << version;
+        EXPECT_THAT(tool["error"].string(), HasSubstr("line 2")) << version;
+        EXPECT_EQ(tool["events"].size(), 1u) << version;
+        EXPECT_EQ(stage.state(), Json("{}")) << version;
+    }
+}
+
+// covers: 000-6-input-ignored
+TEST(ToolProtocol, AToolThatReadsNoInputOrClosesItCompletes) {
+    Stage stage;
+    stage.folder.write("ignores", "#!/bin/sh\necho '" + kDone + "'\n", 0755);
+    stage.folder.write("closes", "#!/bin/sh\nexec <&-\necho '" + kDone + "'\n", 0755);
+    // More than a pipe holds.
+    const std::string input = R"("input":{"text":")" + std::string(1 << 20, 'x') + "\"}";
+    for (const char* name : {"ignores", "closes"}) {
+        const Json result = stage.run(plan_of({entry("a", name, input)}));
+        EXPECT_EQ(tool_of(result, "a")["state"].string(), "completed") << name;
+    }
+}
+
 // ---- §4.3 and §7 assets
 
-// covers: 000-4.3-register, 003-14.1-asset-registry, 003-13.4.7-asset
+// covers: 000-4.3-register, 003-14.1-asset-registry, 003-13.4.7-asset, 004-asset-metadata
 TEST(ToolProtocol, AnAssetIsRegisteredWithAllThatTheToolSaidOfIt) {
     Stage stage;
     const std::string file = stage.folder.write("torch.png", "picture");
@@ -414,6 +456,22 @@ TEST(ToolProtocol, AUiEventReachesItsHandlerAtOnceAndVerbatim) {
     EXPECT_EQ(handled, choice);
 }
 
+// covers: 000-4.4-payload
+TEST(ToolProtocol, APayloadIsOptionalAndPassedOnVerbatim) {
+    Stage stage;
+    const std::vector<std::string> lines{
+        event("ui_event", R"("event":"bell")"),
+        event("ui_event", R"("event":"bell", "payload": {})"),
+        event("ui_event", R"("event":"map","payload":{"x": 1e2,"deep":[{"choices":null}, "ä"]})")};
+    stage.folder.says("tool", {lines[0], lines[1], lines[2], kDone});
+    const Json result = stage.run(plan_of({entry("a", "tool")}));
+    EXPECT_TRUE(result["success"].boolean());
+    EXPECT_THAT(stage.recorder.of(Kind::Warning), IsEmpty());
+    const std::vector<Record> said = stage.recorder.of(Kind::ToolEvent);
+    ASSERT_EQ(said.size(), 4u);
+    for (size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(said[i].text, lines[i]);
+}
+
 // covers: 000-4.4-support-not-assumed, 000-8-unknown-ui-event
 TEST(ToolProtocol, AToolIsNotToldWhichUiEventsThereAreAndAnUnknownOneDoesNotFailIt) {
     Stage stage;
@@ -563,6 +621,52 @@ TEST(ToolProtocol, AnotherExitStatusThanZeroFailsRegardlessOfTheEvents) {
     EXPECT_EQ(tool_of(result, "b")["errorCode"].string(), "SIGNALED");
     EXPECT_EQ(tool_of(result, "b")["attempts"][0]["signal"].integer(), 9);
     EXPECT_FALSE(tool_of(result, "b")["attempts"][0].has("exitStatus"));
+}
+
+// covers: 000-5.3-exit-nonzero
+TEST(ToolProtocol, TheExitStatusOfALingeringToolAfterOurSignalDoesNotCount) {
+    EngineOptions options;
+    options.times.emplace();
+    options.times->grace_ms = 50;
+    Stage stage(std::move(options));
+    stage.folder.tool(
+        "tool", "trap 'exit 3' TERM\necho '" + kDone + "'\nwhile :; do sleep 60 & wait $!; done");
+    const Json result = stage.run(plan_of({entry("a", "tool")}));
+    EXPECT_EQ(tool_of(result, "a")["state"].string(), "completed");
+    const Json warning = stage.recorder.one(Kind::Warning, "a").body;
+    EXPECT_EQ(warning["code"].string(), "LINGERED");
+}
+
+// covers: 000-5.3-exit-nonzero
+TEST(ToolProtocol, ADoneStandsWhenThePlansTimeEndsWhileTheToolLingers) {
+    EngineOptions options;
+    options.times.emplace();
+    options.times->plan_ms = 1000;
+    options.times->grace_ms = 60'000;
+    Stage stage(std::move(options));
+    // The end of the session waits for no grace, so the tool is gone with the test.
+    stage.folder.tool("tool", "echo '" + kDone + "'\nwhile :; do sleep 60 & wait $!; done");
+    const Json result = stage.run(plan_of({entry("a", "tool")}));
+    EXPECT_TRUE(result["success"].boolean());
+    EXPECT_EQ(tool_of(result, "a")["state"].string(), "completed");
+    EXPECT_EQ(stage.recorder.one(Kind::Warning, "a").body["code"].string(), "LINGERED");
+}
+
+// covers: 004-done-summary
+TEST(ToolProtocol, TheSummaryOfDoneIsPassedOnAndIsTheReasonOfAFailure) {
+    Stage stage;
+    const std::string fine = event("done", R"("ok":true,"summary":"Torch lit.")");
+    const std::string not_fine = event("done", R"("ok":false,"summary":"It is wet.")");
+    stage.folder.says("fine", {fine});
+    stage.folder.says("fails", {not_fine});
+    stage.folder.says("wrong", {event("done", R"("ok":true,"summary":5)")});
+    const Json result =
+        stage.run(plan_of({entry("a", "fine"), entry("b", "fails"), entry("c", "wrong")}));
+    EXPECT_EQ(stage.recorder.one(Kind::ToolEvent, "a").text, fine);
+    EXPECT_EQ(stage.recorder.one(Kind::ToolEvent, "b").text, not_fine);
+    EXPECT_EQ(tool_of(result, "a")["events"][0]["summary"].string(), "Torch lit.");
+    EXPECT_EQ(tool_of(result, "b")["error"].string(), "It is wet.");
+    EXPECT_EQ(tool_of(result, "c")["errorCode"].string(), "PROTOCOL_ERROR");
 }
 
 // ---- §5.1 order

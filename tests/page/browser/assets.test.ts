@@ -83,7 +83,8 @@ function isPlaying(media: Locator): Promise<boolean> {
   return media.evaluate((one) => !(one as HTMLMediaElement).paused && (one as HTMLMediaElement).currentTime > 0);
 }
 
-// covers: 003-12.2-asset-gallery, 003-14.1-asset-gallery, 003-12.2-graceful-degradation
+// covers: 003-12.2-asset-gallery, 003-14.1-asset-gallery, 003-12.2-graceful-degradation,
+// 003-12.2-image-preview
 test("the gallery has each kind: pictures, sound, films, text, and cards for what cannot be shown", async ({ stage }) => {
   const player = await shown(stage);
   await player.go("Assets");

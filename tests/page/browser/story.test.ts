@@ -5,7 +5,7 @@ import { torch } from "./harness/serve.ts";
 import { asset, choices, done, log, patch, progress, ui, wait } from "./harness/story.ts";
 import { test } from "./harness/test.ts";
 
-// covers: 003-14.1-story-view, 003-12.2-player-input-field
+// covers: 003-14.1-story-view, 003-12.2-player-input-field, 003-12.2-send-button
 test("the sample story by mouse", async ({ stage }) => {
   const player = await stage.play(torch);
   await player.page.getByRole("heading", { name: "The Torch and the Door" }).waitFor();
@@ -37,6 +37,7 @@ test("the sample story by mouse", async ({ stage }) => {
   await player.isDone();
 });
 
+// covers: 003-12.2-multiline-input
 test("the sample story by keyboard alone", async ({ stage }) => {
   const player = await stage.play(torch);
   const { keyboard } = player.page;
@@ -119,6 +120,7 @@ test("choices are said for the player, and are gone once one is taken", async ({
   expect(await list.count()).toBe(0);
 });
 
+// covers: 003-12.2-input-feedback
 test("while tools work, the page says so, and Stop ends them", async ({ stage }) => {
   const story = stage.story({
     prompts: [
@@ -245,7 +247,8 @@ test("what the page cannot show has a placeholder with its details", async ({ st
   await player.sees(/"thrown": 17/);
 });
 
-// covers: 003-12.2-narrative-state-panel, 003-14.1-narrative-state-panel
+// covers: 003-12.2-narrative-state-panel, 003-14.1-narrative-state-panel, 003-12.2-state-tree,
+// 003-12.2-state-changes, 003-12.2-state-json
 test("the state as a tree: what changed is marked, any patch can be gone back to, JSON can be read", async ({ stage }) => {
   const player = await stage.play(
     stage.story({
@@ -281,7 +284,8 @@ test("the state as a tree: what changed is marked, any patch can be gone back to
   await tree.getByRole("treeitem", { name: /^steps 2/ }).waitFor();
 });
 
-// covers: 003-12.2-tool-execution-panel, 003-14.1-tool-execution-panel
+// covers: 003-12.2-tool-execution-panel, 003-14.1-tool-execution-panel, 003-12.2-tool-name-status,
+// 003-12.2-tool-log, 003-12.2-tool-progress, 003-12.2-tool-completion
 test("tools at work: status, progress, log lines as they come, and how they ended", async ({ stage }) => {
   const story = stage.story({
       prompts: [

@@ -240,6 +240,7 @@ TEST_F(TurnTest, APromptWhoseTimeIsUpEndsItsTools) {
     EXPECT_EQ(questions.size(), 1u);
 }
 
+// covers: 004-prompt-timestamp
 TEST_F(TurnTest, TheTimestampOfAPromptIsWhenItWasSaid) {
     open();
     ASSERT_TRUE(prompt("first"));
