@@ -27,6 +27,9 @@ def many(tmp_path, count, size=100):
 def test_the_first_message_says_which_session_it_is_and_what_stood_before_it(serve):
     page = serve(story=TORCH)
     session = page.stream().begin().session
+    # Another in each game, and the same in each stream of it.
+    game = session.pop("game")
+    assert game == page.stream().begin().session["game"] and len(game) == 16
     assert session == {"sessionId": None, "title": "The Torch and the Door", "after": 0, "last": 0,
                        "state": {}}
     assert page.prompt("I light the torch").status == 202

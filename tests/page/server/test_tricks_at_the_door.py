@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What another process, or a page of another site, may try at the page's door: each trick with its expectation.
+
+One server for all of them, so that what one trick leaves behind meets the next. After each, the
+player who was let in is served as before.
+"""
+
+import json
+import os
+import random
+import select
+import socket
+import time
+
+import pytest
+
+from serving import DEADLINE, Command, Page, done, event, has_page, plan, said
+
+pytestmark = pytest.mark.skipif(not has_page(), reason="built without libmicrohttpd")
+
+SECRET = b"the secret of another user"
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """The page, and the number of an asset in it."""
+    folder = tmp_path_factory.mktemp("tricks")
+    (folder / "secret").write_bytes(SECRET)
+    (folder / "picture.png").write_bytes(b"picture")
+    command = Command(folder)
+    page = Page(folder, command.story({"go": [plan("make")]}, {"make": said(event(
+        "asset", assetId="a", kind="image", mediaType="image/png", path=str(folder / "picture.png")), done())}))
+    page.prompt("go")
+    records = page.stream().until_turn_ended()
+    [page.asset] = [record["seq"] for record in records if record["event"].get("type") == "asset"]
+    yield page
+    page.end()
+
+
+@pytest.fixture
+def page(shared):
+    yield shared
+    answer = shared.get("/nothing")
+    assert answer.status == 404, "the player is not served any more"
+    assert shared.get(f"/api/assets/{shared.asset}").body == b"picture"
+    assert shared.process.poll() is None
+
+
+def head(page, method, path, *lines, host=None, cookie=None):
+    """A request of nobody who was let in; `cookie`: "" is the right one."""
+    first = [f"{method} {path} HTTP/1.1", f"Host: {host or f'{page.host}:{page.port}'}"]
+    if cookie is not None:
+        first.append(f"Cookie: {cookie or page.cookie}")
+    return "\r\n".join([*first, *lines, "", ""]).encode()
+
+
+def exchange(page, request, patience=DEADLINE):
+    """All that comes for these bytes until the other side closes, or is silent for long."""
+    with socket.create_connection((page.host, page.port), timeout=DEADLINE) as connection:
+        came = b""
+        try:
+            connection.sendall(request)
+            while select.select([connection], [], [], patience)[0]:
+                piece = connection.recv(65536)
+                if not piece:
+                    break
+                came += piece
+        except ConnectionError:
+            pass
+        return came
+
+
+def statuses(came):
+    return [int(part.split(b" ", 1)[0]) for part in came.split(b"HTTP/1.1 ")[1:]]
+
+
+# ---------------------------------------------------------------- guesses
+
+
+TOKENS = {
+    "empty": "", "blank": " ", "null": None, "a number": 0, "a list": ["token"], "an object": {"token": "x"},
+    "true": True, "long": "0" * 3000, "zeros": "0" * 32, "a wildcard": "%", "a pattern": ".*", "SQL": "' OR '1'='1",
+    "a path": "../../etc/passwd", "line ends": "a\r\nSet-Cookie: narratoria=1", "not ASCII": "\u0660" * 32,
+}
+
+
+@pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
+def test_what_is_no_token_opens_nothing(page, token):
+    answer = page.post("/api/enter", json.dumps({"token": token}).encode(), cookie=None,
+                       Content_Type="application/json")
+    assert answer.status in (400, 403)
+    assert answer.code in ("BAD_TOKEN", "WRONG_TOKEN") and "Set-Cookie" not in answer.headers
+
+
+BODIES = {
+    "nothing": b"", "a text": b'"token"', "cut off": b'{"token": "', "deep": b"[" * 4000, "two": b'{"token":"a"}{"token":"b"}',
+    "not UTF-8": b'{"token":"\xff\xfe"}', "NUL": b"\0" * 100, "a form": b"token=x", "half a surrogate": b'{"token":"\\ud800"}',
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_a_body_that_is_no_token_is_refused(page, body):
+    answer = page.post("/api/enter", body, cookie=None, Content_Type="application/json")
+    assert (answer.status, answer.code) == (400, "BAD_TOKEN")
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+def test_the_right_token_in_a_form_of_another_site_is_refused(page, kind):
+    body = json.dumps({"token": page.token}).encode()
+    answer = page.post("/api/enter", body, cookie=None, Content_Type=kind)
+    assert (answer.status, answer.code) == (415, "UNSUPPORTED_MEDIA_TYPE")
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_a_thousand_guesses_come_no_nearer(page):
+    chance = random.Random(7)
+    for _ in range(1000):
+        guess = "".join(chance.choice("0123456789abcdef") for _ in range(32))
+        assert page.enter(guess).status == 403
+
+
+def test_the_token_as_a_cookie_opens_nothing(page):
+    assert page.get("/api/events", cookie=f"narratoria-{page.port}={page.token}").status == 403
+
+
+# ---------------------------------------------------------------- cookies
+
+
+def cookies_of(page):
+    name, _, value = page.cookie.partition("=")
+    return {
+        "of another port": f"narratoria-{page.port + 1}={value}",
+        "without its port": f"narratoria={value}",
+        "in capitals": f"{name.upper()}={value}",
+        "cut off": f"{name}={value[:-1]}",
+        "longer": f"{name}={value}0",
+        "its value in capitals": f"{name}={value[:-1]}Z",
+        "its name in its value": f"a={name}={value}",
+        "of zeros": f"{name}={'0' * 32}",
+        "no value": f"{name}=",
+        "no name": f"={value}",
+        "a NUL in it": f"{name}={value[:16]}\0{value[16:]}",
+        "long": f"{name}={'a' * 20000}",
+        "many": "; ".join(f"c{number}=x" for number in range(2000)),
+    }
+
+
+@pytest.mark.parametrize("which", list(cookies_of(type("P", (), {"cookie": "a=b", "port": 1}))))
+def test_another_cookie_opens_nothing(page, which):
+    came = exchange(page, head(page, "GET", "/api/events", cookie=cookies_of(page)[which]), 1)
+    assert not came or statuses(came)[0] in (400, 403, 413, 431)
+
+
+def test_a_cookie_that_another_local_server_set_beside_ours_does_not_lock_out(page):
+    """The browser sends both, in either order."""
+    other = f"narratoria-{page.port}={'f' * 32}"
+    assert page.get("/nothing", cookie=f"{other}; {page.cookie}").status == 404
+    assert page.get("/nothing", cookie=f"{page.cookie}; {other}").status == 404
+
+
+def test_who_lost_the_cookie_gets_in_again_by_the_token(page):
+    other = f"narratoria-{page.port}={'f' * 32}"
+    assert page.get("/nothing", cookie=other).status == 403
+    again = page.enter(cookie=other)
+    assert again.status == 200
+    assert page.get("/nothing", cookie=again.headers["Set-Cookie"].partition(";")[0]).status == 404
+
+
+# ---------------------------------------------------------------- who asks
+
+
+HOSTS = ["localhost:{port}", "127.0.0.1:{port}", "{host}", "{host}:{port}x", "{host}:0{port}", "{host}.:{port}", "user@{host}:{port}",
+         "{host}:{port},{host}:{port}", " {host} :{port}", "[::ffff:{host}]:{port}", "{host}:{port}#", "{host}:{port}/"]
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_another_name_of_this_machine_is_foreign(page, host):
+    came = exchange(page, head(page, "GET", "/", "Accept: text/html",
+                               host=host.format(host=page.host, port=page.port), cookie=""), 1)
+    assert statuses(came) == [403] and b"narratoria-app" not in came
+
+
+def test_two_hosts_are_none(page):
+    came = exchange(page, head(page, "GET", "/", "Host: evil.example", cookie=""), 1)
+    assert statuses(came)[0] in (400, 403)
+
+
+ORIGINS = ["null", "http://{host}:{port}/", "https://{host}:{port}", "http://{host}:{port}.evil.example", "http://evil.example#{host}:{port}",
+           "HTTP://{host}:{port}", "http://{host}", "file://", "http://{host}:{port} http://evil.example", "data:"]
+
+
+@pytest.mark.parametrize("origin", ORIGINS)
+def test_a_page_of_another_origin_cannot_enter_though_it_has_the_token(page, origin):
+    answer = page.enter(Origin=origin.format(host=page.host, port=page.port))
+    assert (answer.status, answer.code) == (403, "FOREIGN_ORIGIN")
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_entering_without_an_origin_is_refused(page):
+    body = json.dumps({"token": page.token}).encode()
+    answer = page.ask("POST", "/api/enter", body, cookie=None, Content_Type="application/json")
+    assert (answer.status, answer.code) == (403, "FOREIGN_ORIGIN")
+
+
+def test_two_origins_are_none(page):
+    body = json.dumps({"token": page.token})
+    came = exchange(page, head(page, "POST", "/api/enter", f"Origin: {page.origin}", "Origin: http://evil.example",
+                               "Content-Type: application/json", f"Content-Length: {len(body)}") + body.encode(), 1)
+    assert statuses(came) == [403] and b"Set-Cookie" not in came
+
+
+METHODS = ["GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "post", "POSTX"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_another_method_does_not_enter(page, method):
+    body = json.dumps({"token": page.token})
+    came = exchange(page, head(page, method, "/api/enter", f"Origin: {page.origin}", "Content-Type: application/json",
+                               f"Content-Length: {len(body)}") + body.encode(), 1)
+    assert statuses(came)[0] in (400, 405) and b"Set-Cookie" not in came
+
+
+@pytest.mark.parametrize("header", ["X-HTTP-Method-Override: POST", "X-Forwarded-Host: evil.example", "X-Original-URL: /api/prompt",
+                                    "Forwarded: host=evil.example", "X-Forwarded-For: 127.0.0.1", "Authorization: Bearer x",
+                                    "Upgrade: websocket", "Upgrade: h2c", "Expect: 100-continue"])
+def test_a_header_that_means_something_elsewhere_means_nothing_here(page, header):
+    came = exchange(page, head(page, "GET", "/api/events", header, "Connection: close"), 1)
+    assert statuses(came) == [403]
+
+
+# ---------------------------------------------------------------- paths and ranges
+
+
+PATHS = ["/api/enter/../events", "/api/enter%2f..%2fevents", "/api/enter;/../events", "/./api/events", "//api/events", "/api//events",
+         "/API/EVENTS", "/api/events/", "/api/events%00", "/api/assets/1%00.png", "/app/../../../../../etc/passwd", "/%2e%2e/etc/passwd",
+         "/enter.html", "/index.html", "/app/", "/favicon.ico", "*", "http://{host}:{port}/api/events", "/?", "/?token={token}",
+         "/\\..\\..\\etc\\passwd", "/%c0%ae%c0%ae/etc/passwd", "/" + "a/" * 2000]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_no_path_leads_around_the_door(page, path):
+    path = path.format(host=page.host, port=page.port, token=page.token)
+    came = exchange(page, head(page, "GET", path, "Connection: close"), 1)
+    assert not came or statuses(came)[0] in (400, 403, 404, 405, 414)
+    assert b"root:" not in came and b"event: session" not in came and b"Set-Cookie" not in came
+
+
+RANGES = ["bytes=0-0,1-1,2-2", "bytes=" + ",".join("0-" for _ in range(2000)), "bytes=-0", "bytes=9-1", "bytes=-", "bytes=a-b",
+          "bits=0-1", "bytes=0x0-0x1", "bytes=18446744073709551615-", "bytes=-18446744073709551616", "bytes 0-1", "bytes=+1-2"]
+
+
+@pytest.mark.parametrize("asked", RANGES, ids=range(len(RANGES)))
+def test_an_odd_range_gives_the_asset_or_nothing(page, asked):
+    answer = page.get(f"/api/assets/{page.asset}", Range=asked)
+    assert answer.status in (200, 206, 416)
+    assert answer.status == 416 or answer.body in (b"picture", b"picture"[:len(answer.body)])
+
+
+# ---------------------------------------------------------------- files that are swapped
+
+
+def test_a_file_that_is_swapped_again_and_again_never_shows_another(shared, tmp_path):
+    page = shared
+    folder = os.path.dirname(page.errors.name)
+    picture, secret = os.path.join(folder, "picture.png"), os.path.join(folder, "secret")
+    kept = os.path.join(folder, "kept.png")
+    os.rename(picture, kept)
+    try:
+        for swap in (lambda: os.symlink(secret, picture), lambda: os.link(secret, picture), lambda: os.mkfifo(picture),
+                     lambda: os.mkdir(picture), lambda: os.symlink("/dev/zero", picture), lambda: os.symlink("/proc/self/mem", picture)):
+            swap()
+            answer = page.get(f"/api/assets/{page.asset}")
+            assert answer.status in (404, 410) and SECRET not in answer.body
+            if os.path.isdir(picture) and not os.path.islink(picture):
+                os.rmdir(picture)
+            else:
+                os.unlink(picture)
+    finally:
+        os.rename(kept, picture)
+    assert page.get(f"/api/assets/{page.asset}").body == b"picture"
+
+
+# ---------------------------------------------------------------- bytes
+
+
+@pytest.mark.parametrize("smuggled", [
+    ("Content-Length: 3", "Content-Length: 60"), ("Transfer-Encoding: chunked",), ("Transfer-Encoding:\tchunked",),
+    ("Transfer-Encoding: gzip, chunked",), ("Transfer-Encoding\t: chunked",), ("Content-Length: 3,3",), ("Content-Length: 0x3",),
+    ("Content-Length: 3 ",), ("Content-Length:",), ("content-length: 3", "Content-Length: 4")], ids=lambda one: " | ".join(one))
+def test_a_stranger_hides_no_request_behind_a_length(page, smuggled):
+    hidden = head(page, "GET", "/api/events", cookie="")
+    came = exchange(page, head(page, "POST", "/api/enter", f"Origin: {page.origin}", *smuggled) + b"0\r\n\r\n" + hidden, 1)
+    assert b"event: session" not in came
+    assert all(status >= 400 for status in statuses(came))
+
+
+@pytest.mark.parametrize("line", [b"X: a\r\n b", b"X\0: a", b": a", b"X a", b"\x80: a", b"X: \x00", b"X: \xff\xfe", b"X:a\rY: b", b" X: a",
+                                  b"X: " + b"a" * 70000, b"\n"], ids=range(11))
+def test_a_malformed_header_lets_nobody_in(page, line):
+    request = head(page, "GET", "/api/events")[:-2] + line + b"\r\n\r\n"
+    came = exchange(page, request, 1)
+    assert not came or all(status in (400, 403, 413, 431, 494) for status in statuses(came))
+
+
+def test_fuzzed_heads_of_strangers_open_nothing(page):
+    chance = random.Random(11)
+    good = head(page, "POST", "/api/enter", f"Origin: {page.origin}", "Content-Type: application/json", "Content-Length: 14",
+                "Connection: close") + b'{"token":"12"}'
+    for _ in range(400):
+        bad = bytearray(good)
+        for _ in range(chance.randrange(1, 6)):
+            at = chance.randrange(len(bad))
+            change = chance.randrange(3)
+            if change == 0:
+                bad[at] = chance.randrange(256)
+            elif change == 1:
+                del bad[at:at + chance.randrange(1, 9)]
+            else:
+                bad[at:at] = bytes(chance.randrange(256) for _ in range(chance.randrange(1, 9)))
+        with socket.create_connection((page.host, page.port), timeout=DEADLINE) as connection:
+            try:
+                connection.sendall(bytes(bad))
+                connection.shutdown(socket.SHUT_WR)
+                came = connection.recv(65536)
+            except ConnectionError:
+                continue
+        assert b"Set-Cookie" not in came and b"event: session" not in came
+
+
+def test_pipelined_strangers_are_answered_once_and_closed(page):
+    came = exchange(page, head(page, "GET", "/api/events") * 50)
+    assert statuses(came) == [403]
+
+
+def test_a_body_that_trickles_is_ended_in_seconds(page):
+    connection = page.connect()
+    connection.sendall(head(page, "POST", "/api/enter", f"Origin: {page.origin}", "Content-Type: application/json",
+                            "Content-Length: 4000"))
+    begun = time.monotonic()
+    try:
+        while not select.select([connection], [], [], 0.5)[0]:
+            assert time.monotonic() - begun < 25
+            connection.sendall(b" ")
+    except ConnectionError:
+        pass
+    connection.close()
+
+
+def test_heads_that_trickle_on_many_connections_leave_the_player_alone(page):
+    slow = [page.connect() for _ in range(200)]
+    for part in (b"GET / HT", b"TP/1.1\r\nHo", b"st: x\r\nX:"):
+        for one in slow:
+            try:
+                one.sendall(part)
+            except ConnectionError:
+                pass
+        begun = time.monotonic()
+        assert page.get("/nothing").status == 404
+        assert time.monotonic() - begun < 20
+    for one in slow:
+        one.close()
+
+
+def test_connections_that_are_reset_at_once_leave_the_player_alone(page):
+    for _ in range(500):
+        connection = socket.create_connection((page.host, page.port), timeout=DEADLINE)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        connection.close()
+
+
+def test_a_stranger_who_never_reads_the_answer_is_not_waited_for(page):
+    deaf = []
+    for _ in range(100):
+        connection = page.connect()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+        try:
+            connection.sendall(head(page, "GET", "/", "Accept: text/html") * 20)
+        except ConnectionError:
+            pass
+        deaf.append(connection)
+    assert page.get("/nothing").status == 404
+    for one in deaf:
+        one.close()
+
+
+# ---------------------------------------------------------------- another game
+
+
+@pytest.mark.parametrize("method, path", [("GET", "/api/events"), ("POST", "/api/prompt"), ("POST", "/api/cancel")])
+def test_a_page_of_another_game_neither_follows_nor_changes_this_one(page, method, path):
+    answer = page.ask(method, f"{path}?game=0123456789abcdef", b'{"text":"go"}' if method == "POST" else None,
+                      Origin=page.origin, Content_Type="application/json")
+    assert (answer.status, answer.code) == (409, "ANOTHER_SESSION")
+
+
+def test_a_page_of_this_game_is_known_by_its_name(page):
+    game = page.stream().begin().session["game"]
+    assert len(game) == 16 and game not in (page.token, page.cookie)
+    assert page.post(f"/api/cancel?game={game}").status == 202
