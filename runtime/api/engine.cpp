@@ -187,6 +187,18 @@ nar_status nar_engine_run_for(nar_engine* engine, uint64_t budget_us, nar_error*
     });
 }
 
+nar_status nar_engine_prepare(nar_engine* engine, uint32_t supervisors, nar_error* error) {
+    return on_engine(engine ? &engine->engine : nullptr, error, Inside::Refused,
+                     [&]() -> nar_status {
+                         if (supervisors > NAR_MAX_PREPARED) {
+                             return refuse_argument(error, "supervisors must be at most 256");
+                         }
+                         process::StartFailure failure;
+                         if (engine->engine.pool().prepare(supervisors, failure)) return NAR_OK;
+                         return fail(error, NAR_IO, "SPAWN_FAILED", failure.message);
+                     });
+}
+
 uint32_t nar_engine_is_busy(const nar_engine* engine) {
     return engine != nullptr && !engine->engine.forked() && engine->engine.busy() ? 1 : 0;
 }

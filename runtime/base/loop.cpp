@@ -74,12 +74,16 @@ void Loop::rethrow() {
 
 void Loop::run_once() {
     deadline_ns_ = 0;
+    ran_timers_ = false;
     uv_run(&loop_, UV_RUN_ONCE);
+    run_due();
+    check_foreign();
     rethrow();
 }
 
 void Loop::run_for(uint64_t microseconds) {
     deadline_ns_ = microseconds == 0 ? 0 : uv_hrtime() + microseconds * 1000;
+    ran_timers_ = false;
     if (has_budget()) {
         // Deferred tasks or postponed reads alone could use up every budget, so they alternate in
         // going first.
@@ -92,6 +96,8 @@ void Loop::run_for(uint64_t microseconds) {
     do {
         before = handled_;
         uv_run(&loop_, UV_RUN_NOWAIT);
+        run_due();
+        check_foreign();
     } while (deadline_ns_ != 0 && handled_ != before && !thrown_ && !time_is_up());
     deadline_ns_ = 0;
     rethrow();
@@ -99,12 +105,39 @@ void Loop::run_for(uint64_t microseconds) {
 
 bool Loop::time_is_up() const { return deadline_ns_ != 0 && uv_hrtime() >= deadline_ns_; }
 
+// An active idle handle keeps the loop from blocking.
+void Loop::keep_turning() {
+    if (uv_is_active(reinterpret_cast<uv_handle_t*>(&idle_))) return;
+    uv_idle_start(&idle_, [](uv_idle_t* handle) {
+        auto* self = static_cast<Loop*>(handle->data);
+        self->run_due();
+        self->run_deferred();
+    });
+}
+
+void Loop::rest() {
+    if (deferred_.empty() && due_.empty()) uv_idle_stop(&idle_);
+}
+
 void Loop::defer(std::function<void()> task) {
     deferred_.push_back(std::move(task));
-    if (uv_is_active(reinterpret_cast<uv_handle_t*>(&idle_))) return;
-    // An active idle handle keeps the loop from blocking.
-    uv_idle_start(&idle_,
-                  [](uv_idle_t* handle) { static_cast<Loop*>(handle->data)->run_deferred(); });
+    keep_turning();
+}
+
+// libuv runs a timer that is due again at once in the same round, for ever. So its callbacks only
+// enter the timers here.
+void Loop::run_due() {
+    if (ran_timers_ || due_.empty()) return;
+    ran_timers_ = true;
+    // One in any case: a budget that is always used up otherwise must not hold timers off for ever.
+    size_t left = due_.size();
+    do {
+        Timer* const timer = due_.front();
+        due_.pop_front();
+        timer->due_ = false;
+        timer->fire();
+    } while (--left > 0 && !due_.empty() && !time_is_up());
+    rest();
 }
 
 void Loop::run_deferred() {
@@ -114,7 +147,7 @@ void Loop::run_deferred() {
         deferred_.pop_front();
         guard(task);
     }
-    if (deferred_.empty()) uv_idle_stop(&idle_);
+    rest();
 }
 
 void Loop::run_postponed() {
@@ -159,17 +192,24 @@ void Timer::start(uint64_t milliseconds, std::function<void()> on_time) {
         &handle_->timer,
         [](uv_timer_t* timer) {
             auto* handle = static_cast<Handle*>(timer->data);
-            const std::function<void()> callback = std::move(handle->on_time);
-            Loop* loop = handle->loop;
-            handle->owner->stop();
-            loop->guard(callback);
+            handle->owner->due_ = true;
+            handle->loop->due_.push_back(handle->owner);
+            handle->loop->keep_turning();
         },
         milliseconds, 0);
+}
+
+void Timer::fire() {
+    const std::function<void()> callback = std::move(handle_->on_time);
+    Loop& loop = loop_;
+    stop();
+    loop.guard(callback);
 }
 
 void Timer::stop() {
     if (clock_timer_ != 0) loop_.clock_->stop(std::exchange(clock_timer_, 0));
     if (handle_ == nullptr) return;
+    if (std::exchange(due_, false)) std::erase(loop_.due_, this);
     uv_close(reinterpret_cast<uv_handle_t*>(&handle_->timer),
              [](uv_handle_t* closed) { delete static_cast<Handle*>(closed->data); });
     handle_ = nullptr;

@@ -17,6 +17,8 @@
 
 namespace narratoria {
 
+class ForeignWatch;
+class Timer;
 class Watch;
 
 // Engine thread only, except wake(). Timers and watches must be stopped before its destruction.
@@ -28,7 +30,9 @@ public:
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
 
-    // The driving calls. Each rethrows the first exception of a callback.
+    // The driving calls. Each rethrows the first exception of a callback, and runs at most one round
+    // of timers: one that is started meanwhile waits for the next call, so that a timer that starts
+    // itself again cannot keep a call from returning.
     void run_once();                      // waits for an event
     void run_for(uint64_t microseconds);  // never waits; 0: one round
 
@@ -74,10 +78,15 @@ private:
     static constexpr size_t kRead = 256 * 1024;
     static constexpr size_t kBudgetRead = 32 * 1024;
 
+    friend class ForeignWatch;
     friend class Timer;
     friend class Watch;
 
+    void run_due();
     void run_deferred();
+    void check_foreign();
+    void keep_turning();
+    void rest();
     void run_postponed();
     void rethrow();
 
@@ -87,6 +96,9 @@ private:
     uv_idle_t idle_;
     std::function<void()> on_wake_;
     std::deque<std::function<void()>> deferred_;
+    std::deque<Timer*> due_;   // timers whose time has come
+    bool ran_timers_ = false;  // in this driving call
+    std::vector<ForeignWatch*> foreign_;
     // Watches that were ready when the budget ran out. They come first in the next call, so that
     // each gets its turn however small the budget is.
     std::deque<Watch*> postponed_;
@@ -112,8 +124,12 @@ public:
 
 private:
     struct Handle;
+    friend class Loop;
+    void fire();
+
     Loop& loop_;
     Handle* handle_ = nullptr;
+    bool due_ = false;
     uint64_t clock_timer_ = 0;  // id in the loop's Clock, if it has one
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/json/writer.hpp"
+#include "narratoria/engine.h"
 #include "plan/records.hpp"
 #include "plan/request.hpp"
 
@@ -148,9 +149,34 @@ void Execution::request_start() {
 
 // The end of any process in the host may free descriptors, and nothing reports it, so poll with a
 // timer.
-void Execution::wait_for_descriptors() {
+void Execution::wait_for_descriptors(uint32_t tool) {
+    if (!descriptor_wait_since_ms_) {
+        descriptor_wait_since_ms_ = clock::steady_ms();
+        warn_and_log(
+            "DESCRIPTORS_SHORT",
+            "tool " + named(plan_->tools[tool].tool_id) +
+                " waits until a running tool ends, because it cannot be started: " + shortage_);
+    }
     if (!shortage_timer_.running()) {
         shortage_timer_.start(kShortagePauseMs, [this] { request_start(); });
+    }
+}
+
+// No tool waits for descriptors any more.
+void Execution::end_descriptor_wait() {
+    if (!descriptor_wait_since_ms_) return;
+    const int64_t waited_ms = clock::steady_ms() - *descriptor_wait_since_ms_;
+    descriptor_wait_since_ms_.reset();
+    result_->descriptor_wait_ms += waited_ms;
+    warn_and_log("DESCRIPTORS_WAITED",
+                 "tools waited " + std::to_string(waited_ms) +
+                     " ms for file descriptors; raise the limit on open files (ulimit -n)");
+}
+
+void Execution::warn_and_log(std::string_view code, const std::string& message) {
+    with_.stream.warn({plan_->request_id, {}, 0}, code, message);
+    if (settings_.log) {
+        settings_.log(NAR_LOG_WARN, "plan " + named(plan_->request_id) + ": " + message);
     }
 }
 
@@ -166,7 +192,10 @@ void Execution::schedule_ready() {
     // them. `starting_` prevents the nested call.
     for (uint32_t starts = 0;; ++starts) {
         const uint32_t tool = schedule_.next();
-        if (tool == Schedule::kNone) break;
+        if (tool == Schedule::kNone) {
+            end_descriptor_wait();
+            break;
+        }
         if (starts == kStartsInARow || with_.loop.time_is_up()) {
             request_start();
             break;
@@ -181,7 +210,7 @@ void Execution::schedule_ready() {
         schedule_.put_back(tool);
         with_.slots.give_back_unused();
         with_.slots.wait(this, JobSlots::WaitReason::Descriptors, [this] { request_start(); });
-        wait_for_descriptors();
+        wait_for_descriptors(tool);
         break;
     }
 }
@@ -217,8 +246,17 @@ bool Execution::start_attempt(uint32_t tool) {
         invocation.request = request;
         invocation.environment = has_own ? &environment : &with_.environment;
         attempt = resolution.runner->start(invocation, running, failure);
-        // Nothing was published or counted yet, so the caller can undo the start.
-        if (!attempt && failure.shortage) return false;
+        if (!attempt && failure.shortage) {
+            // Another tool runs, whose end frees descriptors. Nothing was published or counted yet,
+            // so the caller can undo the start.
+            if (with_.slots.used() > 1) {
+                shortage_ = std::move(failure.message);
+                return false;
+            }
+            failure.message +=
+                "; no other tool runs whose end would free any. Raise the limit "
+                "(ulimit -n) or close what is not needed";
+        }
     }
 
     const int64_t now_ms = clock::steady_ms();
@@ -531,6 +569,7 @@ void Execution::finish() {
     plan_timer_.stop();
     shortage_timer_.stop();
     with_.slots.stop_waiting(this);
+    end_descriptor_wait();
     if (settings_.on_tools_ended) settings_.on_tools_ended();
 
     Result& result = *result_;

@@ -51,6 +51,8 @@ struct Settings {
     // A tool sent a UI event. The arguments are valid during the call only.
     std::function<void(uint64_t number, const event::Subject& subject, const event::Event& event)>
         on_ui_event;
+    // For the log of the host.
+    std::function<void(uint32_t level, std::string_view message)> log;
     // All tools have settled; called before the end of the plan is published.
     std::function<void()> on_tools_ended;
 };
@@ -87,7 +89,9 @@ private:
     void finish();
     void finish_soon();
     void request_start();
-    void wait_for_descriptors();
+    void wait_for_descriptors(uint32_t tool);
+    void end_descriptor_wait();
+    void warn_and_log(std::string_view code, const std::string& message);
 
     std::optional<state::Refusal> take_patch(uint32_t tool, uint64_t number,
                                              const event::Event& event);
@@ -113,6 +117,8 @@ private:
     Timer plan_timer_;
     Timer shortage_timer_;
     int64_t started_ms_ = 0;
+    std::string shortage_;  // what is short, of the last start that had to wait
+    std::optional<int64_t> descriptor_wait_since_ms_;
 };
 
 }  // namespace narratoria::plan

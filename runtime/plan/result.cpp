@@ -67,6 +67,7 @@ bool Result::write(Output& output, bool with_events) const {
     result.boolean("success", success);
     result.string("narrative", narrative);
     result.number("executionTime", execution_ms);
+    if (descriptor_wait_ms > 0) result.number("descriptorWaitTime", descriptor_wait_ms);
     result.key("toolResults");
     out += '[';
     bool first = true;

@@ -65,6 +65,7 @@ struct Result {
     bool can_replan = false;
     bool timed_out = false;
     int64_t execution_ms = 0;
+    int64_t descriptor_wait_ms = 0;  // while tools waited for file descriptors
     int64_t generation_attempt = 1;
     std::vector<std::string> failed_tools;
     std::vector<std::string> disabled_skills;

@@ -52,6 +52,7 @@ public:
         const std::optional<bool> success = boolean(root, "", "success");
         text(root, "", "narrative", Text::Any);
         whole_number(root, "", "executionTime", 0);
+        if (root.find("descriptorWaitTime")) whole_number(root, "", "descriptorWaitTime", 0);
         const std::optional<double> attempt = whole_number(root, "", "generationAttempt", 1);
         const std::optional<bool> can_replan = boolean(root, "", "canReplan");
         if (can_replan == true && success == true) {

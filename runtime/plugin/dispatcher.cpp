@@ -15,6 +15,7 @@ namespace {
 
 constexpr uint64_t kMaxNames = 4096;
 constexpr size_t kMaxScheme = 64;
+constexpr uint64_t kMaxName = 4096;
 
 std::string_view view(nar_str text) {
     return text.data == nullptr ? std::string_view()
@@ -50,10 +51,11 @@ bool read_names(const nar_str* names, uint64_t count, const char* what,
         return false;
     }
     for (uint64_t i = 0; i < count; ++i) {
-        const std::string_view name = view(names[i]);
+        // The size is a plugin's own and may be anything.
+        const std::string_view name = names[i].size <= kMaxName ? view(names[i]) : "";
         if (name.empty() || !utf8::is_valid(name)) {
-            reason =
-                std::string("its list of ") + what + " has an entry that is empty or not UTF-8";
+            reason = std::string("its list of ") + what +
+                     " has an entry that is empty, too long or not UTF-8";
             return false;
         }
         out.emplace_back(name);

@@ -289,27 +289,35 @@ nar_status timer_stop(const nar_host* host, uint64_t timer) {
     });
 }
 
-// `call` receives the ready events.
+// `call` receives the ready events, or NAR_POLL_LOST.
 nar_status add_poll(Instance& instance, int32_t descriptor, uint32_t events,
                     std::function<void(uint32_t ready)> call, uint64_t* poll) {
     struct stat status {};
     if (::fstat(descriptor, &status) != 0) return NAR_INVALID_ARGUMENT;
     if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return NAR_IO;
+    for (const auto& [other, watch] : instance.polls) {
+        if (watch->running() && watch->descriptor() == descriptor) return NAR_IO;
+    }
     const uint64_t number = ++instance.last_handle;
-    auto made = std::make_unique<Watch>(instance.session().loop());
+    auto made = std::make_unique<ForeignWatch>(instance.session().loop());
     try {
         made->start(
             descriptor,
-            [&instance, number, call = std::move(call)] {
-                Watch& watch = *instance.polls.at(number);
+            [&instance, number, call] {
+                ForeignWatch& watch = *instance.polls.at(number);
                 // A disabled plugin never reads the descriptor, which would stay ready and keep the
                 // loop busy.
                 if (instance.disabled()) return watch.stop();
                 instance.call("a poll's function", [&] { call(watch.ready()); });
             },
+            [&instance, descriptor, call] {
+                instance.report("the descriptor " + std::to_string(descriptor) +
+                                " was closed before poll.stop; its poll has ended");
+                instance.call("a poll's function", [&] { call(NAR_POLL_LOST); });
+            },
             events);
     } catch (const std::system_error&) {
-        return NAR_IO;  // the descriptor cannot be polled, or is polled already
+        return NAR_IO;  // the descriptor cannot be polled
     }
     instance.polls.emplace(number, std::move(made));
     *poll = number;
@@ -322,7 +330,11 @@ nar_status poll_start(const nar_host* host, int32_t descriptor, void (*on_readab
     return on_engine_thread(host, "poll.start", [&](Instance& instance) {
         return add_poll(
             instance, descriptor, NAR_POLL_READABLE,
-            [on_readable, user](uint32_t) { on_readable(user); }, poll);
+            // The function would read what no longer is its descriptor.
+            [on_readable, user](uint32_t ready) {
+                if (ready != NAR_POLL_LOST) on_readable(user);
+            },
+            poll);
     });
 }
 
@@ -349,10 +361,10 @@ nar_status poll_change(const nar_host* host, uint64_t poll, uint32_t events) {
         // The callback of a poll that start() began cannot tell which events are ready. A poll of a
         // disabled instance no longer runs.
         const auto found = instance.polls.find(poll);
-        if (found == instance.polls.end() || !instance.watches.contains(poll) ||
-            !found->second->running()) {
+        if (found == instance.polls.end() || !instance.watches.contains(poll)) {
             return NAR_NOT_FOUND;
         }
+        if (!found->second->running()) return found->second->lost() ? NAR_IO : NAR_NOT_FOUND;
         found->second->change(events);
         return NAR_OK;
     });
@@ -362,13 +374,14 @@ nar_status poll_stop(const nar_host* host, uint64_t poll) {
     return on_engine_thread(host, "poll.stop", [&](Instance& instance) -> nar_status {
         const auto found = instance.polls.find(poll);
         if (found == instance.polls.end()) return NAR_NOT_FOUND;
+        const bool was_lost = found->second->lost();
         found->second->stop();
         // Destroyed later, because its own callback may be running.
-        std::shared_ptr<Watch> stopped(std::move(found->second));
+        std::shared_ptr<ForeignWatch> stopped(std::move(found->second));
         instance.polls.erase(found);
         instance.watches.erase(poll);
         instance.session().loop().defer([stopped] {});
-        return NAR_OK;
+        return was_lost ? NAR_IO : NAR_OK;
     });
 }
 

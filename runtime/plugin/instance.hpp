@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/foreign_watch.hpp"
 #include "base/inbox.hpp"
 #include "event/stream.hpp"
 #include "narratoria/engine.h"
@@ -124,7 +125,7 @@ public:
     const StoryInfo& story() const { return story_; }
 
     std::map<uint64_t, std::unique_ptr<Timer>> timers;
-    std::map<uint64_t, std::unique_ptr<Watch>> polls;
+    std::map<uint64_t, std::unique_ptr<ForeignWatch>> polls;
     std::set<uint64_t> watches;  // the polls that poll.watch began
     ProcessService processes{*this};
     uint64_t last_handle = 0;

@@ -21,6 +21,7 @@ namespace {
 constexpr size_t kSmallest =
     offsetof(nar_plugin, get_extension) + sizeof(nar_plugin::get_extension);
 constexpr uint64_t kMaxExtensions = 256;
+constexpr uint64_t kMaxText = 4096;
 
 std::string text_of(nar_str text) {
     return text.data == nullptr ? std::string()
@@ -140,16 +141,33 @@ bool accept_plugin(const nar_plugin* given, const Metadata* metadata, Library& o
     if (plugin.init == nullptr || plugin.deinit == nullptr || plugin.get_extension == nullptr) {
         return refuse("its nar_plugin has no init, deinit or get_extension");
     }
-    out.id = text_of(plugin.id);
-    out.name = text_of(plugin.name);
-    out.version = text_of(plugin.version);
+    // The sizes are a plugin's own and may be anything.
+    const auto read = [&](nar_str text, const char* what, std::string& to) {
+        if (text.size > kMaxText) {
+            reason = std::string("the size of its ") + what + " is " + std::to_string(text.size) +
+                     " bytes, and at most " + std::to_string(kMaxText) + " are allowed";
+            return false;
+        }
+        if (text.data == nullptr && text.size > 0) {
+            reason = std::string("its ") + what + " has a size of " + std::to_string(text.size) +
+                     " bytes and no data";
+            return false;
+        }
+        to = text_of(text);
+        return true;
+    };
+    if (!read(plugin.id, "id", out.id) || !read(plugin.name, "name", out.name) ||
+        !read(plugin.version, "version", out.version)) {
+        return false;
+    }
     if (!is_id(out.id)) return refuse("its id \"" + out.id + "\" is none: a-z 0-9 . _ - only");
     if (plugin.extension_count > kMaxExtensions ||
         (plugin.extension_count > 0 && plugin.extensions == nullptr)) {
         return refuse("its list of extensions is not valid");
     }
     for (uint64_t i = 0; i < plugin.extension_count; ++i) {
-        out.extensions.push_back(text_of(plugin.extensions[i]));
+        out.extensions.emplace_back();
+        if (!read(plugin.extensions[i], "list of extensions", out.extensions.back())) return false;
     }
     if (metadata == nullptr) return true;
     auto differs = [&](const char* what, const std::string& before, const std::string& now) {

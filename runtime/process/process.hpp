@@ -202,9 +202,6 @@ public:
     // nothing is left of them.
     size_t busy() const { return busy_ + leaving_.size(); }
 
-    // True if nothing runs whose end would free descriptors.
-    bool is_idle() const { return idle_.size() == all_.size() && leaving_.empty(); }
-
     Loop& loop() { return loop_; }
 
 private:

@@ -65,8 +65,9 @@ Descriptor open_program(const std::string& path, StartFailure& failure) {
         failure.message =
             path.empty()
                 ? "the supervisor program cannot be put into memory: " + error_text(error) +
-                      "; where that is forbidden, name the installed "
-                      "narratoria-supervisor in the engine's options"
+                      (failure.out_of_descriptors ? ""
+                                                  : "; where that is forbidden, name the installed "
+                                                    "narratoria-supervisor in the engine's options")
                 : "the supervisor program \"" + path + "\" cannot be opened: " + error_text(error);
     }
     return moved;

@@ -213,6 +213,7 @@ void Session::begin_execution(std::unique_ptr<plan::Plan> plan, int64_t generati
         presentation_.on_ui_event(number, subject, event);
     };
     if (!plan->tools.empty()) provide_output();
+    settings.log = [this](uint32_t level, std::string_view message) { log(level, message); };
     settings.on_tools_ended = [this] { presentation_.on_tools_ended(executions_); };
     execution_ = std::make_unique<plan::Execution>(
         plan::ExecutionContext{loop(), with_.engine.slots(), resolver_, stream_, *with_.store,

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -361,3 +362,40 @@ def test_ctrl_c_ends_the_check_and_the_tool(command):
     assert process.returncode == 130
     with pytest.raises(ProcessLookupError):
         os.kill(number, 0)
+
+
+def status_of(process):
+    """The fields of /proc/PID/stat behind the name: state, parent, ..."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return ["Z", "0"]
+
+
+def has_ended(process):
+    return status_of(process)[0] == "Z"
+
+
+def children_of(process):
+    numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    return [number for number in numbers if status_of(number)[1] == str(process)]
+
+
+@pytest.mark.parametrize("victim", ["the command", "its child"])
+def test_a_check_that_is_killed_leaves_no_tool_behind(command, victim):
+    os.mkfifo(command.folder / "there")
+    tool = command.script("wait", "#!/bin/sh\nsetsid sleep 61 &\necho $$ $! > there\nexec sleep 60\n")
+    with subprocess.Popen(
+            [NARRATORIA, "tool", "check", tool], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=environment(), cwd=command.folder, preexec_fn=default_signals) as process:
+        with open(command.folder / "there", encoding="utf-8") as there:
+            numbers = [int(word) for word in there.read().split()]
+        child, = children_of(process.pid)
+        os.kill(process.pid if victim == "the command" else child, signal.SIGKILL)
+        process.communicate(timeout=300)
+    assert process.returncode == (-9 if victim == "the command" else 128 + 9)
+    deadline = time.monotonic() + 300
+    while not all(map(has_ended, [child, *numbers])) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert all(map(has_ended, [child, *numbers]))

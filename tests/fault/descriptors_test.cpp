@@ -53,28 +53,28 @@ protected:
     }
 };
 
-// The tools start when descriptors come back from somewhere else in the host.
-TEST_F(DescriptorShortage, IsWaitedOut) {
+// Nothing runs that could free any: waiting would be in vain.
+TEST_F(DescriptorShortage, FailsAToolThatNothingCouldHelp) {
     for (int free = 0; free < 8; ++free) {
         make_host();
         auto few = std::make_unique<FewDescriptors>(free);
-        host->begin(plan_json({tool_json("one", tool_path("patcher"), R"({"patch":{"x":1}})"),
-                               tool_json("two", tool_path("patcher"), R"({"patch":{"y":2}})")},
-                              true));
-        host->until([] { return false; }, -1, milliseconds(60));
-        EXPECT_FALSE(host->result) << free;
-        EXPECT_FALSE(host->has(Kind::ToolStarted, "one")) << free;
+        const Json result = host->run_tool(tool_path("patcher"));
         few.reset();
-        const Json result = host->finish();
-        EXPECT_TRUE(result["/success"].boolean()) << result.dump();
-        EXPECT_EQ(result["/toolResults/0/attempts"].size(), 1u);
-        EXPECT_EQ(host->state("/x").number() + host->state("/y").number(), 3);
+        EXPECT_EQ(result["/errorCode"].text(), "SPAWN_FAILED") << free;
+        EXPECT_THAT(result["/error"].text(), testing::HasSubstr("oo many open files")) << free;
+        EXPECT_THAT(result["/error"].text(), testing::HasSubstr("ulimit -n")) << free;
+        const Json later = host->run_tool(tool_path("patcher"));
+        EXPECT_EQ(later["/state"].text(), "completed") << later.dump();
     }
 }
 
-// They start, too, when a tool of the same plan has ended and left enough.
+// One tool runs, and its end leaves enough for the other. The wait is told when it begins and when it
+// ends.
 TEST_F(DescriptorShortage, EndsWithTheToolThatHasThem) {
-    make_host();
+    std::vector<std::string> lines;
+    EngineOptions options;
+    options.log = [&](uint32_t, std::string_view line) { lines.emplace_back(line); };
+    make_host(std::move(options));
     const Witnesses witnesses;
     std::unique_ptr<FewDescriptors> few;
     host->begin(plan_json({tool_json("one", tool_path("one_then_silence"), witnesses.input()),
@@ -89,43 +89,36 @@ TEST_F(DescriptorShortage, EndsWithTheToolThatHasThem) {
     ASSERT_TRUE(host->until([&] { return host->has(Kind::ToolEvent, "one"); }));
     host->until([] { return false; }, -1, milliseconds(60));
     EXPECT_FALSE(host->has(Kind::ToolStarted, "two"));
+    EXPECT_EQ(host->told(Kind::Warning).size(), 1u);
     {
         // The test's own connection takes one of the four, and gives it back.
         const Witness witness = witnesses.accept(host.get());
         EXPECT_TRUE(witness.does('d', host.get()));
     }
-    EXPECT_TRUE(host->finish()["/success"].boolean());
+    const Json result = host->finish();
     few.reset();
+    EXPECT_TRUE(result["/success"].boolean()) << result.dump();
+    EXPECT_GE(result["/descriptorWaitTime"].number(), 60);
+    const std::vector<Json> warnings = host->told(Kind::Warning);
+    ASSERT_EQ(warnings.size(), 2u);
+    EXPECT_EQ(warnings[0]["/code"].text(), "DESCRIPTORS_SHORT");
+    EXPECT_EQ(warnings[1]["/code"].text(), "DESCRIPTORS_WAITED");
+    EXPECT_EQ(lines.size(), 2u);
+    host.reset();
 }
 
-TEST_F(DescriptorShortage, ThatStaysEndsWithThePlansTime) {
-    EngineOptions options;
-    options.times.emplace();
-    options.times->plan_ms = 200;
-    make_host(std::move(options));
-    const FewDescriptors few(1);
-    host->begin(plan_json({tool_json("tool", tool_path("patcher"))}));
-    ASSERT_TRUE(host->until([&] { return static_cast<bool>(host->result); }));
-    const Json result = Json(host->result.json().view());
-    EXPECT_EQ(result["/toolResults/0/state"].text(), "skipped");
-    EXPECT_EQ(result["/toolResults/0/errorCode"].text(), "PLAN_TIMEOUT");
-}
-
-TEST_F(DescriptorShortage, CanBeCancelled) {
+// While a tool waits for descriptors the host does not spin, and the wait can be cancelled.
+TEST_F(DescriptorShortage, CostsNoProcessorTimeAndCanBeCancelled) {
     make_host();
-    const FewDescriptors few(0);
-    host->begin(plan_json({tool_json("tool", tool_path("patcher"))}));
-    host->until([] { return false; }, -1, milliseconds(40));
-    host->session.cancel();
-    ASSERT_TRUE(host->until([&] { return static_cast<bool>(host->result); }));
-    EXPECT_TRUE(host->result.cancelled());
-}
-
-// While one session waits for descriptors, the others do not spin: there is a pause.
-TEST_F(DescriptorShortage, CostsNoProcessorTime) {
-    make_host();
-    const FewDescriptors few(0);
-    host->begin(plan_json({tool_json("tool", tool_path("patcher"))}));
+    const Witnesses witnesses;
+    std::unique_ptr<FewDescriptors> few;
+    host->begin(plan_json({tool_json("one", tool_path("one_then_silence"), witnesses.input()),
+                           tool_json("two", tool_path("patcher"))},
+                          true));
+    host->on_event = [&](Event event) {
+        if (event.kind() == Kind::AttemptStarted && !few) few = std::make_unique<FewDescriptors>(1);
+    };
+    ASSERT_TRUE(host->until([&] { return host->has(Kind::ToolEvent, "one"); }));
     timespec start{}, end{};
     ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
     host->until([] { return false; }, -1, milliseconds(500));
@@ -134,7 +127,10 @@ TEST_F(DescriptorShortage, CostsNoProcessorTime) {
         (end.tv_sec - start.tv_sec) * 1000 + (end.tv_nsec - start.tv_nsec) / 1000000;
     EXPECT_LT(used_ms, 250);
     host->session.cancel();
-    host->until([&] { return static_cast<bool>(host->result); });
+    ASSERT_TRUE(host->until([&] { return static_cast<bool>(host->result); }));
+    EXPECT_TRUE(host->result.cancelled());
+    few.reset();
+    host->until([&] { return !host->engine.is_busy(); });
 }
 
 TEST_F(DescriptorShortage, RefusesAnEngineAndKeepsNothing) {

@@ -315,6 +315,25 @@ TEST_F(Supervisors, EndWithTheEngineWhileAForkedChildLives) {
     EXPECT_EQ(::waitpid(child, nullptr, 0), child);
 }
 
+TEST_F(Supervisors, ArePreparedBeforeTheFirstTool) {
+    make_host();
+    host->engine.prepare(12);
+    const Clock::time_point deadline = Clock::now() + kPatience;
+    while (idle_supervisors().size() < 12 && Clock::now() < deadline) ::poll(nullptr, 0, 2);
+    EXPECT_EQ(idle_supervisors().size(), 12u);
+    // As many are kept.
+    for (int i = 0; i < 3; ++i) run_well();
+    host->engine.prepare(4);
+    EXPECT_EQ(idle_supervisors().size(), 12u);
+    EXPECT_FALSE(host->engine.is_busy());
+    EXPECT_THROW(host->engine.prepare(NAR_MAX_PREPARED + 1), Error);
+}
+
+TEST_F(Supervisors, ThatCannotBePreparedAreAnError) {
+    make_host({.supervisor = "/nonexistent/supervisor"});
+    EXPECT_THROW(host->engine.prepare(1), Error);
+}
+
 TEST_F(Supervisors, MayBeAnInstalledProgram) {
     make_host({.supervisor = kSupervisor});
     run_well();

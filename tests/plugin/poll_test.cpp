@@ -58,6 +58,10 @@ protected:
         if (pair[1] >= 0) ::close(pair[1]);
     }
 
+    const nar_host_timer* timer() const {
+        return static_cast<const nar_host_timer*>(
+            host->get_extension(host, detail::to_c(NAR_HOST_TIMER)));
+    }
     nar_status watch(uint32_t events, Ready& ready) {
         return poll->watch(host, pair[0], events, take, &ready, &number);
     }
@@ -278,6 +282,132 @@ TEST_F(PollTest, WhatCannotBeWaitedForIsRefused) {
     ::close(file);
     ASSERT_EQ(watch(NAR_POLL_READABLE, ready), NAR_OK);
     EXPECT_EQ(poll->change(host, number, 8), NAR_INVALID_ARGUMENT);
+}
+
+// A descriptor that is closed while it is polled: libuv would abort the process.
+TEST_F(PollTest, EndsWhenItsDescriptorIsClosed) {
+    Ready ready;
+    ASSERT_EQ(watch(NAR_POLL_READABLE, ready), NAR_OK);
+    ::close(pair[0]);
+    run();
+    EXPECT_EQ(ready.calls, 1);
+    EXPECT_EQ(ready.last, NAR_POLL_LOST);
+    EXPECT_EQ(poll->change(host, number, NAR_POLL_WRITABLE), NAR_IO);
+    EXPECT_EQ(poll->stop(host, number), NAR_IO);
+    EXPECT_EQ(poll->stop(host, number), NAR_NOT_FOUND);
+    run();
+    EXPECT_EQ(ready.calls, 1);
+    pair[0] = ::dup(pair[1]);
+}
+
+TEST_F(PollTest, EndsWhenItsDescriptorIsClosedBetweenTwoChanges) {
+    Ready ready;
+    ASSERT_EQ(watch(NAR_POLL_READABLE, ready), NAR_OK);
+    run();
+    ::close(pair[0]);
+    EXPECT_EQ(poll->change(host, number, NAR_POLL_WRITABLE), NAR_OK);
+    EXPECT_EQ(poll->change(host, number, 0), NAR_OK);
+    EXPECT_EQ(poll->change(host, number, NAR_POLL_READABLE | NAR_POLL_WRITABLE), NAR_OK);
+    run();
+    EXPECT_EQ(ready.calls, 1);
+    EXPECT_EQ(ready.last, NAR_POLL_LOST);
+    EXPECT_EQ(poll->stop(host, number), NAR_IO);
+    pair[0] = ::dup(pair[1]);
+}
+
+TEST_F(PollTest, EndsWhenItsNumberBelongsToAnotherFile) {
+    Ready ready;
+    ASSERT_EQ(watch(NAR_POLL_READABLE, ready), NAR_OK);
+    run();
+    // The other file is readable at once, which must not be told.
+    int other[2];
+    ASSERT_EQ(::pipe2(other, O_CLOEXEC), 0);
+    ASSERT_EQ(::write(other[1], "x", 1), 1);
+    ASSERT_EQ(::dup2(other[0], pair[0]), pair[0]);
+    run();
+    EXPECT_EQ(ready.calls, 1);
+    EXPECT_EQ(ready.last, NAR_POLL_LOST);
+    // Polled anew, it is.
+    Ready again;
+    uint64_t second = 0;
+    ASSERT_EQ(poll->watch(host, pair[0], NAR_POLL_READABLE, take, &again, &second), NAR_OK);
+    EXPECT_TRUE(until([&] { return again.calls > 0; }));
+    EXPECT_EQ(again.last, NAR_POLL_READABLE);
+    EXPECT_EQ(poll->stop(host, second), NAR_OK);
+    EXPECT_EQ(poll->stop(host, number), NAR_IO);
+    ::close(other[0]);
+    ::close(other[1]);
+}
+
+// Another descriptor of the same file keeps the kernel's registration alive.
+TEST_F(PollTest, EndsWhenOnlyACopyOfItsDescriptorIsOpen) {
+    Ready ready;
+    ASSERT_EQ(watch(NAR_POLL_READABLE, ready), NAR_OK);
+    run();
+    const int copy = ::dup(pair[0]);
+    ::close(pair[0]);
+    ASSERT_EQ(::send(pair[1], "x", 1, MSG_NOSIGNAL), 1);
+    run();
+    EXPECT_EQ(ready.calls, 1);
+    EXPECT_EQ(ready.last, NAR_POLL_LOST);
+    EXPECT_EQ(poll->stop(host, number), NAR_IO);
+    pair[0] = copy;
+}
+
+TEST_F(PollTest, ThatStartBeganIsNotToldOfAClosedDescriptor) {
+    int calls = 0;
+    ASSERT_EQ(poll->start(
+                  host, pair[0], [](void* user) { ++*static_cast<int*>(user); }, &calls, &number),
+              NAR_OK);
+    ::close(pair[0]);
+    run();
+    EXPECT_EQ(calls, 0);
+    EXPECT_EQ(poll->stop(host, number), NAR_IO);
+    pair[0] = ::dup(pair[1]);
+}
+
+// A timer of 0 ms that starts itself again.
+struct Again {
+    const nar_host* host;
+    const nar_host_timer* timer;
+    int calls = 0;
+};
+
+void start_again(void* user) {
+    auto& again = *static_cast<Again*>(user);
+    ++again.calls;
+    uint64_t number = 0;
+    again.timer->start(again.host, 0, start_again, user, &number);
+}
+
+TEST_F(PollTest, ATimerThatStartsItselfAgainRunsOncePerCall) {
+    Again again{host, timer()};
+    start_again(&again);
+    again.calls = 0;
+    Ready ready;
+    ASSERT_EQ(watch(NAR_POLL_READABLE, ready), NAR_OK);
+    for (const int budget : {0, 500, 100000}) {
+        const int before = again.calls;
+        engine->run_for(std::chrono::microseconds(budget));
+        EXPECT_EQ(again.calls, before + 1) << budget;
+    }
+    EXPECT_EQ(engine->timeout(), std::chrono::milliseconds(0)) << "the next one is due";
+    // Others get their turn.
+    ASSERT_EQ(::send(pair[1], "x", 1, MSG_NOSIGNAL), 1);
+    run();
+    EXPECT_GT(ready.calls, 0);
+    EXPECT_EQ(poll->stop(host, number), NAR_OK);
+}
+
+TEST_F(PollTest, ATimerThatStartsItselfAgainHoldsNoPlanUp) {
+    Again again{host, timer()};
+    start_again(&again);
+    Result result;
+    session->execute(R"({"requestId":"p","tools":[{"toolId":"t","toolPath":"/bin/true"}]})", "",
+                     [&](Result ended) { result = std::move(ended); });
+    engine->run_until_idle();
+    EXPECT_TRUE(static_cast<bool>(result));
+    EXPECT_GT(again.calls, 0);
 }
 
 }  // namespace

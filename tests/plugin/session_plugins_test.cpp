@@ -217,6 +217,19 @@ TEST_F(PluginTest, AnEntryThatRefusesSaysWhy) {
                 HasSubstr("it refuses this host (ABI 1.0): it wants a host of ABI 9"));
 }
 
+TEST_F(PluginTest, WithoutAReadableIdIsLeftOutAndTheSessionGoesOn) {
+    story("", {"probe", "long_id", "null_id"});
+    open();
+    EXPECT_EQ(plugin("test.long_id")["state"].string(), "refused");
+    EXPECT_THAT(plugin("test.long_id")["reason"].string(),
+                HasSubstr("the size of its id is 6148914691236517205 bytes"));
+    EXPECT_EQ(plugin("test.null_id")["state"].string(), "refused");
+    EXPECT_THAT(plugin("test.null_id")["reason"].string(),
+                HasSubstr("its id has a size of 12 bytes and no data"));
+    EXPECT_THAT(log, HasSubstr("plugin test.long_id is left out"));
+    EXPECT_EQ(plugin("test.probe")["state"].string(), "active");
+}
+
 TEST_F(PluginTest, AnInitThatFailsSaysWhy) {
     story("fail_init");
     open();

@@ -135,6 +135,12 @@ NAR_API nar_status nar_engine_run_once(nar_engine *engine, nar_error *error);
  * the loop. The rest is left to the next call. [engine-thread] */
 NAR_API nar_status nar_engine_run_for(nar_engine *engine, uint64_t budget_us, nar_error *error);
 
+#define NAR_MAX_PREPARED 256u
+/* Starts supervisor processes until `supervisors` are ready, and keeps that many from now on, so that
+ * the first tools start as fast as later ones. At most NAR_MAX_PREPARED. Does not wait for them.
+ * Calling it is never necessary. NAR_IO if one cannot be started. [engine-thread] */
+NAR_API nar_status nar_engine_prepare(nar_engine *engine, uint32_t supervisors, nar_error *error);
+
 /* Returns 1 while a turn or plan runs or a tool is being ended, else 0.
  * [engine-thread, callback-ok] */
 NAR_API uint32_t nar_engine_is_busy(const nar_engine *engine);

@@ -17,6 +17,7 @@
 #include "display.hpp"
 #include "io/children.hpp"
 #include "io/file.hpp"
+#include "io/guard.hpp"
 #include "io/interruption.hpp"
 #include "io/message.hpp"
 #include "io/outcome.hpp"
@@ -203,8 +204,8 @@ int tool_check(const ToolCheckOptions& options) {
     const ToolFile tool = find_tool(options.tool);
     const std::string input = read_tool_input(options.input);
     require_standard_output("the findings are written to it");
-    adopt_orphans();
     interruption::is_noted();
+    run_under_guard();
     try {
         const Evidence evidence = gather(tool, input, options.time_limit);
         const std::vector<Judgement> judgements = judge(evidence);

@@ -183,6 +183,13 @@ public:
         core_->rethrow();
     }
 
+    // Starts supervisor processes until so many are ready, so that the first tools start as fast as
+    // later ones. Does not wait for them.
+    void prepare(std::uint32_t supervisors) {
+        detail::Check check;
+        check(nar_engine_prepare(handle(), supervisors, check.details()));
+    }
+
     // True while a turn or plan runs or a tool is being ended.
     bool is_busy() const { return nar_engine_is_busy(handle()) != 0; }
 

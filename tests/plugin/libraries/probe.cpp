@@ -24,6 +24,9 @@
 #ifndef PROBE_ID
 #define PROBE_ID "test.probe"
 #endif
+#ifndef PROBE_OWN_ID  // a nar_str, as nar_plugin has it
+#define PROBE_OWN_ID NAR_STR_INIT(PROBE_ID)
+#endif
 #ifndef PROBE_SCHEME
 #define PROBE_SCHEME "probe"
 #endif
@@ -433,7 +436,7 @@ extern "C" nar_status nar_plugin_entry(const nar_host_description* host, const n
         NAR_STR_INIT(NAR_EXTENSION_TOOL_RUNNER),    NAR_STR_INIT(NAR_EXTENSION_TOOL)};
     static constexpr nar_plugin description{sizeof(nar_plugin),
                                             NAR_ABI_VERSION,
-                                            NAR_STR_INIT(PROBE_ID),
+                                            PROBE_OWN_ID,
                                             NAR_STR_INIT("Probe"),
                                             NAR_STR_INIT("1.2.3"),
                                             extensions,

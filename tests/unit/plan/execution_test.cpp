@@ -971,26 +971,47 @@ TEST_F(ExecutionTest, DestroyingItGivesItsSlotsBackAndTellsNobody) {
 
 // ---- shortage
 
-TEST_F(ExecutionTest, WithoutDescriptorsAStartWaitsAndIsNoAttempt) {
-    runner.shortages = 3;
-    begin(plan({tool("a"), tool("b")}));
-    EXPECT_THAT(of_kind(event::Kind::ToolStarted), IsEmpty());
-    EXPECT_EQ(slots.used(), 0u);
-    wait_until([&] { return !runner.running().empty(); });
+TEST_F(ExecutionTest, WithoutDescriptorsAStartWaitsForARunningToolAndIsNoAttempt) {
+    runner.on_start = [this](const std::string& name) {
+        if (name == "a") runner.shortages = 3;
+    };
+    begin(plan({tool("a", kAsync), tool("b", kAsync)}, kParallel));
     EXPECT_THAT(runner.running(), ElementsAre("a"));
+    EXPECT_EQ(slots.used(), 1u);
+    EXPECT_EQ(of_kind(event::Kind::Warning).size(), 1u);
+    wait_until([&] { return runner.running().size() == 2; });
     end("a");
     end("b");
     EXPECT_TRUE(result->success);
-    EXPECT_EQ(of("a").attempts.size(), 1u);
+    EXPECT_EQ(of("b").attempts.size(), 1u);
+    // One warning when the wait begins and one when it ends.
+    const auto warnings = of_kind(event::Kind::Warning);
+    ASSERT_EQ(warnings.size(), 2u);
+    EXPECT_EQ(Json(warnings[0].body)["code"].string(), "DESCRIPTORS_SHORT");
+    EXPECT_EQ(Json(warnings[1].body)["code"].string(), "DESCRIPTORS_WAITED");
+    EXPECT_GT(result->descriptor_wait_ms, 0);
+}
+
+TEST_F(ExecutionTest, WithoutDescriptorsAndWithoutARunningToolAStartFailsAtOnce) {
+    runner.shortages = 1;
+    begin(plan({tool("a")}));
+    ASSERT_TRUE(result);
+    EXPECT_FALSE(result->success);
+    EXPECT_EQ(of("a").error_code, "SPAWN_FAILED");
+    EXPECT_NE(of("a").error.find("no other tool runs"), std::string::npos) << of("a").error;
+    EXPECT_EQ(result->descriptor_wait_ms, 0);
 }
 
 TEST_F(ExecutionTest, ARetryWithoutDescriptorsWaitsToo) {
-    begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}));
+    begin(plan({tool("long", kAsync),
+                tool("a", R"("async":true,"retryPolicy":{"maxRetries":1,"backoffMs":0})")},
+               kParallel));
     runner.shortages = 2;
     end("a", failed());
-    wait_until([&] { return !runner.running().empty(); });
+    wait_until([&] { return runner.running().size() == 2; });
     EXPECT_EQ(runner.shortages, 0u);
     end("a");
+    end("long");
     EXPECT_TRUE(result->success);
     EXPECT_EQ(of("a").retry_count(), 1u);
 }

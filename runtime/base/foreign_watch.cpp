@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/foreign_watch.hpp"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace narratoria {
+namespace {
+
+uint32_t wanted_of(unsigned events) {
+    return ((events & kReadable) != 0 ? EPOLLIN | EPOLLRDHUP : 0U) |
+           ((events & kWritable) != 0 ? EPOLLOUT : 0U);
+}
+
+}  // namespace
+
+void ForeignWatch::start(int descriptor, std::function<void()> on_ready,
+                         std::function<void()> on_lost, unsigned events) {
+    stop();
+    epoll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+    int error = epoll_ ? keep_clear_of_standard_streams(epoll_) : errno;
+    number_ = descriptor;
+    registered_ = failed_ = lost_ = false;
+    // Registered once in any case, to learn whether it can be.
+    if (error == 0) error = register_events(kReadable);
+    if (error == 0) error = register_events(events);
+    if (error != 0) {
+        epoll_.close();
+        throw std::system_error(error, std::generic_category(),
+                                "the event loop could not watch a descriptor");
+    }
+    on_ready_ = std::move(on_ready);
+    on_lost_ = std::move(on_lost);
+    watch_.start(epoll_.get(), [this] { on_event(); });
+    loop_.foreign_.push_back(this);
+}
+
+// Returns 0 or errno.
+int ForeignWatch::register_events(unsigned events) {
+    events_ = events;
+    const bool wanted = events != 0;
+    if (!wanted && !registered_) return 0;
+    epoll_event event{};
+    event.events = wanted_of(events);
+    const int operation = !wanted ? EPOLL_CTL_DEL : registered_ ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    if (::epoll_ctl(epoll_.get(), operation, number_, &event) != 0) return errno;
+    registered_ = wanted;
+    return 0;
+}
+
+void ForeignWatch::change(unsigned events) {
+    if (events == events_ || !running()) return;
+    // A failure is reported after the turn: the caller may be in the middle of something.
+    if (register_events(events) != 0) failed_ = true;
+}
+
+// The kernel knows a registration by number and file: a change of a closed descriptor is EBADF, of a
+// number that belongs to another file now ENOENT.
+bool ForeignWatch::is_lost() {
+    if (failed_) return true;
+    if (!registered_) return ::fcntl(number_, F_GETFD) < 0;
+    epoll_event event{};
+    event.events = wanted_of(events_);
+    return ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, number_, &event) != 0;
+}
+
+void ForeignWatch::on_event() {
+    // Another descriptor of the same file may keep the registration of a closed one alive.
+    if (is_lost()) return lose();
+    epoll_event event{};
+    if (::epoll_wait(epoll_.get(), &event, 1, 0) != 1) return;
+    const auto has = [&](uint32_t bits) { return (event.events & bits) != 0; };
+    ready_ =
+        (has(EPOLLIN | EPOLLRDHUP | EPOLLHUP) ? kReadable : 0U) | (has(EPOLLOUT) ? kWritable : 0U);
+    // An error condition, or the other side's end where only writability is watched.
+    if (has(EPOLLERR) || (ready_ & events_) == 0) ready_ = events_;
+    ready_ &= events_;
+    if (ready_ == 0) return;
+    // The watch may be destroyed in the callback.
+    const std::function<void()> on_ready = on_ready_;
+    on_ready();
+}
+
+void ForeignWatch::lose() {
+    const std::function<void()> on_lost = on_lost_;
+    stop();
+    lost_ = true;
+    on_lost();
+}
+
+void ForeignWatch::stop() {
+    if (!running()) return;
+    watch_.stop();
+    // libuv is done with it: stopping a poll removes it at once.
+    epoll_.close();
+    std::erase(loop_.foreign_, this);
+}
+
+void Loop::check_foreign() {
+    // Searched again after each call, which may change the list.
+    for (;;) {
+        const auto lost = std::find_if(foreign_.begin(), foreign_.end(),
+                                       [](ForeignWatch* each) { return each->is_lost(); });
+        if (lost == foreign_.end()) return;
+        ForeignWatch* const watch = *lost;
+        guard([watch] { watch->lose(); });
+    }
+}
+
+}  // namespace narratoria

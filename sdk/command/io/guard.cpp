@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/guard.hpp"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+
+#include "io/children.hpp"
+#include "io/file.hpp"
+#include "io/interruption.hpp"
+#include "io/message.hpp"
+
+namespace narratoria::command {
+namespace {
+
+// A signal interrupts the pause.
+constexpr timespec kRound{0, 20'000'000};
+
+[[noreturn]] void watch_over(pid_t child) {
+    int told = 0;
+    int status = 0;
+    while (waitpid(child, &status, WNOHANG) == 0) {
+        if (const int signal = interruption::received(); signal != told) {
+            told = signal;
+            kill(child, signal);
+        }
+        nanosleep(&kRound, nullptr);
+    }
+    end_all_children();
+    _exit(WIFSIGNALED(status) ? kExitSignal + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+}  // namespace
+
+void run_under_guard() {
+    adopt_orphans();
+    std::fflush(nullptr);
+    const pid_t guard = getpid();
+    const pid_t child = fork();
+    if (child < 0) throw Failed("cannot start the check: " + reason(errno));
+    if (child > 0) watch_over(child);
+    adopt_orphans();
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    // The guard may have ended before the line above.
+    if (getppid() != guard) _exit(kExitFailure);
+}
+
+}  // namespace narratoria::command
