@@ -203,7 +203,7 @@ TEST_F(PluginTest, WhatIsNotThereIsToldAndTheSessionGoesOn) {
     EXPECT_THAT(log, HasSubstr("test.nowhere is left out"));
     engine->run_until_idle();
     std::string warnings;
-    for (const auto& record : recorder.of(Kind::Warning)) warnings += record.body + "\n";
+    for (const auto& record : recorder.of(Kind::Warning)) warnings += record.body.text() + "\n";
     EXPECT_THAT(warnings, HasSubstr(R"("code":"PLUGIN_LEFT_OUT","message":"plugin test.nowhere)"));
     EXPECT_THAT(warnings, HasSubstr("plugin /no/such/file.so is left out"));
     EXPECT_TRUE(run(plan_of({}))["success"].boolean());
@@ -497,7 +497,7 @@ TEST_F(PluginTest, ASinkThatWritesIsDisabledAndTheHostGetsTheTrueRecords) {
         for (const auto& record : recorder.records) {
             EXPECT_GT(record.seq, last) << way;
             last = record.seq;
-            EXPECT_TRUE(record.body.starts_with('{')) << record.body;
+            EXPECT_TRUE(record.body.text().starts_with('{')) << record.body.text();
         }
         close();
         recorder.records.clear();
