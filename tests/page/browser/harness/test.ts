@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `test` of this suite: stories, servers and players that end with their test, which fails when one of them
 // complains.
-import { type Browser, type BrowserContextOptions } from "playwright-core";
+import { type Browser, type BrowserContext, type BrowserContextOptions } from "playwright-core";
 import { test as base } from "vitest";
 import { launch } from "./browser.ts";
 import { Cable } from "./cable.ts";
@@ -21,6 +21,7 @@ export class Stage {
   readonly #servers: Server[] = [];
   readonly #players: Player[] = [];
   readonly #browsers: Browser[] = [];
+  readonly #contexts: BrowserContext[] = [];
   readonly #cables: Cable[] = [];
   readonly #stills: Still[] = [];
 
@@ -61,6 +62,14 @@ export class Stage {
     return this.open(await this.serve(story), opening);
   }
 
+  // Without a player who notes what goes wrong.
+  async context(): Promise<BrowserContext> {
+    const context = await (await shared()).newContext({ reducedMotion: "reduce" });
+    context.setDefaultTimeout(80_000);
+    this.#contexts.push(context);
+    return context;
+  }
+
   async browser(...more: string[]): Promise<Browser> {
     const browser = await launch(...more);
     this.#browsers.push(browser);
@@ -84,6 +93,7 @@ export class Stage {
     const complaints: string[] = [];
     const ends = [
       ...this.#players.map((player) => async () => void complaints.push(...(await player.finish()))),
+      ...this.#contexts.map((context) => () => context.close()),
       ...this.#browsers.map((browser) => () => browser.close()),
       ...this.#cables.map((cable) => () => cable.end()),
       ...this.#stills.map((still) => () => still.end()),
