@@ -23,6 +23,18 @@ nar_status invalid_document(nar_error* error, std::string_view code, const Fault
                 std::string(what) + ":\n" + describe_faults(faults, text), details);
 }
 
+// Why the state gave no value at `pointer`.
+nar_status refuse_pointer(nar_str pointer, bool malformed, nar_error* error) {
+    if (malformed) {
+        return refuse_argument(error,
+                               "\"" + copy(pointer) +
+                                   "\" is no JSON Pointer; it is empty or begins with /, and "
+                                   "~ is written ~0");
+    }
+    return fail(error, NAR_NOT_FOUND, "STATE_PATH",
+                "the state has nothing at \"" + copy(pointer) + "\"");
+}
+
 // Reads the initial state: a JSON object, or empty.
 nar_status read_state(nar_str given, json::Document& document, nar_error* error) {
     const std::string_view text = view(given);
@@ -311,15 +323,18 @@ nar_status nar_session_read_state(nar_session* session, nar_str pointer, nar_tex
         return give_text(json, error, [&](std::string& text) -> nar_status {
             bool malformed = false;
             if (its.state().tree().read(view(pointer), text, malformed)) return NAR_OK;
-            if (malformed) {
-                return refuse_argument(error,
-                                       "\"" + copy(pointer) +
-                                           "\" is no JSON Pointer; it is empty or begins with "
-                                           "/, and ~ is written ~0");
-            }
-            return fail(error, NAR_NOT_FOUND, "STATE_PATH",
-                        "the state has nothing at \"" + copy(pointer) + "\"");
+            return refuse_pointer(pointer, malformed, error);
         });
+    });
+}
+
+nar_status nar_session_state_size(nar_session* session, nar_str pointer, uint64_t* count,
+                                  nar_error* error) {
+    if (count != nullptr) *count = 0;
+    return on_session(session, error, [&](session::Session& its) -> nar_status {
+        bool malformed = false;
+        if (its.state().tree().measure(view(pointer), count, malformed)) return NAR_OK;
+        return refuse_pointer(pointer, malformed, error);
     });
 }
 

@@ -105,7 +105,8 @@ nar_status Inbox::send_diagnostics(const void* owner, uint64_t token, std::strin
     return NAR_OK;
 }
 
-nar_status Inbox::send_end(const void* owner, uint64_t token, std::any end) {
+nar_status Inbox::send_end(const void* owner, uint64_t token, std::any end,
+                           std::string_view last_output) {
     {
         const std::lock_guard lock(mutex_);
         const auto found = tokens_.find(token);
@@ -113,6 +114,7 @@ nar_status Inbox::send_end(const void* owner, uint64_t token, std::any end) {
         nar_status status = NAR_OK;
         Token* const open = find_open(owner, token, status);
         if (open == nullptr) return status;
+        open->output.append(last_output);
         open->end = std::move(end);
         open->has_end = true;
         mark_ready(token, *open);

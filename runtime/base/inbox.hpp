@@ -86,7 +86,9 @@ public:
     nar_status send_output(const void* owner, uint64_t token, std::string_view bytes);
     nar_status send_diagnostics(const void* owner, uint64_t token, std::string_view bytes);
     // `owner` NULL: any owner. NAR_GONE if the token was opened with another End type.
-    nar_status send_end(const void* owner, uint64_t token, std::any end);
+    // `last_output` precedes the end and always has room.
+    nar_status send_end(const void* owner, uint64_t token, std::any end,
+                        std::string_view last_output = {});
 
     // ---- engine thread only
 

@@ -40,6 +40,9 @@ struct Limits : tool::Limits {
     uint64_t state_bytes = 256u * 1024 * 1024;
 };
 
+// How many tools that only wait (NAR_TOOL_WAITS) run at once.
+inline constexpr uint32_t kMaxWaitingTools = 1000;
+
 struct EngineSettings {
     uint32_t jobs = 0;                     // 0: the cores of the affinity mask
     std::string root;                      // absolute
@@ -117,6 +120,8 @@ public:
     Inbox& inbox() { return inbox_; }
     process::Pool& pool() { return pool_; }
     plan::JobSlots& slots() { return slots_; }
+    // For tools that only wait. Bounded, because each costs memory.
+    plan::JobSlots& waiting_slots() { return waiting_slots_; }
     // Logs a line. `session`: the id of the session that it concerns, or empty.
     void log(uint32_t level, std::string_view message, std::string_view session = {});
 
@@ -147,6 +152,7 @@ private:
     HostPosts host_posts_;
     process::Pool pool_;
     plan::JobSlots slots_;
+    plan::JobSlots waiting_slots_{kMaxWaitingTools};
     std::vector<std::unique_ptr<Member>> sessions_;
     std::vector<std::unique_ptr<Member>> removed_;  // destroyed after the running callback
 };

@@ -82,20 +82,38 @@ Execution::Execution(ExecutionContext context, std::unique_ptr<Plan> plan, Setti
       result_(std::make_shared<Result>()),
       schedule_(*plan_),
       running_(plan_->tools.size()),
+      held_(plan_->tools.size()),
       conflicts_(*plan_, result_->conflicts),
       plan_timer_(with_.loop),
       shortage_timer_(with_.loop) {}
 
 Execution::~Execution() {
     *alive_ = false;
-    with_.slots.stop_waiting(this);
+    stop_waiting_for_slots();
     // Return the slots of running tools: the engine outlives a session.
-    for (uint32_t i = schedule_.running(); i > 0; --i) with_.slots.give_back();
+    for (uint32_t i = 0; i < held_.size(); ++i) {
+        if (held_[i] != nullptr) give_back(i);
+    }
 }
 
 event::Subject Execution::subject_of(uint32_t tool) const {
     const auto& running = running_[tool];
     return {plan_->request_id, plan_->tools[tool].tool_id, running ? running->record.attempt : 0};
+}
+
+// Tools that only wait would leave the cores idle if they took the slots of tools that compute.
+JobSlots& Execution::slots_of(uint32_t tool) const {
+    return with_.resolver.waits(plan_->tools[tool].tool_path) ? with_.waiting_slots : with_.slots;
+}
+
+// Returns the slot of an attempt. True if it is another execution's turn now.
+bool Execution::give_back(uint32_t tool) {
+    return std::exchange(held_[tool], nullptr)->give_back();
+}
+
+void Execution::stop_waiting_for_slots() {
+    with_.slots.stop_waiting(this);
+    with_.waiting_slots.stop_waiting(this);
 }
 
 void Execution::start() {
@@ -200,16 +218,19 @@ void Execution::schedule_ready() {
             request_start();
             break;
         }
-        if (!with_.slots.take(this)) {
-            with_.slots.wait(this, JobSlots::WaitReason::Slot, [this] { request_start(); });
+        JobSlots& slots = slots_of(tool);
+        if (!slots.take(this)) {
+            slots.wait(this, JobSlots::WaitReason::Slot, [this] { request_start(); });
             break;
         }
+        held_[tool] = &slots;
         schedule_.start(tool);
         if (start_attempt(tool)) continue;
         // Out of descriptors: undo the start, which does not count as an attempt.
         schedule_.put_back(tool);
-        with_.slots.give_back_unused();
-        with_.slots.wait(this, JobSlots::WaitReason::Descriptors, [this] { request_start(); });
+        held_[tool] = nullptr;
+        slots.give_back_unused();
+        slots.wait(this, JobSlots::WaitReason::Descriptors, [this] { request_start(); });
         wait_for_descriptors(tool);
         break;
     }
@@ -249,7 +270,7 @@ bool Execution::start_attempt(uint32_t tool) {
         if (!attempt && failure.shortage) {
             // Another tool runs, whose end frees descriptors. Nothing was published or counted yet,
             // so the caller can undo the start.
-            if (with_.slots.used() > 1) {
+            if (with_.slots.used() + with_.waiting_slots.used() > 1) {
                 shortage_ = std::move(failure.message);
                 return false;
             }
@@ -437,7 +458,7 @@ void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
         settle(tool, state, std::move(outcome.code), std::move(outcome.error));
     }
     // Other waiters come first; this execution then starts in a later round.
-    if (with_.slots.give_back()) request_start();
+    if (give_back(tool)) request_start();
     else schedule_ready();
 }
 
@@ -556,7 +577,7 @@ void Execution::stop(Stop reason) {
         }
         if (running.attempt) {
             report_attempt(i, state, outcome);
-            with_.slots.give_back();
+            give_back(i);
         }
         // settle() destroys the attempt, and the runner kills its processes in the background.
         settle(i, state, outcome.code, outcome.error);
@@ -568,7 +589,7 @@ void Execution::finish() {
     ended_ = true;
     plan_timer_.stop();
     shortage_timer_.stop();
-    with_.slots.stop_waiting(this);
+    stop_waiting_for_slots();
     end_descriptor_wait();
     if (settings_.on_tools_ended) settings_.on_tools_ended();
 

@@ -32,6 +32,7 @@ namespace narratoria::plan {
 struct ExecutionContext {
     Loop& loop;
     JobSlots& slots;
+    JobSlots& waiting_slots;  // for tools that only wait
     const tool::Resolver& resolver;
     event::Stream& stream;
     state::Store& state;
@@ -79,6 +80,9 @@ private:
     class Running;
 
     void schedule_ready();
+    JobSlots& slots_of(uint32_t tool) const;
+    bool give_back(uint32_t tool);
+    void stop_waiting_for_slots();
     bool start_attempt(uint32_t tool);  // false: no descriptors now
     void on_event(uint32_t tool, const event::Event& event);
     void on_try_timeout(uint32_t tool);
@@ -107,7 +111,8 @@ private:
 
     Schedule schedule_;
     std::vector<std::unique_ptr<Running>>
-        running_;  // by tool, from its first start until it settles
+        running_;                  // by tool, from its first start until it settles
+    std::vector<JobSlots*> held_;  // by tool: where its running attempt's slot is from, or NULL
     Conflicts conflicts_;
     bool start_requested_ = false;
     bool starting_ = false;

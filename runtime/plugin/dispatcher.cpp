@@ -416,6 +416,7 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
         definition->description = utf8::repaired(view(read.description));
         definition->input_schema = std::move(schema);
         definition->runner = FunctionRunner::kName;
+        definition->waits = (read.flags & NAR_TOOL_WAITS) != 0;
         definition->origin = {
             instance.is_own() ? tool::Origin::Kind::Host : tool::Origin::Kind::Plugin,
             instance.library().id};

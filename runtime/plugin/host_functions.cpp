@@ -481,7 +481,8 @@ nar_status invocation_ended(const nar_host* host, uint64_t token, const nar_invo
         taken.user_us = given.user_us;
         taken.system_us = given.system_us;
         taken.resident_kb = given.resident_kb;
-        const nar_status status = instance.inbox().send_end(&instance, token, std::move(taken));
+        const nar_status status =
+            instance.inbox().send_end(&instance, token, std::move(taken), view(given.last_output));
         if (status == NAR_STALE) instance.report("it ended an invocation twice");
         return status;
     });

@@ -216,8 +216,9 @@ void Session::begin_execution(std::unique_ptr<plan::Plan> plan, int64_t generati
     settings.log = [this](uint32_t level, std::string_view message) { log(level, message); };
     settings.on_tools_ended = [this] { presentation_.on_tools_ended(executions_); };
     execution_ = std::make_unique<plan::Execution>(
-        plan::ExecutionContext{loop(), with_.engine.slots(), resolver_, stream_, *with_.store,
-                               assets_, environment_, settings_.limits},
+        plan::ExecutionContext{loop(), with_.engine.slots(), with_.engine.waiting_slots(),
+                               resolver_, stream_, *with_.store, assets_, environment_,
+                               settings_.limits},
         std::move(plan), std::move(settings),
         [this](std::shared_ptr<plan::Result> result) { on_execution_ended(std::move(result)); });
     execution_->start();

@@ -97,11 +97,8 @@ void take_segment(std::string_view& pointer, std::string& segment) {
     }
 }
 
-bool read_within(std::string_view text, std::string_view pointer, std::string& out) {
-    json::Document document;
-    json::ParseError error;
-    if (!document.parse(text, error)) return false;
-    json::Value value = document.root();
+// The value at a pointer below `value`, or an empty Value.
+json::Value find_within(json::Value value, std::string_view pointer) {
     std::string segment;
     while (!pointer.empty()) {
         take_segment(pointer, segment);
@@ -123,11 +120,20 @@ bool read_within(std::string_view text, std::string_view pointer, std::string& o
                 }
             }
         }
-        if (!next) return false;
+        if (!next) return {};
         value = next;
     }
-    out += value.raw();
-    return true;
+    return value;
+}
+
+uint64_t size_of(json::Value value) {
+    uint64_t count = 0;
+    if (value.is_object()) {
+        for ([[maybe_unused]] const json::Member member : value.members()) ++count;
+    } else if (value.is_array()) {
+        for ([[maybe_unused]] const json::Value element : value.elements()) ++count;
+    }
+    return count;
 }
 
 }  // namespace
@@ -443,7 +449,9 @@ void Tree::report_removals_below(std::string_view key) {
     }
 }
 
-bool Tree::read(std::string_view pointer, std::string& out, bool& malformed) const {
+template <typename AtObject, typename AtText>
+bool Tree::visit(std::string_view pointer, bool& malformed, AtObject&& at_object,
+                 AtText&& at_text) const {
     // An invalid pointer is an error even if it leads nowhere.
     malformed = !is_pointer(pointer);
     if (malformed) return false;
@@ -457,21 +465,57 @@ bool Tree::read(std::string_view pointer, std::string& out, bool& malformed) con
         const uint32_t position = object->find(segment, hash);
         if (position == Object::kNone) return false;
         const Entry& entry = object->entries[position];
-        if (const Object* child = child_of(entry)) {
-            object = child;
-            continue;
-        }
-        if (entry.kind() == Kind::String) {
-            std::string quoted;
-            quoted += '"';
-            quoted += entry.value.view();
-            quoted += '"';
-            return read_within(quoted, pointer, out);
-        }
-        return read_within(entry.value.view(), pointer, out);
+        const Object* child = child_of(entry);
+        if (child == nullptr) return at_text(entry, pointer);
+        object = child;
     }
-    append_object(out, *object);
+    at_object(*object);
     return true;
+}
+
+bool Tree::read(std::string_view pointer, std::string& out, bool& malformed) const {
+    return visit(
+        pointer, malformed, [&](const Object& object) { append_object(out, object); },
+        [&](const Entry& entry, std::string_view rest) {
+            if (entry.kind() == Kind::String) {
+                if (!rest.empty()) return false;
+                out += '"';
+                out += entry.value.view();
+                out += '"';
+                return true;
+            }
+            if (rest.empty()) {
+                out += entry.value.view();
+                return true;
+            }
+            json::Document document;
+            json::ParseError error;
+            if (!document.parse(entry.value.view(), error)) return false;
+            const json::Value value = find_within(document.root(), rest);
+            if (!value) return false;
+            out += value.raw();
+            return true;
+        });
+}
+
+bool Tree::measure(std::string_view pointer, uint64_t* count, bool& malformed) const {
+    return visit(
+        pointer, malformed,
+        [&](const Object& object) {
+            if (count != nullptr) *count = object.live;
+        },
+        [&](const Entry& entry, std::string_view rest) {
+            const std::string_view text = entry.value.view();
+            const bool is_array = entry.kind() != Kind::String && text.front() == '[';
+            if (!is_array || (rest.empty() && count == nullptr)) return rest.empty();
+            json::Document document;
+            json::ParseError error;
+            if (!document.parse(text, error)) return false;
+            const json::Value value = find_within(document.root(), rest);
+            if (!value) return false;
+            if (count != nullptr) *count = size_of(value);
+            return true;
+        });
 }
 
 void Tree::append_json(std::string& out) const { append_object(out, *root_); }

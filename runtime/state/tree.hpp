@@ -95,6 +95,11 @@ public:
     // true if the pointer itself is invalid.
     bool read(std::string_view pointer, std::string& out, bool& malformed) const;
 
+    // Counts the members or elements of the value at a JSON Pointer; 0 for any other value. `count`
+    // may be NULL. Returns false as read() does. Copies nothing; an array is parsed only for its
+    // count or for what is inside of it.
+    bool measure(std::string_view pointer, uint64_t* count, bool& malformed) const;
+
     void append_json(std::string& out) const;
     // The size of append_json()'s output without the escapes in keys.
     uint64_t json_bytes() const;
@@ -107,6 +112,12 @@ public:
     void forget_removals() { removals_.clear(); }
 
 private:
+    // Calls `at_object` or `at_text` with the value at the pointer and, for a text, with the rest of
+    // the pointer, which leads into it.
+    template <typename AtObject, typename AtText>
+    bool visit(std::string_view pointer, bool& malformed, AtObject&& at_object,
+               AtText&& at_text) const;
+
     // kWatched: another writer may overlap, so overwritten values are reported.
     template <bool kWatched>
     void merge_members(Object* target, const Patch& patch, uint32_t first, uint32_t end);

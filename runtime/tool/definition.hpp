@@ -31,6 +31,7 @@ struct Definition {
     std::string runner;         // the name of a runner in Runners
     std::string settings;       // a JSON object for the runner, or empty
     LimitOverrides limits;      // over those of the session
+    bool waits = false;         // needs no processor core while it runs
     Origin origin;
 };
 

@@ -89,6 +89,11 @@ Resolution Resolver::resolve(std::string_view tool_path, const std::string& fold
     return out;
 }
 
+bool Resolver::waits(std::string_view tool_path) const {
+    const auto definition = registry_.find(tool_path);
+    return definition != nullptr && definition->waits;
+}
+
 std::string Resolver::file_of(const std::string& path, const std::string& folder) const {
     if (path.front() == '/') return path;
     std::string program = folder + "/" + path;

@@ -39,6 +39,9 @@ public:
     // `folder`, a path in the story's tools folder. Never searches PATH.
     Resolution resolve(std::string_view tool_path, const std::string& folder) const;
 
+    // True for a registered tool that only waits (Definition::waits).
+    bool waits(std::string_view tool_path) const;
+
     bool restricts() const { return !restrictions_.empty(); }
 
     // Returns the path of the executable file that `tool_path` also means if it is a registered

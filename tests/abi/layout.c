@@ -262,7 +262,7 @@ FIELD(nar_invocation, environment_count, 112);
 FIELD(nar_invocation, try_ms, 120);
 FIELD(nar_invocation, reserved, 124);
 
-SIZE(nar_invocation_end, 64);
+SIZE(nar_invocation_end, 80);
 FIELD(nar_invocation_end, size, 0);
 FIELD(nar_invocation_end, exit_status, 4);
 FIELD(nar_invocation_end, error_code, 8);
@@ -270,6 +270,7 @@ FIELD(nar_invocation_end, error, 24);
 FIELD(nar_invocation_end, user_us, 40);
 FIELD(nar_invocation_end, system_us, 48);
 FIELD(nar_invocation_end, resident_kb, 56);
+FIELD(nar_invocation_end, last_output, 64);
 
 SIZE(nar_command, 24);
 FIELD(nar_command, size, 0);
@@ -386,12 +387,15 @@ FIELD(nar_error, details, 40);
 FIELD(nar_error, storage, 56);
 
 /* tool.h */
-SIZE(nar_tool, 56);
+SIZE(nar_tool, 64);
 FIELD(nar_tool, size, 0);
 FIELD(nar_tool, reserved, 4);
 FIELD(nar_tool, name, 8);
 FIELD(nar_tool, description, 24);
 FIELD(nar_tool, input_schema, 40);
+FIELD(nar_tool, flags, 56);
+FIELD(nar_tool, reserved_2, 60);
+CONSTANT(NAR_TOOL_WAITS, 1);
 
 SIZE(nar_tool_extension, 40);
 FIELD(nar_tool_extension, size, 0);

@@ -95,7 +95,7 @@ class TestTools:
 
         for name in ("plain", "async_"):
             tool = session.execute(one(name))["t"]
-            assert tool.error_code == "TOOL_FAILED", tool.error
+            assert tool.error_code == "TOOL_EXCEPTION", tool.error
             assert "Mute" in tool.error and "Traceback" in tool.stderr
 
     def test_a_name_for_a_lambda(self, session: Any) -> None:
@@ -140,14 +140,19 @@ class TestTools:
 
         @session.tool
         def late() -> Any:
+            return asyncio.sleep(0, "at last")
+
+        @session.tool(thread=False)
+        def quick() -> Any:
             async def later() -> None: ...
 
             return later()
 
         assert session.execute(one("nap", {"seconds": 0.01}))["t"].result == "rested"
         assert session.execute(one("dream"))["t"].result == "dreamt"
-        # Of a bare function nobody knows it before.
-        assert "functools.wraps" in session.execute(one("late"))["t"].error
+        assert session.execute(one("late"))["t"].result == "at last"
+        # Of a bare function on the session's own thread nobody knows it before.
+        assert "functools.wraps" in session.execute(one("quick"))["t"].error
 
     @pytest.mark.parametrize("kind", ["CancelledError", "GeneratorExit", "Own"])
     def test_an_async_function_fails_by_whatever_it_raises(self, session: Any, kind: str) -> None:
@@ -182,7 +187,7 @@ class TestTools:
     def test_a_generator_is_told_that_it_says_too_much(self, session: Any) -> None:
         seen = []
 
-        @session.tool
+        @session.tool(thread=False)
         def much() -> Any:
             try:
                 for _ in range(30):
@@ -562,7 +567,8 @@ class TestNarrators:
         turn = session.play("Hello")
         assert turn.narrative == "As you say." and turn.result["t"].ok
 
-    def test_what_went_wrong_comes_back(self, session: Any) -> None:
+    def test_what_went_wrong_comes_back(self) -> None:
+        session = narratoria.Session(on_narrator_error="fallback")
         requests = []
 
         @session.narrator
@@ -581,6 +587,11 @@ class TestNarrators:
         assert requests[1].plan_faults[0].pointer == "/tools/0/toolId"
         assert "no idea" in requests[2].plan_faults[0].message
         assert "int" in requests[3].plan_faults[0].message
+        assert ["refused", "no idea", "int"] == [
+            next(word for word in ("refused", "no idea", "int") if word in fault)
+            for fault in turn.faults
+        ]
+        session.close()
 
     def test_why_a_plan_was_refused_stands_in_the_log(
         self, session: Any, caplog: pytest.LogCaptureFixture
@@ -594,7 +605,9 @@ class TestNarrators:
         with narratoria.Session(narrator=lambda request: "Yes.") as session:
             assert session.play("x").narrative == "Yes."
 
-    def test_an_answer_that_is_no_json_says_so(self, session: Any) -> None:
+    def test_an_answer_that_is_no_json_says_so(self) -> None:
+        session = narratoria.Session(on_narrator_error="fallback")
+
         class Odd:
             def to_dict(self) -> Any:
                 raise RuntimeError("not today")
@@ -609,10 +622,11 @@ class TestNarrators:
         session.narrator(lambda request: answers.pop(0))
         assert session.play("x").narrative == "at last"
         assert "set" in told[0] and "not today" in told[1]
+        session.close()
 
     def test_a_plan_of_dicts(self, session: Any) -> None:
         session.tool(name="six")(lambda: 6)
-        plan = narratoria.Plan(tools=[{"toolId": "a", "toolPath": "six"}])  # type: ignore[list-item]
+        plan = narratoria.Plan(tools=[{"toolId": "a", "toolPath": "six"}])
         assert repr(plan).endswith(": a>")
         plan.tools.append({"toolId": "b", "toolPath": "six"})  # type: ignore[arg-type]
         session.narrator(lambda request: plan)
@@ -621,7 +635,7 @@ class TestNarrators:
         with pytest.raises(TypeError, match="/tools/2: must be a document or a dict, is a number"):
             plan.to_dict()
         with pytest.raises(narratoria.DocumentError, match="/tools/0/toolPath"):
-            narratoria.Plan(tools=[{"toolId": "a"}])  # type: ignore[list-item]
+            narratoria.Plan(tools=[{"toolId": "a"}])
 
     def test_over_the_storys(self, torch: str) -> None:
         with narratoria.Session(story=torch, narrator=lambda request: "Mine.") as session:

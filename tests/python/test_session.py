@@ -308,7 +308,7 @@ class TestErrors:
         assert len(told) == 2 and not any("nar_" in each for each in told)
 
     def test_one_text_is_no_list_of_paths(self) -> None:
-        with pytest.raises(TypeError, match="lists"):
+        with pytest.raises(TypeError, match="is a list"):
             narratoria.Session(plugins="event_log")  # type: ignore[arg-type]
 
     def test_errors_can_be_pickled(self, session: Any) -> None:

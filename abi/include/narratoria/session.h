@@ -102,6 +102,13 @@ NAR_API nar_status nar_session_cancel(nar_session *session);
 NAR_API nar_status nar_session_read_state(nar_session *session, nar_str pointer, nar_text **json,
                                           nar_error *error);
 
+/* Counts what the state has at a JSON Pointer ("" is the whole state), without copying it: the members
+ * of an object, the elements of an array, 0 for any other value. `count` may be NULL, to learn only
+ * whether there is a value. NAR_NOT_FOUND if the pointer leads nowhere; NAR_INVALID_ARGUMENT if it is
+ * not a JSON Pointer. [engine-thread, callback-ok] */
+NAR_API nar_status nar_session_state_size(nar_session *session, nar_str pointer, uint64_t *count,
+                                          nar_error *error);
+
 /* Merges a patch of the host into the state (RFC 7396). The history records it with an empty
  * toolId, and sinks receive NAR_KIND_STATE_PATCHED. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_patch_state(nar_session *session, nar_str patch, nar_error *error);

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         session,
         state,
         tool,
+        toolset,
     )
     from narratoria._core import Event
     from narratoria.context import Context
@@ -50,7 +51,9 @@ if TYPE_CHECKING:
         GoneError,
         InvalidArgumentError,
         InvalidDocumentError,
+        NarratoriaWarning,
         NotFoundError,
+        PlanFailedError,
         ReentrantError,
         SystemRefusedError,
         ThreadError,
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
     from narratoria.options import Limits, Times
     from narratoria.session import Session, State, Turn, validate
     from narratoria.tool import ToolError
+    from narratoria.toolset import Toolset
 
     __version__: str
 
@@ -81,7 +85,9 @@ _PLACES = {
     "GoneError": "errors",
     "InvalidArgumentError": "errors",
     "InvalidDocumentError": "errors",
+    "NarratoriaWarning": "errors",
     "NotFoundError": "errors",
+    "PlanFailedError": "errors",
     "ReentrantError": "errors",
     "SystemRefusedError": "errors",
     "ThreadError": "errors",
@@ -91,6 +97,7 @@ _PLACES = {
     "State": "session",
     "Times": "options",
     "ToolError": "tool",
+    "Toolset": "toolset",
     "Turn": "session",
     "validate": "session",
 }
@@ -104,6 +111,7 @@ _MODULES = (
     "session",
     "state",
     "tool",
+    "toolset",
 )
 
 __all__ = [
@@ -122,8 +130,10 @@ __all__ = [
     "Invocation",
     "Limits",
     "NarratorRequest",
+    "NarratoriaWarning",
     "NotFoundError",
     "Plan",
+    "PlanFailedError",
     "ReentrantError",
     "Result",
     "RetryPolicy",
@@ -134,6 +144,7 @@ __all__ = [
     "Times",
     "ToolError",
     "ToolResult",
+    "Toolset",
     "Turn",
     "UnsupportedError",
     "aio",
@@ -145,6 +156,7 @@ __all__ = [
     "session",
     "state",
     "tool",
+    "toolset",
     "validate",
 ]
 

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import TYPE_CHECKING
+from weakref import WeakSet, ref
 
 from narratoria import _core
 from narratoria.errors import BusyError
@@ -14,31 +16,50 @@ if TYPE_CHECKING:
 
 # What the engine may do before others in the loop have their turn.
 _BUDGET_US = 5_000
+# The same while somebody takes a limited number of events: what one turn brings may exceed it.
+_LIMITED_BUDGET_US = 200
 # After how long it is looked again whether another thread has left the session.
 _BUSY_MS = 1
 
 
 class Driver:
     """Between an engine and an event loop: the descriptor says that there is something to do, a timer
-    that time has come."""
+    that time has come. The loop does not keep it alive."""
 
     def __init__(self, core: _core.Session, loop: asyncio.AbstractEventLoop) -> None:
         self._core = core
         self._loop = loop
+        self._thread = threading.get_ident()
         self._descriptor = core.descriptor()
         self._timer: asyncio.Handle | None = None
+        self._budget_us = _BUDGET_US
+        # Streams that are full. While there is one the engine is not driven.
+        self._full: WeakSet[object] = WeakSet()
+        self._is_reading = False
         self.is_inside = False
         # Of a private loop: who looks after each turn, and who gets what would break the loop.
         self.on_turn: Callable[[], None] | None = None
         self.on_exception: Callable[[BaseException], None] | None = None
-        loop.add_reader(self._descriptor, self.turn)
-        self.arm()
+        this = ref(self)
+
+        def on_ready() -> None:
+            driver = this()
+            if driver is not None:
+                driver.turn()
+
+        self._on_ready = on_ready
+        self._follow()
 
     def turn(self) -> None:
+        """Does what there is to do, unless a stream is full."""
+        if self._is_reading:
+            self.run()
+
+    def run(self) -> None:
         """Does what there is to do."""
         try:
             self.is_inside = True
-            self._core.run(_BUDGET_US)
+            self._core.run(self._budget_us)
         except BusyError:
             # Another thread is inside, and nothing is lost: what there is to do is still there.
             pass
@@ -57,19 +78,56 @@ class Driver:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._core.is_closed:
+        if self._core.is_closed or not self._is_reading:
             return
         try:
             timeout = self._core.timeout_ms()
         except BusyError:
             timeout = _BUSY_MS
         if timeout == 0:
-            self._timer = self._loop.call_soon(self.turn)
+            self._timer = self._loop.call_soon(self._on_ready)
         elif timeout is not None:
-            self._timer = self._loop.call_later(timeout / 1000, self.turn)
+            self._timer = self._loop.call_later(timeout / 1000, self._on_ready)
+
+    def limit(self) -> None:
+        """Somebody takes a limited number of events."""
+        self._budget_us = _LIMITED_BUDGET_US
+
+    def hold(self, stream: object, is_full: bool) -> None:
+        """A stream is full, or has room again."""
+        if is_full:
+            self._full.add(stream)
+        else:
+            self._full.discard(stream)
+        self._follow()
+
+    def _follow(self) -> None:
+        is_reading = not self._full
+        if is_reading == self._is_reading or self._core.is_closed or self._loop.is_closed():
+            return
+        self._is_reading = is_reading
+        if is_reading:
+            self._loop.add_reader(self._descriptor, self._on_ready)
+            self.arm()
+        else:
+            self._loop.remove_reader(self._descriptor)
 
     def stop(self) -> None:
-        """The loop forgets the engine."""
+        """The loop forgets the engine. From another thread, as the collector may call it, this is soon
+        the case."""
+        self._is_reading = False
+        if self._loop.is_closed():
+            return
+        if self._thread != threading.get_ident():
+            try:
+                self._loop.call_soon_threadsafe(self._forget)
+            except RuntimeError:
+                # It was closed meanwhile.
+                return
+        else:
+            self._forget()
+
+    def _forget(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         if not self._loop.is_closed():

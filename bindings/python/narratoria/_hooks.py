@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from narratoria._core import Event
 
 __all__ = [
+    "add_body_classes",
     "describe_exception",
     "exception_text",
     "log",
     "log_event",
     "report_exception",
+    "restore_event",
     "to_plain",
 ]
 
@@ -57,8 +59,25 @@ def exception_text(exception: BaseException) -> str:
     return f"{kind}: {message}" if message else kind
 
 
-def describe_exception(exception: BaseException) -> tuple[str, str]:
-    """The events that a tool ends with which raised this, and the traceback. This cannot fail."""
+# An exception of these is a bug of the function, which another attempt would meet again, after the same
+# side effects.
+_BUGS = (
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    NameError,
+    NotImplementedError,
+    RecursionError,
+    SyntaxError,
+    TypeError,
+    ZeroDivisionError,
+)
+
+
+def describe_exception(exception: BaseException) -> tuple[str, str, str, str]:
+    """How a tool ends that raised this: its last events, the traceback, the code and the message of
+    the failure. This cannot fail."""
     from narratoria.tool import ToolError
 
     if isinstance(exception, ToolError):
@@ -66,34 +85,43 @@ def describe_exception(exception: BaseException) -> tuple[str, str]:
         return _tool_error(exception)
     _logger().error("a tool raised %s", _shown(exception), exc_info=exception)
     kind = _clean(type(exception).__name__)
-    return _failure("TOOL_EXCEPTION", exception_text(exception), {"exception": kind}), _trace(
-        exception
-    )
+    code, text = "TOOL_EXCEPTION", exception_text(exception)
+    lines = _failure(code, text, {"exception": kind}, not isinstance(exception, _BUGS))
+    return lines, _trace(exception), code, f"{code}: {text}"
 
 
-def _tool_error(error: Any) -> tuple[str, str]:
+def _tool_error(error: Any) -> tuple[str, str, str, str]:
     # A class of a user's own may have made of these what it liked.
     code = _text_or(getattr(error, "code", None), "TOOL_EXCEPTION")
     message = _text_or(getattr(error, "message", None), _clean(type(error).__name__))
+    may_retry = getattr(error, "retry", True) is not False
+    told = f"{code}: {message}"
     try:
-        return _failure(code, message, getattr(error, "details", None)), ""
+        return _failure(code, message, getattr(error, "details", None), may_retry), "", code, told
     except Exception as reason:
         note = f"the details of {code} are left out, they are no JSON: {exception_text(reason)}"
         _logger().warning("%s", note)
-        return _failure(code, message, None), note + "\n"
+        return _failure(code, message, None, may_retry), note + "\n", code, told
 
 
 def _text_or(text: Any, otherwise: str) -> str:
     return _clean(text) if isinstance(text, str) and text else otherwise
 
 
+# More of a text than this is nobody's to read, and costs all who keep it.
+_LONGEST = 16_384
+
+
 def _clean(text: str) -> str:
+    if len(text) > _LONGEST:
+        half = _LONGEST // 2
+        text = f"{text[:half]} … ({len(text) - _LONGEST} characters left out) … {text[-half:]}"
     return text.encode("utf-8", "replace").decode()
 
 
 def _shown(exception: BaseException) -> str:
     try:
-        return repr(exception)
+        return _clean(repr(exception))
     except Exception:
         return exception_text(exception)
 
@@ -107,7 +135,9 @@ def _trace(exception: BaseException) -> str:
         return f"{exception_text(exception)}\n(no traceback: {type(another).__name__})\n"
 
 
-def _failure(code: str, message: str, details: Mapping[str, Any] | None) -> str:
+def _failure(
+    code: str, message: str, details: Mapping[str, Any] | None, may_retry: bool = True
+) -> str:
     from narratoria import _core
 
     error: dict[str, Any] = {
@@ -118,8 +148,69 @@ def _failure(code: str, message: str, details: Mapping[str, Any] | None) -> str:
     }
     if details is not None:
         error["details"] = dict(details)
-    done = {"version": "0", "type": "done", "ok": False, "summary": message}
+    done: dict[str, Any] = {"version": "0", "type": "done", "ok": False, "summary": message}
+    if not may_retry:
+        done["retry"] = False
     return f"{_core.to_json(error, to_plain)}\n{_core.to_json(done)}\n"
+
+
+def _plain_text(value: Any) -> str | None:
+    """A date, a time, a path or a UUID as its text."""
+    from datetime import date, time
+    from os import PathLike
+    from uuid import UUID
+
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if isinstance(value, PathLike):
+        path = value.__fspath__()
+        return path if isinstance(path, str) else None
+    return str(value) if isinstance(value, UUID) else None
+
+
+def add_body_classes() -> None:
+    """Tells the compiled part how the classes of events look, so that it makes their objects."""
+    from dataclasses import MISSING, fields
+
+    from narratoria import _core, _document, events
+
+    checks = {
+        _document.string: "s",
+        _document.string_or_null: "n",
+        _document.boolean: "b",
+        _document.integer: "i",
+        _document.mapping: "m",
+        _document.anything: "a",
+        events.read_level: "l",
+    }
+    for made in (*events.TOOL_EVENTS.values(), *events.RUNTIME_EVENTS.values()):
+        defaults = {each.name: each for each in fields(made)}
+        described: list[tuple[Any, ...]] = []
+        for member in made._members:
+            default = defaults[member.attribute]
+            is_factory = default.default_factory is not MISSING
+            otherwise = default.default_factory if is_factory else default.default
+            described.append(
+                (
+                    member.name,
+                    getattr(made, member.attribute),
+                    checks.get(member.read, "?"),
+                    member.presence == _document.REQUIRED or otherwise is MISSING,
+                    member.presence == _document.OPTIONAL,
+                    otherwise,
+                    is_factory,
+                )
+            )
+        kind, type_ = made.record_kind, getattr(made, "type", "")
+        extra = getattr(made, "extra")
+        _core.add_body_class(kind, type_, made, made._constants, extra, described)
+
+
+def restore_event(*state: Any) -> Event:
+    """An event that was pickled or is copied."""
+    from narratoria import _core
+
+    return _core.restore_event(*state)
 
 
 def to_plain(value: Any) -> Any:
@@ -137,6 +228,13 @@ def to_plain(value: Any) -> Any:
         return {each.name: getattr(value, each.name) for each in fields(value)}
     if isinstance(value, Enum):
         return value.value
+    # pydantic's models, without importing it.
+    dump = getattr(value, "model_dump", None)
+    if callable(dump) and not isinstance(value, type):
+        return dump(mode="json")
+    plain = _plain_text(value)
+    if plain is not None:
+        return plain
     mapping: Any = value
     if hasattr(mapping, "keys") and hasattr(mapping, "__getitem__"):
         return dict(mapping)

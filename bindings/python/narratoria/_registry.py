@@ -4,12 +4,20 @@
 from __future__ import annotations
 
 import atexit
+from errno import ENOENT
+from os.path import exists
 from weakref import WeakSet
 
 from narratoria import _core
-from narratoria._hooks import describe_exception, exception_text, log_event, report_exception
+from narratoria._hooks import (
+    describe_exception,
+    exception_text,
+    log_event,
+    report_exception,
+    to_plain,
+)
 from narratoria.context import Context
-from narratoria.errors import BusyError, Error
+from narratoria.errors import BusyError, Error, GoneError, NarratoriaWarning, ReentrantError
 from narratoria.state import State
 
 TYPE_CHECKING = False
@@ -25,16 +33,23 @@ if TYPE_CHECKING:
         Mapping,
     )
     from os import PathLike
-    from typing import Any, TypeVar, overload
+    from typing import Any, Literal, TypeVar, overload
 
     from narratoria._core import Event, Open, Question
     from narratoria._core import Invocation as OpenInvocation
     from narratoria._core import Session as CoreSession
     from narratoria._function import FunctionDescription
     from narratoria.documents import Asset, NarratorRequest
+    from narratoria._threads import Works
     from narratoria.options import Limits, Times
+    from narratoria.toolset import Toolset
+
+    from narratoria.events import UiEvent
 
     Function = TypeVar("Function", bound=Callable[..., Any])
+    UiHandler = TypeVar("UiHandler", bound=Callable[[UiEvent], Any])
+    Renderer = TypeVar("Renderer", bound=Callable[[Asset], Any])
+    Narrator = TypeVar("Narrator", bound=Callable[[NarratorRequest], Any])
 else:
 
     def overload(function):
@@ -105,6 +120,31 @@ def need_callable(what: str, function: Any) -> None:
         raise TypeError(f"{what} is a function, not {type(function).__name__}")
 
 
+def check_tool(function: Any, name: Any, description: Any, thread: Any) -> None:
+    """Checks the arguments of the decorator `tool`."""
+    if not callable(function):
+        raise TypeError(
+            f"a tool is a function, not {type(function).__name__}; a name and a description are "
+            'given by theirs: @session.tool(name="...")'
+        )
+    for what, text in (("the name of a tool", name), ("the description of a tool", description)):
+        if text is not None:
+            text_of(what, text)
+    if not isinstance(thread, bool):
+        raise TypeError(f"thread is True or False, not {thread!r}")
+
+
+def check_timeout(what: str, seconds: float | None) -> float | None:
+    """Checks a number of seconds; None is no limit."""
+    if seconds is None:
+        return None
+    if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
+        raise TypeError(f"{what} is a number of seconds or None, not {type(seconds).__name__}")
+    if not seconds >= 0:
+        raise ValueError(f"{what} is a number of seconds from 0, not {seconds}")
+    return seconds
+
+
 def check_prompt(prompt: str) -> None:
     """Refuses an invalid prompt."""
     text_of("a prompt", prompt)
@@ -134,15 +174,32 @@ class Registry:
         times: Times | None = None,
         limits: Limits | None = None,
         cgroup: str | PathLike[str] | None = None,
+        tools: Iterable[Toolset] = (),
+        strict: bool = False,
+        on_narrator_error: Literal["raise", "fallback"] = "raise",
+        close_timeout: float | None = 5.0,
     ) -> None:
+        self._works: Works | None = None
         self._prepare()
-        for name, given in (
+        for what, several in (
             ("plugins", plugins),
             ("allow_paths", allow_paths),
             ("allow_schemes", allow_schemes),
+            ("tools", tools),
         ):
-            if isinstance(given, (str, bytes)):
-                raise TypeError(f"{name} is a list of texts, not one text")
+            if isinstance(several, (str, bytes)) or not hasattr(several, "__iter__"):
+                raise TypeError(f"{what} is a list, not {type(several).__name__}")
+        if not isinstance(strict, bool):
+            raise TypeError(f"strict is True or False, not {strict!r}")
+        if on_narrator_error not in ("raise", "fallback"):
+            raise ValueError(
+                f'on_narrator_error is "raise" or "fallback", not {on_narrator_error!r}'
+            )
+        self._strict = strict
+        self._raises_narrator_errors = on_narrator_error == "raise"
+        self._narrator_error: Exception | None = None
+        self._close_timeout = check_timeout("close_timeout", close_timeout)
+        self._has_jobs = jobs is not None
         if state is not None and not hasattr(state, "keys"):
             raise TypeError(f"state is a dict, not {type(state).__name__}")
         if plugin_settings is not None and not hasattr(plugin_settings, "keys"):
@@ -185,16 +242,43 @@ class Registry:
             "times": {} if times is None else times.to_dict(),
             "limits": {} if limits is None else limits.to_dict(),
         }
+        for plugin in options["plugins"]:
+            if "/" in plugin and not exists(plugin):
+                raise FileNotFoundError(
+                    ENOENT, "there is no such plugin; a plugin without / is an id", plugin
+                )
         self._core = _core.Session(options)
         self._id = self._core.id()
-        self._core.attach(log_event, kinds_mask(("warning", "asset_refused")))
+        # Why answers of the narrator were not used, in the running turn.
+        self._faults: list[str] = []
+        self._core.attach(_noter(self._faults), kinds_mask(("warning", "asset_refused")))
         # All that runs in the loop, and of it what nothing in the engine waits for.
         self._tasks = set()
         self._handlers: set[Task[None]] = set()
         self._sinks: list[tuple[Callable[[Event], Any], int]] = []
         _living.add(self._core)
+        for toolset in tools:
+            self.use(toolset)
         if callable(narrator):
             self.narrator(narrator)
+
+    def __del__(self) -> None:
+        core = getattr(self, "_core", None)
+        if core is None or core.is_closed or core.is_foreign:
+            return
+        from warnings import warn
+
+        # Without its id: Python keeps each text that it has shown.
+        warn("a session was not closed: use `with`, or close it", ResourceWarning, source=self)
+        self._drop()
+
+    def _drop(self) -> None:
+        """Lets go of the session, of which nobody has a reference any more."""
+        try:
+            self._core.close()
+        except Error:
+            # In use by another thread.
+            return
 
     # What a wrong call speaks of.
     __init__.__qualname__ = "Session.__init__"
@@ -212,8 +296,25 @@ class Registry:
         """Called after a submission, an event or the end of a task: the engine may have work."""
 
     def _use(self) -> CoreSession:
-        """The compiled session, after a check that the caller may use it."""
+        """The compiled session, after a check that the caller may use it. In the thread of a tool it
+        is one that calls the session's own thread."""
+        if self._works is not None:
+            from narratoria._threads import calls_here
+
+            calls: Any = calls_here(self._core)
+            if calls is not None:
+                there: CoreSession = calls
+                return there
         return self._core
+
+    def _refuse_inside(self) -> None:
+        """Refuses a call that would wait for the tool, sink, handler or narrator that makes it."""
+        if self._use() is not self._core:
+            raise ReentrantError(
+                "this call would wait for itself: it is made inside a tool of this session",
+                code="REENTRANT",
+            )
+        self._core.refuse_inside()
 
     # ---- tools
 
@@ -222,7 +323,12 @@ class Registry:
 
     @overload
     def tool(  # noqa: F811 (overload is not typing's own here)
-        self, /, *, name: str | None = None, description: str | None = None
+        self,
+        /,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        thread: bool = True,
     ) -> Callable[[Function], Function]: ...
 
     def tool(  # noqa: F811
@@ -232,6 +338,7 @@ class Registry:
         *,
         name: str | None = None,
         description: str | None = None,
+        thread: bool = True,
     ) -> Function | Callable[[Function], Function]:
         """Makes a function a tool that plans name by its name: ``"toolPath": "weather"``.
 
@@ -244,11 +351,16 @@ class Registry:
         annotation :class:`Context` receives one. A function replaces an earlier one of the same
         name.
 
-        A function that is not async blocks everything else while it runs.
+        A function that is not async runs in a thread of its own, beside everything else. Its state
+        and its session may be used there as usual. When its time is up its attempt ends, and the
+        thread goes on until the function returns; it can look at ``context.is_cancelled``.
 
         Args:
             name: overrides the function's name; letters, digits, ``_`` and ``-``.
             description: for narrators; overrides the docstring's first paragraph.
+            thread: False runs a function that is not async on the session's own thread, where it
+                blocks everything else: for what is quick, or bound to one thread. Such a function
+                has no time limit.
 
         Raises:
             TypeError: it is not a function, or a parameter has no schema; the message names it.
@@ -266,20 +378,43 @@ class Registry:
         4
         """
         if function is None:
-            return lambda given: self.tool(given, name=name, description=description)  # type: ignore[call-overload]
-        if not callable(function):
-            raise TypeError(
-                f"a tool is a function, not {type(function).__name__}; a name and a description are "
-                'given by theirs: @session.tool(name="...")'
+            return lambda given: self.tool(  # type: ignore[call-overload]
+                given, name=name, description=description, thread=thread
             )
-        _import_for(function)
+        check_tool(function, name, description, thread)
+        import_for(function)
         from narratoria._function import describe
 
-        about = describe(function, name=name, description=description)
+        self._give_tool(describe(function, name=name, description=description), thread)
+        return function
+
+    def use(self, toolset: Toolset) -> None:
+        """Gives the session all tools of a :class:`narratoria.Toolset`, which any number of sessions
+        may share. Tools that it gets later are not this session's.
+
+        >>> import narratoria
+        >>> dice = narratoria.Toolset()
+        >>> @dice.tool
+        ... def roll(sides: int = 6) -> int:
+        ...     return min(sides, 4)
+        >>> with narratoria.Session(tools=[dice]) as session:
+        ...     session.call("roll", sides=20)
+        4
+        """
+        from narratoria.toolset import Toolset
+
+        if not isinstance(toolset, Toolset):
+            raise TypeError(f"tools are a narratoria.Toolset, not {type(toolset).__name__}")
+        for about, thread in toolset.described:
+            import_for(about.function)
+            self._give_tool(about, thread)
+
+    def _give_tool(self, about: FunctionDescription, thread: bool) -> None:
+        function = about.function
         is_plain = not about.is_async and not about.is_generator and not about.context_parameter
         bind = about.bind
         # What a decorator has made of a function may return anything.
-        if is_plain and _is_bare(function):
+        if is_plain and not thread and _is_bare(function):
 
             def run_plain(tool_input: dict[str, Any]) -> Any:
                 result = function(**bind(tool_input))
@@ -292,14 +427,25 @@ class Registry:
             is_plain = False
 
             def run_open(invocation: OpenInvocation) -> None:
-                self._run_tool(function, about, invocation)
+                self._run_tool(function, about, invocation, thread)
 
             call = run_open
-        self._use().add_tool(about.name, about.description, about.input_schema, call, is_plain)
-        return function
+        if thread and not about.is_async and self._works is None:
+            from narratoria._threads import Works
+
+            self._works = Works()
+        # A number of jobs that somebody has chosen holds for all tools.
+        waits = about.is_async and not self._has_jobs
+        self._use().add_tool(
+            about.name, about.description, about.input_schema, call, is_plain, waits
+        )
 
     def _run_tool(
-        self, function: Callable[..., Any], about: FunctionDescription, invocation: OpenInvocation
+        self,
+        function: Callable[..., Any],
+        about: FunctionDescription,
+        invocation: OpenInvocation,
+        thread: bool,
     ) -> None:
         def call() -> Any:
             made: dict[str, Any] = about.bind(invocation.request["input"])
@@ -311,22 +457,57 @@ class Registry:
 
         if about.is_async:
             self._spawn_tool(call, about.is_generator, invocation)
-            return
-        is_over = True
+        elif thread and self._works is not None:
+            self._works.start(about.name, lambda: self._run_in_thread(call, about, invocation))
+        else:
+            self._run_here(call, about.is_generator, invocation, self._spawn_tool)
+
+    def _run_in_thread(
+        self, call: Callable[[], Any], about: FunctionDescription, invocation: OpenInvocation
+    ) -> None:
+        from narratoria._threads import EngineCalls
+
+        def spawn(call: Callable[[], Any], is_generator: bool, of: OpenInvocation) -> None:
+            self._core.post(lambda: self._spawn_tool(call, is_generator, of))
+
+        with EngineCalls(self._core, invocation):
+            try:
+                self._run_here(call, about.is_generator, invocation, spawn)
+            except BaseException as exception:
+                # SystemExit, for example: it leaves the call that drives the session.
+                invocation.end("", "TOOL_EXCEPTION", "the function was interrupted")
+                try:
+                    self._core.post(_raiser(exception))
+                except Error:
+                    # The session is closed, and nobody drives it.
+                    report_exception("a tool", exception)
+
+    def _run_here(
+        self,
+        call: Callable[[], Any],
+        is_generator: bool,
+        invocation: OpenInvocation,
+        spawn: Callable[[Callable[[], Any], bool, OpenInvocation], None],
+    ) -> None:
         try:
             result = call()
-            if about.is_generator:
+            if is_generator:
                 result = _run_generator(result, invocation)
             if hasattr(result, "__await__"):
-                is_over = False
-                self._spawn_tool(lambda: result, False, invocation)
-            else:
-                _say_done(invocation, result)
+                spawn(lambda: result, False, invocation)
+                return
+            lines = _done_line(result)
         except Exception as exception:
-            _say_failure(invocation, exception)
-        finally:
-            if is_over:
+            if isinstance(exception, GoneError) and invocation.is_cancelled:
+                # It asked a session that has given it up.
                 invocation.end()
+            else:
+                _end_failed(invocation, exception)
+            return
+        except BaseException:
+            invocation.end("", "TOOL_EXCEPTION", "the function was interrupted")
+            raise
+        invocation.end(lines)
 
     def _spawn_tool(
         self, call: Callable[[], Any], is_generator: bool, invocation: OpenInvocation
@@ -344,11 +525,11 @@ class Registry:
                         await _run_async_generator(call(), invocation)
                     else:
                         result = await call()
-                    await _patiently(_say_done, invocation, result)
+                    invocation.end(_done_line(result))
             except CancelledError as exception:
                 # Of its own making it is a failure like others.
                 if not invocation.is_cancelled and not self._core.is_closed:
-                    await _say_failure_patiently(invocation, exception)
+                    _end_failed(invocation, exception)
             except (KeyboardInterrupt, SystemExit):
                 # It leaves the loop, and whoever runs that gets it.
                 raise
@@ -356,7 +537,7 @@ class Registry:
                 if isinstance(exception, GeneratorExit) and _current(current_task) is not task:
                     # It was not raised here: the task is being thrown away.
                     raise
-                await _say_failure_patiently(invocation, exception)
+                _end_failed(invocation, exception)
             finally:
                 invocation.end()
 
@@ -398,7 +579,7 @@ class Registry:
 
     # ---- handlers
 
-    def on_ui_event(self, *names: str, priority: int = 0) -> Callable[[Function], Function]:
+    def on_ui_event(self, *names: str, priority: int = 0) -> Callable[[UiHandler], UiHandler]:
         """Makes a function a handler of ui_events.
 
         It receives a :class:`narratoria.events.UiEvent`. Return False to pass the event on; any
@@ -430,9 +611,9 @@ class Registry:
 
         from narratoria.events import UiEvent
 
-        def give(function: Function) -> Function:
+        def give(function: UiHandler) -> UiHandler:
             need_callable("a handler", function)
-            _import_for(function)
+            import_for(function)
 
             def handle(name: str, payload: dict[str, Any]) -> bool:
                 return self._finish(function(UiEvent(name, payload)))
@@ -444,7 +625,7 @@ class Registry:
 
     def asset_renderer(
         self, *media_types: str, priority: int = 0
-    ) -> Callable[[Function], Function]:
+    ) -> Callable[[Renderer], Renderer]:
         """Makes a function a renderer of assets.
 
         It receives a :class:`narratoria.Asset` when a ui_event first references it, or when its
@@ -467,9 +648,9 @@ class Registry:
 
         from narratoria.documents import Asset
 
-        def give(function: Function) -> Function:
+        def give(function: Renderer) -> Renderer:
             need_callable("an asset renderer", function)
-            _import_for(function)
+            import_for(function)
 
             def render(asset: dict[str, Any]) -> bool:
                 return self._finish(function(Asset.from_dict(asset)))
@@ -498,12 +679,13 @@ class Registry:
 
     # ---- the narrator
 
-    def narrator(self, function: Function) -> Function:
+    def narrator(self, function: Narrator) -> Narrator:
         """Makes a function this session's narrator, which turns a request into a plan.
 
         It receives a :class:`narratoria.NarratorRequest` and returns a :class:`narratoria.Plan`, a
-        dict of Plan JSON, or a narrative (str). It may be async. An exception uses up one of the
-        five generations of a prompt, like a plan with faults; the next request reports it.
+        dict of Plan JSON, or a narrative (str). It may be async. An exception cancels the turn,
+        and ``play`` raises it. In a session with ``on_narrator_error="fallback"`` it is logged and
+        uses up one of the five generations of a prompt, like a plan with faults.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -517,17 +699,21 @@ class Registry:
         from narratoria.documents import NarratorRequest
 
         need_callable("a narrator", function)
-        _import_for(function)
+        import_for(function)
 
         def ask(question: Question) -> None:
+            if self._narrator_error is not None:
+                # The turn is cancelled, and this is the question that came before it was.
+                question.fail(exception_text(self._narrator_error))
+                return
             try:
                 answer = function(NarratorRequest.from_dict(question.request))
                 if hasattr(answer, "__await__"):
                     self._spawn_narrator(answer, question)
                 else:
-                    _answer(question, answer)
+                    self._answer(question, answer)
             except Exception as exception:
-                _fail(question, exception)
+                self._narrator_failed(question, exception)
 
         self._use().set_narrator(ask)
         return function
@@ -540,17 +726,70 @@ class Registry:
         async def run() -> None:
             try:
                 with inside(self._core):
-                    _answer(question, await answer)
+                    self._answer(question, await answer)
             except CancelledError:
                 question.fail("it was cancelled")
-            except GeneratorExit:
+            except (KeyboardInterrupt, SystemExit):
+                # It would be asked again before this is out of the loop.
+                self._core.cancel()
                 raise
-            except BaseException as exception:
-                _fail(question, exception)
-                if isinstance(exception, (KeyboardInterrupt, SystemExit)):
-                    raise
+            except Exception as exception:
+                self._narrator_failed(question, exception)
 
         self._spawn(run(), question, lambda: question.fail("it was cancelled"))
+
+    def _answer(self, question: Question, answer: Any) -> None:
+        from narratoria.documents import Plan
+
+        if isinstance(answer, str):
+            answer = Plan(tools=[], narrative=answer)
+        if isinstance(answer, Plan):
+            answer = answer.to_dict()
+        if not isinstance(answer, dict):
+            raise TypeError(
+                f"the narrator returned {type(answer).__name__}; it returns a Plan, a dict or a str"
+            )
+        try:
+            text = _core.to_json(answer, to_plain)
+        except (TypeError, ValueError) as exception:
+            raise type(exception)(f"the narrator's plan is no JSON: {exception}") from None
+        faults = plan_warnings(text)
+        if faults and self._strict:
+            question.fail(describe_faults(faults))
+            return
+        warn_of_plan(faults, 4)
+        question.plan_text(text)
+
+    def _narrator_failed(self, question: Question, exception: Exception) -> None:
+        if not self._raises_narrator_errors:
+            report_exception("the narrator", exception)
+            question.fail(exception_text(exception))
+            return
+        if self._narrator_error is None:
+            self._narrator_error = exception
+        # Before the answer: it is not asked again.
+        self._core.cancel()
+        question.fail(exception_text(exception))
+
+    def _turn_begins(self) -> None:
+        self._narrator_error = None
+        self._faults.clear()
+
+    def _take_narrator_error(self) -> Exception | None:
+        error, self._narrator_error = self._narrator_error, None
+        return error
+
+    # ---- calls of one tool
+
+    def _call_plan(self, tool: str, tool_input: dict[str, Any]) -> dict[str, Any]:
+        name = text_of("the name of a tool", tool)
+        invocation = {
+            "toolId": name.rpartition("/")[2] or name,
+            "toolPath": name,
+            "input": tool_input,
+            "retryPolicy": {"maxRetries": 0},
+        }
+        return {"requestId": f"call-{name}", "tools": [invocation]}
 
     # ---- sinks
 
@@ -675,11 +914,29 @@ def _say(invocation: OpenInvocation, event: Any) -> None:
         return
     if hasattr(event, "to_dict"):
         event = event.to_dict()
-    invocation.emit(event if "version" in event else {"version": "0", **event})
+    emit_patiently(invocation, event if "version" in event else {"version": "0", **event})
+
+
+def emit_patiently(invocation: OpenInvocation, event: Mapping[str, Any]) -> None:
+    """Emits an event. A thread of a tool's waits until there is room, for nobody waits for it."""
+    while True:
+        try:
+            invocation.emit(event)
+            return
+        except BusyError:
+            from narratoria._threads import in_tool_thread
+
+            if not in_tool_thread():
+                raise
+            if invocation.is_cancelled:
+                return
+            from time import sleep
+
+            sleep(0.001)
 
 
 def _run_generator(generator: Generator[Any, Any, Any], invocation: OpenInvocation) -> Any:
-    refused: BusyError | None = None
+    refused: Exception | None = None
     while True:
         try:
             # Told where it is said: its own code knows what to leave out.
@@ -691,7 +948,8 @@ def _run_generator(generator: Generator[Any, Any, Any], invocation: OpenInvocati
             _say(invocation, event)
         except BusyError as error:
             refused = BusyError(
-                "a function that is not async cannot say more than 16 MiB; make it an async generator",
+                "a function on the session's own thread cannot say more than 16 MiB; leave out "
+                "thread=False, or make it an async generator",
                 code=error.code,
             )
 
@@ -720,27 +978,24 @@ async def _patiently(
             await sleep(0.001)
 
 
-def _say_done(invocation: OpenInvocation, result: Any) -> None:
+def _done_line(result: Any) -> str:
     done: dict[str, Any] = {"version": "0", "type": "done", "ok": True}
     if result is not None:
         done["result"] = result
-    invocation.emit(done)
+    return _core.to_json(done, to_plain) + "\n"
 
 
-def _failure_lines(invocation: OpenInvocation, exception: BaseException) -> list[Any]:
-    lines, trace = describe_exception(exception)
+def _end_failed(invocation: OpenInvocation, exception: BaseException) -> None:
+    lines, trace, code, message = describe_exception(exception)
     invocation.diagnostics(trace)
-    return [_core.from_json(line) for line in lines.splitlines()]
+    invocation.end(lines, code, message)
 
 
-def _say_failure(invocation: OpenInvocation, exception: BaseException) -> None:
-    for line in _failure_lines(invocation, exception):
-        invocation.emit(line)
+def _raiser(exception: BaseException) -> Callable[[], None]:
+    def throw() -> None:
+        raise exception
 
-
-async def _say_failure_patiently(invocation: OpenInvocation, exception: BaseException) -> None:
-    for line in _failure_lines(invocation, exception):
-        await _patiently(_say, invocation, line)
+    return throw
 
 
 def _current(current_task: Callable[[], Task[Any] | None]) -> Task[Any] | None:
@@ -778,7 +1033,7 @@ def _is_async(function: Any) -> bool:
     return bool(getattr(code, "co_flags", 0) & _ASYNC_FLAGS)
 
 
-def _import_for(function: Any) -> None:
+def import_for(function: Any) -> None:
     # Ctrl-C within an import leaves half a module behind: what an async function needs is there before
     # it is called.
     if _is_async(function):
@@ -787,28 +1042,43 @@ def _import_for(function: Any) -> None:
         import_module("narratoria.aio")
 
 
-def _fail(question: Question, exception: BaseException) -> None:
-    """Reports the narrator's failure with its reason."""
-    report_exception("the narrator", exception)
-    question.fail(exception_text(exception))
+# ---- warnings of a plan
+
+_PLAN_WITH_WARNINGS = 2 | 0x100
 
 
-def _answer(question: Question, answer: Any) -> None:
-    from narratoria.documents import Plan
+def plan_warnings(text: str) -> list[dict[str, Any]]:
+    """What the runtime accepts in a plan and still finds wrong; its faults are the runtime's to tell."""
+    found = _core.validate(_PLAN_WITH_WARNINGS, text)
+    return [each for each in found if each.get("level") == "warning"]
 
-    if isinstance(answer, str):
-        answer = Plan(tools=[], narrative=answer)
-    if isinstance(answer, Plan):
-        answer = answer.to_dict()
-    if not isinstance(answer, dict):
-        question.fail(
-            f"the narrator returned {type(answer).__name__}; it returns a Plan, a dict or a str"
-        )
-        return
-    try:
-        question.plan(answer)
-    except (TypeError, ValueError) as exception:
-        question.fail(f"the narrator's plan is no JSON: {exception_text(exception)}")
+
+def describe_faults(faults: Iterable[Mapping[str, Any]]) -> str:
+    """Their places and messages in one line."""
+    return "; ".join(f"{each['pointer'] or 'the plan'}: {each['message']}" for each in faults)
+
+
+def warn_of_plan(faults: Iterable[Mapping[str, Any]], stacklevel: int) -> None:
+    """Shows each as a warning of the caller's caller."""
+    for each in faults:
+        from warnings import warn
+
+        warn(f"{each['pointer']}: {each['message']}", NarratoriaWarning, stacklevel=stacklevel)
+
+
+# The warnings that say why an answer of the narrator was not used.
+_REFUSALS = ("NARRATOR_FAILED", "NARRATOR_TIMEOUT", "PLAN_REFUSED")
+
+
+def _noter(faults: list[str]) -> Callable[[Event], None]:
+    # Not a method: a session without functions is freed without the collector.
+    def note(event: Event) -> None:
+        log_event(event)
+        body = event.body
+        if event.kind == "warning" and body["code"] in _REFUSALS:
+            faults.append(body["message"])
+
+    return note
 
 
 # ---- the end of the process

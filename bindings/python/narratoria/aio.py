@@ -19,14 +19,15 @@ from collections import deque
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
+from time import monotonic
 from weakref import WeakSet, ref
 
 from narratoria import _core
 from narratoria._driver import Driver
-from narratoria._registry import Registry, check_prompt, kinds_mask
+from narratoria._registry import Registry, check_prompt, check_timeout, kinds_mask, whole_number
 from narratoria.documents import Asset
 from narratoria.errors import BusyError, Error, GoneError, ReentrantError, ThreadError
-from narratoria.session import Turn, plan_to_submit, read_later
+from narratoria.session import Turn, plan_to_submit, read_later, warn_of_left
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from narratoria.documents import Plan, Result
 
 __all__ = ["EventStream", "Session"]
+
+# How often it is looked whether tools in threads have ended, in seconds.
+_LOOK_S = 0.005
 
 # ---- what a session waits for cannot wait for the session
 
@@ -124,7 +128,7 @@ def _do_nothing() -> None:
 class EventStream:
     """The event stream of a session, for ``async for``. It ends when the session is closed.
 
-    The queue of events is unbounded; call :meth:`close` when no more are needed. A stream without
+    Without a ``limit`` the queue is unbounded; call :meth:`close` when no more are needed. A stream without
     references, for example after a ``break``, collects nothing.
 
     >>> import asyncio, narratoria
@@ -143,7 +147,13 @@ class EventStream:
         use: Callable[[], _core.Session],
         streams: WeakSet[EventStream],
         kinds: Iterable[str] | None,
+        limit: int | None,
+        driver: Driver | None,
     ) -> None:
+        self._limit = limit
+        self._driver = driver
+        if driver is not None and limit is not None:
+            driver.limit()
         self._waiting: deque[Event] = deque()
         self._asked: asyncio.Future[None] | None = None
         self._is_closed = False
@@ -166,11 +176,23 @@ class EventStream:
 
     def _take(self, event: Event) -> None:
         self._waiting.append(event)
+        if self._limit is not None and len(self._waiting) >= self._limit:
+            self._hold(True)
         self._wake()
+
+    def _hold(self, is_full: bool) -> None:
+        # While a stream is full the engine is not driven: it reads nothing, and tools that write wait.
+        if self._driver is not None and self._limit is not None:
+            self._driver.hold(self, is_full)
 
     def _wake(self) -> None:
         if self._asked is not None and not self._asked.done():
             self._asked.set_result(None)
+
+    def __del__(self) -> None:
+        # What nobody reads holds nobody up.
+        if hasattr(self, "_streams"):
+            self._hold(False)
 
     def close(self) -> None:
         """Stops the stream; queued events can still be read. A second call does nothing.
@@ -189,6 +211,7 @@ class EventStream:
         core = self._use()
         self._is_closed = True
         self._streams.discard(self)
+        self._hold(False)
         if not core.is_closed:
             core.detach(self._number)
         self._wake()
@@ -204,7 +227,10 @@ class EventStream:
                 raise RuntimeError("another task waits for this stream; make a stream for each")
             self._asked = asyncio.get_running_loop().create_future()
             await self._asked
-        return self._waiting.popleft()
+        event = self._waiting.popleft()
+        if self._limit is not None and len(self._waiting) < self._limit:
+            self._hold(False)
+        return event
 
     async def aclose(self) -> None:
         """The same as :meth:`close`, for ``contextlib.aclosing``.
@@ -283,8 +309,15 @@ class Session(Registry):
     ) -> None:
         await self.aclose()
 
-    async def aclose(self) -> None:
+    async def aclose(self, timeout: float | None = -1.0) -> None:
         """Closes the session: kills its tools, cancels its tasks. A second call does nothing.
+
+        Functions that have not ended in time are left behind, with a
+        :class:`narratoria.NarratoriaWarning`.
+
+        Args:
+            timeout: how long to wait for functions to end, in seconds; None: until they have ended;
+                default: the session's ``close_timeout``.
 
         Raises:
             ReentrantError: it is called in a function of the session, and would wait for itself.
@@ -297,6 +330,9 @@ class Session(Registry):
         >>> asyncio.run(main())
         <aio.Session closed>
         """
+        if timeout == -1.0:
+            timeout = self._close_timeout
+        check_timeout("timeout", timeout)
         self._use()
         _refuse_inside(self._core, "aclose", even_handlers=True)
         if self._driver is not None:
@@ -311,7 +347,17 @@ class Session(Registry):
         tasks = [task for task in self._tasks if task.get_loop() is loop]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        deadline = None if timeout is None else monotonic() + timeout
+        left: list[str] = []
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=timeout)
+            left += [task.get_name() for task in late]
+        if self._works is not None:
+            while self._works.names and (deadline is None or monotonic() < deadline):
+                await asyncio.sleep(_LOOK_S)
+            left += self._works.names
+        if left:
+            warn_of_left(left, timeout)
 
     async def play(self, prompt: str) -> Turn:
         """Submits a prompt of the player and returns the outcome.
@@ -323,6 +369,7 @@ class Session(Registry):
             InvalidArgumentError: the prompt is empty, or the session has no narrator.
             ReentrantError: it is awaited in a tool or a narrator of this session.
             RuntimeError: the session was not entered, or was entered in another loop.
+            Exception: what a narrator in Python raised, unless ``on_narrator_error="fallback"``.
 
         >>> import asyncio, narratoria
         >>> async def main():
@@ -335,18 +382,32 @@ class Session(Registry):
         known: set[int] = set()
         made: list[dict[str, Any]] = []
 
+        faults: list[str] = []
+        errors: list[Exception | None] = []
+
         def submit(ended: Callable[[_core.Ticket], None]) -> _core.Ticket:
+            self._turn_begins()
             known.update(asset["seq"] for asset in self._core.assets())
             return self._core.prompt(prompt, ended)
 
         def look() -> None:
+            # Before the next prompt begins.
+            faults.extend(self._faults)
+            errors.append(self._take_narrator_error())
             made.extend(each for each in self._core.assets() if each["seq"] not in known)
 
         ticket = await self._ended(submit, look, is_prompt=True)
-        return Turn(ticket.value, [Asset.from_dict(each) for each in made])
+        for error in errors:
+            if error is not None:
+                raise error
+        return Turn(ticket.value, [Asset.from_dict(each) for each in made], faults)
 
     async def execute(
-        self, plan: Plan | Mapping[str, Any] | str, *, folder: str | PathLike[str] | None = None
+        self,
+        plan: Plan | Mapping[str, Any] | str,
+        *,
+        folder: str | PathLike[str] | None = None,
+        strict: bool | None = None,
     ) -> Result:
         """Runs a plan without the narrator. The arguments are those of
         :meth:`narratoria.Session.execute`. Any number of plans may wait.
@@ -363,15 +424,39 @@ class Session(Registry):
         >>> asyncio.run(main())
         <Result success plan=p no tools ... ms>
         """
-        given, where = plan_to_submit(plan, folder)
+        given, where = plan_to_submit(plan, folder, self._strict if strict is None else strict)
         ticket = await self._ended(lambda ended: self._core.execute(given, where, ended))
         return read_later(ticket.value)
 
-    def events(self, kinds: Iterable[str] | None = None) -> EventStream:
+    async def call(self, tool: str, /, **input: Any) -> Any:
+        """Runs one tool, once, and returns its result, as :meth:`narratoria.Session.call` does.
+
+        Raises:
+            PlanFailedError: it failed; ``code`` is its error code, ``result`` the execution result.
+
+        >>> import asyncio, narratoria
+        >>> async def main():
+        ...     async with narratoria.aio.Session() as session:
+        ...         @session.tool
+        ...         async def roll(sides: int = 6) -> int:
+        ...             return min(sides, 4)
+        ...         return await session.call("roll", sides=20)
+        >>> asyncio.run(main())
+        4
+        """
+        result = (await self.execute(self._call_plan(tool, input))).raise_on_failure()
+        return result.tool_results[0].result
+
+    def events(
+        self, kinds: Iterable[str] | None = None, *, limit: int | None = None
+    ) -> EventStream:
         """Returns the events from now on, for ``async for``.
 
         Args:
             kinds: kinds to receive; default: all.
+            limit: how many events may wait to be read, from 1. While so many wait the session reads
+                nothing more from its tools, and these wait. A call that is awaited in the same task
+                as the stream is read would then not end. Default: no limit.
 
         >>> import asyncio, narratoria
         >>> async def main():
@@ -383,7 +468,11 @@ class Session(Registry):
         >>> asyncio.run(main()).success
         True
         """
-        return EventStream(self._use, self._streams, kinds)
+        if limit is not None:
+            whole_number("limit", limit, 1, 2**31)
+        if self._driver is None and limit is not None:
+            raise RuntimeError("use the session inside of `async with`: then the loop drives it")
+        return EventStream(self._use, self._streams, kinds, limit, self._driver)
 
     def cancel(self) -> None:
         """Cancels what runs and drops what waits. Thread-safe.
@@ -408,6 +497,9 @@ class Session(Registry):
         return "<aio.Session closed>" if self.is_closed else f"<aio.Session {self._id}>"
 
     def _use(self) -> _core.Session:
+        calls = super()._use()
+        if calls is not self._core:
+            return calls
         here = threading.get_ident()
         if self._thread is not None and self._thread != here and not self._core.is_closed:
             raise ThreadError(
@@ -431,12 +523,18 @@ class Session(Registry):
         return self._running_loop
 
     def _changed(self) -> None:
-        if self._driver is not None:
+        # A tool in a thread of its own wakes the loop by what it does.
+        if self._driver is not None and self._thread == threading.get_ident():
             self._driver.arm()
+
+    def _drop(self) -> None:
+        if self._driver is not None:
+            self._driver.stop()
+        super()._drop()
 
     def _turn(self) -> None:
         if self._driver is not None:
-            self._driver.turn()
+            self._driver.run()
 
     async def _ended(
         self,

@@ -14,6 +14,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Context"]
 
+_LEVELS = ("debug", "info", "warn", "error")
+
+
+def _text(what: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is a str, not {type(value).__name__}")
+    if not value:
+        raise ValueError(f"{what} is empty")
+    return value
+
 
 class Context:
     """Emits the events of a tool that is a Python function. A parameter with this annotation receives
@@ -51,14 +61,14 @@ class Context:
 
     @property
     def state(self) -> State:
-        """The session's state, for reading on the session's thread. Patches of this tool appear in it
-        when the tool has ended or, in an async function, soon afterwards."""
+        """The session's state. In a function with a thread of its own the patches of this tool are in it
+        at once; in an async function soon afterwards; with ``thread=False`` when it has ended."""
         return self._state
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the tool was cancelled or timed out. Works only in an async function, whose task is
-        cancelled too. A plain function blocks the session, so this is False while it runs."""
+        """Whether the tool was cancelled or timed out. An async function's task is cancelled too; a
+        function in a thread should return soon. With ``thread=False`` this is always False."""
         return self._invocation.is_cancelled
 
     def emit(self, event: Mapping[str, Any]) -> None:
@@ -68,7 +78,7 @@ class Context:
         Raises:
             ValueError, TypeError: it is not JSON.
             BusyError: 16 MiB of this tool's events are unread. In an async function, await something
-                and retry.
+                and retry. A function in a thread of its own waits instead.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -81,16 +91,25 @@ class Context:
         Log(message='ding', level='info')
         Done(ok=True)
         """
+        if not hasattr(event, "keys"):
+            raise TypeError(f"an event is a dict, not {type(event).__name__}")
         line = event if "version" in event else {"version": "0", **event}
-        self._invocation.emit(dict(line))
+        from narratoria._registry import emit_patiently
+
+        emit_patiently(self._invocation, dict(line))
 
     def log(self, message: str, level: str = "info", **fields: Any) -> None:
         """Emits a log message. ``level``: debug, info, warn or error.
 
+        Raises:
+            TypeError, ValueError: the message is not a str or empty, the level is none of these.
+
         >>> def fish(context: Context) -> None:
         ...     context.log("The line is torn.", "warn", pounds=12)
         """
-        event: dict[str, Any] = {"type": "log", "level": level, "message": message}
+        if level not in _LEVELS:
+            raise ValueError(f"level is one of {', '.join(_LEVELS)}, not {level!r}")
+        event: dict[str, Any] = {"type": "log", "level": level, "message": _text("message", message)}
         if fields:
             event["fields"] = fields
         self.emit(event)
@@ -106,6 +125,8 @@ class Context:
         ...     for metre in range(metres):
         ...         context.progress(metre / metres, f"{metre} m deep")
         """
+        if not isinstance(fraction, (int, float)):
+            raise TypeError(f"a progress is a number, not {type(fraction).__name__}")
         if fraction != fraction:
             raise ValueError("a progress is a fraction from 0 to 1, not NaN")
         shown = min(max(fraction, 0.0), 1.0)
@@ -117,6 +138,8 @@ class Context:
         >>> def douse(context: Context) -> None:
         ...     context.patch({"torch": {"lit": False, "hours": None}})
         """
+        if not hasattr(patch, "keys"):
+            raise TypeError(f"a patch is a dict, not {type(patch).__name__}")
         self.emit({"type": "state_patch", "patch": dict(patch)})
 
     def asset(
@@ -129,6 +152,9 @@ class Context:
     ) -> None:
         """Registers a file that this tool has written. ``path`` is absolute, or relative to the
         session's root.
+
+        Raises:
+            TypeError, ValueError: a text is not a str or empty, or ``path`` is not a path.
 
         >>> import narratoria, tempfile
         >>> from pathlib import Path
@@ -143,12 +169,14 @@ class Context:
         ...     session.assets
         [<Asset map of d: text/plain ...map.txt>]
         """
+        from narratoria._registry import path_text
+
         event: dict[str, Any] = {
             "type": "asset",
-            "assetId": asset_id,
-            "kind": kind,
-            "mediaType": media_type,
-            "path": str(path),
+            "assetId": _text("asset_id", asset_id),
+            "kind": _text("kind", kind),
+            "mediaType": _text("media_type", media_type),
+            "path": _text("path", path_text("path", path)),
         }
         if metadata is not None:
             event["metadata"] = dict(metadata)
@@ -157,18 +185,39 @@ class Context:
     def ui_event(self, name: str, payload: Mapping[str, Any] | None = None) -> None:
         """Emits a ui_event, for example ``narrative_choice`` with ``{"choices": […]}``.
 
+        Raises:
+            TypeError, ValueError: the name is not a str or empty, the payload is not a dict, or the
+                choices of a ``narrative_choice`` are not a list of str.
+
         >>> def fork(context: Context) -> None:
         ...     context.ui_event("narrative_choice", {"choices": ["Left", "Right"]})
         """
-        self.emit({"type": "ui_event", "event": name, "payload": dict(payload or {})})
+        if payload is not None and not hasattr(payload, "keys"):
+            raise TypeError(f"payload is a dict, not {type(payload).__name__}")
+        given = dict(payload or {})
+        if name == "narrative_choice":
+            choices = given.get("choices")
+            if not isinstance(choices, (list, tuple)):
+                raise TypeError(f"choices is a list of str, not {type(choices).__name__}")
+            for place, choice in enumerate(choices):
+                if not isinstance(choice, str):
+                    raise TypeError(f"choices[{place}] is a str, not {type(choice).__name__}")
+        self.emit({"type": "ui_event", "event": _text("name", name), "payload": given})
 
     def error(self, code: str, message: str, details: Mapping[str, Any] | None = None) -> None:
         """Reports an error; it does not end the tool.
 
+        Raises:
+            TypeError, ValueError: the code or the message is not a str or empty.
+
         >>> def fetch(context: Context) -> None:
         ...     context.error("ROPE_SHORT", "The rope does not reach the water.", {"metres": 12})
         """
-        event: dict[str, Any] = {"type": "error", "errorCode": code, "errorMessage": message}
+        event: dict[str, Any] = {
+            "type": "error",
+            "errorCode": _text("code", code),
+            "errorMessage": _text("message", message),
+        }
         if details is not None:
             event["details"] = dict(details)
         self.emit(event)

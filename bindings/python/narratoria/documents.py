@@ -24,7 +24,7 @@ shared with the object that was read.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -224,6 +224,19 @@ class Plan(Document):
         Member("metadata", mapping, OPTIONAL),
     )
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            tools: Sequence[Invocation | Mapping[str, Any]] = ...,
+            narrative: str | None = None,
+            parallel: bool = False,
+            disabled_skills: list[str] = ...,
+            metadata: dict[str, Any] = ...,
+            request_id: str = ...,
+            extra: dict[str, Any] = ...,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         # Whoever has JSON of a tool need not know the class of it.
         tools: list[Any] = self.tools
@@ -246,6 +259,10 @@ class Plan(Document):
 
     def __repr__(self) -> str:
         tools: list[str] = []
+        given: Any = self.tools
+        if not isinstance(given, list) or not all(isinstance(one, Invocation) for one in given):
+            # Nothing that is a plan; what shows it is no place to fail.
+            return f"<Plan {_short(str(self.request_id))}: tools={repr(given)[:100]}>"
         for invocation in self.tools[:_SHOWN_TOOLS]:
             after = " and ".join(invocation.dependencies)
             tools.append(f"{invocation.tool_id} after {after}" if after else invocation.tool_id)
@@ -512,6 +529,28 @@ class Result(LateDocument):
         []
         """
         return [tool for tool in self.tool_results if tool.state == "skipped"]
+
+    def raise_on_failure(self) -> Result:
+        """Returns this result if it is a success.
+
+        Raises:
+            PlanFailedError: it is not; `code` is that of the first tool that failed.
+
+        >>> Result("p", True, "", 0, [], [], 1, False).raise_on_failure().success
+        True
+        """
+        if self.success:
+            return self
+        from .errors import PlanFailedError
+
+        # An optional tool that failed is not the reason.
+        failed = self.failed or self.skipped
+        causes = [f"{tool.tool_id}: {tool.error or tool.state}" for tool in failed]
+        said = "; ".join(causes[:3]) + ("; …" if len(causes) > 3 else "")
+        code = failed[0].error_code if failed else None
+        raise PlanFailedError(
+            f"the plan {self.plan_id} failed: {said}", code=code or "PLAN_FAILED", result=self
+        )
 
     def tool(self, tool_id: str) -> ToolResult:
         """The result of the tool with this toolId; the same as `result[tool_id]`.

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from narratoria.documents import Fault
+    from narratoria.documents import Fault, Result
 
 __all__ = [
     "BusyError",
@@ -29,7 +29,9 @@ __all__ = [
     "GoneError",
     "InvalidArgumentError",
     "InvalidDocumentError",
+    "NarratoriaWarning",
     "NotFoundError",
+    "PlanFailedError",
     "ReentrantError",
     "SystemRefusedError",
     "ThreadError",
@@ -90,6 +92,45 @@ class DocumentError(ValueError):
         """
         escaped = str(token).replace("~", "~0").replace("/", "~1")
         return DocumentError(self.reason, f"/{escaped}{self.pointer}")
+
+
+class NarratoriaWarning(UserWarning):
+    """Something that the session accepts and that is probably a mistake: a misspelled member of a plan,
+    a function that did not end when its session was closed.
+
+    >>> issubclass(NarratoriaWarning, UserWarning)
+    True
+    """
+
+
+class PlanFailedError(Error):
+    """A plan whose result is a failure, raised by :meth:`narratoria.Result.raise_on_failure` and by
+    :meth:`narratoria.Session.call`.
+
+    Attributes:
+        code: the error code of the first tool that failed, for example ``"TIMEOUT"``.
+        result: the execution result.
+
+    >>> import narratoria
+    >>> with narratoria.Session() as session:
+    ...     @session.tool
+    ...     def descend() -> None:
+    ...         raise narratoria.ToolError("DARK", "It is too dark.", retry=False)
+    ...     try:
+    ...         session.call("descend")
+    ...     except narratoria.PlanFailedError as error:
+    ...         error.code, error.result["descend"].state
+    ('DARK', 'failed')
+    """
+
+    def __init__(
+        self, message: str, *, code: str = "", details: Any = None, result: Result | None = None
+    ) -> None:
+        super().__init__(message, code=code, details=details)
+        self.result: Any = result
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_restored_failure, (type(self), str(self), self.code, self.details, self.result))
 
 
 class InvalidArgumentError(Error, ValueError):
@@ -262,6 +303,12 @@ _CLASSES: dict[str, type[Error]] = {
 
 def _restored(made: type[Error], message: str, code: str, details: Any) -> Error:
     return made(message, code=code, details=details)
+
+
+def _restored_failure(
+    made: type[PlanFailedError], message: str, code: str, details: Any, result: Any
+) -> PlanFailedError:
+    return made(message, code=code, details=details, result=result)
 
 
 def from_status(status: str, code: str, message: str, details: str) -> BaseException:

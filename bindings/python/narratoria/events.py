@@ -78,7 +78,7 @@ __all__ = [
 _LEVELS = ("debug", "info", "warn", "error")
 
 
-def _level(value: Any) -> str:
+def read_level(value: Any) -> str:
     if value in _LEVELS:
         return string(value)
     raise DocumentError('must be "debug", "info", "warn" or "error"')
@@ -150,7 +150,7 @@ class Log(ToolEvent):
     _constants = {"version": "0", "type": "log"}
     _members = (
         Member("message", string),
-        Member("level", _level),
+        Member("level", read_level),
         Member("fields", mapping, OPTIONAL),
         *_ENVELOPE,
     )
@@ -697,10 +697,10 @@ class UnknownEvent:
         return f"UnknownEvent({self.kind!r}, {self.body!r})"
 
 
-_TOOL_EVENTS: dict[str, type[ToolEvent]] = {
+TOOL_EVENTS: dict[str, type[ToolEvent]] = {
     event.type: event for event in (Log, StatePatch, AssetEvent, UiEvent, ErrorEvent, Done)
 }
-_RUNTIME_EVENTS: dict[str, type[RuntimeEvent]] = {
+RUNTIME_EVENTS: dict[str, type[RuntimeEvent]] = {
     event.record_kind: event
     for event in (
         Prompt,
@@ -746,9 +746,9 @@ def event_from_dict(kind: str, body: Mapping[str, Any]) -> EventBody | UnknownEv
     found: type[EventBody] | None
     if kind == "tool_event":
         type_ = body.get("type")
-        found = _TOOL_EVENTS.get(type_) if isinstance(type_, str) else None
+        found = TOOL_EVENTS.get(type_) if isinstance(type_, str) else None
     else:
-        found = _RUNTIME_EVENTS.get(kind)
+        found = RUNTIME_EVENTS.get(kind)
     return UnknownEvent(kind, body) if found is None else found.from_dict(body)
 
 

@@ -4,14 +4,24 @@
 from __future__ import annotations
 
 from narratoria import _core
-from narratoria._registry import Registry, check_prompt, path_text, text_of
-from narratoria.errors import Error
+from narratoria._registry import (
+    Registry,
+    check_prompt,
+    check_timeout,
+    describe_faults,
+    path_text,
+    plan_warnings,
+    text_of,
+    to_plain,
+    warn_of_plan,
+)
+from narratoria.errors import Error, InvalidDocumentError, NarratoriaWarning
 from narratoria.state import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
     from types import TracebackType
     from typing import Any, Literal
@@ -45,8 +55,9 @@ class Turn:
         outcome: ``completed``; ``fallback``: no plan succeeded, and the narrative is the story's
             fallback text; ``cancelled``; ``timeout``: the prompt's timeout expired.
         generations: number of plans requested, up to 5.
-        result: the execution result of the last plan that ran, or None. The log and the ``warning``
-            events say why a plan was refused or a narrator failed.
+        result: the execution result of the last plan that ran, or None.
+        faults: why answers of the narrator were not used, in the order of its answers: a plan that was
+            refused, no answer in time, an exception.
 
     >>> import narratoria
     >>> with narratoria.Session(story="examples/stories/torch") as session:
@@ -55,7 +66,16 @@ class Turn:
     ('completed', 1, True)
     """
 
-    __slots__ = ("_result", "_text", "assets", "choices", "generations", "narrative", "outcome")
+    __slots__ = (
+        "_result",
+        "_text",
+        "assets",
+        "choices",
+        "faults",
+        "generations",
+        "narrative",
+        "outcome",
+    )
 
     narrative: str
     """What to tell the player."""
@@ -67,8 +87,13 @@ class Turn:
     """``fallback``: no plan succeeded, and the narrative is a template of the story."""
     generations: int
     """Plans that were asked for, up to 5."""
+    faults: list[str]
+    """Why answers of the narrator were not used."""
 
-    def __init__(self, ended: Mapping[str, Any], assets: list[Asset]) -> None:
+    def __init__(
+        self, ended: Mapping[str, Any], assets: list[Asset], faults: Iterable[str] = ()
+    ) -> None:
+        self.faults = list(faults)
         self.narrative = ended["narrative"]
         self.choices = list(ended["choices"])
         self.assets = assets
@@ -84,6 +109,11 @@ class Turn:
             self._result = read_later(self._text)
         return self._result
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # With its result: what is read later lives in this process.
+        state = {name: getattr(self, name) for name in Turn.__slots__ if name[0] != "_"}
+        return (_restored_turn, (state, self.result))
+
     def __repr__(self) -> str:
         parts = [self.outcome, repr(self.narrative)]
         if self.choices:
@@ -96,6 +126,14 @@ class Turn:
         from narratoria._html import turn_html
 
         return turn_html(self.narrative, self.choices, self.assets, self.result)
+
+
+def _restored_turn(state: Mapping[str, Any], result: Result | None) -> Turn:
+    made = Turn.__new__(Turn)
+    for name, value in state.items():
+        setattr(made, name, value)
+    made._text, made._result = None, result
+    return made
 
 
 def _assets(records: list[dict[str, Any]]) -> list[Asset]:
@@ -131,9 +169,17 @@ class Session(Registry):
         limits: resource limits of tools.
         cgroup: a cgroup2 folder that is delegated to this user; each attempt of a tool runs in its
             own control group there. Default: none.
+        tools: toolsets whose tools the session gets (see :meth:`use`).
+        strict: refuse plans with warnings, such as a misspelled member; else they are shown as
+            :class:`narratoria.NarratoriaWarning`.
+        on_narrator_error: what an exception of a narrator in Python does: ``"raise"`` ends the turn,
+            and ``play`` raises it; ``"fallback"`` uses up one of the five generations.
+        close_timeout: how long ``close`` waits for functions of the session to end, in seconds; None:
+            until they have ended.
 
     Raises:
         InvalidDocumentError: the story or the state has faults; ``faults`` lists them.
+        FileNotFoundError: a plugin is a path at which there is no file.
 
     >>> import narratoria
     >>> with narratoria.Session(story="examples/stories/torch") as session:
@@ -152,6 +198,7 @@ class Session(Registry):
         Raises:
             InvalidArgumentError: the prompt is empty, or the session has no narrator.
             KeyboardInterrupt: Ctrl-C; the turn is cancelled, its tools are ended in the background.
+            Exception: what a narrator in Python raised, unless ``on_narrator_error="fallback"``.
 
         >>> import narratoria
         >>> with narratoria.Session(story="examples/stories/torch") as session:
@@ -159,20 +206,29 @@ class Session(Registry):
         ['Open', 'Leave']
         """
         check_prompt(prompt)
-        self._core.refuse_inside()
+        self._refuse_inside()
         known = {asset["seq"] for asset in self._core.assets()}
+        self._turn_begins()
         ticket = self._wait(lambda: self._core.prompt(prompt))
+        error = self._take_narrator_error()
+        if error is not None:
+            raise error
         new = [each for each in self._core.assets() if each["seq"] not in known]
-        return Turn(ticket.value, _assets(new))
+        return Turn(ticket.value, _assets(new), self._faults)
 
     def execute(
-        self, plan: Plan | Mapping[str, Any] | str, *, folder: str | PathLike[str] | None = None
+        self,
+        plan: Plan | Mapping[str, Any] | str,
+        *,
+        folder: str | PathLike[str] | None = None,
+        strict: bool | None = None,
     ) -> Result:
         """Runs a plan without the narrator.
 
         Args:
             plan: a :class:`Plan`, a dict of Plan JSON, or its text.
             folder: base of relative tool paths; default: the story's folder, else the session's root.
+            strict: refuse a plan with warnings; default: as the session.
 
         Raises:
             InvalidDocumentError: the plan has faults; nothing was started.
@@ -183,11 +239,42 @@ class Session(Registry):
         ...     session.execute({"requestId": "p", "tools": []}).success
         True
         """
-        given, where = plan_to_submit(plan, folder)
+        self._refuse_inside()
+        given, where = plan_to_submit(plan, folder, self._strict if strict is None else strict)
         return read_later(self._wait(lambda: self._core.execute(given, where)).value)
 
-    def close(self) -> None:
-        """Closes the session. Its tools are killed without a grace period. A second call does nothing.
+    def call(self, tool: str, /, **input: Any) -> Any:
+        """Runs one tool, once, and returns its result.
+
+        Args:
+            tool: its name or its path.
+            input: its input.
+
+        Raises:
+            PlanFailedError: it failed; ``code`` is its error code, ``result`` the execution result.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     @session.tool
+        ...     def roll(sides: int = 6) -> int:
+        ...         return min(sides, 4)
+        ...     session.call("roll", sides=20)
+        4
+        """
+        result = self.execute(self._call_plan(tool, input)).raise_on_failure()
+        return result.tool_results[0].result
+
+    def close(self, timeout: float | None = -1.0) -> None:
+        """Closes the session. Its tools are killed without a grace period, and async functions are
+        cancelled. A second call does nothing.
+
+        Functions that have not ended in time are left behind, with a
+        :class:`narratoria.NarratoriaWarning`: an async function that ignores its cancellation, or a
+        tool that is not async and still computes in its thread.
+
+        Args:
+            timeout: how long to wait for functions to end, in seconds; None: until they have ended;
+                default: the session's ``close_timeout``.
 
         Raises:
             ReentrantError: it is called in a function of the session.
@@ -199,12 +286,26 @@ class Session(Registry):
         >>> session
         <Session closed>
         """
-        self._core.refuse_inside()
+        if timeout == -1.0:
+            timeout = self._close_timeout
+        check_timeout("timeout", timeout)
+        self._refuse_inside()
         try:
             self._core.close()
         finally:
             if self._core.is_closed:
-                self._end_loop(None)
+                self._end_functions(timeout)
+
+    def _end_functions(self, timeout: float | None) -> None:
+        from time import monotonic
+
+        deadline = None if timeout is None else monotonic() + timeout
+        left = self._end_loop(timeout)
+        if self._works is not None:
+            self._works.wait(deadline)
+            left += self._works.names
+        if left:
+            warn_of_left(left, timeout)
 
     def __enter__(self) -> Self:
         return self
@@ -215,7 +316,9 @@ class Session(Registry):
         exception: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        # An interrupt does not wait for what may never end.
+        is_interrupt = exception is not None and not isinstance(exception, Exception)
+        self.close(_AFTERWARDS if is_interrupt else self._close_timeout)
 
     def __repr__(self) -> str:
         return "<Session closed>" if self.is_closed else f"<Session {self._id}>"
@@ -230,7 +333,8 @@ class Session(Registry):
         return self._private.loop
 
     def _changed(self) -> None:
-        if self._private is not None:
+        # A tool in a thread of its own wakes the engine by what it does.
+        if self._private is not None and self._use() is self._core:
             self._private.changed()
 
     def _wait(self, submit: Callable[[], _core.Ticket]) -> _core.Ticket:
@@ -285,15 +389,24 @@ class Session(Registry):
             self._private.settle(late, _AFTERWARDS)
             self._stubborn = set(self._tasks)
 
-    def _end_loop(self, seconds: float | None) -> None:
+    def _end_loop(self, seconds: float | None) -> list[str]:
+        # Returns the names of functions that did not end.
         private, self._private = self._private, None
+        left: list[str] = []
         if private is not None:
             try:
                 private.end(list(self._tasks), seconds)
             finally:
+                left = [task.get_name() for task in self._tasks if not task.done()]
                 self._tasks.clear()
                 self._handlers.clear()
                 self._stubborn.clear()
+        return left
+
+    def _drop(self) -> None:
+        super()._drop()
+        if self._core.is_closed:
+            self._end_loop(0)
 
 
 def read_later(text: _core.ResultText) -> Result:
@@ -304,27 +417,52 @@ def read_later(text: _core.ResultText) -> Result:
     return Result.later(text.to_dict, success=text.success)
 
 
+def warn_of_left(names: Iterable[str], timeout: float | None) -> None:
+    """Says which functions a session that was closed has left behind."""
+    from warnings import warn
+
+    said = ", ".join(sorted(set(names)))
+    warn(
+        f"the session is closed, and these functions did not end within {timeout:g} s: {said}; an "
+        "async function must let CancelledError through, another may look at context.is_cancelled",
+        NarratoriaWarning,
+        stacklevel=4,
+    )
+
+
 def plan_to_submit(
-    plan: Plan | Mapping[str, Any] | str, folder: str | PathLike[str] | None
-) -> tuple[dict[str, Any] | str, str]:
-    """A plan in any of its forms, and a folder, as the engine takes them."""
+    plan: Plan | Mapping[str, Any] | str, folder: str | PathLike[str] | None, is_strict: bool
+) -> tuple[str, str]:
+    """A plan in any of its forms, and a folder, as the engine takes them. Shows its warnings, or refuses
+    it because of them."""
     where = "" if folder is None else path_text("folder", folder)
-    if isinstance(plan, (str, dict)):
-        return plan, where
     given: Any = plan
     if hasattr(given, "to_dict"):
-        return given.to_dict(), where
-    if hasattr(given, "keys") and hasattr(given, "__getitem__"):
-        return dict(given), where
-    raise TypeError(f"a plan is a Plan, a dict or a str of JSON, not {type(plan).__name__}")
+        given = given.to_dict()
+    elif not isinstance(given, (str, dict)) and hasattr(given, "keys"):
+        given = dict(given)
+    if not isinstance(given, (str, dict)):
+        raise TypeError(f"a plan is a Plan, a dict or a str of JSON, not {type(plan).__name__}")
+    if isinstance(given, str):
+        text = text_of("a plan", given)
+    else:
+        text = _core.to_json(given, to_plain)
+    faults = plan_warnings(text)
+    if faults and is_strict:
+        raise InvalidDocumentError(describe_faults(faults), code="PLAN", details=faults)
+    warn_of_plan(faults, 4)
+    return text, where
 
 
+_WITH_WARNINGS = 0x100
 _DOCUMENTS = {"event": 1, "plan": 2, "result": 3, "story": 4}
 
 
 def validate(
     kind: Literal["event", "plan", "result", "story"],
     document: str | PathLike[str] | Mapping[str, Any] | Plan | Result,
+    *,
+    warnings: bool = False,
 ) -> list[Fault]:
     """Returns all faults of a document; an empty list means that it is valid.
 
@@ -332,6 +470,8 @@ def validate(
         kind: ``event`` (a tool's output, one event per line), ``plan``, ``result`` or ``story``.
         document: its text (a str), its dict, a ``Plan`` or ``Result``, or the path of its file (a ``Path``); of a story the
             folder, as a str or a ``Path``.
+        warnings: list also what the runtime accepts and reports, such as a misspelled member; the
+            ``level`` of these is ``"warning"``.
 
     Raises:
         OSError: the file does not exist.
@@ -365,4 +505,5 @@ def validate(
         raise TypeError(
             f"a document is a str of JSON, a dict or a Path, not {type(document).__name__}"
         )
-    return [Fault.from_dict(each) for each in _core.validate(_DOCUMENTS[kind], text)]
+    number = _DOCUMENTS[kind] | (_WITH_WARNINGS if warnings else 0)
+    return [Fault.from_dict(each) for each in _core.validate(number, text)]

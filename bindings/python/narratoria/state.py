@@ -55,6 +55,52 @@ class State(_Base):
             # No JSON has a name with half of a surrogate pair.
             raise KeyError(key) from None
 
+    def __contains__(self, key: object) -> bool:
+        if not isinstance(key, str):
+            return False
+        try:
+            key.encode()
+        except UnicodeEncodeError:
+            return False
+        there: bool = self._use().has_state("/" + key.replace("~", "~0").replace("/", "~1"))
+        return there
+
+    def has(self, pointer: str) -> bool:
+        """Whether there is a value at a JSON Pointer, without copying it.
+
+        Raises:
+            InvalidArgumentError: it is not a JSON Pointer.
+            TypeError: it is not a str.
+
+        >>> import narratoria
+        >>> with narratoria.Session(state={"torch": {"lit": None}}) as session:
+        ...     session.state.has("/torch"), session.state.has("/door/open")
+        (True, False)
+        """
+        from narratoria._registry import text_of
+
+        there: bool = self._use().has_state(text_of("a JSON Pointer", pointer))
+        return there
+
+    def size(self, pointer: str = "") -> int:
+        """Counts the members of the object, or the elements of the array, at a JSON Pointer, without
+        copying them; 0 for any other value.
+
+        Raises:
+            NotFoundError: the pointer leads nowhere.
+            InvalidArgumentError: it is not a JSON Pointer.
+            TypeError: it is not a str.
+
+        >>> import narratoria
+        >>> with narratoria.Session(state={"keys": ["brass", "iron"]}) as session:
+        ...     session.state.size("/keys"), session.state.size()
+        (2, 1)
+        """
+        from narratoria._registry import text_of
+
+        count: int = self._use().state_size(text_of("a JSON Pointer", pointer))
+        return count
+
     def at(self, pointer: str, default: Any = _MISSING) -> Any:
         """Returns the value at a JSON Pointer; ``""`` is the whole state.
 
@@ -110,7 +156,7 @@ class State(_Base):
         return iter(self.to_dict())
 
     def __len__(self) -> int:
-        return len(self.to_dict())
+        return self.size()
 
     # One reading for all, instead of one for each key.
     def keys(self) -> KeysView[str]:

@@ -87,18 +87,29 @@ class ToolError(Exception):
         code: for programs, such as `"TORCH_WET"`.
         message: for people.
         details: an object with further information, or None.
+        retry: False if another attempt cannot succeed: the plan's retries are not used then.
 
+    >>> ToolError("NO_SUCH_DOOR", "There is no such door.", retry=False).retry
+    False
     >>> raise ToolError("TORCH_WET", "The torch is too wet to burn.", {"wetness": 0.9})
     Traceback (most recent call last):
         ...
     narratoria.tool.ToolError: TORCH_WET: The torch is too wet to burn.
     """
 
-    def __init__(self, code: str, message: str, details: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        details: Mapping[str, Any] | None = None,
+        *,
+        retry: bool = True,
+    ) -> None:
         super().__init__(code, message, details)
         self.code = code
         self.message = message
         self.details = details
+        self.retry = retry
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"
@@ -118,9 +129,10 @@ class InvalidInput(ToolError):
 
     def __init__(self, message: str, pointer: str | None = None) -> None:
         if pointer is None:
-            super().__init__("INVALID_INPUT", message)
+            super().__init__("INVALID_INPUT", message, retry=False)
         else:
-            super().__init__("INVALID_INPUT", f"input {pointer}: {message}", {"pointer": pointer})
+            details = {"pointer": pointer}
+            super().__init__("INVALID_INPUT", f"input {pointer}: {message}", details, retry=False)
         # What copying and pickling call the class with again.
         self.args: tuple[Any, ...] = (message, pointer)
 
@@ -411,7 +423,9 @@ def error(code: str, message: str, details: Mapping[str, Any] | None = None) -> 
     _output.had_error = True
 
 
-def done(ok: bool = True, summary: str = "", result: Any = None) -> None:
+def done(
+    ok: bool = True, summary: str = "", result: Any = None, *, retry: bool = True
+) -> None:
     """Ends the invocation (spec 000 §4.6). Emitting anything afterwards raises.
 
     A function called by `run` needs it only to give a summary: `run` emits `done` itself.
@@ -421,6 +435,7 @@ def done(ok: bool = True, summary: str = "", result: Any = None) -> None:
         summary: one sentence for people.
         result: the return value for the caller and for dependent tools, any JSON value; None omits
             it.
+        retry: False if another attempt cannot succeed: the plan's retries are not used then.
 
     Raises:
         ValueError, TypeError: an argument is not valid in an event.
@@ -433,6 +448,8 @@ def done(ok: bool = True, summary: str = "", result: Any = None) -> None:
         event["summary"] = _text(summary, "summary")
     if result is not None:
         event["result"] = result
+    if not retry:
+        event["retry"] = False
     _output.send(event, last=True)
 
 
@@ -647,7 +664,7 @@ def _call(function: Callable[[Request], Any]) -> None:
     except OutputLost:
         raise
     except ToolError as fault:
-        _fail(fault.code, fault.message, fault.details)
+        _fail(fault.code, fault.message, fault.details, fault.retry)
     except SystemExit as fault:
         if _output.done:
             raise
@@ -662,7 +679,7 @@ def _call(function: Callable[[Request], Any]) -> None:
         _fail("TOOL_EXCEPTION", f"{kind}: {text}" if text else kind, {"exception": kind})
 
 
-def _fail(code: Any, message: Any, details: Any = None) -> None:
+def _fail(code: Any, message: Any, details: Any = None, may_retry: bool = True) -> None:
     if _output.done:
         _complain(f"tool failed after done: {message}")
         raise SystemExit(1)
@@ -673,7 +690,7 @@ def _fail(code: Any, message: Any, details: Any = None) -> None:
     except (TypeError, ValueError) as fault:
         _complain(f"the details of the error are left out: {fault}")
         error(code, message)
-    done(False, message)
+    done(False, message, retry=may_retry)
 
 
 def _well_formed(text: str) -> str:

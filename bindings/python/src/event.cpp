@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "event.hpp"
 
+#include <structmember.h>
+
 #include <array>
 #include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "value.hpp"
 
@@ -126,10 +132,115 @@ PyObject* get_body(PyObject* self, void*) {
     return new_reference(event->body);
 }
 
+// ---- a body as an object of its class, without running Python
+
+// A class of narratoria.events, as its dataclass describes it.
+struct BodyClass {
+    struct Field {
+        PyObject* name;     // in JSON
+        Py_ssize_t offset;  // of the slot
+        char check;         // which values it takes, see takes()
+        bool is_required;
+        bool is_optional;     // a null that was written is kept apart
+        PyObject* otherwise;  // what it holds when it is missing
+        bool is_factory;      // `otherwise` is called for it
+    };
+    PyTypeObject* type = nullptr;
+    Py_ssize_t extra = 0;
+    std::vector<std::pair<PyObject*, PyObject*>> constants;
+    std::vector<Field> fields;
+};
+
+// By kind, and for a tool's events by type behind all kinds. They live as long as the process.
+std::array<std::unique_ptr<BodyClass>, 64 + kTypes.size()> body_classes;
+
+std::size_t body_class_index(std::uint32_t kind, std::uint32_t type) {
+    if (kind == NAR_KIND_TOOL_EVENT) return type < kTypes.size() ? 64 + type : 0;
+    return kind < 64 ? kind : 0;
+}
+
+bool takes(char check, PyObject* value) {
+    switch (check) {
+        case 's': return PyUnicode_CheckExact(value);
+        case 'n': return PyUnicode_CheckExact(value) || value == Py_None;
+        case 'b': return PyBool_Check(value);
+        case 'i': return PyLong_CheckExact(value);
+        case 'm': return PyDict_CheckExact(value);
+        case 'a': return true;
+        case 'l':
+            if (!PyUnicode_CheckExact(value)) return false;
+            for (const char* level : {"info", "debug", "warn", "error"}) {
+                if (PyUnicode_CompareWithASCIIString(value, level) == 0) return true;
+            }
+            return false;
+        default: return false;
+    }
+}
+
+// NULL, without an exception, for a body that is out of the ordinary: Python reads that one.
+PyObject* make_data(const BodyClass& made_of, PyObject* body) {
+    if (!PyDict_CheckExact(body)) return nullptr;
+    for (const auto& [name, constant] : made_of.constants) {
+        PyObject* value = PyDict_GetItemWithError(body, name);
+        if (value == nullptr || !PyUnicode_CheckExact(value) ||
+            PyUnicode_Compare(value, constant) != 0) {
+            PyErr_Clear();
+            return nullptr;
+        }
+    }
+    py::object made = py::reinterpret_steal<py::object>(made_of.type->tp_alloc(made_of.type, 0));
+    if (!made) throw py::error_already_set();
+    const auto slot = [&](Py_ssize_t offset) -> PyObject*& {
+        return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(made.ptr()) + offset);
+    };
+    auto known = static_cast<Py_ssize_t>(made_of.constants.size());
+    for (const BodyClass::Field& field : made_of.fields) {
+        PyObject* value = PyDict_GetItemWithError(body, field.name);
+        if (value != nullptr) {
+            if (!takes(field.check, value) || (field.is_optional && value == Py_None)) {
+                return nullptr;
+            }
+            ++known;
+            slot(field.offset) = new_reference(value);
+            continue;
+        }
+        PyErr_Clear();
+        if (field.is_required) return nullptr;
+        PyObject* filled = field.is_factory ? PyObject_CallNoArgs(field.otherwise)
+                                            : new_reference(field.otherwise);
+        if (filled == nullptr) throw py::error_already_set();
+        slot(field.offset) = filled;
+    }
+    // Members that nobody knows go into `extra`.
+    if (known != PyDict_GET_SIZE(body)) return nullptr;
+    PyObject* extra = PyDict_New();
+    if (extra == nullptr) throw py::error_already_set();
+    slot(made_of.extra) = extra;
+    return made.release().ptr();
+}
+
+Py_ssize_t slot_offset(const py::handle& descriptor) {
+    if (!Py_IS_TYPE(descriptor.ptr(), &PyMemberDescr_Type)) {
+        throw py::type_error("a class of events has a slot for each attribute");
+    }
+    return reinterpret_cast<PyMemberDescrObject*>(descriptor.ptr())->d_member->offset;
+}
+
 PyObject* get_data(PyObject* self, void*) {
     EventObject* event = of(self);
     if (event->data == nullptr) {
-        PyObject* made = guarded([&] {
+        PyObject* made = guarded([&]() -> PyObject* {
+            static bool is_filled = false;
+            if (!is_filled) {
+                py::module_::import("narratoria._hooks").attr("add_body_classes")();
+                is_filled = true;
+            }
+            const auto& known = body_classes[body_class_index(event->kind, event->type)];
+            if (known) {
+                const py::object body = py::reinterpret_steal<py::object>(get_body(self, nullptr));
+                if (!body) throw py::error_already_set();
+                if (PyObject* quick = make_data(*known, body.ptr())) return quick;
+            }
             const py::object kind = py::reinterpret_steal<py::object>(get_kind(self, nullptr));
             const py::object body = py::reinterpret_steal<py::object>(get_body(self, nullptr));
             if (!kind || !body) throw py::error_already_set();
@@ -212,6 +323,19 @@ PyObject* event_repr(PyObject* self) {
     });
 }
 
+// What restore_event takes: for pickle and copy.
+PyObject* reduce(PyObject* self, PyObject*) {
+    return guarded([&] {
+        const EventObject& event = *of(self);
+        const py::object restore = py::module_::import("narratoria._hooks").attr("restore_event");
+        const py::tuple state =
+            py::make_tuple(event.seq, event.time_us, event.kind, event.type, event.attempt,
+                           py::handle(event.session_id), py::handle(event.plan_id),
+                           py::handle(event.tool_id), py::handle(event.bytes));
+        return py::make_tuple(restore, state).release().ptr();
+    });
+}
+
 PyGetSetDef getters[] = {
     {"seq", get_seq, nullptr,
      "int: from 1, without gaps within a session, in order of reading and merging.", nullptr},
@@ -252,6 +376,7 @@ PyMethodDef methods[] = {
      "...     _ = session.add_sink(lambda event: print(event.to_json()), kinds=[\"plan_ended\"])\n"
      "...     _ = session.execute({\"requestId\": \"p\", \"tools\": []})\n"
      "{\"seq\":2,...\"kind\":\"plan_ended\",...}\n"},
+    {"__reduce__", reduce, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 constexpr const char* kDoc =
@@ -290,6 +415,58 @@ void add_event_type(py::module_& module) {
     // Lives as long as the process: events may outlive the module.
     made.inc_ref();
     module.attr("Event") = made;
+    module.def("restore_event",
+               [](std::uint64_t seq, std::int64_t time_us, std::uint32_t kind, std::uint32_t type,
+                  std::uint32_t attempt, const py::str& session_id, const py::object& plan_id,
+                  const py::object& tool_id, const py::bytes& bytes) {
+                   for (const py::object& id : {plan_id, tool_id}) {
+                       if (!id.is_none() && !py::isinstance<py::str>(id)) {
+                           throw py::type_error("an id of an event is a str or None");
+                       }
+                   }
+                   EventObject* out = PyObject_New(EventObject, event_type);
+                   if (out == nullptr) throw py::error_already_set();
+                   out->seq = seq;
+                   out->time_us = time_us;
+                   out->kind = kind;
+                   out->type = type;
+                   out->attempt = attempt;
+                   out->session_id = new_reference(session_id.ptr());
+                   out->plan_id = new_reference(plan_id.ptr());
+                   out->tool_id = new_reference(tool_id.ptr());
+                   out->bytes = new_reference(bytes.ptr());
+                   out->body = nullptr;
+                   out->data = nullptr;
+                   return py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(out));
+               });
+    // One class of narratoria.events, and of each attribute (name in JSON, slot, check, is required,
+    // is optional, default, whether the default is called).
+    module.def("add_body_class", [](const std::string& kind_name, const std::string& type_name,
+                                    const py::type& type, const py::dict& constants,
+                                    const py::object& extra, const py::list& fields) {
+        std::uint32_t kind = 1;
+        while (nar_kind_name(kind) != nullptr && nar_kind_name(kind) != kind_name) ++kind;
+        std::uint32_t number = 0;
+        for (std::uint32_t each = 1; each < kTypes.size(); ++each) {
+            if (type_name == kTypes[each]) number = each;
+        }
+        const std::size_t index = body_class_index(kind, number);
+        if (nar_kind_name(kind) == nullptr || index == 0) return;
+        auto known = std::make_unique<BodyClass>();
+        known->type = reinterpret_cast<PyTypeObject*>(new_reference(type.ptr()));
+        known->extra = slot_offset(extra);
+        for (const auto& [name, value] : constants) {
+            known->constants.emplace_back(new_reference(name.ptr()), new_reference(value.ptr()));
+        }
+        for (const py::handle each : fields) {
+            const auto field = py::cast<py::tuple>(each);
+            known->fields.push_back(
+                {new_reference(py::object(field[0]).ptr()), slot_offset(field[1]),
+                 py::cast<char>(field[2]), py::cast<bool>(field[3]), py::cast<bool>(field[4]),
+                 new_reference(py::object(field[5]).ptr()), py::cast<bool>(field[6])});
+        }
+        body_classes[index] = std::move(known);
+    });
 }
 
 void EventMaker::update(Shared& place, std::string_view text) {

@@ -155,16 +155,18 @@ PYBIND11_MODULE(_core, module) {
                                                                                       "Invocation")
         .def("emit", &python::Invocation::emit)
         .def("diagnostics", &python::Invocation::diagnostics)
-        .def("end", &python::Invocation::end);
+        .def("end", &python::Invocation::end, py::arg("lines") = "", py::arg("code") = "",
+             py::arg("message") = "");
     py::class_<python::Question, python::Open, std::shared_ptr<python::Question>>(module,
                                                                                   "Question")
-        .def("plan", &python::Question::plan)
+        .def("plan_text", &python::Question::plan)
         .def("fail", &python::Question::fail);
 
     py::class_<python::Session>(module, "Session", py::custom_type_setup(make_collectable))
         .def(py::init<const py::dict&>())
         .def("close", &python::Session::close)
         .def_property_readonly("is_closed", &python::Session::is_closed)
+        .def_property_readonly("is_foreign", &python::Session::is_foreign)
         .def("prompt", &python::Session::prompt, py::arg("text"), py::arg("ended") = py::none())
         .def("execute", &python::Session::execute, py::arg("plan"), py::arg("folder"),
              py::arg("ended") = py::none())
@@ -172,6 +174,7 @@ PYBIND11_MODULE(_core, module) {
         .def("wait", &python::Session::wait)
         .def("begin_use", &python::Session::begin_use)
         .def("end_use", &python::Session::end_use)
+        .def("post", &python::Session::post)
         .def("refuse_inside", &python::Session::refuse_inside)
         .def("end_wait", &python::Session::end_wait)
         .def("run", &python::Session::run)
@@ -179,6 +182,8 @@ PYBIND11_MODULE(_core, module) {
         .def("timeout_ms", &python::Session::timeout_ms)
         .def("is_busy", &python::Session::is_busy)
         .def("state", &python::Session::state)
+        .def("state_size", &python::Session::state_size)
+        .def("has_state", &python::Session::has_state)
         .def("patch_state", &python::Session::patch_state)
         .def("history", &python::Session::history)
         .def("assets", &python::Session::assets)

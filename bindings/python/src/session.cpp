@@ -118,6 +118,17 @@ py::object call_python(const py::object& function, const Arguments&... arguments
     return call_vector(function.ptr(), all, sizeof...(arguments));
 }
 
+// Ends an invocation after its last lines, which have room in any case. A `code` is that of the failure.
+void end_invocation(const nar_host* host, std::uint64_t token, std::string_view lines,
+                    std::string_view code, std::string_view message) {
+    nar_invocation_end end{};
+    end.size = sizeof end;
+    end.error_code = detail::to_c(code);
+    end.error = detail::to_c(message);
+    end.last_output = detail::to_c(lines);
+    invocations(host).ended(host, token, &end);
+}
+
 // With its traceback, which pybind11 keeps apart.
 py::object exception_of(const py::error_already_set& error) {
     const py::object exception = error.value();
@@ -151,20 +162,13 @@ struct Session::Tool : Given {
 
     static Tool& of(void* instance) { return *static_cast<Tool*>(instance); }
 
-    void answer(std::uint64_t token, std::string_view lines) const {
-        const nar_host_invocation& functions = invocations(host);
-        functions.output(host, token, detail::to_c(lines));
-        functions.ended(host, token, nullptr);
-    }
-
     static void invoke(void* instance, std::uint64_t token, const nar_tool*,
                        const nar_invocation* invocation) noexcept {
         Tool& self = of(instance);
         Session& session = *self.session;
-        std::string lines;
-        if (session.call("a tool", [&] {
+        if (!session.kept_ && session.call("a tool", [&] {
                 const py::object request = to_python(view(invocation->request));
-                if (self.is_plain) return self.run(token, request, lines);
+                if (self.is_plain) return self.run(token, request);
                 const auto made = std::make_shared<Invocation>(session, self.host, token, request);
                 session.open(made);
                 call_python(self.function, py::cast(made));
@@ -172,14 +176,11 @@ struct Session::Tool : Given {
             return;
         }
         // What it threw was told; this only ends what would else be waited for.
-        nar_invocation_end end{};
-        end.size = sizeof end;
-        end.error_code = detail::to_c("TOOL_EXCEPTION");
-        end.error = detail::to_c("the function was interrupted");
-        invocations(self.host).ended(self.host, token, &end);
+        end_invocation(self.host, token, {}, "TOOL_EXCEPTION", "the function was interrupted");
     }
 
-    void run(std::uint64_t token, const py::object& request, std::string& lines) const {
+    void run(std::uint64_t token, const py::object& request) const {
+        std::string lines;
         try {
             const py::object result = call_python(function, py::object(request["input"]));
             lines = R"({"version":"0","type":"done","ok":true)";
@@ -190,22 +191,24 @@ struct Session::Tool : Given {
             lines += "}\n";
         } catch (py::error_already_set& error) {
             if (!error.matches(PyExc_Exception)) throw;
-            lines = failure(token, error);
+            return fail(token, error);
         } catch (const py::builtin_exception& error) {
             error.set_error();
             py::error_already_set made;
-            lines = failure(token, made);
+            return fail(token, made);
         }
-        answer(token, lines);
+        end_invocation(host, token, lines, {}, {});
     }
 
-    // Tells its diagnostics, and returns its last lines.
-    std::string failure(std::uint64_t token, const py::error_already_set& error) const {
+    void fail(std::uint64_t token, const py::error_already_set& error) const {
         const py::tuple told =
             call_python(session->hooks_.attr("describe_exception"), exception_of(error));
+        const auto lines = py::cast<std::string>(told[0]);
         const auto trace = py::cast<std::string>(told[1]);
+        const auto code = py::cast<std::string>(told[2]);
+        const auto message = py::cast<std::string>(told[3]);
         invocations(host).diagnostics(host, token, detail::to_c(trace));
-        return py::cast<std::string>(told[0]);
+        end_invocation(host, token, lines, code, message);
     }
 
     static void cancel(void* instance, std::uint64_t token) noexcept {
@@ -225,6 +228,7 @@ struct Session::UiHandler : Given {
 
     static nar_status handle(void* instance, const nar_ui_event* event) noexcept {
         auto& self = *static_cast<UiHandler*>(instance);
+        if (self.session->kept_) return NAR_DECLINED;
         bool is_taken = false;
         const bool is_well = self.session->call("a ui handler", [&] {
             const py::object payload = to_python(view(event->payload));
@@ -241,6 +245,7 @@ struct Session::AssetRenderer : Given {
 
     static nar_status render(void* instance, const nar_asset* asset) noexcept {
         auto& self = *static_cast<AssetRenderer*>(instance);
+        if (self.session->kept_) return NAR_DECLINED;
         bool is_taken = false;
         const bool is_well = self.session->call("an asset renderer", [&] {
             py::dict out;
@@ -263,7 +268,7 @@ struct Session::Narrator : Given {
     static void generate(void* instance, std::uint64_t token, nar_str request) noexcept {
         auto& self = *static_cast<Narrator*>(instance);
         Session& session = *self.session;
-        if (session.call("the narrator", [&] {
+        if (!session.kept_ && session.call("the narrator", [&] {
                 const auto made =
                     std::make_shared<Question>(session, self.host, token, to_python(view(request)));
                 session.open(made);
@@ -283,6 +288,8 @@ struct Session::Sink : Given {
     std::uint64_t number = 0;
 
     void operator()(Event event) noexcept {
+        // An interrupt is on its way out, and what it interrupts is cancelled.
+        if (session->kept_) return;
         session->take_lock();
         try {
             const auto made = py::reinterpret_steal<py::object>(maker.make(event));
@@ -338,10 +345,10 @@ bool Invocation::diagnostics(std::string_view text) {
     return is_open() && invocations(host_).diagnostics(host_, token_, detail::to_c(text)) == NAR_OK;
 }
 
-void Invocation::end() {
+void Invocation::end(std::string_view lines, std::string_view code, std::string_view message) {
     if (!is_open()) return;
     const auto kept = session_->close_open(token_);
-    invocations(host_).ended(host_, token_, nullptr);
+    end_invocation(host_, token_, lines, code, message);
     leave();
 }
 
@@ -351,11 +358,8 @@ bool Question::answered(nar_status status) {
     return status == NAR_OK;
 }
 
-bool Question::plan(py::handle plan) {
-    if (!is_open()) return false;
-    std::string text;
-    append_json(text, plan, session_->hooks_.attr("to_plain"));
-    return is_open() && answered(questions(host_).reply(host_, token_, detail::to_c(text)));
+bool Question::plan(std::string_view plan) {
+    return is_open() && answered(questions(host_).reply(host_, token_, detail::to_c(plan)));
 }
 
 bool Question::fail(std::string_view message) {
@@ -419,8 +423,15 @@ void Session::close() {
     if (!engine_) return;
     {
         const Inside inside(*this);
-        engine_->destroy();
+        is_closing_ = true;
+        try {
+            engine_->destroy();
+        } catch (...) {
+            is_closing_ = false;
+            throw;
+        }
     }
+    const auto posted = std::exchange(posted_, {});
     session_.reset();
     engine_.reset();
     living().erase(this);
@@ -437,6 +448,7 @@ int Session::traverse(visitproc visit, void* arg) const {
         if (const int stopped = opened->traverse(visit, arg)) return stopped;
     }
     for (const auto& ticket : tickets_) Py_VISIT(ticket->ended.ptr());
+    for (const auto& [number, function] : posted_) Py_VISIT(function.ptr());
     return 0;
 }
 
@@ -455,6 +467,7 @@ void Session::clear() noexcept {
     for (const auto& given : given_) {
         dropped.push_back(std::exchange(given->function, py::none()));
     }
+    for (const auto& [number, function] : std::exchange(posted_, {})) dropped.push_back(function);
     for (const auto& ticket : tickets_) {
         dropped.push_back(std::exchange(ticket->ended, py::none()));
     }
@@ -542,7 +555,11 @@ void Session::throw_what_was_kept() {
 void Session::report(const char* what, py::error_already_set& error) noexcept {
     try {
         if (!error.matches(PyExc_Exception)) {
-            if (!kept_) kept_ = exception_of(error);
+            if (kept_) return;
+            kept_ = exception_of(error);
+            // What runs would go on until the driving call has returned: a narrator would be asked
+            // again, and a sink get all that is there.
+            if (!is_closing_) handle().cancel();
             return;
         }
         call_python(hooks_.attr("report_exception"), py::str(what), exception_of(error));
@@ -627,6 +644,30 @@ void Session::cancel() {
     refuse_forked();
     if (!engine_) throw Error(NAR_GONE, "SESSION_CLOSED", "this session is closed", "");
     handle().cancel();
+}
+
+// The callable stays in posted_: it is dropped with the lock only, which the engine has not.
+void Session::post(py::object function) {
+    refuse_forked();
+    if (!engine_ || is_closing_) {
+        throw Error(NAR_GONE, "SESSION_CLOSED", "this session is closed", "");
+    }
+    const std::uint64_t number = ++last_posted_;
+    posted_.emplace(number, std::move(function));
+    try {
+        engine_->post([this, number] {
+            call("a posted function", [&] {
+                const auto found = posted_.find(number);
+                if (found == posted_.end()) return;
+                const py::object taken = std::move(found->second);
+                posted_.erase(found);
+                call_python(taken);
+            });
+        });
+    } catch (...) {
+        posted_.erase(number);
+        throw;
+    }
 }
 
 void Session::refuse_inside() const {
@@ -716,6 +757,16 @@ py::object Session::state(std::string_view pointer) {
     return text(handle().state(pointer));
 }
 
+std::uint64_t Session::state_size(std::string_view pointer) {
+    const Inside inside(*this);
+    return handle().state_size(pointer);
+}
+
+bool Session::has_state(std::string_view pointer) {
+    const Inside inside(*this);
+    return handle().has_state(pointer);
+}
+
 void Session::patch_state(py::handle patch) {
     const Inside inside(*this);
     std::string json;
@@ -793,7 +844,7 @@ void Session::detach(std::uint64_t sink) {
 }
 
 void Session::add_tool(std::string name, std::string description, py::handle input_schema,
-                       py::object function, bool is_plain) {
+                       py::object function, bool is_plain, bool waits) {
     const Inside inside(*this);
     Tool& made = keep<Tool>(std::move(function));
     made.name = std::move(name);
@@ -804,6 +855,7 @@ void Session::add_tool(std::string name, std::string description, py::handle inp
     made.tool.name = detail::to_c(made.name);
     made.tool.description = detail::to_c(made.description);
     made.tool.input_schema = detail::to_c(made.input_schema);
+    made.tool.flags = waits ? NAR_TOOL_WAITS : 0;
     nar_tool_extension functions{};
     functions.size = sizeof functions;
     functions.tools = &made.list;

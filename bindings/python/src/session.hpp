@@ -11,6 +11,7 @@
 
 #include <pybind11/pybind11.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <memory>
@@ -77,14 +78,15 @@ public:
     // One event. False when nobody listens any more.
     bool emit(py::handle event);
     bool diagnostics(std::string_view text);
-    // Says how it ended, once.
-    void end();
+    // Says how it ended, once: after these last lines of events, which have room in any case, and with
+    // the code and the message of a failure, if there is one.
+    void end(std::string_view lines, std::string_view code, std::string_view message);
 };
 
 class Question : public Open {
 public:
     using Open::Open;
-    bool plan(py::handle plan);
+    bool plan(std::string_view plan);
     bool fail(std::string_view message);
 
 private:
@@ -101,11 +103,16 @@ public:
 
     void close();
     bool is_closed() const { return !engine_; }
+    // In the child of a fork the session is the parent's.
+    bool is_foreign() const { return process_ != ::getpid(); }
 
     std::shared_ptr<Ticket> prompt(std::string_view text, py::object ended);
     std::shared_ptr<Ticket> execute(py::handle plan, std::string_view folder, py::object ended);
     // From any thread and any callback.
     void cancel();
+
+    // Calls a function on the thread that drives the engine. From any thread.
+    void post(py::object function);
 
     // What would wait for itself in a callback is refused.
     void refuse_inside() const;
@@ -124,6 +131,8 @@ public:
     bool is_busy();
 
     py::object state(std::string_view pointer);
+    std::uint64_t state_size(std::string_view pointer);
+    bool has_state(std::string_view pointer);
     void patch_state(py::handle patch);
     py::object history();
     py::object assets();
@@ -133,7 +142,7 @@ public:
     std::uint64_t attach(py::object sink, std::uint32_t kinds);
     void detach(std::uint64_t sink);
     void add_tool(std::string name, std::string description, py::handle input_schema,
-                  py::object function, bool is_plain);
+                  py::object function, bool is_plain, bool waits);
     void add_ui_handler(std::vector<std::string> names, std::int32_t priority, py::object function);
     void add_asset_renderer(std::vector<std::string> media_types, std::int32_t priority,
                             py::object function);
@@ -208,7 +217,11 @@ private:
     std::thread::id owner_;
     std::uint32_t depth_ = 0;
     PyThreadState* released_ = nullptr;  // while the lock is given away
-    py::object kept_;                    // an exception that must get out
+    // An exception that must get out. While there is one nothing of Python is called.
+    py::object kept_;
+    std::unordered_map<std::uint64_t, py::object> posted_;
+    std::uint64_t last_posted_ = 0;
+    bool is_closing_ = false;
     bool is_wait_over_ = false;
     bool is_leaving_ = false;
 };

@@ -172,6 +172,7 @@ private:
                 static_cast<std::uint64_t>(end.user_time.count()),
                 static_cast<std::uint64_t>(end.system_time.count()),
                 end.resident_kibibytes,
+                {nullptr, 0},
             };
             return call<nar_host_invocation>(
                 true, [&](const nar_host_invocation& host_side, const nar_host* host) {

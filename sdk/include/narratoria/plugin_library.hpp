@@ -60,7 +60,9 @@ constexpr std::array<nar_tool, Count> c_tools(const ToolDescription (&tools)[Cou
                    0,
                    {tool.name.data(), tool.name.size()},
                    {tool.description.data(), tool.description.size()},
-                   {tool.input_schema.data(), tool.input_schema.size()}};
+                   {tool.input_schema.data(), tool.input_schema.size()},
+                   0,
+                   0};
     }
     return out;
 }

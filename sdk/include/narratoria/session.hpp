@@ -238,6 +238,25 @@ public:
         return Text(text);
     }
 
+    // How many members or elements the state has at a JSON Pointer, without copying them; 0 for any
+    // other value. Throws NAR_NOT_FOUND.
+    std::uint64_t state_size(std::string_view pointer = {}) const {
+        detail::Check check;
+        std::uint64_t count = 0;
+        check(nar_session_state_size(handle(), detail::to_c(pointer), &count, check.details()));
+        return count;
+    }
+
+    // True if the state has a value at a JSON Pointer.
+    bool has_state(std::string_view pointer) const {
+        detail::Check check;
+        const nar_status status =
+            nar_session_state_size(handle(), detail::to_c(pointer), nullptr, check.details());
+        if (status == NAR_NOT_FOUND) return false;
+        check(status);
+        return true;
+    }
+
     // Merges a patch of the host into the state (RFC 7396).
     void patch_state(std::string_view patch) {
         detail::Check check;

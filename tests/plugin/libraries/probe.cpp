@@ -394,8 +394,13 @@ void cancel(void* instance, uint64_t token) {
     probe.ask<nar_host_invocation>(NAR_HOST_INVOCATION)->ended(probe.host, token, nullptr);
 }
 
-constexpr nar_tool kAdd{sizeof(nar_tool), 0, NAR_STR_INIT("probe_add"),
-                        NAR_STR_INIT("Adds two numbers."), NAR_STR_INIT(PROBE_SCHEMA)};
+constexpr nar_tool kAdd{sizeof(nar_tool),
+                        0,
+                        NAR_STR_INIT("probe_add"),
+                        NAR_STR_INIT("Adds two numbers."),
+                        NAR_STR_INIT(PROBE_SCHEMA),
+                        0,
+                        0};
 constexpr const nar_tool* kTools[] = {&kAdd};
 
 void invoke(void* instance, uint64_t token, const nar_tool* tool,

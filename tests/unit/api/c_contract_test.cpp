@@ -492,6 +492,31 @@ TEST_F(CContract, PointersIntoTheStateAreReadOrRefused) {
     EXPECT_EQ(read("/a~"), "NAR_INVALID_ARGUMENT");
 }
 
+TEST_F(CContract, TheStateIsMeasuredAtAPointerWithoutACopy) {
+    ASSERT_EQ(
+        nar_session_patch_state(
+            session, NAR_STR("{\"a\":{\"b\":[1,{\"d\":null,\"e\":2}]},\"s\":\"[1,2]\"}"), error),
+        NAR_OK);
+    const auto measure = [&](std::string_view pointer) -> std::string {
+        uint64_t count = 77;
+        const nar_status status = nar_session_state_size(session, view(pointer), &count, error);
+        // Without a count the same answer is given.
+        EXPECT_EQ(nar_session_state_size(session, view(pointer), nullptr, error), status);
+        return status == NAR_OK ? std::to_string(count) : nar_status_name(status);
+    };
+    EXPECT_EQ(measure(""), "2");
+    EXPECT_EQ(measure("/a"), "1");
+    EXPECT_EQ(measure("/a/b"), "2");
+    EXPECT_EQ(measure("/a/b/1"), "2");
+    EXPECT_EQ(measure("/a/b/1/d"), "0");
+    EXPECT_EQ(measure("/s"), "0");
+    EXPECT_EQ(measure("/s/0"), "NAR_NOT_FOUND");
+    EXPECT_EQ(measure("/a/b/2"), "NAR_NOT_FOUND");
+    EXPECT_EQ(measure("/x"), "NAR_NOT_FOUND");
+    EXPECT_EQ(measure("a"), "NAR_INVALID_ARGUMENT");
+    EXPECT_EQ(nar_session_state_size(nullptr, {}, nullptr, error), NAR_INVALID_ARGUMENT);
+}
+
 // ---- the error
 
 TEST_F(CContract, AnErrorIsReplacedByEachFailureAndEmptiedByEachSuccess) {

@@ -212,6 +212,15 @@ TEST_F(InboxTest, WaitingOutputIsBounded) {
     EXPECT_EQ(inbox.send_output(this, token, "x"), NAR_OK);
 }
 
+TEST_F(InboxTest, TheLastOutputHasRoomInAnyCase) {
+    const uint64_t token = open();
+    EXPECT_EQ(inbox.send_output(this, token, std::string(Inbox::kMaxOutput, 'x')), NAR_OK);
+    EXPECT_EQ(inbox.send_end(this, token, Answer{"end"}, "last"), NAR_OK);
+    for (size_t piece = 0; piece <= Inbox::kMaxOutput / Inbox::kPiece; ++piece) inbox.deliver();
+    ASSERT_GE(calls.size(), 2u);
+    EXPECT_EQ(calls[calls.size() - 2], "output last");
+}
+
 TEST_F(InboxTest, AReceiverThatThrowsDoesNotLoseWhatIsBehindIt) {
     throws = true;
     inbox.send_output(this, open(), "first");

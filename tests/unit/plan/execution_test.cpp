@@ -76,7 +76,7 @@ protected:
     }
 
     ExecutionContext context() {
-        return {loop, slots, resolver, stream, state, assets, environment, limits};
+        return {loop, slots, waiting_slots, resolver, stream, state, assets, environment, limits};
     }
 
     static std::string text(nar_str view) { return {view.data, static_cast<size_t>(view.size)}; }
@@ -173,6 +173,7 @@ protected:
 
     Loop loop;
     JobSlots slots{4};
+    JobSlots waiting_slots{2};
     FakeRunner runner;
     tool::Registry registry;
     tool::Runners runners;
@@ -227,6 +228,29 @@ TEST_F(ExecutionTest, KeepsTheDefinitionOfARunningAttempt) {
     turn();
     ASSERT_TRUE(result);
     EXPECT_TRUE(watched.expired());
+}
+
+TEST_F(ExecutionTest, ToolsThatOnlyWaitTakeNoneOfTheSlotsOfTheOthers) {
+    slots = JobSlots(1);
+    waiting_slots = JobSlots(2);
+    for (const char* name : {"w1", "w2", "w3"}) {
+        auto definition = std::make_shared<tool::Definition>();
+        definition->name = name;
+        definition->runner = tool::kProcessRunner;
+        definition->waits = true;
+        registry.add(std::move(definition));
+    }
+    begin(plan({tool("a", kAsync), R"({"toolId":"w1","toolPath":"w1","async":true})",
+                R"({"toolId":"w2","toolPath":"w2","async":true})",
+                R"({"toolId":"w3","toolPath":"w3","async":true})"},
+               kParallel));
+    EXPECT_THAT(runner.running(), ElementsAre("a", "w1", "w2"));
+    end("w1");
+    EXPECT_THAT(runner.running(), ElementsAre("a", "w2", "w3"));
+    for (const char* name : {"a", "w2", "w3"}) end(name);
+    EXPECT_TRUE(result->success);
+    EXPECT_EQ(slots.used(), 0u);
+    EXPECT_EQ(waiting_slots.used(), 0u);
 }
 
 TEST_F(ExecutionTest, NothingIsStartedInsideTheCallThatBegins) {
@@ -342,9 +366,10 @@ TEST_F(ExecutionTest, ExecutionsThatShareSlotsTakeTurns) {
     bool other_ended = false;
     // Another session's: of one session only one plan runs at a time.
     state::Store other_state{1000};
-    Execution other(
-        ExecutionContext{loop, slots, resolver, stream, other_state, assets, environment, limits},
-        std::move(parsed), {}, [&](const std::shared_ptr<Result>&) { other_ended = true; });
+    Execution other(ExecutionContext{loop, slots, waiting_slots, resolver, stream, other_state,
+                                     assets, environment, limits},
+                    std::move(parsed), {},
+                    [&](const std::shared_ptr<Result>&) { other_ended = true; });
     other.start();
     turn();
     std::vector<std::string> order;

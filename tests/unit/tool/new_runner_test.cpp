@@ -62,8 +62,9 @@ protected:
         EXPECT_TRUE(parsed->parse(document, faults)) << describe_faults(faults, document);
         std::shared_ptr<plan::Result> result;
         plan::Execution execution(
-            {loop, slots, resolver, stream, state, assets, environment, limits}, std::move(parsed),
-            {}, [&](std::shared_ptr<plan::Result> ended) { result = std::move(ended); });
+            {loop, slots, slots, resolver, stream, state, assets, environment, limits},
+            std::move(parsed), {},
+            [&](std::shared_ptr<plan::Result> ended) { result = std::move(ended); });
         execution.start();
         while (!result) loop.run_once();
         return result;
@@ -101,7 +102,7 @@ TEST_F(NewRunnerTest, RunsTheDefinitionsThatNameIt) {
     EXPECT_EQ(result->tools[0].result, R"("")");
 }
 
-TEST_F(NewRunnerTest, GetsNoInputThatBreaksTheDefinitionsSchema) {
+TEST_F(NewRunnerTest, GetsNoInputThatBreaksTheDefinitionsSchemaAndNoRetry) {
     runners.add("echo", std::make_shared<EchoRunner>(loop));
     auto definition = std::make_shared<tool::Definition>();
     definition->name = "say";
@@ -109,8 +110,9 @@ TEST_F(NewRunnerTest, GetsNoInputThatBreaksTheDefinitionsSchema) {
     definition->input_schema = R"({"required":["text"]})";
     registry.add(definition);
     const auto result = run(
-        R"({"requestId":"p","tools":[{"toolId":"a","toolPath":"say","retryPolicy":{"maxRetries":0}}]})");
+        R"({"requestId":"p","tools":[{"toolId":"a","toolPath":"say","retryPolicy":{"maxRetries":3}}]})");
     EXPECT_EQ(result->tools[0].error_code, "INPUT_INVALID");
+    EXPECT_EQ(result->tools[0].retry_count(), 0u);
     EXPECT_THAT(result->tools[0].error, testing::HasSubstr("\"text\" is missing"));
 }
 

@@ -576,12 +576,16 @@ static const nar_str schemes[] = {NAR_STR_INIT("test")};
 static const nar_tool_runner_extension tool_runner = {sizeof tool_runner, 0, schemes, 1, start,
                                                       cancel_invocation};
 
-static const nar_tool echo_tool = {
-    sizeof echo_tool, 0, NAR_STR_INIT("echo"), NAR_STR_INIT("Opens the door."),
-    NAR_STR_INIT("{\"type\":\"object\",\"required\":[\"door\"],"
-                 "\"properties\":{\"door\":{\"type\":\"string\"}}}")};
+static const nar_tool echo_tool = {sizeof echo_tool,
+                                   0,
+                                   NAR_STR_INIT("echo"),
+                                   NAR_STR_INIT("Opens the door."),
+                                   NAR_STR_INIT("{\"type\":\"object\",\"required\":[\"door\"],"
+                                                "\"properties\":{\"door\":{\"type\":\"string\"}}}"),
+                                   0,
+                                   0};
 static const nar_tool later_tool = {
-    sizeof later_tool, 0, NAR_STR_INIT("later"), NAR_STR_INIT("Opens it later."), {NULL, 0}};
+    sizeof later_tool, 0, NAR_STR_INIT("later"), NAR_STR_INIT("Opens it later."), {NULL, 0}, 0, 0};
 static const nar_tool *const tools[] = {&echo_tool, &later_tool};
 
 static void invoke(void *self, uint64_t token, const nar_tool *tool,

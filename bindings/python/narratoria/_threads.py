@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+# The threads in which functions that are not async run as tools, and what they may ask of the session.
+#
+# A thread runs one tool at a time and is kept for the next one for a few seconds. Threads are daemons: a
+# tool that does not end must not keep the process alive. On such a thread the session's compiled part is
+# replaced by EngineCalls, whose methods run on the thread that drives the engine.
+
+from __future__ import annotations
+
+import os
+import threading
+from contextvars import copy_context
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from narratoria.errors import GoneError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from narratoria import _core
+
+# How long a thread waits for another tool, in seconds.
+_IDLE_S = 5.0
+# How often a thread that waits for the engine looks whether its tool still counts, in seconds.
+_LOOK_S = 0.05
+
+_idle: list[SimpleQueue[Callable[[], None]]] = []
+os.register_at_fork(after_in_child=_idle.clear)
+
+
+def run(work: Callable[[], None]) -> None:
+    """Runs it in a thread of its own, in a copy of the caller's context."""
+    context = copy_context()
+
+    def in_context() -> None:
+        context.run(work)
+
+    try:
+        inbox = _idle.pop()
+    except IndexError:
+        inbox = SimpleQueue()
+        threading.Thread(
+            target=_serve, args=(inbox,), name="narratoria-tool", daemon=True
+        ).start()
+    inbox.put(in_context)
+
+
+def _serve(inbox: SimpleQueue[Callable[[], None]]) -> None:
+    work: Callable[[], None] | None = inbox.get()
+    while work is not None:
+        work()
+        # What it refers to is not kept while nothing runs.
+        work = None
+        _idle.append(inbox)
+        try:
+            work = inbox.get(timeout=_IDLE_S)
+        except Empty:
+            try:
+                _idle.remove(inbox)
+            except ValueError:
+                # Somebody has just taken it.
+                work = inbox.get()
+
+
+class _Here(threading.local):
+    place: EngineCalls | None = None
+
+
+_here = _Here()
+
+
+def calls_here(core: _core.Session) -> EngineCalls | None:
+    """The stand-in for this session in a thread of one of its tools; None elsewhere."""
+    place = _here.place
+    return place if place is not None and place.core is core else None
+
+
+def in_tool_thread() -> bool:
+    """Whether this is the thread of a tool, of any session."""
+    return _here.place is not None
+
+
+class EngineCalls:
+    """The methods of a `_core.Session`, each run on the thread that drives the engine."""
+
+    def __init__(self, core: _core.Session, invocation: _core.Invocation) -> None:
+        self.core = core
+        self._invocation = invocation
+
+    def __enter__(self) -> EngineCalls:
+        _here.place = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _here.place = None
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the session is closed."""
+        return self.core.is_closed
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self.core, name)
+
+        def call(*arguments: Any) -> Any:
+            return self.on_engine(lambda: method(*arguments))
+
+        return call
+
+    def on_engine(self, function: Callable[[], Any]) -> Any:
+        """Calls it on the thread that drives the engine, after what this tool has said so far."""
+        answers: list[tuple[Any, Exception | None]] = []
+        answered = threading.Lock()
+        answered.acquire()
+
+        def answer() -> None:
+            try:
+                answers.append((function(), None))
+            except Exception as exception:
+                answers.append((None, exception))
+            finally:
+                answered.release()
+
+        self.core.post(answer)
+        while not answered.acquire(timeout=_LOOK_S):
+            if self.core.is_closed or self._invocation.is_cancelled:
+                break
+        if not answers:
+            raise GoneError(
+                "the tool was cancelled, and the session answers it no more", code="CANCELLED"
+            )
+        value, exception = answers[0]
+        if exception is not None:
+            raise exception
+        return value
+
+
+class Works:
+    """The tools of a session that run in threads, for whoever waits until they have ended."""
+
+    def __init__(self) -> None:
+        self._running: dict[int, str] = {}
+        self._last = 0
+        self._changed = threading.Condition()
+
+    def start(self, name: str, work: Callable[[], None]) -> None:
+        with self._changed:
+            self._last += 1
+            number = self._last
+            self._running[number] = name
+
+        def and_leave() -> None:
+            try:
+                work()
+            finally:
+                with self._changed:
+                    del self._running[number]
+                    self._changed.notify_all()
+
+        try:
+            run(and_leave)
+        except BaseException:
+            with self._changed:
+                del self._running[number]
+            raise
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the tools that run."""
+        return sorted(self._running.values())
+
+    def wait(self, deadline: float | None) -> None:
+        """Until none runs, or until this time of `time.monotonic`; None: however long it takes."""
+        with self._changed:
+            while self._running:
+                left = None if deadline is None else deadline - monotonic()
+                if left is not None and left <= 0:
+                    return
+                self._changed.wait(left)

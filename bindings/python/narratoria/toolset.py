@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tools in Python that several sessions share."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar, overload
+
+    from narratoria._function import FunctionDescription
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
+else:
+
+    def overload(function):
+        return function
+
+
+__all__ = ["Toolset"]
+
+
+class Toolset:
+    """Functions that are tools, for any number of sessions: ``Session(tools=[toolset])``.
+
+    A function is described once, when it is added. Sessions that run at the same time call it at the same
+    time.
+
+    >>> import narratoria
+    >>> dice = narratoria.Toolset()
+    >>> @dice.tool
+    ... def roll(sides: int = 6) -> int:
+    ...     "Rolls a die."
+    ...     return min(sides, 4)
+    >>> with narratoria.Session(tools=[dice]) as first, narratoria.Session(tools=[dice]) as second:
+    ...     first.call("roll"), second.call("roll", sides=2)
+    (4, 2)
+    """
+
+    def __init__(self) -> None:
+        self._tools: dict[str, tuple[FunctionDescription, bool]] = {}
+
+    @overload
+    def tool(self, function: Function, /) -> Function: ...
+
+    @overload
+    def tool(  # noqa: F811 (overload is not typing's own here)
+        self,
+        /,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        thread: bool = True,
+    ) -> Callable[[Function], Function]: ...
+
+    def tool(  # noqa: F811
+        self,
+        function: Function | None = None,
+        /,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        thread: bool = True,
+    ) -> Function | Callable[[Function], Function]:
+        """Adds a function. The arguments and the errors are those of :meth:`narratoria.Session.tool`.
+
+        >>> import narratoria
+        >>> tools = narratoria.Toolset()
+        >>> @tools.tool(name="weather", description="What the sky looks like.")
+        ... def look_up() -> str:
+        ...     return "rain"
+        >>> tools
+        <Toolset weather>
+        """
+        if function is None:
+            return lambda given: self.tool(  # type: ignore[call-overload]
+                given, name=name, description=description, thread=thread
+            )
+        from narratoria._registry import check_tool, import_for
+
+        check_tool(function, name, description, thread)
+        import_for(function)
+        from narratoria._function import describe
+
+        about = describe(function, name=name, description=description)
+        self._tools[about.name] = (about, thread)
+        return function
+
+    @property
+    def described(self) -> list[tuple[FunctionDescription, bool]]:
+        """The descriptions of its tools, and whether each runs in a thread of its own."""
+        return list(self._tools.values())
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def __repr__(self) -> str:
+        return f"<Toolset {' '.join(self._tools) or 'empty'}>"
