@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         toolset,
     )
     from narratoria._core import Event
+    from narratoria._function import Field
     from narratoria.context import Context
     from narratoria.documents import (
         Asset,
@@ -72,6 +73,7 @@ _PLACES = {
     "Asset": "documents",
     "Attempt": "documents",
     "Fault": "documents",
+    "Field": "_function",
     "Invocation": "documents",
     "NarratorRequest": "documents",
     "Plan": "documents",
@@ -123,6 +125,7 @@ __all__ = [
     "Error",
     "Event",
     "Fault",
+    "Field",
     "ForkedError",
     "GoneError",
     "InvalidArgumentError",

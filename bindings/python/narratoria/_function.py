@@ -28,7 +28,16 @@ it takes is one that `bind` takes, and the other way round. (Rules of a dataclas
 | `Literal[...]`, an `Enum` (its values)   | one of the values        | the value, the member |
 | a `TypedDict`                            | an object, nothing else  | `dict`                |
 | a dataclass                              | an object, nothing else  | an instance           |
+| `datetime`, `date`, `time`, `UUID`       | a string                 | of that class         |
+| `Path`                                   | a string                 | `Path`                |
+| a `NamedTuple`                           | an array                 | an instance           |
+| a model of pydantic                      | its own schema           | an instance           |
 | `Annotated[X, "what it is"]`             | as X, with a description | as X                  |
+| `Annotated[X, Field(gt=0)]`              | as X, with constraints   | as X                  |
+
+Constraints of annotated-types and of pydantic's `Field` count as those of `narratoria.Field` do. One
+that a schema cannot say is refused. What the string of a date, a time or a UUID looks like is checked
+by `bind`, as are the rules of a model.
 
 Of `int` and `float` in one union `int` comes first, wherever it stands.
 """
@@ -214,6 +223,11 @@ def describe(
                 raise TypeError(f"{where}: the Context is one parameter, without **")
             context = parameter.name
             continue
+        if _is_field(parameter.default):
+            raise TypeError(
+                f"{where}: Field is no default; write Annotated[..., Field(...)] and the default "
+                "itself behind it"
+            )
         compiled = _Compiler(where).compile(annotation)
         if parameter.kind is parameter.VAR_KEYWORD:
             extra = (compiled.exact, compiled.convert)
@@ -387,15 +401,169 @@ _INSTEAD = {
     "Set": "list[...]",
     "bytes": "str",
     "bytearray": "str",
-    "date": "str, and make the date of it",
-    "datetime": "str, and make the time of it",
     "timedelta": "float",
     "Decimal": "float or str",
-    "Path": "str",
-    "PurePath": "str",
-    "UUID": "str",
     "complex": "tuple[float, float]",
 }
+
+
+class Field:
+    """Constraints of a parameter of a tool, or of a member of a dataclass: ``Annotated[int, Field(ge=1)]``.
+
+    Args:
+        gt, ge, lt, le: bounds of a number: greater than, at least, less than, at most.
+        multiple_of: a number is a multiple of this, which is greater than 0.
+        min_length, max_length: characters of a string, elements of an array, members of an object.
+        pattern: a regular expression that a string contains; ^ and $ are its ends.
+        description: what it is, for narrators.
+
+    Raises:
+        TypeError, ValueError: an argument cannot be such a constraint.
+
+    >>> import narratoria
+    >>> from typing import Annotated
+    >>> with narratoria.Session() as session:
+    ...     @session.tool
+    ...     def roll(sides: Annotated[int, narratoria.Field(gt=1, le=100)] = 6) -> int:
+    ...         return sides
+    ...     result = session.execute({"requestId": "p", "tools": [
+    ...         {"toolId": "r", "toolPath": "roll", "input": {"sides": 1}}]})
+    ...     result["r"].error_code
+    'INPUT_INVALID'
+    """
+
+    __slots__ = ("constraints", "description")
+
+    def __init__(
+        self,
+        *,
+        gt: float | None = None,
+        ge: float | None = None,
+        lt: float | None = None,
+        le: float | None = None,
+        multiple_of: float | None = None,
+        min_length: int | None = None,
+        max_length: int | None = None,
+        pattern: str | None = None,
+        description: str | None = None,
+    ) -> None:
+        given = {
+            "gt": gt,
+            "ge": ge,
+            "lt": lt,
+            "le": le,
+            "multiple_of": multiple_of,
+            "min_length": min_length,
+            "max_length": max_length,
+            "pattern": pattern,
+        }
+        self.constraints = {name: value for name, value in given.items() if value is not None}
+        self.description = description
+        for name, value in self.constraints.items():
+            _check_constraint(name, value)
+        if description is not None and not isinstance(description, str):
+            raise TypeError(f"description is a str, not {type(description).__name__}")
+
+    def __repr__(self) -> str:
+        said = [f"{name}={value!r}" for name, value in self.constraints.items()]
+        if self.description is not None:
+            said.append(f"description={self.description!r}")
+        return f"Field({', '.join(said)})"
+
+
+def _check_constraint(name: str, value: Any) -> None:
+    if name == "pattern":
+        import re
+
+        if not isinstance(value, str):
+            raise TypeError(f"pattern is a str, not {type(value).__name__}")
+        try:
+            re.compile(value)
+        except re.error as fault:
+            raise ValueError(f"pattern {value!r} is no regular expression: {fault}") from None
+    elif isinstance(value, bool) or not isinstance(value, (int, float)) or value - value != 0:
+        raise TypeError(f"{name} is a number, not {value!r}")
+    elif name.endswith("_length") and (not isinstance(value, int) or value < 0):
+        raise ValueError(f"{name} is a whole number from 0, not {value!r}")
+    elif name == "multiple_of" and value <= 0:
+        raise ValueError(f"multiple_of is greater than 0, not {value!r}")
+
+
+def _is_field(value: Any) -> bool:
+    return isinstance(value, Field) or type(value).__name__ == "FieldInfo"
+
+
+#: The constraints that the classes of annotated-types stand for.
+_ANNOTATED_TYPES = {
+    "Gt": ("gt",),
+    "Ge": ("ge",),
+    "Lt": ("lt",),
+    "Le": ("le",),
+    "Interval": ("gt", "ge", "lt", "le"),
+    "MultipleOf": ("multiple_of",),
+    "MinLen": ("min_length",),
+    "MaxLen": ("max_length",),
+    "Len": ("min_length", "max_length"),
+}
+
+
+def _constraints_of(one: Any) -> dict[str, Any] | None:
+    """The constraints that metadata of an annotation stands for; None for one that means something
+    that no schema can say."""
+    if isinstance(one, Field):
+        return one.constraints
+    name, package = type(one).__name__, type(one).__module__.partition(".")[0]
+    if package == "annotated_types":
+        if name in ("DocInfo", "Unit"):
+            return {}
+        names = _ANNOTATED_TYPES.get(name)
+        if names is None:
+            return None
+        found = {each: getattr(one, each, None) for each in names}
+        return {each: value for each, value in found.items() if value is not None}
+    if package == "pydantic":
+        if name == "_PydanticGeneralMetadata":
+            said = {each: value for each, value in vars(one).items() if value is not None}
+            return said if said.keys() <= {"pattern"} else None
+        if name != "FieldInfo":
+            return None
+        found = {}
+        for each in one.metadata:
+            inner = _constraints_of(each)
+            if inner is None:
+                return None
+            found.update(inner)
+        return found
+    # Another library's business.
+    return {}
+
+
+#: For the kind of value that has it: what a constraint is in the schema, what is compared, what is said.
+_NUMBER_RULES: dict[str, tuple[str, str]] = {
+    "gt": ("minimum", "greater than"),
+    "ge": ("minimum", "at least"),
+    "lt": ("maximum", "less than"),
+    "le": ("maximum", "at most"),
+    "multiple_of": ("multipleOf", "a multiple of"),
+}
+_LENGTHS = {"string": "Length", "array": "Items", "object": "Properties"}
+_CLASSES: dict[str, Any] = {"string": str, "array": (list, tuple), "object": Mapping}
+
+
+def _is_within(name: str, value: Any, bound: Any) -> bool:
+    if name == "gt":
+        return bool(value > bound)
+    if name == "ge":
+        return bool(value >= bound)
+    if name == "lt":
+        return bool(value < bound)
+    if name == "le":
+        return bool(value <= bound)
+    # As the runtime has it: floats by their quotient.
+    if isinstance(value, int) and isinstance(bound, int):
+        return value % bound == 0
+    quotient = value / bound
+    return bool(abs(quotient - round(quotient)) < 1e-9)
 
 
 class _Compiler:
@@ -448,8 +616,15 @@ class _Compiler:
             # Not typing.is_typeddict: typing_extensions may have one of its own.
             if issubclass(annotation, dict) and hasattr(annotation, "__required_keys__"):
                 return self._typed_dict(annotation)
+            if hasattr(annotation, "model_json_schema") and hasattr(annotation, "model_validate"):
+                return self._model(annotation)
             if dataclasses.is_dataclass(annotation):
                 return self._dataclass(annotation)
+            if issubclass(annotation, tuple) and hasattr(annotation, "_fields"):
+                return self._named_tuple(annotation)
+            standard = self._standard_class(annotation)
+            if standard is not None:
+                return standard
         raise self._unsupported(annotation)
 
     def _unsupported(self, annotation: Any) -> TypeError:
@@ -479,11 +654,160 @@ class _Compiler:
 
     def _described(self, annotation: Any, metadata: tuple[Any, ...]) -> _Compiled:
         compiled = self.compile(annotation)
+        described = ""
         for one in metadata:
+            said = one if isinstance(one, str) else getattr(one, "documentation", None)
+            if said is None and _is_field(one):
+                said = one.description
+            if isinstance(said, str) and not described:
+                described = said
             if isinstance(one, str):
-                schema = {**compiled.schema, "description": one}
-                return _Compiled(schema, compiled.convert, compiled.exact, compiled.said)
-        return compiled
+                continue
+            constraints = _constraints_of(one)
+            if constraints is None:
+                raise TypeError(
+                    f"{self._where}: the schema of a tool cannot say {one!r}; check it in the function"
+                )
+            for name, value in constraints.items():
+                compiled = self._constrained(compiled, name, value)
+        if not described:
+            return compiled
+        schema = {**compiled.schema, "description": described}
+        return _Compiled(schema, compiled.convert, compiled.exact, compiled.said)
+
+    def _constrained(self, compiled: _Compiled, name: str, bound: Any) -> _Compiled:
+        _check_constraint(name, bound)
+        types = compiled.schema.get("type", [])
+        types = [types] if isinstance(types, str) else types
+        schema, convert_first = dict(compiled.schema), compiled.convert
+        check: Callable[[Any], str]
+        if name in _NUMBER_RULES and ("integer" in types or "number" in types):
+            keyword, said = _NUMBER_RULES[name]
+            if keyword in schema:
+                raise TypeError(f"{self._where}: it has two bounds that are a {keyword}")
+            schema[keyword] = bound
+            if name in ("gt", "lt"):
+                schema["exclusiveMinimum" if name == "gt" else "exclusiveMaximum"] = True
+
+            def check_number(value: Any) -> str:
+                is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+                if not is_number or _is_within(name, value, bound):
+                    return ""
+                return f"must be {said} {bound}, is {value!r}"
+
+            check = check_number
+        elif name.endswith("_length") and any(each in _LENGTHS for each in types):
+            [of] = [each for each in types if each in _LENGTHS][:1]
+            least = name == "min_length"
+            schema[("min" if least else "max") + _LENGTHS[of]] = bound
+
+            def check_length(value: Any) -> str:
+                if not isinstance(value, _CLASSES[of]):
+                    return ""
+                if len(value) >= bound if least else len(value) <= bound:
+                    return ""
+                return f"must have {'at least' if least else 'at most'} {bound}, has {len(value)}"
+
+            check = check_length
+        elif name == "pattern" and "string" in types:
+            import re
+
+            compiled_pattern = re.compile(bound)
+            schema["pattern"] = bound
+
+            def check_pattern(value: Any) -> str:
+                if not isinstance(value, str) or compiled_pattern.search(value):
+                    return ""
+                return f"must match {bound}"
+
+            check = check_pattern
+        else:
+            raise TypeError(
+                f"{self._where}: {name}={bound!r} says nothing about {compiled.said}; put it on the type "
+                "that it is for"
+            )
+
+        def convert(value: Any) -> Any:
+            # What is compared is the JSON value, as the runtime does.
+            fault = check(value)
+            if fault:
+                raise DocumentError(fault)
+            return convert_first(value)
+
+        return _Compiled(schema, convert, None, compiled.said)
+
+    def _text_of(self, kind: Any, read: Callable[[str], Any], format_: str) -> _Compiled:
+        schema: dict[str, Any] = {"type": "string"}
+        if format_:
+            schema["format"] = format_
+        said = f"a string that is a {kind.__name__}"
+
+        def convert(value: Any) -> Any:
+            if not isinstance(value, str):
+                raise DocumentError(f"must be {said}, is {name_of(value)}")
+            try:
+                return read(value)
+            except ValueError as fault:
+                raise DocumentError(f"must be {said}: {fault}") from None
+
+        return _Compiled(schema, convert, None, said)
+
+    def _standard_class(self, annotation: type) -> _Compiled | None:
+        """Classes of the standard library whose values are strings in JSON."""
+        import datetime
+        import pathlib
+        import uuid
+
+        if annotation is datetime.datetime:
+
+            def read_time(text: str) -> datetime.datetime:
+                # Python 3.10 does not know the Z.
+                return datetime.datetime.fromisoformat(_with_offset(text))
+
+            return self._text_of(annotation, read_time, "date-time")
+        if annotation is datetime.date:
+            return self._text_of(annotation, datetime.date.fromisoformat, "date")
+        if annotation is datetime.time:
+
+            def read_day_time(text: str) -> datetime.time:
+                return datetime.time.fromisoformat(_with_offset(text))
+
+            return self._text_of(annotation, read_day_time, "time")
+        if annotation is uuid.UUID:
+            return self._text_of(annotation, uuid.UUID, "uuid")
+        if issubclass(annotation, pathlib.PurePath):
+            return self._text_of(annotation, annotation, "")
+        return None
+
+    def _named_tuple(self, annotation: Any) -> _Compiled:
+        hints = self._hints_of(annotation)
+        fields: tuple[str, ...] = annotation._fields
+        with self._inside_of(annotation):
+            compiled = self._tuple(tuple(hints.get(name, Any) for name in fields), bare=False)
+        convert_elements = compiled.convert
+
+        def convert(value: Any) -> Any:
+            return annotation(*convert_elements(value))
+
+        return _Compiled(compiled.schema, convert, None, f"an array of {', '.join(fields)}")
+
+    def _model(self, annotation: Any) -> _Compiled:
+        whole = annotation.model_json_schema()
+        schema = _without_references(self._where, whole, whole.get("$defs", {}), ())
+        schema.pop("$defs", None)
+
+        def convert(value: Any) -> Any:
+            try:
+                return annotation.model_validate(value)
+            except ValueError as fault:
+                errors: Any = getattr(fault, "errors", None)
+                [first, *_] = errors() if callable(errors) else [{"loc": (), "msg": str(fault)}]
+                found = DocumentError(str(first["msg"]))
+                for token in reversed(first["loc"]):
+                    found = found.within(token)
+                raise found from None
+
+        return _Compiled(schema, convert, None, f"a {annotation.__name__}")
 
     def _union(self, arguments: tuple[Any, ...]) -> _Compiled:
         options = [self.compile(one) for one in arguments]
@@ -505,15 +829,19 @@ class _Compiler:
         def convert(value: Any) -> Any:
             if type(value) in exact:
                 return value
+            faults: list[DocumentError] = []
             for one in converters:
                 try:
                     return one(value)
-                except DocumentError:
-                    continue
+                except DocumentError as fault:
+                    faults.append(fault)
             if len(real) == 1 and value is not None:
                 # Of "a point or null" the fault of the point says more.
                 return real[0](value)
-            raise DocumentError(f"must be {said}, is {_name_number(value)}")
+            # Those that were met in the value, not at its door, say which one it was meant to be.
+            inner = [str(fault) for fault in faults if fault.pointer]
+            detail = f" ({'; '.join(inner)})" if inner else ""
+            raise DocumentError(f"must be {said}, is {_name_number(value)}{detail}")
 
         return _Compiled(schema, convert, None, said)
 
@@ -721,6 +1049,53 @@ class _Compiler:
                 raise DocumentError(str(fault)) from fault
 
         return _Compiled(schema, convert, None, f"a {annotation.__name__}")
+
+
+def _with_offset(text: str) -> str:
+    """A time with Z for UTC, as Python 3.10 reads it."""
+    return text[:-1] + "+00:00" if text.endswith("Z") else text
+
+
+def _without_references(
+    where: str, schema: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]
+) -> Any:
+    """A schema of a later draft as draft 4 has it, written out."""
+    if isinstance(schema, list):
+        return [_without_references(where, each, definitions, inside) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        name = reference.rpartition("/")[2]
+        if name in inside or name not in definitions:
+            raise TypeError(
+                f"{where}: {name} contains itself, which the schema of a tool cannot say; use "
+                "dict[str, Any] for the inner one"
+            )
+        target = _without_references(where, definitions[name], definitions, (*inside, name))
+        rest = {key: value for key, value in schema.items() if key != "$ref"}
+        return {**target, **_without_references(where, rest, definitions, inside)}
+    out: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in ("$defs", "discriminator"):
+            continue
+        if key in ("properties", "patternProperties") and isinstance(value, dict):
+            out[key] = {
+                name: _without_references(where, each, definitions, inside)
+                for name, each in value.items()
+            }
+        elif key in ("exclusiveMinimum", "exclusiveMaximum") and not isinstance(value, bool):
+            out["minimum" if key == "exclusiveMinimum" else "maximum"] = value
+            out[key] = True
+        elif key == "const":
+            out["enum"] = [value]
+        elif key == "prefixItems":
+            out["items"] = _without_references(where, value, definitions, inside)
+        elif key in ("default", "enum", "examples", "required"):
+            out[key] = value
+        else:
+            out[key] = _without_references(where, value, definitions, inside)
+    return out
 
 
 _NO_DEFAULT = object()

@@ -412,12 +412,11 @@ class Registry:
     def _give_tool(self, about: FunctionDescription, thread: bool) -> None:
         function = about.function
         is_plain = not about.is_async and not about.is_generator and not about.context_parameter
-        bind = about.bind
         # What a decorator has made of a function may return anything.
         if is_plain and not thread and _is_bare(function):
 
             def run_plain(tool_input: dict[str, Any]) -> Any:
-                result = function(**bind(tool_input))
+                result = function(**_arguments(about, tool_input))
                 if hasattr(result, "__await__"):
                     raise _refuse_awaitable(result)
                 return result
@@ -448,7 +447,7 @@ class Registry:
         thread: bool,
     ) -> None:
         def call() -> Any:
-            made: dict[str, Any] = about.bind(invocation.request["input"])
+            made = _arguments(about, invocation.request["input"])
             if about.context_parameter:
                 made[about.context_parameter] = Context(
                     invocation, State(self._core, self._use, self._changed)
@@ -976,6 +975,18 @@ async def _patiently(
             return
         except BusyError:
             await sleep(0.001)
+
+
+def _arguments(about: FunctionDescription, tool_input: Any) -> dict[str, Any]:
+    from narratoria.errors import DocumentError
+
+    try:
+        return about.bind(tool_input)
+    except DocumentError as fault:
+        # What the schema cannot say: the text of a date, a rule of a class.
+        from narratoria.tool import ToolError
+
+        raise ToolError("INPUT_INVALID", f"input {fault}", retry=False) from None
 
 
 def _done_line(result: Any) -> str:
