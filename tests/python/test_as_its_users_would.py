@@ -528,7 +528,12 @@ class TestState:
         with Session(state={"a": {"b": [1, 2, {"c": None}]}, "d": ""}) as session:
             state = session.state
             assert "a" in state and "b" not in state and 5 not in state
-            assert (len(state), state.size("/a"), state.size("/a/b"), state.size("/d")) == (2, 1, 3, 0)
+            assert (len(state), state.size("/a"), state.size("/a/b"), state.size("/d")) == (
+                2,
+                1,
+                3,
+                0,
+            )
             assert state.size("/a/b/2") == 1 and state.has("/a/b/2/c") and not state.has("/a/b/3")
             assert bool(state) and not state.has("/d/x")
             with pytest.raises(narratoria.NotFoundError):
@@ -671,7 +676,11 @@ class TestConstraints:
 
     @pytest.mark.parametrize(
         "annotation",
-        [Annotated[bool, Field(gt=0)], Annotated[Any, Field(min_length=1)], Annotated[int, Field(pattern="a")]],
+        [
+            Annotated[bool, Field(gt=0)],
+            Annotated[Any, Field(min_length=1)],
+            Annotated[int, Field(pattern="a")],
+        ],
     )
     def test_one_that_says_nothing_is_refused(self, session: Any, annotation: Any) -> None:
         def tool(x: Any) -> None: ...
@@ -682,7 +691,11 @@ class TestConstraints:
 
     def test_wrong_ones_are_refused_where_they_are_written(self, session: Any) -> None:
         wrong: list[dict[str, Any]] = [
-            {"gt": "1"}, {"min_length": -1}, {"pattern": "("}, {"multiple_of": 0}, {"description": 5}
+            {"gt": "1"},
+            {"min_length": -1},
+            {"pattern": "("},
+            {"multiple_of": 0},
+            {"description": 5},
         ]
         for arguments in wrong:
             with pytest.raises((TypeError, ValueError)):

@@ -658,7 +658,7 @@ class _Compiler:
         for one in metadata:
             said = one if isinstance(one, str) else getattr(one, "documentation", None)
             if said is None and _is_field(one):
-                said = one.description
+                said = getattr(one, "description")
             if isinstance(said, str) and not described:
                 described = said
             if isinstance(one, str):
@@ -801,9 +801,9 @@ class _Compiler:
                 return annotation.model_validate(value)
             except ValueError as fault:
                 errors: Any = getattr(fault, "errors", None)
-                [first, *_] = errors() if callable(errors) else [{"loc": (), "msg": str(fault)}]
-                found = DocumentError(str(first["msg"]))
-                for token in reversed(first["loc"]):
+                said: Any = errors() if callable(errors) else [{"loc": (), "msg": str(fault)}]
+                found = DocumentError(str(said[0]["msg"]))
+                for token in reversed(said[0]["loc"]):
                     found = found.within(token)
                 raise found from None
 

@@ -174,7 +174,7 @@ def add_body_classes() -> None:
 
     from narratoria import _core, _document, events
 
-    checks = {
+    checks: dict[Any, str] = {
         _document.string: "s",
         _document.string_or_null: "n",
         _document.boolean: "b",
@@ -183,7 +183,8 @@ def add_body_classes() -> None:
         _document.anything: "a",
         events.read_level: "l",
     }
-    for made in (*events.TOOL_EVENTS.values(), *events.RUNTIME_EVENTS.values()):
+    classes: list[Any] = [*events.TOOL_EVENTS.values(), *events.RUNTIME_EVENTS.values()]
+    for made in classes:
         defaults = {each.name: each for each in fields(made)}
         described: list[tuple[Any, ...]] = []
         for member in made._members:

@@ -39,12 +39,11 @@ if TYPE_CHECKING:
     from narratoria._core import Invocation as OpenInvocation
     from narratoria._core import Session as CoreSession
     from narratoria._function import FunctionDescription
-    from narratoria.documents import Asset, NarratorRequest
     from narratoria._threads import Works
+    from narratoria.documents import Asset, NarratorRequest
+    from narratoria.events import UiEvent
     from narratoria.options import Limits, Times
     from narratoria.toolset import Toolset
-
-    from narratoria.events import UiEvent
 
     Function = TypeVar("Function", bound=Callable[..., Any])
     UiHandler = TypeVar("UiHandler", bound=Callable[[UiEvent], Any])
@@ -225,7 +224,7 @@ class Registry:
             if "=" in text_of("the name of a variable of environment", name):
                 raise ValueError(f"the name of a variable of environment has no =, as in {name!r}")
             given_environment.append(f"{name}={text_of(f'environment[{name!r}]', value)}")
-        options = {
+        options: dict[str, Any] = {
             "story": None if story is None else path_text("story", story),
             "state": None if state is None else dict(state),
             "narrator_id": text_of("narrator", narrator) if isinstance(narrator, str) else None,

@@ -41,9 +41,7 @@ def run(work: Callable[[], None]) -> None:
         inbox = _idle.pop()
     except IndexError:
         inbox = SimpleQueue()
-        threading.Thread(
-            target=_serve, args=(inbox,), name="narratoria-tool", daemon=True
-        ).start()
+        threading.Thread(target=_serve, args=(inbox,), name="narratoria-tool", daemon=True).start()
     inbox.put(in_context)
 
 

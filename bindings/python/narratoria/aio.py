@@ -18,8 +18,8 @@ import threading
 from collections import deque
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
 from time import monotonic
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, ref
 
 from narratoria import _core

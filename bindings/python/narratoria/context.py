@@ -109,7 +109,11 @@ class Context:
         """
         if level not in _LEVELS:
             raise ValueError(f"level is one of {', '.join(_LEVELS)}, not {level!r}")
-        event: dict[str, Any] = {"type": "log", "level": level, "message": _text("message", message)}
+        event: dict[str, Any] = {
+            "type": "log",
+            "level": level,
+            "message": _text("message", message),
+        }
         if fields:
             event["fields"] = fields
         self.emit(event)

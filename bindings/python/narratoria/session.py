@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from narratoria import _core
+from narratoria._hooks import to_plain
 from narratoria._registry import (
     Registry,
     check_prompt,
@@ -12,7 +13,6 @@ from narratoria._registry import (
     path_text,
     plan_warnings,
     text_of,
-    to_plain,
     warn_of_plan,
 )
 from narratoria.errors import Error, InvalidDocumentError, NarratoriaWarning
@@ -112,7 +112,7 @@ class Turn:
     def __reduce__(self) -> tuple[Any, ...]:
         # With its result: what is read later lives in this process.
         state = {name: getattr(self, name) for name in Turn.__slots__ if name[0] != "_"}
-        return (_restored_turn, (state, self.result))
+        return (_restored_turn, (Turn, state, self.result))
 
     def __repr__(self) -> str:
         parts = [self.outcome, repr(self.narrative)]
@@ -128,8 +128,8 @@ class Turn:
         return turn_html(self.narrative, self.choices, self.assets, self.result)
 
 
-def _restored_turn(state: Mapping[str, Any], result: Result | None) -> Turn:
-    made = Turn.__new__(Turn)
+def _restored_turn(kind: Any, state: Mapping[str, Any], result: Result | None) -> Any:
+    made = kind.__new__(kind)
     for name, value in state.items():
         setattr(made, name, value)
     made._text, made._result = None, result

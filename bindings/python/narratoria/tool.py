@@ -423,9 +423,7 @@ def error(code: str, message: str, details: Mapping[str, Any] | None = None) -> 
     _output.had_error = True
 
 
-def done(
-    ok: bool = True, summary: str = "", result: Any = None, *, retry: bool = True
-) -> None:
+def done(ok: bool = True, summary: str = "", result: Any = None, *, retry: bool = True) -> None:
     """Ends the invocation (spec 000 §4.6). Emitting anything afterwards raises.
 
     A function called by `run` needs it only to give a summary: `run` emits `done` itself.
