@@ -617,6 +617,8 @@ void Pool::on_reaper_lost() {
 
 // A stopped reaper goes on when it is woken. One that a tool stops again and again is killed.
 void Pool::await_report() {
+    // A listener may have started something, and found the reaper gone.
+    if (!reaper_) return;
     reaper_->wake();
     if (patience_.running()) return;
     patience_.start(kReportPatienceMs, [this] {

@@ -1019,8 +1019,8 @@ TEST_F(ExecutionTest, WithoutDescriptorsAStartWaitsForARunningToolAndIsNoAttempt
 
 TEST_F(ExecutionTest, WithoutDescriptorsAndWithoutARunningToolAStartFailsAtOnce) {
     runner.shortages = 1;
-    begin(plan({tool("a")}));
-    ASSERT_TRUE(result);
+    begin(plan({tool("a", R"("retryPolicy":{"maxRetries":0})")}));
+    wait_until([&] { return result != nullptr; });
     EXPECT_FALSE(result->success);
     EXPECT_EQ(of("a").error_code, "SPAWN_FAILED");
     EXPECT_NE(of("a").error.find("no other tool runs"), std::string::npos) << of("a").error;
