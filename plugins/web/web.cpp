@@ -317,8 +317,9 @@ private:
         std::string first = "retry: 1000\n\nevent: session\ndata: {\"sessionId\":";
         first += log_.last() == 0 ? "null" : plugin::quoted(session_);
         first += ",\"game\":" + plugin::quoted(game_);
-        first += ",\"title\":" + plugin::quoted(title_) + ",\"after\":" + std::to_string(after) +
-                 ",\"last\":" + std::to_string(log_.last());
+        first += ",\"title\":" + plugin::quoted(title_);
+        if (!host_.opening().empty()) first.append(",\"opening\":").append(host_.opening());
+        first += ",\"after\":" + std::to_string(after) + ",\"last\":" + std::to_string(log_.last());
         if (after != 0) return streams_.open(request, after, {first + "}\n\n", nullptr, {}});
         return streams_.open(request, after, {first + ",\"state\":", first_state_, "}\n\n"});
     }

@@ -475,6 +475,11 @@ nar_str nar_session_title(const nar_session* session) {
                               : view(std::string_view(unwrap(session)->story_title()));
 }
 
+nar_str nar_session_opening(const nar_session* session) {
+    return session == nullptr ? nar_str{"", 0}
+                              : view(std::string_view(unwrap(session)->story_opening()));
+}
+
 nar_status nar_make_uuid(nar_text** uuid, nar_error* error) {
     return guarded(error, [&]() -> nar_status {
         return give_text(uuid, error, [](std::string& text) {

@@ -202,6 +202,15 @@ nar_str config_title(const nar_host* host) {
     return out;
 }
 
+nar_str config_opening(const nar_host* host) {
+    nar_str out{"", 0};
+    from_any_thread(host, [&](Instance& instance) {
+        out = {instance.story().opening.data(), instance.story().opening.size()};
+        return NAR_OK;
+    });
+    return out;
+}
+
 uint32_t thread_check(const nar_host* host) {
     uint32_t out = 0;
     from_any_thread(host, [&](Instance& instance) {
@@ -515,8 +524,8 @@ nar_status invocation_run(const nar_host* host, uint64_t token, const nar_comman
 // ----------------------------------------------------------------
 
 constexpr nar_host_log kLog{sizeof(nar_host_log), 0, log_write};
-constexpr nar_host_config kConfig{sizeof(nar_host_config), 0, config_settings, config_story,
-                                  config_title};
+constexpr nar_host_config kConfig{
+    sizeof(nar_host_config), 0, config_settings, config_story, config_title, config_opening};
 constexpr nar_host_thread_check kThreadCheck{sizeof(nar_host_thread_check), 0, thread_check};
 constexpr nar_host_state kState{sizeof(nar_host_state), 0, state_read, state_patch};
 constexpr nar_host_assets kAssets{sizeof(nar_host_assets), 0, assets_list};

@@ -14,10 +14,11 @@
 
 namespace narratoria::plugin {
 
-// The story of a session; both empty without one.
+// The story of a session; all empty without one.
 struct StoryInfo {
     std::string folder;  // absolute
     std::string title;
+    std::string opening;  // a JSON object; empty if the story has none
 };
 
 // The defaults for a plugin's processes: the values that the session's tools get.

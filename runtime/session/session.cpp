@@ -15,7 +15,8 @@ namespace narratoria::session {
 namespace {
 
 plugin::StoryInfo story_info(const SessionSettings& settings) {
-    return settings.story ? plugin::StoryInfo{settings.story->folder, settings.story->title}
+    return settings.story ? plugin::StoryInfo{settings.story->folder, settings.story->title,
+                                              settings.story->opening}
                           : plugin::StoryInfo();
 }
 

@@ -73,6 +73,9 @@ public:
     std::string_view story_title() const {
         return settings_.story ? std::string_view(settings_.story->title) : std::string_view();
     }
+    std::string_view story_opening() const {
+        return settings_.story ? std::string_view(settings_.story->opening) : std::string_view();
+    }
     const plugin::Dispatcher& plugins() const { return dispatcher_; }
 
     bool busy() const override { return running_ || !jobs_.empty() || has_cancel(); }

@@ -35,6 +35,9 @@ struct Story {
 
     std::string folder;  // absolute
     std::string title;
+    // What the player is told and offered before the first prompt, as a JSON object
+    // {"text": "…", "choices": ["…"]}. Empty if the story has no [opening].
+    std::string opening;
     std::string narrator = kTemplateNarrator;
     bool names_narrator = false;  // story.toml sets `narrator`
     Times times;

@@ -209,13 +209,15 @@ private:
     }
 
     void read_root(const toml::table& root) {
-        allow_keys(root, "",
-                   {"title", "narrator", "times", "limits", "tools", "fallback", "plugins"});
+        allow_keys(
+            root, "",
+            {"title", "opening", "narrator", "times", "limits", "tools", "fallback", "plugins"});
         if (root.get("title") == nullptr) {
             fault({1, 1}, "/title", "story-missing",
                   "\"title\" is missing; write title = \"…\" at the top");
         }
         story_.title = text(root.get("title"), "/title").value_or("");
+        if (const toml::table* opening = table(root, "opening")) read_opening(*opening);
         if (const toml::table* narrator = table(root, "narrator")) {
             allow_keys(*narrator, "/narrator", {"name"});
             if (const auto name = text(narrator->get("name"), "/narrator/name")) {
@@ -246,6 +248,29 @@ private:
         if (const toml::table* tools = table(root, "tools")) read_tools(*tools);
         if (const toml::table* fallback = table(root, "fallback")) read_fallback(*fallback);
         if (const toml::table* plugins = table(root, "plugins")) read_plugins(*plugins);
+    }
+
+    void read_opening(const toml::table& opening) {
+        allow_keys(opening, "/opening", {"text", "choices"});
+        const std::string told = text(opening.get("text"), "/opening/text").value_or("");
+        std::string choices = "[";
+        if (const toml::node* list = opening.get("choices")) {
+            if (!list->is_array()) {
+                wrong_type(*list, "/opening/choices", "an array of prompts");
+                return;
+            }
+            size_t position = 0;
+            for (const toml::node& element : *list->as_array()) {
+                std::string pointer = "/opening/choices";
+                json::append_pointer(pointer, position++);
+                const auto choice = text(&element, pointer);
+                if (!choice) continue;
+                if (choices.size() > 1) choices += ',';
+                json::append_string(choices, *choice);
+            }
+        }
+        choices += ']';
+        json::ObjectWriter(story_.opening).string("text", told).raw("choices", choices).end();
     }
 
     void read_tools(const toml::table& tools) {

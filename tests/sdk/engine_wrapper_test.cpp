@@ -376,8 +376,10 @@ TEST(EngineWrapper, TheDescriptorSaysWhenThereIsSomethingToDo) {
 TEST(EngineWrapper, ASessionKnowsTheTitleOfItsStory) {
     Engine engine;
     EXPECT_EQ(Session(engine).title(), "");
+    EXPECT_EQ(Session(engine).opening(), "");
     const Session session(engine, {.story = NARRATORIA_SOURCE_DIR "/examples/stories/torch"});
     EXPECT_EQ(session.title(), "The Torch and the Door");
+    EXPECT_EQ(session.opening().substr(0, 9), "{\"text\":\"");
 }
 
 TEST(EngineWrapper, AUuidIsNew) {

@@ -66,6 +66,7 @@ public:
     std::string settings = "{}";
     std::string story;
     std::string title;
+    std::string opening;
     std::map<std::string, std::string> state;
     bool is_prompt_waiting = false;
     int cancels = 0;
@@ -172,6 +173,7 @@ private:
     static nar_str read_settings(const nar_host* host) { return view(of(host).settings); }
     static nar_str read_story(const nar_host* host) { return view(of(host).story); }
     static nar_str read_title(const nar_host* host) { return view(of(host).title); }
+    static nar_str read_opening(const nar_host* host) { return view(of(host).opening); }
     static std::uint32_t is_engine_thread(const nar_host* host) { return of(host).is_here(); }
 
     static nar_status read_state(const nar_host* host, nar_str pointer, nar_write_fn write,
@@ -350,8 +352,8 @@ private:
     }
 
     static constexpr nar_host_log log_functions = {sizeof(nar_host_log), 0, &write_log};
-    static constexpr nar_host_config config_functions = {sizeof(nar_host_config), 0, &read_settings,
-                                                         &read_story, &read_title};
+    static constexpr nar_host_config config_functions = {
+        sizeof(nar_host_config), 0, &read_settings, &read_story, &read_title, &read_opening};
     static constexpr nar_host_thread_check thread_functions = {sizeof(nar_host_thread_check), 0,
                                                                &is_engine_thread};
     static constexpr nar_host_state state_functions = {sizeof(nar_host_state), 0, &read_state,

@@ -777,10 +777,12 @@ TEST(PluginHost, OffersLogSettingsAndStory) {
     fake.settings = R"({"wet":true})";
     fake.story = "/stories/torch";
     fake.title = "The Torch";
+    fake.opening = R"({"text":"Dark.","choices":[]})";
     in_plugin(fake, [](const plugin::Host& host) {
         EXPECT_EQ(R"({"wet":true})", host.settings());
         EXPECT_EQ("/stories/torch", host.story());
         EXPECT_EQ("The Torch", host.title());
+        EXPECT_EQ(R"({"text":"Dark.","choices":[]})", host.opening());
         EXPECT_TRUE(host.is_engine_thread());
         std::thread([&] { EXPECT_FALSE(host.is_engine_thread()); }).join();
         host.log(plugin::Level::Debug, "a");

@@ -53,6 +53,11 @@ typedef struct nar_host_config {
      * instance. Check `size` before calling it: older hosts do not have it.
      * [thread-safe, init, active] */
     nar_str (*title)(const nar_host *host);
+    /* Returns what the story begins with, the table [opening] of story.toml, as a JSON object:
+     *   {"text": "…", "choices": ["…"]}
+     * Both members are always there. An empty view if the story has none. Valid as long as the
+     * instance. Check `size` before calling it. [thread-safe, init, active] */
+    nar_str (*opening)(const nar_host *host);
 } nar_host_config;
 
 /* ---- narratoria.thread_check/1 */

@@ -132,6 +132,13 @@ NAR_API nar_str nar_session_id(const nar_session *session);
  * session. [engine-thread, callback-ok] */
 NAR_API nar_str nar_session_title(const nar_session *session);
 
+/* Returns what the session's story begins with, the table [opening] of story.toml, as a JSON object:
+ *   {"text": "…", "choices": ["…"]}
+ * `text` is told before the first prompt; each of `choices` may be the first prompt. Both members
+ * are always there. Empty if the story has none; valid as long as the session.
+ * [engine-thread, callback-ok] */
+NAR_API nar_str nar_session_opening(const nar_session *session);
+
 /* Returns a new random UUID (RFC 9562, version 4) in lower case, for example for the requestId of a
  * plan; release it with nar_text_release. [thread-safe] */
 NAR_API nar_status nar_make_uuid(nar_text **uuid, nar_error *error);

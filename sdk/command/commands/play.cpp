@@ -91,11 +91,10 @@ private:
     bool ended_ = false;
 };
 
-std::vector<std::string> texts_in(std::string_view array) {
+std::vector<std::string> texts_in(const json::Value& array) {
     std::vector<std::string> texts;
-    const json::Document document = json::read(array);
-    if (!document.IsArray()) return texts;
-    for (const json::Value& text : document.GetArray()) {
+    if (!array.IsArray()) return texts;
+    for (const json::Value& text : array.GetArray()) {
         if (text.IsString()) texts.emplace_back(text.GetString(), text.GetStringLength());
     }
     return texts;
@@ -149,6 +148,15 @@ public:
         is_open_ = true;
     }
 
+    // What the story begins with, for a player who has not said anything yet.
+    void tell_opening() {
+        const json::Document opening = json::read(session_->opening());
+        if (!opening.IsObject()) return;
+        const json::Value& text = opening["text"];
+        choices_ = texts_in(opening["choices"]);
+        tell({text.GetString(), text.GetStringLength()});
+    }
+
     bool is_live() const noexcept { return is_live_; }
     Engine& engine() noexcept { return *engine_; }
 
@@ -181,8 +189,8 @@ public:
         Outcome outcome = Outcome::Cancelled;
         session_->prompt(prompt, [&](Turn turn) {
             outcome = turn.outcome();
-            choices_ = texts_in(turn.choices());
-            if (!has_console_) tell_plainly(turn);
+            choices_ = texts_in(json::read(turn.choices()));
+            if (!has_console_) tell(turn.narrative());
         });
         const interruption::CancelsSession cancels(session_->raw());
         // The console hides the cursor while tools run.
@@ -221,10 +229,10 @@ private:
         return state && state->is_active;
     }
 
-    // Where the console is not to be had: the story all the same, without the tools at work.
-    void tell_plainly(const Turn& turn) {
+    // The words and the choices alone: at the beginning, and where the console is not to be had.
+    void tell(std::string_view words) {
         std::string text = "\n";
-        for (const std::string& line : wrap(turn.narrative(), 74)) text += "  " + line + "\n";
+        for (const std::string& line : wrap(words, 74)) text += "  " + line + "\n";
         if (!choices_.empty()) text += '\n';
         for (std::size_t index = 0; index < choices_.size(); ++index) {
             text += fmt::format("    {}. {}\n", index + 1, printable(choices_[index]));
@@ -282,6 +290,7 @@ int play_given_prompts(Game& game, const std::vector<std::string>& prompts) {
 }
 
 int play_lines(Game& game) {
+    game.tell_opening();
     const bool asks = isatty(STDIN_FILENO) != 0 && game.is_live();
     PromptReader reader(game.engine());
     for (;;) {

@@ -145,7 +145,8 @@ void PluginCheckHost::publish(const char* id, const Extension& functions) {
 
 void PluginCheckHost::publish_extensions() {
     publish(NAR_HOST_LOG, nar_host_log{0, 0, log_write});
-    publish(NAR_HOST_CONFIG, nar_host_config{0, 0, config_settings, config_story, config_title});
+    publish(NAR_HOST_CONFIG,
+            nar_host_config{0, 0, config_settings, config_story, config_title, config_opening});
     publish(NAR_HOST_THREAD_CHECK, nar_host_thread_check{0, 0, thread_check_is_engine_thread});
     publish(NAR_HOST_STATE, nar_host_state{0, 0, state_read, state_patch});
     publish(NAR_HOST_ASSETS, nar_host_assets{0, 0, assets_list});
@@ -566,6 +567,12 @@ nar_str PluginCheckHost::config_story(const nar_host* host) {
 nar_str PluginCheckHost::config_title(const nar_host* host) {
     nar_status status;
     entered(host, "config.title", kInInit | kInActive, false, &status);
+    return nar_str{nullptr, 0};
+}
+
+nar_str PluginCheckHost::config_opening(const nar_host* host) {
+    nar_status status;
+    entered(host, "config.opening", kInInit | kInActive, false, &status);
     return nar_str{nullptr, 0};
 }
 

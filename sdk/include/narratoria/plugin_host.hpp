@@ -358,6 +358,16 @@ public:
         if (functions.size < offsetof(nar_host_config, title) + sizeof functions.title) return {};
         return detail::to_view(functions.title(core_->host()));
     }
+    // What the story begins with, as a JSON object {"text": "…", "choices": ["…"]}; empty if the
+    // story has no [opening], or if the host is older than this function. Valid as long as the
+    // instance. Thread-safe.
+    std::string_view opening() const {
+        const auto& functions = core_->require<nar_host_config>();
+        if (functions.size < offsetof(nar_host_config, opening) + sizeof functions.opening) {
+            return {};
+        }
+        return detail::to_view(functions.opening(core_->host()));
+    }
 
     // Also false if the host cannot tell, or the instance has ended. Thread-safe.
     bool is_engine_thread() const noexcept {

@@ -276,6 +276,9 @@ public:
     std::string_view id() const { return detail::to_view(nar_session_id(handle())); }
     // The title of the story; empty if there is no story.
     std::string_view title() const { return detail::to_view(nar_session_title(handle())); }
+    // What the story begins with, as a JSON object {"text": "…", "choices": ["…"]}; empty if it has
+    // no [opening].
+    std::string_view opening() const { return detail::to_view(nar_session_opening(handle())); }
 
     // For calls of the C ABI; NULL if the session has ended.
     nar_session* raw() const noexcept {

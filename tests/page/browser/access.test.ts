@@ -58,7 +58,7 @@ for (const colorScheme of ["dark", "light"] as const) {
   for (const width of widths) {
     test(`axe finds nothing in any view, ${colorScheme}, ${width} pixels wide`, async ({ stage }) => {
       const player = await stage.play(stage.story(rich), { viewport: { width, height: 800 } });
-      if (colorScheme === "light") await player.button("Light colours").click();
+      if (colorScheme === "light") await player.reads("Light colours");
       await look(player, "before anything is said");
       await tellRich(player);
       await goThrough(player, (what) => look(player, what));
@@ -70,7 +70,7 @@ for (const colorScheme of ["dark", "light"] as const) {
   }
 }
 
-test("axe finds nothing while tools work, in what went wrong, and in the fallback's dialog", async ({ stage }) => {
+test("axe finds nothing while tools work, in what went wrong, and in the sheet of what belongs to reading", async ({ stage }) => {
   const story = stage.story(rich);
   const player = await stage.play(story);
   await player.say("work");
@@ -83,8 +83,12 @@ test("axe finds nothing while tools work, in what went wrong, and in the fallbac
   await player.go("Narrative");
   await player.isDone();
   await player.say("fail");
-  await player.page.getByRole("dialog", { name: "It does not work out" }).waitFor();
-  expect(await violations(player), "the dialog").toEqual([]);
+  await player.sees("The dark swallows your words.");
+  await player.isDone();
+  await player.story.getByText(/failed · details/).last().click();
+  expect(await violations(player), "the fallback, with its details").toEqual([]);
+  await player.button("Reading").click();
+  expect(await violations(player), "the sheet").toEqual([]);
   await player.page.keyboard.press("Escape");
   await player.say("replan");
   await player.isDone();
@@ -201,11 +205,11 @@ test("dark from the first, light if the player wants it, also after a reload: Ma
   const dark = await look();
   expect(dark.isMaterial).toBe(true);
   expect(dark.background).toBeLessThan(40);
-  await player.button("Light colours").click();
+  await player.reads("Light colours");
   await expect.poll(async () => (await look()).background).toBeGreaterThan(220);
   await player.page.reload();
-  await player.button("Dark colours").waitFor();
+  await player.input.waitFor();
   expect((await look()).background).toBeGreaterThan(220);
-  await player.button("Dark colours").click();
+  await player.reads("Dark colours");
   await expect.poll(look).toEqual(dark);
 });

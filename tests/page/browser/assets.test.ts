@@ -95,7 +95,7 @@ test("the gallery has each kind: pictures, sound, films, text, and cards for wha
   await card("A letter").getByText("the well is deep.").waitFor();
   await card("thing").getByText("application/x-thing").first().waitFor();
   await card("cup").getByText("model/gltf+json").first().waitFor();
-  await card("refused").getByText("refused", { exact: true }).last().waitFor();
+  await card("Never").getByText("refused", { exact: true }).last().waitFor();
   await card("gone").getByText(/gone/i).first().waitFor();
 
   // One of which the page knows nothing: its details, and the file itself.
@@ -107,8 +107,8 @@ test("the gallery has each kind: pictures, sound, films, text, and cards for wha
   await player.page.keyboard.press("Escape");
 
   // The refused one says why.
-  await player.main.getByRole("link", { name: "refused" }).click();
-  await player.page.getByRole("dialog", { name: "refused" }).getByText(/never-written\.png/).first().waitFor();
+  await player.main.getByRole("link", { name: "Never" }).click();
+  await player.page.getByRole("dialog", { name: "Never" }).getByText(/never-written\.png/).first().waitFor();
   await player.page.keyboard.press("Escape");
 });
 
@@ -187,8 +187,8 @@ test("a picture of the sample story has its own size and can be enlarged", async
   await player.say("light the torch");
   await player.isDone();
   await player.go("Assets");
-  await player.main.getByRole("link", { name: "lit_torch" }).click();
-  const alone = player.page.getByRole("dialog", { name: "lit_torch" });
+  await player.main.getByRole("link", { name: "A lit torch on a stone wall" }).click();
+  const alone = player.page.getByRole("dialog", { name: "A lit torch on a stone wall" });
   await alone.getByRole("status").getByText("fits").waitFor();
   const width = async (): Promise<number> => (await alone.getByRole("img").boundingBox())!.width;
   const before = await width();

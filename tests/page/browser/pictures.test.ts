@@ -65,7 +65,7 @@ for (const size of sizes) {
     await player.go("Narrative");
     await player.say("replan");
     await player.isDone();
-    await player.button("Retry").waitFor();
+    await player.button("Try again").waitFor();
     await look("trouble");
     await player.go("Tools");
     await player.main.getByRole("region", { name: /^Plan 2 of 2/ }).waitFor();
@@ -75,7 +75,7 @@ for (const size of sizes) {
 
 test("the same in light colours", async ({ stage }) => {
   const player = await opened(stage, { width: 1440, height: 900 });
-  await player.button("Light colours").click();
+  await player.reads("Light colours");
   await tellRich(player);
   await settled(player);
   await looksAs(player, "narrative-light-1440");

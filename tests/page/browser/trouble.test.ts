@@ -11,7 +11,9 @@ test("a replan: both plans side by side, with what failed and what is left out",
   await player.sees("You close both hands around the lever and pull.");
   await player.sees("You examine the mysterious door instead.");
   await player.isDone();
-  await player.sees("The story went on without it.");
+  // In the story's words: what runs behind it, and how often, is for who asks.
+  await player.sees("The lever does not move.");
+  expect(await player.story.getByText(/rusty-lever|pull1|tries|plan/).count()).toBe(0);
 
   await player.go("Tools");
   const first = player.main.getByRole("region", { name: "Plan 1 of 2, failed" });
@@ -25,7 +27,7 @@ test("a replan: both plans side by side, with what failed and what is left out",
   expect(left!.y).toBe(right!.y);
 });
 
-test("a failing tool: said in the story with Retry, Continue and Details, which lead on", async ({ stage }) => {
+test("a failing tool: told in the story's words, with its technical text behind \"details\" and at the tool", async ({ stage }) => {
   const story = stage.story({
     prompts: [
       {
@@ -52,32 +54,34 @@ test("a failing tool: said in the story with Retry, Continue and Details, which 
     ],
   });
   const player = await stage.play(story);
-  const notice = player.story.getByRole("region", { name: "Not everything worked." });
   await player.say("pull");
   await player.sees("You let go.");
   await player.isDone();
-  await notice.getByText("The lever does not move: lever failed after 2 tries.").waitFor();
-  await notice.getByText("What the tools said").click();
-  await notice.getByText(/assertion failed: is_oiled/).waitFor();
+  await player.sees("The lever does not move.");
+  expect(await player.story.getByText(/LEVER_STUCK|is_oiled|2 tries/).count()).toBe(0);
+  await player.story.getByText("1 tool ran, 1 failed · details").click();
+  await player.sees(/failed after 2 tries/);
+  await player.sees(/assertion failed: is_oiled/);
 
-  await notice.getByRole("button", { name: "Retry" }).click();
+  await player.story.getByRole("button", { name: "Try again" }).click();
   await expect.poll(() => player.story.getByRole("article", { name: "You: pull" }).count()).toBe(2);
   await player.isDone();
-  await notice.last().getByRole("button", { name: "Details" }).click();
+  // Only where there is something to decide.
+  expect(await player.story.getByRole("button", { name: "Try again" }).count()).toBe(1);
+  // The key unfolds them all, where nobody writes.
+  await player.story.getByRole("region", { name: "The story" }).focus();
+  await player.page.keyboard.press("d");
+  await expect.poll(() => player.story.getByRole("link", { name: "lever" }).count()).toBe(2);
+  await player.story.getByRole("link", { name: "lever" }).last().click();
   await player.tool.getByRole("heading", { name: "lever" }).waitFor();
   await player.tool.getByText("LEVER_STUCK").first().waitFor();
   await player.tool.getByText("The lever is rusted fast.").first().waitFor();
   await player.tool.getByText(/"rust": 0.97/).first().waitFor();
   await player.tool.getByRole("group", { name: "Standard error" }).getByText(/assertion failed: is_oiled/).waitFor();
   expect(await player.tool.getByText(/^Attempt [12]: failed/).count()).toBe(2);
-
-  // Continue leaves no more than the remark.
-  await player.go("Narrative");
-  await notice.last().getByRole("button", { name: "Continue" }).click();
-  await expect.poll(() => notice.getByRole("button", { name: "Continue" }).count()).toBe(0);
 });
 
-test("after five plans that failed the fallback is told in a dialog, which leads on", async ({ stage }) => {
+test("after five plans that failed the fallback is told as the story", async ({ stage }) => {
   const answers = Array.from({ length: 6 }, (_, at) => ({
     narrative: `Way ${at + 1}.`,
     tools: [{ toolId: `way${at + 1}`, steps: [failed("A dead end.")] }],
@@ -86,23 +90,15 @@ test("after five plans that failed the fallback is told in a dialog, which leads
     stage.story({ prompts: [{ says: "out", answers }], fallback: ["You sit down, and think of {prompt}."] }),
   );
   await player.say("out");
-  const dialog = player.page.getByRole("dialog", { name: "It does not work out" });
-  await dialog.getByText("You sit down, and think of out.").waitFor();
-  await dialog.getByText("None of the narrator's 5 plans worked.").waitFor();
+  await player.sees("You sit down, and think of out.");
+  await player.isDone();
   expect(await player.page.getByText("Way 6.").count()).toBe(0);
-  // It is told once, and what may be done is offered once.
-  expect(await player.page.locator("narratoria-turn").getByText("You sit down, and think of out.").count()).toBe(0);
-  expect(await player.page.getByRole("button", { name: "Retry", includeHidden: true }).count()).toBe(0);
-  await player.hasFocus(dialog.getByRole("button", { name: "Say something else" }));
-
-  // Escape means the same as the button that has the focus.
-  await player.page.keyboard.press("Escape");
-  await dialog.waitFor({ state: "hidden" });
-  await player.hasFocus(player.input);
-
-  await player.say("out");
-  await dialog.getByRole("button", { name: "What happened" }).click();
-  await player.page.getByRole("main", { name: "Tools" }).waitFor();
+  // The same failure is told once, and counted for who asks.
+  expect(await player.story.getByText("A dead end.").count()).toBe(1);
+  expect(await player.story.getByText(/narrator/).count()).toBe(0);
+  await player.story.getByText("5 tools ran, 5 failed · details").click();
+  await player.sees("None of the narrator's 5 plans worked.");
+  await player.go("Tools");
   await player.main.getByRole("region", { name: "Plan 5 of 5, failed" }).waitFor();
 });
 

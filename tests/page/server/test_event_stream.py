@@ -30,6 +30,9 @@ def test_the_first_message_says_which_session_it_is_and_what_stood_before_it(ser
     # Another in each game, and the same in each stream of it.
     game = session.pop("game")
     assert game == page.stream().begin().session["game"] and len(game) == 16
+    opening = session.pop("opening")
+    assert opening["text"].startswith("The stair ends in the dark")
+    assert opening["choices"][0] == "I light the torch"
     assert session == {"sessionId": None, "title": "The Torch and the Door", "after": 0, "last": 0,
                        "state": {}}
     assert page.prompt("I light the torch").status == 202

@@ -57,6 +57,9 @@ TEST(StoryToml, HoldsEverythingThatIsWritten) {
     Faults faults;
     const std::optional<Story> story = load(R"(# a comment
 title = "The Torch and the Door"
+[opening]
+text = "It is dark."
+choices = ["I light the torch", "I say \"light\""]
 [narrator]
 name = "template"
 [times]
@@ -93,6 +96,8 @@ er = {}
                                             faults);
     ASSERT_TRUE(story) << describe_faults(faults, "");
     EXPECT_EQ(story->title, "The Torch and the Door");
+    EXPECT_EQ(story->opening,
+              R"({"text":"It is dark.","choices":["I light the torch","I say \"light\""]})");
     EXPECT_EQ(story->narrator, "template");
     EXPECT_TRUE(story->names_narrator);
     EXPECT_EQ(story->times.try_ms, 1u);
@@ -127,6 +132,20 @@ TEST(StoryToml, NeedsNoMoreThanATitle) {
     EXPECT_FALSE(story->limits.line_bytes);
     EXPECT_TRUE(story->allow_paths.empty());
     EXPECT_FALSE(story->names_narrator);
+    EXPECT_EQ(story->opening, "");
+}
+
+TEST(StoryToml, OpensWithTextOrChoices) {
+    Faults faults;
+    EXPECT_EQ(load(kTitle + "[opening]\ntext = \"Dark.\"\n", faults)->opening,
+              R"({"text":"Dark.","choices":[]})");
+    EXPECT_EQ(load(kTitle + "[opening]\nchoices = [\"I wait\"]\n", faults)->opening,
+              R"({"text":"","choices":["I wait"]})");
+    EXPECT_EQ(faults_of(kTitle + "[opening]\ntext = \"\"\nchoices = [\"\", 5]\nwords = 1\n"),
+              (List{"3:8 /opening/text story-empty", "4:12 /opening/choices/0 story-empty",
+                    "4:16 /opening/choices/1 story-type", "5:1 /opening/words story-key"}));
+    EXPECT_EQ(faults_of(kTitle + "[opening]\nchoices = \"I wait\"\n"),
+              List{"3:11 /opening/choices story-type"});
 }
 
 TEST(StoryToml, AllowsNoToolWhenItListsNone) {
@@ -174,7 +193,8 @@ TEST(StoryToml, SaysWhatIsAllowed) {
               "\"try\" is no key of [times]; there are try_ms, plan_ms, narrator_ms, prompt_ms, "
               "grace_ms");
     EXPECT_EQ(message_of(kTitle + "time = 1\n"),
-              "\"time\" is no key of story.toml; there are title, narrator, times, limits, tools, "
+              "\"time\" is no key of story.toml; there are title, opening, narrator, times, "
+              "limits, tools, "
               "fallback, plugins");
     EXPECT_EQ(message_of(kTitle + "[times]\ntry_ms = 0.5\n"),
               "times/try_ms must be whole milliseconds from 0, which is none, not floating-point");

@@ -9,13 +9,13 @@ const ember = argbFromHex("#FF9E40");
 const tonalSpot = 2;
 
 // Tonal spot around the seed, with surfaces that keep more of its purple, and torchlight as the third colour.
-function scheme(isDark: boolean): DynamicScheme {
+function scheme(isDark: boolean, contrastLevel: number): DynamicScheme {
   const source = Hct.fromInt(seed);
   const warm = Hct.fromInt(Blend.harmonize(ember, seed));
   return new DynamicScheme({
     sourceColorArgb: seed,
     variant: tonalSpot,
-    contrastLevel: 0,
+    contrastLevel,
     isDark,
     primaryPalette: TonalPalette.fromHueAndChroma(source.hue, 48),
     secondaryPalette: TonalPalette.fromHueAndChroma(source.hue, 20),
@@ -66,14 +66,18 @@ const colours = {
   scrim: roles.scrim,
 };
 
+// The colours of both schemes, and stronger ones where the system asks for more contrast.
 export function schemeCss(): string {
-  const lines = [false, true].flatMap((isDark) => {
-    const made = scheme(isDark);
+  return `:root {\n${lines(0).join("\n")}\n}\n@media (prefers-contrast: more) {\n:root {\n${lines(1).join("\n")}\n}\n}\n`;
+}
+
+function lines(contrastLevel: number): string[] {
+  return [false, true].flatMap((isDark) => {
+    const made = scheme(isDark, contrastLevel);
     return Object.entries(colours).map(([name, role]) => {
       const argb = role.getArgb(made);
       const parts = [16, 8, 0].map((shift) => (argb >> shift) & 255).join(", ");
       return `  --mdui-color-${name}-${isDark ? "dark" : "light"}: ${parts};`;
     });
   });
-  return `:root {\n${lines.join("\n")}\n}\n`;
 }

@@ -5,7 +5,7 @@
 // it misses something, it opens it again.
 import { type OpenShare, type Role, type Share, type Told, openShare } from "./connection_share.ts";
 import { enterAgain } from "./connection_token.ts";
-import { type EventRecord, isObject, isRecord, numberOf, objectOf, textOf } from "./session/record.ts";
+import { type EventRecord, isObject, isRecord, numberOf, objectOf, textOf, textsOf } from "./session/record.ts";
 import type { Opening, Taken } from "./session/session.ts";
 
 export type Status =
@@ -269,12 +269,16 @@ export function readOpening(data: string): Opening | undefined {
   if (!isObject(value)) return undefined;
   const state = objectOf(value, "state");
   const game = textOf(value, "game");
+  const opening = objectOf(value, "opening");
   return {
     // The server learns it with the first record.
     sessionId: textOf(value, "sessionId") ?? "",
     title: textOf(value, "title") ?? "",
     last: numberOf(value, "last") ?? 0,
     ...(game === undefined ? {} : { game }),
+    ...(opening === undefined
+      ? {}
+      : { opening: { text: textOf(opening, "text") ?? "", choices: textsOf(opening, "choices") } }),
     ...(state === undefined ? {} : { state }),
   };
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the player has said: on its way, waiting for its turn, or refused, in words.
 import { enterAgain } from "./connection_token.ts";
-import type { Session } from "./session/session.ts";
+import type { Session, Turn } from "./session/session.ts";
 
 export interface Answer {
   status: number;
@@ -21,6 +21,8 @@ export class Prompts {
   refusal = "";
   isCancelling = false;
   #session: Session;
+  // What this window ended; another window's player did not.
+  #stopped = new WeakSet<Turn>();
   #turns = 0;
   #post: Post;
   #listeners = new Set<() => void>();
@@ -46,6 +48,10 @@ export class Prompts {
     return this.#session.busy || this.said.length > 0;
   }
 
+  hasStopped(turn: Turn): boolean {
+    return this.#stopped.has(turn);
+  }
+
   // Whether it was taken; what was not stays with the player, and `refusal` says why.
   async say(text: string): Promise<boolean> {
     const words = text.trim();
@@ -68,10 +74,12 @@ export class Prompts {
     if (this.isCancelling || !this.busy) return;
     this.isCancelling = true;
     this.refusal = "";
+    const running = this.#session.running;
     this.#changed();
     const answer = await this.#posted("/api/cancel");
     // What waited is dropped in the story itself: its prompt, and the end of a turn that was none.
     if (answer.status !== 202) this.refusal = wordsFor(answer);
+    else if (running !== undefined) this.#stopped.add(running);
     this.isCancelling = false;
     this.#changed();
   }

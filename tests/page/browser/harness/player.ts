@@ -81,6 +81,20 @@ export class Player {
     return this.page.getByRole("complementary", { name: "The chosen tool" });
   }
 
+  // What the story offers, in its own words.
+  choice(words: string): Locator {
+    return this.story.getByRole("list", { name: "What you can do" }).getByRole("button", { name: words, exact: true });
+  }
+
+  // In the sheet with what belongs to reading.
+  async reads(setting: string): Promise<void> {
+    await this.button("Reading").click();
+    const sheet = this.page.getByRole("dialog", { name: "Reading" });
+    await sheet.getByRole("button", { name: setting, exact: true }).click();
+    await sheet.getByRole("button", { name: "Close" }).click();
+    await sheet.waitFor({ state: "hidden" });
+  }
+
   place(name: Place): Locator {
     return this.page.getByRole("navigation", { name: "Places" }).getByRole("link", { name });
   }

@@ -133,5 +133,5 @@ export async function tellRich(player: Player): Promise<void> {
   await player.say("I walk up to the well");
   await player.story.getByRole("img", { name: "A well under a low moon" }).waitFor();
   await player.isDone();
-  await player.button("Walk on").waitFor();
+  await player.choice("Walk on").waitFor();
 }

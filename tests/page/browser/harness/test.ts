@@ -42,6 +42,7 @@ export class Stage {
     const context = await (browser ?? (await shared())).newContext({
       viewport: { width: 1280, height: 800 },
       reducedMotion: "reduce",
+      colorScheme: "dark",
       locale: "en-GB",
       timezoneId: "UTC",
       ...options,

@@ -11,7 +11,7 @@ import type { Asset } from "../session/session.ts";
 import { isObject, numberOf } from "../session/record.ts";
 import { preview } from "../state/inspect.ts";
 import { shortened } from "../text/shorten.ts";
-import { addressOf, altOf, categoryIcon, categoryOf, fileNameOf, formatOf, titleOf } from "./asset_words.ts";
+import { addressOf, altOf, captionOf, categoryIcon, categoryOf, fileNameOf, formatOf, titleOf } from "./asset_words.ts";
 import { TextFile } from "./text_file.ts";
 
 export type AssetSize = "thumbnail" | "card" | "inline" | "large";
@@ -95,7 +95,7 @@ export class AssetFigure extends LitElement {
         height: 100%;
         min-height: 0;
         border-radius: 0;
-        object-fit: cover;
+        object-fit: contain;
       }
       :host([size="card"]) img.small {
         object-fit: none;
@@ -398,8 +398,8 @@ export class AssetFigure extends LitElement {
 
   #caption(asset: Asset): TemplateResult | typeof nothing {
     if (this.size !== "inline") return nothing;
-    const title = titleOf(asset);
-    return title === asset.assetId ? nothing : html`<figcaption dir="auto">${shortened(title, 300)}</figcaption>`;
+    const caption = captionOf(asset);
+    return caption === undefined ? nothing : html`<figcaption dir="auto">${shortened(caption, 300)}</figcaption>`;
   }
 
   // What stood in the middle stays there.

@@ -38,9 +38,21 @@ export function altOf(asset: Asset): string {
   return shortened(said(asset, describing) ?? asset.assetId, 1000);
 }
 
-// What stands under it.
+// What it is called: by its title, else by what it shows.
 export function titleOf(asset: Asset): string {
-  return said(asset, naming) ?? asset.assetId;
+  return captionOf(asset) ?? said(asset, describing) ?? asset.assetId;
+}
+
+// What stands under it in the story; its description is for who does not see it.
+export function captionOf(asset: Asset): string | undefined {
+  return said(asset, naming);
+}
+
+// The one that stands where a later attempt replaced this one.
+export function standing(asset: Asset): Asset {
+  let one = asset;
+  while (one.replaced !== undefined) one = one.replaced;
+  return one;
 }
 
 function said(asset: Asset, names: readonly string[]): string | undefined {

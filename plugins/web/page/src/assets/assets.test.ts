@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Asset } from "../session/session.ts";
 import type { JsonObject } from "../session/record.ts";
-import { altOf, categoryOf, fileNameOf, formatOf, titleOf } from "./asset_words.ts";
+import { altOf, categoryOf, fileNameOf, formatOf, captionOf, titleOf } from "./asset_words.ts";
 import { TextFile } from "./text_file.ts";
 
 function asset(mediaType: string, metadata: JsonObject = {}, path = "/tmp/x/torch.png"): Asset {
@@ -25,7 +25,9 @@ describe("words", () => {
     expect(altOf(asset("image/png", { caption: "c", title: "t", description: "d", alt: "a" }))).toBe("a");
     expect(altOf(asset("image/png", { alt: " ", title: "t" }))).toBe("t");
     expect(altOf(asset("image/png", { alt: 3 }))).toBe("torch");
-    expect(titleOf(asset("image/png", { description: "long" }))).toBe("torch");
+    expect(titleOf(asset("image/png", { description: "long" }))).toBe("long");
+    expect(titleOf(asset("image/png", {}))).toBe("torch");
+    expect(captionOf(asset("image/png", { description: "long" }))).toBeUndefined();
   });
 
   test("names", () => {

@@ -5,6 +5,7 @@ import { customElement, state } from "lit/decorators.js";
 import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
 import { styleMap } from "lit/directives/style-map.js";
+import { emptyPlace } from "../controls/empty.ts";
 import { icon } from "../controls/icons.ts";
 import { SessionView } from "../controls/session_view.ts";
 import { base } from "../controls/styles.ts";
@@ -18,7 +19,7 @@ import { counted, shortened } from "../text/shorten.ts";
 import { toolRoute } from "../tools/route.ts";
 import { timeOfDay } from "../tools/time_scale.ts";
 import "./asset_figure.ts";
-import { addressOf, type Category, categories, categoryIcon, categoryOf, fileNameOf, titleOf } from "./asset_words.ts";
+import { addressOf, type Category, categories, categoryIcon, categoryOf, fileNameOf, standing, titleOf } from "./asset_words.ts";
 
 type Filter = Category | "refused" | "all";
 
@@ -94,9 +95,6 @@ export class AssetsView extends SessionView {
         min-height: 0;
         overflow: hidden;
         background: rgb(var(--mdui-color-surface-container));
-      }
-      .asset.replaced .frame {
-        opacity: 0.5;
       }
       .label {
         padding: 0.75rem 1rem;
@@ -271,6 +269,8 @@ export class AssetsView extends SessionView {
     const assets = this.session?.assets ?? [];
     for (let index = assets.length - 1; index >= 0; --index) {
       const asset = assets[index]!;
+      // The one that stands in its place is shown.
+      if (asset.replaced !== undefined) continue;
       const kind: Filter = asset.refused !== undefined ? "refused" : categoryOf(asset);
       this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
       if (this.filter === "all" || this.filter === kind) this.#all.push(asset);
@@ -278,11 +278,9 @@ export class AssetsView extends SessionView {
   }
 
   protected override render(): TemplateResult {
-    const total = this.session?.assets.length ?? 0;
+    const total = [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
     if (total === 0) {
-      return html`<div class="empty">${icon("image")}
-        <p>Nothing has been made yet. Pictures, sounds and whatever else the tools make is collected here.</p>
-      </div>`;
+      return emptyPlace("image", "No assets yet", "Pictures, sounds and all else that the story makes is collected here.");
     }
     const filters = ([...categories, "refused"] as const).filter((one) => this.#counts.has(one));
     return html`<div class="view">
@@ -355,7 +353,7 @@ export class AssetsView extends SessionView {
   #card(asset: Asset, index: number): TemplateResult {
     const category = categoryOf(asset);
     const plays = asset.refused === undefined && (category === "audio" || category === "video");
-    const badge = asset.refused !== undefined ? "refused" : asset.replaced === true ? "replaced" : "";
+    const badge = asset.refused !== undefined ? "refused" : "";
     return html`<article class="asset card ${badge} ${plays ? "plays" : ""}" aria-labelledby="name${asset.seq}">
       <div class="frame"><narratoria-asset .asset=${asset} .refusal=${asset.refused} size="card"></narratoria-asset></div>
       <div class="label">
@@ -376,7 +374,7 @@ export class AssetsView extends SessionView {
     while (low <= high) {
       const middle = (low + high) >> 1;
       const found = assets[middle]!;
-      if (found.seq === seq) return found;
+      if (found.seq === seq) return standing(found);
       if (found.seq < seq) low = middle + 1;
       else high = middle - 1;
     }
@@ -427,7 +425,6 @@ export class AssetsView extends SessionView {
           <dd class="number">${timeOfDay(asset.time)}</dd>
           <dt>File</dt>
           <dd dir="auto"><code>${shortened(asset.path, 600)}</code></dd>
-          ${asset.replaced === true ? html`<dt>Status</dt><dd>replaced by a later attempt</dd>` : nothing}
           ${asset.refused === undefined ? nothing : html`<dt>Refused</dt><dd dir="auto"><code>${asset.refused.code}</code> ${shortened(asset.refused.message, 600)}</dd>`}
         </dl>
         ${guard([asset.metadata], () =>

@@ -169,6 +169,7 @@ export const base = css`
     --tone-container: rgb(var(--mdui-color-primary-container));
   }
   .retrying,
+  .mixed,
   .warn {
     --tone: var(--caution);
     --tone-container: var(--caution-container);
@@ -211,6 +212,14 @@ export const base = css`
     color: var(--quiet);
     font-size: 1rem;
   }
+  .empty h1 {
+    font-size: 1.25rem;
+    font-weight: 500;
+    color: rgb(var(--mdui-color-on-surface));
+  }
+  .empty p {
+    max-width: 26rem;
+  }
   .empty .icon {
     width: 3rem;
     height: 3rem;
@@ -233,6 +242,16 @@ export const base = css`
     }
   }
   @media (forced-colors: active) {
+    :host {
+      --good: CanvasText;
+      --good-container: Canvas;
+      --caution: CanvasText;
+      --caution-container: Canvas;
+      --bad: CanvasText;
+      --quiet: CanvasText;
+      --line: CanvasText;
+      --accent: LinkText;
+    }
     .button,
     .chip,
     .icon-button,

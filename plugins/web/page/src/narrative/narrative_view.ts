@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The story, turn by turn, with the player's input below it. Only its latest turns are on the page; earlier ones
-// come when the reader goes back to them.
+// The story, turn by turn, with what may be chosen and the player's input below it. Every turn is on the page, so that
+// the browser finds and prints them all; the browser draws those that are in view.
 import { LitElement, type PropertyValues, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
@@ -10,47 +10,48 @@ import "mdui/components/circular-progress.js";
 import { icon } from "../controls/icons.ts";
 import type { Prompts } from "../prompts.ts";
 import { blankTurn } from "../session/blank_turn.ts";
-import type { Session, Turn } from "../session/session.ts";
-import { navigate, segment } from "../shell/route.ts";
+import type { Session } from "../session/session.ts";
+import { isWriting } from "../shell/escape.ts";
+import type { Reading } from "../shell/reading.ts";
+import { paragraphs } from "../text/long_text.ts";
 import { shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
-import type { FallbackAnswer, FallbackDialog } from "./fallback_dialog.ts";
-import "./fallback_dialog.ts";
+import { type ChoiceList, type Offer } from "./choice_list.ts";
+import "./choice_list.ts";
 import type { PromptInput } from "./prompt_input.ts";
 import "./prompt_input.ts";
 import type { TurnView } from "./turn.ts";
 import "./turn.ts";
 
+// The latest are drawn at once, and so many of the earlier ones with each frame after that.
 const kTurns = 24;
 const kNear = 96;
 // Above the turn that is read.
-const kHeadroom = 32;
-
-// The turns whose notice the player has read.
-const dismissed = new WeakMap<Turn, true>();
+const kHeadroom = 24;
 
 @customElement("narratoria-narrative")
 export class NarrativeView extends LitElement {
   @property({ attribute: false }) session: Session | undefined;
   @property({ attribute: false }) prompts: Prompts | undefined;
+  @property({ attribute: false }) reading: Reading | undefined;
   @property({ type: Boolean }) ended = false;
   @state() private shown = kTurns;
   @state() private isFarUp = false;
   @query(".scroller") private scroller!: HTMLElement;
   @query("narratoria-prompt-input") private input!: PromptInput;
-  @query("narratoria-fallback-dialog") private fallback!: FallbackDialog;
+  @query("narratoria-choices") private choices!: ChoiceList | null;
 
   #unsubscribe: (() => void)[] = [];
   // Whether the reader follows the story as it goes on.
   #follows = true;
   #lastTop = 0;
+  // Whether the reader has moved the story. Until then its place follows from the story alone, however late pictures
+  // and fonts come.
+  #isTouched = false;
   // What comes behind this record is new to the reader.
   #newAfter = Number.MAX_SAFE_INTEGER;
+  #turnsAtLoad = 0;
   #drawings = 0;
-  // The turn whose fallback the dialog tells.
-  #told: Turn | undefined;
-  // The turns whose dialog the player has closed.
-  #closed = new WeakSet<Turn>();
   #resize: ResizeObserver | undefined;
 
   static override styles = [
@@ -60,7 +61,7 @@ export class NarrativeView extends LitElement {
         display: grid;
         grid-template: minmax(0, 1fr) auto / minmax(0, 1fr);
         height: 100%;
-        font-size: clamp(1.0625rem, 0.95rem + 0.35vw, 1.75rem);
+        font-size: calc(clamp(1.0625rem, 0.95rem + 0.35vw, 1.75rem) * var(--text-size, 1));
         background:
           radial-gradient(70rem 34rem at 50% -12rem, rgba(var(--mdui-color-primary-container), 0.55), transparent 70%),
           radial-gradient(40rem 24rem at 50% 110%, rgba(var(--mdui-color-tertiary-container), 0.28), transparent 70%);
@@ -79,18 +80,39 @@ export class NarrativeView extends LitElement {
 
       .column {
         width: 100%;
-        max-width: calc(40em + 3rem);
+        max-width: calc(var(--line-width, 36em) + 3rem);
         margin-inline: auto;
         padding: 1.5rem 1.5rem 2rem;
       }
 
       header {
-        padding: clamp(1.5rem, 9vh, 6rem) 0 clamp(1.25rem, 6vh, 4rem);
+        padding: clamp(1.5rem, 7vh, 5rem) 0 clamp(1.25rem, 5vh, 3rem);
         text-align: center;
       }
 
       .alone header {
-        padding-top: clamp(2rem, 20vh, 14rem);
+        padding-top: clamp(1.5rem, 14vh, 10rem);
+      }
+
+      .alone.told header {
+        padding-top: clamp(1.25rem, 8vh, 6rem);
+      }
+
+      .scene {
+        padding-bottom: 1.75em;
+        font: 1em / 1.7 var(--font-story);
+        overflow-wrap: anywhere;
+      }
+
+      .scene p {
+        margin: 0 0 0.85em;
+        white-space: pre-wrap;
+        unicode-bidi: plaintext;
+        text-wrap: pretty;
+      }
+
+      .scene p:last-child {
+        margin-bottom: 0;
       }
 
       .flame {
@@ -148,6 +170,7 @@ export class NarrativeView extends LitElement {
         padding-bottom: 1.75em;
       }
 
+      .scene + narratoria-turn,
       narratoria-turn + narratoria-turn {
         padding-top: 2em;
         border-top: 0.0625rem solid;
@@ -165,7 +188,6 @@ export class NarrativeView extends LitElement {
         contain-intrinsic-size: auto 24rem;
       }
 
-      .earlier,
       .opening {
         display: flex;
         justify-content: center;
@@ -181,9 +203,13 @@ export class NarrativeView extends LitElement {
 
       .dock {
         width: 100%;
-        max-width: calc(40em + 3rem);
+        max-width: calc(var(--line-width, 36em) + 3rem);
         margin-inline: auto;
         padding: 0.5rem 1.5rem 1rem;
+      }
+
+      narratoria-choices {
+        margin-bottom: 0.375rem;
       }
 
       @media (max-width: 37.4rem) {
@@ -192,7 +218,28 @@ export class NarrativeView extends LitElement {
         }
 
         .dock {
-          padding: 0.375rem 0.75rem 0.625rem;
+          padding: 0.25rem 0.75rem 0.5rem;
+        }
+
+        .flame {
+          width: 2em;
+          height: 2em;
+        }
+
+        h1 {
+          font-size: 1.75em;
+        }
+      }
+
+      /* The first words are worth more than the room around the title. */
+      @media (max-height: 44rem) {
+        header,
+        .alone.told header {
+          padding-block: 1.25rem;
+        }
+
+        .told .flame {
+          display: none;
         }
       }
 
@@ -210,17 +257,57 @@ export class NarrativeView extends LitElement {
           padding-block: 0.25rem 0.375rem;
         }
       }
+
+      /* The whole story on paper, and nothing else. */
+      @media print {
+        :host {
+          display: block;
+          height: auto;
+          background: none;
+          font-size: 11.5pt;
+        }
+
+        .scroller {
+          overflow: visible;
+          height: auto;
+        }
+
+        .column {
+          max-width: none;
+          padding: 0;
+        }
+
+        header,
+        .alone header {
+          padding: 0 0 2rem;
+        }
+
+        .flame,
+        .invitation,
+        .dock {
+          display: none;
+        }
+
+        narratoria-turn:not(:last-of-type) {
+          content-visibility: visible;
+        }
+      }
     `,
   ];
 
   override connectedCallback(): void {
     super.connectedCallback();
     this.#follows = true;
+    this.#isTouched = false;
     this.#newAfter = Number.MAX_SAFE_INTEGER;
+    addEventListener("keydown", this.#pressed);
+    addEventListener("beforeprint", this.#printing);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    removeEventListener("keydown", this.#pressed);
+    removeEventListener("beforeprint", this.#printing);
     this.#forget();
     this.#resize?.disconnect();
     this.#resize = undefined;
@@ -228,15 +315,19 @@ export class NarrativeView extends LitElement {
 
   override willUpdate(changed: PropertyValues): void {
     this.#drawings += 1;
-    if (changed.has("session") || changed.has("prompts") || this.#unsubscribe.length === 0) {
+    if (changed.has("session") || changed.has("prompts") || changed.has("reading") || this.#unsubscribe.length === 0) {
       this.#forget();
       const draw = (): void => this.requestUpdate();
       if (this.session !== undefined) this.#unsubscribe.push(this.session.subscribe(draw));
       if (this.prompts !== undefined) this.#unsubscribe.push(this.prompts.subscribe(draw));
+      if (this.reading !== undefined) this.#unsubscribe.push(this.reading.subscribe(draw));
     }
     if (changed.has("session")) this.#newAfter = Number.MAX_SAFE_INTEGER;
     const session = this.session;
-    if (session?.caughtUp === true && this.#newAfter === Number.MAX_SAFE_INTEGER) this.#newAfter = session.lastSeq;
+    if (session?.caughtUp === true && this.#newAfter === Number.MAX_SAFE_INTEGER) {
+      this.#newAfter = session.lastSeq;
+      this.#turnsAtLoad = session.turns.length;
+    }
   }
 
   override render(): unknown {
@@ -246,6 +337,7 @@ export class NarrativeView extends LitElement {
     const first = Math.max(0, turns.length - this.shown);
     const isQuiet = !session.busy && (this.prompts?.said.length ?? 0) === 0 && !this.ended;
     const last = turns.length - 1;
+    const offer = isQuiet && session.caughtUp ? this.#offer(session) : undefined;
     return html`<div
         class="scroller"
         tabindex="0"
@@ -253,14 +345,13 @@ export class NarrativeView extends LitElement {
         aria-label="The story"
         aria-busy=${session.busy ? "true" : "false"}
         @scroll=${this.#scrolled}
+        @wheel=${this.#touched}
+        @touchmove=${this.#touched}
+        @pointerdown=${this.#touched}
+        @keydown=${this.#touched}
       >
-        <div class="column ${turns.length === 0 ? "alone" : ""}">
-          ${first > 0
-            ? html`<h1 class="unseen">${titleOf(session)}</h1>
-                <div class="earlier">
-                  <mdui-button variant="text" @click=${this.#earlier}>Earlier in the story</mdui-button>
-                </div>`
-            : this.#title(session, turns.length === 0)}
+        <div class="column ${turns.length === 0 ? "alone" : ""} ${session.opening.text === "" ? "" : "told"}">
+          ${this.#title(session, turns.length === 0)}
           ${session.caughtUp
             ? nothing
             : html`<div class="opening">
@@ -275,16 +366,18 @@ export class NarrativeView extends LitElement {
                 .revision=${turn.revision}
                 .newAfter=${this.#newAfter}
                 ?open=${isQuiet && turn.index === last}
-                ?dismissed=${dismissed.has(turn)}
-                ?withheld=${(turn === this.#told || turn.index === last) && this.#isTold(turn)}
+                ?details=${this.reading?.details ?? false}
+                ?stoppedHere=${this.prompts?.hasStopped(turn) ?? false}
                 @say=${(event: CustomEvent<string>) => this.#say(event.detail)}
-                @dismiss=${() => this.#dismiss(turn)}
               ></narratoria-turn>`,
           )}
           ${this.#onItsWay(session)}
         </div>
       </div>
       <div class="dock" @keydown=${this.#leaf}>
+        ${offer === undefined
+          ? nothing
+          : html`<narratoria-choices .offer=${offer} @say=${(event: CustomEvent<string>) => this.#say(event.detail)}></narratoria-choices>`}
         <narratoria-prompt-input
           .session=${session}
           .prompts=${this.prompts}
@@ -293,8 +386,7 @@ export class NarrativeView extends LitElement {
           @said=${() => (this.#follows = true)}
           >${this.isFarUp ? this.#below() : nothing}</narratoria-prompt-input
         >
-      </div>
-      <narratoria-fallback-dialog @answer=${this.#answered}></narratoria-fallback-dialog>`;
+      </div>`;
   }
 
   // In the input's bar, where it lies over nothing that is read or pressed.
@@ -312,9 +404,27 @@ export class NarrativeView extends LitElement {
         />
       </svg>
       <h1 dir="auto">${titleOf(session)}</h1>
-      ${isAlone && session.caughtUp ? html`<p class="invitation">The page is blank. What do you do?</p>` : nothing}
-    </header>`;
+      ${isAlone && session.caughtUp && session.opening.text === ""
+        ? html`<p class="invitation">The page is blank. What do you do?</p>`
+        : nothing}
+    </header>
+    ${session.opening.text === ""
+      ? nothing
+      : html`<section class="scene" aria-label="The beginning">
+          ${paragraphs(session.opening.text).map((one) => html`<p dir="auto">${one}</p>`)}
+        </section>`}`;
   }
+
+  // The same object as long as it is the same offer.
+  #offer(session: Session): Offer | undefined {
+    const choices = session.turns.length === 0 ? session.opening : session.turns.at(-1)?.choices;
+    if (choices === undefined || choices.choices.length === 0) return undefined;
+    if (this.#offered?.choices !== choices.choices) {
+      this.#offered = { prompt: ("prompt" in choices ? choices.prompt : undefined) ?? "", choices: choices.choices };
+    }
+    return this.#offered;
+  }
+  #offered: Offer | undefined;
 
   // Said, and not yet heard: shown at once.
   #onItsWay(session: Session): unknown {
@@ -334,8 +444,34 @@ export class NarrativeView extends LitElement {
 
   protected override updated(): void {
     this.#follow();
-    this.#showFallback();
+    this.#fill();
   }
+
+  // The rest of a long story, while its end can be read already.
+  #fill(): void {
+    const session = this.session;
+    if (session === undefined || !session.caughtUp || this.shown >= session.turns.length || this.#isFilling) return;
+    this.#isFilling = true;
+    requestAnimationFrame(() => {
+      this.#isFilling = false;
+      if (this.isConnected) void this.#showMore(4 * kTurns);
+    });
+  }
+  #isFilling = false;
+
+  // What is read stays where it is.
+  async #showMore(turns: number): Promise<void> {
+    const scroller = this.scroller;
+    const fromEnd = scroller.scrollHeight - scroller.scrollTop;
+    this.shown += turns;
+    await this.updateComplete;
+    if (!this.#follows) scroller.scrollTo({ top: scroller.scrollHeight - fromEnd, behavior: "instant" });
+  }
+
+  #printing = (): void => {
+    this.shown = Number.MAX_SAFE_INTEGER;
+    this.performUpdate();
+  };
 
   #forget(): void {
     for (const one of this.#unsubscribe) one();
@@ -350,8 +486,10 @@ export class NarrativeView extends LitElement {
     if (this.#follows) {
       const end = scroller.scrollHeight - scroller.clientHeight;
       const top = Math.min(end, Math.max(0, this.#lastTurnTop() - kHeadroom));
-      if (Math.abs(scroller.scrollTop - top) > 1 && top > scroller.scrollTop) {
+      const isLoading = !this.#isTouched && this.#turnsAtLoad === this.session?.turns.length;
+      if (Math.abs(scroller.scrollTop - top) > 1 && (isLoading || top > scroller.scrollTop)) {
         const calm =
+          isLoading ||
           this.#newAfter === Number.MAX_SAFE_INTEGER ||
           top - scroller.scrollTop > 2 * scroller.clientHeight ||
           matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -362,14 +500,16 @@ export class NarrativeView extends LitElement {
   }
 
   #lastTurnTop(): number {
-    const turns = this.renderRoot.querySelectorAll<TurnView>("narratoria-turn");
-    const last = turns.item(turns.length - 1) as TurnView | null;
-    return last === null ? 0 : last.offsetTop;
+    return this.renderRoot.querySelector<TurnView>("narratoria-turn:last-of-type")?.offsetTop ?? 0;
   }
+
+  #touched = (): void => {
+    this.#isTouched = true;
+  };
 
   #scrolled = (): void => {
     const top = this.scroller.scrollTop;
-    if (top < this.#lastTop - 1) this.#follows = false;
+    if (this.#isTouched && top < this.#lastTop - 1) this.#follows = false;
     this.#lastTop = top;
     if (this.#distance() < kNear || top >= this.#lastTurnTop() - kHeadroom - 1) this.#follows = true;
     this.#look();
@@ -385,27 +525,18 @@ export class NarrativeView extends LitElement {
     if (isFarUp !== this.isFarUp) void Promise.resolve().then(() => (this.isFarUp = isFarUp));
   }
 
-  #earlier = async (): Promise<void> => {
-    const scroller = this.scroller;
-    const fromEnd = scroller.scrollHeight - scroller.scrollTop;
-    this.#follows = false;
-    this.shown += kTurns;
-    await this.updateComplete;
-    scroller.scrollTo({ top: scroller.scrollHeight - fromEnd, behavior: "instant" });
-    if (this.renderRoot.querySelector(".earlier") === null) scroller.focus({ preventScroll: true });
-  };
-
   // A page up or down in the story, without leaving the words that are being written.
   #leaf = (event: KeyboardEvent): void => {
     if (event.key !== "PageUp" && event.key !== "PageDown") return;
     event.preventDefault();
+    this.#isTouched = true;
     const page = 0.85 * this.scroller.clientHeight;
     this.scroller.scrollBy({ top: event.key === "PageUp" ? -page : page });
   };
 
   #toTheEnd = (): void => {
     this.#follows = true;
-    this.shown = kTurns;
+    this.#isTouched = true;
     this.scroller.focus({ preventScroll: true });
     void this.updateComplete.then(() => this.scroller.scrollTo({ top: this.scroller.scrollHeight }));
   };
@@ -418,37 +549,12 @@ export class NarrativeView extends LitElement {
     this.input.focus();
   }
 
-  #dismiss(turn: Turn): void {
-    dismissed.set(turn, true);
-    this.requestUpdate();
-    this.input.focus();
-  }
-
-  // Once, and only when it happens before the reader's eyes.
-  #showFallback(): void {
-    const turn = this.session?.turns.at(-1);
-    if (turn === undefined || this.#told === turn || !this.#isTold(turn)) return;
-    this.#told = turn;
-    void this.fallback.show(turn);
-  }
-
-  // Whether the dialog is, or will be in a moment, there for it.
-  #isTold(turn: Turn): boolean {
-    return turn.outcome === "fallback" && (turn.endSeq ?? 0) > this.#newAfter && !this.#closed.has(turn);
-  }
-
-  #answered = (event: CustomEvent<FallbackAnswer>): void => {
-    const turn = this.#told;
-    if (turn === undefined) return;
-    this.#closed.add(turn);
-    dismissed.set(turn, true);
-    this.requestUpdate();
-    if (event.detail === "again" && turn.prompt !== undefined) this.#say(turn.prompt.text);
-    else if (event.detail === "what") {
-      const plan = turn.plans.at(-1);
-      const tool = plan?.failedTools[0];
-      if (plan !== undefined) navigate(`#/tools/${segment(plan.key)}${tool === undefined ? "" : `/${segment(tool)}`}`);
-    } else this.input.focus();
+  // A digit takes a choice, unless the player is writing.
+  #pressed = (event: KeyboardEvent): void => {
+    if (event.defaultPrevented || event.isComposing || event.repeat) return;
+    if (event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
+    if (isWriting(event, false) || this.choices === null) return;
+    if (this.choices.press(event.key)) event.preventDefault();
   };
 }
 

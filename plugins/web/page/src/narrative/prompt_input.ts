@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the player speaks: grows with the words, Enter sends, Shift+Enter breaks the line. Escape stops what runs: the page's
-// own, in shell/escape.ts.
+// Where the player speaks: grows with the words, Enter sends, Shift+Enter breaks the line, the arrow up in an empty field
+// brings back what was said. Escape stops what runs: the page's own, in shell/escape.ts.
 import { LitElement, type PropertyValues, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
@@ -15,8 +15,25 @@ import { shared } from "../theme/shared.ts";
 // A keyboard is at hand; where it would come up over the story, the player asks for it.
 const desk = matchMedia("(hover: hover) and (pointer: fine)");
 
-// What was being written, kept while the player looks elsewhere.
-let draft = "";
+// What was being written, kept while the player looks elsewhere, and over a reload of this tab.
+const kDraft = "narratoria-draft";
+
+function readDraft(): string {
+  try {
+    return sessionStorage.getItem(kDraft) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+function writeDraft(words: string): void {
+  try {
+    if (words === "") sessionStorage.removeItem(kDraft);
+    else sessionStorage.setItem(kDraft, words);
+  } catch {
+    // A browser that keeps nothing, or no more.
+  }
+}
 
 @customElement("narratoria-prompt-input")
 export class PromptInput extends LitElement {
@@ -25,8 +42,10 @@ export class PromptInput extends LitElement {
   @property({ type: Boolean }) ended = false;
   // Of the view around it: both are drawn together.
   @property({ type: Number }) drawing = 0;
-  @state() private text = draft;
+  @state() private text = readDraft();
   @query("textarea") private area!: HTMLTextAreaElement;
+  // Which of what was said stands in the field: 1 the latest, 0 none.
+  #recalled = 0;
 
   static override styles = [
     shared,
@@ -130,7 +149,7 @@ export class PromptInput extends LitElement {
           rows="1"
           dir="auto"
           aria-label="What do you do?"
-          aria-keyshortcuts="Enter Shift+Enter Escape"
+          aria-keyshortcuts="Enter Shift+Enter Escape ArrowUp"
           placeholder=${this.ended ? "The end." : busy ? "And then?" : "What do you do?"}
           enterkeyhint="send"
           autocomplete="off"
@@ -166,6 +185,7 @@ export class PromptInput extends LitElement {
 
   // Who has the page before them just types; who came here by a link keeps it.
   protected override firstUpdated(): void {
+    if (this.text !== "") this.#grow();
     if (desk.matches && document.activeElement === document.body) this.area.focus({ preventScroll: true });
   }
 
@@ -181,7 +201,8 @@ export class PromptInput extends LitElement {
   };
 
   #input = (): void => {
-    draft = this.text = this.area.value;
+    this.#write(this.area.value);
+    this.#recalled = 0;
     this.prompts?.forgetRefusal();
   };
 
@@ -190,8 +211,32 @@ export class PromptInput extends LitElement {
     if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.altKey && !event.metaKey) {
       event.preventDefault();
       void this.#send();
+      return;
     }
+    if (event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.key === "ArrowUp" && (this.text === "" || this.#recalled > 0)) this.#recall(event, 1);
+    else if (event.key === "ArrowDown" && this.#recalled > 0) this.#recall(event, -1);
   };
+
+  // The arrows leave the field to its cursor as soon as the words are changed.
+  #recall(event: KeyboardEvent, by: number): void {
+    const said: string[] = [];
+    for (const turn of this.session?.turns ?? []) {
+      const words = turn.prompt?.text;
+      if (words !== undefined && words !== said.at(-1)) said.push(words);
+    }
+    const wanted = this.#recalled + by;
+    if (wanted < 0 || wanted > said.length) return;
+    event.preventDefault();
+    this.#recalled = wanted;
+    this.#write(wanted === 0 ? "" : (said.at(-wanted) ?? ""));
+    void this.updateComplete.then(() => this.area.setSelectionRange(this.text.length, this.text.length));
+  }
+
+  #write(words: string): void {
+    this.text = words;
+    writeDraft(words);
+  }
 
   #stop = (): void => {
     void this.prompts?.cancel();
@@ -207,10 +252,11 @@ export class PromptInput extends LitElement {
   async #send(): Promise<void> {
     const words = this.text;
     if (words.trim() === "" || this.ended || this.prompts === undefined) return;
-    draft = this.text = "";
+    this.#write("");
+    this.#recalled = 0;
     this.area.focus();
     this.dispatchEvent(new CustomEvent("said"));
     if (await this.prompts.say(words)) return;
-    if (this.text === "") draft = this.text = words;
+    if (this.text === "") this.#write(words);
   }
 }

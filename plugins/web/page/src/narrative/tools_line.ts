@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tools of a turn in one quiet line: what works now, what is done, each a way to its details.
-import { LitElement, css, html, nothing } from "lit";
-import { customElement, property } from "lit/decorators.js";
+// The tools of a turn, out of the reader's way: while they work, how far they are; then one quiet line, and behind
+// it each tool with what it did and why it failed.
+import { LitElement, type PropertyValues, css, html, nothing } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
 import { classMap } from "lit/directives/class-map.js";
 import { Clock } from "../controls/clock.ts";
 import { icon } from "../controls/icons.ts";
+import { styleMap } from "../csp/style_map.ts";
 import type { Invocation, InvocationState, Turn } from "../session/session.ts";
 import { segment } from "../shell/route.ts";
+import "../text/long_text.ts";
 import { counted, shortened } from "../text/shorten.ts";
-import { styleMap } from "../csp/style_map.ts";
 import { shared } from "../theme/shared.ts";
-import { toolName } from "./words.ts";
+import { failureDetails, hasFailed, toolsWords, turnDetails } from "./words.ts";
 
-const kShown = 5;
+const kShown = 24;
+const kWorking = 3;
 // What takes less is over before one has read how long it took.
 const kWorthSaying = 3000;
 
@@ -20,6 +23,9 @@ const kWorthSaying = 3000;
 export class ToolsLine extends LitElement {
   @property({ attribute: false }) turn: Turn | undefined;
   @property({ type: Number }) revision = 0;
+  // The reader wants the details of every turn.
+  @property({ type: Boolean }) details = false;
+  @state() private isOpen = false;
 
   constructor() {
     super();
@@ -30,29 +36,70 @@ export class ToolsLine extends LitElement {
     shared,
     css`
       :host {
-        display: flex;
-        flex-wrap: wrap;
-        align-items: center;
-        gap: 0.25rem 1rem;
+        display: block;
         font: var(--mdui-typescale-label-large-size) / 1.5 var(--font-page);
         color: rgb(var(--mdui-color-on-surface-variant));
       }
 
-      a {
+      summary {
         display: inline-flex;
+        align-items: center;
+        gap: 0.375rem;
+        min-height: 1.75rem;
+        padding-inline-end: 0.5rem;
+        border-radius: 0.5rem;
+        font-size: 0.8125rem;
+        list-style: none;
+        cursor: pointer;
+      }
+
+      summary::-webkit-details-marker {
+        display: none;
+      }
+
+      summary:hover .more {
+        text-decoration: underline;
+      }
+
+      summary .icon {
+        width: 1rem;
+        height: 1rem;
+        transition: transform 120ms;
+      }
+
+      details[open] summary .icon {
+        transform: rotate(90deg);
+      }
+
+      ul {
+        display: grid;
+        gap: 0.25rem;
+        margin: 0.25rem 0 0;
+        padding: 0 0 0 0.5rem;
+        border-inline-start: 0.0625rem solid rgb(var(--mdui-color-outline-variant));
+        list-style: none;
+      }
+
+      .tool {
+        display: flex;
         flex-wrap: wrap;
         align-items: center;
         column-gap: 0.5rem;
         min-height: 1.75rem;
-        max-width: 100%;
-        border-radius: 0.5rem;
-        color: inherit;
-        text-decoration: none;
         overflow-wrap: anywhere;
       }
 
-      a:hover .name {
-        text-decoration: underline;
+      .tool a {
+        color: rgb(var(--mdui-color-on-surface));
+        min-height: 1.5rem;
+        text-underline-offset: 0.2em;
+      }
+
+      .why {
+        flex-basis: 100%;
+        margin: 0 0 0.25rem 1.5rem;
+        font-family: var(--font-code);
+        font-size: var(--mdui-typescale-body-small-size);
       }
 
       .sign {
@@ -72,8 +119,13 @@ export class ToolsLine extends LitElement {
         color: rgb(var(--mdui-color-error));
       }
 
-      .name {
-        color: rgb(var(--mdui-color-on-surface));
+      .working {
+        display: flex;
+        flex-wrap: wrap;
+        align-items: center;
+        column-gap: 0.625rem;
+        min-height: 1.75rem;
+        overflow-wrap: anywhere;
       }
 
       .bar {
@@ -121,60 +173,106 @@ export class ToolsLine extends LitElement {
           animation: none;
         }
 
-        .bar > span {
+        .bar > span,
+        summary .icon {
           transition: none;
+        }
+      }
+
+      @media (forced-colors: active) {
+        .bar {
+          border: 0.0625rem solid CanvasText;
+        }
+
+        .bar > span,
+        .ember {
+          background: CanvasText;
+          forced-color-adjust: none;
+        }
+      }
+
+      @media print {
+        :host {
+          display: none;
         }
       }
     `,
   ];
 
+  override willUpdate(changed: PropertyValues): void {
+    if (changed.has("details")) this.isOpen = this.details;
+  }
+
   override render(): unknown {
     const turn = this.turn;
     if (turn === undefined) return nothing;
+    const working = turn.outcome === undefined ? this.#working(turn) : nothing;
+    if (turn.outcome === undefined && !this.details) return working;
+    return html`${working}
+      <details ?open=${this.isOpen} @toggle=${this.#toggled}>
+        <summary>${icon("right")}<span>${toolsWords(turn)} · <span class="more">details</span></span></summary>
+        ${this.isOpen ? this.#all(turn) : nothing}
+      </details>`;
+  }
+
+  // What the tools say of their progress, which is written for the player; their names are not.
+  #working(turn: Turn): unknown {
+    const working: Invocation[] = [];
+    for (const plan of turn.plans) {
+      for (const invocation of plan.invocations.values()) {
+        if (isWorking(turn, invocation)) working.push(invocation);
+      }
+    }
+    if (working.length === 0) return nothing;
+    const telling = working.filter((one) => one.progress !== undefined).slice(0, kWorking);
+    if (telling.length === 0) {
+      return html`<div class="working"><span class="sign" aria-hidden="true">${sign("running")}</span><span>Something is under way…</span>${elapsed(working[0]!)}</div>`;
+    }
+    return telling.map((one) => {
+      const message = shortened((one.progressMessage ?? "").trim(), 80);
+      return html`<div class="working">
+        <span class="sign" aria-hidden="true">${sign("running")}</span>
+        ${message === "" ? nothing : html`<span dir="auto">${message}</span>`}
+        ${bar(shortened(one.toolId, 80), one.progress ?? 0)}${elapsed(one)}
+      </div>`;
+    });
+  }
+
+  #all(turn: Turn): unknown {
     const shown: Invocation[] = [];
     let total = 0;
     for (const plan of turn.plans) {
-      total += plan.invocations.size;
-    }
-    // What works now comes first where there is no room for all.
-    const working = total > kShown;
-    for (const plan of turn.plans) {
       for (const invocation of plan.invocations.values()) {
-        if (shown.length === kShown) break;
-        if (!working || isWorking(turn, invocation)) shown.push(invocation);
+        if (++total <= kShown) shown.push(invocation);
       }
     }
-    if (working && shown.length === 0) {
-      shown.push(...[...(turn.plans.at(-1)?.invocations.values() ?? [])].slice(0, kShown - 1));
-    }
-    const more = total - shown.length;
     const last = turn.plans.at(-1);
-    return html`${shown.map((one) => this.#invocation(turn, one))}${more <= 0 || last === undefined
-      ? nothing
-      : html`<a href="#/tools/${segment(last.key)}">and ${counted(more, "more tool")}</a>`}`;
+    return html`<ul>
+      ${shown.map((one) => this.#invocation(turn, one))}
+      ${total > shown.length && last !== undefined
+        ? html`<li class="tool"><a href="#/tools/${segment(last.key)}">and ${counted(total - shown.length, "more tool")}</a></li>`
+        : nothing}
+      ${turnDetails(turn).map((one) => html`<li class="tool" dir="auto">${one}</li>`)}
+    </ul>`;
   }
 
   #invocation(turn: Turn, invocation: Invocation): unknown {
-    const name = toolName(invocation);
-    const working = isWorking(turn, invocation);
     const state = stateOf(turn, invocation);
-    const said = working ? "" : shortened(invocation.summary ?? "", 120);
-    const message = working && invocation.progress !== undefined ? shortened((invocation.progressMessage ?? "").trim(), 80) : "";
-    const tries = invocation.attempts.length;
-    return html`<a
-      class=${classMap({ [state]: true })}
-      href="#/tools/${segment(invocation.planKey)}/${segment(invocation.toolId)}"
-    >
+    const said = shortened(invocation.summary ?? "", 120);
+    return html`<li class=${classMap({ tool: true, [state]: true })}>
       <span class="sign" aria-hidden="true">${sign(state)}</span>
-      <span class="name" dir="auto">${name}${working ? "…" : ""}</span>
+      <a href="#/tools/${segment(invocation.planKey)}/${segment(invocation.toolId)}" dir="auto">${shortened(invocation.toolId, 80)}</a>
       ${said === "" ? nothing : html`<span dir="auto">${said}</span>`}
-      ${said === "" && !working ? html`<span class="unseen">${state}</span>` : nothing}
-      ${working ? elapsed(invocation) : nothing}
-      ${working && tries > 1 ? html`<span>try ${tries}</span>` : nothing}
-      ${working && invocation.progress !== undefined ? bar(name, invocation.progress) : nothing}
-      ${message === "" ? nothing : html`<span dir="auto">${message}</span>`}
-    </a>`;
+      <span class="unseen">${state}</span>
+      ${hasFailed(invocation)
+        ? html`<narratoria-long-text class="why" verbatim .text=${failureDetails(invocation).join("\n")}></narratoria-long-text>`
+        : nothing}
+    </li>`;
   }
+
+  #toggled = (event: Event): void => {
+    this.isOpen = (event.target as HTMLDetailsElement).open;
+  };
 }
 
 function elapsed(invocation: Invocation): unknown {

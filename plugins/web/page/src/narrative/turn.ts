@@ -1,38 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// One turn of the story: what the player said, what is told, what came with it, what may be chosen.
+// One turn of the story: what the player said, what is told, and what came with it. What tools and narrator did lies
+// folded below.
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
 import "mdui/components/button.js";
-import { icon } from "../controls/icons.ts";
-import type { Choices, Narrative, Turn, TurnEntry, UiPlaceholder } from "../session/session.ts";
+import type { Narrative, Turn, TurnEntry, UiPlaceholder } from "../session/session.ts";
 import "../text/long_text.ts";
 import { paragraphs } from "../text/long_text.ts";
 import { counted, shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
-import "./notice.ts";
+import "./remark.ts";
 import "./tools_line.ts";
-import { noticeOf, refusalWords } from "./words.ts";
+import { refusalWords, remarkOf } from "./words.ts";
 
 const kShort = 3000;
 const kEntries = 60;
-const kChoices = 12;
 
 @customElement("narratoria-turn")
 export class TurnView extends LitElement {
   @property({ attribute: false }) turn: Turn | undefined;
   @property({ type: Number }) revision = 0;
-  // Whether the player may choose and decide here: in the last turn, when nothing runs.
+  // Whether the player may decide here: in the last turn, when nothing runs.
   @property({ type: Boolean }) open = false;
-  // The player has read its notice.
-  @property({ type: Boolean }) dismissed = false;
-  // A dialog tells the fallback and its options: the turn does not, until it is closed.
-  @property({ type: Boolean }) withheld = false;
+  // The reader wants the details of every turn.
+  @property({ type: Boolean }) details = false;
+  // This window ended the turn.
+  @property({ type: Boolean }) stoppedHere = false;
   // What comes behind this record is new, and appears gently.
   @property({ type: Number }) newAfter = 0;
   @state() private shown = kEntries;
-  @state() private shownChoices = kChoices;
 
   static override styles = [
     shared,
@@ -111,9 +109,12 @@ export class TurnView extends LitElement {
         margin: 0 0 1.25em;
       }
 
-      narratoria-tools-line,
-      narratoria-notice {
+      narratoria-tools-line {
         margin: 0 0 1.25rem;
+      }
+
+      narratoria-remark {
+        margin: 0 0 0.5rem;
       }
 
       .thinking {
@@ -157,62 +158,25 @@ export class TurnView extends LitElement {
         }
       }
 
-      .card {
-        display: grid;
-        grid-template-columns: auto 1fr;
-        gap: 0.25rem 0.75rem;
+      .lack {
         margin: 0 0 1.25rem;
-        padding: 0.75rem 1rem;
-        border: 0.0625rem dashed rgb(var(--mdui-color-outline));
-        border-radius: 0.75rem;
         font: var(--mdui-typescale-body-medium-size) / 1.5 var(--font-page);
         color: rgb(var(--mdui-color-on-surface-variant));
         overflow-wrap: anywhere;
       }
 
-      .card > .icon {
-        font-size: 1.5rem;
-      }
-
-      .card strong {
-        color: rgb(var(--mdui-color-on-surface));
-        font-weight: 500;
-      }
-
-      .card summary {
-        cursor: pointer;
+      .lack summary {
         width: fit-content;
+        max-width: 100%;
+        min-height: 1.5rem;
         border-radius: 0.25rem;
+        cursor: pointer;
       }
 
-      .card narratoria-long-text {
+      .lack narratoria-long-text {
+        margin: 0.25rem 0 0 1rem;
         font-family: var(--font-code);
         font-size: var(--mdui-typescale-body-small-size);
-      }
-
-      .choices {
-        display: flex;
-        flex-wrap: wrap;
-        gap: 0.625rem;
-        margin: 0 0 1.25rem;
-        padding: 0;
-        list-style: none;
-      }
-
-      .choices li {
-        max-width: 100%;
-      }
-
-      .choices mdui-button {
-        font-family: var(--font-page);
-        font-size: 0.9375rem;
-        text-align: start;
-      }
-
-      .asked {
-        margin: 0 0 0.75em;
-        font-style: italic;
-        color: rgb(var(--mdui-color-on-surface-variant));
       }
 
       @media (prefers-reduced-motion: reduce) {
@@ -225,15 +189,31 @@ export class TurnView extends LitElement {
           opacity: 0.8;
         }
       }
+
+      @media print {
+        article {
+          break-inside: auto;
+        }
+
+        h2 {
+          break-after: avoid;
+        }
+
+        .thinking,
+        mdui-button {
+          display: none;
+        }
+      }
     `,
   ];
 
   override render(): unknown {
     const turn = this.turn;
     if (turn === undefined) return nothing;
-    const notice = this.dismissed || this.withheld ? undefined : noticeOf(turn);
-    const entries = turn.entries.filter((one) => isShown(turn, one) && !(this.withheld && isFallback(one)));
+    const remark = remarkOf(turn, this.stoppedHere);
+    const entries = turn.entries.filter((one) => isShown(turn, one));
     const left = entries.length - this.shown;
+    const hasDetails = turn.plans.length > 0 || turn.outcome === "fallback";
     return html`<article aria-label=${turn.prompt === undefined ? "The story" : `You: ${shortened(turn.prompt.text, 80)}`}>
       ${turn.prompt === undefined ? nothing : this.#prompt(turn.prompt.text)}
       ${left > 0
@@ -242,19 +222,17 @@ export class TurnView extends LitElement {
           >`
         : nothing}
       ${repeat(left > 0 ? entries.slice(left) : entries, seqOf, (entry) => this.#entry(entry))}
-      ${turn.plans.length === 0
-        ? nothing
-        : html`<narratoria-tools-line .turn=${turn} .revision=${turn.revision}></narratoria-tools-line>`}
       ${isThinking(turn) ? thinking() : nothing}
-      ${notice === undefined
+      ${remark === undefined
         ? nothing
-        : html`<narratoria-notice
-            .notice=${notice}
+        : html`<narratoria-remark
+            .remark=${remark}
             ?open=${this.open}
-            @retry=${() => this.#emit("say", notice.retry ?? "")}
-            @continue=${() => this.#emit("dismiss", "")}
-          ></narratoria-notice>`}
-      ${this.open && turn.choices !== undefined ? this.#choices(turn.choices) : nothing}
+            @retry=${() => this.#emit("say", remark.retry ?? "")}
+          ></narratoria-remark>`}
+      ${hasDetails
+        ? html`<narratoria-tools-line .turn=${turn} .revision=${turn.revision} ?details=${this.details}></narratoria-tools-line>`
+        : nothing}
     </article>`;
   }
 
@@ -269,7 +247,7 @@ export class TurnView extends LitElement {
         return this.#telling(entry.narrative);
       case "asset":
         if (entry.asset.refused !== undefined) {
-          return html`<p class="refused" dir="auto">${refusalWords(entry.asset, entry.asset.refused)}</p>`;
+          return html`<p class="refused">${refusalWords(entry.asset)}</p>`;
         }
         return html`<narratoria-asset
           class=${entry.asset.seq > this.newAfter ? "new" : ""}
@@ -277,7 +255,7 @@ export class TurnView extends LitElement {
           .asset=${entry.asset}
         ></narratoria-asset>`;
       case "placeholder":
-        return placeholder(entry.placeholder);
+        return this.#placeholder(entry.placeholder);
       case "plan":
         return nothing;
     }
@@ -291,35 +269,16 @@ export class TurnView extends LitElement {
     </div>`;
   }
 
-  #choices(offered: Choices): unknown {
-    const left = offered.choices.length - this.shownChoices;
-    const prompt = offered.prompt?.trim() ?? "";
-    return html`${prompt === "" ? nothing : html`<p class="asked" dir="auto">${shortened(prompt, 600)}</p>`}
-      <ul class="choices" aria-label="What you can do">
-        ${offered.choices.slice(0, this.shownChoices).map(
-          (text) =>
-            html`<li>
-              <mdui-button variant="tonal" @click=${() => this.#emit("say", text)}
-                ><span dir="auto">${shortened(text, 240)}</span></mdui-button
-              >
-            </li>`,
-        )}
-        ${left > 0
-          ? html`<li>
-              <mdui-button variant="text" @click=${this.#moreChoices}
-                >${counted(left, "more choice")}</mdui-button
-              >
-            </li>`
-          : nothing}
-      </ul>`;
+  // What no plugin shows, by its name, and its content for who asks (spec 000 §4.4).
+  #placeholder(one: UiPlaceholder): unknown {
+    return html`<details class="lack" ?open=${this.details}>
+      <summary>Something here cannot be shown: <bdi>${shortened(one.event, 200)}</bdi></summary>
+      ${guard(
+        [one],
+        () => html`<narratoria-long-text verbatim .text=${JSON.stringify(one.payload, null, 2)}></narratoria-long-text>`,
+      )}
+    </details>`;
   }
-
-  #moreChoices = async (): Promise<void> => {
-    const first = this.shownChoices;
-    this.shownChoices += 4 * kChoices;
-    await this.updateComplete;
-    this.renderRoot.querySelectorAll<HTMLElement>(".choices mdui-button")[first]?.focus();
-  };
 
   #emit(name: string, detail: string): void {
     this.dispatchEvent(new CustomEvent(name, { detail }));
@@ -336,10 +295,6 @@ function isShown(turn: Turn, entry: TurnEntry): boolean {
   return !turn.assets.some(
     (one) => one.seq > asset.seq && one.planKey === asset.planKey && one.toolId === asset.toolId && one.assetId === asset.assetId,
   );
-}
-
-function isFallback(entry: TurnEntry): boolean {
-  return entry.what === "narrative" && entry.narrative.source === "fallback";
 }
 
 function seqOf(entry: TurnEntry): number {
@@ -364,23 +319,5 @@ function isThinking(turn: Turn): boolean {
 function thinking(): unknown {
   return html`<div class="thinking">
     <span class="dots" aria-hidden="true"><span></span><span></span><span></span></span>The narrator ponders…
-  </div>`;
-}
-
-function placeholder(one: UiPlaceholder): unknown {
-  return html`<div class="card">
-    ${icon("extensionOff")}
-    <div>
-      <strong dir="auto">${shortened(one.event, 200)}</strong>
-      <div>The story asks for something that this page cannot show.</div>
-      <details>
-        <summary>What it would be</summary>
-        ${guard(
-          [one],
-          () =>
-            html`<narratoria-long-text verbatim .text=${JSON.stringify(one.payload, null, 2)}></narratoria-long-text>`,
-        )}
-      </details>
-    </div>
   </div>`;
 }

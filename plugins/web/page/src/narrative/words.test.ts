@@ -6,7 +6,7 @@ import { readRoute, segment } from "../shell/route.ts";
 import type { EventRecord } from "../session/record.ts";
 import { Session } from "../session/session.ts";
 import { cutAt, shortened, skillName } from "../text/shorten.ts";
-import { noticeOf } from "./words.ts";
+import { failureDetails, remarkOf, toolsWords, turnDetails } from "./words.ts";
 
 function stream(name: string): EventRecord[] {
   const text = readFileSync(new URL(`../session/streams/${name}.ndjson`, import.meta.url), "utf8");
@@ -25,50 +25,50 @@ function told(...parts: (EventRecord[] | { kind: string; event: EventRecord["eve
 const prompt = { kind: "prompt", event: { text: "I pull the lever" } };
 const ended = (outcome: string, generations = 2) => ({ kind: "turn_ended", event: { outcome, generations, choices: [] } });
 
-describe("the notice of a turn", () => {
+describe("the remark of a turn", () => {
   it("is nothing where all went well", () => {
-    expect(noticeOf(told(prompt, stream("torch"), ended("completed")).turns[0]!)).toBeUndefined();
+    expect(remarkOf(told(prompt, stream("torch"), ended("completed")).turns[0]!)).toBeUndefined();
   });
 
-  it("says what failed, after how many tries, and that the story went on", () => {
-    const session = told(prompt, stream("lever"), stream("instead"), ended("completed"));
-    expect(noticeOf(session.turns[0]!)).toMatchObject({
-      tone: "quiet",
-      words: ["The lever does not move: rusty-lever failed after 2 tries.", "The story went on without it."],
-      failures: [{ toolId: "pull1" }],
-      retry: "I pull the lever",
-    });
+  it("tells a failure in the tool's own words, and names no tool, no try and no plan", () => {
+    const turn = told(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!;
+    expect(remarkOf(turn)).toEqual({ words: ["The lever does not move."], retry: "I pull the lever" });
+    const fallback = told(prompt, stream("lever"), stream("lever"), stream("lever"), ended("fallback", 5)).turns[0]!;
+    expect(remarkOf(fallback)?.words).toEqual(["The lever does not move."]);
   });
 
-  it("does not double a full stop, and does not speak of an exit that was in order", () => {
-    const session = told(prompt, stream("lever"), stream("instead"), ended("completed"));
-    expect(noticeOf(session.turns[0]!)?.failures[0]?.details).toEqual([
+  it("tells who asks for details how often a tool was tried and why it failed", () => {
+    const turn = told(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!;
+    expect(failureDetails(turn.plans[0]!.invocations.get("pull1")!)).toEqual([
+      "failed after 2 tries",
       expect.any(String),
       "Try 1: LEVER_STUCK: The lever is rusted fast.",
       "Try 2: LEVER_STUCK: The lever is rusted fast.",
     ]);
   });
 
-  it("says the same failure once", () => {
-    const session = told(prompt, stream("lever"), stream("lever"), stream("lever"), ended("fallback", 5));
-    expect(noticeOf(session.turns[0]!)?.words).toEqual([
-      "The lever does not move: rusty-lever failed after 2 tries. (3 times)",
-      "None of the narrator's 5 plans worked.",
-    ]);
-  });
-
   it("counts the plans of a fallback as they were given, those that never ran too", () => {
-    const words = (...parts: Parameters<typeof told>): string | undefined => noticeOf(told(...parts).turns[0]!)?.words.at(-1);
-    expect(words(prompt, stream("lever"), ended("fallback", 3))).toBe("None of the narrator's 3 plans worked.");
-    expect(words(prompt, stream("lever"), ended("fallback", 1))).toBe("The narrator's plan did not work.");
-    expect(words(prompt, ended("fallback", 1))).toBe("The narrator's plan could not be used.");
-    expect(words(prompt, ended("fallback", 2))).toBe("None of the narrator's 2 plans could be used.");
-    expect(words(prompt, ended("fallback", 0))).toBe("The narrator found no way.");
+    const words = (...parts: Parameters<typeof told>): string[] => turnDetails(told(...parts).turns[0]!);
+    expect(words(prompt, stream("lever"), ended("fallback", 3))).toEqual(["None of the narrator's 3 plans worked."]);
+    expect(words(prompt, stream("lever"), ended("fallback", 1))).toEqual(["The narrator's plan did not work."]);
+    expect(words(prompt, ended("fallback", 1))).toEqual(["The narrator's plan could not be used."]);
+    expect(words(prompt, ended("fallback", 2))).toEqual(["None of the narrator's 2 plans could be used."]);
+    expect(words(prompt, ended("fallback", 0))).toEqual(["The narrator found no way."]);
   });
 
-  it("has words for a turn that was stopped, and one that took too long", () => {
-    expect(noticeOf(told(prompt, ended("cancelled")).turns[0]!)?.headline).toBe("You stopped this.");
-    expect(noticeOf(told(prompt, ended("timeout")).turns[0]!)?.headline).toMatch(/longer than it may/);
+  it("says who stopped a turn only in the window that did, and has words for one that took too long", () => {
+    const stopped = told(prompt, ended("cancelled")).turns[0]!;
+    expect(remarkOf(stopped, true)?.words).toEqual(["You stopped this."]);
+    expect(remarkOf(stopped, false)?.words).toEqual(["This was stopped."]);
+    expect(remarkOf(told(prompt, ended("timeout")).turns[0]!)?.words).toEqual(["This took too long, and was ended."]);
+  });
+});
+
+describe("the line of a turn's tools", () => {
+  it("counts those that ran, and those that failed", () => {
+    expect(toolsWords(told(prompt, stream("torch"), ended("completed")).turns[0]!)).toMatch(/^\d tools? ran$/);
+    expect(toolsWords(told(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!)).toBe("2 tools ran, 1 failed");
+    expect(toolsWords(told(prompt, ended("fallback")).turns[0]!)).toBe("No tool ran");
   });
 });
 

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What went wrong in a turn, in words for a player; the details are for who asks.
+// What went wrong in a turn, in words for a reader; what tools and narrator did is for who asks.
 import { categoryOf } from "../assets/asset_words.ts";
 import type { Asset, Invocation, PlanRun, Turn } from "../session/session.ts";
-import { counted, shortened, skillName } from "../text/shorten.ts";
+import { counted, shortened } from "../text/shorten.ts";
 
-export interface Failure {
-  planKey: string;
-  toolId: string;
-  // "The lever does not move: rusty-lever failed after 2 tries."
-  words: string;
-  details: string[];
-}
-
-export interface Notice {
-  tone: "quiet" | "error";
-  headline: string;
+// What a turn that went not quite as it should says to the reader.
+export interface Remark {
+  // In the story's words, or in those of the page where the story has none. May be empty.
   words: string[];
-  failures: Failure[];
   // The prompt that may be said again.
   retry: string | undefined;
 }
@@ -24,53 +15,73 @@ export interface Notice {
 const kWords = 300;
 const kFailures = 5;
 
-export function failuresOf(plan: PlanRun): Failure[] {
-  const failures: Failure[] = [];
-  for (const invocation of plan.invocations.values()) {
-    if (invocation.state !== "failed" && invocation.state !== "timeout") continue;
-    failures.push({
-      planKey: plan.key,
-      toolId: invocation.toolId,
-      words: failureWords(invocation),
-      details: details(invocation),
-    });
+// Undefined for a turn that went well. `stoppedHere`: this window ended it.
+export function remarkOf(turn: Turn, stoppedHere = false): Remark | undefined {
+  const failed = turn.plans.filter((plan) => plan.success === false).flatMap(failuresOf);
+  const told = [...new Set(failed.map(storyWords).filter((one) => one !== ""))].slice(0, kFailures);
+  const remark = (...words: string[]): Remark => ({ words: [...told, ...words], retry: turn.prompt?.text });
+  switch (turn.outcome) {
+    case undefined:
+      return told.length === 0 ? undefined : { words: told, retry: undefined };
+    case "cancelled":
+      return { words: [stoppedHere ? "You stopped this." : "This was stopped."], retry: turn.prompt?.text };
+    case "lost":
+      return remark("The game ended here.");
+    case "timeout":
+      return remark("This took too long, and was ended.");
+    case "failed":
+      return remark(...(told.length === 0 ? ["It did not work out."] : []));
+    case "fallback":
+      return remark();
+    default:
+      return failed.length === 0 ? undefined : remark();
   }
-  return failures;
 }
 
-// What a turn that went not quite as it should has to say; undefined for one that went well.
-export function noticeOf(turn: Turn): Notice | undefined {
-  const failed = turn.plans.filter((plan) => plan.success === false);
-  const failures = failed.flatMap(failuresOf);
-  const notice = (tone: Notice["tone"], headline: string, words: string[] = []): Notice => ({
-    tone,
-    headline,
-    words: [...once(failures.map((one) => one.words)).slice(0, kFailures), ...words],
-    failures,
-    retry: turn.prompt?.text,
-  });
-  switch (turn.outcome) {
-    case "cancelled":
-      return notice("quiet", "You stopped this.", []);
-    case "lost":
-      return notice("quiet", "The game ended here.");
-    case "timeout":
-      return notice("error", "This took longer than it may, and was ended.");
-    case "fallback":
-      return notice("error", "It did not work out.", [
-        plansWords(turn),
-      ]);
-    case "failed":
-      return notice("error", "It did not work out.");
-    default:
-      if (failures.length === 0) return undefined;
-      return notice("quiet", "Not everything worked.", [
-        turn.outcome === undefined && turn.plans.at(-1)?.success === false
-          ? "The narrator looks for another way."
-          : "The story went on without it.",
-      ]);
-  }
+function failuresOf(plan: PlanRun): Invocation[] {
+  return [...plan.invocations.values()].filter(hasFailed);
 }
+
+export function hasFailed(invocation: Invocation): boolean {
+  return invocation.state === "failed" || invocation.state === "timeout";
+}
+
+// What the tool itself said when it failed: its author wrote it for the player.
+function storyWords(invocation: Invocation): string {
+  const said = (invocation.summary ?? invocation.errors.at(-1)?.message ?? "").trim();
+  return said === "" ? "" : withStop(shortened(said, kWords));
+}
+
+// "3 tools ran", "3 tools ran, 1 failed".
+export function toolsWords(turn: Turn): string {
+  let ran = 0;
+  let failed = 0;
+  for (const plan of turn.plans) {
+    for (const invocation of plan.invocations.values()) {
+      if (invocation.started !== undefined || hasFailed(invocation)) ++ran;
+      if (hasFailed(invocation)) ++failed;
+    }
+  }
+  if (ran === 0) return "No tool ran";
+  return `${counted(ran, "tool")} ran${failed === 0 ? "" : `, ${failed.toLocaleString("en")} failed`}`;
+}
+
+// What is no tool's: for who asks for details.
+export function turnDetails(turn: Turn): string[] {
+  const lines: string[] = [];
+  if (turn.outcome === "fallback") lines.push(plansWords(turn));
+  for (const asset of turn.assets) {
+    if (asset.refused === undefined) continue;
+    const why = asset.refused.message.trim() === "" ? asset.refused.code : asset.refused.message.trim();
+    lines.push(`${shortened(asset.toolId, 80)}: ${shortened(asset.assetId, 80)} could not be shown: ${withStop(shortened(why, kWords))}`);
+  }
+  for (const one of turn.warnings.slice(-kWarnings)) {
+    lines.push(`${one.toolId === undefined ? "" : `${shortened(one.toolId, 80)}: `}${shortened(one.message, kWords)}`);
+  }
+  return lines;
+}
+
+const kWarnings = 20;
 
 const kinds = {
   image: "A picture",
@@ -81,11 +92,9 @@ const kinds = {
   other: "A file",
 } as const;
 
-// "A picture could not be shown: There is no such file."
-export function refusalWords(asset: Asset, why: { code: string; message: string }): string {
-  const reason = why.message.trim() === "" ? why.code : why.message.trim();
-  const said = `${kinds[categoryOf(asset)]} could not be shown`;
-  return reason === "" ? `${said}.` : `${said}: ${withoutStop(shortened(reason, kWords))}.`;
+// "A picture could not be shown."
+export function refusalWords(asset: Asset): string {
+  return `${kinds[categoryOf(asset)]} could not be shown.`;
 }
 
 // Plans that were refused ran nowhere, and count as well.
@@ -97,23 +106,12 @@ function plansWords(turn: Turn): string {
   return `None of the narrator's ${counted(count, "plan")} ${did}.`;
 }
 
-export function toolName(invocation: Invocation): string {
-  const name = skillName(invocation.toolPath);
-  return shortened(name === "" ? invocation.toolId : name, 80);
-}
-
-function failureWords(invocation: Invocation): string {
-  const name = toolName(invocation);
-  if (invocation.state === "timeout") return `${name} did not finish in time.`;
-  const said = invocation.summary ?? invocation.errors.at(-1)?.message;
-  const tries = invocation.attempts.length > 1 ? ` after ${counted(invocation.attempts.length, "try", "tries")}` : "";
-  const failed = `${name} failed${tries}.`;
-  if (said === undefined || said.trim() === "") return failed;
-  return `${withoutStop(shortened(said.trim(), kWords))}: ${failed}`;
-}
-
-function details(invocation: Invocation): string[] {
-  const lines: string[] = [];
+// "failed after 2 tries", and why.
+export function failureDetails(invocation: Invocation): string[] {
+  const tries = invocation.attempts.length;
+  const lines = [
+    `${invocation.state === "timeout" ? "did not finish in time" : "failed"}${tries > 1 ? ` after ${counted(tries, "try", "tries")}` : ""}`,
+  ];
   if (invocation.error !== undefined) {
     const code = invocation.errorCode === undefined ? "" : `${invocation.errorCode}: `;
     lines.push(`${code}${invocation.error}`);
@@ -132,11 +130,8 @@ function details(invocation: Invocation): string[] {
   return lines;
 }
 
-// The same from one plan after the other is said once.
-function once(words: string[]): string[] {
-  const times = new Map<string, number>();
-  for (const one of words) times.set(one, (times.get(one) ?? 0) + 1);
-  return [...times].map(([one, count]) => (count === 1 ? one : `${one} (${counted(count, "time")})`));
+function withStop(text: string): string {
+  return /[.。!?…]["'”’»)]*$/u.test(text) ? text : `${text}.`;
 }
 
 function withoutStop(text: string): string {

@@ -113,8 +113,8 @@ export interface Asset {
   path: string;
   metadata: JsonObject;
   refused?: { code: string; message: string };
-  // A later one with the same name stands in its place.
-  replaced?: true;
+  // The later one with the same name that stands in its place.
+  replaced?: Asset;
   // No plugin shows it (`asset_placeholder`).
   unsupported?: true;
 }
@@ -156,6 +156,13 @@ export interface Patch {
   // Who posted a patch that comes from no tool: "" the host, else a plugin's id.
   by: string | undefined;
   patch: JsonObject;
+}
+
+// What the story begins with, before anything was said: story.toml's [opening].
+export interface OpeningScene {
+  text: string;
+  // Prompts that the player may begin with.
+  choices: string[];
 }
 
 // What a turn shows, in the order in which it came.

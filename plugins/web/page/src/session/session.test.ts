@@ -228,8 +228,8 @@ describe("assets", () => {
         from("asset_refused", { assetId: "b", code: "ASSET_UNREADABLE", message: "no" }, 2),
       ]),
     );
-    expect(session.assets.map((one) => [one.assetId, one.attempt, one.replaced, one.refused?.code])).toEqual([
-      ["a", 1, true, undefined],
+    expect(session.assets.map((one) => [one.assetId, one.attempt, one.replaced?.attempt, one.refused?.code])).toEqual([
+      ["a", 1, 2, undefined],
       ["b", 1, undefined, undefined],
       ["a", 2, undefined, undefined],
       ["b", 2, undefined, "ASSET_UNREADABLE"],

@@ -10,6 +10,7 @@ import type {
   Conflict,
   Invocation,
   InvocationState,
+  OpeningScene,
   Outcome,
   Patch,
   PlanRun,
@@ -38,6 +39,7 @@ export interface Opening {
   sessionId: string;
   game?: string;
   title: string;
+  opening?: OpeningScene;
   last: number;
   state?: JsonObject;
 }
@@ -51,6 +53,7 @@ export class Session {
   id = "";
   game = "";
   title = "";
+  opening: OpeningScene = { text: "", choices: [] };
   initialState: JsonObject = {};
   lastSeq = 0;
   // Whether everything that was there when the first stream opened has come.
@@ -103,6 +106,7 @@ export class Session {
     if (opening.sessionId !== "") this.id = opening.sessionId;
     this.game = opening.game ?? "";
     this.title = opening.title;
+    if (opening.opening !== undefined) this.opening = opening.opening;
     if (opening.state !== undefined) this.initialState = opening.state;
     this.#last = opening.last;
     this.#changed();
@@ -479,7 +483,7 @@ export class Session {
     const name = nameOf(asset);
     const before = this.#standing.get(name);
     if (before !== undefined) {
-      before.replaced = true;
+      before.replaced = asset;
       this.#replaced.set(asset, before);
     }
     this.#standing.set(name, asset);
@@ -524,7 +528,7 @@ export class Session {
 
   #uiPlaceholder(record: EventRecord, time: number): void {
     const turn = this.#turnOf(record, time);
-    const placeholder = {
+    const placeholder: UiPlaceholder = {
       seq: record.seq,
       time,
       planKey: this.#planOf(record)?.key,

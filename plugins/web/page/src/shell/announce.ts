@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a screen reader says of a session as it goes on: the narration, what came with it, what may be chosen.
 import { altOf, categoryOf } from "../assets/asset_words.ts";
-import { noticeOf } from "../narrative/words.ts";
-import type { Session } from "../session/session.ts";
+import { remarkOf } from "../narrative/words.ts";
+import type { Session, Turn } from "../session/session.ts";
 import { shortened } from "../text/shorten.ts";
 
 const kinds = { image: "Picture", audio: "Sound", video: "Film", text: "Text", model: "Model", other: "File" } as const;
 const kLongest = 1000;
 const kChoices = 9;
 
-// Of what came behind the record `after`, in its order.
-export function announcements(session: Session, after: number): string[] {
+// Of what came behind the record `after`, in its order. `stopped`: whether this window ended a turn.
+export function announcements(session: Session, after: number, stopped: (turn: Turn) => boolean = () => false): string[] {
   const said: string[] = [];
   for (let index = session.turns.length - 1; index >= 0; --index) {
     const turn = session.turns[index]!;
@@ -23,8 +23,8 @@ export function announcements(session: Session, after: number): string[] {
       }
     }
     if ((turn.endSeq ?? 0) > after) {
-      const notice = noticeOf(turn);
-      if (notice !== undefined) here.push([notice.headline, ...notice.words].join(" "));
+      const words = remarkOf(turn, stopped(turn))?.words ?? [];
+      if (words.length > 0) here.push(words.join(" "));
       if (turn.choices !== undefined) {
         here.push(`You can choose: ${turn.choices.choices.slice(0, kChoices).map((one) => shortened(one, 80)).join(", ")}`);
       }

@@ -3,6 +3,7 @@
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
+import type { Prompts } from "../prompts.ts";
 import type { Session } from "../session/session.ts";
 import { announcements } from "./announce.ts";
 import { shared } from "../theme/shared.ts";
@@ -12,6 +13,7 @@ const kKept = 12;
 @customElement("narratoria-announcer")
 export class Announcer extends LitElement {
   @property({ attribute: false }) session: Session | undefined;
+  @property({ attribute: false }) prompts: Prompts | undefined;
   @state() private said: { key: number; text: string }[] = [];
   #after = 0;
   #next = 0;
@@ -54,7 +56,7 @@ export class Announcer extends LitElement {
     const session = this.session;
     if (session === undefined || !session.caughtUp) return;
     if (this.#after !== Number.MAX_SAFE_INTEGER) {
-      const news = announcements(session, this.#after).map((text) => ({ key: ++this.#next, text }));
+      const news = announcements(session, this.#after, (turn) => this.prompts?.hasStopped(turn) ?? false).map((text) => ({ key: ++this.#next, text }));
       if (news.length > 0) this.said = [...this.said, ...news].slice(-kKept);
     }
     this.#after = session.lastSeq;

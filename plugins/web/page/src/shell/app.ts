@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page around the four places: where one is, what it is called, whether the game is there.
 import { LitElement, type PropertyValues, css, html, nothing } from "lit";
-import { customElement, state } from "lit/decorators.js";
+import { customElement, query, state } from "lit/decorators.js";
 import { keyed } from "lit/directives/keyed.js";
 import "mdui/components/button-icon.js";
 import "mdui/components/button.js";
@@ -17,9 +17,12 @@ import { Session } from "../session/session.ts";
 import { shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
 import "./announcer.ts";
-import { isForTheTurn } from "./escape.ts";
-import { type Place, type Route, places, readRoute } from "./route.ts";
-import { type Theme, applyTheme, chooseTheme, chosenTheme } from "./theme.ts";
+import { isForTheTurn, isWriting } from "./escape.ts";
+import { Reading } from "./reading.ts";
+import type { ReadingSheet } from "./reading_sheet.ts";
+import "./reading_sheet.ts";
+import { type Place, type Route, navigate, places, readRoute } from "./route.ts";
+import { type Theme, applyTheme, chooseTheme, chosenTheme, onTheme } from "./theme.ts";
 
 const icons = { narrative: "book", tools: "tools", assets: "assets", state: "tree" } as const;
 const names: Record<Place, string> = { narrative: "Narrative", tools: "Tools", assets: "Assets", state: "State" };
@@ -40,6 +43,9 @@ export class App extends LitElement {
   @state() private hasWorkers = false;
   // Something was told while the player looked elsewhere.
   @state() private hasNews = false;
+  @query("narratoria-reading-sheet") private sheet!: ReadingSheet;
+  #reading = new Reading();
+  #endTheme: (() => void) | undefined;
   #connection: Connection | undefined;
   #unsubscribe: (() => void) | undefined;
   // The last of what was told that the player had before the eyes.
@@ -58,7 +64,7 @@ export class App extends LitElement {
       }
 
       :host([narrow]) {
-        grid-template: auto auto minmax(0, 1fr) auto / minmax(0, 1fr);
+        grid-template: auto minmax(0, 1fr) auto / minmax(0, 1fr);
       }
 
       nav {
@@ -67,7 +73,10 @@ export class App extends LitElement {
       }
 
       :host([narrow]) nav {
-        grid-row: 4;
+        grid-row: 3;
+        display: flex;
+        align-items: center;
+        background: rgb(var(--mdui-color-surface-container));
       }
 
       mdui-navigation-rail {
@@ -81,13 +90,31 @@ export class App extends LitElement {
 
       mdui-navigation-bar {
         position: static;
-        height: 4.5rem;
-        background: rgb(var(--mdui-color-surface-container));
+        flex: 1;
+        min-width: 0;
+        height: 3.5rem;
+        padding: 0;
+        background: none;
         box-shadow: none;
       }
 
       mdui-navigation-bar-item {
         min-width: 0;
+      }
+
+      /* Sign and word without the room around them: the height belongs to the story. */
+      mdui-navigation-bar-item::part(container) {
+        min-width: 0;
+        padding-block: 0.25rem;
+      }
+
+      mdui-navigation-bar-item::part(indicator) {
+        height: 1.75rem;
+      }
+
+      nav > mdui-button-icon {
+        flex: none;
+        margin-inline: 0.25rem;
       }
 
       .badge {
@@ -99,24 +126,6 @@ export class App extends LitElement {
         border-radius: 50%;
         background: rgb(var(--mdui-color-tertiary));
         transform: none;
-      }
-
-      .top {
-        display: flex;
-        align-items: center;
-        gap: 0.5rem;
-        min-height: 3rem;
-        padding: 0 0.25rem 0 1.125rem;
-        background: rgb(var(--mdui-color-surface-container-low));
-      }
-
-      .top span {
-        flex: 1;
-        min-width: 0;
-        overflow: hidden;
-        white-space: nowrap;
-        text-overflow: ellipsis;
-        font: 400 1.0625rem / 1.4 var(--font-story);
       }
 
       .banner {
@@ -173,7 +182,7 @@ export class App extends LitElement {
       /* A page that is enlarged four times over: it scrolls, so that there is room to read in it. */
       @media (max-height: 20rem) {
         :host([narrow]) {
-          grid-template-rows: auto auto minmax(15rem, 1fr) auto;
+          grid-template-rows: auto minmax(15rem, 1fr) auto;
           overflow-y: auto;
         }
       }
@@ -184,7 +193,22 @@ export class App extends LitElement {
         }
 
         mdui-navigation-bar {
-          height: 3.75rem;
+          height: 3rem;
+        }
+      }
+
+      @media print {
+        :host,
+        main {
+          display: block;
+          height: auto;
+          overflow: visible;
+        }
+
+        nav,
+        [role="status"],
+        narratoria-announcer {
+          display: none;
         }
       }
     `,
@@ -193,6 +217,10 @@ export class App extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     applyTheme(this.theme);
+    this.#endTheme = onTheme((theme) => {
+      this.theme = theme;
+      applyTheme(theme);
+    });
     addEventListener("hashchange", this.#routed);
     addEventListener("keydown", this.#pressed);
     wide.addEventListener("change", this.#resized);
@@ -221,6 +249,7 @@ export class App extends LitElement {
     removeEventListener("hashchange", this.#routed);
     removeEventListener("keydown", this.#pressed);
     wide.removeEventListener("change", this.#resized);
+    this.#endTheme?.();
     this.#unsubscribe?.();
     this.#connection?.dispose();
     clearTimeout(this.#patience);
@@ -234,11 +263,18 @@ export class App extends LitElement {
 
   // What a view remembers, the turn that is read or the patch that is looked at, is its session's alone.
   override render(): unknown {
-    return html`${this.isWide ? this.#rail() : this.#top()}
+    return html`${this.isWide ? this.#rail() : nothing}
       <div role="status">${this.#banner()}</div>
       <main aria-label=${names[this.route.place]}>${keyed(this.session, this.#place())}</main>
       ${this.isWide ? nothing : this.#bar()}
-      <narratoria-announcer .session=${this.session}></narratoria-announcer>`;
+      <narratoria-announcer .session=${this.session} .prompts=${this.prompts}></narratoria-announcer>
+      <narratoria-reading-sheet
+        .reading=${this.#reading}
+        .theme=${this.theme}
+        ?narrow=${!this.isWide}
+        @theme=${(event: CustomEvent<Theme>) => this.#switchTheme(event.detail)}
+        @print=${this.#print}
+      ></narratoria-reading-sheet>`;
   }
 
   protected override updated(changed: PropertyValues): void {
@@ -252,6 +288,7 @@ export class App extends LitElement {
         return html`<narratoria-narrative
           .session=${this.session}
           .prompts=${this.prompts}
+          .reading=${this.#reading}
           ?ended=${this.status === "ended"}
         ></narratoria-narrative>`;
       case "tools":
@@ -277,7 +314,7 @@ export class App extends LitElement {
               ><span slot="icon">${icon(icons[place])}</span>${this.#badge(place)}${names[place]}</mdui-navigation-rail-item
             >`,
         )}
-        <div slot="bottom">${this.#themeButton()}</div>
+        <div slot="bottom">${this.#readingButton()}</div>
       </mdui-navigation-rail>
     </nav>`;
   }
@@ -292,13 +329,8 @@ export class App extends LitElement {
             >`,
         )}
       </mdui-navigation-bar>
+      ${this.#readingButton()}
     </nav>`;
-  }
-
-  #top(): unknown {
-    return html`<header class="top">
-      <span dir="auto">${shortened(this.session.title, 120)}</span>${this.#themeButton()}
-    </header>`;
   }
 
   #badge(place: Place): unknown {
@@ -308,15 +340,9 @@ export class App extends LitElement {
     return html`<span slot="badge" class="badge"><span class="unseen">${words}</span></span>`;
   }
 
-  #themeButton(): unknown {
-    const other: Theme = this.theme === "dark" ? "light" : "dark";
-    const words = other === "light" ? "Light colours" : "Dark colours";
-    return html`<mdui-button-icon title=${words} @click=${() => this.#switchTheme(other)}
-      >${other === "light"
-        ? icon("sun")
-        : icon("moon")}<span class="unseen"
-        >${words}</span
-      ></mdui-button-icon
+  #readingButton(): unknown {
+    return html`<mdui-button-icon title="Reading: text size, colours, details, print" @click=${() => this.sheet.show()}
+      >${icon("letters")}<span class="unseen">Reading</span></mdui-button-icon
     >`;
   }
 
@@ -380,6 +406,11 @@ export class App extends LitElement {
   }
 
   #pressed = (event: KeyboardEvent): void => {
+    if (isForDetails(event)) {
+      event.preventDefault();
+      this.#reading.set({ details: !this.#reading.details });
+      return;
+    }
     if (this.status === "ended" || !this.prompts.busy || !isForTheTurn(event)) return;
     event.preventDefault();
     void this.prompts.cancel();
@@ -400,4 +431,17 @@ export class App extends LitElement {
     this.theme = theme;
     chooseTheme(theme);
   }
+
+  // The story, from wherever the reader is.
+  #print = async (): Promise<void> => {
+    if (this.route.place !== "narrative") navigate("#/narrative");
+    this.#routed();
+    await this.updateComplete;
+    print();
+  };
+}
+
+function isForDetails(event: KeyboardEvent): boolean {
+  if (event.key !== "d" || event.defaultPrevented || event.isComposing || event.repeat) return false;
+  return !event.ctrlKey && !event.altKey && !event.metaKey && !isWriting(event, true);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Escape stops what runs, wherever the player is, unless it has something nearer to do.
+// Which keys are for the page: Escape stops what runs, wherever the player is, unless it has something nearer to do;
+// letters and digits do their work where nobody writes.
 
 export function isForTheTurn(event: KeyboardEvent): boolean {
   if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || event.repeat) return false;
@@ -17,4 +18,11 @@ function hasOpenDialog(root: ParentNode): boolean {
     if (one.shadowRoot !== null && hasOpenDialog(one.shadowRoot)) return true;
   }
   return false;
+}
+
+// Whether a key goes into a field. One that is empty may be left out: no words begin with what has a use of its own.
+export function isWriting(event: KeyboardEvent, inEmpty: boolean): boolean {
+  const field = event.composedPath()[0];
+  if (field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement) return inEmpty || field.value !== "";
+  return field instanceof HTMLSelectElement || (field instanceof HTMLElement && field.isContentEditable);
 }

@@ -1,29 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dark, unless the player has chosen light; the choice is kept in the browser.
+// The colours that the system asks for, unless the player has chosen the others; that choice is kept in the browser.
 
 export type Theme = "dark" | "light";
 
 const kKey = "narratoria-theme";
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+function systemTheme(): Theme {
+  return dark.matches ? "dark" : "light";
+}
 
 export function chosenTheme(): Theme {
   try {
-    return localStorage.getItem(kKey) === "light" ? "light" : "dark";
+    const kept = localStorage.getItem(kKey);
+    return kept === "light" || kept === "dark" ? kept : systemTheme();
   } catch {
-    return "dark";
+    return systemTheme();
   }
 }
 
 export function applyTheme(theme: Theme): void {
   const classes = document.documentElement.classList;
+  classes.remove("mdui-theme-auto");
   classes.toggle("mdui-theme-dark", theme === "dark");
   classes.toggle("mdui-theme-light", theme === "light");
 }
 
+// Who chooses what the system asks for follows the system again.
 export function chooseTheme(theme: Theme): void {
   applyTheme(theme);
   try {
-    localStorage.setItem(kKey, theme);
+    if (theme === systemTheme()) localStorage.removeItem(kKey);
+    else localStorage.setItem(kKey, theme);
   } catch {
     // A browser that keeps nothing: the choice holds until the page is closed.
   }
+}
+
+// Called when the system changes its mind, and the player has not chosen. Returns what ends it.
+export function onTheme(listener: (theme: Theme) => void): () => void {
+  const changed = (): void => listener(chosenTheme());
+  dark.addEventListener("change", changed);
+  return () => dark.removeEventListener("change", changed);
 }

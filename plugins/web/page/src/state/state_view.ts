@@ -3,6 +3,7 @@
 import { css, html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, state } from "lit/decorators.js";
 import "../controls/copy_button.ts";
+import { emptyPlace } from "../controls/empty.ts";
 import { icon } from "../controls/icons.ts";
 import { SessionView } from "../controls/session_view.ts";
 import { base } from "../controls/styles.ts";
@@ -400,9 +401,12 @@ export class StateView extends SessionView {
     if (this.words !== "" && this.#searched !== this.#value) this.#searchSoon();
   }
 
-  protected override render(): TemplateResult {
+  protected override render(): TemplateResult | typeof nothing {
     const session = this.session;
-    if (session === undefined) return html`<div class="empty"></div>`;
+    if (session === undefined) return nothing;
+    if (session.patches.length === 0 && sizeOf(this.#value) === 0) {
+      return emptyPlace("tree", "No state yet", "What the story remembers stands here.");
+    }
     return html`<div class="view">
       <header class="top">
         <h1>State</h1>
@@ -416,7 +420,7 @@ export class StateView extends SessionView {
       <section class="card tree" aria-label="Tree">
         ${
           sizeOf(this.#value) === 0
-            ? html`<p class="empty">${session.patches.length === 0 ? "The state is empty. What tools remember stands here." : "The state is empty at this point."}</p>`
+            ? html`<p class="empty">The state is empty at this point.</p>`
             : html`<narratoria-state-tree
                 .tree=${this.#tree}
                 .value=${this.#value}

@@ -239,7 +239,7 @@ export class InvocationPanel extends LitElement {
       }
     }
     if (changed.has("revision") || changed.has("invocation")) {
-      this.#assets = plan.turn.assets.filter((one) => one.planKey === plan.key && one.toolId === invocation.toolId);
+      this.#assets = plan.turn.assets.filter((one) => one.replaced === undefined && one.planKey === plan.key && one.toolId === invocation.toolId);
     }
   }
 

@@ -91,3 +91,15 @@ test("a turn whose plans failed, and that went on in words alone, is not complet
   expect(turnState(made.turns[0]!)).toBe("told");
   expect(turnOutcome(made.turns[0]!)).toBe("told without tools");
 });
+
+test("a turn and a plan in which a tool failed are not simply completed", () => {
+  const made = session(
+    ...opening,
+    ["tool_ended", { state: "failed", ok: false, executionTime: 50, retryCount: 0, errorCode: "TOOL_FAILED" }],
+    ["plan_ended", { success: true, executionTime: 60, failedTools: ["pull"], canReplan: false }],
+    ["turn_ended", { outcome: "completed", generations: 1 }],
+  );
+  expect(planState(made.plans.get("p#1")!)).toBe("mixed");
+  expect(turnState(made.turns[0]!)).toBe("mixed");
+  expect(turnOutcome(made.turns[0]!)).toBe("completed in part");
+});

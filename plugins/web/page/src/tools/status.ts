@@ -83,12 +83,16 @@ export function share(invocation: Invocation): number {
   return invocation.progress ?? 0;
 }
 
-export type PlanState = "running" | "completed" | "failed" | "stopped";
+// "mixed": it succeeded, and a tool in it failed.
+export type PlanState = "running" | "completed" | "mixed" | "failed" | "stopped";
 // "told": no plan worked, and the narrator went on in words alone.
 export type TurnState = PlanState | "told";
 
 export function planState(plan: PlanRun): PlanState {
-  if (plan.ended !== undefined) return plan.success === true ? "completed" : wasStopped(plan) ? "stopped" : "failed";
+  if (plan.ended !== undefined) {
+    if (plan.success === true) return plan.failedTools.length > 0 ? "mixed" : "completed";
+    return wasStopped(plan) ? "stopped" : "failed";
+  }
   const outcome = plan.turn.outcome;
   return outcome === undefined ? "running" : isStopped(outcome) ? "stopped" : "failed";
 }
@@ -103,6 +107,7 @@ function wasStopped(plan: PlanRun): boolean {
 const planIcons: Record<TurnState, IconName> = {
   running: "running",
   completed: "check",
+  mixed: "warning",
   failed: "error",
   stopped: "stop",
   told: "book",
@@ -112,9 +117,16 @@ export function planIcon(state: TurnState): IconName {
   return planIcons[state];
 }
 
+export function planName(state: PlanState): string {
+  return state === "mixed" ? "completed in part" : state;
+}
+
 export function turnState(turn: Turn): TurnState {
   if (turn.outcome === undefined) return "running";
-  if (turn.outcome === "completed") return turn.plans.at(-1)?.success === false ? "told" : "completed";
+  if (turn.outcome === "completed") {
+    if (turn.plans.at(-1)?.success === false) return "told";
+    return turn.plans.some((plan) => plan.success === false || plan.failedTools.length > 0) ? "mixed" : "completed";
+  }
   return isStopped(turn.outcome) ? "stopped" : "failed";
 }
 
@@ -133,7 +145,8 @@ const outcomes: Record<Outcome, string> = {
 
 export function turnOutcome(turn: Turn): string {
   if (turn.outcome === undefined) return "running";
-  return turnState(turn) === "told" ? "told without tools" : outcomes[turn.outcome];
+  const state = turnState(turn);
+  return state === "told" ? "told without tools" : state === "mixed" ? planName(state) : outcomes[turn.outcome];
 }
 
 export function planEnd(plan: PlanRun, now: number): number {

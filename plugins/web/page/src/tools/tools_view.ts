@@ -3,6 +3,7 @@
 import { css, html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { styleMap } from "lit/directives/style-map.js";
+import { emptyPlace } from "../controls/empty.ts";
 import { icon } from "../controls/icons.ts";
 import { SessionView } from "../controls/session_view.ts";
 import { base } from "../controls/styles.ts";
@@ -17,7 +18,7 @@ import "./plan_graph.ts";
 import "./plan_table.ts";
 import "./plan_timeline.ts";
 import { planRoute } from "./route.ts";
-import { isOver, planIcon, planState, turnOutcome, turnState } from "./status.ts";
+import { isOver, planIcon, planName, planState, turnOutcome, turnState } from "./status.ts";
 import { duration } from "./time_scale.ts";
 
 @customElement("narratoria-tools")
@@ -213,8 +214,13 @@ export class ToolsView extends SessionView {
         .plans.several {
           grid-template-columns: repeat(var(--plans), minmax(19rem, 1fr));
           overflow-x: auto;
-          padding-bottom: 0.5rem;
+          padding-bottom: 0.75rem;
           gap: 0.75rem 1.25rem;
+          scrollbar-width: auto;
+        }
+        /* There is more beyond the edge. */
+        .several.cut {
+          mask-image: linear-gradient(to right, #000 calc(100% - 4rem), rgb(0 0 0 / 0.15));
         }
         /* What stands side by side begins at one height. */
         .several > .plan {
@@ -290,9 +296,7 @@ export class ToolsView extends SessionView {
   protected override render(): TemplateResult {
     const turn = this.#turn;
     if (turn === undefined || this.session === undefined) {
-      return html`<div class="empty">${icon("pending")}
-        <p>No tool has run yet. When the story calls one, you can watch it here.</p>
-      </div>`;
+      return emptyPlace("tools", "No tools yet", "What runs behind the story can be watched here.");
     }
     const toolId = this.path[1];
     const invocation = toolId === undefined ? undefined : this.#plan?.invocations.get(toolId);
@@ -315,7 +319,18 @@ export class ToolsView extends SessionView {
     </div>`;
   }
 
+  protected override resized(): void {
+    super.resized();
+    this.#cut();
+  }
+
+  readonly #cut = (): void => {
+    const plans = this.renderRoot.querySelector(".plans");
+    plans?.classList.toggle("cut", plans.scrollLeft + plans.clientWidth < plans.scrollWidth - 1);
+  };
+
   protected override updated(changed: PropertyValues): void {
+    this.#cut();
     if (!changed.has("path")) return;
     const before = (changed.get("path") as string[] | undefined)?.[1];
     const now = this.path[1];
@@ -409,7 +424,7 @@ export class ToolsView extends SessionView {
           ? html`<p class="card none">
               ${turn.outcome === undefined ? "The narrator thinks about what to do." : "The narrator answered this without a plan."}
             </p>`
-          : html`<div class="plans ${plans.length > 1 ? "several" : ""}" style=${styleMap({ "--plans": String(plans.length) })}>
+          : html`<div class="plans ${plans.length > 1 ? "several" : ""}" tabindex=${plans.length > 1 ? 0 : nothing} role="group" aria-label=${counted(plans.length, "plan")} @scroll=${this.#cut} style=${styleMap({ "--plans": String(plans.length) })}>
               ${plans.map((plan, index) => this.#planCard(plan, index, plans, selected))}
             </div>`
       }
@@ -445,10 +460,10 @@ export class ToolsView extends SessionView {
     const narrative = textOf(plan.plan, "narrative") ?? "";
     const done = [...plan.invocations.values()].filter((one) => isOver(one.state)).length;
     const name = plans.length > 1 ? `Plan ${index + 1} of ${plans.length}` : "The plan";
-    return html`<section class="plan" aria-label="${name}, ${state}">
+    return html`<section class="plan" aria-label="${name}, ${planName(state)}">
       <header>
         <h2>${name}</h2>
-        <span class="chip tone ${state}">${icon(planIcon(state))}${state}</span>
+        <span class="chip tone ${state}">${icon(planIcon(state))}${planName(state)}</span>
         <span class="number about">
           ${done < plan.invocations.size ? `${done} of ${counted(plan.invocations.size, "tool")}` : counted(plan.invocations.size, "tool")}${
             plan.executionTime === undefined ? nothing : html` · ${duration(plan.executionTime)}`

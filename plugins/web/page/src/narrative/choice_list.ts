@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may be said next, as numbered buttons. The keys 1 to 9 press them.
+import { LitElement, type PropertyValues, css, html, nothing } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
+import "mdui/components/button.js";
+import { counted, shortened } from "../text/shorten.ts";
+import { shared } from "../theme/shared.ts";
+
+const kChoices = 12;
+const kKeys = 9;
+
+export interface Offer {
+  prompt: string;
+  choices: readonly string[];
+}
+
+@customElement("narratoria-choices")
+export class ChoiceList extends LitElement {
+  @property({ attribute: false }) offer: Offer | undefined;
+  @state() private shown = kChoices;
+
+  static override styles = [
+    shared,
+    css`
+      :host {
+        display: block;
+        max-height: min(16rem, 38dvh);
+        overflow-y: auto;
+        overscroll-behavior: contain;
+        scrollbar-width: thin;
+      }
+
+      .asked {
+        margin: 0 0 0.5rem;
+        padding-inline: 0.25rem;
+        font: italic 1rem / 1.5 var(--font-story);
+        color: rgb(var(--mdui-color-on-surface-variant));
+        overflow-wrap: anywhere;
+      }
+
+      ul {
+        display: flex;
+        flex-wrap: wrap;
+        gap: 0.5rem;
+        margin: 0 -0.25rem;
+        /* The ring of the one that has the focus. */
+        padding: 0.25rem;
+        list-style: none;
+      }
+
+      li {
+        display: flex;
+        max-width: 100%;
+      }
+
+      mdui-button {
+        font-family: var(--font-page);
+        font-size: 0.9375rem;
+        text-align: start;
+      }
+
+      mdui-button::part(button) {
+        padding-inline: 0.875rem 1.125rem;
+      }
+
+      mdui-button::part(label) {
+        padding: 0;
+        text-align: start;
+      }
+
+      @media (max-width: 37.4rem), (max-height: 30rem) {
+        ul {
+          gap: 0.375rem;
+        }
+
+        mdui-button,
+        mdui-button::part(button) {
+          min-height: 2.25rem;
+          padding-block: 0.25rem;
+        }
+      }
+
+      .key {
+        display: inline-block;
+        min-width: 1.25em;
+        margin-inline-end: 0.25em;
+        color: rgb(var(--mdui-color-tertiary));
+        font-variant-numeric: tabular-nums;
+      }
+
+      @media (forced-colors: active) {
+        .key {
+          color: inherit;
+        }
+      }
+    `,
+  ];
+
+  protected override willUpdate(changed: PropertyValues): void {
+    if (changed.has("offer")) this.shown = kChoices;
+  }
+
+  override render(): unknown {
+    const offer = this.offer;
+    if (offer === undefined) return nothing;
+    const left = offer.choices.length - this.shown;
+    const prompt = offer.prompt.trim();
+    return html`${prompt === "" ? nothing : html`<p class="asked" dir="auto">${shortened(prompt, 600)}</p>`}
+      <ul aria-label="What you can do">
+        ${offer.choices.slice(0, this.shown).map(
+          (text, index) =>
+            html`<li>
+              <mdui-button variant="tonal" @click=${() => this.#say(text)}
+                >${index < kKeys ? html`<span class="key" aria-hidden="true">${index + 1}</span>` : nothing}<span dir="auto"
+                  >${shortened(text, 240)}</span
+                ></mdui-button
+              >
+            </li>`,
+        )}
+        ${left > 0
+          ? html`<li><mdui-button variant="text" @click=${this.#more}>${counted(left, "more choice")}</mdui-button></li>`
+          : nothing}
+      </ul>`;
+  }
+
+  // Whether the key took a choice.
+  press(key: string): boolean {
+    const text = /^[1-9]$/.test(key) ? this.offer?.choices[Number(key) - 1] : undefined;
+    if (text === undefined) return false;
+    this.#say(text);
+    return true;
+  }
+
+  #more = async (): Promise<void> => {
+    const first = this.shown;
+    this.shown += 4 * kChoices;
+    await this.updateComplete;
+    this.renderRoot.querySelectorAll<HTMLElement>("mdui-button")[first]?.focus();
+  };
+
+  #say(text: string): void {
+    this.dispatchEvent(new CustomEvent("say", { detail: text }));
+  }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What went not quite as it should, told more quietly than the story, with the way to try it again.
+import { LitElement, css, html, nothing } from "lit";
+import { customElement, property } from "lit/decorators.js";
+import "mdui/components/button.js";
+import { shared } from "../theme/shared.ts";
+import type { Remark } from "./words.ts";
+
+@customElement("narratoria-remark")
+export class TurnRemark extends LitElement {
+  @property({ attribute: false }) remark: Remark | undefined;
+  // Whether there is something to decide: not in a turn that lies behind, nor while the story goes on.
+  @property({ type: Boolean }) open = false;
+
+  static override styles = [
+    shared,
+    css`
+      :host {
+        display: block;
+        color: rgb(var(--mdui-color-on-surface-variant));
+        overflow-wrap: anywhere;
+      }
+
+      p {
+        margin: 0 0 0.35em;
+        font: italic 0.9375em / 1.6 var(--font-story);
+      }
+
+      mdui-button {
+        font-family: var(--font-page);
+      }
+
+      mdui-button::part(button),
+      mdui-button::part(label) {
+        padding-inline: 0;
+      }
+
+      @media print {
+        mdui-button {
+          display: none;
+        }
+      }
+    `,
+  ];
+
+  override render(): unknown {
+    const remark = this.remark;
+    if (remark === undefined) return nothing;
+    return html`${remark.words.map((one) => html`<p dir="auto">${one}</p>`)}
+    ${this.open && remark.retry !== undefined
+      ? html`<mdui-button variant="text" @click=${() => this.dispatchEvent(new CustomEvent("retry"))}>Try again</mdui-button>`
+      : nothing}`;
+  }
+}

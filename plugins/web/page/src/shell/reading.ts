@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the reader wants the story: the size of its text, the length of its lines, with or without the details of tools.
+// Kept in the browser.
+
+const kKey = "narratoria-reading";
+
+// Times what the browser's own font size gives.
+export const textSizes = [0.85, 1, 1.15, 1.35, 1.6, 2] as const;
+// In widths of the letter m, two characters each.
+export const lineWidths = { short: "28em", normal: "36em", long: "52em" } as const;
+export type LineWidth = keyof typeof lineWidths;
+
+export class Reading {
+  textSize = 1;
+  lineWidth: LineWidth = "normal";
+  details = false;
+  #listeners = new Set<() => void>();
+
+  constructor() {
+    try {
+      const kept = JSON.parse(localStorage.getItem(kKey) ?? "{}") as Partial<Record<string, unknown>>;
+      this.textSize = textSizes.find((one) => one === kept["textSize"]) ?? this.textSize;
+      if (typeof kept["lineWidth"] === "string" && Object.hasOwn(lineWidths, kept["lineWidth"])) {
+        this.lineWidth = kept["lineWidth"] as LineWidth;
+      }
+      this.details = kept["details"] === true;
+    } catch {
+      // Nothing that could be read was kept.
+    }
+    this.#apply();
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  set(wishes: { textSize?: number; lineWidth?: LineWidth; details?: boolean }): void {
+    Object.assign(this, wishes);
+    this.#apply();
+    const { textSize, lineWidth, details } = this;
+    try {
+      localStorage.setItem(kKey, JSON.stringify({ textSize, lineWidth, details }));
+    } catch {
+      // A browser that keeps nothing: it holds until the page is closed.
+    }
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  // The next size up or down; the same where there is none.
+  stepTextSize(by: 1 | -1): void {
+    const at = textSizes.findIndex((one) => one === this.textSize);
+    const next = textSizes[at + by];
+    if (next !== undefined) this.set({ textSize: next });
+  }
+
+  #apply(): void {
+    const style = document.documentElement.style;
+    style.setProperty("--text-size", String(this.textSize));
+    style.setProperty("--line-width", lineWidths[this.lineWidth]);
+  }
+}

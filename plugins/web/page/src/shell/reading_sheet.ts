@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// How to read: text size, line length, colours, details, paper. A <dialog> of the browser's own, which keeps the focus
+// inside and gives it back; beside the rail, or a sheet from below where there is none.
+import { LitElement, css, html } from "lit";
+import { customElement, property, query } from "lit/decorators.js";
+import { icon } from "../controls/icons.ts";
+import { base } from "../controls/styles.ts";
+import { percent } from "../controls/words.ts";
+import { type LineWidth, type Reading, lineWidths, textSizes } from "./reading.ts";
+import type { Theme } from "./theme.ts";
+
+@customElement("narratoria-reading-sheet")
+export class ReadingSheet extends LitElement {
+  @property({ attribute: false }) reading: Reading | undefined;
+  @property() theme: Theme = "dark";
+  @property({ type: Boolean, reflect: true }) narrow = false;
+  @query("dialog") private dialog!: HTMLDialogElement;
+  #unsubscribe: (() => void) | undefined;
+
+  static override styles = [
+    base,
+    css`
+      :host {
+        position: absolute;
+      }
+      dialog {
+        position: fixed;
+        inset: auto auto 1rem 5.75rem;
+        width: min(20rem, calc(100vw - 2rem));
+        max-height: calc(100dvh - 2rem);
+        margin: 0;
+        padding: 1rem 1.25rem 1.25rem;
+        overflow-y: auto;
+        border: 1px solid var(--line);
+        border-radius: 1.25rem;
+        background: rgb(var(--mdui-color-surface-container-high));
+        color: rgb(var(--mdui-color-on-surface));
+        box-shadow: 0 0.5rem 2rem rgb(0 0 0 / 0.35);
+      }
+      dialog::backdrop {
+        background: rgba(var(--mdui-color-scrim), 0.25);
+      }
+      :host([narrow]) dialog {
+        inset: auto 0 0;
+        width: 100%;
+        max-width: none;
+        border-width: 1px 0 0;
+        border-radius: 1.25rem 1.25rem 0 0;
+      }
+      header,
+      .row {
+        display: flex;
+        flex-wrap: wrap;
+        align-items: center;
+        justify-content: space-between;
+        gap: 0.25rem 0.75rem;
+        min-height: 3rem;
+      }
+      h2 {
+        font-size: 1rem;
+        font-weight: 500;
+      }
+      .steps {
+        display: flex;
+        align-items: center;
+      }
+      .steps output {
+        min-width: 3.25rem;
+        text-align: center;
+      }
+      .choice {
+        display: inline-flex;
+        border: 1px solid rgb(var(--mdui-color-outline));
+        border-radius: 1.125rem;
+        overflow: hidden;
+      }
+      .choice button {
+        min-height: 2.125rem;
+        padding: 0 0.75rem;
+      }
+      .choice button + button {
+        border-inline-start: 1px solid rgb(var(--mdui-color-outline));
+      }
+      .choice button[aria-pressed="true"] {
+        background: rgb(var(--mdui-color-secondary-container));
+        color: rgb(var(--mdui-color-on-secondary-container));
+      }
+      .choice button:focus-visible {
+        outline-offset: -3px;
+      }
+      kbd {
+        padding: 0 0.375rem;
+        border: 1px solid var(--line);
+        border-radius: 0.25rem;
+        font: inherit;
+        font-size: 0.75rem;
+      }
+      @media (forced-colors: active) {
+        .choice button[aria-pressed="true"] {
+          background: Highlight;
+          color: HighlightText;
+          forced-color-adjust: none;
+        }
+      }
+      @media print {
+        :host {
+          display: none;
+        }
+      }
+    `,
+  ];
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#unsubscribe?.();
+  }
+
+  override willUpdate(changed: Map<string, unknown>): void {
+    if (!changed.has("reading")) return;
+    this.#unsubscribe?.();
+    this.#unsubscribe = this.reading?.subscribe(() => this.requestUpdate());
+  }
+
+  override render(): unknown {
+    const reading = this.reading;
+    const size = reading?.textSize ?? 1;
+    return html`<dialog aria-labelledby="title" @click=${this.#clicked}>
+      <header>
+        <h2 id="title">Reading</h2>
+        <button class="icon-button" type="button" aria-label="Close" title="Close (Escape)" @click=${this.#close}>${icon("close")}</button>
+      </header>
+      <div class="row">
+        <span id="size">Text size</span>
+        <span class="steps" role="group" aria-labelledby="size">
+          <button class="icon-button" type="button" aria-label="Smaller text" ?disabled=${size <= textSizes[0]} @click=${() => reading?.stepTextSize(-1)}>${icon("remove")}</button>
+          <output class="number">${percent(size)}</output>
+          <button class="icon-button" type="button" aria-label="Larger text" ?disabled=${size >= textSizes.at(-1)!} @click=${() => reading?.stepTextSize(1)}>${icon("add")}</button>
+        </span>
+      </div>
+      <div class="row">
+        <span id="lines">Lines</span>
+        <span class="choice" role="group" aria-labelledby="lines">
+          ${(Object.keys(lineWidths) as LineWidth[]).map(
+            (one) =>
+              html`<button type="button" aria-pressed=${reading?.lineWidth === one ? "true" : "false"} @click=${() => reading?.set({ lineWidth: one })}>${one}</button>`,
+          )}
+        </span>
+      </div>
+      <div class="row">
+        <span id="colours">Colours</span>
+        <span class="choice" role="group" aria-labelledby="colours">
+          ${(["dark", "light"] as const).map(
+            (one) =>
+              html`<button type="button" aria-label=${one === "dark" ? "Dark colours" : "Light colours"} aria-pressed=${this.theme === one ? "true" : "false"} @click=${() => this.#theme(one)}>${one}</button>`,
+          )}
+        </span>
+      </div>
+      <div class="row">
+        <span>What tools did <kbd aria-hidden="true">d</kbd></span>
+        <button class="chip" type="button" aria-label="Details of tools" aria-keyshortcuts="d" aria-pressed=${reading?.details === true ? "true" : "false"} @click=${() => reading?.set({ details: !reading.details })}>
+          ${reading?.details === true ? "shown" : "folded"}
+        </button>
+      </div>
+      <div class="row">
+        <span>On paper</span>
+        <button class="button plain" type="button" @click=${this.#print}>Print the story</button>
+      </div>
+    </dialog>`;
+  }
+
+  show(): void {
+    if (!this.dialog.open) this.dialog.showModal();
+  }
+
+  #close = (): void => this.dialog.close();
+
+  #theme(theme: Theme): void {
+    this.dispatchEvent(new CustomEvent("theme", { detail: theme }));
+  }
+
+  // Beside it: on its backdrop.
+  #clicked = (event: MouseEvent): void => {
+    if (event.target === this.dialog && !contains(this.dialog.getBoundingClientRect(), event)) this.dialog.close();
+  };
+
+  #print = (): void => {
+    this.dialog.close();
+    this.dispatchEvent(new CustomEvent("print"));
+  };
+}
+
+function contains(box: DOMRect, { clientX, clientY }: MouseEvent): boolean {
+  return clientX >= box.left && clientX <= box.right && clientY >= box.top && clientY <= box.bottom;
+}

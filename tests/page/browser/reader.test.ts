@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page as a book: how it begins, what it keeps, how it looks where the reader's system has wishes.
+import { expect } from "vitest";
+import { flame } from "./harness/media.ts";
+import type { Player } from "./harness/player.ts";
+import { torch } from "./harness/serve.ts";
+import { asset, choices, done, error, failed, type Prompt, ui } from "./harness/story.ts";
+import { test } from "./harness/test.ts";
+
+const phones = [
+  { width: 390, height: 844 },
+  { width: 320, height: 568 },
+] as const;
+
+const kLong = "The path bends between the stones, and bends again. ".repeat(12);
+
+function walk(turns: number): Prompt[] {
+  return Array.from({ length: turns }, (_, at) => ({ says: `step ${at}`, answers: [{ narrative: `Milestone ${at}. ${kLong}` }] }));
+}
+
+async function walked(player: Player, turns: number): Promise<void> {
+  for (let at = 0; at < turns; ++at) {
+    await player.say(`step ${at}`);
+    await player.story.getByText(`Milestone ${at}.`).first().waitFor({ state: "attached" });
+    await player.isDone();
+  }
+}
+
+test("the first screen tells where one is and what one may say, and a digit says it", async ({ stage }) => {
+  const player = await stage.play(torch);
+  await player.page.getByRole("heading", { name: "The Torch and the Door" }).waitFor();
+  await player.sees("The stair ends in the dark");
+  await player.choice("I pull the lever").waitFor();
+  // The field has the focus, and is empty: no words of the player begin with the number of a choice.
+  await player.hasFocus(player.input);
+  await player.page.keyboard.press("1");
+  await player.sees("You reach for the torch on the wall.");
+  expect(await player.input.inputValue()).toBe("");
+  await player.isDone();
+  // In words of one's own a digit is a digit.
+  await player.input.pressSequentially("roll 2d6");
+  expect(await player.input.inputValue()).toBe("roll 2d6");
+});
+
+for (const viewport of phones) {
+  test(`on a phone of ${viewport.width} × ${viewport.height} the choices and the field are in view, and most of it is the story's`, async ({ stage }) => {
+    const player = await stage.play(torch, { viewport, hasTouch: true, isMobile: true });
+    const look = async (words: string): Promise<void> => {
+      const choice = (await player.choice(words).boundingBox())!;
+      const field = (await player.input.boundingBox())!;
+      expect(choice.y).toBeGreaterThanOrEqual(0);
+      expect(choice.y + choice.height).toBeLessThanOrEqual(field.y + 1);
+      expect(field.y + field.height).toBeLessThanOrEqual(viewport.height);
+      const story = (await player.story.getByRole("region", { name: "The story" }).boundingBox())!;
+      expect(story.height).toBeGreaterThan(viewport.height * 0.45);
+    };
+    await player.choice("I light the torch").waitFor();
+    await look("I light the torch");
+    await player.sees("The stair ends in the dark");
+    await player.say("I light the torch and examine the door");
+    await player.isDone();
+    await player.choice("Leave").waitFor();
+    await look("Open");
+    const bar = (await player.page.getByRole("navigation", { name: "Places" }).boundingBox())!;
+    expect(bar.height).toBeLessThanOrEqual(60);
+  });
+}
+
+test("what was being written is there after a reload, and the arrow up brings back what was said", async ({ stage }) => {
+  const player = await stage.play(stage.story({ prompts: walk(2) }));
+  await walked(player, 2);
+  await player.input.fill("I turn aro");
+  await player.page.reload();
+  await player.input.waitFor();
+  await expect.poll(() => player.input.inputValue()).toBe("I turn aro");
+  await player.input.fill("");
+  await player.sees("Milestone 1.");
+  await player.input.press("ArrowUp");
+  expect(await player.input.inputValue()).toBe("step 1");
+  await player.input.press("ArrowUp");
+  expect(await player.input.inputValue()).toBe("step 0");
+  await player.input.press("ArrowDown");
+  await player.input.press("ArrowDown");
+  expect(await player.input.inputValue()).toBe("");
+});
+
+test("a story of many turns is whole in the page: found by the browser, and printed without the page around it", async ({ stage }) => {
+  const player = await stage.play(stage.story({ title: "The Path", prompts: walk(40) }));
+  await walked(player, 40);
+  await player.page.reload();
+  await expect.poll(() => player.story.getByRole("article").count()).toBe(40);
+  const found = await player.page.evaluate(() => {
+    // As the browser's own search does; it scrolls to what it finds.
+    const find = (window as unknown as { find: (words: string, exact: boolean, back: boolean, wrap: boolean) => boolean }).find;
+    return find("Milestone 3.", true, false, true);
+  });
+  expect(found).toBe(true);
+
+  await player.page.emulateMedia({ media: "print" });
+  const paper = await player.page.evaluate(() => {
+    const turns: DOMRect[] = [];
+    const hidden: string[] = [];
+    const walkTree = (root: Document | ShadowRoot): void => {
+      for (const one of root.querySelectorAll("*")) {
+        if (one.localName === "narratoria-turn") turns.push(one.getBoundingClientRect());
+        if (["nav", "textarea"].includes(one.localName) && one.getClientRects().length > 0) hidden.push(one.localName);
+        if (one.shadowRoot !== null) walkTree(one.shadowRoot);
+      }
+    };
+    walkTree(document);
+    return { turns: turns.filter((box) => box.height > 40).length, height: document.documentElement.scrollHeight, last: Math.max(...turns.map((box) => box.bottom + scrollY)), hidden };
+  });
+  expect(paper.hidden).toEqual([]);
+  expect(paper.turns).toBe(40);
+  expect(paper.height).toBeGreaterThanOrEqual(Math.floor(paper.last));
+  const pdf = await player.page.pdf({ format: "A5" });
+  // One turn alone fills a third of such a page.
+  expect((pdf.toString("latin1").match(/\/Type\s*\/Page\b(?!s)/g) ?? []).length).toBeGreaterThan(8);
+});
+
+test("the place after a load is the same each time, however late its pictures come", async ({ stage }) => {
+  const story = stage.story((folder) => ({
+    files: { "flame.png": flame() },
+    prompts: [
+      ...walk(6),
+      {
+        says: "look",
+        answers: [
+          {
+            narrative: `A flame. ${kLong}`,
+            tools: [{ toolId: "look", steps: [asset("flame", "image/png", `${folder}/flame.png`, { alt: "A flame" }), done("Seen.")] }],
+          },
+        ],
+      },
+    ],
+  }));
+  const player = await stage.play(story, { viewport: { width: 800, height: 500 } });
+  await walked(player, 6);
+  for (const _ of [1, 2]) {
+    await player.say("look");
+    await player.isDone();
+  }
+  const places = new Set<number>();
+  for (let load = 0; load < 5; ++load) {
+    // Each time another delay.
+    await player.page.route("**/api/assets/**", async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, load * 150));
+      await route.continue().catch(() => undefined);
+    });
+    await player.page.reload();
+    const picture = player.story.getByRole("img", { name: "A flame" }).last();
+    await expect.poll(() => picture.evaluate((one) => (one as HTMLImageElement).complete && (one as HTMLImageElement).naturalWidth > 0)).toBe(true);
+    await player.page.evaluate(async () => {
+      await document.fonts.ready;
+      for (let frame = 0; frame < 5; ++frame) await new Promise((resolve) => requestAnimationFrame(resolve));
+    });
+    places.add(Math.round((await player.story.getByRole("article").last().boundingBox())!.y));
+    await player.page.unroute("**/api/assets/**");
+  }
+  expect([...places].length, [...places].join(", ")).toBe(1);
+});
+
+test("the page follows the system's colours until the player chooses, and then keeps the choice", async ({ stage }) => {
+  const player = await stage.play(torch, { colorScheme: "light" });
+  const brightness = (): Promise<number> =>
+    player.page.evaluate(() => {
+      const parts = getComputedStyle(document.body).backgroundColor.match(/\d+/g)!.slice(0, 3).map(Number);
+      return parts.reduce((sum, one) => sum + one, 0) / 3;
+    });
+  await player.input.waitFor();
+  expect(await brightness()).toBeGreaterThan(220);
+  await player.page.emulateMedia({ colorScheme: "dark" });
+  await expect.poll(brightness).toBeLessThan(40);
+  await player.reads("Light colours");
+  await expect.poll(brightness).toBeGreaterThan(220);
+  await player.page.reload();
+  await player.input.waitFor();
+  expect(await brightness()).toBeGreaterThan(220);
+  // Who chooses what the system has follows it again.
+  await player.reads("Dark colours");
+  await player.page.emulateMedia({ colorScheme: "light" });
+  await expect.poll(brightness).toBeGreaterThan(220);
+});
+
+test("where more contrast is asked for, the colours are further apart; forced colours keep none of the page's", async ({ stage }) => {
+  const player = await stage.play(stage.story({ prompts: [{ says: "look", answers: [{ narrative: "A well.", tools: [{ toolId: "look", steps: [done("Seen.")] }] }] }] }), { colorScheme: "light" });
+  const variant = (): Promise<number> =>
+    player.page.evaluate(() => {
+      const parts = getComputedStyle(document.documentElement).getPropertyValue("--mdui-color-on-surface-variant").split(",").map(Number);
+      return parts.reduce((sum, one) => sum + one, 0) / 3;
+    });
+  await player.say("look");
+  await player.isDone();
+  const before = await variant();
+  await player.page.emulateMedia({ contrast: "more" });
+  expect(await variant()).toBeLessThan(before);
+  await player.page.emulateMedia({ contrast: "no-preference", forcedColors: "active" });
+  await player.go("Tools");
+  const chip = player.main.getByText("completed", { exact: true }).first();
+  await chip.waitFor();
+  // Of the system's palette, and not the page's green.
+  const [colour, text] = await chip.evaluate((one) => {
+    const probe = document.body.appendChild(document.createElement("span"));
+    probe.style.setProperty("color", "CanvasText");
+    const canvas = getComputedStyle(probe).color;
+    probe.remove();
+    return [getComputedStyle(one).color, canvas];
+  });
+  expect(colour).toBe(text);
+});
+
+test("the text grows to twice its size without loss, also on a phone, and stays so", async ({ stage }) => {
+  const player = await stage.play(torch, { viewport: { width: 320, height: 568 } });
+  const size = (): Promise<number> =>
+    player.story.getByText("The stair ends in the dark").evaluate((one) => Number.parseFloat(getComputedStyle(one).fontSize));
+  const before = await size();
+  await player.button("Reading").click();
+  const larger = player.button("Larger text");
+  for (let step = 0; step < 9 && (await larger.isEnabled()); ++step) await larger.click();
+  await player.page.getByRole("dialog", { name: "Reading" }).getByText("200 %").waitFor();
+  await player.page.keyboard.press("Escape");
+  expect((await size()) / before).toBeCloseTo(2, 1);
+  await player.page.reload();
+  await player.sees("The stair ends in the dark");
+  expect((await size()) / before).toBeCloseTo(2, 1);
+  const sideways = await player.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  expect(sideways).toBe(0);
+  const text = (await player.story.getByText("The stair ends in the dark").boundingBox())!;
+  expect(text.x + text.width).toBeLessThanOrEqual(320);
+});
+
+test("a retry repeats no placeholder, and what was replaced shows what stands in its place", async ({ stage }) => {
+  const story = stage.story((folder) => ({
+    files: { "flame.png": flame() },
+    prompts: [
+      {
+        says: "roll",
+        answers: [
+          {
+            narrative: "You roll.",
+            tools: [
+              {
+                toolId: "dice",
+                retries: 3,
+                steps: [
+                  ui("dice_roll", { sides: 20 }),
+                  asset("face", "image/png", `${folder}/flame.png`, { title: "The face" }),
+                  error("LOST", "A die is lost."),
+                  failed("The die rolls away."),
+                ],
+              },
+            ],
+          },
+          { narrative: "You stop rolling." },
+        ],
+      },
+    ],
+  }));
+  const player = await stage.play(story);
+  await player.say("roll");
+  await player.sees("You stop rolling.");
+  await player.isDone();
+  expect(await player.story.getByText("dice_roll").count()).toBe(1);
+  await player.go("Assets");
+  await player.main.getByRole("heading", { name: "1 asset" }).waitFor();
+  expect(await player.main.getByText(/gone/).count()).toBe(0);
+});
+
+test("only the window that stopped a turn says that its player did", async ({ stage }) => {
+  const story = stage.story({
+    prompts: [{ says: "dig", answers: [{ narrative: "You dig.", tools: [{ toolId: "spade", steps: [{ wait: "never" }, done("Dug.")] }] }] }],
+  });
+  const server = await stage.serve(story);
+  const one = await stage.open(server);
+  const other = await stage.open(server);
+  await one.say("dig");
+  await other.button("Stop").waitFor();
+  await one.button("Stop").click();
+  await one.sees("You stopped this.");
+  await other.sees("This was stopped.");
+});
+
+test("a picture in the gallery is whole, and has its title", async ({ stage }) => {
+  const tall = '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="400"><rect width="100" height="400" fill="#c60"/></svg>';
+  const story = stage.story((folder) => ({
+    files: { "tall.svg": tall },
+    prompts: [
+      {
+        says: "paint",
+        answers: [{ narrative: "You paint.", tools: [{ toolId: "paint", steps: [asset("p1", "image/svg+xml", `${folder}/tall.svg`, { description: "A tall portrait" }), choices("Again"), done("Painted.")] }] }],
+      },
+    ],
+  }));
+  const player = await stage.play(story);
+  await player.say("paint");
+  await player.isDone();
+  await player.go("Assets");
+  const card = player.main.getByRole("article", { name: "A tall portrait" });
+  await card.waitFor();
+  expect(await card.getByRole("img").evaluate((one) => getComputedStyle(one).objectFit)).toBe("contain");
+});
