@@ -156,8 +156,8 @@ export class ReadingSheet extends LitElement {
         </span>
       </div>
       <div class="row">
-        <span>What tools did <kbd aria-hidden="true">d</kbd></span>
-        <button class="chip" type="button" aria-label="Details of tools" aria-keyshortcuts="d" aria-pressed=${reading?.details === true ? "true" : "false"} @click=${() => reading?.set({ details: !reading.details })}>
+        <span><span id="did">What tools did</span> <kbd aria-hidden="true">d</kbd></span>
+        <button id="how" class="chip" type="button" aria-labelledby="did how" aria-keyshortcuts="d" aria-pressed=${reading?.details === true ? "true" : "false"} @click=${() => reading?.set({ details: !reading.details })}>
           ${reading?.details === true ? "shown" : "folded"}
         </button>
       </div>
