@@ -181,6 +181,14 @@ def test_a_choice_is_selected_by_its_number(command):
     assert "You turn your back on the door." in ran.out
 
 
+def test_the_opening_is_told_first_and_its_choices_can_be_selected(command):
+    ran = command("play", "--story", TORCH, stdin="1\n")
+    assert (ran.out.index("The stair ends in the dark") < ran.out.index("    1. I light the torch\n") <
+            ran.out.index(NARRATIVE)), ran
+    # Whoever gives prompts has begun already.
+    assert "The stair ends in the dark" not in command("play", "--story", TORCH, "open").out
+
+
 def test_a_number_without_choices_is_a_prompt(command):
     story = command.story({"7": [{"narrative": "Seven it is."}]})
     assert "Seven it is." in command("play", "--story", story, stdin="7\n").out

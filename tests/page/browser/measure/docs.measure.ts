@@ -32,7 +32,15 @@ async function told(stage: Stage, viewport: { width: number; height: number }, c
 test("the story", async ({ stage }) => {
   await take(await told(stage, { width: 1280, height: 800 }, "dark"), "narrative");
   await take(await told(stage, { width: 1280, height: 800 }, "light"), "narrative-light");
-  await take(await told(stage, { width: 390, height: 866 }, "dark"), "narrative-phone");
+  await take(await told(stage, { width: 390, height: 844 }, "dark"), "narrative-phone");
+});
+
+test("the first screen", async ({ stage }) => {
+  for (const [name, width, height] of [["first", 1440, 900], ["first-phone", 390, 844], ["first-small", 320, 568]] as const) {
+    const player = await stage.play(torch, { viewport: { width, height } });
+    await player.choice("I pull the lever").waitFor();
+    await take(player, name);
+  }
 });
 
 test("its tools at work, its assets and its state", async ({ stage }) => {

@@ -5,7 +5,7 @@ import { announcements } from "../shell/announce.ts";
 import { readRoute, segment } from "../shell/route.ts";
 import type { EventRecord } from "../session/record.ts";
 import { Session } from "../session/session.ts";
-import { cutAt, shortened, skillName } from "../text/shorten.ts";
+import { cutAt, shortened } from "../text/shorten.ts";
 import { failureDetails, remarkOf, toolsWords, turnDetails } from "./words.ts";
 
 function stream(name: string): EventRecord[] {
@@ -109,15 +109,6 @@ describe("a text that is cut", () => {
   it("says that there is more", () => {
     expect(shortened("one two three", 9)).toBe("one two…");
     expect(shortened("one", 9)).toBe("one");
-  });
-});
-
-describe("a skill's name", () => {
-  it("is its file's, without the extension", () => {
-    expect(skillName("tools/torch-lighter")).toBe("torch-lighter");
-    expect(skillName("/a/b/forge.py")).toBe("forge");
-    expect(skillName(".hidden")).toBe(".hidden");
-    expect(skillName("roll_dice")).toBe("roll_dice");
   });
 });
 

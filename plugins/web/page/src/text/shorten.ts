@@ -19,13 +19,6 @@ export function shortened(text: string, length: number): string {
   return `${text.slice(0, cutAt(text, 0, length)).trimEnd()}…`;
 }
 
-// The file name of a tool's path, without its extension: a skill's name. A registered name stays as it is.
-export function skillName(toolPath: string): string {
-  const file = toolPath.slice(toolPath.lastIndexOf("/") + 1);
-  const dot = file.lastIndexOf(".");
-  return dot > 0 ? file.slice(0, dot) : file;
-}
-
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
