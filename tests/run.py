@@ -640,6 +640,9 @@ def main():
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)
 
+    if options.full:
+        # One in so many of the misbehaving plugins is checked (tests/cli/test_plugin_corpus.py).
+        os.environ.setdefault("NARRATORIA_CORPUS", "4")
     report = Report()
     begin = time.monotonic()
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"])

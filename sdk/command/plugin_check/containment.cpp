@@ -30,8 +30,10 @@
 namespace narratoria::command {
 namespace {
 
-// Address space is not memory: an allocator or a language's runtime reserves far more than it uses.
-constexpr std::uint64_t kMaxAddressSpace = std::uint64_t{32} << 30;
+// Beside the memory: stacks of threads, and what allocators and runtimes reserve without using it.
+constexpr std::uint64_t kReservedAddresses = std::uint64_t{1} << 29;
+// An allocation that fails may be as large as this.
+constexpr std::uint64_t kLargePiece = std::uint64_t{128} << 20;
 // A limit of a user's tasks counts those of other programs too, which may start more meanwhile.
 constexpr rlim_t kRoomForOthers = 192;
 // How long stopping may take until killing begins; each pass finds what was started in the last.
@@ -114,6 +116,35 @@ void limit(__rlimit_resource resource, rlim_t soft, rlim_t hard) {
     setrlimit(resource, &wanted);
 }
 
+struct MemoryUse {
+    rlim_t addresses = 0;  // bytes
+    rlim_t data = 0;
+};
+
+// Async-signal-safe.
+MemoryUse memory_use() noexcept {
+    // "size resident shared text lib data dt", in pages.
+    char text[256];
+    const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    const ssize_t got = file >= 0 ? read(file, text, sizeof text) : -1;
+    if (file >= 0) close(file);
+    rlim_t numbers[7] = {};
+    std::size_t field = 0;
+    for (ssize_t at = 0; at < got && field < 7; ++at) {
+        if (text[at] == ' ') ++field;
+        if (text[at] < '0' || text[at] > '9') continue;
+        numbers[field] = numbers[field] * 10 + static_cast<rlim_t>(text[at] - '0');
+    }
+    const auto page = static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+    return {numbers[0] * page, numbers[5] * page};
+}
+
+bool is_nearly(__rlimit_resource resource, rlim_t used) noexcept {
+    rlimit now{};
+    return getrlimit(resource, &now) == 0 && now.rlim_cur != RLIM_INFINITY &&
+           used + kLargePiece >= now.rlim_cur;
+}
+
 // RLIMIT_NPROC counts the tasks of the real user, and does not hold for the superuser. So the
 // superuser's trial gets a real user that nobody else has and gives up what exempts it; the
 // effective user, which decides about files, stays. False: this is not the superuser, or in a user
@@ -187,8 +218,9 @@ void limit_this_process() {
     limit(RLIMIT_CPU, kMaxTrialProcessorSeconds, kMaxTrialProcessorSeconds + 1);
     // The shadow memory of a sanitizer is larger than any limit.
     if (!has_sanitizers_allocator()) {
+        const rlim_t all = memory_use().addresses + kMaxTrialMemory + kReservedAddresses;
         limit(RLIMIT_DATA, kMaxTrialMemory, kMaxTrialMemory);
-        limit(RLIMIT_AS, kMaxAddressSpace, kMaxAddressSpace);
+        limit(RLIMIT_AS, all, all);
     }
     rlim_t tasks = kMaxTrialTasks;
     if (!becomes_user_of_its_own()) tasks += tasks_of(getuid()) + kRoomForOthers;
@@ -196,25 +228,11 @@ void limit_this_process() {
 }
 
 bool memory_is_used_up() noexcept {
-    if (has_sanitizers_allocator()) return false;
-    // "size resident shared text lib data dt", in pages.
-    char text[256];
-    const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    const ssize_t got = file >= 0 ? read(file, text, sizeof text - 1) : -1;
-    if (file >= 0) close(file);
-    if (got <= 0) return false;
-    std::uint64_t numbers[6] = {};
-    std::size_t at = 0;
-    for (ssize_t index = 0; index < got && at < 6; ++index) {
-        if (text[index] == ' ') {
-            ++at;
-        } else if (text[index] >= '0' && text[index] <= '9') {
-            numbers[at] = numbers[at] * 10 + static_cast<std::uint64_t>(text[index] - '0');
-        }
-    }
-    const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-    return numbers[5] * page >= kMaxTrialMemory / 8 * 7;
+    const MemoryUse use = memory_use();
+    return is_nearly(RLIMIT_DATA, use.data) || is_nearly(RLIMIT_AS, use.addresses);
 }
+
+std::uint64_t address_space() noexcept { return memory_use().addresses; }
 
 TrialUse use_of(pid_t trial) {
     return {descendants_of(trial).size(), entries_of(fmt::format("/proc/{}/task", trial)).size()};

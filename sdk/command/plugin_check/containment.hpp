@@ -43,6 +43,9 @@ void limit_this_process();
 // Nearly all of kMaxTrialMemory is in use. Async-signal-safe.
 bool memory_is_used_up() noexcept;
 
+// Bytes of this process's mappings together. Adjacent ones count as one mapping.
+std::uint64_t address_space() noexcept;
+
 struct TrialUse {
     std::size_t processes = 0;  // descendants
     std::size_t threads = 0;

@@ -21,6 +21,7 @@
 #include "io/message.hpp"
 #include "json.hpp"
 #include "plugin_check/library_file.hpp"
+#include "plugin_check/process_state.hpp"
 
 namespace narratoria::command {
 namespace {
@@ -308,6 +309,7 @@ bool PluginCheckHost::run_loop(double seconds, const std::function<bool()>& is_e
         }
         const std::size_t poll_count = waiting.size();
         processes_.add_to(waiting);
+        if (waiting.size() == 1 && wait > 0 && nothing_can_happen()) return false;
         poll(waiting.data(), waiting.size(), wait <= 0 ? 0 : static_cast<int>(wait * 1000) + 1);
         std::uint64_t count = 0;
         static_cast<void>(!read(wake_.get(), &count, sizeof count));
@@ -360,6 +362,13 @@ bool PluginCheckHost::run_loop(double seconds, const std::function<bool()>& is_e
         }
         chain_ = longest;
     }
+}
+
+// Nothing waits, and there is no thread that could start something: waiting would change nothing.
+bool PluginCheckHost::nothing_can_happen() const {
+    const std::lock_guard lock(mutex_);
+    return timers_.empty() && polls_.empty() && posts_.empty() && processes_.is_empty() &&
+           running_threads().size() == 1;
 }
 
 void PluginCheckHost::run_chained(ChainLength chain, const char* name,
@@ -426,7 +435,11 @@ void PluginCheckHost::will_cancel_invocation(std::uint64_t token) {
 
 void PluginCheckHost::forget_refused(std::uint64_t token) {
     const std::lock_guard lock(mutex_);
-    invocations_[token].is_refused = true;
+    ObservedInvocation& invocation = invocations_[token];
+    invocation.is_refused = true;
+    if (invocation.ends > 0) {
+        report_.finding("P39", "start refused an invocation for which ended had been called");
+    }
 }
 
 NarratorRequest PluginCheckHost::request(std::uint64_t token) {

@@ -214,6 +214,7 @@ private:
     nar_status add_poll(const char* function, Poll one, std::uint64_t* poll);
     // False, and a finding: the plugin closed the descriptor while it was polled.
     bool is_still_open(const Poll& poll);
+    bool nothing_can_happen() const;
     void run_chained(ChainLength chain, const char* name, const std::function<void()>& ask);
     static nar_status narrator_reply(const nar_host* host, std::uint64_t token, nar_str plan);
     static nar_status narrator_fail(const nar_host* host, std::uint64_t token, nar_str message);

@@ -37,6 +37,7 @@ public:
     nar_status release(std::uint64_t handle);
     void end_all();
 
+    bool is_empty() const { return all_.empty(); }
     void add_to(std::vector<pollfd>& waiting) const;
     // Writes and reads what can be, and tells the plugin of it. An end is seen within a few
     // milliseconds of the loop's next round.

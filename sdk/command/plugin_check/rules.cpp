@@ -316,13 +316,17 @@ void Examination::look_at_file() {
     if (file_.has_executable_stack) found("P4", "it requires an executable stack");
     covers("P4");
     for (const std::string& fault : file_.metadata.faults) found("P6", fault);
-    if (file_.metadata.milliseconds > kMetadataBudget) {
-        found("P6", fmt::format("reading it took {:.0f} ms; strip the library",
-                                file_.metadata.milliseconds));
+    // The machine has others to serve: the quickest of three counts.
+    double milliseconds = file_.metadata.milliseconds;
+    for (unsigned turn = 0; turn < 2 && milliseconds > kMetadataBudget; ++turn) {
+        milliseconds = std::min(milliseconds, read_plugin_file(file_.path).metadata.milliseconds);
+    }
+    if (milliseconds > kMetadataBudget) {
+        found("P6", fmt::format("reading it took {:.0f} ms; strip the library", milliseconds));
     }
     covers("P6");
     judgement("P6").why =
-        fmt::format("in {}, read in {:.1f} ms", file_.metadata.source, file_.metadata.milliseconds);
+        fmt::format("in {}, read in {:.1f} ms", file_.metadata.source, milliseconds);
     if (!file_.metadata.faults.empty()) judgement("P7").why = "there is nothing to compare with";
     if (!has_entry) {
         found("P2", "it does not export " NAR_PLUGIN_ENTRY

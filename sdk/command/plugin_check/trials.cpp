@@ -30,6 +30,8 @@ constexpr unsigned kUsedWarmUpRounds = 2;
 constexpr std::size_t kUsedHeapTolerance = 64 * 1024;
 constexpr std::size_t kHeapTolerance = 8 * 1024;
 constexpr std::size_t kMappingTolerance = 4;
+// An allocator maps some at a time, above all a sanitizer's.
+constexpr std::uint64_t kAddressTolerance = std::uint64_t{16} << 20;
 // An allocator may still grow, above all a sanitizer's; what is lost at each round is far more.
 constexpr unsigned kRoundsForAMapping = 4;
 constexpr std::uint64_t kMaxExtensions = 256;
@@ -702,12 +704,14 @@ void try_rounds(TrialReport& report, const std::string& path, const std::string&
         std::size_t threads = 0;
         std::size_t mappings = 0;
         std::size_t heap = 0;
+        std::uint64_t addresses = 0;
     };
     const auto count = [] {
         Counts now;
         // First the heap, which the rest makes larger.
         now.heap = heap_bytes();
         now.mappings = mapping_count();
+        now.addresses = address_space();
         now.threads = running_threads().size();
         now.descriptors = open_descriptors();
         return now;
@@ -751,6 +755,11 @@ void try_rounds(TrialReport& report, const std::string& path, const std::string&
         before.mappings + std::max<std::size_t>(kMappingTolerance, rounds / kRoundsForAMapping)) {
         report.finding("P29", fmt::format("{} more mappings after {} rounds of init and deinit",
                                           after.mappings - before.mappings, rounds));
+    }
+    if (after.addresses > before.addresses + kAddressTolerance) {
+        report.finding("P29",
+                       fmt::format("{} more bytes are mapped after {} rounds of init and deinit",
+                                   after.addresses - before.addresses, rounds));
     }
     if (after.heap > before.heap + kHeapTolerance) {
         report.finding("P29",
