@@ -420,6 +420,30 @@ class TestNarrators:
             Session(on_narrator_error="ignore")  # type: ignore[arg-type]
 
 
+class TestSample:
+    def test_python_m_plays_the_sample_story(self, monkeypatch: Any, capsys: Any) -> None:
+        import io
+
+        from narratoria.__main__ import main
+
+        said = "I light the torch and examine the door\n1\n"
+        monkeypatch.setattr("sys.stdin", io.StringIO(said))
+        assert main([]) == 0
+        told = capsys.readouterr().out
+        assert "sample story" in told and "1. Open" in told and "2. Leave" in told
+
+    def test_a_story_that_is_none(self, capsys: Any) -> None:
+        from narratoria.__main__ import main
+
+        assert main(["/nowhere"]) == 1
+        assert "nowhere" in capsys.readouterr().err
+
+    def test_a_turn_is_told_once_in_a_notebook(self) -> None:
+        with Session(story=narratoria.sample_story()) as session:
+            turn = session.play("I light the torch")
+        assert turn._repr_html_().count(turn.narrative) == 1
+
+
 class TestCalls:
     def test_a_tool_is_called_by_its_name(self, session: Any) -> None:
         session.tool(name="roll")(_roll)

@@ -83,9 +83,13 @@ def test_its_files() -> None:
     written -= {"__pycache__"}
     schemas = {f"schemas/{path.name}" for path in (SOURCE / "abi/schemas").glob("*.json")}
     compiled = {path.name for path in LIBRARIES}
+    torch = SOURCE / "examples/stories"
+    story = {
+        f"stories/{path.relative_to(torch)}" for path in torch.glob("torch/**/*") if path.is_file()
+    }
     plugins = {f"narratoria/plugins/{path.name}" for path in PLUGINS.glob("*")}
     assert plugins <= {"narratoria/plugins/web.so"}
-    assert names == written | schemas | compiled | plugins
+    assert names == written | schemas | story | compiled | plugins
     assert len([name for name in compiled if name.startswith("_core.")]) == 1
     assert compiled >= {"libnarratoria.so.1", "libuv.so.1"}
 

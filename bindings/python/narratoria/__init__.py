@@ -61,7 +61,7 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from narratoria.options import Limits, Times
-    from narratoria.session import Session, State, Turn, validate
+    from narratoria.session import Session, State, Turn, sample_story, validate
     from narratoria.tool import ToolError
     from narratoria.toolset import Toolset
 
@@ -101,6 +101,7 @@ _PLACES = {
     "ToolError": "tool",
     "Toolset": "toolset",
     "Turn": "session",
+    "sample_story": "session",
     "validate": "session",
 }
 _MODULES = (
@@ -156,6 +157,7 @@ __all__ = [
     "errors",
     "events",
     "options",
+    "sample_story",
     "session",
     "state",
     "tool",

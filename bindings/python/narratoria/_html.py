@@ -97,7 +97,8 @@ def turn_html(
     if len(assets) > _SHOWN_ASSETS:
         parts.append(f"<p>… {_plural(len(assets) - _SHOWN_ASSETS, 'more asset')}</p>")
     if result is not None:
-        parts.append(result_html(result))
+        # The narrative of a turn is that of its plan: it is told once.
+        parts.append(result_html(result, with_narrative=result.narrative != narrative))
     return "".join(parts) + "</div>"
 
 
@@ -186,7 +187,7 @@ def _scalar(value: Any) -> str:
 # --------------------------------------------------------------------------------------------------
 
 
-def result_html(result: Result) -> str:
+def result_html(result: Result, with_narrative: bool = True) -> str:
     """An execution result: what became of each tool, and when each attempt ran.
 
     >>> from narratoria.documents import Result
@@ -200,7 +201,7 @@ def result_html(result: Result) -> str:
         f'<span style="{_FAINT}">{_milliseconds(result.execution_time)}, plan '
         f"{_escape(_shortened(result.plan_id, 60))}</span></div>"
     ]
-    if result.narrative:
+    if result.narrative and with_narrative:
         parts.append(
             '<p style="margin:0.4em 0;white-space:pre-wrap;max-width:60em">'
             f"{_escape(_shortened(result.narrative, 2000))}</p>"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
     from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
+    from pathlib import Path
     from types import TracebackType
     from typing import Any, Literal
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 # Loaded when they are needed: the classes of documents with `dataclasses` (which brings `inspect`), and
 # `typing` (which brings `re`) by nobody here. Together they take four times as long as all the rest.
 
-__all__ = ["Session", "State", "Turn", "validate"]
+__all__ = ["Session", "State", "Turn", "sample_story", "validate"]
 
 # How long async functions may take to end after Ctrl-C, in seconds.
 _AFTERWARDS = 0.05
@@ -452,6 +453,26 @@ def plan_to_submit(
         raise InvalidDocumentError(describe_faults(faults), code="PLAN", details=faults)
     warn_of_plan(faults, 4)
     return text, where
+
+
+def sample_story() -> Path:
+    """Returns the folder of the sample story, which comes with the package: a torch, a door, a lever.
+
+    Raises:
+        FileNotFoundError: this package was installed without it.
+
+    >>> import narratoria
+    >>> with narratoria.Session(story=narratoria.sample_story()) as session:
+    ...     session.play("I light the torch").outcome
+    'completed'
+    """
+    from errno import ENOENT
+    from pathlib import Path
+
+    story = Path(__file__).parent / "stories" / "torch"
+    if not (story / "story.toml").is_file():
+        raise FileNotFoundError(ENOENT, "the sample story is not installed", str(story))
+    return story
 
 
 _WITH_WARNINGS = 0x100
