@@ -111,7 +111,7 @@ std::unique_ptr<Reaper> Reaper::start(Loop& loop, const std::string& supervisor_
     try {
         const int lack = process ? keep_clear_of_standard_streams(process) : errno;
         if (lack != 0) throw std::system_error(lack, std::generic_category(), "no pidfd");
-        reaper.reset(new Reaper(loop, std::move(ours), std::move(process), pid));
+        reaper.reset(new Reaper(loop, std::move(ours), std::move(process)));
     } catch (const std::system_error& refusal) {
         // Not yet a parent of anything. Killed rather than left to exit, so that the wait is short.
         ::kill(pid, SIGKILL);
@@ -125,8 +125,8 @@ std::unique_ptr<Reaper> Reaper::start(Loop& loop, const std::string& supervisor_
     return reaper;
 }
 
-Reaper::Reaper(Loop& loop, Descriptor socket, Descriptor process, int pid)
-    : socket_(std::move(socket)), process_(std::move(process)), pid_(pid), watch_(loop) {
+Reaper::Reaper(Loop& loop, Descriptor socket, Descriptor process)
+    : socket_(std::move(socket)), process_(std::move(process)), watch_(loop) {
     watch_.start(socket_.get(), [this] { read(); });
 }
 

@@ -54,11 +54,10 @@ public:
     void kill() const;
 
 private:
-    Reaper(Loop& loop, Descriptor socket, Descriptor process, int pid);
+    Reaper(Loop& loop, Descriptor socket, Descriptor process);
 
     Descriptor socket_;
     Descriptor process_;  // pidfd
-    int pid_;
     Watch watch_;
     bool* destroyed_ = nullptr;  // see DestructionWatch
 };
