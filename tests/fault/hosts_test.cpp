@@ -310,7 +310,8 @@ TEST_F(Hosts, GiveTheirToolsACleanWorld) {
     EXPECT_EQ(report["/environment/LANG"].text(), "xx");
     EXPECT_EQ(report["/environment/ROOM"].text(), "cellar");
     EXPECT_EQ(report["/environment/TMPDIR"].text(), folder.path());
-    const std::string allowed = "PATH HOME USER LANG TZ TMPDIR VIRTUAL_ENV STORY ROOM NARRATORIA_OUTPUT_DIR";
+    const std::string allowed =
+        "PATH HOME USER LANG TZ TMPDIR VIRTUAL_ENV STORY ROOM NARRATORIA_OUTPUT_DIR";
     const rapidjson::Document names = [&] {
         rapidjson::Document document;
         document.Parse(report["/environment"].dump().c_str());
