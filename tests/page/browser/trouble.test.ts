@@ -100,6 +100,13 @@ test("after five plans that failed the fallback is told as the story", async ({ 
   await player.sees("None of the narrator's 5 plans worked.");
   await player.go("Tools");
   await player.main.getByRole("region", { name: "Plan 5 of 5, failed" }).waitFor();
+  // Side by side they begin at one height, also where one names more of what it goes without.
+  const heights = new Set<number>();
+  for (const plan of [1, 2, 3, 4, 5]) {
+    const heading = player.main.getByRole("heading", { name: `Plan ${plan} of 5` });
+    heights.add(Math.round((await heading.boundingBox())!.y));
+  }
+  expect([...heights].length, [...heights].join(", ")).toBe(1);
 });
 
 test("two tools that write the same place at once are named beside the state", async ({ stage }) => {

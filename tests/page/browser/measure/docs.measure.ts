@@ -36,7 +36,7 @@ test("the story", async ({ stage }) => {
 });
 
 test("the first screen", async ({ stage }) => {
-  for (const [name, width, height] of [["first", 1440, 900], ["first-phone", 390, 844], ["first-small", 320, 568]] as const) {
+  for (const [name, width, height] of [["first", 1200, 750], ["first-phone", 390, 844], ["first-small", 320, 568]] as const) {
     const player = await stage.play(torch, { viewport: { width, height } });
     await player.choice("I pull the lever").waitFor();
     await take(player, name);

@@ -155,6 +155,7 @@ export class ToolsView extends SessionView {
         display: flex;
         flex-wrap: wrap;
         align-items: center;
+        align-content: flex-start;
         gap: 0.5rem 0.75rem;
         min-height: 2rem;
       }
