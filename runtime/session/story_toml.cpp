@@ -187,10 +187,10 @@ private:
         return value;
     }
 
-    // Reads a non-negative integer. Clamps to the largest value of the target type.
+    // Reads an integer that is 0 or at least `least`. Clamps to the largest value of the target type.
     template <typename Number>
     void number(const toml::table& parent, const char* section, const char* key, const char* unit,
-                std::optional<Number>& out) {
+                std::optional<Number>& out, uint64_t least = 0) {
         const toml::node* node = parent.get(key);
         if (node == nullptr) return;
         const std::string pointer = std::string("/") + section + "/" + key;
@@ -202,6 +202,12 @@ private:
         if (value < 0) {
             fault(node->source().begin, pointer, "story-range",
                   pointer.substr(1) + " must be " + unit + ", not " + std::to_string(value));
+            return;
+        }
+        if (value != 0 && static_cast<uint64_t>(value) < least) {
+            fault(node->source().begin, pointer, "story-range",
+                  pointer.substr(1) + " must be at least " + std::to_string(least) +
+                      ", or 0, not " + std::to_string(value));
             return;
         }
         constexpr auto kLargest = std::numeric_limits<Number>::max();
@@ -241,7 +247,7 @@ private:
 #undef NARRATORIA_LIMIT
             constexpr const char* kUnit = "a whole number from 0, which leaves the engine's";
 #define NARRATORIA_LIMIT(name, type, least, text) \
-    number(*limits, "limits", #name, kUnit, story_.limits.name);
+    number(*limits, "limits", #name, kUnit, story_.limits.name, least);
             NAR_LIMIT_LIST(NARRATORIA_LIMIT)
 #undef NARRATORIA_LIMIT
         }

@@ -20,10 +20,11 @@ using testing::StartsWith;
 struct Row {
     std::string name;
     std::string text;
+    int64_t least;
 };
 
 std::vector<Row> rows() {
-#define NARRATORIA_LIMIT(name, type, least, text) {#name, text},
+#define NARRATORIA_LIMIT(name, type, least, text) {#name, text, least},
     return {NAR_LIMIT_LIST(NARRATORIA_LIMIT)};
 #undef NARRATORIA_LIMIT
 }
@@ -39,6 +40,13 @@ TEST(Limits, AreTheOnesOfTheStorysSchema) {
         names.push_back(row.name);
         ASSERT_TRUE(limits.has(row.name));
         EXPECT_THAT(limits[row.name]["description"].string(), StartsWith(row.text)) << row.name;
+        // 0 selects the engine's limit, and 1 is the least of most.
+        const test::Json own = limits[row.name];
+        if (row.least == 1) {
+            EXPECT_EQ(own["minimum"].integer(), 0) << row.name;
+        } else {
+            EXPECT_EQ(own["anyOf"][1]["minimum"].integer(), row.least) << row.name;
+        }
     }
     EXPECT_THAT(limits.keys(), ElementsAreArray(names));
 }

@@ -74,7 +74,7 @@ cpu_seconds = 6
 file_bytes = 7
 open_files = 8
 processes = 11
-resident_bytes = 12
+resident_bytes = 1048588
 line_bytes = 9
 history_patches = 10
 [tools]
@@ -110,7 +110,7 @@ er = {}
     EXPECT_EQ(story->limits.file_bytes, 7u);
     EXPECT_EQ(story->limits.open_files, 8u);
     EXPECT_EQ(story->limits.processes, 11u);
-    EXPECT_EQ(story->limits.resident_bytes, 12u);
+    EXPECT_EQ(story->limits.resident_bytes, 1048588u);
     EXPECT_EQ(story->limits.line_bytes, 9u);
     EXPECT_EQ(story->limits.history_patches, 10u);
     EXPECT_EQ(story->allow_paths, (List{"/story/tools", "/opt/tools"}));
@@ -176,6 +176,13 @@ TEST(StoryToml, NamesLineColumnAndKeyOfEveryFault) {
         (List{"1:1 /title story-missing", "2:1 /author story-key", "5:1 /times/try story-key",
               "6:13 /times/plan_ms story-type", "7:13 /times/prompt_ms story-range",
               "9:16 /tools/allow_paths/0 story-empty", "9:20 /tools/allow_paths/1 story-type"}));
+}
+
+TEST(StoryToml, RefusesALimitThatASessionWouldRefuse) {
+    EXPECT_EQ(faults_of(kTitle + "[limits]\nresident_bytes = 1048575\n"),
+              (List{"3:18 /limits/resident_bytes story-range"}));
+    EXPECT_EQ(faults_of(kTitle + "[limits]\nresident_bytes = 1048576\nprocesses = 1\n"), List());
+    EXPECT_EQ(faults_of(kTitle + "[limits]\nresident_bytes = 0\n"), List());
 }
 
 TEST(StoryToml, CountsColumnsInCharactersAndBytesInBytes) {
