@@ -544,7 +544,9 @@ class TestPlans:
             session.execute(plan, strict=True)
 
     def test_a_plan_that_is_none_can_be_shown(self) -> None:
-        assert "x" in repr(Plan(tools="x"))  # type: ignore[arg-type]
+        wrong: list[Any] = ["x", 5, None, [5]]
+        for tools in wrong:
+            assert repr(tools) in repr(Plan(tools=tools))
 
 
 class TestState:
@@ -719,6 +721,7 @@ class TestConstraints:
             {"min_length": -1},
             {"pattern": "("},
             {"multiple_of": 0},
+            {"multiple_of": 0.1},
             {"description": 5},
         ]
         for arguments in wrong:

@@ -412,7 +412,7 @@ class Field:
 
     Args:
         gt, ge, lt, le: bounds of a number: greater than, at least, less than, at most.
-        multiple_of: a number is a multiple of this, which is greater than 0.
+        multiple_of: a number is a multiple of this, a whole number from 1.
         min_length, max_length: characters of a string, elements of an array, members of an object.
         pattern: a regular expression that a string contains; ^ and $ are its ends.
         description: what it is, for narrators.
@@ -441,7 +441,7 @@ class Field:
         ge: float | None = None,
         lt: float | None = None,
         le: float | None = None,
-        multiple_of: float | None = None,
+        multiple_of: int | None = None,
         min_length: int | None = None,
         max_length: int | None = None,
         pattern: str | None = None,
@@ -485,8 +485,9 @@ def _check_constraint(name: str, value: Any) -> None:
         raise TypeError(f"{name} is a number, not {value!r}")
     elif name.endswith("_length") and (not isinstance(value, int) or value < 0):
         raise ValueError(f"{name} is a whole number from 0, not {value!r}")
-    elif name == "multiple_of" and value <= 0:
-        raise ValueError(f"multiple_of is greater than 0, not {value!r}")
+    elif name == "multiple_of" and (not isinstance(value, int) or value <= 0):
+        # 0.3 is no multiple of 0.1 for everybody.
+        raise ValueError(f"multiple_of is a whole number from 1, not {value!r}")
 
 
 def _is_field(value: Any) -> bool:
@@ -559,11 +560,7 @@ def _is_within(name: str, value: Any, bound: Any) -> bool:
         return bool(value < bound)
     if name == "le":
         return bool(value <= bound)
-    # As the runtime has it: floats by their quotient.
-    if isinstance(value, int) and isinstance(bound, int):
-        return value % bound == 0
-    quotient = value / bound
-    return bool(abs(quotient - round(quotient)) < 1e-9)
+    return bool(value % bound == 0)
 
 
 class _Compiler:

@@ -239,8 +239,8 @@ class Plan(Document):
 
     def __post_init__(self) -> None:
         # Whoever has JSON of a tool need not know the class of it.
-        tools: list[Any] = self.tools
-        if any(isinstance(tool, dict) for tool in tools):
+        tools: Any = self.tools
+        if isinstance(tools, (list, tuple)) and any(isinstance(tool, dict) for tool in tools):
             self.tools = [_invocation(tool, place) for place, tool in enumerate(tools)]
 
     def tool(self, tool_id: str) -> Invocation:
