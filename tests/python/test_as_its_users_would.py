@@ -479,8 +479,11 @@ class TestCalls:
         with Session(tools=[tools]) as first, Session() as second:
             second.use(tools)
             assert first.call("roll", sides=1) == 1 and second.call("where") is True
-        with pytest.raises(TypeError, match="Toolset"):
-            Session(tools=[5])  # type: ignore[list-item]
+        with warnings.catch_warnings():
+            # It is closed, though nobody has it.
+            warnings.simplefilter("error", ResourceWarning)
+            with pytest.raises(TypeError, match="Toolset"):
+                Session(tools=[5])  # type: ignore[list-item]
 
 
 class TestRefusals:

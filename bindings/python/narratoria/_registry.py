@@ -256,10 +256,15 @@ class Registry:
         self._handlers: set[Task[None]] = set()
         self._sinks: list[tuple[Callable[[Event], Any], int]] = []
         _living.add(self._core)
-        for toolset in tools:
-            self.use(toolset)
-        if callable(narrator):
-            self.narrator(narrator)
+        try:
+            for toolset in tools:
+                self.use(toolset)
+            if callable(narrator):
+                self.narrator(narrator)
+        except BaseException:
+            # Nobody gets it, so nobody else can close it.
+            self._core.close()
+            raise
 
     def __del__(self) -> None:
         core = getattr(self, "_core", None)
