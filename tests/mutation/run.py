@@ -1,0 +1,385 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Changes runtime/ in small ways, one at a time, and lists the changes that no test notices.
+
+    tests/mutation/run.py                        the named mutants and 200 others
+    tests/mutation/run.py --count 20 --seed 7    fewer, and other ones
+    tests/mutation/run.py --only runtime/plan    mutants of one folder or file
+    tests/mutation/run.py --list                 prints the mutants and runs none
+    tests/mutation/run.py --write                also writes docs/mutations.md
+
+Each mutant is compiled in a copy of the tree (build/mutation). The unit tests of its folder run
+first; if they pass, the unit tests of the folders above it and the conformance tests run. A mutant
+survives if all pass. A test that hangs is ended and counts as a failure. A survivor is either a gap
+in the tests, or changes nothing that can be observed; docs/mutations.md has a column for the
+reason, which later runs keep.
+"""
+
+import argparse
+import ctypes
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[2]
+WORK = TREE / "build" / "mutation"
+# Built as the tree itself is, so that a compiler cache knows all but the mutants.
+COPY, BUILD = WORK / "tree", WORK / "tree" / "build" / "release"
+TABLE = TREE / "docs" / "mutations.md"
+# From a folder of runtime/ to the folders of tests/unit whose tests run it.
+SUITES = {
+    "base": ["base", "event", "state", "plan"],
+    "event": ["event", "tool", "plan"],
+    "state": ["state", "plan"],
+    "asset": ["asset", "session"],
+    "process": ["process", "tool"],
+    "tool": ["tool", "plan"],
+    "plan": ["plan", "session"],
+    "plugin": ["plugin", "session"],
+    "engine": ["session", "api"],
+    "session": ["session", "api"],
+    "api": ["api"],
+}
+CONFORMANCE = "narratoria_conformance_tests"
+UNIT = "narratoria_unit_tests"
+# A run of the tests may take this many times as long as without a mutant, and never less than:
+SLOWER, LEAST_SECONDS = 10, 60
+
+
+@dataclass(frozen=True)
+class Mutant:
+    file: str      # relative to the tree
+    line: int      # from 1
+    operator: str
+    before: str    # the line
+    after: str
+
+    @property
+    def key(self):
+        """Stays the same while lines move."""
+        return self.file, self.operator, self.before.strip(), self.after.strip()
+
+
+# Mutants that a review of the tests made first: (file, what it does, text, replacement).
+NAMED = [
+    ("runtime/plan/schedule.cpp", "backoff grows by 4",
+     "std::min(item.attempt - 1, 20u)", "std::min(2 * (item.attempt - 1), 20u)"),
+    ("runtime/engine/engine.cpp", "affinity mask ignored",
+     "if (sched_getaffinity(0, sizeof set, &set) == 0) {",
+     "if (false && sched_getaffinity(0, sizeof set, &set) == 0) {"),
+    ("runtime/session/turn.cpp", "prompt timestamp constant",
+     '.string("timestamp", clock::to_iso8601(submitted_us_))',
+     '.string("timestamp", clock::to_iso8601(0))'),
+    ("runtime/session/turn.cpp", "parentPlanId stays the first plan's",
+     "parent_plan_id_ = result_->plan_id;",
+     "if (parent_plan_id_.empty()) parent_plan_id_ = result_->plan_id;"),
+    ("runtime/engine/engine.hpp", "default time of an attempt times 10",
+     "uint32_t try_ms = 30000;", "uint32_t try_ms = 300000;"),
+    ("runtime/engine/engine.hpp", "default time of a plan times 10",
+     "uint32_t plan_ms = 60000;", "uint32_t plan_ms = 600000;"),
+    ("runtime/engine/engine.hpp", "default time of a narrator times 10",
+     "uint32_t narrator_ms = 5000;", "uint32_t narrator_ms = 50000;"),
+    ("runtime/engine/engine.hpp", "default time of a prompt times 10",
+     "uint32_t prompt_ms = 300000;", "uint32_t prompt_ms = 3000000;"),
+    ("runtime/tool/runner/stream_attempt.cpp", "status of a TERM handler counts",
+     "if (outcome.exit_status > 0 && !our_death) {", "if (outcome.exit_status > 0) {"),
+]
+
+# (operator, pattern, replacement). A binary operator has spaces around it; a template's brackets,
+# an arrow and a shift have not.
+OPERATORS = [
+    ("== to !=", r" == ", " != "),
+    ("!= to ==", r" != ", " == "),
+    ("< to <=", r" < ", " <= "),
+    ("<= to <", r" <= ", " < "),
+    ("> to >=", r" > ", " >= "),
+    (">= to >", r" >= ", " > "),
+    ("&& to ||", r" && ", " || "),
+    ("|| to &&", r" \|\| ", " && "),
+    ("+ to -", r" \+ ", " - "),
+    ("- to +", r" - ", " + "),
+    ("++ to --", r"\+\+(?=\w)", "--"),
+    ("min to max", r"std::min\b", "std::max"),
+    ("max to min", r"std::max\b", "std::min"),
+    ("true to false", r"\breturn true;", "return false;"),
+    ("false to true", r"\breturn false;", "return true;"),
+    ("constant + 1", r"(?<![\w.\"'<])(\d+)(?=[;),]| \* )", lambda found: str(int(found[1]) + 1)),
+    ("condition negated", r"\b(if|while) \((.+)\) (\{|return|continue|break)",
+     lambda found: f"{found[1]} (!({found[2]})) {found[3]}"),
+    # A call or an assignment on one line, without the type of a declaration in front.
+    ("statement dropped", r"^(\s+)(?!return|throw|break|continue|case|default|using|delete|else)"
+     r"[\w.:>*()\[\]-]+(\(.*\)| [-+|&]?= .*|\+\+|--);$", r"\1;"),
+]
+
+
+def code_lines(text):
+    """(number, line) without comments, preprocessor lines and lines inside a raw string."""
+    for number, line in enumerate(text.splitlines(), 1):
+        bare = line.strip()
+        if not bare or bare.startswith(("//", "#", "*", "/*", "static_assert", "template")):
+            continue
+        if 'R"' in line or "asm" in line:
+            continue
+        yield number, line
+
+
+def outside_strings(line, position):
+    """Whether a position is code: not in a string, a character or a comment."""
+    quoted = None
+    at = 0
+    while at < position:
+        if quoted is None and line[at] in "\"'" and not (line[at] == "'" and line[at - 1].isdigit()):
+            quoted = line[at]
+        elif quoted is not None and line[at] == "\\":
+            at += 1
+        elif line[at] == quoted:
+            quoted = None
+        elif quoted is None and line.startswith("//", at):
+            return False
+        at += 1
+    return quoted is None
+
+
+def generated(only):
+    for path in sorted((TREE / "runtime").rglob("*.[ch]pp")):
+        name = path.relative_to(TREE).as_posix()
+        if only and not name.startswith(only):
+            continue
+        for number, line in code_lines(path.read_text(encoding="utf-8")):
+            for operator, pattern, replacement in OPERATORS:
+                for found in re.finditer(pattern, line):
+                    if not outside_strings(line, found.start()):
+                        continue
+                    new = replacement(found) if callable(replacement) else found.expand(replacement)
+                    after = line[:found.start()] + new + line[found.end():]
+                    yield Mutant(name, number, operator, line, after)
+
+
+def named(only):
+    for file, operator, text, replacement in NAMED:
+        if only and not file.startswith(only):
+            continue
+        lines = (TREE / file).read_text(encoding="utf-8").splitlines()
+        found = [(number, line) for number, line in enumerate(lines, 1) if text in line]
+        if len(found) != 1:
+            sys.exit(f"{file}: the mutant \"{operator}\" needs one line with: {text}")
+        number, line = found[0]
+        yield Mutant(file, number, operator, line, line.replace(text, replacement))
+
+
+# ---------------------------------------------------------------- running
+
+def become_subreaper():
+    """What a test leaves behind becomes a child of this process, and is ended in end_leftovers()."""
+    PR_SET_CHILD_SUBREAPER = 36
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        sys.exit("this system has no subreapers (prctl); leftovers could not be ended")
+
+
+def end_leftovers():
+    while True:
+        children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+        if not children:
+            return
+        for child in children:
+            os.kill(int(child), signal.SIGKILL)
+            os.waitpid(int(child), 0)
+
+
+def run(command, seconds):
+    """"passed", "failed" or "timeout". Nothing of it runs afterwards."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               stdin=subprocess.DEVNULL, cwd=BUILD, start_new_session=True)
+    try:
+        return "passed" if process.wait(seconds) == 0 else "failed"
+    except subprocess.TimeoutExpired:
+        return "timeout"
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        end_leftovers()
+
+
+def build(*targets):
+    done = subprocess.run(["cmake", "--build", str(BUILD), "--target", *targets],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return done.returncode == 0, done.stdout
+
+
+def suites_of(folders):
+    names = set()
+    for folder in folders:
+        for file in (COPY / "tests/unit" / folder).rglob("*_test.cpp"):
+            names.update(re.findall(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+)", file.read_text(), re.M))
+    return "--gtest_filter=" + ":".join(f"{name}.*:*/{name}.*" for name in sorted(names))
+
+
+def stages_of(file):
+    folder = file.split("/")[1]
+    first = SUITES[folder][:1]
+    stages = [(UNIT, suites_of(first))]
+    if SUITES[folder][1:]:
+        stages.append((UNIT, suites_of(SUITES[folder][1:])))
+    return stages + [(CONFORMANCE, "--gtest_filter=*")]
+
+
+def synchronize():
+    """Copies the files that git knows or would add. Those that are the same keep their times, so that
+    only changes are built again."""
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                            cwd=TREE, check=True, capture_output=True, text=True).stdout
+    names = {name for name in listed.split("\0") if name and (TREE / name).is_file()}
+    for file in COPY.rglob("*"):
+        name = file.relative_to(COPY).as_posix()
+        if file.is_file() and name not in names and not name.startswith("build/"):
+            file.unlink()
+    for name in names:
+        source, target = TREE / name, COPY / name
+        if not target.exists() or target.read_bytes() != source.read_bytes():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target)
+
+
+class Runner:
+    def __init__(self):
+        self.limits = {}
+
+    def prepare(self):
+        COPY.mkdir(parents=True, exist_ok=True)
+        synchronize()
+        if not (BUILD / "build.ninja").exists():
+            subprocess.run(["cmake", "--preset", "release", "-DNARRATORIA_PYTHON=OFF"], cwd=COPY,
+                           check=True, stdout=subprocess.DEVNULL)
+        fine, said = build(UNIT, CONFORMANCE)
+        if not fine:
+            sys.exit(f"the tree does not build without a mutant:\n{said[-3000:]}")
+
+    def limit_of(self, stage):
+        if stage not in self.limits:
+            begin = time.monotonic()
+            if run([str(BUILD / "tests" / stage[0]), stage[1]], 3600) != "passed":
+                sys.exit(f"without a mutant these tests fail: {stage[0]} {stage[1]}")
+            self.limits[stage] = max(LEAST_SECONDS, SLOWER * (time.monotonic() - begin))
+        return self.limits[stage]
+
+    def try_one(self, mutant):
+        """"killed", "timeout", "no code" (it does not compile) or "survived"."""
+        stages = stages_of(mutant.file)
+        limits = [self.limit_of(stage) for stage in stages]
+        target = COPY / mutant.file
+        original = target.read_bytes()
+        lines = original.decode().splitlines(keepends=True)
+        if lines[mutant.line - 1].rstrip("\n") != mutant.before:
+            sys.exit(f"{target} is not the tree's; remove {WORK}")
+        lines[mutant.line - 1] = mutant.after + "\n"
+        try:
+            target.write_text("".join(lines), encoding="utf-8")
+            built = None
+            for stage, limit in zip(stages, limits):
+                if stage[0] != built:
+                    fine, _ = build(stage[0])
+                    if not fine:
+                        return "no code"
+                    built = stage[0]
+                outcome = run([str(BUILD / "tests" / stage[0]), stage[1], "--gtest_brief=1",
+                               "--gtest_fail_fast"], limit)
+                if outcome != "passed":
+                    return "timeout" if outcome == "timeout" else "killed"
+            return "survived"
+        finally:
+            target.write_bytes(original)
+
+
+# ---------------------------------------------------------------- the table
+
+HEAD = """# Mutations
+
+[`tests/mutation/run.py`](../tests/mutation/run.py) changes one place of `runtime/` at a time and runs the tests that cover it.
+`tests/mutation/run.py --write` writes this page. These changes were noticed by no test. The last column says why, where
+somebody has looked: the change cannot be observed, or a test is missing.
+
+{summary}
+
+| place | change | line | becomes | reason |
+|---|---|---|---|---|
+"""
+
+
+def cell(text):
+    return "`" + text.strip().replace("|", "\\|").replace("`", "'") + "`"
+
+
+def reasons_kept():
+    kept = {}
+    if not TABLE.exists():
+        return kept
+    for line in TABLE.read_text(encoding="utf-8").splitlines():
+        cells = [part.strip() for part in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if len(cells) == 5 and cells[0].startswith("["):
+            place = re.match(r"\[`([^`]+)`\]", cells[0])
+            kept[(place[1], cells[1], cells[2], cells[3])] = cells[4]
+    return kept
+
+
+def write_table(survivors, summary):
+    kept = reasons_kept()
+    rows = []
+    for mutant in sorted(survivors, key=lambda one: (one.file, one.line, one.operator)):
+        entry = (mutant.file, mutant.operator.replace("|", "\\|"), cell(mutant.before), cell(mutant.after))
+        rows.append(f"| [`{mutant.file}`](../{mutant.file}) | {entry[1]} | {entry[2]} | {entry[3]} | "
+                    f"{kept.get(entry, '')} |\n")
+    TABLE.write_text(HEAD.format(summary=summary) + "".join(rows), encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=200, help="generated mutants (default 200)")
+    parser.add_argument("--seed", type=int, default=1, help="selects others (default 1)")
+    parser.add_argument("--only", default="", help="a folder or file, such as runtime/plan")
+    parser.add_argument("--without-named", action="store_true", help="the generated ones only")
+    parser.add_argument("--list", action="store_true", help="print the mutants and run none")
+    parser.add_argument("--write", action="store_true", help="write docs/mutations.md")
+    options = parser.parse_args()
+
+    every = list(generated(options.only))
+    chosen = random.Random(options.seed).sample(every, min(options.count, len(every)))
+    mutants = ([] if options.without_named else list(named(options.only))) + chosen
+    if options.list:
+        for mutant in mutants:
+            print(f"{mutant.file}:{mutant.line}: {mutant.operator}\n-{mutant.before}\n+{mutant.after}")
+        print(f"{len(mutants)} mutants, chosen from {len(every)}")
+        return
+    become_subreaper()
+    runner = Runner()
+    runner.prepare()
+    counts = dict.fromkeys(("killed", "timeout", "survived", "no code"), 0)
+    survivors = []
+    for position, mutant in enumerate(mutants, 1):
+        outcome = runner.try_one(mutant)
+        counts[outcome] += 1
+        if outcome == "survived":
+            survivors.append(mutant)
+        print(f"[{position}/{len(mutants)}] {outcome}: {mutant.file}:{mutant.line}: {mutant.operator}",
+              flush=True)
+        if outcome == "survived":
+            print(f"-{mutant.before}\n+{mutant.after}", flush=True)
+    tried = len(mutants) - counts["no code"]
+    summary = (f"Of {tried} changes (seed {options.seed}, {len(every)} possible), tests noticed "
+               f"{counts['killed'] + counts['timeout']}, {counts['timeout']} of them by their time "
+               f"limit; {counts['survived']} were not noticed.")
+    print(summary)
+    if options.write:
+        write_table(survivors, summary)
+
+
+if __name__ == "__main__":
+    main()
