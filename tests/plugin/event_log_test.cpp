@@ -438,11 +438,14 @@ private:
     static const void* extension(const nar_host*, nar_str id) {
         static constexpr nar_host_log log = {sizeof(nar_host_log), 0,
                                              [](const nar_host*, uint32_t, nar_str) {}};
-        // An older host: it has no title.
+        // An older host: it has no title and no opening.
         static constexpr nar_host_config config = {
-            offsetof(nar_host_config, title), 0,
+            offsetof(nar_host_config, title),
+            0,
             [](const nar_host* host) { return detail::to_c(of(host).settings_); },
-            [](const nar_host* host) { return detail::to_c(of(host).story_); }, nullptr};
+            [](const nar_host* host) { return detail::to_c(of(host).story_); },
+            nullptr,
+            nullptr};
         if (detail::to_view(id) == NAR_HOST_LOG) return &log;
         if (detail::to_view(id) == NAR_HOST_CONFIG) return &config;
         return nullptr;

@@ -27,6 +27,10 @@
  * 5. No function throws, aborts, changes errno or starts a thread. After fork(), calls in the child
  *    on objects made before it return NAR_FORKED (0 or -1 where a function returns no status).
  */
+#if !defined(__linux__) || !(defined(__x86_64__) || defined(__aarch64__))
+#error "Narratoria runs on Linux x86-64 and Linux aarch64. It does not support this platform."
+#endif
+
 #include <stdint.h>
 
 #if defined(__GNUC__)

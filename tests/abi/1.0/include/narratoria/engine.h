@@ -10,6 +10,10 @@
  *   without waiting  nar_engine_run_for(…, 0)        after poll() reported nar_engine_descriptor
  *   within a budget  nar_engine_run_for(…, 500)      a frame loop
  *
+ * An exception that leaves a C++ host's callback is caught there and logged with its text; a sink
+ * that threw is detached. The driving call does its work, and then returns NAR_FAILED with the code
+ * CALLBACK_THREW. A callback outside a driving call is reported by the next one.
+ *
  * Lifecycle: create, use from one thread at a time (the engine thread), destroy. A process may have
  * several engines.
  */
@@ -50,9 +54,30 @@ typedef struct nar_limits {
     uint32_t processes;        /* pids.max, threads included; default: none. At the limit fork
                                   fails in the tool; a failure that follows is PROCESS_LIMIT     */
     uint32_t reserved;
+    /* A patch beyond one of the next two is not merged. The attempt of a tool that sent it is ended
+     * and fails: PATCH_TOO_LARGE or STATE_TOO_LARGE, which is also a warning in the stream. A patch
+     * of the host or a plugin returns NAR_INVALID_ARGUMENT. A patch that only removes passes.     */
+    uint64_t patch_bytes;      /* one patch as JSON; default 8 MiB                               */
+    uint64_t state_bytes;      /* the state as JSON, about; default 256 MiB                      */
 } nar_limits;
 
 enum { NAR_LOG_DEBUG = 1, NAR_LOG_INFO = 2, NAR_LOG_WARN = 3, NAR_LOG_ERROR = 4 };
+
+/* One line of the log. The views are valid until the log function returns. */
+typedef struct nar_log_line {
+    uint32_t size;
+    uint32_t level;     /* NAR_LOG_…                                                             */
+    nar_str message;    /* UTF-8, without a newline at its end                                   */
+    nar_str session_id; /* of the session that the line concerns, or empty                       */
+} nar_log_line;
+
+/* Values of nar_engine_options.output_mode: what becomes of a session's folder for its tools' files */
+enum {
+    NAR_OUTPUT_REMOVE = 0, /* it is removed with the session                                     */
+    NAR_OUTPUT_KEEP = 1,   /* it stays if it holds an asset of the session; the first session that
+                              is created a day later or after removes it                         */
+    NAR_OUTPUT_NONE = 2    /* there is no such folder                                            */
+};
 
 /* The engine copies everything. Start from a struct of zeros with `size` set. */
 typedef struct nar_engine_options {
@@ -65,7 +90,8 @@ typedef struct nar_engine_options {
     uint64_t allow_path_count;
     const nar_times *times;      /* NULL: defaults                                               */
     const nar_limits *limits;    /* NULL: defaults                                               */
-    /* Receives messages that belong to no session. NULL discards them. [engine-thread] */
+    /* Receives the log of the engine and its sessions. Not called if log_line is set. If both are
+     * NULL, warnings and errors go to stderr. [engine-thread] */
     void (*log)(void *user, uint32_t level, nar_str message);
     void *user;
     nar_str supervisor;          /* path of narratoria-supervisor; empty: the embedded one       */
@@ -74,6 +100,19 @@ typedef struct nar_engine_options {
      * `processes` and `resident_bytes`. If the folder cannot be used, nar_engine_create fails with
      * the code CGROUP and a message that says what to do. */
     nar_str cgroup;
+    /* Like log, and names the session of each line. [engine-thread] */
+    void (*log_line)(void *user, const nar_log_line *line);
+    /* With allow_paths: schemes of tool runners whose tools may run, whatever follows "scheme:".
+     * Without its scheme in this list, a "scheme:rest" may run only if all that could be a path in
+     * it lies in allow_paths. */
+    const nar_str *allow_schemes;
+    uint64_t allow_scheme_count;
+    /* The folder in which each session gets a folder for the files that its tools make; the tools
+     * find it in NARRATORIA_OUTPUT_DIR. It must belong to the user, and nobody else may have access
+     * to it. Empty: narratoria-UID in TMPDIR, or in /tmp; it is created if it does not exist. */
+    nar_str output;
+    uint32_t output_mode;      /* a NAR_OUTPUT_…                                                 */
+    uint32_t reserved;
 } nar_engine_options;
 
 /* Creates an engine. The calling thread becomes its engine thread. `options` may be NULL.
@@ -95,6 +134,12 @@ NAR_API nar_status nar_engine_run_once(nar_engine *engine, nar_error *error);
 /* Handles pending events without waiting, for about `budget_us` microseconds; 0 means one round of
  * the loop. The rest is left to the next call. [engine-thread] */
 NAR_API nar_status nar_engine_run_for(nar_engine *engine, uint64_t budget_us, nar_error *error);
+
+#define NAR_MAX_PREPARED 256u
+/* Starts supervisor processes until `supervisors` are ready, and keeps that many from now on, so that
+ * the first tools start as fast as later ones. At most NAR_MAX_PREPARED. Does not wait for them.
+ * Calling it is never necessary. NAR_IO if one cannot be started. [engine-thread] */
+NAR_API nar_status nar_engine_prepare(nar_engine *engine, uint32_t supervisors, nar_error *error);
 
 /* Returns 1 while a turn or plan runs or a tool is being ended, else 0.
  * [engine-thread, callback-ok] */

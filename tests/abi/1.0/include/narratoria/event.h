@@ -28,7 +28,8 @@ enum {
     NAR_KIND_ATTEMPT_ENDED = 10,  /* {attempt, state[, code, error, exitStatus, signal]}         */
     NAR_KIND_ASSET_REFUSED = 11,  /* {assetId, code, message}                                    */
     NAR_KIND_STATE_CONFLICT = 12, /* {path, tools: [earlier, later]}                             */
-    NAR_KIND_WARNING = 13,        /* {code, message}                                             */
+    NAR_KIND_WARNING = 13,        /* {code, message}; PLUGIN_LEFT_OUT names a plugin that could
+                                     not be loaded                                               */
     NAR_KIND_UI_PLACEHOLDER = 14, /* {event, payload}: no plugin handled this ui_event           */
     NAR_KIND_ASSET_PLACEHOLDER = 15, /* {assetId, kind, mediaType, path, metadata}: no plugin
                                         rendered it. UI_ and ASSET_PLACEHOLDER occur only in
@@ -69,7 +70,9 @@ typedef struct nar_event {
  *   kinds     a bit 1 << kind for each kind to receive; 0 selects all
  *   event     [engine-thread] one record. It and its views are valid until the callback returns.
  *             The callback may attach and detach sinks (itself included), submit prompts, cancel
- *             and read. It must not drive the loop.
+ *             and read. It must not drive the loop, and must not write into the record: a sink
+ *             that does is detached, with a line in the log, and the later sinks get the record as
+ *             it was.
  *   detached  [engine-thread] called once, after the last record; may be NULL
  */
 typedef struct nar_event_sink {

@@ -49,6 +49,15 @@ typedef struct nar_host_config {
     /* Returns the absolute path of the story's folder, or an empty view if there is no story. Valid
      * until deinit has returned. [thread-safe, init, active] */
     nar_str (*story)(const nar_host *host);
+    /* Returns the story's title, or an empty view if there is no story. Valid as long as the
+     * instance. Check `size` before calling it: older hosts do not have it.
+     * [thread-safe, init, active] */
+    nar_str (*title)(const nar_host *host);
+    /* Returns what the story begins with, the table [opening] of story.toml, as a JSON object:
+     *   {"text": "…", "choices": ["…"]}
+     * Both members are always there. An empty view if the story has none. Valid as long as the
+     * instance. Check `size` before calling it. [thread-safe, init, active] */
+    nar_str (*opening)(const nar_host *host);
 } nar_host_config;
 
 /* ---- narratoria.thread_check/1 */

@@ -11,7 +11,9 @@
  * SIGKILL before on_exit. When the instance ends, before deinit, its processes receive the end of
  * their input and SIGTERM, and with all their descendants SIGKILL 40 ms later; no callback is called
  * any more. When the host dies, in whatever way, everything receives SIGKILL at once. A disabled
- * instance's processes receive SIGKILL.
+ * instance's processes receive SIGKILL, and so does everything whose supervisor is killed or stopped
+ * (SUPERVISOR_LOST). One exception: if somebody kills the supervisor and its parent at the same time
+ * and the host has no cgroup folder, descendants of the process survive.
  *
  * A process does not keep a turn, a plan or nar_engine_run_until_idle running, except while it is
  * being ended.
@@ -33,7 +35,7 @@ typedef struct nar_program {
     const nar_str *arguments;
     uint64_t argument_count;
     /* The whole environment as "NAME=value" strings. NULL: that of the session's tools. Arguments
-     * and environment together are at most 192 KiB. */
+     * and environment together are at most 192 KiB, and each string is less than 128 KiB. */
     const nar_str *environment;
     uint64_t environment_count;
     nar_str folder; /* working directory, absolute; empty: that of tools                         */
@@ -75,8 +77,9 @@ typedef struct nar_process_events {
     void (*on_diagnostics)(void *user, uint64_t process, nar_str bytes);
     /* After write returned NAR_BUSY: everything that waited was written. */
     void (*on_drained)(void *user, uint64_t process);
-    /* The process closed a NAR_STREAM_… at its side. Normally its exit follows. Of the input: what
-     * waited to be written is dropped, and write returns NAR_GONE. */
+    /* The process closed a NAR_STREAM_… at its side, also by its exit: each stream at most once, in
+     * any order, and not always before on_exit. Of the input: what waited to be written is dropped,
+     * and write returns NAR_GONE. */
     void (*on_closed)(void *user, uint64_t process, uint32_t stream);
     /* The last call, exactly once unless the instance ends first: the process and all its
      * descendants are gone, and their output has been delivered. The handle is dead. */
@@ -93,7 +96,8 @@ typedef struct nar_host_process {
      * program that turns out not to be executable is reported by on_exit (SPAWN_FAILED).
      * NAR_INVALID_ARGUMENT: the program breaks a rule above. NAR_NOT_FOUND: no such program in the
      * PATH. NAR_UNSUPPORTED: a limit needs a cgroup folder. NAR_IO: no descriptors or processes are
-     * left. *failure, which may be NULL, gets the reason. [engine-thread, active] */
+     * left, or arguments and environment are too large. NAR_GONE: the instance is disabled.
+     * *failure, which may be NULL, gets the reason. [engine-thread, active] */
     nar_status (*start)(const nar_host *host, const nar_program *program,
                         const nar_process_events *events, void *user, uint64_t *process,
                         nar_failure *failure);

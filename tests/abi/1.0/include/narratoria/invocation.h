@@ -38,6 +38,7 @@ typedef struct nar_invocation_end {
     uint64_t user_us;     /* processor time in user mode, microseconds; 0: unknown        */
     uint64_t system_us;
     uint64_t resident_kb; /* largest resident memory, KiB; 0: unknown                     */
+    nar_str last_output;  /* appended to the output before the end, however much is unread */
 } nar_invocation_end;
 
 /* A process that the runtime runs in place of the plugin. */
@@ -56,7 +57,8 @@ typedef struct nar_host_invocation {
     uint32_t size;
     uint32_t reserved;
     /* Appends bytes to the tool's output; any split is allowed, and the bytes are copied. NAR_BUSY
-     * if 16 MiB are unread: nothing was taken, retry later. [thread-safe, active] */
+     * if 16 MiB are unread: nothing was taken, retry later, or pass the last lines to ended as
+     * `last_output`, which always has room. [thread-safe, active] */
     nar_status (*output)(const nar_host *host, uint64_t token, nar_str bytes);
     /* Appends bytes to the tool's diagnostics, the equivalent of stderr. They are copied.
      * [thread-safe, active] */

@@ -32,8 +32,10 @@
     X(line_bytes, uint64_t, 1, "Length of an event line in bytes")
 
 /* Of a session. */
-#define NAR_SESSION_LIMIT_LIST(X) \
-    X(history_patches, uint32_t, 1, "Number of patches that the session's history keeps")
+#define NAR_SESSION_LIMIT_LIST(X)                                                           \
+    X(history_patches, uint32_t, 1, "Number of patches that the session's history keeps")   \
+    X(patch_bytes, uint64_t, 1, "Size of one patch of the state as JSON")                   \
+    X(state_bytes, uint64_t, 1, "Size of the state as JSON")
 
 #define NAR_LIMIT_LIST(X)  \
     NAR_TOOL_LIMIT_LIST(X) \

@@ -14,6 +14,7 @@
 #include "narratoria/narrator.h"
 #include "narratoria/plugin.h"
 #include "narratoria/plugins.h"
+#include "narratoria/record.h"
 #include "narratoria/result.h"
 #include "narratoria/session.h"
 #include "narratoria/status.h"

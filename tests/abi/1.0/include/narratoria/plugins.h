@@ -27,6 +27,15 @@ extern "C" {
 NAR_API nar_status nar_plugins_search(nar_str story, const nar_str *plugins, uint64_t plugin_count,
                                       nar_text **json, nar_error *error);
 
+/* Returns the metadata of the plugin in the library at `path`, without loading it, as JSON; release
+ * it with nar_text_release:
+ *   {"text", "file", "notes"}
+ * `text` is the document as it was found (check it with nar_validate, NAR_DOCUMENT_PLUGIN), `file`
+ * the file beside the library, empty if the text is a note in the library, `notes` the number of
+ * notes in it, of which the first one counts. NAR_NOT_FOUND if there is no metadata; the message
+ * says why. [thread-safe] */
+NAR_API nar_status nar_plugins_read_metadata(nar_str path, nar_text **json, nar_error *error);
+
 /* Returns the session's plugins as JSON; release it with nar_text_release:
  *   [{"id", "path", "version", "extensions", "state": "active" | "refused" | "disabled", "reason"}]
  * [engine-thread, callback-ok] */

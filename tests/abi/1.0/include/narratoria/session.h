@@ -59,7 +59,8 @@ typedef struct nar_turn {
     uint32_t generations; /* plans requested, up to 5; 0: cancelled before it began              */
     uint32_t reserved;
     nar_str narrative;    /* text for the player                                                 */
-    nar_str choices;      /* JSON array of strings: the last narrative_choice shown, or []       */
+    nar_str choices;      /* JSON array of strings: those of all narrative_choice events of the  */
+                          /* plan, joined, without empty and repeated texts; or []              */
     nar_result *result;   /* of the last plan that ran, or NULL; retain it to keep it            */
 } nar_turn;
 
@@ -101,6 +102,13 @@ NAR_API nar_status nar_session_cancel(nar_session *session);
 NAR_API nar_status nar_session_read_state(nar_session *session, nar_str pointer, nar_text **json,
                                           nar_error *error);
 
+/* Counts what the state has at a JSON Pointer ("" is the whole state), without copying it: the members
+ * of an object, the elements of an array, 0 for any other value. `count` may be NULL, to learn only
+ * whether there is a value. NAR_NOT_FOUND if the pointer leads nowhere; NAR_INVALID_ARGUMENT if it is
+ * not a JSON Pointer. [engine-thread, callback-ok] */
+NAR_API nar_status nar_session_state_size(nar_session *session, nar_str pointer, uint64_t *count,
+                                          nar_error *error);
+
 /* Merges a patch of the host into the state (RFC 7396). The history records it with an empty
  * toolId, and sinks receive NAR_KIND_STATE_PATCHED. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_patch_state(nar_session *session, nar_str patch, nar_error *error);
@@ -119,6 +127,21 @@ NAR_API nar_status nar_session_read_assets(nar_session *session, nar_text **json
 
 /* Returns the session's id, valid as long as the session. [engine-thread, callback-ok] */
 NAR_API nar_str nar_session_id(const nar_session *session);
+
+/* Returns the title of the session's story, empty if there is no story; valid as long as the
+ * session. [engine-thread, callback-ok] */
+NAR_API nar_str nar_session_title(const nar_session *session);
+
+/* Returns what the session's story begins with, the table [opening] of story.toml, as a JSON object:
+ *   {"text": "…", "choices": ["…"]}
+ * `text` is told before the first prompt; each of `choices` may be the first prompt. Both members
+ * are always there. Empty if the story has none; valid as long as the session.
+ * [engine-thread, callback-ok] */
+NAR_API nar_str nar_session_opening(const nar_session *session);
+
+/* Returns a new random UUID (RFC 9562, version 4) in lower case, for example for the requestId of a
+ * plan; release it with nar_text_release. [thread-safe] */
+NAR_API nar_status nar_make_uuid(nar_text **uuid, nar_error *error);
 
 #ifdef __cplusplus
 }

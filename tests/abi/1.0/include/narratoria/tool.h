@@ -14,6 +14,10 @@ extern "C" {
 
 #define NAR_EXTENSION_TOOL "narratoria.tool/1"
 
+/* A flag: the tool mostly waits, for a network or a timer, and needs no processor core meanwhile.
+ * It takes no job slot (nar_engine_options.jobs); up to 1000 such tools of an engine run at once. */
+#define NAR_TOOL_WAITS 1u
+
 typedef struct nar_tool {
     uint32_t size;
     uint32_t reserved;
@@ -22,7 +26,10 @@ typedef struct nar_tool {
     nar_str input_schema; /* JSON Schema of its input, limited to draft 4; other keywords are
                              ignored. A schema with "$ref" is refused, and the plugin with it.
                              Empty: any object. An input that violates the schema fails the
-                             attempt with INPUT_INVALID, and invoke is not called.                */
+                             attempt with INPUT_INVALID, which is not retried, and invoke is not
+                             called.                                                              */
+    uint32_t flags;       /* NAR_TOOL_WAITS or 0                                                  */
+    uint32_t reserved_2;
 } nar_tool;
 
 typedef struct nar_tool_extension {

@@ -12,13 +12,20 @@ enum {
     NAR_DOCUMENT_EVENTS = 1, /* a tool's output: NDJSON, protocol version "0" (spec 000, 004)    */
     NAR_DOCUMENT_PLAN = 2,   /* Plan JSON (spec 003 §13.3)                                       */
     NAR_DOCUMENT_RESULT = 3, /* an execution result (spec 003 §13.5)                             */
-    NAR_DOCUMENT_STORY = 4   /* `text` is the path of a story's folder                           */
+    NAR_DOCUMENT_STORY = 4,  /* `text` is the path of a story's folder                           */
+    NAR_DOCUMENT_PLUGIN = 5, /* a plugin's metadata (abi/schemas/plugin-1.schema.json)           */
+
+    /* Combined with a kind (NAR_DOCUMENT_EVENTS | NAR_DOCUMENT_WARNINGS) to list warnings among the
+     * faults. A warning names what the runtime accepts and reports, for example the rule
+     * "event-timestamp". Libraries that do not know this bit return NAR_INVALID_ARGUMENT. */
+    NAR_DOCUMENT_WARNINGS = 0x100
 };
 
 /* Returns all faults in the order of the text, as JSON; release it with nar_text_release:
- *   [{"file", "line", "column", "byte", "pointer", "rule", "message"}]
- * `file` is present only for a story; line and column count from 1, byte from 0. An empty array
- * means that the document is valid. NAR_OK means that the check was made. [thread-safe] */
+ *   [{"file", "line", "column", "byte", "pointer", "rule", "level", "message"}]
+ * `file` is present only for a story, `level` ("warning") only in a warning; line and column count
+ * from 1, byte from 0. An empty array means that the document is valid. NAR_OK means that the check
+ * was made. [thread-safe] */
 NAR_API nar_status nar_validate(uint32_t document, nar_str text, nar_text **faults,
                                 nar_error *error);
 
