@@ -99,6 +99,7 @@ TEST_P(KilledHost, TakesEveryDescendantWithItWithinASecond) {
         }
     }
     EXPECT_TRUE(reap_all()) << describe(descendants());
+    expect_the_next_host_removes_the_folder();
 }
 INSTANTIATE_TEST_SUITE_P(WithAChildThatLives, KilledHost, testing::Bool());
 
@@ -129,6 +130,7 @@ TEST_F(Hosts, KilledAtAnyMomentLeaveNothing) {
         EXPECT_TRUE(reap_all()) << moment << "\n" << describe(descendants());
         ::close(alive[0]);
     }
+    expect_the_next_host_removes_the_folder();
 }
 
 // ---- forked

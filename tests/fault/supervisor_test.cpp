@@ -281,6 +281,7 @@ TEST_F(Supervisors, AndAStoppedReaperEndWithTheHost) {
     EXPECT_TRUE(witness.is_gone());
     killed.wait();
     EXPECT_TRUE(reap_all()) << describe(descendants());
+    expect_the_next_host_removes_the_folder();
 }
 
 // A forked child holds copies of all sockets and pipes. The engine's end does not wait for it.

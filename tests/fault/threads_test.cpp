@@ -139,6 +139,7 @@ TEST_F(Threads, PostWhatThrowsAndTheEngineGoesOn) {
     const auto counts = [](void* user) { ++*static_cast<int*>(user); };
     ASSERT_EQ(nar_engine_post(engine, throws, nullptr, nullptr, nullptr), NAR_OK);
     ASSERT_EQ(nar_engine_post(engine, counts, nullptr, &run, nullptr), NAR_OK);
+    EXPECT_EQ(nar_engine_run_until_idle(engine, nullptr), NAR_FAILED) << "told once";
     EXPECT_EQ(nar_engine_run_until_idle(engine, nullptr), NAR_OK);
     EXPECT_EQ(run, 1);
     ASSERT_EQ(nar_engine_post(engine, counts, throws, &run, nullptr), NAR_OK);

@@ -382,7 +382,10 @@ TEST_F(NarratorProcessTest, OneThatNeverAnswersIsToldThatItIsTooLate) {
 
 TEST_F(NarratorProcessTest, OneThatNeverReadsIsNotSentEverything) {
     python("time.sleep(1000)\n", "[times]\nnarrator_ms = 20");
-    session->patch_state("{\"large\":\"" + std::string(20000000, 'y') + "\"}");
+    for (const char* key : {"first", "second", "third"}) {  // each within patch_bytes
+        session->patch_state("{\"" + std::string(key) + "\":\"" + std::string(7000000, 'y') +
+                             "\"}");
+    }
     EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_THAT(log, HasSubstr("does not read its standard input"));
     expect_nothing_left();

@@ -190,6 +190,16 @@ protected:
         return *host;
     }
 
+    // The folder for the files of a killed host's tools remains until the next session has a tool.
+    void expect_the_next_host_removes_the_folder() {
+        EXPECT_THAT(folder.files(), testing::SizeIs(1));
+        make_host();
+        EXPECT_TRUE(
+            host->run(plan_json({tool_json("tool", tool_path("patcher"))}))["/success"].boolean());
+        host.reset();
+        EXPECT_THAT(folder.files(), testing::IsEmpty());
+    }
+
     TemporaryFolder folder;
     std::unique_ptr<Host> host;
 
