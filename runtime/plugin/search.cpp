@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -24,6 +25,12 @@ std::string real_path(const std::string& path) {
     const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
                                                            &std::free);
     return real ? std::string(real.get()) : std::string();
+}
+
+// The same text for each path to a file.
+std::string file_at(const std::string& path) {
+    std::string real = real_path(path);
+    return real.empty() ? path : real;
 }
 
 // <lib>/narratoria/plugins beside the runtime library, so that an installation can be relocated.
@@ -123,14 +130,20 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
     out.places.push_back({{"", kHost, true, true}, true, {}});
     for (const Place& place : places) out.places.push_back({place, false, {}});
 
+    std::vector<size_t> numbers;  // of the candidates that the listed paths name
     for (const std::string& wish : wishes.listed) {
         if (wish.find('/') == std::string::npos) continue;
+        auto& listed = out.places.front().candidates;
         Candidate candidate;
-        candidate.path = real_path(wish);
-        if (candidate.path.empty()) candidate.path = wish;
+        candidate.path = file_at(wish);
+        const auto same = std::find_if(listed.begin(), listed.end(), [&](const Candidate& each) {
+            return each.path == candidate.path;
+        });
+        numbers.push_back(static_cast<size_t>(same - listed.begin()));
+        if (same != listed.end()) continue;
         examine(candidate);
         candidate.wanted = true;
-        out.places.front().candidates.push_back(std::move(candidate));
+        listed.push_back(std::move(candidate));
     }
     for (Searched& each : out.places) {
         if (each.place.folder.empty() || each.place.skipped) continue;
@@ -181,7 +194,7 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
             take_id(wish, kHost);
             continue;
         }
-        Candidate& candidate = out.places.front().candidates[paths++];
+        Candidate& candidate = out.places.front().candidates[numbers[paths++]];
         take(candidate, out.places.front().place);
         if (candidate.verdict != Verdict::Loads) {
             out.missing.push_back({wish, "wanted by the host: " + candidate.reason});
@@ -213,6 +226,16 @@ void append_json(std::string& out, const Search& search) {
         }
         out += ']';
     };
+    // A file may be found in several places: it is requested by path, or its folder is searched by two
+    // names. It is listed once, where it loads, else where its id would take it, else where it came
+    // first.
+    std::map<std::string, const Candidate*> shown;
+    for (const Searched& each : search.places) {
+        for (const Candidate& candidate : each.candidates) {
+            const Candidate*& best = shown[file_at(candidate.path)];
+            if (best == nullptr || candidate.verdict < best->verdict) best = &candidate;
+        }
+    }
     json::ObjectWriter root(out);
     root.boolean("safeMode", search.safe_mode);
     root.key("places");
@@ -221,7 +244,12 @@ void append_json(std::string& out, const Search& search) {
         place.string("folder", each.place.folder).string("from", each.place.from);
         place.boolean("exists", each.exists);
         place.key("files");
-        list(each.candidates, [&](const Candidate& candidate) {
+        std::vector<const Candidate*> files;
+        for (const Candidate& candidate : each.candidates) {
+            if (shown.at(file_at(candidate.path)) == &candidate) files.push_back(&candidate);
+        }
+        list(files, [&](const Candidate* found) {
+            const Candidate& candidate = *found;
             json::ObjectWriter file(out);
             file.string("path", candidate.path);
             if (candidate.metadata) {

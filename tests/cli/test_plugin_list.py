@@ -28,6 +28,22 @@ def test_a_story_loads_what_lies_in_its_plugins_folder(command):
     assert "(the story)" in ran.out
 
 
+def test_a_file_is_listed_once(command):
+    command.story({"go": [{"narrative": "Gone."}]})
+    plugins = command.folder / "story" / "plugins"
+    plugins.mkdir()
+    rain = plugins / "rain.so"
+    shutil.copy(PROBE, rain)
+    (plugins / "text.so").write_text("no library")
+    for wishes in ((), (str(rain),), ("story/plugins/rain.so", str(rain)), ("story/plugins/text.so",)):
+        options = [option for wish in wishes for option in ("--plugin", wish)]
+        ran = command("plugin", "list", "--explain", "--story", "story", *options,
+                      env=environment(NARRATORIA_PLUGIN_PATH=str(plugins)))
+        assert ran.status == 0, ran
+        assert ran.out.count("rain.so") == ran.out.count("rain.so (test.probe 1.2.3): loads") == 1, ran
+        assert ran.out.count("text.so") == ran.out.count("text.so: refused: it is no shared library") == 1, ran
+
+
 def test_what_is_asked_for_and_not_there_is_told(command):
     ran = command("plugin", "list", "--explain", "--plugin", "org.example.nowhere")
     assert "org.example.nowhere: wanted by the host: no folder has a plugin with this id" in ran.out

@@ -19,8 +19,8 @@ extern "C" {
 #endif
 
 /* Searches for the plugins of a session with this story (its folder, or empty) and this list,
- * without loading any. Returns every place and file with the decision and its reason, as JSON;
- * release it with nar_text_release:
+ * without loading any. Returns every place and file with the decision and its reason, as JSON; a
+ * file that is found in several places is listed once. Release it with nar_text_release:
  *   {"safeMode", "places": [{"folder", "from", "exists", "files": [{"path", "id", "name",
  *    "version", "abi", "extensions", "wanted", "verdict": "loads" | "available" | "refused",
  *    "reason"}]}]}                                            [thread-safe] */

@@ -72,7 +72,7 @@ std::string explained(const json::Value& found, const Style& style) {
         out += fmt::format("{} {}{}\n", style.bold(folder.empty() ? "listed" : folder),
                            style.dim(fmt::format("({})", printable(json::text(place, "from")))),
                            exists->IsFalse() ? ": does not exist"
-                           : files.Empty()   ? ": contains none"
+                           : files.Empty()   ? ": nothing to list"
                                              : "");
         for (const json::Value& file : files.GetArray()) {
             const std::string_view path = json::text(file, "path");
@@ -87,6 +87,8 @@ std::string explained(const json::Value& found, const Style& style) {
         }
     }
     for (const json::Value& missing : json::member(found, "missing")->GetArray()) {
+        // A file is listed above, with the same reason.
+        if (json::text(missing, "wish").find('/') != std::string_view::npos) continue;
         out += fmt::format("{}: {}\n", style.bold(printable(json::text(missing, "wish"))),
                            printable(json::text(missing, "reason")));
     }

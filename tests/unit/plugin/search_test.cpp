@@ -14,6 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 // Folders with files that say they are plugins; nothing here is loaded.
 class PluginSearch : public ::testing::Test {
@@ -62,6 +63,15 @@ TEST_F(PluginSearch, APathComesBeforeTheSameIdElsewhere) {
     EXPECT_THAT(found.places[1].candidates[0].reason, HasSubstr("comes before it"));
 }
 
+TEST_F(PluginSearch, AFileThatIsListedTwiceIsLoadedOnceAndNotMissing) {
+    plugin("mine/c.so", "c");
+    EXPECT_THAT(
+        loads({{folder / "mine/c.so", folder / "mine/../mine/c.so", folder / "none.so"}, "", {}}),
+        ElementsAre("mine/c.so"));
+    ASSERT_EQ(found.missing.size(), 1U);
+    EXPECT_EQ(found.missing[0].wish, folder / "none.so");
+}
+
 TEST_F(PluginSearch, AnotherAbiIsRefusedWithBothVersions) {
     plugin("story/plugins/a.so", "a", "2.0");
     EXPECT_THAT(loads({}), IsEmpty());
@@ -88,6 +98,26 @@ TEST_F(PluginSearch, InSafeModeStrangersAreLeftOut) {
     EXPECT_THAT(loads({{folder / "mine/m.so", "c"}, "", {}}, true),
                 ElementsAre("mine/m.so", "installed/c.so"));
     EXPECT_EQ(found.places[1].candidates[0].verdict, Verdict::Refused);
+}
+
+TEST_F(PluginSearch, AFolderWithTwoNamesIsListedOnceWhereItsPluginsLoad) {
+    plugin("installed/c.so", "c");
+    std::filesystem::create_directory_symlink(folder / "installed", folder / "other");
+    const std::vector<Place> places = {{folder / "other", "NARRATORIA_PLUGIN_PATH", false, false},
+                                       {folder / "installed", "the installation", true, false}};
+    auto json_of = [&](bool is_safe) {
+        std::string out;
+        append_json(out, search({{"c"}, "", {}}, places, is_safe));
+        return out;
+    };
+    for (const bool is_safe : {false, true}) {
+        const std::string json = json_of(is_safe);
+        EXPECT_THAT(json, HasSubstr("\"verdict\":\"loads\""));
+        EXPECT_THAT(json, Not(HasSubstr("\"verdict\":\"refused\"")));
+        const char* path = is_safe ? "/installed/c.so" : "/other/c.so";
+        EXPECT_THAT(json, HasSubstr(path));
+        EXPECT_THAT(json.substr(json.find("/c.so\"") + 1), Not(HasSubstr("/c.so\"")));
+    }
 }
 
 TEST_F(PluginSearch, HiddenAndOtherFilesAreNoCandidates) {
