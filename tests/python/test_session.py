@@ -30,6 +30,24 @@ def test_a_turn_of_the_sample_story(torch: str) -> None:
         assert turn.narrative in repr(turn)
 
 
+def test_the_opening_is_what_the_story_begins_with(torch: str, tmp_path: Path) -> None:
+    with narratoria.Session(story=torch) as session:
+        opening = session.opening
+        assert opening is not None
+        assert opening.text.startswith("The stair ends in the dark")
+        assert opening.choices[0] == "I light the torch"
+        assert session.play(opening.choices[0]).outcome == "completed"
+    with pytest.raises(narratoria.GoneError):
+        _ = session.opening
+    (tmp_path / "story.toml").write_text('title = "T"\n[opening]\ntext = "Nacht – still."\n')
+    with narratoria.Session(story=tmp_path, narrator=lambda request: "x") as session:
+        assert session.opening == narratoria.Opening("Nacht – still.", [])
+
+
+def test_a_session_without_an_opening_has_none(session: Any) -> None:
+    assert session.opening is None
+
+
 def test_assets_of_a_turn_are_those_that_it_made(torch: str) -> None:
     with narratoria.Session(story=torch) as session:
         session.play("I light the torch")

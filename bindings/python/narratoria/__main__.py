@@ -29,18 +29,27 @@ def _ask(choices: list[str]) -> str:
     return words
 
 
+def _offer(choices: list[str]) -> None:
+    for number, choice in enumerate(choices, start=1):
+        print(f"  {number}. {choice}")
+
+
 def _show(turn: narratoria.Turn) -> None:
     print(turn.narrative)
     for asset in turn.assets:
         print(f"  [{asset.kind}: {asset.path}]")
-    for number, choice in enumerate(turn.choices, start=1):
-        print(f"  {number}. {choice}")
+    _offer(turn.choices)
 
 
 def _play(story: str) -> None:
     choices: list[str] = []
     with narratoria.Session(story=story) as session:
         session.add_sink(_tell, ["tool_event"])
+        if opening := session.opening:
+            if opening.text:
+                print(opening.text)
+            choices = opening.choices
+            _offer(choices)
         while True:
             try:
                 if words := _ask(choices):

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from narratoria._core import Session as CoreSession
     from narratoria._function import FunctionDescription
     from narratoria._threads import Works
-    from narratoria.documents import Asset, NarratorRequest
+    from narratoria.documents import Asset, NarratorRequest, Opening
     from narratoria.events import UiEvent
     from narratoria.options import Limits, Times
     from narratoria.toolset import Toolset
@@ -852,6 +852,21 @@ class Registry:
         """The session's id."""
         name: str = self._use().id()
         return name
+
+    @property
+    def opening(self) -> Opening | None:
+        """What the story begins with, the table ``[opening]`` of its ``story.toml``: the text to tell
+        before the first prompt, and choices for it. None if the story has none.
+
+        >>> import narratoria
+        >>> with narratoria.Session(story="examples/stories/torch") as session:
+        ...     session.opening.choices[0]
+        'I light the torch'
+        """
+        from narratoria.documents import Opening
+
+        opening = self._use().opening()
+        return None if opening is None else Opening.from_dict(opening)
 
     @property
     def state(self) -> State:

@@ -62,6 +62,7 @@ __all__ = [
     "Fault",
     "Invocation",
     "NarratorRequest",
+    "Opening",
     "Plan",
     "PlayerPrompt",
     "Result",
@@ -659,6 +660,32 @@ class Asset(Document):
 # --------------------------------------------------------------------------------------------------
 # What a narrator is asked
 # --------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class Opening(Document):
+    """What a story begins with: the table ``[opening]`` of ``story.toml``.
+
+    Attributes:
+        text: what to tell the player before the first prompt; may be empty.
+        choices: what the player may choose from; the text of one is the first prompt.
+        extra: unknown members.
+
+    >>> Opening("The door falls shut.", ["Wait"])
+    <Opening 'The door falls shut.' choices=['Wait']>
+    """
+
+    text: str
+    choices: list[str] = field(default_factory=new_array)
+    extra: dict[str, Any] = field(default_factory=new_object)
+
+    _members = (
+        Member("text", string),
+        Member("choices", strings),
+    )
+
+    def __repr__(self) -> str:
+        return f"<Opening {self.text!r} choices={self.choices!r}>"
 
 
 @dataclass(slots=True, repr=False, eq=False)

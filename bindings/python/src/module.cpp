@@ -189,6 +189,7 @@ PYBIND11_MODULE(_core, module) {
         .def("assets", &python::Session::assets)
         .def("plugins", &python::Session::plugins)
         .def("id", &python::Session::id)
+        .def("opening", &python::Session::opening)
         .def("attach", &python::Session::attach)
         .def("detach", &python::Session::detach)
         .def("add_tool", &python::Session::add_tool)

@@ -794,6 +794,13 @@ std::string Session::id() {
     return std::string(handle().id());
 }
 
+py::object Session::opening() {
+    const Inside inside(*this);
+    const std::string_view json = handle().opening();
+    if (json.empty()) return py::none();
+    return to_python(json);
+}
+
 // ---------------------------------------------------------------- giving
 
 template <class Each>

@@ -138,6 +138,7 @@ public:
     py::object assets();
     py::object plugins();
     std::string id();
+    py::object opening();  // None if the story has none
 
     std::uint64_t attach(py::object sink, std::uint32_t kinds);
     void detach(std::uint64_t sink);
