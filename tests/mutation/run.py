@@ -6,6 +6,7 @@
     tests/mutation/run.py --count 20 --seed 7    fewer, and other ones
     tests/mutation/run.py --only runtime/plan    mutants of one folder or file
     tests/mutation/run.py --list                 prints the mutants and runs none
+    tests/mutation/run.py --minutes 30           as many of them as fit in half an hour
     tests/mutation/run.py --write                also writes docs/mutations.md
 
 Each mutant is compiled in a copy of the tree (build/mutation). The unit tests of its folder run
@@ -13,13 +14,17 @@ first; if they pass, the unit tests of the folders above it and the conformance 
 survives if all pass. A test that hangs is ended and counts as a failure. A survivor is either a gap
 in the tests, or changes nothing that can be observed; docs/mutations.md has a column for the
 reason, which later runs keep.
+
+Ctrl-C and SIGTERM end the run and every process of it, restore the copy, and report what was tried.
 """
 
 import argparse
 import ctypes
+import datetime
 import os
 import random
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -49,6 +54,7 @@ SUITES = {
 }
 CONFORMANCE = "narratoria_conformance_tests"
 UNIT = "narratoria_unit_tests"
+KINDS = "killed", "timeout", "survived", "no code"
 # A run of the tests may take this many times as long as without a mutant, and never less than:
 SLOWER, LEAST_SECONDS = 10, 60
 
@@ -190,7 +196,10 @@ def end_leftovers():
             return
         for child in children:
             os.kill(int(child), signal.SIGKILL)
-            os.waitpid(int(child), 0)
+            try:
+                os.waitpid(int(child), 0)
+            except ChildProcessError:
+                pass
 
 
 def run(command, seconds):
@@ -245,7 +254,8 @@ def synchronize():
         source, target = TREE / name, COPY / name
         if not target.exists() or target.read_bytes() != source.read_bytes():
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, target)
+            # With a new time: an object of a mutant may be younger than the tree's file.
+            shutil.copy(source, target)
 
 
 class Runner:
@@ -302,11 +312,20 @@ class Runner:
 
 HEAD = """# Mutations
 
-[`tests/mutation/run.py`](../tests/mutation/run.py) changes one place of `runtime/` at a time and runs the tests that cover it.
-`tests/mutation/run.py --write` writes this page. These changes were noticed by no test. The last column says why, where
-somebody has looked: the change cannot be observed, or a test is missing.
+[`tests/mutation/run.py`](../tests/mutation/run.py) changes one place of the C++ code in `runtime/` at a time and runs the unit
+tests that cover it, then the conformance tests. The other tests (`tests/hostile`, `tests/fault`, `tests/plugin`, `tests/cli`,
+…) do not run here, so one of them may fail by a change that is not noticed here. `tests/mutation/run.py --write` writes this
+page and keeps the reasons.
 
 {summary}
+
+| folder | changes tried | noticed | of them by a time limit | not noticed |
+|---|---|---|---|---|
+{folders}"""
+
+SURVIVORS = """
+No unit or conformance test noticed the following changes. The last column says why, where somebody has looked: the change
+cannot be observed, or a test is missing.
 
 | place | change | line | becomes | reason |
 |---|---|---|---|---|
@@ -324,19 +343,42 @@ def reasons_kept():
     for line in TABLE.read_text(encoding="utf-8").splitlines():
         cells = [part.strip() for part in re.split(r"(?<!\\)\|", line)[1:-1]]
         if len(cells) == 5 and cells[0].startswith("["):
-            place = re.match(r"\[`([^`]+)`\]", cells[0])
+            place = re.match(r"\[`([^`]+):\d+`\]", cells[0])
             kept[(place[1], cells[1], cells[2], cells[3])] = cells[4]
     return kept
 
 
-def write_table(survivors, summary):
+def write_table(outcomes, summary):
     kept = reasons_kept()
+    folders = ""
+    for folder in sorted({mutant.file.split("/")[1] for mutant in outcomes}):
+        seen = [outcome for mutant, outcome in outcomes.items() if mutant.file.split("/")[1] == folder]
+        tried, survived = len(seen) - seen.count("no code"), seen.count("survived")
+        folders += (f"| `runtime/{folder}` | {tried} | {tried - survived} | {seen.count('timeout')} | "
+                    f"{survived} |\n")
+    survivors = [mutant for mutant, outcome in outcomes.items() if outcome == "survived"]
     rows = []
     for mutant in sorted(survivors, key=lambda one: (one.file, one.line, one.operator)):
         entry = (mutant.file, mutant.operator.replace("|", "\\|"), cell(mutant.before), cell(mutant.after))
-        rows.append(f"| [`{mutant.file}`](../{mutant.file}) | {entry[1]} | {entry[2]} | {entry[3]} | "
+        rows.append(f"| [`{mutant.file}:{mutant.line}`](../{mutant.file}) | {entry[1]} | {entry[2]} | {entry[3]} | "
                     f"{kept.get(entry, '')} |\n")
-    TABLE.write_text(HEAD.format(summary=summary) + "".join(rows), encoding="utf-8")
+    TABLE.write_text(HEAD.format(summary=summary, folders=folders) +
+                     (SURVIVORS + "".join(rows) if rows else ""), encoding="utf-8")
+
+
+def try_all(mutants, minutes, outcomes):
+    """Adds to `outcomes` as it goes, so that an interrupted run has a result."""
+    runner = Runner()
+    runner.prepare()
+    end = time.monotonic() + 60 * minutes if minutes is not None else float("inf")
+    for position, mutant in enumerate(mutants, 1):
+        if time.monotonic() > end:
+            break
+        outcome = outcomes[mutant] = runner.try_one(mutant)
+        print(f"[{position}/{len(mutants)}] {outcome}: {mutant.file}:{mutant.line}: {mutant.operator}",
+              flush=True)
+        if outcome == "survived":
+            print(f"-{mutant.before}\n+{mutant.after}", flush=True)
 
 
 def main():
@@ -344,6 +386,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=200, help="generated mutants (default 200)")
     parser.add_argument("--seed", type=int, default=1, help="selects others (default 1)")
+    parser.add_argument("--minutes", type=float, help="begins no mutant after this time")
     parser.add_argument("--only", default="", help="a folder or file, such as runtime/plan")
     parser.add_argument("--without-named", action="store_true", help="the generated ones only")
     parser.add_argument("--list", action="store_true", help="print the mutants and run none")
@@ -359,26 +402,25 @@ def main():
         print(f"{len(mutants)} mutants, chosen from {len(every)}")
         return
     become_subreaper()
-    runner = Runner()
-    runner.prepare()
-    counts = dict.fromkeys(("killed", "timeout", "survived", "no code"), 0)
-    survivors = []
-    for position, mutant in enumerate(mutants, 1):
-        outcome = runner.try_one(mutant)
-        counts[outcome] += 1
-        if outcome == "survived":
-            survivors.append(mutant)
-        print(f"[{position}/{len(mutants)}] {outcome}: {mutant.file}:{mutant.line}: {mutant.operator}",
-              flush=True)
-        if outcome == "survived":
-            print(f"-{mutant.before}\n+{mutant.after}", flush=True)
-    tried = len(mutants) - counts["no code"]
-    summary = (f"Of {tried} changes (seed {options.seed}, {len(every)} possible), tests noticed "
-               f"{counts['killed'] + counts['timeout']}, {counts['timeout']} of them by their time "
-               f"limit; {counts['survived']} were not noticed.")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    outcomes = {}
+    try:
+        try_all(mutants, options.minutes, outcomes)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+    finally:
+        end_leftovers()
+    counts = {kind: list(outcomes.values()).count(kind) for kind in KINDS}
+    command = shlex.join(["tests/mutation/run.py", *sys.argv[1:]])
+    possible = len(every) + len(list(named(options.only)))
+    tried = len(outcomes) - counts["no code"]
+    summary = (f"On {datetime.date.today()}, `{command}` tried {len(outcomes)} of the {possible} changes "
+               f"that it can make; {counts['no code']} of them did not compile. Of the other {tried}, "
+               f"tests noticed {counts['killed'] + counts['timeout']} ({counts['timeout']} by their time "
+               f"limit) and did not notice {counts['survived']}.")
     print(summary)
-    if options.write:
-        write_table(survivors, summary)
+    if options.write and outcomes:
+        write_table(outcomes, summary)
 
 
 if __name__ == "__main__":

@@ -240,6 +240,44 @@ TEST_F(TurnTest, APromptWhoseTimeIsUpEndsItsTools) {
     EXPECT_EQ(questions.size(), 1u);
 }
 
+// The values that engine.h gives beside nar_times.
+TEST_F(TurnTest, TimesThatNobodySetAreTheDocumentedOnes) {
+    settings.times = engine::Times{};
+    EXPECT_EQ(settings.times.grace_ms, 2'000u);
+    open();
+    ask();
+    clock.advance(4'999);
+    EXPECT_EQ(questions.size(), 1u);
+    clock.advance(1);
+    EXPECT_EQ(questions.size(), 2u);
+    answer(R"({"requestId":"p1","narrative":"Wait.","tools":[)"
+           R"({"toolId":"a","toolPath":"/a","async":true},)"
+           R"({"toolId":"b","toolPath":"/b","async":true,"timeoutMs":0}],)"
+           R"("parallel":true})");
+    ASSERT_THAT(runner.running(), ElementsAre("a", "b"));
+    clock.advance(29'999);
+    EXPECT_THAT(runner.terminated, IsEmpty());
+    clock.advance(1);
+    EXPECT_THAT(runner.terminated, ElementsAre("a"));
+    clock.advance(29'999);
+    EXPECT_EQ(questions.size(), 2u);
+    EXPECT_THAT(runner.running(), Contains("b"));
+    clock.advance(1);
+    EXPECT_THAT(runner.running(), IsEmpty());
+    EXPECT_EQ(questions.size(), 3u) << "the plan ended and its narrator is asked again";
+}
+
+TEST_F(TurnTest, APromptWhoseTimeNobodySetEndsAfterFiveMinutes) {
+    settings.times.prompt_ms = engine::Times{}.prompt_ms;
+    open();
+    ask();
+    clock.advance(299'999);
+    EXPECT_THAT(turns, IsEmpty());
+    clock.advance(1);
+    ASSERT_EQ(turns.size(), 1u);
+    EXPECT_EQ(turns[0].outcome, TurnOutcome::Timeout);
+}
+
 // covers: 004-prompt-timestamp
 TEST_F(TurnTest, TheTimestampOfAPromptIsWhenItWasSaid) {
     open();
