@@ -592,7 +592,10 @@ TEST_F(CContract, AnExceptionOfASinkIsReportedByTheDrivingCallAndDetachesTheSink
 TEST_F(CContract, AnExceptionOfAHandlerIsReportedByTheDrivingCall) {
     nar_execution_handler handler{};
     handler.size = sizeof handler;
-    handler.ended = [](void*, nar_result*) { throw std::runtime_error("no handler today"); };
+    handler.ended = [](void*, nar_result* result) {
+        nar_result_release(result);
+        throw std::runtime_error("no handler today");
+    };
     ASSERT_EQ(nar_session_execute(session, kEmptyPlan, nar_str{}, &handler, error), NAR_OK);
     nar_status status = NAR_OK;
     for (int i = 0; i < 1000 && status == NAR_OK; ++i) status = nar_engine_run_once(engine, error);

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "conformance/folder.hpp"
 
@@ -116,7 +117,8 @@ TEST_F(OutputFolderTest, TwoSessionsOfOneIdHaveAFolderEach) {
 }
 
 TEST_F(OutputFolderTest, AnIdThatIsNoFileNameIsReplaced) {
-    for (const std::string id : {"../../etc", "a/b", "", "a b", std::string(200, 'x').c_str()}) {
+    for (const std::string& id :
+         std::vector<std::string>{"../../etc", "a/b", "", "a b", std::string(200, 'x')}) {
         const auto output = make(id);
         ASSERT_NE(output, nullptr) << why;
         EXPECT_EQ(fs::path(output->path()).parent_path(), base) << id;
