@@ -178,6 +178,19 @@ def test_a_second_run_with_the_same_state_waits_and_no_patch_is_lost(command):
     assert json.loads(state.read_text()) == {"gold": 7, "first": 1, "torch": {"lit": True}}
 
 
+def test_runs_that_make_the_same_state_at_once_find_it_neither_empty_nor_free(command):
+    plans = [command.plan(command.tool(f"t{n}", patch(**{f"p{n}": n}), done()), name=f"{n}.json") for n in range(3)]
+    for _ in range(2):
+        runs = [subprocess.Popen(
+            [NARRATORIA, "run", plan, "--state", "game.json", "--state-wait", str(DEADLINE)], cwd=command.folder,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) for plan in plans]
+        said = [run.communicate(timeout=DEADLINE)[1] for run in runs]
+        assert [run.returncode for run in runs] == [0] * len(runs), said
+        state = command.folder / "game.json"
+        assert json.loads(state.read_text()) == {f"p{n}": n for n in range(3)}
+        state.unlink()
+
+
 @pytest.mark.parametrize("content", ['{"gold": 7}', None], ids=["a state", "no state yet"])
 def test_a_second_run_that_does_not_wait_is_told_who_uses_the_state(command, content):
     state = command.folder / "game.json"

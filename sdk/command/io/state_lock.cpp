@@ -14,6 +14,7 @@
 #include <sstream>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "io/message.hpp"
 
@@ -72,7 +73,7 @@ StateLock::StateLock(const std::string& path, std::uint64_t wait_ms)
         told = true;
         std::this_thread::sleep_for(kPause);
     }
-    if (created_ && !write_all(file_.get(), "{}\n")) {
+    if (created_ && is_empty() && !write_all(file_.get(), "{}\n")) {
         const int error = errno;
         unlink(target_.c_str());
         throw Refused(fmt::format("cannot write the state to {}: {}", shown_, reason(error)));
@@ -90,12 +91,38 @@ bool StateLock::open_file() {
     file_ = Descriptor(open(target_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (file_) return true;
     if (errno == ENOENT) {
+        if (create_locked()) return true;
+        if (errno == EEXIST) return false;
         file_ = Descriptor(open(target_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
         created_ = static_cast<bool>(file_);
         if (created_) return true;
         if (errno == EEXIST) return false;
     }
     throw Refused(fmt::format("cannot open the state file {}: {}", shown_, reason(errno)));
+}
+
+// Creates the file with its content, and locked, before it has a name: another run must find it
+// neither empty nor free. False with errno set; EEXIST: the file came meanwhile. Some file systems
+// cannot do it.
+bool StateLock::create_locked() {
+    const std::size_t slash = target_.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : target_.substr(0, slash + 1);
+    Descriptor made(open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0666));
+    if (!made || flock(made.get(), LOCK_EX | LOCK_NB) != 0 || !write_all(made.get(), "{}\n")) {
+        return false;
+    }
+    const std::string unnamed = fmt::format("/proc/self/fd/{}", made.get());
+    if (linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+        return false;
+    }
+    file_ = std::move(made);
+    created_ = true;
+    return true;
+}
+
+bool StateLock::is_empty() const {
+    struct stat status {};
+    return fstat(file_.get(), &status) == 0 && status.st_size == 0;
 }
 
 bool StateLock::is_current() const {

@@ -23,6 +23,8 @@ public:
 
 private:
     bool open_file();
+    bool create_locked();
+    bool is_empty() const;
     bool is_current() const;
 
     std::string target_;
