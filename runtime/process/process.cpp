@@ -33,6 +33,8 @@ constexpr int kPatienceMs = 6000;  // exceeds the supervisor's own timeout for u
 constexpr int kReportPatienceMs = 8000;  // exceeds the reaper's
 constexpr int kGroupPatienceMs = 1000;
 constexpr int kLostPatienceMs = 10;
+// How many new supervisors one start tries: each could be gone before the request is sent.
+constexpr int kMaxNewSupervisors = 3;
 
 // The interpreter line of a script, without "#!"; empty if there is none.
 std::string first_line_of(const std::string& path) {
@@ -218,6 +220,12 @@ public:
         // `this` may be destroyed: discard() erases it.
         if (owner != nullptr) owner->on_ended(std::move(exit));
         return true;
+    }
+
+    // True if a supervisor has ended whose report has not come.
+    static bool has_unreported(const Pool& pool) {
+        return !pool.leaving_.empty() || std::any_of(pool.all_.begin(), pool.all_.end(),
+                                                     [](const auto& each) { return each->closed; });
     }
 
     // Its invocation is over. Returns whom to tell, after everything is reset: the listener may
@@ -591,9 +599,7 @@ void Pool::on_report(const SupervisorReport& report) {
         lose(*supervisor, &report);
     }
     patience_.stop();
-    const bool is_awaited =
-        std::any_of(all_.begin(), all_.end(), [](const auto& each) { return each->closed; });
-    if (is_awaited || !leaving_.empty()) await_report();
+    if (Supervisor::has_unreported(*this)) await_report();
 }
 
 // Its supervisors notice and end their invocations. Those that live close their sockets then.
@@ -622,7 +628,12 @@ void Pool::await_report() {
     reaper_->wake();
     if (patience_.running()) return;
     patience_.start(kReportPatienceMs, [this] {
-        if (reaper_) on_reaper_lost();
+        // A host that did not drive the loop for that long finds the timer before the reports. A
+        // report that leaves others to be awaited starts the timer again.
+        if (reaper_) reaper_->read();
+        if (reaper_ && !patience_.running() && Supervisor::has_unreported(*this)) {
+            on_reaper_lost();
+        }
     });
 }
 
@@ -694,14 +705,16 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
         descriptor_count = 4;
     }
     Supervisor* supervisor = nullptr;
-    for (;;) {
+    for (int new_ones = 0;;) {
+        if (idle_.empty()) ++new_ones;
         supervisor = take(failure);
         if (supervisor == nullptr) return nullptr;
         const int error = supervisor->send(packet, descriptors, descriptor_count);
         if (error == 0) break;
         discard(supervisor);
-        // The idle supervisor was killed from outside; try the next one.
-        if (error == EPIPE || error == ECONNRESET) continue;
+        // The idle supervisor was killed from outside; try the next one. A new one may have lost its
+        // reaper, or could not be forked.
+        if ((error == EPIPE || error == ECONNRESET) && new_ones < kMaxNewSupervisors) continue;
         failure.out_of_descriptors = is_shortage(error) || error == ETOOMANYREFS;
         failure.message = "the request to its supervisor failed: " + error_text(error);
         return nullptr;
