@@ -41,11 +41,15 @@ std::string name_for(std::string_view session_id) {
 
 // Opens the base folder without following a link, and checks that only this user has access.
 Descriptor open_base(const std::string& base, std::string& why) {
-    if (::mkdir(base.c_str(), 0700) != 0 && errno != EEXIST) {
-        why = base + " cannot be created: " + std::strerror(errno);
-        return {};
+    Descriptor folder;
+    for (int i = 0; !folder && i < kMaxTries; ++i) {
+        if (::mkdir(base.c_str(), 0700) != 0 && errno != EEXIST) {
+            why = base + " cannot be created: " + std::strerror(errno);
+            return {};
+        }
+        folder = Descriptor(::open(base.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        if (!folder && errno != ENOENT) break;
     }
-    Descriptor folder(::open(base.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat status {};
     if (!folder || ::fstat(folder.get(), &status) != 0) {
         why = errno == ELOOP || errno == ENOTDIR
