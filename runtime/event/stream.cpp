@@ -182,8 +182,10 @@ void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subj
                 watcher->on_sink_threw("something that is no std::exception");
             }
         }
-        // `sink` may dangle: the vector may have been reallocated.
-        const bool has_record = is_same(event, kept);
+        // `sink` may dangle: the vector may have been reallocated. Nobody reads the record after the
+        // last sink, so it is compared then only to find the sink that wrote.
+        const bool is_compared = i + 1 < count || has_kept_texts;
+        const bool has_record = !is_compared || is_same(event, kept);
         if (!has_record) std::memcpy(&event, &kept, sizeof event);
         const bool has_texts = !has_kept_texts || put_back_texts(event);
         if (!has_record || !has_texts) [[unlikely]] {
