@@ -56,7 +56,7 @@ TrialUse use_of(pid_t trial);
 std::string excess(const TrialUse& use);
 
 // Stops the trial's process and its descendants first, so that none can start others meanwhile, then
-// ends and reaps them all. The caller must be their subreaper.
+// kills them all. The caller must be their subreaper, and reaps them.
 void end_trial(pid_t trial, const TrialGroup& group);
 
 }  // namespace narratoria::command
