@@ -170,7 +170,8 @@ bool Assets::Identity::is(const struct stat& status) const noexcept {
            status.st_mtim.tv_nsec == changed.tv_nsec;
 }
 
-// A relative path is the registry's to resolve: such a file is identified when the registry is read.
+// A relative path is the registry's to resolve, which has the asset once this event was told to all:
+// such a file is identified then.
 void Assets::came(const plugin::Event& event) {
     has_news_ = true;
     if (event.attempt() > 1) is_known_ = false;
@@ -178,7 +179,14 @@ void Assets::came(const plugin::Event& event) {
     body.Parse<rapidjson::kParseIterativeFlag>(event.body().data(), event.body().size());
     if (body.HasParseError() || !body.IsObject()) return;
     const std::string path = text_in(body, "path");
-    if (path.starts_with('/')) seen_[event.seq()] = Identity::of(path.c_str());
+    if (path.starts_with('/')) {
+        seen_[event.seq()] = Identity::of(path.c_str());
+    } else if (!std::exchange(reads_soon_, true)) {
+        host_.post([this] {
+            reads_soon_ = false;
+            if (has_news_) read_registry();
+        });
+    }
 }
 
 // The registry is a list, oldest first: while nothing is replaced its text only becomes longer, and

@@ -56,6 +56,8 @@ private:
     // How much of its text that was, without the closing bracket.
     std::size_t read_ = 0;
     std::map<std::uint64_t, File> files_;
+    // The registry will be read from the loop.
+    bool reads_soon_ = false;
     // Of the events that the registry was not read for yet.
     std::map<std::uint64_t, Identity> seen_;
 };

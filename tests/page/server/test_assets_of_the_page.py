@@ -123,6 +123,20 @@ def test_what_was_announced_is_served_and_nothing_that_took_its_place(asset, cha
     assert "replaced or written to since" in answer.json["message"]
 
 
+def test_a_relative_path_leads_to_the_file_that_was_announced(serve, tmp_path):
+    (tmp_path / "a").write_bytes(b"picture")
+    (tmp_path / "b").write_bytes(b"secrets")
+    # Relative to the folder in which the page was started, which is not known here.
+    path = "../" * 40 + str(tmp_path / "a").lstrip("/")
+    page = serve({"go": [plan("make")]}, {"make": said(event(
+        "asset", assetId="a", kind="image", mediaType="image/png", path=path), done())})
+    page.prompt("go")
+    seq = number_of(page)
+    # Before anybody has asked for it.
+    os.replace(tmp_path / "b", tmp_path / "a")
+    assert page.get(f"/api/assets/{seq}").code == "ASSET_CHANGED"
+
+
 def test_a_folder_on_the_way_that_is_swapped_leads_to_nothing_else(serve, tmp_path):
     (tmp_path / "pictures").mkdir()
     (tmp_path / "secrets").mkdir()
