@@ -207,6 +207,33 @@ TEST_F(StreamTest, AWriterOfLaterToolEventsIsFoundWithinSixtyOneOfThem) {
     EXPECT_LE(writes, 61u);
 }
 
+TEST_F(StreamTest, AWriterOfLaterRecordsIsFoundAtOnceUnlessNoSinkComesAfterIt) {
+    const auto send_thousands = [&] {
+        for (int i = 0; i < 2'000; ++i) {
+            Event event;
+            event.line = "{}";
+            stream_.publish_tool_event(stream_.take_number(), {}, event);
+        }
+    };
+    send_thousands();
+    for (const bool is_last : {false, true}) {
+        Recorder& bad = recorder();
+        Recorder& good = recorder();
+        Watcher watcher;
+        bad.then = [](const nar_event& event) { const_cast<nar_event&>(event).seq = 0; };
+        bool saw_zero = false;
+        good.then = [&](const nar_event& event) { saw_zero = saw_zero || event.seq == 0; };
+        if (is_last) stream_.attach(good.sink());
+        stream_.attach(bad.sink(), &watcher);
+        if (!is_last) stream_.attach(good.sink());
+        send_thousands();
+        EXPECT_EQ(watcher.wrote, 1);
+        EXPECT_LE(bad.seen.size(), is_last ? 61u : 1u);
+        EXPECT_FALSE(saw_zero);
+        stream_.detach_all();
+    }
+}
+
 TEST_F(StreamTest, TheViolationsOfSinksWithoutAWatcherGoToTheDefaultOne) {
     Watcher host;
     stream_.set_default_watcher(host);

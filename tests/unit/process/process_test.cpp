@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -18,6 +19,7 @@
 #include <thread>
 
 #include "support/leftovers.hpp"
+#include "unit/base/fake_clock.hpp"
 
 namespace {
 
@@ -132,6 +134,7 @@ protected:
     }
 
     std::vector<std::string> environment{"PATH=/usr/bin:/bin", "GREETING=hello"};
+    test::FakeClock clock;  // for a test that moves the time of the loop
     std::unique_ptr<Loop> loop;
     std::unique_ptr<Pool> pool;
 
@@ -501,6 +504,50 @@ TEST_F(ProcessTest, EndsWithItsPoolAtOnce) {
     all.clear();
     pool.reset();
     expect_no_children();
+}
+
+TEST_F(ProcessTest, AReportThatHasArrivedIsReadBeforeTheReaperIsGivenUp) {
+    pool.reset();
+    loop = std::make_unique<Loop>(&clock);
+    pool = std::make_unique<Pool>(*loop, "");
+    Heard kept, lost;
+    auto kept_process = start(shell("echo here; exec sleep 600"), kept);
+    auto lost_process = start(shell("echo $PPID; exec sleep 600"), lost);
+    ASSERT_TRUE(until([&] { return !kept.output.empty() && !lost.output.empty(); }));
+    const int supervisor = std::stoi(lost.output);
+    const auto facts_of = [](int pid) {
+        for (const hostile::ProcessFacts& each : descendants()) {
+            if (each.pid == pid) return each;
+        }
+        return hostile::ProcessFacts{};
+    };
+    const int reaper = facts_of(supervisor).parent;
+    // Stopped, so that its report does not come together with the supervisor's end.
+    ASSERT_TRUE(hostile::signal_descendant(reaper, SIGSTOP));
+    const Clock::time_point deadline = Clock::now() + std::chrono::seconds(300);
+    while (facts_of(reaper).state != 'T' && Clock::now() < deadline) std::this_thread::yield();
+    ASSERT_TRUE(hostile::signal_descendant(supervisor, SIGKILL));
+    ASSERT_TRUE(until([&] { return clock.running() == 1; }));
+    // The host does not drive the loop while the report arrives and the time passes.
+    const auto has_report = [] {
+        for (const auto& [number, name] : open_descriptors()) {
+            int bytes = 0;
+            if (name.starts_with("socket:") && ::ioctl(number, FIONREAD, &bytes) == 0 &&
+                bytes > 0) {
+                return true;
+            }
+        }
+        return false;
+    };
+    while (!has_report() && Clock::now() < deadline) std::this_thread::yield();
+    ASSERT_TRUE(has_report());
+    clock.advance(60'000);
+    EXPECT_EQ(lost.exits, 1);
+    EXPECT_EQ(lost.exit.loss, "was killed");
+    EXPECT_EQ(facts_of(reaper).parent, ::getpid());
+    EXPECT_EQ(clock.running(), 0u);
+    EXPECT_EQ(kept.exits, 0);
+    kept_process.reset();
 }
 
 // With others to serve, its supervisor alone tells the end, and holds the pipes open until then.
