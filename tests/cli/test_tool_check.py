@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -84,10 +85,24 @@ def test_a_good_tool_exits_with_0_and_every_rule_is_printed(command):
 def test_a_finding_names_run_line_byte_pointer_and_what_to_do(command):
     ran = command("tool", "check", command.tool("loud", log("a"), log("b", level="shout"), done()))
     assert ran.status == 1, ran
-    byte = len(log("a")) + 1 + log("b", level="shout").index('"shout"')
+    byte = log("b", level="shout").index('"shout"') + 1
     assert "failed          T5 " in ran.out
     assert f"line 2, byte {byte}, /level: " in ran.out
     assert "→ use one of the four levels" in ran.out
+
+
+@pytest.mark.parametrize("line", [
+    log("ä", level="ä"), event("telepathy"), log("ä")[:-1] + ",}", log("ä")[:-1] + "}}", "5",
+    event("done", ok="yes")])
+def test_a_fault_is_at_the_byte_that_a_run_names(command, line):
+    tool = command.tool("odd", log("ä"), log("b"), line, done())
+    ran = command("tool", "run", tool)
+    number, byte = re.search(r"line (\d+), byte (\d+)", ran.err).groups()
+    rules = check(command, tool)
+    found = [finding for rule in rules.values() for finding in rule["findings"]
+             if "byte" in finding and "run" not in finding and finding["line"] == 3]
+    assert (int(number), int(byte)) in {(each["line"], each["byte"]) for each in found}, (ran, found)
+    assert number == "3"
 
 
 # ---------------------------------------------------------------- rule by rule

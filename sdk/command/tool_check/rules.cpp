@@ -69,8 +69,8 @@ constexpr Rule kRules[] = {
 };
 
 struct Line {
-    std::size_t number;
-    std::size_t byte;
+    std::size_t number;  // from 1
+    std::size_t begin;   // in the output, from 0
     std::string_view text;
     bool ended;  // by a newline
 };
@@ -142,7 +142,7 @@ private:
     const Rule* next_rule() const { return &kRules[judgements_.size()]; }
 
     static Finding at(const Said& said, std::string pointer, std::string message) {
-        return {{}, said.line.number, said.line.byte, std::move(pointer), std::move(message)};
+        return {{}, said.line.number, 1, std::move(pointer), std::move(message)};
     }
     static Finding about(std::string message) { return {{}, 0, 0, {}, std::move(message)}; }
 
@@ -171,10 +171,14 @@ private:
     std::vector<Judgement> judgements_;
 };
 
-Finding finding_of(const json::Value& fault, std::string run = {}) {
-    return {std::move(run), static_cast<std::size_t>(json::count(fault, "line")),
-            static_cast<std::size_t>(json::count(fault, "byte")),
-            std::string(json::text(fault, "pointer")), std::string(json::text(fault, "message"))};
+// `lines`: the lines of the output that the fault is in.
+Finding finding_of(const json::Value& fault, const std::vector<Line>& lines, std::string run = {}) {
+    const auto number = static_cast<std::size_t>(json::count(fault, "line"));
+    auto byte = static_cast<std::size_t>(json::count(fault, "byte")) + 1;
+    // An output without a line has its fault in line 1.
+    if (number > 0 && number <= lines.size()) byte -= lines[number - 1].begin;
+    return {std::move(run), number, byte, std::string(json::text(fault, "pointer")),
+            std::string(json::text(fault, "message"))};
 }
 
 std::string_view type_of(const Said& said) { return json::text(said.event, "type"); }
@@ -210,7 +214,7 @@ void Judge::judge_lines_and_events() {
         json::read(validate(Document::Events, evidence_.plain.output, Warnings::Listed).view());
     for (const json::Value& fault : faults.GetArray()) {
         const std::string_view rule = json::text(fault, "rule");
-        Finding finding = finding_of(fault);
+        Finding finding = finding_of(fault, lines_);
         if (rule == "event-level") {
             levels_.push_back(std::move(finding));
         } else if (rule == "event-timestamp") {
@@ -225,7 +229,7 @@ void Judge::judge_lines_and_events() {
     }
     for (const Line& line : lines_) {
         const auto say = [&](std::size_t offset, std::string message) {
-            lines.push_back({{}, line.number, line.byte + offset, {}, std::move(message)});
+            lines.push_back({{}, line.number, offset + 1, {}, std::move(message)});
         };
         if (is_blank(line.text)) {
             say(0, "an empty line");
@@ -280,7 +284,7 @@ void Judge::judge_done() {
             after.push_back(
                 {{},
                  line.number,
-                 line.byte,
+                 1,
                  {},
                  fmt::format("this comes after the done in line {}", first->line.number)});
         }
@@ -451,8 +455,9 @@ void Judge::judge_other_run(const std::optional<ObservedRun>& run, const std::st
         say(fmt::format("it ended with {}", shown_wait_status(run->wait_status)));
     }
     const json::Document faults = json::read(validate(Document::Events, run->output).view());
+    const std::vector<Line> lines = lines_of(run->output);
     for (const json::Value& fault : faults.GetArray()) {
-        findings.push_back(finding_of(fault, name));
+        findings.push_back(finding_of(fault, lines, name));
     }
     const std::optional<bool> outcome = reported_success(*run);
     if (!outcome) {

@@ -21,7 +21,7 @@ struct Rule {
 struct Finding {
     std::string run;       // which run showed it; empty: all of them
     std::size_t line = 0;  // of standard output, from 1; 0: about no line
-    std::size_t byte = 0;  // of standard output, from 0; of that line, or the place in it
+    std::size_t byte = 0;  // in that line, from 1, as in the error of a tool that runs
     std::string pointer;
     std::string message;
 };
