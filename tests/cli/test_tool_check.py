@@ -414,3 +414,11 @@ def test_a_check_that_is_killed_leaves_no_tool_behind(command, victim):
     while not all(map(has_ended, [child, *numbers])) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert all(map(has_ended, [child, *numbers]))
+
+
+def test_a_tool_that_kills_the_check_is_named(command):
+    ran = command("tool", "check", shell(command, "kill -9 $PPID\nsleep 1\n" + good()))
+    assert ran.status == 128 + signal.SIGKILL
+    assert ran.out == ""
+    assert "the check was ended by signal 9" in ran.err
+    assert "what it checks may have sent it" in ran.err

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/guard.hpp"
 
+#include <fmt/core.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 
 #include "io/children.hpp"
@@ -32,6 +34,12 @@ constexpr timespec kRound{0, 20'000'000};
         nanosleep(&kRound, nullptr);
     }
     end_all_children();
+    if (WIFSIGNALED(status) && WTERMSIG(status) != told) {
+        complain(
+            fmt::format("the check was ended by signal {} ({}) before it could report; what it "
+                        "checks may have sent it, for example to its parent process",
+                        WTERMSIG(status), strsignal(WTERMSIG(status))));
+    }
     _exit(WIFSIGNALED(status) ? kExitSignal + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
