@@ -40,11 +40,15 @@ std::string name_for(std::string_view session_id) {
 }
 
 // Opens the base folder without following a link, and checks that only this user has access.
-Descriptor open_base(const std::string& base, std::string& why) {
+// `is_own` says that the name is the library's: then what is in its place may be changed. A folder
+// that the host named may be /tmp or somebody's home.
+Descriptor open_base(const std::string& base, bool is_own, std::string& why) {
+    const std::string give_another = is_own ? "set TMPDIR to a folder of your own"
+                                            : "name a folder that only this user may enter";
     Descriptor folder;
     for (int i = 0; !folder && i < kMaxTries; ++i) {
         if (::mkdir(base.c_str(), 0700) != 0 && errno != EEXIST) {
-            why = base + " cannot be created: " + std::strerror(errno);
+            why = base + " cannot be created: " + std::strerror(errno) + "; " + give_another;
             return {};
         }
         folder = Descriptor(::open(base.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -53,16 +57,17 @@ Descriptor open_base(const std::string& base, std::string& why) {
     struct stat status {};
     if (!folder || ::fstat(folder.get(), &status) != 0) {
         why = errno == ELOOP || errno == ENOTDIR
-                  ? base + " is a link or no folder; remove it"
+                  ? base + " is a link or no folder; " + (is_own ? "remove it" : give_another)
                   : base + " cannot be opened: " + std::strerror(errno);
         return {};
     }
     if (status.st_uid != ::geteuid()) {
-        why = base + " belongs to another user; set TMPDIR to a folder of your own";
+        why = base + " belongs to another user; " + give_another;
         return {};
     }
     if ((status.st_mode & 077) != 0) {
-        why = base + " is open to other users; run: chmod 700 " + base;
+        why =
+            base + " is open to other users; " + (is_own ? "run: chmod 700 " + base : give_another);
         return {};
     }
     return folder;
@@ -92,7 +97,7 @@ std::unique_ptr<OutputFolder> OutputFolder::create(std::string base, std::string
     std::string name(may_be_kept ? kKeptPrefix : kSessionPrefix);
     name += name_for(session_id);
     for (int i = 0; i < kMaxTries; ++i) {
-        const Descriptor folder = open_base(base, why);
+        const Descriptor folder = open_base(base, owns_base, why);
         if (!folder) return nullptr;
         if (::mkdirat(folder.get(), name.c_str(), 0700) != 0) {
             why = base + "/" + name + " cannot be created: " + std::strerror(errno);
@@ -141,7 +146,7 @@ void OutputFolder::remove_abandoned(const std::string& base) {
     std::string why;
     struct stat status {};
     if (::lstat(base.c_str(), &status) != 0) return;
-    const Descriptor folder = open_base(base, why);
+    const Descriptor folder = open_base(base, true, why);
     if (!folder) return;
     const int listed = ::fcntl(folder.get(), F_DUPFD_CLOEXEC, 3);
     DIR* const listing = listed < 0 ? nullptr : ::fdopendir(listed);
