@@ -36,7 +36,7 @@ class Driver:
         # Streams that are full. While there is one the engine is not driven.
         self._full: WeakSet[object] = WeakSet()
         self._is_reading = False
-        self.is_inside = False
+        self.is_inside: bool = False
         # Of a private loop: who looks after each turn, and who gets what would break the loop.
         self.on_turn: Callable[[], None] | None = None
         self.on_exception: Callable[[BaseException], None] | None = None

@@ -447,7 +447,7 @@ class Field:
         pattern: str | None = None,
         description: str | None = None,
     ) -> None:
-        given = {
+        given: dict[str, Any] = {
             "gt": gt,
             "ge": ge,
             "lt": lt,
@@ -457,8 +457,10 @@ class Field:
             "max_length": max_length,
             "pattern": pattern,
         }
-        self.constraints = {name: value for name, value in given.items() if value is not None}
-        self.description = description
+        self.constraints: dict[str, Any] = {
+            name: value for name, value in given.items() if value is not None
+        }
+        self.description: str | None = description
         for name, value in self.constraints.items():
             _check_constraint(name, value)
         if description is not None and not isinstance(description, str):
