@@ -50,7 +50,7 @@ install(FILES "${PROJECT_BINARY_DIR}/narratoria.pc"
 
 # The pages that its users need, at the same places to each other as here. What they point to lies
 # elsewhere once it is installed, and what is not installed is no link there.
-set(uninstalled_pages "architecture|building|conformance|fuzzing|performance|python")
+set(uninstalled_pages "architecture|building|conformance|fuzzing|mutations|performance|python")
 function(narratoria_install_page page)
     cmake_path(GET page PARENT_PATH folder)
     set(here "${CMAKE_INSTALL_FULL_DOCDIR}/${folder}")

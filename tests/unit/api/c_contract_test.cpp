@@ -775,7 +775,7 @@ TEST(COptions, ASessionWithoutAnOutputFolderRunsAndSaysWhy) {
     EXPECT_THAT(result, HasSubstr("\"success\":true"));
     EXPECT_THAT(result, HasSubstr("[]"));
     EXPECT_THAT(log, HasSubstr("NARRATORIA_OUTPUT_DIR"));
-    EXPECT_THAT(log, HasSubstr("chmod 700"));
+    EXPECT_THAT(log, HasSubstr("name a folder that only this user may enter"));
 }
 
 TEST_F(CContract, AWriterThatRefusesIsWhatWritingAnswers) {
