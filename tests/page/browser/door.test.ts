@@ -34,8 +34,11 @@ test("the token leaves the address bar, and a reload and another window need it 
   await other.goto(`${server.origin}/`);
   await other.locator("narratoria-app").waitFor();
   // With the token once more: it goes from the address again.
+  const loaded = other.waitForEvent("load");
   await other.goto(server.address);
-  await expect.poll(() => other.url()).toBe(`${server.origin}/`);
+  await loaded;
+  await other.getByRole("textbox", { name: "What do you do?" }).waitFor();
+  expect(other.url()).toBe(`${server.origin}/`);
 });
 
 test("another local server on the same address overwrites the cookie: the player goes on", async ({ stage }) => {
