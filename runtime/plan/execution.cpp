@@ -2,6 +2,7 @@
 #include "plan/execution.hpp"
 
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -84,7 +85,7 @@ Execution::Execution(ExecutionContext context, std::unique_ptr<Plan> plan, Setti
       running_(plan_->tools.size()),
       held_(plan_->tools.size()),
       conflicts_(*plan_, result_->conflicts),
-      plan_timer_(with_.loop),
+      plan_time_(with_.loop),
       shortage_timer_(with_.loop) {}
 
 Execution::~Execution() {
@@ -128,30 +129,90 @@ void Execution::start() {
     // Large bodies are built only if a sink wants them.
     event::Stream& stream = with_.stream;
     const event::Subject subject{plan_->request_id, {}, 0};
-    stream.publish(
-        event::Kind::PlanStarted, subject,
-        stream.wanted(event::Kind::PlanStarted)
-            ? records::plan_started(*plan_, settings_.generation_attempt, settings_.parent_plan_id)
-            : std::string());
+    stream.publish(event::Kind::PlanStarted, subject,
+                   stream.wanted(event::Kind::PlanStarted)
+                       ? records::plan_started(*plan_, settings_.generation_attempt,
+                                               settings_.parent_plan_id, settings_.is_open)
+                       : std::string());
     if (!plan_->narrative.empty()) {
         stream.publish(event::Kind::Narrative, subject, records::narrative(plan_->narrative));
     }
     for (const Fault& fault : plan_->warnings()) {
         stream.warn(subject, "UNKNOWN_MEMBER", fault.pointer + ": " + fault.message);
     }
-    const bool wants_pending = stream.wanted(event::Kind::ToolPending);
-    for (uint32_t i = 0; i < count; ++i) {
-        result_->tools.emplace_back(result_->spool);
-        result_->tools.back().tool_id = plan_->tools[i].tool_id;
-        stream.publish(event::Kind::ToolPending, subject_of(i),
-                       wants_pending ? records::tool_pending(*plan_, i) : std::string());
-    }
+    for (uint32_t i = 0; i < count; ++i) add_result(i);
 
-    if (settings_.plan_ms > 0) {
-        plan_timer_.start(settings_.plan_ms, [this] { stop(Stop::PlanTimeout); });
+    plan_time_.start(settings_.plan_ms, [this] { stop(Stop::PlanTimeout); });
+    if (settings_.is_open) plan_time_.pause();
+    else if (count == 0) finish_soon();
+    if (count > 0) request_start();
+}
+
+void Execution::add_result(uint32_t tool) {
+    result_->tools.emplace_back(result_->spool);
+    result_->tools.back().tool_id = plan_->tools[tool].tool_id;
+    result_->tools.back().line = plan_->tools[tool].line;
+    with_.stream.publish(event::Kind::ToolPending, subject_of(tool),
+                         with_.stream.wanted(event::Kind::ToolPending)
+                             ? records::tool_pending(*plan_, tool)
+                             : std::string());
+}
+
+uint32_t Execution::append(std::unique_ptr<Plan> tool, std::optional<ToolRefusal> refusal) {
+    if (!settings_.is_open || closed_ || ended_) return kNone;
+    const auto position = static_cast<uint32_t>(plan_->tools.size() + appended_.size());
+    appended_.push_back({std::move(tool), std::move(refusal)});
+    plan_time_.resume();
+    request_start();
+    return position;
+}
+
+// From the loop, because code up the stack of append() may hold references to tools and results.
+void Execution::take_appended() {
+    std::vector<Appended> taken;
+    taken.swap(appended_);
+    for (Appended& each : taken) {
+        const auto tool = static_cast<uint32_t>(plan_->tools.size());
+        plan_->append(std::move(each.plan));
+        schedule_.grow();
+        running_.emplace_back();
+        held_.push_back(nullptr);
+        add_result(tool);
+        if (each.refusal) {
+            settle(tool, State::Failed, std::move(each.refusal->code),
+                   std::move(each.refusal->message));
+        }
     }
-    if (count == 0) finish_soon();
-    else request_start();
+    if (!schedule_.all_settled()) plan_time_.resume();
+}
+
+void Execution::cancel(uint32_t tool) {
+    with_.loop.defer([this, tool, alive = alive_] {
+        if (!*alive || ended_) return;
+        take_appended();
+        if (tool >= plan_->tools.size() || schedule_.is_settled(tool)) return;
+        end_tool(tool, {State::Failed, "CANCELLED", "the invocation was cancelled", false});
+        request_start();
+    });
+}
+
+void Execution::close() {
+    closed_ = true;
+    if (is_complete()) finish_soon();
+}
+
+bool Execution::is_complete() const {
+    return schedule_.all_settled() && appended_.empty() && (closed_ || !settings_.is_open);
+}
+
+// The callback may append, stop or close.
+void Execution::tell_settled() {
+    const std::shared_ptr<bool> alive = alive_;
+    while (*alive && !settled_.empty()) {
+        const uint32_t tool = settled_.front();
+        settled_.pop_front();
+        settings_.on_tool_settled(tool, result_->tools[tool]);
+    }
 }
 
 void Execution::request_start() {
@@ -161,6 +222,7 @@ void Execution::request_start() {
     with_.loop.defer([this, alive = alive_] {
         if (!*alive) return;
         start_requested_ = false;
+        if (!ended_) take_appended();
         schedule_ready();
     });
 }
@@ -511,6 +573,14 @@ void Execution::settle(uint32_t tool, State state, std::string code, std::string
     result.events.settle();
     publish_end(tool);
     running_[tool].reset();
+    if (settings_.on_tool_settled) {
+        if (settled_.empty()) {
+            with_.loop.defer([this, alive = alive_] {
+                if (*alive) tell_settled();
+            });
+        }
+        settled_.push_back(tool);
+    }
     for (const auto [skipped, lacking] : schedule_.settle(tool, state == State::Completed)) {
         const bool failed = result_->tools[lacking].state != State::Skipped;
         ToolResult& its = result_->tools[skipped];
@@ -520,7 +590,10 @@ void Execution::settle(uint32_t tool, State state, std::string code, std::string
                     ", on which it depends, " + (failed ? "failed" : "was skipped");
         publish_end(skipped);
     }
-    if (schedule_.all_settled() && !ended_) finish_soon();
+    if (ended_) return;
+    if (is_complete()) return finish_soon();
+    if (!settings_.is_open) return;
+    if (schedule_.all_settled() && appended_.empty()) plan_time_.pause();
 }
 
 void Execution::publish_end(uint32_t tool) {
@@ -532,62 +605,71 @@ void Execution::finish_soon() {
     with_.loop.defer([this, alive = alive_] {
         // Deferred, because on_ended may destroy this execution while callers up the stack still
         // use it.
-        if (*alive && !ended_) finish();
+        if (*alive && !ended_ && is_complete()) finish();
     });
 }
 
 void Execution::stop(Stop reason) {
     if (ended_) return;
+    take_appended();
     ended_ = true;
     schedule_.stop();
-    const bool cancelled = reason == Stop::Cancelled;
-    result_->cancelled = cancelled;
-    const char* code = cancelled                     ? "CANCELLED"
-                       : reason == Stop::PlanTimeout ? "PLAN_TIMEOUT"
-                                                     : "PROMPT_TIMEOUT";
-    const std::string what =
-        cancelled ? "the plan was cancelled"
-        : reason == Stop::PlanTimeout
-            ? "the plan did not end within " + std::to_string(settings_.plan_ms) + " ms"
-            : "the prompt did not end within its time limit";
+    Ending ending{State::Timeout, "PLAN_TIMEOUT",
+                  "the plan did not end within " + std::to_string(settings_.plan_ms) + " ms", true};
+    if (reason == Stop::Cancelled) {
+        ending = {State::Failed, "CANCELLED", "the plan was cancelled", false};
+    } else if (reason == Stop::PromptTimeout) {
+        ending = {State::Timeout, "PROMPT_TIMEOUT", "the prompt did not end within its time limit",
+                  true};
+    } else if (reason == Stop::Abandoned) {
+        ending = {State::Failed, "CANCELLED", "nothing waits for the tool any more", true};
+    }
+    result_->cancelled = reason == Stop::Cancelled;
     for (uint32_t i = 0; i < running_.size(); ++i) {
         if (schedule_.is_settled(i)) continue;
-        if (!running_[i]) {
-            result_->timed_out = !cancelled;
-            settle(i, State::Skipped, code, "skipped: " + what);
-            continue;
-        }
-        Running& running = *running_[i];
-        State state = cancelled ? State::Failed : State::Timeout;
-        tool::Outcome outcome;
-        if (running.attempt && running.done && !cancelled) {
-            // The tool only lingers. Its `done` stands, as when the time of an attempt ends.
-            outcome = running.attempt->outcome_of_done();
-            state = outcome.ok ? State::Completed : State::Failed;
-            if (outcome.warning.empty()) {
-                outcome.warning_code = "LINGERED";
-                outcome.warning = "the tool was still running after its done event when " + what +
-                                  "; it was ended";
-            }
-        } else {
-            result_->timed_out = !cancelled;
-            outcome.code = code;
-            outcome.error = what;
-            if (running.attempt) outcome.diagnostics = running.attempt->diagnostics();
-        }
-        if (running.attempt) {
-            report_attempt(i, state, outcome);
-            give_back(i);
-        }
-        // settle() destroys the attempt, and the runner kills its processes in the background.
-        settle(i, state, outcome.code, outcome.error);
+        const bool was_cut_short = end_tool(i, ending);
+        result_->timed_out |= was_cut_short && ending.state == State::Timeout;
     }
     finish();
 }
 
+// Returns false if the `done` that the tool had sent stands.
+bool Execution::end_tool(uint32_t tool, const Ending& ending) {
+    if (!running_[tool]) {
+        settle(tool, State::Skipped, ending.code, "skipped: " + ending.what);
+        return true;
+    }
+    Running& running = *running_[tool];
+    State state = ending.state;
+    tool::Outcome outcome;
+    const bool only_lingers = running.attempt && running.done && ending.done_stands;
+    if (only_lingers) {
+        // As when the time of an attempt ends.
+        outcome = running.attempt->outcome_of_done();
+        state = outcome.ok ? State::Completed : State::Failed;
+        if (outcome.warning.empty()) {
+            outcome.warning_code = "LINGERED";
+            outcome.warning = "the tool was still running after its done event when " +
+                              ending.what + "; it was ended";
+        }
+    } else {
+        outcome.code = ending.code;
+        outcome.error = ending.what;
+        if (running.attempt) outcome.diagnostics = running.attempt->diagnostics();
+    }
+    if (running.attempt) {
+        report_attempt(tool, state, outcome);
+        give_back(tool);
+    }
+    // settle() destroys the attempt, and the runner kills its processes in the background.
+    settle(tool, state, outcome.code, outcome.error);
+    return !only_lingers;
+}
+
 void Execution::finish() {
     ended_ = true;
-    plan_timer_.stop();
+    if (settings_.on_tool_settled) tell_settled();
+    plan_time_.stop();
     shortage_timer_.stop();
     stop_waiting_for_slots();
     end_descriptor_wait();
@@ -599,6 +681,12 @@ void Execution::finish() {
     result.disabled_skills = settings_.disabled_skills;
     std::unordered_set<std::string> disabled(result.disabled_skills.begin(),
                                              result.disabled_skills.end());
+    const auto skill_at = [&](uint32_t tool) { return skill_of(plan_->tools[tool].tool_path); };
+    // Whoever appends a tool hears that it failed, and may use it again with a better input.
+    std::unordered_map<std::string_view, uint32_t> last_completed;
+    for (uint32_t i = 0; settings_.is_open && i < result.tools.size(); ++i) {
+        if (result.tools[i].ok()) last_completed[skill_at(i)] = i;
+    }
     for (uint32_t i = 0; i < plan_->tools.size(); ++i) {
         const ToolResult& tool = result.tools[i];
         if (plan_->tools[i].required && !tool.ok() && tool.state != State::Skipped) {
@@ -606,7 +694,14 @@ void Execution::finish() {
         }
         if (tool.state != State::Failed && tool.state != State::Timeout) continue;
         result.failed_tools.push_back(tool.tool_id);
-        const std::string skill(skill_of(plan_->tools[i].tool_path));
+        const std::string skill(skill_at(i));
+        if (settings_.is_open) {
+            const bool has_failed = !tool.attempts.empty() && tool.error_code != "CANCELLED";
+            const auto completed = last_completed.find(skill);
+            if (!has_failed || (completed != last_completed.end() && completed->second > i)) {
+                continue;
+            }
+        }
         if (disabled.insert(skill).second) result.disabled_skills.push_back(skill);
     }
     result.can_replan =

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs one plan (spec 003 §13.4) and produces its result (§13.5).
+// Runs one plan (spec 003 §13.4) and produces its result (§13.5). An open execution begins with an
+// empty plan, to which append() adds tools while it runs.
 //
 // Schedule decides what happens next; Execution carries it out: it starts attempts, takes their
 // events and keeps their results. on_attempt_ended() judges the end of an attempt; settle() reports
 // the end of a tool.
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "asset/registry.hpp"
+#include "base/countdown.hpp"
 #include "base/loop.hpp"
 #include "event/stream.hpp"
 #include "plan/conflicts.hpp"
@@ -45,7 +48,10 @@ struct Settings {
     std::string folder;   // base of relative tool paths
     uint64_t number = 0;  // number of this execution in its session
     uint32_t try_ms = 0;  // 0: no limit
+    // Of an open execution, only the time while a tool has not settled counts.
     uint32_t plan_ms = 0;
+    // Tools may be appended. The execution ends only after close() or stop().
+    bool is_open = false;
     int64_t generation_attempt = 1;
     std::string parent_plan_id;                // or empty
     std::vector<std::string> disabled_skills;  // those disabled before this plan
@@ -54,11 +60,21 @@ struct Settings {
         on_ui_event;
     // For the log of the host.
     std::function<void(uint32_t level, std::string_view message)> log;
+    // An appended tool has settled. Called once for each, from the loop or from stop(), always before
+    // on_ended. It may call the functions of the execution; stop() invalidates `result`.
+    std::function<void(uint32_t tool, const ToolResult& result)> on_tool_settled;
     // All tools have settled; called before the end of the plan is published.
     std::function<void()> on_tools_ended;
 };
 
-enum class Stop : uint8_t { Cancelled, PlanTimeout, PromptTimeout };
+// Abandoned: whoever appended the tools no longer waits for them.
+enum class Stop : uint8_t { Cancelled, PlanTimeout, PromptTimeout, Abandoned };
+
+// Why an appended tool must not run.
+struct ToolRefusal {
+    std::string code;
+    std::string message;
+};
 
 // One run of a plan: start(), then on_ended once, from the loop or from stop(). Destroying it
 // earlier ends its tools without on_ended. Engine thread only.
@@ -76,8 +92,32 @@ public:
     // Ends the plan now. on_ended is called before this returns.
     void stop(Stop reason);
 
+    // ---- open executions. These three take effect from the loop, so they may be called in any
+    // callback, also by a sink.
+
+    static constexpr uint32_t kNone = Schedule::kNone;
+    // Adds the only tool of a parsed plan, which must have no dependencies and a toolId that is new
+    // here. Returns its position, or kNone after the end or close(). With a refusal the tool fails
+    // without an attempt.
+    uint32_t append(std::unique_ptr<Plan> tool, std::optional<ToolRefusal> refusal = {});
+    // Ends one tool as cancelled, if it has not settled.
+    void cancel(uint32_t tool);
+    // No tool follows: the execution ends when all have settled.
+    void close();
+
 private:
     class Running;
+    struct Appended {
+        std::unique_ptr<Plan> plan;
+        std::optional<ToolRefusal> refusal;
+    };
+    // How a stop ends a tool that has not settled.
+    struct Ending {
+        State state;
+        const char* code;
+        std::string what;
+        bool done_stands;  // of a tool that only lingers
+    };
 
     void schedule_ready();
     JobSlots& slots_of(uint32_t tool) const;
@@ -90,6 +130,11 @@ private:
     void report_attempt(uint32_t tool, State state, tool::Outcome& outcome);
     void settle(uint32_t tool, State state, std::string code, std::string error);
     void publish_end(uint32_t tool);
+    bool is_complete() const;
+    void add_result(uint32_t tool);
+    void take_appended();
+    void tell_settled();
+    bool end_tool(uint32_t tool, const Ending& ending);
     void finish();
     void finish_soon();
     void request_start();
@@ -114,12 +159,15 @@ private:
         running_;                  // by tool, from its first start until it settles
     std::vector<JobSlots*> held_;  // by tool: where its running attempt's slot is from, or NULL
     Conflicts conflicts_;
+    std::vector<Appended> appended_;  // not in the plan yet
+    std::deque<uint32_t> settled_;    // not told to on_tool_settled yet
+    bool closed_ = false;
     bool start_requested_ = false;
     bool starting_ = false;
     bool ended_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 
-    Timer plan_timer_;
+    Countdown plan_time_;
     Timer shortage_timer_;
     int64_t started_ms_ = 0;
     std::string shortage_;  // what is short, of the last start that had to wait

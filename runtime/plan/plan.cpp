@@ -157,6 +157,15 @@ bool Plan::parse(std::string_view text, Faults& faults) {
     return faults.size() == before;
 }
 
+void Plan::append(std::unique_ptr<Plan> more) {
+    for (Tool& tool : more->tools) {
+        tools.push_back(tool);
+        dependencies.add_tool();
+        dependents.add_tool();
+    }
+    appended_.push_back(std::move(more));
+}
+
 void Plan::read_root(json::Value root, Faults& faults) {
     if (!root.is_object()) {
         fault(faults, root, "plan-object",

@@ -22,7 +22,7 @@ std::string_view end_of(std::string_view text, size_t most) {
 }  // namespace
 
 std::string plan_started(const Plan& plan, int64_t generation_attempt,
-                         std::string_view parent_plan_id) {
+                         std::string_view parent_plan_id, bool is_open) {
     std::string body;
     json::ObjectWriter writer(body);
     writer.key("plan");
@@ -30,6 +30,7 @@ std::string plan_started(const Plan& plan, int64_t generation_attempt,
     writer.number("generationAttempt", generation_attempt);
     if (parent_plan_id.empty()) writer.raw("parentPlanId", "null");
     else writer.string("parentPlanId", parent_plan_id);
+    if (is_open) writer.boolean("open", true);
     writer.end();
     return body;
 }
@@ -51,13 +52,17 @@ std::string tool_pending(const Plan& plan, uint32_t tool) {
         json::append_string(body, plan.tools[dependency].tool_id);
     }
     body += ']';
+    if (plan.tools[tool].line > 0) writer.number("line", plan.tools[tool].line);
     writer.end();
     return body;
 }
 
 std::string tool_started(const Tool& tool) {
     std::string body;
-    json::ObjectWriter(body).string("toolPath", tool.tool_path).end();
+    json::ObjectWriter writer(body);
+    writer.string("toolPath", tool.tool_path);
+    if (tool.line > 0) writer.number("line", tool.line);
+    writer.end();
     return body;
 }
 

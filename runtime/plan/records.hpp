@@ -13,7 +13,7 @@
 namespace narratoria::plan::records {
 
 std::string plan_started(const Plan& plan, int64_t generation_attempt,
-                         std::string_view parent_plan_id);
+                         std::string_view parent_plan_id, bool is_open);
 std::string narrative(std::string_view text);
 std::string tool_pending(const Plan& plan, uint32_t tool);
 std::string tool_started(const Tool& tool);

@@ -101,6 +101,7 @@ bool Result::write(Output& output, bool with_events) const {
         }
         out += ']';
         if (!tool.result.empty()) writer.raw("result", tool.result);
+        if (tool.line > 0) writer.number("line", tool.line);
         if (!tool.diagnostics.empty()) writer.string("stderr", tool.diagnostics);
         writer.end();
         if (out.size() >= 256 * 1024) {

@@ -48,6 +48,7 @@ struct ToolResult {
     std::string error_code;
     std::string diagnostics;  // the tail of standard error, valid UTF-8
     int64_t execution_ms = 0;
+    uint32_t line = 0;  // see Tool
     EventLog events;
     std::vector<AttemptRecord> attempts;
 

@@ -225,6 +225,7 @@ private:
         const std::optional<std::string_view> state = read_state(tool, pointer, true);
         whole_number(tool, pointer, "executionTime", 0);
         whole_number(tool, pointer, "retryCount", 0);
+        if (tool.find("line")) whole_number(tool, pointer, "line", 1);
         if (const json::Value output = required(tool, pointer, "output")) {
             if (is_object(output, pointer + "/output", "\"output\"")) {
                 check_no_null(output, pointer + "/output");

@@ -19,6 +19,14 @@ Schedule::Schedule(const Plan& plan) : plan_(plan), items_(plan.tools.size()) {
     }
 }
 
+void Schedule::grow() {
+    while (items_.size() < plan_.tools.size()) {
+        items_.emplace_back();
+        // The largest position so far: it stays at the end of the heap.
+        make_ready(static_cast<uint32_t>(items_.size() - 1));
+    }
+}
+
 void Schedule::make_ready(uint32_t tool) {
     items_[tool].phase = Phase::Ready;
     ready_.push(tool);
@@ -40,11 +48,19 @@ void Schedule::start(uint32_t tool) {
     ++running_;
     if (++item.attempt > 1) {
         retries_.pop_front();
+        drop_settled();
         return;
     }
     ready_.pop();
     ++in_flight_;
     exclusive_started_ = is_exclusive(tool);
+    drop_settled();
+}
+
+// A tool that settled before it started is removed when it comes to the front.
+void Schedule::drop_settled() {
+    while (!ready_.empty() && is_settled(ready_.top())) ready_.pop();
+    while (!retries_.empty() && is_settled(retries_.front())) retries_.pop_front();
 }
 
 void Schedule::put_back(uint32_t tool) {
@@ -88,6 +104,7 @@ std::vector<Schedule::Skip> Schedule::settle(uint32_t tool, bool completed) {
     }
     item.phase = Phase::Settled;
     ++settled_;
+    drop_settled();
     if (stopped_) return {};
     if (!completed && plan_.tools[tool].required) return skip_dependents(tool);
     for (const uint32_t dependent : plan_.dependents.of(tool)) {

@@ -31,6 +31,9 @@ public:
 
     explicit Schedule(const Plan& plan);  // the plan must outlive it
 
+    // The plan has grown: its new tools are ready. Amortized constant time for each.
+    void grow();
+
     // The tool whose attempt must start next, or kNone if nothing may start now.
     uint32_t next() const;
     // Begins an attempt of the tool that next() returned.
@@ -74,6 +77,7 @@ private:
     };
 
     void make_ready(uint32_t tool);
+    void drop_settled();
     std::vector<Skip> skip_dependents(uint32_t tool);
 
     const Plan& plan_;

@@ -395,6 +395,7 @@ class ToolResult(Document):
         result: the tool's return value, any JSON value; None if it returned none or null.
         stderr: the last 64 KiB of the tool's standard error, or None.
         extra: unknown members.
+        line: of the script that invoked it, from 1; None for a plan's tool.
 
     >>> ToolResult("door", False, "failed", {}, 12, 3, [], "it is stuck", "EXIT_STATUS")
     <ToolResult door failed EXIT_STATUS: it is stuck, 3 retries, 12 ms>
@@ -413,6 +414,7 @@ class ToolResult(Document):
     result: Any = None
     stderr: str | None = None
     extra: dict[str, Any] = field(default_factory=new_object)
+    line: int | None = None
 
     _members = (
         Member("tool_id", string),
@@ -426,6 +428,7 @@ class ToolResult(Document):
         Member("events", array_of(mapping)),
         Member("attempts", array_of(Attempt.from_dict), OPTIONAL, write=write_documents),
         Member("result", anything, OPTIONAL),
+        Member("line", integer, OPTIONAL),
         Member("stderr", string, OPTIONAL),
     )
 

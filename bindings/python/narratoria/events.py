@@ -343,6 +343,7 @@ class PlanStarted(RuntimeEvent):
         plan: Plan JSON; `Plan.from_dict` reads it.
         generation_attempt: number of the generation for its prompt, from 1.
         parent_plan_id: the previous plan, which failed, or None.
+        open: True if a narrator invokes the tools one by one while it thinks; otherwise None.
 
     >>> PlanStarted({"requestId": "p", "tools": []}, 1).to_dict()["parentPlanId"] is None
     True
@@ -351,12 +352,14 @@ class PlanStarted(RuntimeEvent):
     plan: Mapping[str, Any]
     generation_attempt: int
     parent_plan_id: str | None = None
+    open: bool | None = None
 
     record_kind = "plan_started"
     _members = (
         Member("plan", mapping),
         Member("generation_attempt", integer),
         Member("parent_plan_id", string_or_null),
+        Member("open", boolean, OPTIONAL),
     )
 
 
@@ -395,6 +398,7 @@ class ToolPending(RuntimeEvent):
     Attributes:
         tool_path: from the plan.
         dependencies: the toolIds of its dependencies.
+        line: of the script that invoked it, from 1; None for a plan's tool.
 
     >>> ToolPending("tools/door-examiner", ["torch"]).dependencies
     ['torch']
@@ -402,9 +406,14 @@ class ToolPending(RuntimeEvent):
 
     tool_path: str
     dependencies: list[str]
+    line: int | None = None
 
     record_kind = "tool_pending"
-    _members = (Member("tool_path", string), Member("dependencies", strings))
+    _members = (
+        Member("tool_path", string),
+        Member("dependencies", strings),
+        Member("line", integer, OPTIONAL),
+    )
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -413,15 +422,17 @@ class ToolStarted(RuntimeEvent):
 
     Attributes:
         tool_path: from the plan.
+        line: of the script that invoked it, from 1; None for a plan's tool.
 
     >>> ToolStarted("tools/torch-lighter").to_dict()
     {'toolPath': 'tools/torch-lighter'}
     """
 
     tool_path: str
+    line: int | None = None
 
     record_kind = "tool_started"
-    _members = (Member("tool_path", string),)
+    _members = (Member("tool_path", string), Member("line", integer, OPTIONAL))
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <random>
 
 #include "conformance/json.hpp"
@@ -184,6 +185,33 @@ protected:
     state::Store state{1000, {.patch_bytes = 1000}};
     asset::Registry assets{"/"};
     std::vector<std::string> environment{"PATH=/bin", "TORCH=unlit"};
+    // ---- open executions
+
+    void open(Settings settings = {}) {
+        settings.is_open = true;
+        if (!settings.on_tool_settled) {
+            settings.on_tool_settled = [this](uint32_t position, const ToolResult& tool) {
+                settled.push_back(std::to_string(position) + " " + state_name(tool.state) +
+                                  (tool.ok() ? "" : " " + tool.error_code));
+            };
+        }
+        begin(plan({}, kParallel), std::move(settings));
+    }
+    // "a" is the optional, asynchronous tool "/a".
+    uint32_t append(std::string_view name, std::string_view members = kOnce, uint32_t line = 0,
+                    std::optional<ToolRefusal> refusal = {}, std::string_view id = {}) {
+        auto parsed = std::make_unique<Plan>();
+        Faults faults;
+        const std::string entry = R"({"toolId":")" + std::string(id.empty() ? name : id) +
+                                  R"(","toolPath":"/)" + std::string(name) +
+                                  R"(","required":false,"async":true)" +
+                                  (members.empty() ? "" : "," + std::string(members)) + "}";
+        EXPECT_TRUE(parsed->parse(plan({entry}, kParallel), faults));
+        parsed->tools[0].line = line;
+        return execution->append(std::move(parsed), std::move(refusal));
+    }
+
+    std::vector<std::string> settled;
     std::shared_ptr<Result> result;
     std::vector<Record> records;
     std::function<void(const Record&)> on_record;
@@ -458,15 +486,15 @@ TEST_F(ExecutionTest, AnyGraphRunsByItsRules) {
 
         if (parallel) continue;
         // Sequential: at each step the first ready tool in the plan's order.
-        std::vector<bool> settled(count, false);
+        std::vector<bool> has_settled(count, false);
         for (const std::string& name : runner.started()) {
             for (uint32_t i = 0; i < count; ++i) {
-                if (states[i] == State::Skipped || settled[i]) continue;
+                if (states[i] == State::Skipped || has_settled[i]) continue;
                 const bool ready = std::all_of(dependencies[i].begin(), dependencies[i].end(),
-                                               [&](uint32_t each) { return settled[each]; });
+                                               [&](uint32_t each) { return has_settled[each]; });
                 if (!ready) continue;
                 ASSERT_EQ(name, std::to_string(i)) << "round " << round;
-                settled[i] = true;
+                has_settled[i] = true;
                 break;
             }
         }
@@ -1225,6 +1253,252 @@ TEST_F(ExecutionTest, TheHistoryNamesToolAndAttempt) {
     EXPECT_EQ(patches[1]["toolId"].string(), "a");
     EXPECT_EQ(patches[1]["attempt"].integer(), 2);
     EXPECT_EQ(patches[1]["patch"], Json(R"({"n":2})"));
+}
+
+// ---- open executions
+
+TEST_F(ExecutionTest, AnOpenOneRunsWhatIsAppendedAndEndsAfterItIsClosed) {
+    open();
+    EXPECT_FALSE(result);
+    EXPECT_TRUE(Json(records[0].body)["open"].boolean());
+    EXPECT_EQ(append("a", kOnce, 7), 0u);
+    EXPECT_EQ(append("b"), 1u);
+    EXPECT_THAT(runner.running(), IsEmpty()) << "nothing starts inside the call";
+    turn();
+    EXPECT_THAT(runner.running(), ElementsAre("a", "b"));
+    end("b", failed());
+    end("a");
+    EXPECT_THAT(settled, ElementsAre("1 failed EXIT_STATUS", "0 completed"));
+    EXPECT_FALSE(result) << "another may follow";
+    EXPECT_EQ(append("c"), 2u);
+    turn();
+    execution->close();
+    EXPECT_EQ(append("late"), Execution::kNone);
+    turn();
+    EXPECT_FALSE(result) << "c runs";
+    end("c");
+    ASSERT_TRUE(result);
+    EXPECT_TRUE(result->success) << "the tools are optional";
+    EXPECT_THAT(result->failed_tools, ElementsAre("b"));
+    ASSERT_EQ(result->tools.size(), 3u);
+    EXPECT_EQ(result->tools[0].tool_id, "a");
+    EXPECT_EQ(result->tools[2].tool_id, "c");
+    EXPECT_THAT(kinds(),
+                ElementsAre("plan_started", "tool_pending a", "tool_pending b", "tool_started a",
+                            "attempt_started a", "tool_started b", "attempt_started b",
+                            "attempt_ended b", "tool_ended b", "attempt_ended a", "tool_ended a",
+                            "tool_pending c", "tool_started c", "attempt_started c",
+                            "attempt_ended c", "tool_ended c", "plan_ended"));
+    EXPECT_EQ(Json(of_kind(event::Kind::ToolPending)[0].body)["line"].integer(), 7);
+    EXPECT_EQ(Json(of_kind(event::Kind::ToolStarted)[0].body)["line"].integer(), 7);
+    EXPECT_FALSE(Json(of_kind(event::Kind::ToolPending)[1].body).has("line"));
+    EXPECT_EQ(document()["toolResults"][0]["line"].integer(), 7);
+    EXPECT_FALSE(document()["toolResults"][1].has("line"));
+}
+
+TEST_F(ExecutionTest, AnOpenOneEndsAtOnceWhenItIsClosedIdle) {
+    open();
+    execution->close();
+    EXPECT_FALSE(result) << "from the loop";
+    turn();
+    ASSERT_TRUE(result);
+    EXPECT_THAT(result->tools, IsEmpty());
+    open();
+    append("a", kOnce, 0, ToolRefusal{"NO", "not this one"});
+    append("b");
+    execution->close();
+    turn();
+    EXPECT_FALSE(result) << "the first has failed at once, the second runs";
+    end("b");
+    EXPECT_TRUE(result);
+}
+
+TEST_F(ExecutionTest, AClosedOneTakesNoTools) {
+    begin(plan({tool("a")}));
+    EXPECT_EQ(append("b"), Execution::kNone);
+    end("a");
+    EXPECT_EQ(result->tools.size(), 1u);
+}
+
+TEST_F(ExecutionTest, ARefusedToolFailsWithoutAnAttempt) {
+    open();
+    append("a", kOnce, 0, ToolRefusal{"SKILL_DISABLED", "it failed before"});
+    turn();
+    EXPECT_THAT(settled, ElementsAre("0 failed SKILL_DISABLED"));
+    EXPECT_THAT(runner.starts, IsEmpty());
+    EXPECT_THAT(kinds(), ElementsAre("plan_started", "tool_pending a", "tool_ended a"));
+    execution->close();
+    turn();
+    EXPECT_THAT(result->disabled_skills, IsEmpty()) << "it did not run";
+}
+
+TEST_F(ExecutionTest, AppendedToolsShareTheSlotsAndAreTriedAgain) {
+    slots = JobSlots(1);
+    open();
+    append("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})");
+    append("b");
+    turn();
+    EXPECT_THAT(runner.running(), ElementsAre("a"));
+    end("a", failed());
+    wait_until([&] { return runner.starts.size() == 2; });
+    while (runner.starts.size() < 3) {
+        const std::string name = runner.running().at(0);
+        end(name);
+        wait_until([&] { return !runner.running().empty(); });
+    }
+    end(runner.running().at(0));
+    EXPECT_EQ(settled.size(), 2u);
+    execution->close();
+    turn();
+    EXPECT_TRUE(result->success);
+    EXPECT_EQ(of("a").retry_count(), 1u);
+    EXPECT_EQ(slots.used(), 0u);
+}
+
+TEST_F(ExecutionTest, OneAppendedToolIsCancelledWhetherItRunsWaitsOrBacksOff) {
+    slots = JobSlots(1);
+    open();
+    append("a", R"("retryPolicy":{"maxRetries":5,"backoffMs":100000})");
+    turn();
+    end("a", failed());
+    append("runs");
+    append("waits");
+    append("last");
+    turn();
+    EXPECT_THAT(runner.running(), ElementsAre("runs"));
+    for (const uint32_t each : {0u, 1u, 2u, 17u}) execution->cancel(each);
+    turn();
+    EXPECT_THAT(settled,
+                ElementsAre("0 failed CANCELLED", "1 failed CANCELLED", "2 skipped CANCELLED"));
+    EXPECT_THAT(runner.abandoned, ElementsAre("runs"));
+    EXPECT_THAT(runner.running(), ElementsAre("last"));
+    execution->cancel(0);
+    end("last");
+    execution->close();
+    turn();
+    EXPECT_EQ(settled.size(), 4u) << "each is told once";
+    EXPECT_EQ(slots.used(), 0u);
+    EXPECT_THAT(result->disabled_skills, IsEmpty()) << "a cancelled tool has not failed by itself";
+}
+
+TEST_F(ExecutionTest, AbandonedToolsAreCancelledAndToldBeforeTheEnd) {
+    std::vector<std::string> told;
+    Settings settings;
+    settings.on_tool_settled = [&](uint32_t, const ToolResult& each) {
+        EXPECT_FALSE(result);
+        told.push_back(each.tool_id + " " + each.error_code);
+    };
+    open(std::move(settings));
+    append("a");
+    append("lingers");
+    turn();
+    runner.say("lingers", kDone);
+    append("b");
+    execution->stop(Stop::Abandoned);
+    ASSERT_TRUE(result);
+    EXPECT_THAT(told, ElementsAre("a CANCELLED", "lingers ", "b CANCELLED"));
+    EXPECT_FALSE(result->cancelled);
+    EXPECT_FALSE(result->timed_out);
+    EXPECT_EQ(of("b").state, State::Skipped);
+    EXPECT_EQ(append("c"), Execution::kNone);
+    turn();
+    EXPECT_EQ(told.size(), 3u);
+}
+
+TEST_F(ExecutionTest, AListenerMayAppendAndStop) {
+    Settings settings;
+    settings.on_tool_settled = [&](uint32_t position, const ToolResult&) {
+        if (position < 2) EXPECT_EQ(append(position == 0 ? "b" : "c"), position + 1);
+        else execution->stop(Stop::Abandoned);
+    };
+    everything_succeeds();
+    open(std::move(settings));
+    append("a");
+    turn();
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->tools.size(), 3u);
+    EXPECT_TRUE(result->success);
+}
+
+TEST_F(ExecutionTest, ASinkMayAppendWhileAToolIsReported) {
+    open();
+    on_record = [this](const Record& record) {
+        if (record.kind == event::Kind::AttemptEnded && record.tool == "a") append("b");
+    };
+    append("a");
+    turn();
+    end("a");
+    EXPECT_THAT(runner.running(), ElementsAre("b"));
+    end("b");
+    execution->close();
+    turn();
+    EXPECT_EQ(of("a").attempts.size(), 1u);
+}
+
+TEST_F(ExecutionTest, ASkillThatFailedAndThenCompletedIsNotDisabled) {
+    open();
+    for (const char* id : {"1", "2"}) {
+        append("a", kOnce, 0, {}, id);
+        turn();
+        end("a", *id == '1' ? failed("INPUT_INVALID") : succeeded());
+    }
+    append("b");
+    turn();
+    end("b", failed());
+    execution->close();
+    turn();
+    EXPECT_THAT(result->disabled_skills, ElementsAre("b"));
+    EXPECT_THAT(result->failed_tools, ElementsAre("1", "b"));
+}
+
+TEST_F(ExecutionTest, AppendingEqualsPlanningForIndependentTools) {
+    std::mt19937 random(7);
+    for (int round = 0; round < 20; ++round) {
+        SCOPED_TRACE(round);
+        const auto count = static_cast<uint32_t>(1 + random() % 8);
+        std::map<std::string, uint32_t> failures;  // of each tool, before it succeeds
+        std::vector<std::string> names;
+        for (uint32_t i = 0; i < count; ++i) {
+            names.push_back("t" + std::to_string(i));
+            failures[names.back()] = static_cast<uint32_t>(random() % 4);
+        }
+        const std::string policy = R"("retryPolicy":{"maxRetries":2,"backoffMs":0})";
+        std::map<std::string, uint32_t> tries;
+        runner.on_start = [&](const std::string& name) {
+            loop.defer([&, name] {
+                runner.say(name, patch(R"({")" + name + R"(":1})"));
+                const bool fails = ++tries[name] <= failures[name];
+                runner.end(name, fails ? failed() : succeeded());
+            });
+        };
+        auto summary = [&] {
+            std::vector<std::string> lines;
+            for (const ToolResult& each : result->tools) {
+                lines.push_back(each.tool_id + " " + state_name(each.state) + " " +
+                                each.error_code + " " + std::to_string(each.attempts.size()) + " " +
+                                each.output);
+            }
+            return lines;
+        };
+        std::vector<std::string> entries;
+        for (const std::string& name : names) {
+            entries.push_back(tool(name, R"("async":true,"required":false,)" + policy));
+        }
+        begin(plan(entries, kParallel));
+        wait_until([&] { return result != nullptr; });
+        const std::vector<std::string> planned = summary();
+        const std::vector<std::string> disabled = result->disabled_skills;
+        tries.clear();
+        open();
+        for (const std::string& name : names) {
+            append(name, policy);
+            if (random() % 2 == 0) turn();
+        }
+        execution->close();
+        wait_until([&] { return result != nullptr; });
+        EXPECT_EQ(summary(), planned);
+        EXPECT_EQ(result->disabled_skills, disabled);
+    }
 }
 
 }  // namespace

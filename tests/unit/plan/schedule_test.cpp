@@ -343,5 +343,92 @@ TEST(Schedule, AnyPlanUnderAnyOrderOfEventsFollowsTheRules) {
     }
 }
 
+// ---- growth
+
+TEST(Schedule, AToolThatSettlesBeforeItStartsIsNotStarted) {
+    const auto plan = plan_of({{}, {}, {}});
+    Schedule schedule(*plan);
+    schedule.settle(1, false);
+    schedule.start(0);
+    EXPECT_EQ(schedule.next(), 2u);
+    schedule.settle(2, false);
+    EXPECT_EQ(schedule.next(), Schedule::kNone);
+    schedule.settle(0, true);
+    EXPECT_TRUE(schedule.all_settled());
+}
+
+TEST(Schedule, ARetryThatSettlesBeforeItStartsIsNotStarted) {
+    const Entry retried{{}, true, true, 3};
+    const auto plan = plan_of({retried, retried});
+    Schedule schedule(*plan);
+    start_all(schedule);
+    for (const uint32_t tool : {0u, 1u}) {
+        ASSERT_TRUE(schedule.back_off(tool));
+        schedule.resume(tool);
+    }
+    schedule.settle(0, false);
+    EXPECT_EQ(schedule.next(), 1u);
+}
+
+TEST(Schedule, AppendingIndependentToolsEqualsPlanningThem) {
+    std::mt19937 random(20261123);
+    for (int round = 0; round < 300; ++round) {
+        SCOPED_TRACE(round);
+        std::vector<Entry> entries(1 + random() % 20);
+        for (Entry& entry : entries) {
+            entry.async = random() % 4 != 0;
+            entry.required = random() % 2 == 0;
+            entry.max_retries = static_cast<uint32_t>(random() % 3);
+        }
+        const bool parallel = random() % 4 != 0;
+        const auto planned_tools = plan_of(entries, parallel);
+        Schedule planned(*planned_tools);
+        const auto grown_tools = plan_of({}, parallel);
+        Schedule grown(*grown_tools);
+        Tools running, backing_off;
+        auto both = [&](auto&& step) {
+            step(planned);
+            step(grown);
+        };
+        auto append = [&] {
+            grown_tools->append(plan_of({entries[grown_tools->tools.size()]}, parallel));
+            grown.grow();
+        };
+        while (!planned.all_settled()) {
+            const uint32_t next = planned.next();
+            // In time, or earlier.
+            while (next != Schedule::kNone && grown_tools->tools.size() <= next) append();
+            if (grown_tools->tools.size() < entries.size() && random() % 3 == 0) append();
+            ASSERT_EQ(grown.next(), next);
+            ASSERT_EQ(grown.running(), planned.running());
+            const auto choice = random() % 4;
+            if (choice == 0 && !backing_off.empty()) {
+                const uint32_t tool = backing_off.back();
+                backing_off.pop_back();
+                both([&](Schedule& each) { each.resume(tool); });
+            } else if (choice <= 2 && next != Schedule::kNone) {
+                both([&](Schedule& each) { each.start(next); });
+                running.push_back(next);
+            } else if (!running.empty()) {
+                const auto place = running.begin() + static_cast<long>(random() % running.size());
+                const uint32_t tool = *place;
+                running.erase(place);
+                const bool completed = random() % 3 != 0;
+                if (!completed) {
+                    const auto pause = planned.back_off(tool);
+                    ASSERT_EQ(grown.back_off(tool), pause);
+                    if (pause) {
+                        backing_off.push_back(tool);
+                        continue;
+                    }
+                }
+                both([&](Schedule& each) { EXPECT_TRUE(each.settle(tool, completed).empty()); });
+            }
+        }
+        EXPECT_EQ(grown_tools->tools.size(), entries.size());
+        EXPECT_TRUE(grown.all_settled());
+    }
+}
+
 }  // namespace
 }  // namespace narratoria::plan
