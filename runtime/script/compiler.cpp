@@ -1,0 +1,634 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pass over the nodes, which are in the order of evaluation. Names become places in the frame.
+//
+// IF opens no scope, so a LET under it gives a loop's scope a variable only sometimes. The compiler
+// knows for each variable whether it is unassigned, assigned or perhaps assigned at this point. Only
+// the last costs something: a check whether the place is defined, and else a look into the scope
+// outside. Such places are made undefined in front of every round.
+
+#include <algorithm>
+#include <optional>
+
+#include "script/positions.hpp"
+#include "script/program.hpp"
+#include "script/syntax.hpp"
+
+namespace narratoria::script {
+
+class Compiler {
+public:
+    Compiler(const Syntax& syntax, Program& program) : syntax_(syntax), program_(program) {}
+
+    void run();
+
+private:
+    static constexpr uint32_t kNone = UINT32_MAX;
+    // A temporary value with this number; place_temporaries() gives it its place.
+    static constexpr uint32_t kTemporaryPlace = 1u << 30;
+
+    enum class Assigned : uint8_t { No, Perhaps, Yes };
+
+    struct Binding {  // a name in one scope
+        uint32_t symbol;
+        uint32_t place;
+        uint32_t outer;  // the binding of the same name further out
+        Assigned assigned;
+        bool is_cleared;  // in front of every round
+        uint32_t mark;    // its last place in a list of undo(), plus one
+    };
+    struct Change {
+        uint32_t binding;
+        Assigned before;
+    };
+    struct Branch {  // what an alternative has assigned
+        uint32_t binding;
+        Assigned after;
+    };
+    struct Operand {
+        uint32_t place;
+        bool is_temporary;
+        uint32_t producer;  // the instruction that may write elsewhere instead, or kNone
+    };
+    struct Block {
+        uint32_t charge;  // the instruction to complete
+        uint32_t cost;
+        size_t changes;  // of the log when it began
+        // Of IF.
+        uint32_t jump = kNone;
+        std::vector<Branch> then;
+        // Of FOR.
+        uint32_t loop = 0;
+        uint32_t first_binding = 0;
+        uint32_t free_place = 0;
+        std::vector<uint32_t> cleared;
+    };
+
+    void place_constants();
+    uint32_t string(uint32_t symbol);
+    uint32_t emit(Operation operation, uint32_t byte, uint32_t a = 0, uint32_t b = 0,
+                  uint32_t c = 0);
+    uint32_t here() const { return static_cast<uint32_t>(program_.code_.size()); }
+
+    void push(uint32_t place) { operands_.push_back({place, false, kNone}); }
+    Operand pop();
+    uint32_t temporary();
+    uint32_t variable(uint32_t places);
+    void place_temporaries();
+    void push_result(uint32_t producer);
+    uint32_t take_operands(uint32_t count, uint32_t& first);
+
+    void node(uint32_t at);
+    void read(uint32_t symbol, uint32_t byte);
+    void call_function(const Node& node);
+    void assign(uint32_t symbol, uint32_t byte);
+    void end_call(uint32_t at);
+    void begin_then(const Node& node);
+    void begin_else(const Node& node);
+    void end_if();
+    void begin_for(const Node& node);
+    void end_for(const Node& node);
+    void begin_block(uint32_t charge);
+    void charge(uint32_t instruction);
+
+    uint32_t bind(uint32_t symbol, uint32_t place);
+    void set(uint32_t binding, Assigned assigned);
+    std::vector<Branch> undo(size_t changes);
+    Branch* find(std::vector<Branch>& branch, uint32_t binding);
+
+    const Syntax& syntax_;
+    Program& program_;
+    std::vector<uint32_t> strings_;    // of each symbol, or kNone
+    std::vector<uint32_t> constants_;  // of each symbol, or kNone
+    uint32_t first_number_ = 0;
+    std::vector<uint32_t> innermost_;  // of each symbol: a binding, or kNone
+    std::vector<Binding> bindings_;
+    uint32_t loop_bindings_ = 0;   // those in front of it belong to the script's own scope
+    std::vector<uint32_t> loops_;  // blocks that are loops
+    std::vector<Change> changes_;
+    std::vector<Operand> operands_;
+    std::vector<Block> blocks_;
+    std::optional<Positions> positions_;  // of the source, if something is called
+    uint32_t next_place_ = 0;             // behind the variables that are in use
+    uint32_t most_places_ = 0;
+    uint32_t temporaries_ = 0;  // that are in use
+    uint32_t most_temporaries_ = 0;
+    static constexpr uint32_t kNull = 0, kFalse = 1, kTrue = 2;
+};
+
+uint32_t Compiler::string(uint32_t symbol) {
+    if (strings_[symbol] == kNone) {
+        strings_[symbol] = static_cast<uint32_t>(program_.strings_.size());
+        program_.strings_.push_back(Memory::immortal_string(syntax_.symbols.text(symbol)));
+    }
+    return strings_[symbol];
+}
+
+// The constants come first in the frame, then a place for each name, because any name may be a
+// variable of the script's own scope.
+void Compiler::place_constants() {
+    const uint32_t symbols = syntax_.symbols.size();
+    strings_.assign(symbols, kNone);
+    constants_.assign(symbols, kNone);
+    innermost_.assign(symbols, kNone);
+    auto& constants = program_.constants_;
+    constants = {Value::null(), Value::boolean(false), Value::boolean(true)};
+    first_number_ = static_cast<uint32_t>(constants.size());
+    for (const double number : syntax_.numbers) constants.emplace_back(number);
+    for (const Node& node : syntax_.nodes) {
+        if (node.kind != NodeKind::String || constants_[node.value] != kNone) continue;
+        constants_[node.value] = static_cast<uint32_t>(constants.size());
+        constants.push_back(program_.strings_[string(node.value)]);
+    }
+    variable(static_cast<uint32_t>(constants.size()));
+    for (const Node& node : syntax_.nodes) {
+        if (node.kind != NodeKind::Variable && node.kind != NodeKind::Let) continue;
+        if (innermost_[node.value] != kNone) continue;
+        const uint32_t place = variable(1);
+        const uint32_t binding = bind(node.value, place);
+        // The host may have given it a value.
+        bindings_[binding].assigned = Assigned::Perhaps;
+        program_.variables_.push_back({string(node.value), place});
+    }
+    loop_bindings_ = static_cast<uint32_t>(bindings_.size());
+}
+
+void Compiler::run() {
+    program_.source_ = syntax_.text();
+    place_constants();
+    begin_block(emit(Operation::Charge, 0));
+    for (uint32_t at = 0; at < syntax_.nodes.size(); ++at) node(at);
+    emit(Operation::End, static_cast<uint32_t>(syntax_.text().size()));
+    charge(blocks_.back().charge);
+    place_temporaries();
+    program_.code_.shrink_to_fit();
+    program_.bytes_.shrink_to_fit();
+    program_.constants_.shrink_to_fit();
+    program_.strings_.shrink_to_fit();
+    program_.variables_.shrink_to_fit();
+}
+
+uint32_t Compiler::emit(Operation operation, uint32_t byte, uint32_t a, uint32_t b, uint32_t c) {
+    program_.code_.push_back({operation, 0, 0, a, b, c});
+    program_.bytes_.push_back(byte);
+    if (!blocks_.empty()) ++blocks_.back().cost;
+    return here() - 1;
+}
+
+Compiler::Operand Compiler::pop() {
+    const Operand operand = operands_.back();
+    operands_.pop_back();
+    temporaries_ -= operand.is_temporary;
+    return operand;
+}
+
+// Temporary values lie behind all variables, and how many those are is known in the end. A variable that
+// is only perhaps assigned must not share its place with an earlier temporary value.
+uint32_t Compiler::temporary() {
+    most_temporaries_ = std::max(most_temporaries_, temporaries_ + 1);
+    return kTemporaryPlace | temporaries_++;
+}
+
+uint32_t Compiler::variable(uint32_t places) {
+    const uint32_t place = next_place_;
+    next_place_ += places;
+    most_places_ = std::max(most_places_, next_place_);
+    return place;
+}
+
+void Compiler::place_temporaries() {
+    const auto move = [&](uint32_t& place) {
+        if (place & kTemporaryPlace) place = (place & ~kTemporaryPlace) + most_places_;
+    };
+    for (Instruction& instruction : program_.code_) {
+        switch (instruction.operation) {
+            case Operation::Define:
+            case Operation::Undefine:
+            case Operation::Charge:
+            case Operation::Jump:
+            case Operation::NextRound:
+            case Operation::FindTool:
+            case Operation::End: break;
+            case Operation::List:
+            case Operation::Object:
+            case Operation::Call:
+            case Operation::Now:
+            case Operation::Fail: move(instruction.a); break;
+            case Operation::Not:
+            case Operation::Negate:
+            case Operation::Plus:
+            case Operation::Member:
+            case Operation::Print:
+            case Operation::Copy:
+            case Operation::Move:
+            case Operation::CopyIfDefined:
+            case Operation::Require:
+            case Operation::Branch:
+            case Operation::BeginFor:
+                move(instruction.a);
+                move(instruction.b);
+                break;
+            default:
+                move(instruction.a);
+                move(instruction.b);
+                move(instruction.c);
+        }
+    }
+    for (uint32_t& operand : program_.operands_) {
+        const uint32_t flag = operand & Program::kTemporary;
+        operand &= ~Program::kTemporary;
+        move(operand);
+        operand |= flag;
+    }
+    program_.frame_size_ = most_places_ + most_temporaries_;
+}
+
+// The result of an instruction, written to a new temporary value.
+void Compiler::push_result(uint32_t producer) {
+    const uint32_t place = temporary();
+    program_.code_[producer].a = place;
+    operands_.push_back({place, true, producer});
+}
+
+// Lists the last `count` operands in Program::operands.
+uint32_t Compiler::take_operands(uint32_t count, uint32_t& first) {
+    first = static_cast<uint32_t>(program_.operands_.size());
+    const size_t begin = operands_.size() - count;
+    for (size_t i = begin; i < operands_.size(); ++i) {
+        const Operand& operand = operands_[i];
+        program_.operands_.push_back(operand.place |
+                                     (operand.is_temporary ? Program::kTemporary : 0));
+        temporaries_ -= operand.is_temporary;
+    }
+    operands_.resize(begin);
+    // An element is a step, like the operators.
+    blocks_.back().cost += count;
+    return count;
+}
+
+void Compiler::node(uint32_t at) {
+    const Node& self = syntax_.nodes[at];
+    switch (self.kind) {
+        case NodeKind::Null: push(kNull); break;
+        case NodeKind::False: push(kFalse); break;
+        case NodeKind::True: push(kTrue); break;
+        case NodeKind::Number: push(first_number_ + self.value); break;
+        case NodeKind::String: push(constants_[self.value]); break;
+        case NodeKind::Variable: read(self.value, self.byte); break;
+        case NodeKind::List: {
+            uint32_t first;
+            const uint32_t count = take_operands(self.value, first);
+            push_result(emit(Operation::List, self.byte, 0, first, count));
+            break;
+        }
+        case NodeKind::Object: {
+            uint32_t first;
+            take_operands(self.value, first);
+            const auto first_key = static_cast<uint32_t>(program_.keys_.size());
+            program_.keys_.resize(first_key + self.value);
+            uint32_t end = at;
+            for (uint32_t i = self.value; i > 0; --i) {
+                program_.keys_[first_key + i - 1] = string(syntax_.nodes[end - 1].value);
+                end -= syntax_.nodes[end - 1].size;
+            }
+            program_.shapes_.push_back({first_key, self.value});
+            push_result(emit(Operation::Object, self.byte, 0, first,
+                             static_cast<uint32_t>(program_.shapes_.size() - 1)));
+            break;
+        }
+        case NodeKind::Unary: {
+            const uint32_t operand = pop().place;
+            const Operation operation = self.operation == TokenKind::Not     ? Operation::Not
+                                        : self.operation == TokenKind::Minus ? Operation::Negate
+                                                                             : Operation::Plus;
+            push_result(emit(operation, self.byte, 0, operand));
+            break;
+        }
+        case NodeKind::Binary: {
+            const uint32_t right = pop().place;
+            const uint32_t left = pop().place;
+            Operation operation = Operation::Add;
+            switch (self.operation) {
+                case TokenKind::Or: operation = Operation::Or; break;
+                case TokenKind::And: operation = Operation::And; break;
+                case TokenKind::Equal: operation = Operation::Equal; break;
+                case TokenKind::NotEqual: operation = Operation::NotEqual; break;
+                case TokenKind::Less: operation = Operation::Less; break;
+                case TokenKind::LessEqual: operation = Operation::LessEqual; break;
+                case TokenKind::Greater: operation = Operation::Greater; break;
+                case TokenKind::GreaterEqual: operation = Operation::GreaterEqual; break;
+                case TokenKind::Minus: operation = Operation::Subtract; break;
+                case TokenKind::Star: operation = Operation::Multiply; break;
+                case TokenKind::Slash: operation = Operation::Divide; break;
+                case TokenKind::Percent: operation = Operation::Remainder; break;
+                default: break;
+            }
+            push_result(emit(operation, self.byte, 0, left, right));
+            break;
+        }
+        case NodeKind::Index: {
+            const uint32_t index = pop().place;
+            const uint32_t list = pop().place;
+            push_result(emit(Operation::Index, self.byte, 0, list, index));
+            break;
+        }
+        case NodeKind::Member: {
+            const uint32_t object = pop().place;
+            const uint32_t instruction =
+                emit(Operation::Member, self.byte, 0, object, string(self.value));
+            program_.code_[instruction].extra = static_cast<uint8_t>(syntax_.nodes[at - 1].kind);
+            push_result(instruction);
+            break;
+        }
+        case NodeKind::Function: call_function(self); break;
+        case NodeKind::CallBegin:
+            // Completed by end_call(): the calls in the arguments come in between.
+            emit(Operation::FindTool, self.byte, 0, 0, string(self.value));
+            break;
+        case NodeKind::Property:
+        case NodeKind::Argument: break;
+        case NodeKind::Call: end_call(at); break;
+        case NodeKind::CallStatement:
+            end_call(at);
+            pop();
+            break;
+        case NodeKind::Expression: pop(); break;
+        case NodeKind::Let: assign(self.value, self.byte); break;
+        case NodeKind::Then: begin_then(self); break;
+        case NodeKind::Else: begin_else(self); break;
+        case NodeKind::If: end_if(); break;
+        case NodeKind::Do: begin_for(self); break;
+        case NodeKind::For: end_for(self); break;
+    }
+}
+
+void Compiler::end_call(uint32_t at) {
+    const Node& self = syntax_.nodes[at];
+    std::vector<uint32_t> keys;
+    uint32_t end = at;
+    for (; syntax_.nodes[end - 1].kind == NodeKind::Argument; end -= syntax_.nodes[end - 1].size) {
+        keys.push_back(string(syntax_.nodes[end - 1].value));
+    }
+    std::reverse(keys.begin(), keys.end());
+    const auto first_key = static_cast<uint32_t>(program_.keys_.size());
+    program_.keys_.insert(program_.keys_.end(), keys.begin(), keys.end());
+    uint32_t first;
+    const uint32_t count = take_operands(static_cast<uint32_t>(keys.size()), first);
+    if (!positions_) positions_.emplace(syntax_.text());
+    const json::Position position = positions_->of(self.byte);
+    program_.calls_.push_back({string(self.value),
+                               {first_key, count},
+                               static_cast<uint32_t>(position.line),
+                               static_cast<uint32_t>(position.column)});
+    push_result(emit(Operation::Call, self.byte, 0, first,
+                     static_cast<uint32_t>(program_.calls_.size() - 1)));
+}
+
+void Compiler::call_function(const Node& self) {
+    const auto [symbol, count] = syntax_.functions[self.value];
+    const std::string_view name = syntax_.symbols.text(symbol);
+    const auto fail = [&](const std::string& message) {
+        for (uint32_t i = 0; i < count; ++i) pop();
+        program_.strings_.push_back(Memory::immortal_string(message));
+        push_result(emit(Operation::Fail, self.byte, 0, 0,
+                         static_cast<uint32_t>(program_.strings_.size() - 1)));
+    };
+    if (name == "NOW") {
+        push_result(emit(Operation::Now, self.byte));
+    } else if (name == "PRINT") {
+        if (count != 1) {
+            return fail("Function PRINT() expects exactly 1 argument, got " +
+                        std::to_string(count));
+        }
+        const uint32_t value = pop().place;
+        push_result(emit(Operation::Print, self.byte, 0, value));
+    } else if (name == "FORMAT") {
+        if (count != 2) {
+            return fail(
+                "FORMAT function expects 2 arguments (template string, values object), got " +
+                std::to_string(count));
+        }
+        const uint32_t object = pop().place;
+        const uint32_t text = pop().place;
+        push_result(emit(Operation::Format, self.byte, 0, text, object));
+    } else {
+        fail("Unknown function called: " + std::string(name));
+    }
+}
+
+void Compiler::read(uint32_t symbol, uint32_t byte) {
+    std::vector<uint32_t> perhaps;
+    uint32_t binding = innermost_[symbol];
+    while (binding >= loop_bindings_ && bindings_[binding].assigned != Assigned::Yes) {
+        if (bindings_[binding].assigned == Assigned::Perhaps) perhaps.push_back(binding);
+        binding = bindings_[binding].outer;
+    }
+    const auto require = [&] {
+        if (bindings_[binding].assigned == Assigned::Yes) return;
+        emit(Operation::Require, byte, 0, bindings_[binding].place, string(symbol));
+    };
+    if (perhaps.empty()) {
+        require();
+        if (bindings_[binding].assigned != Assigned::Yes) set(binding, Assigned::Yes);
+        return push(bindings_[binding].place);
+    }
+    const uint32_t place = temporary();
+    std::vector<uint32_t> found;
+    for (const uint32_t inner : perhaps) {
+        found.push_back(emit(Operation::CopyIfDefined, byte, place, bindings_[inner].place));
+    }
+    require();
+    emit(Operation::Copy, byte, place, bindings_[binding].place);
+    for (const uint32_t jump : found) program_.code_[jump].c = here();
+    operands_.push_back({place, true, kNone});
+}
+
+uint32_t Compiler::bind(uint32_t symbol, uint32_t place) {
+    bindings_.push_back({symbol, place, innermost_[symbol], Assigned::No, false, 0});
+    innermost_[symbol] = static_cast<uint32_t>(bindings_.size() - 1);
+    return innermost_[symbol];
+}
+
+void Compiler::set(uint32_t binding, Assigned assigned) {
+    if (bindings_[binding].assigned == assigned) return;
+    changes_.push_back({binding, bindings_[binding].assigned});
+    bindings_[binding].assigned = assigned;
+}
+
+void Compiler::assign(uint32_t symbol, uint32_t byte) {
+    const Operand value = pop();
+    const bool in_loop = !loops_.empty();
+    uint32_t binding = innermost_[symbol];
+    if (in_loop && binding < blocks_[loops_.back()].first_binding) {
+        binding = bind(symbol, variable(1));
+    }
+    const uint32_t place = bindings_[binding].place;
+    if (value.producer != kNone) program_.code_[value.producer].a = place;
+    else emit(value.is_temporary ? Operation::Move : Operation::Copy, byte, place, value.place);
+    if (!in_loop) emit(Operation::Define, byte, place, binding);
+    set(binding, Assigned::Yes);
+}
+
+void Compiler::begin_block(uint32_t charge) {
+    Block block;
+    block.charge = charge;
+    block.cost = 1;
+    block.changes = changes_.size();
+    blocks_.push_back(std::move(block));
+}
+
+// Completes the instruction that charges the innermost block.
+void Compiler::charge(uint32_t instruction) {
+    program_.code_[instruction].b = blocks_.back().cost;
+    program_.longest_block_ = std::max(program_.longest_block_, blocks_.back().cost);
+}
+
+void Compiler::begin_then(const Node& self) {
+    const uint32_t condition = pop().place;
+    const uint32_t jump = emit(Operation::Branch, self.byte, 0, condition);
+    begin_block(emit(Operation::Charge, self.byte));
+    blocks_.back().jump = jump;
+}
+
+// What has been assigned since `changes`; makes it unassigned again.
+std::vector<Compiler::Branch> Compiler::undo(size_t changes) {
+    std::vector<Branch> branch;
+    while (changes_.size() > changes) {
+        const Change change = changes_.back();
+        changes_.pop_back();
+        Binding& binding = bindings_[change.binding];
+        if (find(branch, change.binding) == nullptr) {
+            branch.push_back({change.binding, binding.assigned});
+            binding.mark = static_cast<uint32_t>(branch.size());
+        }
+        binding.assigned = change.before;
+    }
+    return branch;
+}
+
+// `branch` is the last result of undo() that has the binding, if any has.
+Compiler::Branch* Compiler::find(std::vector<Branch>& branch, uint32_t binding) {
+    const uint32_t mark = bindings_[binding].mark;
+    if (mark == 0 || mark > branch.size() || branch[mark - 1].binding != binding) return nullptr;
+    return &branch[mark - 1];
+}
+
+void Compiler::begin_else(const Node& self) {
+    Block& block = blocks_.back();
+    const uint32_t jump = emit(Operation::Jump, self.byte);
+    charge(block.charge);
+    program_.code_[block.jump].c = here();
+    block.jump = jump;
+    block.then = undo(block.changes);
+    block.cost = 1;
+    block.charge = emit(Operation::Charge, self.byte);
+}
+
+// Without ELSE, `other` is what THEN has assigned.
+void Compiler::end_if() {
+    charge(blocks_.back().charge);
+    Block block = std::move(blocks_.back());
+    blocks_.pop_back();
+    program_.code_[block.jump].c = here();
+    std::vector<Branch> other = undo(block.changes);
+
+    const auto merge = [&](uint32_t binding, Assigned one, Assigned two) {
+        const Assigned merged = one == two ? one : Assigned::Perhaps;
+        set(binding, merged);
+        Binding& variable = bindings_[binding];
+        if (merged != Assigned::Perhaps || binding < loop_bindings_ || variable.is_cleared) return;
+        variable.is_cleared = true;
+        // A variable of an outer loop is not assigned here, so it belongs to the innermost one.
+        blocks_[loops_.back()].cleared.push_back(variable.place);
+    };
+    for (const Branch& one : block.then) {
+        Branch* const same = find(other, one.binding);
+        Assigned two = bindings_[one.binding].assigned;
+        if (same != nullptr) {
+            two = same->after;
+            same->binding = kNone;
+        }
+        merge(one.binding, one.after, two);
+    }
+    for (const Branch& one : other) {
+        if (one.binding != kNone) merge(one.binding, bindings_[one.binding].assigned, one.after);
+    }
+}
+
+void Compiler::begin_for(const Node& self) {
+    const uint32_t list = pop().place;
+    const uint32_t free_place = next_place_;
+    const uint32_t place = variable(3);
+    emit(Operation::BeginFor, self.byte, place, list);
+    const uint32_t jump = emit(Operation::Jump, self.byte);
+    begin_block(kNone);
+    Block& block = blocks_.back();
+    block.jump = jump;
+    block.loop = place;
+    block.first_binding = static_cast<uint32_t>(bindings_.size());
+    block.free_place = free_place;
+    loops_.push_back(static_cast<uint32_t>(blocks_.size() - 1));
+    if (innermost_[self.value] == kNone) {
+        // Nobody reads it.
+        bindings_.push_back({self.value, place + 2, kNone, Assigned::Yes, false, 0});
+        return;
+    }
+    bindings_[bind(self.value, place + 2)].assigned = Assigned::Yes;
+}
+
+void Compiler::end_for(const Node& self) {
+    // A loop with no round has assigned nothing outside.
+    const Block& block = blocks_.back();
+    undo(block.changes);
+    loops_.pop_back();
+    while (bindings_.size() > block.first_binding) {
+        const Binding& binding = bindings_.back();
+        if (innermost_[binding.symbol] == bindings_.size() - 1) {
+            innermost_[binding.symbol] = binding.outer;
+        }
+        bindings_.pop_back();
+    }
+    next_place_ = block.free_place;
+    program_.code_[block.jump].c = here();
+    for (const uint32_t place : block.cleared) emit(Operation::Undefine, self.byte, place);
+    const uint32_t next = emit(Operation::NextRound, self.byte, block.loop, 0, block.jump + 1);
+    charge(next);
+    blocks_.pop_back();
+}
+
+std::shared_ptr<const Program> Program::compile(std::string_view source, const Limits& limits,
+                                                Error& error) {
+    Syntax syntax;
+    if (!parse(source, limits, syntax, error)) return nullptr;
+    auto program = std::make_shared<Program>();
+    Compiler(syntax, *program).run();
+    return program;
+}
+
+Program::~Program() {
+    std::vector<const Block*> blocks;
+    for (const Value& string : strings_) blocks.push_back(string.block());
+    // A value looks at its block when it ends.
+    constants_.clear();
+    strings_.clear();
+    for (const Block* block : blocks) Memory::free_immortal(block);
+}
+
+size_t Program::bytes() const {
+    size_t bytes = sizeof(Program) + source_.capacity();
+    const auto add = [&](const auto& vector) {
+        bytes += vector.capacity() * sizeof(*vector.data());
+    };
+    add(code_);
+    add(bytes_);
+    add(constants_);
+    add(strings_);
+    add(operands_);
+    add(keys_);
+    add(shapes_);
+    add(calls_);
+    add(variables_);
+    for (const Value& string : strings_) bytes += sizeof(Block) + string.text().size();
+    return bytes;
+}
+
+}  // namespace narratoria::script

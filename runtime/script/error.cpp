@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "script/error.hpp"
+
+#include <algorithm>
+
+#include "base/json/error.hpp"
+#include "base/utf8.hpp"
+
+namespace narratoria::script {
+
+namespace {
+
+// Of a longer line, the part around the column is shown.
+constexpr size_t kShownBefore = 80;
+constexpr size_t kShownAfter = 40;
+
+bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+}  // namespace
+
+void place(Error& error, std::string_view source, size_t byte) {
+    const json::Position position = json::position_of(source, byte);
+    error.line = static_cast<uint32_t>(position.line);
+    error.column = static_cast<uint32_t>(position.column);
+}
+
+std::string describe(const Error& error, std::string_view source) {
+    std::string out = error.name + ": " + error.message + "\n";
+    if (error.line == 0) return out;
+    for (uint32_t line = 1; line < error.line; ++line) {
+        source.remove_prefix(std::min(source.find('\n'), source.size() - 1) + 1);
+    }
+    source = source.substr(0, source.find_first_of("\r\n"));
+    size_t at = 0;
+    for (uint32_t column = 1; column < error.column && at < source.size(); ++column) {
+        while (++at < source.size() && continues(source[at])) {
+        }
+    }
+    size_t begin = at > kShownBefore ? at - kShownBefore : 0;
+    while (begin < at && continues(source[begin])) ++begin;
+    size_t end = std::min(source.size(), at + kShownAfter);
+    while (end < source.size() && continues(source[end])) ++end;
+
+    const std::string number = std::to_string(error.line);
+    out += "  " + number + " | ";
+    out += begin > 0 ? "…" : "";
+    out += utf8::repaired(source.substr(begin, end - begin));
+    out += end < source.size() ? "…\n" : "\n";
+    out += "  " + std::string(number.size(), ' ') + " | ";
+    if (begin > 0) out += ' ';
+    // A tab stays a tab, so that the caret stands below its character.
+    for (size_t i = begin; i < at; ++i) {
+        if (!continues(source[i])) out += source[i] == '\t' ? '\t' : ' ';
+    }
+    return out + "^\n";
+}
+
+}  // namespace narratoria::script

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The syntax tree of a script: a flat array of nodes in postfix order, each behind its parts. So
+// neither the parser nor the compiler needs recursion, and a tree costs 16 bytes a node.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "script/error.hpp"
+#include "script/lexer.hpp"
+#include "script/limits.hpp"
+#include "script/symbols.hpp"
+
+namespace narratoria::script {
+
+enum class NodeKind : uint8_t {
+    // Expressions. `value` is:
+    Null,
+    False,
+    True,
+    Number,    // the index in Syntax::numbers
+    String,    // a symbol
+    Variable,  // a symbol
+    List,      // the number of elements
+    Object,    // the number of properties, in the order of the language and none twice
+    Unary,
+    Binary,
+    Index,
+    Member,    // a symbol
+    Function,  // the index in Syntax::functions; the arguments in front of it
+    Call,      // a symbol, the tool; Argument nodes in front of it
+    // Parts of expressions.
+    Property,   // a symbol, the key; its value in front of it
+    Argument,   // a symbol, the name; its value in front of it
+    CallBegin,  // a symbol, the tool; in front of the arguments, because a tool is looked up first
+    // Statements.
+    Let,            // a symbol; the value in front of it
+    CallStatement,  // as Call
+    If,             // condition, Then, statements, [Else, statements]
+    For,            // list, Do, statements
+    Expression,
+    // Parts of statements.
+    Then,  // behind the condition
+    Else,
+    Do,  // a symbol, the variable; behind the list
+};
+
+struct Node {
+    NodeKind kind;
+    TokenKind operation;  // Unary, Binary
+    uint16_t reserved;
+    uint32_t byte;   // of the source, for errors
+    uint32_t size;   // nodes of this subtree, itself included
+    uint32_t value;  // see NodeKind
+};
+static_assert(sizeof(Node) == 16);
+
+struct Syntax {
+    // Not changed when it is moved: the symbols are views into it.
+    std::vector<char> source;
+    std::vector<Node> nodes;
+    std::vector<double> numbers;  // the literals, each number once
+    Symbols symbols;
+    struct Function {
+        uint32_t name;  // a symbol
+        uint32_t arguments;
+    };
+    std::vector<Function> functions;
+
+    std::string_view text() const { return {source.data(), source.size() - 1}; }
+};
+
+// Parses a script. False: `error` is a LexerError, ParserError, DepthLimitError or SizeLimitError.
+bool parse(std::string_view source, const Limits& limits, Syntax& syntax, Error& error);
+
+// The name of an expression's kind in error messages and in the tree as JSON: "VariableExpr".
+const char* kind_name(NodeKind kind);
+
+// Appends the tree as one JSON object. Nodes have "kind", "line" and "column"; docs/nuwa-script.md
+// lists their other members.
+void append_tree(std::string& out, const Syntax& syntax);
+
+}  // namespace narratoria::script
