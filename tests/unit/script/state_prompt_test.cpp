@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "script/state_prompt.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace narratoria::script {
+namespace {
+
+std::string prompt(
+    const std::string& state,
+    const std::function<std::optional<StateDescription>(std::string_view)>& describe = {}) {
+    json::Document document;
+    json::ParseError error;
+    EXPECT_TRUE(document.parse(state, error)) << error.message;
+    return format_state_for_prompt(document.root(), describe);
+}
+
+// covers: 002-language-state-for-prompt
+TEST(StateForPrompt, HasALineForEachKeyInOrder) {
+    EXPECT_EQ(prompt("{}"), "No state information available.");
+    EXPECT_EQ(prompt(R"({"b":1.0,"a":"x\"y","z":null,"t":true})"),
+              "b: 1\na: \"x\\\"y\"\nz: null\nt: true");
+}
+
+// covers: 002-language-state-for-prompt
+TEST(StateForPrompt, DescribesAndFormats) {
+    const auto describe = [](std::string_view key) -> std::optional<StateDescription> {
+        if (key == "gold") return StateDescription{"coins of the player", {}};
+        if (key == "hp") {
+            return StateDescription{
+                "health", [](std::string_view value) { return std::string(value) + " of 10"; }};
+        }
+        if (key == "plain") return StateDescription{"", {}};
+        return std::nullopt;
+    };
+    EXPECT_EQ(prompt(R"({"gold":5,"hp":7,"plain":1,"other":2})", describe),
+              "gold: 5 (coins of the player)\nhp: 7 of 10 (health)\nplain: 1\nother: 2");
+}
+
+// covers: 002-language-state-for-prompt
+TEST(StateForPrompt, ShowsTimes) {
+    EXPECT_EQ(prompt(R"({"startTime":1732354323045,"UPDATED":1732354323045.9})"),
+              "startTime: 1732354323045 (2024-11-23T09:32:03.045Z)\n"
+              "UPDATED: 1732354323045.9 (2024-11-23T09:32:03.045Z)");
+    EXPECT_EQ(prompt(R"({"time":1000000000,"date":99999999999999,"times":1000000001})"),
+              "time: 1000000000\ndate: 99999999999999\n"
+              "times: 1000000001 (1970-01-12T13:46:40.001Z)");
+    EXPECT_EQ(prompt(R"({"age":1732354323045,"time":"1732354323045"})"),
+              "age: 1732354323045\ntime: \"1732354323045\"");
+}
+
+// covers: 002-language-state-for-prompt
+TEST(StateForPrompt, IndentsShortAndCutsLongCollections) {
+    EXPECT_EQ(prompt(R"({"l":[1,{"a":[],"b":{}}],"e":[],"o":{}})"),
+              "l: [\n  1,\n  {\n    \"a\": [],\n    \"b\": {}\n  }\n]\ne: []\no: {}");
+    // 200 characters are not too long, 201 are.
+    const std::string fits = "[\"" + std::string(196, 'x') + "\"]";
+    EXPECT_EQ(prompt("{\"l\":" + fits + "}"), "l: [\n  \"" + std::string(196, 'x') + "\"\n]");
+    EXPECT_EQ(prompt("{\"l\":[\"" + std::string(197, 'x') + "\"]}"),
+              "l: [\"" + std::string(195, 'x') + "...");
+    EXPECT_EQ(prompt("{\"s\":\"" + std::string(300, 'x') + "\"}"),
+              "s: \"" + std::string(300, 'x') + "\"");
+}
+
+// covers: 002-language-state-for-prompt
+TEST(StateForPrompt, CountsAsEcmaScriptDoes) {
+    std::string faces, letters;
+    for (int i = 0; i < 98; ++i) faces += "🙂", letters += "ü";
+    // "[\"" and "\"]" are 4 units, each face is two.
+    EXPECT_EQ(prompt("{\"l\":[\"" + faces + "\"]}"), "l: [\n  \"" + faces + "\"\n]");
+    EXPECT_EQ(prompt("{\"l\":[\"" + letters + letters + "\"]}"),
+              "l: [\n  \"" + letters + letters + "\"\n]");
+    std::string kept;
+    for (int i = 0; i < 97; ++i) kept += "🙂";
+    EXPECT_EQ(prompt("{\"l\":[\"" + faces + "x\"]}"), "l: [\"" + kept + "...");
+}
+
+}  // namespace
+}  // namespace narratoria::script
