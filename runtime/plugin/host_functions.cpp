@@ -467,6 +467,44 @@ nar_status narrator_fail(const nar_host* host, uint64_t token, nar_str message) 
     return answer(host, token, false, message);
 }
 
+// ---------------------------------------------------------------- invoke
+
+nar_status invoke_tool(const nar_host* host, uint64_t token, nar_str invocation,
+                       void (*on_outcome)(void*, uint64_t, uint64_t, nar_str), void* user,
+                       uint64_t* number, nar_failure* failure) {
+    if (on_outcome == nullptr) {
+        write_failure(failure, "on_outcome must not be NULL");
+        return NAR_INVALID_ARGUMENT;
+    }
+    return on_engine_thread(host, "invoke.invoke", [&](Instance& instance) -> nar_status {
+        std::string why = "the plugin is disabled";
+        nar_status status = NAR_GONE;
+        uint64_t its_number = 0;
+        if (!instance.is_narrator()) {
+            why = "only this session's narrator may invoke tools";
+            instance.report("it invoked a tool, and is not this session's narrator");
+        } else if (!instance.disabled()) {
+            // Instances outlive all questions.
+            auto tell = [&instance, on_outcome, user, token](uint64_t its, std::string_view text) {
+                instance.call("the function for an invocation's outcome", [&] {
+                    on_outcome(user, token, its, {text.data(), text.size()});
+                });
+            };
+            status = instance.session().invoke(token, view(invocation), tell, its_number, why);
+        }
+        if (status != NAR_OK) write_failure(failure, why);
+        else if (number != nullptr) *number = its_number;
+        return status;
+    });
+}
+
+nar_status invoke_cancel(const nar_host* host, uint64_t token, uint64_t number) {
+    return on_engine_thread(host, "invoke.cancel", [&](Instance& instance) -> nar_status {
+        if (!instance.is_narrator()) return NAR_GONE;
+        return instance.session().cancel_invocation(token, number);
+    });
+}
+
 nar_status invocation_output(const nar_host* host, uint64_t token, nar_str bytes) {
     return from_any_thread(host, [&](Instance& instance) {
         return instance.inbox().send_output(&instance, token, view(bytes));
@@ -542,6 +580,7 @@ constexpr nar_host_process kProcess{sizeof(nar_host_process),
                                     process_terminate,
                                     process_release};
 constexpr nar_host_narrator kNarrator{sizeof(nar_host_narrator), 0, narrator_reply, narrator_fail};
+constexpr nar_host_invoke kInvoke{sizeof(nar_host_invoke), 0, invoke_tool, invoke_cancel};
 constexpr nar_host_invocation kInvocation{sizeof(nar_host_invocation),
                                           0,
                                           invocation_output,
@@ -565,6 +604,7 @@ const void* get_extension(const nar_host*, nar_str id) {
         {NAR_HOST_POLL, &kPoll},
         {NAR_HOST_PROCESS, &kProcess},
         {NAR_EXTENSION_NARRATOR, &kNarrator},
+        {NAR_HOST_INVOKE, &kInvoke},
         {NAR_HOST_INVOCATION, &kInvocation},
     };
     const std::string_view wanted = view(id);

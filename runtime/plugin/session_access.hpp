@@ -3,6 +3,7 @@
 // The interface from plugins to their session.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,13 @@ public:
 
     // Thread-safe. Answers a question to the narrator.
     virtual nar_status answer(uint64_t token, bool is_plan, std::string text) = 0;
+    // Invokes a tool for the narrator, while its question is open. On NAR_OK `on_outcome` is called
+    // once, from the loop, while the plugins live. Otherwise `why` says what to do.
+    virtual nar_status invoke(
+        uint64_t token, std::string_view invocation,
+        std::function<void(uint64_t number, std::string_view outcome)> on_outcome, uint64_t& number,
+        std::string& why) = 0;
+    virtual nar_status cancel_invocation(uint64_t token, uint64_t number) = 0;
     // Thread-safe. The engine's inbox, which outlives the session.
     virtual Inbox& inbox() = 0;
 };

@@ -9,7 +9,7 @@ void NarratorClient::ask(const std::string& request, uint32_t timeout_ms, Listen
     listener_ = &listener;
     const uint64_t token = engine_.inbox().open<NarratorAnswer>(this, *this);
     token_ = token;
-    if (timeout_ms > 0) timer_.start(timeout_ms, [this] { on_time(); });
+    time_.start(timeout_ms, [this] { on_time(); });
     engine_.call_host([&] {
         narrator_.generate(narrator_.user, token, {request.data(), request.size()});
     });
@@ -17,7 +17,7 @@ void NarratorClient::ask(const std::string& request, uint32_t timeout_ms, Listen
 
 void NarratorClient::withdraw() {
     if (token_ == 0) return;
-    timer_.stop();
+    time_.stop();
     const uint64_t token = std::exchange(token_, 0);
     const bool is_answered = engine_.inbox().has_end(token);
     engine_.inbox().close(token);
@@ -34,7 +34,7 @@ void NarratorClient::on_time() {
 }
 
 void NarratorClient::on_ended(std::any answer) {
-    timer_.stop();
+    time_.stop();
     // The token stays open, so that a second answer is NAR_STALE until forget_questions().
     token_ = 0;
     listener_->on_answer(std::any_cast<NarratorAnswer>(std::move(answer)));

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/countdown.hpp"
 #include "base/inbox.hpp"
-#include "base/loop.hpp"
 #include "engine/engine.hpp"
 #include "narratoria/narrator.h"
 
@@ -32,7 +32,7 @@ public:
     };
 
     // `engine` must outlive the client.
-    explicit NarratorClient(engine::Engine& engine) : engine_(engine), timer_(engine.loop()) {}
+    explicit NarratorClient(engine::Engine& engine) : engine_(engine), time_(engine.loop()) {}
     ~NarratorClient() override { forget_questions(); }
     NarratorClient(const NarratorClient&) = delete;
     NarratorClient& operator=(const NarratorClient&) = delete;
@@ -46,6 +46,13 @@ public:
     // outlive the question.
     void ask(const std::string& request, uint32_t timeout_ms, Listener& listener);
     bool is_asking() const { return token_ != 0; }
+    // True until an answer has been sent, delivered or not.
+    bool is_open(uint64_t token) const {
+        return token_ != 0 && token == token_ && !engine_.inbox().has_end(token);
+    }
+    // The open question's time does not run between these two.
+    void pause_time() { time_.pause(); }
+    void resume_time() { time_.resume(); }
     // Drops the open question, if there is one. Calls the narrator's cancel() unless an answer has
     // arrived.
     void withdraw();
@@ -67,7 +74,7 @@ private:
     nar_narrator narrator_{};
     Listener* listener_ = nullptr;  // of the open question
     uint64_t token_ = 0;            // of the open question, or 0
-    Timer timer_;
+    Countdown time_;
 };
 
 }  // namespace narratoria::session

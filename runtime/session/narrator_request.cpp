@@ -38,6 +38,11 @@ private:
     std::string& text_;
 };
 
+void append_result(std::string& out, const plan::Result& result) {
+    TextOutput output(out);
+    result.write(output, result.event_bytes() <= kMaxShownEvents);
+}
+
 void append_tools(std::string& out, const tool::Registry& registry) {
     out += '[';
     for (const auto& tool : registry.list()) {
@@ -73,11 +78,11 @@ std::string NarratorRequest::write() const {
     request.key("disabledSkills");
     plan::append_strings(out, disabled_skills);
     request.key("previousResult");
-    if (previous_result != nullptr) {
-        TextOutput output(out);
-        previous_result->write(output, previous_result->event_bytes() <= kMaxShownEvents);
-    } else {
-        out += "null";
+    if (previous_result != nullptr) append_result(out, *previous_result);
+    else out += "null";
+    if (invocations != nullptr) {
+        request.key("invocations");
+        append_result(out, *invocations);
     }
     request.raw("planFaults", plan_faults);
     request.key("state");

@@ -22,7 +22,9 @@ struct NarratorRequest {
     std::string_view parent_plan_id;  // of the last answer that had an id; else empty
     const std::vector<std::string>& disabled_skills;
     const plan::Result* previous_result;  // NULL if no plan has run yet
-    std::string_view plan_faults;         // a JSON array
+    // What the narrator invoked at the previous question; NULL if nothing.
+    const plan::Result* invocations;
+    std::string_view plan_faults;  // a JSON array
     const state::Store& state;
     const tool::Registry& registry;
 

@@ -164,7 +164,17 @@ void Session::begin_job() {
         Turn::Actions{[this](std::unique_ptr<plan::Plan> plan) {
                           begin_execution(std::move(plan), turn_->generation());
                       },
-                      [this](TurnEnd end) { on_turn_ended(std::move(end)); }},
+                      [this](TurnEnd end) { on_turn_ended(std::move(end)); },
+                      [this](std::unique_ptr<plan::Plan> plan, plan::Settings settings,
+                             Invocations::OnEnded on_ended) {
+                          settings.generation_attempt = turn_->generation();
+                          settings.parent_plan_id = turn_->parent_plan_id();
+                          provide_output();
+                          auto made = make_execution(std::move(plan), std::move(settings),
+                                                     std::move(on_ended));
+                          made->start();
+                          return made;
+                      }},
         current_.text, current_.submitted_us);
 }
 
@@ -191,38 +201,47 @@ void Session::provide_output() {
 }
 
 void Session::begin_execution(std::unique_ptr<plan::Plan> plan, int64_t generation_attempt) {
-    presentation_.forget_choices();
     plan::Settings settings;
-    settings.folder = current_.folder;
-    settings.number = ++executions_;
-    settings.try_ms = settings_.times.try_ms;
-    settings.plan_ms = settings_.times.plan_ms;
     settings.generation_attempt = generation_attempt;
     if (turn_) {
         settings.parent_plan_id = turn_->parent_plan_id();
         settings.disabled_skills = turn_->disabled_skills();
-    } else if (plan->parent_plan_id) {
-        settings.parent_plan_id = *plan->parent_plan_id;
+    } else {
+        presentation_.forget_choices();
+        if (plan->parent_plan_id) settings.parent_plan_id = *plan->parent_plan_id;
     }
     std::unordered_set<std::string> disabled(settings.disabled_skills.begin(),
                                              settings.disabled_skills.end());
     for (const std::string_view skill : plan->disabled_skills) {
         if (disabled.emplace(skill).second) settings.disabled_skills.emplace_back(skill);
     }
-    settings.on_ui_event = [this](uint64_t number, const event::Subject& subject,
-                                  const event::Event& event) {
-        presentation_.on_ui_event(number, subject, event);
-    };
     if (!plan->tools.empty()) provide_output();
-    settings.log = [this](uint32_t level, std::string_view message) { log(level, message); };
-    settings.on_tools_ended = [this] { presentation_.on_tools_ended(executions_); };
-    execution_ = std::make_unique<plan::Execution>(
-        plan::ExecutionContext{loop(), with_.engine.slots(), with_.engine.waiting_slots(),
-                               resolver_, stream_, *with_.store, assets_, environment_,
-                               settings_.limits},
+    execution_ = make_execution(
         std::move(plan), std::move(settings),
         [this](std::shared_ptr<plan::Result> result) { on_execution_ended(std::move(result)); });
     execution_->start();
+}
+
+// Completes the settings with those that all executions of the running job share.
+std::unique_ptr<plan::Execution> Session::make_execution(
+    std::unique_ptr<plan::Plan> plan, plan::Settings settings,
+    std::function<void(std::shared_ptr<plan::Result>)> on_ended) {
+    const uint64_t number = ++executions_;
+    settings.folder = current_.folder;
+    settings.number = number;
+    settings.try_ms = settings_.times.try_ms;
+    settings.plan_ms = settings_.times.plan_ms;
+    settings.on_ui_event = [this](uint64_t seq, const event::Subject& subject,
+                                  const event::Event& event) {
+        presentation_.on_ui_event(seq, subject, event);
+    };
+    settings.log = [this](uint32_t level, std::string_view message) { log(level, message); };
+    settings.on_tools_ended = [this, number] { presentation_.on_tools_ended(number); };
+    return std::make_unique<plan::Execution>(
+        plan::ExecutionContext{loop(), with_.engine.slots(), with_.engine.waiting_slots(),
+                               resolver_, stream_, *with_.store, assets_, environment_,
+                               settings_.limits},
+        std::move(plan), std::move(settings), std::move(on_ended));
 }
 
 void Session::on_execution_ended(std::shared_ptr<plan::Result> result) {
@@ -348,6 +367,19 @@ nar_status Session::submit_prompt(std::string_view text) {
 
 nar_status Session::answer(uint64_t token, bool is_plan, std::string text) {
     return narrator_.answer(token, {is_plan, std::move(text)});
+}
+
+nar_status Session::invoke(uint64_t token, std::string_view invocation, OnOutcome on_outcome,
+                           uint64_t& number, std::string& why) {
+    if (!narrator_.is_open(token)) {
+        why = "the request was answered, cancelled or timed out, or never existed";
+        return NAR_GONE;
+    }
+    return turn_->invoke(invocation, std::move(on_outcome), number, why);
+}
+
+nar_status Session::cancel_invocation(uint64_t token, uint64_t number) {
+    return narrator_.is_open(token) ? turn_->cancel_invocation(number) : NAR_GONE;
 }
 
 }  // namespace narratoria::session

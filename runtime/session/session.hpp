@@ -62,6 +62,11 @@ public:
     bool execute(std::string_view plan, std::string folder, ExecutionHandler handler,
                  Faults& faults);
 
+    // For the narrator while its question is open (narratoria.invoke/1).
+    nar_status invoke(uint64_t token, std::string_view invocation, OnOutcome on_outcome,
+                      uint64_t& number, std::string& why) override;
+    nar_status cancel_invocation(uint64_t token, uint64_t number) override;
+
     // True while the destructor runs. A job submitted then would never run, so callers refuse it.
     bool ending() const { return destroying_; }
 
@@ -107,6 +112,9 @@ private:
     void begin_job();
     void provide_output();
     void begin_execution(std::unique_ptr<plan::Plan> plan, int64_t generation_attempt);
+    std::unique_ptr<plan::Execution> make_execution(
+        std::unique_ptr<plan::Plan> plan, plan::Settings settings,
+        std::function<void(std::shared_ptr<plan::Result>)> on_ended);
     void on_execution_ended(std::shared_ptr<plan::Result> result);
     void on_turn_ended(TurnEnd end);
     void end_job();

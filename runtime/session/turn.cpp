@@ -55,7 +55,10 @@ void Turn::begin(std::function<void()> on_timeout) {
 }
 
 void Turn::stop(TurnOutcome outcome) {
+    // The narrator is told first, so that it ignores the outcomes.
     with_.narrator.withdraw();
+    end_invocations(outcome == TurnOutcome::Timeout ? plan::Stop::PromptTimeout
+                                                    : plan::Stop::Cancelled);
     end(outcome);
 }
 
@@ -76,9 +79,23 @@ void Turn::end(TurnOutcome outcome) {
 }
 
 void Turn::generate() {
+    // The choices of a generation that failed must not be offered to the player.
+    with_.presentation.forget_choices();
     if (generation_ == plan::kMaxGenerations) return fall_back();
     ++generation_;
-    with_.narrator.ask(request(), with_.settings.times.narrator_ms, *this);
+    const std::string question = request();
+    invocations_ = std::make_unique<Invocations>(Invocations::Context{
+        with_.resolver, with_.folder, disabled_skills_, actions_.open, [this](bool runs) {
+            if (runs) with_.narrator.pause_time();
+            else with_.narrator.resume_time();
+        }});
+    with_.narrator.ask(question, with_.settings.times.narrator_ms, *this);
+}
+
+void Turn::end_invocations(plan::Stop reason) {
+    if (!invocations_) return;
+    invocations_->end(reason);
+    if (const auto& result = invocations_->result()) disabled_skills_ = result->disabled_skills;
 }
 
 void Turn::fall_back() {
@@ -96,11 +113,20 @@ void Turn::fall_back() {
 }
 
 void Turn::on_answer(NarratorAnswer answer) {
+    end_invocations(plan::Stop::Abandoned);
+    if (const uint32_t count = invocations_->abandoned(); count > 0) {
+        with_.stream.warn(
+            {}, "INVOCATIONS_CANCELLED",
+            "the narrator answered while " + std::to_string(count) +
+                (count == 1 ? " tool that it had invoked was" : " tools that it had invoked were") +
+                " running; wait for each outcome before the answer");
+    }
     if (answer.is_plan) return take_plan(answer.text);
     refuse("NARRATOR_FAILED", "narrator-failed", "the narrator gave no plan: " + answer.text);
 }
 
 void Turn::on_narrator_timeout() {
+    end_invocations(plan::Stop::Abandoned);
     refuse("NARRATOR_TIMEOUT", "narrator-time",
            "the narrator did not answer within " +
                std::to_string(with_.settings.times.narrator_ms) + " ms (narrator_ms of [times])");
@@ -177,15 +203,21 @@ void Turn::on_result(std::shared_ptr<const plan::Result> result) {
     parent_plan_id_ = result_->plan_id;
     disabled_skills_ = result_->disabled_skills;
     faults_ = "[]";
-    // The choices of a failed plan must not be offered to the player.
-    with_.presentation.forget_choices();
     generate();
 }
 
 std::string Turn::request() const {
-    return NarratorRequest{
-        with_.stream.session_id(), text_,         submitted_us_, generation_, parent_plan_id_,
-        disabled_skills_,          result_.get(), faults_,       with_.state, with_.registry}
+    return NarratorRequest{with_.stream.session_id(),
+                           text_,
+                           submitted_us_,
+                           generation_,
+                           parent_plan_id_,
+                           disabled_skills_,
+                           result_.get(),
+                           invocations_ ? invocations_->result().get() : nullptr,
+                           faults_,
+                           with_.state,
+                           with_.registry}
         .write();
 }
 

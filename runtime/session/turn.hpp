@@ -15,6 +15,7 @@
 #include "event/stream.hpp"
 #include "plan/plan.hpp"
 #include "plan/result.hpp"
+#include "session/invocations.hpp"
 #include "session/narrator_client.hpp"
 #include "session/presentation.hpp"
 #include "session/settings.hpp"
@@ -51,11 +52,12 @@ struct TurnContext {
 // Created by the session for one prompt. Ends with one call of Actions::end. Engine thread only.
 class Turn : private NarratorClient::Listener {
 public:
-    // Callbacks into the session. Both may destroy the turn.
+    // Callbacks into the session. The first two may destroy the turn.
     struct Actions {
         // Executes the narrator's plan and calls on_result() when it has ended.
         std::function<void(std::unique_ptr<plan::Plan> plan)> execute;
         std::function<void(TurnEnd end)> end;
+        decltype(Invocations::Context::open) open;
     };
 
     // Publishes the prompt event. `submitted_us` is the time of submission.
@@ -72,6 +74,13 @@ public:
     // Ends the turn. No plan may be executing.
     void stop(TurnOutcome outcome);
 
+    // For the narrator while its question is open.
+    nar_status invoke(std::string_view invocation, OnOutcome on_outcome, uint64_t& number,
+                      std::string& why) {
+        return invocations_->invoke(invocation, std::move(on_outcome), number, why);
+    }
+    nar_status cancel_invocation(uint64_t number) { return invocations_->cancel(number); }
+
     // Attributes of the executing plan.
     uint32_t generation() const { return generation_; }
     const std::string& parent_plan_id() const { return parent_plan_id_; }
@@ -82,6 +91,7 @@ private:
     void on_narrator_timeout() override;
 
     void generate();
+    void end_invocations(plan::Stop reason);
     void fall_back();
     void refuse(std::string faults);
     void refuse(const char* code, const char* rule, const std::string& message);
@@ -101,6 +111,7 @@ private:
     std::vector<std::string> disabled_skills_;
     std::string faults_ = "[]";  // faults of the last answer, a JSON array
     std::shared_ptr<const plan::Result> result_;
+    std::unique_ptr<Invocations> invocations_;  // of the latest question; NULL before the first
     std::map<std::string, uint32_t, std::less<>> executions_;  // by requestId
     std::string narrative_;
     Timer timer_;

@@ -309,6 +309,12 @@ FIELD(nar_host_narrator, reserved, 4);
 FIELD(nar_host_narrator, reply, 8);
 FIELD(nar_host_narrator, fail, 16);
 
+SIZE(nar_host_invoke, 24);
+FIELD(nar_host_invoke, size, 0);
+FIELD(nar_host_invoke, reserved, 4);
+FIELD(nar_host_invoke, invoke, 8);
+FIELD(nar_host_invoke, cancel, 16);
+
 /* plugin.h */
 SIZE(nar_failure, 512);
 FIELD(nar_failure, size, 0);
@@ -506,6 +512,7 @@ ID(NAR_HOST_ASSETS, "narratoria.assets/1");
 ID(NAR_HOST_PROMPT, "narratoria.prompt/1");
 ID(NAR_HOST_INVOCATION, "narratoria.invocation/1");
 ID(NAR_EXTENSION_NARRATOR, "narratoria.narrator/1");
+ID(NAR_HOST_INVOKE, "narratoria.invoke/1");
 ID(NAR_EXTENSION_TOOL, "narratoria.tool/1");
 ID(NAR_EXTENSION_TOOL_RUNNER, "narratoria.tool_runner/1");
 ID(NAR_EXTENSION_UI_HANDLER, "narratoria.ui_handler/1");

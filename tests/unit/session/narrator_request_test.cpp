@@ -20,9 +20,9 @@ using testing::Not;
 class NarratorRequestTest : public testing::Test {
 protected:
     std::string write() const {
-        return NarratorRequest{
-            "s1",  "I wait.", 1'700'000'000'000'000, 2, parent, disabled, result, faults,
-            store, registry}
+        return NarratorRequest{"s1",     "I wait.", 1'700'000'000'000'000, 2,      parent,
+                               disabled, result,    invocations,           faults, store,
+                               registry}
             .write();
     }
     void add_tool(const char* name, const char* schema) {
@@ -37,6 +37,7 @@ protected:
     std::string parent;
     std::vector<std::string> disabled;
     const plan::Result* result = nullptr;
+    const plan::Result* invocations = nullptr;
     std::string faults = "[]";
     state::Store store{10};
     tool::Registry registry;
@@ -47,6 +48,16 @@ TEST_F(NarratorRequestTest, AFirstRequestHasNothingOfAPlanBeforeIt) {
                  "prompt":{"text":"I wait.","timestamp":"2023-11-14T22:13:20.000000Z","sessionId":"s1"},
                  "generationAttempt":2,"parentPlanId":null,"disabledSkills":[],"previousResult":null,
                  "planFaults":[],"state":{},"tools":[]})"));
+}
+
+TEST_F(NarratorRequestTest, WhatTheNarratorInvokedIsToldIfItInvokedSomething) {
+    plan::Result invoked;
+    invoked.plan_id = "i1";
+    invoked.spool = std::make_shared<plan::EventSpool>();
+    EXPECT_FALSE(Json(write()).has("invocations"));
+    invocations = &invoked;
+    EXPECT_EQ(Json(write())["invocations"]["planId"].string(), "i1");
+    EXPECT_TRUE(Json(write())["previousResult"].is_null());
 }
 
 TEST_F(NarratorRequestTest, AFurtherRequestTellsWhatBecameOfTheLastPlan) {
