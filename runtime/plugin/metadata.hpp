@@ -23,8 +23,8 @@ struct Metadata {
     std::vector<std::string> extensions;
 };
 
-// The id of the built-in narrator. No plugin file may use it.
-inline constexpr const char* kBuiltInNarrator = "template";
+// The ids of the built-in narrators. No plugin file may use one.
+inline constexpr const char* kBuiltInIds[] = {"template"};
 
 // True for a valid plugin id: a-z 0-9 . _ -, beginning with a letter or digit.
 bool is_id(std::string_view text);

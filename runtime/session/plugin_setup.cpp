@@ -5,7 +5,8 @@
 #include <string_view>
 
 #include "base/json/tape.hpp"
-#include "session/template_narrator.hpp"
+#include "base/json/writer.hpp"
+#include "session/built_in_narrators.hpp"
 #include "state/tree.hpp"
 
 namespace narratoria::session {
@@ -28,7 +29,7 @@ void merge_json(std::string& below, std::string_view above) {
 void add_wishes(const Story& story, bool with_narrator, plugin::Wishes& wishes) {
     wishes.story_folder = story.folder;
     for (const auto& [id, json] : story.plugins) wishes.named.push_back(id);
-    if (with_narrator && story.narrator != kTemplateNarrator) {
+    if (with_narrator && find_built_in(story.narrator) == nullptr) {
         wishes.named.push_back(story.narrator);
     }
 }
@@ -46,7 +47,7 @@ void load_plugins(const SessionSettings& settings, engine::Engine& engine,
         own_settings = settings.story->plugins;
     }
     if (!settings.narrator && !settings.narrator_id.empty() &&
-        settings.narrator_id != kTemplateNarrator) {
+        find_built_in(settings.narrator_id) == nullptr) {
         wishes.listed.push_back(settings.narrator_id);
     }
     // The host's settings win over the story's.
@@ -71,14 +72,14 @@ std::optional<nar_narrator> choose_narrator(const SessionSettings& settings,
     std::string id = settings.narrator_id;
     if (id.empty() && settings.story) id = settings.story->narrator;
     if (id.empty()) return std::nullopt;
-    if (id == kTemplateNarrator) {
+    if (const BuiltInNarrator* const built_in = find_built_in(id)) {
         if (!settings.story) {
-            fault =
-                "the narrator \"template\" answers from a story's prompts.json; name a story, too";
+            fault = "the narrator " + json::quoted(id) + " answers from a story's " +
+                    std::string(built_in->file) + "; name a story, too";
             return std::nullopt;
         }
-        dispatcher.add(template_narrator_library(), "",
-                       template_narrator_settings(settings.story->prompts_text));
+        dispatcher.add(built_in->library(), "", built_in->settings(*settings.story, id));
+        id = built_in->id;
     }
     const std::optional<nar_narrator> narrator = dispatcher.narrator(id);
     if (narrator) return narrator;
@@ -89,7 +90,7 @@ std::optional<nar_narrator> choose_narrator(const SessionSettings& settings,
         (settings.without_plugins ? ", and no plugins were to be loaded"
          : reason.empty()         ? ", and the plugin of that id is no narrator"
                                   : ", which is not there: " + reason) +
-        " (\"template\" is built in)";
+        " (" + list_built_in() + ")";
     return std::nullopt;
 }
 

@@ -15,7 +15,7 @@
 
 namespace narratoria::session {
 
-inline constexpr const char* kTemplateNarrator = plugin::kBuiltInNarrator;
+inline constexpr const char* kTemplateNarrator = plugin::kBuiltInIds[0];
 
 struct Story {
     // Milliseconds; 0: no timeout. Unset: the story does not set it.
