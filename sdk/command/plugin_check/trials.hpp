@@ -22,6 +22,8 @@ inline constexpr std::string_view kKnownExtensions[] = {
 // "a, b, and 3 more"
 std::string joined(const std::vector<std::string>& names);
 
+void cover(TrialReport& report, std::initializer_list<std::string_view> rules);
+
 void try_loading(TrialReport& report, const std::string& path);
 
 // The entry, with a host of today, of other majors, and of another minor.
