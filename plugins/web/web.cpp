@@ -184,6 +184,7 @@ private:
         }
         has_begun_ = true;
         host_.log(plugin::Level::Info, "the page is at " + gate_.address());
+        host_.publish("url", gate_.address());
     }
 
     std::shared_ptr<const std::string> read_state() const {

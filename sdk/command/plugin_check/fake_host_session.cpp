@@ -60,6 +60,33 @@ nar_str PluginCheckHost::config_opening(const nar_host* host) {
     return nar_str{nullptr, 0};
 }
 
+nar_status PluginCheckHost::config_publish(const nar_host* host, nar_str name, nar_str value) {
+    constexpr std::size_t most_name_bytes = 64;
+    constexpr std::size_t most_value_bytes = 4096;
+    nar_status status;
+    PluginCheckHost* self = entered(host, "config.publish", kInActive, true, &status);
+    if (self == nullptr) return status;
+    if (!self->text_is_good(name, "config.publish", "the name") ||
+        !self->text_is_good(value, "config.publish", "the value")) {
+        return NAR_INVALID_ARGUMENT;
+    }
+    const std::string_view text = view(name);
+    if (text.empty() || text.size() > most_name_bytes ||
+        text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") != text.npos) {
+        self->report_.finding("P34", fmt::format("config.publish: the name is \"{}\"; a name is "
+                                                 "a-z 0-9 . _ -, 1 to {} bytes",
+                                                 printable(text), most_name_bytes));
+        return NAR_INVALID_ARGUMENT;
+    }
+    if (value.size > most_value_bytes) {
+        self->report_.finding("P34", fmt::format("config.publish: the value has {} bytes; at most "
+                                                 "{} are allowed",
+                                                 value.size, most_value_bytes));
+        return NAR_INVALID_ARGUMENT;
+    }
+    return NAR_OK;
+}
+
 std::uint32_t PluginCheckHost::thread_check_is_engine_thread(const nar_host* host) {
     nar_status status;
     PluginCheckHost* self = entered(host, "thread_check.is_engine_thread",
