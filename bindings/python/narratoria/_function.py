@@ -156,6 +156,10 @@ class FunctionDescription:
         return f"<FunctionDescription {self.name}({', '.join(self._converters)})>"
 
 
+# The runtime's limit.
+_LONGEST_NAME = 128
+
+
 def describe(
     function: Callable[..., Any], *, name: str | None = None, description: str | None = None
 ) -> FunctionDescription:
@@ -189,8 +193,13 @@ def describe(
         name = str(getattr(called, "__name__", None) or type(called).__name__)
     if not name or not all(char.isascii() and (char.isalnum() or char in "_-") for char in name):
         raise ValueError(
-            f"{name!r} cannot be the name of a tool, which has letters, digits, _ and - only; "
-            "give it one with name="
+            f"{name!r} cannot be the name of a tool, which has letters (a-z, A-Z), digits, _ and - "
+            "only; give it one with name="
+        )
+    if len(name) > _LONGEST_NAME:
+        raise ValueError(
+            f"the name of a tool has at most {_LONGEST_NAME} characters, not {len(name)}; give it "
+            "another with name="
         )
     if description is None:
         paragraphs = (inspect.getdoc(called) or "").split("\n\n")
@@ -203,7 +212,14 @@ def describe(
     required: list[str] = []
     schema: dict[str, Any] = {"type": "object", "properties": properties}
 
-    parameters = inspect.signature(function).parameters
+    try:
+        parameters = inspect.signature(function).parameters
+    except ValueError:
+        raise TypeError(
+            f"the tool {name}: its parameters are not known, as of some functions that are written in "
+            "C; put a function with annotations around it"
+        ) from None
+    _refuse_method(called, name, parameters)
     hints = _hints(function, name, parameters)
     additional: Any = False
     for parameter in parameters.values():
@@ -228,6 +244,13 @@ def describe(
                 f"{where}: Field is no default; write Annotated[..., Field(...)] and the default "
                 "itself behind it"
             )
+        if parameter.kind is parameter.VAR_KEYWORD and _form_of(annotation) == "Unpack":
+            for member, (one, needed) in _Compiler(where).unpack(annotation).items():
+                converters[member] = (one.exact, one.convert)
+                properties[member] = one.schema
+                if needed:
+                    required.append(member)
+            continue
         compiled = _Compiler(where).compile(annotation)
         if parameter.kind is parameter.VAR_KEYWORD:
             extra = (compiled.exact, compiled.convert)
@@ -261,6 +284,20 @@ def describe(
         frozenset(required),
         extra,
     )
+
+
+def _refuse_method(function: Any, tool: str, parameters: Mapping[str, Any]) -> None:
+    """Refuses `def tool(self)` as it stands in a class, to which nobody passes the object."""
+    first = next(iter(parameters.values()), None)
+    if first is None or first.name not in ("self", "cls"):
+        return
+    outer = getattr(function, "__qualname__", "").rpartition(".")[0]
+    if first.annotation is first.empty and outer and not outer.endswith("<locals>"):
+        raise TypeError(
+            f"parameter {first.name} of the tool {tool}: it is a method of {outer.rpartition('.')[2]}, "
+            f"and nothing is passed for {first.name}; give the method of an object, as in "
+            f"session.tool(thing.{tool})"
+        )
 
 
 class _ContextByName:
@@ -308,11 +345,19 @@ def _hints(function: Any, tool: str, parameters: Mapping[str, Any]) -> dict[str,
     names.setdefault("Context", _ContextByName)
     try:
         return typing.get_type_hints(holder, names, names, include_extras=True)
-    except (NameError, AttributeError) as fault:
-        raise TypeError(
-            f"the annotations of the tool {tool} cannot be evaluated: {fault}; what they name must "
-            "be there when the program runs, at the top of its module"
-        ) from None
+    except Exception as fault:
+        raise _not_evaluated(f"the annotations of the tool {tool}", fault) from None
+
+
+def _not_evaluated(annotations: str, fault: Exception) -> TypeError:
+    if isinstance(fault, (NameError, AttributeError)):
+        said, way_out = (
+            "",
+            "what they name must be there when the program runs, at the top of its module",
+        )
+    else:
+        said, way_out = f"{type(fault).__name__}: ", "each is an expression that gives a type"
+    return TypeError(f"{annotations} cannot be evaluated: {said}{fault}; {way_out}")
 
 
 def _missing(required: frozenset[str], there: Mapping[str, Any]) -> DocumentError:
@@ -597,6 +642,11 @@ class _Compiler:
             return self._union(arguments)
         if origin is typing.Literal:
             return self._values([(self._json_of(one), one) for one in arguments])
+        if isinstance(annotation, typing.TypeVar):
+            if annotation.__constraints__:
+                return self._union(annotation.__constraints__)
+            if annotation.__bound__ is not None:
+                return self.compile(annotation.__bound__)
         kind = annotation if origin is None else origin
         if kind is tuple:
             return self._tuple(arguments, bare=origin is None)
@@ -612,24 +662,30 @@ class _Compiler:
         if isinstance(annotation, type):
             if issubclass(annotation, enum.Enum) and not issubclass(annotation, enum.Flag):
                 return self._values([(self._json_of(one), one) for one in annotation])
-            # Not typing.is_typeddict: typing_extensions may have one of its own.
-            if issubclass(annotation, dict) and hasattr(annotation, "__required_keys__"):
-                return self._typed_dict(annotation)
             if hasattr(annotation, "model_json_schema") and hasattr(annotation, "model_validate"):
                 return self._model(annotation)
-            if dataclasses.is_dataclass(annotation):
-                return self._dataclass(annotation)
-            if issubclass(annotation, tuple) and hasattr(annotation, "_fields"):
-                return self._named_tuple(annotation)
             standard = self._standard_class(annotation)
             if standard is not None:
                 return standard
+        # Also generic ones, of which `annotation` says what their type parameters are.
+        if isinstance(kind, type):
+            # Not typing.is_typeddict: typing_extensions may have one of its own.
+            if issubclass(kind, dict) and hasattr(kind, "__required_keys__"):
+                return self._typed_dict(annotation, kind)
+            if dataclasses.is_dataclass(kind):
+                return self._dataclass(annotation, kind)
+            if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+                return self._named_tuple(annotation, kind)
         raise self._unsupported(annotation)
 
     def _unsupported(self, annotation: Any) -> TypeError:
+        import typing
+
         name = getattr(annotation, "__name__", "")
         instead = _INSTEAD.get(name)
-        if instead is None:
+        if isinstance(annotation, typing.TypeVar):
+            instead = "Any, or say what it stands for, as in Box[int]"
+        elif instead is None:
             instead = "a dataclass, a TypedDict or a type of JSON's own (str, int, list, dict ...)"
         shown = name if isinstance(annotation, type) and not _arguments(annotation) else annotation
         return TypeError(f"{self._where}: {shown} has no equal in JSON; use {instead}")
@@ -637,7 +693,11 @@ class _Compiler:
     @contextlib.contextmanager
     def _inside_of(self, named: Any) -> Generator[None, None, None]:
         """Refuses what contains itself: without `$ref` its schema would have no end."""
-        if any(one is named for one in self._inside):
+        import typing
+
+        kinds = [typing.get_origin(one) or one for one in self._inside]
+        is_endless = kinds.count(typing.get_origin(named) or named) >= _MOST_LEVELS
+        if is_endless or any(one == named for one in self._inside):
             names = [getattr(one, "__name__", str(one)) for one in (*self._inside, named)]
             raise TypeError(
                 f"{self._where}: {names[-1]} contains itself ({' > '.join(names)}), which the "
@@ -778,15 +838,15 @@ class _Compiler:
             return self._text_of(annotation, annotation, "")
         return None
 
-    def _named_tuple(self, annotation: Any) -> _Compiled:
-        hints = self._hints_of(annotation)
-        fields: tuple[str, ...] = annotation._fields
+    def _named_tuple(self, annotation: Any, kind: Any) -> _Compiled:
+        hints = self._hints_of(annotation, kind)
+        fields: tuple[str, ...] = kind._fields
         with self._inside_of(annotation):
             compiled = self._tuple(tuple(hints.get(name, Any) for name in fields), bare=False)
         convert_elements = compiled.convert
 
         def convert(value: Any) -> Any:
-            return annotation(*convert_elements(value))
+            return kind(*convert_elements(value))
 
         return _Compiled(compiled.schema, convert, None, f"an array of {', '.join(fields)}")
 
@@ -950,26 +1010,44 @@ class _Compiler:
 
         return _Compiled(schema, convert, None, "an object")
 
-    def _typed_dict(self, annotation: Any) -> _Compiled:
+    def unpack(self, annotation: Any) -> dict[str, tuple[_Compiled, bool]]:
+        """The members of `Unpack[X]`, X being a TypedDict, and whether each must be there."""
+        import typing
+
+        [inner] = typing.get_args(annotation)
+        kind = typing.get_origin(inner) or inner
+        if not hasattr(kind, "__required_keys__"):
+            raise TypeError(
+                f"{self._where}: what Unpack[...] unpacks is a TypedDict, not {inner!r}"
+            )
+        where, found = self._where, {}
+        for name, (hint, needed, _) in self._typed_dict_members(inner, kind).items():
+            self._where = f"{where}, member {name} of {kind.__name__}"
+            found[name] = (self.compile(hint), needed)
+        return found
+
+    def _typed_dict(self, annotation: Any, kind: Any) -> _Compiled:
+        return self._object(annotation, kind, self._typed_dict_members(annotation, kind), None)
+
+    def _typed_dict_members(self, annotation: Any, kind: Any) -> dict[str, tuple[Any, bool, Any]]:
         import typing
 
         members: dict[str, tuple[Any, bool, Any]] = {}
-        for name, hint in self._hints_of(annotation).items():
-            required = name in annotation.__required_keys__
-            while getattr(typing.get_origin(hint), "_name", "") in _QUALIFIERS:
+        for name, hint in self._hints_of(annotation, kind).items():
+            required = name in kind.__required_keys__
+            while (qualifier := _form_of(hint)) in _QUALIFIERS:
                 # Where annotations are text Python itself may not have seen these.
-                qualifier = getattr(typing.get_origin(hint), "_name", "")
                 required = required if qualifier == "ReadOnly" else qualifier == "Required"
                 [hint] = typing.get_args(hint)
             members[name] = (hint, required, _NO_DEFAULT)
-        return self._object(annotation, members, None)
+        return members
 
-    def _dataclass(self, annotation: Any) -> _Compiled:
+    def _dataclass(self, annotation: Any, kind: Any) -> _Compiled:
         import dataclasses
 
-        hints = self._hints_of(annotation)
+        hints = self._hints_of(annotation, kind)
         members: dict[str, tuple[Any, bool, Any]] = {}
-        for one in dataclasses.fields(annotation):
+        for one in dataclasses.fields(kind):
             if not one.init:
                 continue
             default: Any = one.default
@@ -981,28 +1059,28 @@ class _Compiler:
             members[one.name] = (hints[one.name], required, default)
         import inspect
 
-        for parameter in inspect.signature(annotation).parameters.values():
+        for parameter in inspect.signature(kind).parameters.values():
             if parameter.name not in members and parameter.default is parameter.empty:
                 raise TypeError(
-                    f"{self._where}: {annotation.__name__} needs {parameter.name}, which is no "
+                    f"{self._where}: {kind.__name__} needs {parameter.name}, which is no "
                     "field of it; use a dataclass whose fields are all that it is made from"
                 )
-        return self._object(annotation, members, annotation)
+        return self._object(annotation, kind, members, kind)
 
-    def _hints_of(self, annotation: Any) -> dict[str, Any]:
+    def _hints_of(self, annotation: Any, kind: Any) -> dict[str, Any]:
         import typing
 
         try:
-            return typing.get_type_hints(annotation, include_extras=True)
-        except (NameError, AttributeError) as fault:
-            raise TypeError(
-                f"{self._where}: the annotations of {annotation.__name__} cannot be evaluated: "
-                f"{fault}; what they name must be there when the program runs, at the top of its "
-                "module"
+            hints = typing.get_type_hints(kind, include_extras=True)
+        except Exception as fault:
+            raise _not_evaluated(
+                f"{self._where}: the annotations of {kind.__name__}", fault
             ) from None
+        bound = _type_arguments(annotation, kind)
+        return {name: _with_arguments(hint, bound) for name, hint in hints.items()}
 
     def _object(
-        self, annotation: Any, members: dict[str, tuple[Any, bool, Any]], make: Any
+        self, annotation: Any, kind: Any, members: dict[str, tuple[Any, bool, Any]], make: Any
     ) -> _Compiled:
         properties: dict[str, Any] = {}
         converters: dict[str, Converter] = {}
@@ -1010,7 +1088,7 @@ class _Compiler:
         where = self._where
         with self._inside_of(annotation):
             for name, (hint, needed, default) in members.items():
-                self._where = f"{where}, member {name} of {annotation.__name__}"
+                self._where = f"{where}, member {name} of {kind.__name__}"
                 compiled = self.compile(hint)
                 properties[name] = compiled.schema
                 converters[name] = compiled.convert
@@ -1022,7 +1100,7 @@ class _Compiler:
         if required:
             schema["required"] = required
         schema["additionalProperties"] = False
-        written = _written_docstring(annotation)
+        written = _written_docstring(kind)
         if written:
             schema["description"] = written
         all_required = frozenset(required)
@@ -1032,7 +1110,7 @@ class _Compiler:
             for name, one in _of_object(value).items():
                 convert_member = converters.get(name)
                 if convert_member is None:
-                    raise DocumentError(f"is no member of {annotation.__name__}").within(name)
+                    raise DocumentError(f"is no member of {kind.__name__}").within(name)
                 try:
                     converted[name] = convert_member(one)
                 except DocumentError as fault:
@@ -1047,7 +1125,38 @@ class _Compiler:
                 # A rule of its own, in __post_init__.
                 raise DocumentError(str(fault)) from fault
 
-        return _Compiled(schema, convert, None, f"a {annotation.__name__}")
+        return _Compiled(schema, convert, None, f"a {kind.__name__}")
+
+
+def _type_arguments(annotation: Any, kind: Any) -> dict[Any, Any]:
+    """What the type parameters of a generic class, and of those that it is derived from, stand for."""
+    import typing
+
+    found: dict[Any, Any] = {}
+    for alias in (annotation, *getattr(kind, "__orig_bases__", ())):
+        parameters = getattr(typing.get_origin(alias), "__parameters__", ())
+        for parameter, argument in zip(parameters, typing.get_args(alias)):
+            found[parameter] = _with_arguments(argument, found)
+    return found
+
+
+def _with_arguments(hint: Any, bound: Mapping[Any, Any]) -> Any:
+    """An annotation with what its type parameters stand for; those that nothing is said about stay."""
+    import typing
+
+    if isinstance(hint, typing.TypeVar):
+        return bound.get(hint, hint)
+    parameters = () if typing.get_origin(hint) is None else getattr(hint, "__parameters__", ())
+    if not parameters:
+        return hint
+    return hint[tuple(bound.get(each, each) for each in parameters)]
+
+
+def _form_of(annotation: Any) -> str:
+    """The name of the special form that it is an application of: "Unpack", "NotRequired"."""
+    import typing
+
+    return getattr(typing.get_origin(annotation), "_name", None) or ""
 
 
 def _with_offset(text: str) -> str:
@@ -1098,6 +1207,8 @@ def _without_references(
 
 
 _NO_DEFAULT = object()
+# How often a generic class may contain itself with other arguments.
+_MOST_LEVELS = 8
 _QUALIFIERS = ("NotRequired", "ReadOnly", "Required")
 
 
