@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         Mapping,
     )
     from os import PathLike
-    from typing import Any, Literal, TypeVar, overload
+    from typing import Any, Literal, NoReturn, TypeVar, overload
 
     from narratoria._core import Event, Open, Question
     from narratoria._core import Invocation as OpenInvocation
@@ -283,6 +283,13 @@ class Registry:
         except Error:
             # In use by another thread.
             return
+
+    def __reduce__(self) -> NoReturn:
+        # A copy would end the session that it shares with this.
+        raise TypeError(
+            "a session cannot be copied or pickled: it lives in the process that created it; create "
+            "one for each, with the state of this one: Session(state=session.state.to_dict())"
+        )
 
     # What a wrong call speaks of.
     __init__.__qualname__ = "Session.__init__"
@@ -932,6 +939,10 @@ def _say(invocation: OpenInvocation, event: Any) -> None:
         return
     if hasattr(event, "to_dict"):
         event = event.to_dict()
+    if not hasattr(event, "keys"):
+        raise TypeError(
+            f"a generator that is a tool yields events, which are dicts, not {type(event).__name__}"
+        )
     emit_patiently(invocation, event if "version" in event else {"version": "0", **event})
 
 

@@ -10,7 +10,7 @@ from narratoria.errors import NotFoundError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
-    from typing import Any
+    from typing import Any, NoReturn
 
     from narratoria._core import Session
 
@@ -151,6 +151,11 @@ class State(_Base):
             raise TypeError(f"a patch is a dict, not {type(patch).__name__}")
         self._use().patch_state(dict(patch))
         self._changed()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a state is a view of its session and cannot be copied or pickled; to_dict() is a copy"
+        )
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.to_dict())
