@@ -408,6 +408,27 @@ def test_only_the_given_rules_are_checked(command):
     assert ran.status == 2 and 'there is no rule "P99"' in ran.err and "--list" in ran.err, ran
 
 
+def test_rules_are_chosen_in_any_case(command):
+    ran = command("plugin", "check", library("well_behaved"), "--only", "p30, P27", "--json")
+    assert [rule["rule"] for rule in json.loads(ran.out)["rules"]] == ["P27", "P30"]
+
+
+@pytest.mark.parametrize("given", ["", ",", "P27,", "P27,,P30", " "])
+def test_a_choice_with_a_missing_rule_is_refused(command, given):
+    ran = command("plugin", "check", library("well_behaved"), "--only", given)
+    assert ran.status == 2 and ran.out == "", ran
+    assert f'a rule is missing in "{given}"' in ran.err and "--only P27,P30" in ran.err, ran
+
+
+@pytest.mark.parametrize("given, near", [
+    ("30", ["P30"]), ("p027", ["P27"]), ("P99", ["P9", "P19", "P29", "P39"]),
+    ("Memory", ["P29"]), ("bananas", [])])
+def test_a_rule_that_does_not_exist_is_refused_with_those_near_it(command, given, near):
+    ran = command("plugin", "check", library("well_behaved"), "--only", given)
+    assert ran.status == 2 and f'there is no rule "{given}"' in ran.err, ran
+    assert re.findall(r"(P\d+) \(", ran.err) == near, ran
+
+
 def test_the_list_names_each_rule_and_its_checks(command):
     listed = json.loads(command("plugin", "check", "--list", "--json").out)
     assert [one["rule"] for one in listed] == RULES

@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "io/message.hpp"
 #include "json.hpp"
@@ -142,6 +144,24 @@ const PluginRule* rule_named(std::string_view id) {
     const auto found = std::find_if(std::begin(kRules), std::end(kRules),
                                     [&](const PluginRule& rule) { return rule.id == id; });
     return found != std::end(kRules) ? found : nullptr;
+}
+
+std::string in_case(std::string_view text, int (*change)(int)) {
+    std::string changed;
+    for (const char one : text) {
+        changed += static_cast<char>(change(static_cast<unsigned char>(one)));
+    }
+    return changed;
+}
+
+// A character is missing, surplus or another.
+bool is_one_change_away(std::string_view one, std::string_view other) {
+    if (one.size() < other.size()) std::swap(one, other);
+    if (one.size() > other.size() + 1) return false;
+    const auto at = static_cast<std::size_t>(
+        std::mismatch(other.begin(), other.end(), one.begin()).first - other.begin());
+    const std::size_t rest = one.size() == other.size() ? at + 1 : at;
+    return one.substr(std::min(at + 1, one.size())) == other.substr(std::min(rest, other.size()));
 }
 
 // A folder for the files of the trials, gone with it.
@@ -510,7 +530,23 @@ std::vector<PluginRuleChecks> plugin_rule_checks() {
     return all;
 }
 
-bool is_plugin_rule(std::string_view id) { return rule_named(id) != nullptr; }
+const PluginRule* find_plugin_rule(std::string_view id) {
+    return rule_named(in_case(id, std::toupper));
+}
+
+std::vector<const PluginRule*> near_plugin_rules(std::string_view text) {
+    constexpr std::size_t kShortestWord = 4;
+    const std::string id = in_case(text, std::toupper);
+    const std::string word = in_case(text, std::tolower);
+    std::vector<const PluginRule*> near;
+    for (const PluginRule& rule : kRules) {
+        if (is_one_change_away(id, rule.id) ||
+            (word.size() >= kShortestWord && rule.title.find(word) != std::string_view::npos)) {
+            near.push_back(&rule);
+        }
+    }
+    return near;
+}
 
 PluginExamination examine_plugin(const PluginFile& file, const PluginExaminationOptions& options) {
     return Examination(file, options).run();
