@@ -61,6 +61,10 @@ constexpr int kTickMilliseconds = 20;
 // What the check itself may need between two calls.
 constexpr double kOwnWork = 30;
 constexpr off_t kMaxOutput = 64 * 1024;
+// The kernel ends a process at once, unless it waits for a device or a file system.
+constexpr double kEnding = 5;
+constexpr std::string_view kOverwritten =
+    "it overwrote memory of the check that it was never given";
 
 TrialPage* this_page = nullptr;
 
@@ -69,6 +73,12 @@ void copy_text(char (&into)[size], std::string_view text) {
     const std::size_t length = std::min(text.size(), size - 1);
     std::memcpy(into, text.data(), length);
     into[length] = '\0';
+}
+
+// A text of the page, where a plugin that writes anywhere may have overwritten its end.
+template <std::size_t size>
+std::string text_in(const char (&text)[size]) {
+    return printable(std::string_view(text, strnlen(text, size)));
 }
 
 // ---------------------------------------------------------------- lent memory
@@ -256,25 +266,25 @@ void judge_signal(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& 
                 outcome.story = fmt::format(
                     "an exception left a thread or a noexcept function {}: {}", doing, what);
             } else {
-                outcome.blamed = page.leaving;
+                outcome.blamed = text_in(page.leaving);
             }
             return;
         }
         default: break;
     }
     outcome.story = fmt::format("crashed {}: {}", doing, what);
+    const std::string lent = text_in(page.lent_what);
     if (page.lent == kBehindEnd) {
         outcome.blamed = "P30";
         outcome.story =
-            fmt::format("touched memory beyond the end of {}, {}: {}", page.lent_what, doing, what);
+            fmt::format("touched memory beyond the end of {}, {}: {}", lent, doing, what);
     } else if (page.lent == kAfterTime) {
         outcome.blamed = "P41";
-        outcome.story = fmt::format("touched {}, which was no longer valid, {}: {}", page.lent_what,
-                                    doing, what);
+        outcome.story =
+            fmt::format("touched {}, which was no longer valid, {}: {}", lent, doing, what);
     } else if (page.lent == kWritten) {
         outcome.blamed = "P30";
-        outcome.story =
-            fmt::format("wrote to {}, which is the host's, {}: {}", page.lent_what, doing, what);
+        outcome.story = fmt::format("wrote to {}, which is the host's, {}: {}", lent, doing, what);
     } else if (is_ordinary && page.has_no_memory) {
         outcome.blamed = "P42";
         outcome.story = fmt::format("crashed when {} MiB were in use, {}: {}",
@@ -283,22 +293,23 @@ void judge_signal(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& 
 }
 
 void judge_end(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& end) {
-    const std::string doing = fmt::format("{} {}", page.busy.load() ? "in" : "after", page.doing);
+    const std::string doing =
+        fmt::format("{} {}", page.busy.load() ? "in" : "after", text_in(page.doing));
     if (!end.excess.empty()) {
         outcome.end = TrialOutcome::End::Exceeded;
         outcome.blamed = "P42";
         outcome.story = fmt::format("{} {}", end.excess, doing);
     } else if (end.out_of_time) {
         outcome.end = TrialOutcome::End::Hung;
-        outcome.blamed = page.hang;
+        outcome.blamed = text_in(page.hang);
         outcome.story = fmt::format("did not return {}", doing);
     } else if (WIFSIGNALED(end.wait_status)) {
         outcome.end = TrialOutcome::End::Crashed;
-        outcome.blamed = page.crash;
+        outcome.blamed = text_in(page.crash);
         judge_signal(outcome, page, end, doing);
     } else if (!page.finished) {
         outcome.end = TrialOutcome::End::Left;
-        outcome.blamed = page.leaving;
+        outcome.blamed = text_in(page.leaving);
         outcome.story =
             fmt::format("ended the process {} ({})", doing, shown_wait_status(end.wait_status));
         // A sanitizer does not abort.
@@ -310,7 +321,7 @@ void judge_end(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& end
         }
     } else if (end.wait_status != 0 && !has_sanitizers_allocator()) {
         outcome.end = TrialOutcome::End::Left;
-        outcome.blamed = page.leaving;
+        outcome.blamed = text_in(page.leaving);
         outcome.story = fmt::format("changed how the process ends {}: {}", doing,
                                     shown_wait_status(end.wait_status));
     }
@@ -323,6 +334,7 @@ void judge_end(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& end
 TrialReport::TrialReport(TrialPage* page) : page_(page) {}
 
 void TrialReport::begins(const Blame& blame, std::string_view doing) {
+    look_at_page();
     copy_text(page_->crash, blame.crash);
     copy_text(page_->hang, blame.hang);
     copy_text(page_->leaving, blame.leaving);
@@ -339,10 +351,17 @@ void TrialReport::ends() {
 void TrialReport::lives() { ++page_->progress; }
 
 void TrialReport::say(const std::string& line) {
-    const std::size_t size = page_->said_size;
-    if (line.size() > kMaxSaid - size) return;
-    std::memcpy(page_->said + size, line.data(), line.size());
-    page_->said_size = size + line.size();
+    if (line.size() > kMaxSaid - said_size_) return;
+    std::memcpy(page_->said + said_size_, line.data(), line.size());
+    said_size_ += line.size();
+    page_->said_size = said_size_;
+}
+
+void TrialReport::look_at_page() {
+    const std::lock_guard lock(mutex_);
+    if (page_->said_size == said_size_) return;
+    // What stands before it is not a line any more.
+    say(fmt::format("\nfinding\tP30\t{}\n", kOverwritten));
 }
 
 void TrialReport::finding(std::string_view rule, std::string_view message) {
@@ -373,12 +392,14 @@ bool TrialReport::has_finding(std::string_view rule) {
 }
 
 void TrialReport::finish() {
+    look_at_page();
     page_->finished = true;
     // What the plugin does at the end of a process is looked at in a trial of its own.
     _exit(0);
 }
 
 void TrialReport::finish_as_a_host() {
+    look_at_page();
     page_->finished = true;
     std::exit(0);
 }

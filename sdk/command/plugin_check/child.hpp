@@ -72,10 +72,13 @@ public:
     [[noreturn]] void finish_as_a_host();
 
 private:
+    // With the lock held.
     void say(const std::string& line);
+    void look_at_page();
 
     std::mutex mutex_;
     struct TrialPage* page_;
+    std::size_t said_size_ = 0;  // the plugin can write into the page
     std::map<std::string, std::set<std::string>> said_;
 };
 
