@@ -447,6 +447,30 @@ def test_the_total_time_ends_the_check_and_says_so(command):
     assert rules["P33"]["verdict"] == "skipped" and "--total" in messages(rules["P42"]), ran
 
 
+# A process that waits in the kernel cannot be ended, and no test can make one. Here SIGKILL does nothing.
+KILL_WITHOUT_EFFECT = """
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int kill(pid_t process, int number) {
+    return number == SIGKILL ? 0 : (int)syscall(SYS_kill, process, number);
+}
+"""
+
+
+@pytest.mark.skipif(BUILD.name == "asan", reason="the sanitizer's library must be loaded first")
+def test_a_process_that_cannot_be_ended_is_told_and_ends_the_check(command):
+    source, shim = command.file("kill.c", KILL_WITHOUT_EFFECT), command.folder / "kill.so"
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", source, "-o", shim], check=True)
+    ran = command("plugin", "check", library("hangs_in_handler"), "--time", "1", "--json",
+                  env=environment(LD_PRELOAD=str(shim)))
+    rules = {rule["rule"]: rule for rule in json.loads(ran.out)["rules"]}
+    assert broken(rules) == {"P23": "hung"}, ran
+    assert re.search(r"process \d+ could not be ended within 5 s and is left \(state ",
+                     messages(rules["P23"])), ran
+    assert "could not be ended" in rules["P33"]["why"], ran
+
+
 def test_a_folder_that_is_no_cgroup_is_refused(command):
     ran = command("plugin", "check", library("well_behaved"), "--cgroup", command.folder)
     assert ran.status == 2 and "pids" in ran.err and ran.out == "", ran

@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <optional>
 
 #include "display.hpp"
 #include "io/children.hpp"
@@ -217,6 +218,7 @@ struct TrialEnd {
     double processor_seconds = 0;
     bool out_of_time = false;  // nothing happened for too long
     std::string excess;        // the limit that it went over, and so was ended
+    std::string remains;       // "process 4711 …": it was killed, and is still there
 };
 
 // The rule and the story of a process that a signal ended.
@@ -431,10 +433,10 @@ TrialOutcome run_trial(const TrialOptions& options,
     std::uint64_t progress = 0;
     const Clock::time_point began = Clock::now();
     Clock::time_point progressed = began;
-    bool is_ended = false;
+    std::optional<Clock::time_point> ended;
     const auto stop = [&] {
         end_trial(process, *options.group);
-        is_ended = true;
+        ended = Clock::now();
     };
     const auto seconds_since = [](Clock::time_point then) {
         return std::chrono::duration<double>(Clock::now() - then).count();
@@ -453,7 +455,13 @@ TrialOutcome run_trial(const TrialOptions& options,
                                     static_cast<double>(usage.ru_stime.tv_sec);
             break;
         }
-        if (is_ended) continue;
+        if (ended) {
+            if (seconds_since(*ended) < kEnding) continue;
+            end.remains =
+                fmt::format("process {} could not be ended within {:.0f} s and is left ({})",
+                            process, kEnding, shown_process_state(process));
+            break;
+        }
         if (options.is_alive) options.is_alive();
         end.excess = excess(use_of(process));
         if (end.excess.empty() && seconds_since(began) > options.whole) {
@@ -472,7 +480,7 @@ TrialOutcome run_trial(const TrialOptions& options,
     }
     // What it left.
     end_trial(process, *options.group);
-    end_all_children();
+    if (end.remains.empty()) end_all_children();
 
     std::string_view rest(page->said, std::min(page->said_size.load(), kMaxSaid));
     for (std::size_t at; (at = rest.find('\n')) != std::string_view::npos;) {
@@ -481,6 +489,10 @@ TrialOutcome run_trial(const TrialOptions& options,
     }
     outcome.output = end_of(output.get());
     judge_end(outcome, *page, end);
+    if (!end.remains.empty()) {
+        outcome.story += "; " + end.remains;
+        outcome.is_left = true;
+    }
     return outcome;
 }
 

@@ -44,6 +44,7 @@ struct TrialOutcome {
     End end = End::Finished;
     std::string blamed;             // the rule, unless it finished
     std::string story;              // "crashed (signal 11, Segmentation fault) in init"
+    bool is_left = false;           // its process could not be ended
     std::set<std::string> covered;  // rules that were looked at to the end
     std::map<std::string, std::string> skipped;  // rules that do not apply, and why
     std::vector<TrialFinding> findings;

@@ -255,6 +255,7 @@ private:
             stop("the time for all checks is used up (--total)");
             return {};
         }
+        if (is_left_) return {};
         TrialOptions options;
         options.limit = options_.time_limit;
         options.whole = std::min(left, std::max(kTrialSeconds, 20 * options_.time_limit));
@@ -293,6 +294,10 @@ private:
         const bool is_known = rule_named(outcome.blamed) != nullptr;
         found(is_known ? outcome.blamed : "P30", outcome.story, verdict);
         if (result_.output.empty()) result_.output = outcome.output;
+        if (outcome.is_left) {
+            is_left_ = true;
+            stop("a process of the check could not be ended");
+        }
         return false;
     }
 
@@ -321,6 +326,7 @@ private:
     PluginExamination result_;
     std::set<std::string> covered_;
     std::string stopped_;
+    bool is_left_ = false;  // a trial's process, which may hold what the next ones need
     bool may_use_all_ = true;
 };
 
