@@ -45,6 +45,7 @@ struct TrialPage {
     std::atomic<int> lent;  // one of Lent…
     char lent_what[64];
     std::atomic<bool> has_no_memory;  // when it crashed
+    std::atomic<bool> by_outliving;   // a thread crashed that deinit had not joined
     std::atomic<bool> finished;
     std::atomic<std::size_t> said_size;
     char said[kMaxSaid];
@@ -97,8 +98,16 @@ std::atomic<std::size_t> region_count{0};
 // The region of a piece that malloc gave.
 constexpr std::size_t kOfMalloc = SIZE_MAX;
 
-void tell_lent_memory_apart(int signal, siginfo_t* information, void*) {
+// Threads that deinit has left running; a signal handler reads them. More than a plugin may have.
+std::atomic<pid_t> outliving[kMaxTrialThreads];
+std::atomic<std::size_t> outliving_count{0};
+
+void tell_crashes_apart(int signal, siginfo_t* information, void*) {
     this_page->has_no_memory = memory_is_used_up();
+    const pid_t thread = gettid();
+    for (const std::atomic<pid_t>& one : outliving) {
+        if (one.load() == thread) this_page->by_outliving = true;
+    }
     const char* address = static_cast<const char*>(information->si_addr);
     const std::size_t count = std::min(region_count.load(), std::size(regions));
     for (std::size_t index = 0; information->si_code > 0 && index < count; ++index) {
@@ -116,8 +125,9 @@ void tell_lent_memory_apart(int signal, siginfo_t* information, void*) {
     if (information->si_code <= 0) raise(signal);
 }
 
-// A crash on lent memory is told apart: P30 behind its end and for writing, P41 after its time.
-void watch_lent_memory() {
+// A crash on lent memory is told apart: P30 behind its end and for writing, P41 after its time. So is
+// one of a thread that deinit should have joined: P20.
+void watch_crashes() {
     // A crash may be one of the stack's.
     static char stack[64 * 1024];
     stack_t alternative{};
@@ -125,10 +135,11 @@ void watch_lent_memory() {
     alternative.ss_size = sizeof stack;
     sigaltstack(&alternative, nullptr);
     struct sigaction action {};
-    action.sa_sigaction = tell_lent_memory_apart;
+    action.sa_sigaction = tell_crashes_apart;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigaction(SIGSEGV, &action, nullptr);
-    sigaction(SIGBUS, &action, nullptr);
+    for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP}) {
+        sigaction(signal, &action, nullptr);
+    }
 }
 
 std::size_t page_size() {
@@ -158,7 +169,7 @@ std::size_t page_size() {
     close(null);
     close(output);
     this_page = page;
-    watch_lent_memory();
+    watch_crashes();
     TrialReport told(page);
     try {
         trial(told);
@@ -228,6 +239,12 @@ void judge_signal(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& 
     const std::string what = shown_wait_status(end.wait_status);
     // In trials of another rule the blame is that rule's, whatever the crash was.
     const bool is_ordinary = outcome.blamed == "P26";
+    if (page.by_outliving) {
+        outcome.blamed = "P20";
+        outcome.story = fmt::format(
+            "a thread that still ran when deinit had returned crashed {}: {}", doing, what);
+        return;
+    }
     switch (signal) {
         case SIGALRM:
         case SIGVTALRM:
@@ -330,6 +347,10 @@ void judge_end(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& end
 }
 
 }  // namespace
+
+void blame_for_outliving(pid_t thread) {
+    outliving[outliving_count++ % std::size(outliving)] = thread;
+}
 
 // ---------------------------------------------------------------- TrialReport
 

@@ -3,6 +3,8 @@
 // One trial of a plugin: a function in a process of its own, watched from outside. The plugin may
 // crash there, hang, leave or do anything else; what was found until then is known here.
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -82,6 +84,9 @@ private:
     std::size_t said_size_ = 0;  // the plugin can write into the page
     std::map<std::string, std::set<std::string>> said_;
 };
+
+// In a trial: deinit has returned, and this thread still runs. If it crashes, P20 is broken.
+void blame_for_outliving(pid_t thread);
 
 // Runs `trial` in a child process, contained. Throws Interrupted.
 TrialOutcome run_trial(const TrialOptions& options, const std::function<void(TrialReport&)>& trial);

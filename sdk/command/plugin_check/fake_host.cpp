@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -14,6 +15,7 @@
 #include "io/message.hpp"
 #include "json.hpp"
 #include "plugin_check/library_file.hpp"
+#include "plugin_check/process_state.hpp"
 
 namespace narratoria::command {
 namespace {
@@ -23,6 +25,9 @@ namespace {
 struct Registry {
     std::mutex mutex;
     std::map<const nar_host*, PluginCheckHost*> hosts;
+    // Of the last ones that are gone.
+    std::array<const nar_host*, 64> ended{};
+    std::size_t ended_count = 0;
 };
 Registry& registry() {
     static Registry one;
@@ -30,6 +35,21 @@ Registry& registry() {
 }
 PluginCheckHost* current = nullptr;
 TrialReport* current_report = nullptr;
+
+// Of the engine thread: how many instances there are, and the threads that were there before the first.
+unsigned living_instances = 0;
+std::map<int, std::string> threads_before;
+
+void count_instance() {
+    if (living_instances++ == 0) threads_before = running_threads();
+}
+
+void forget_instance() {
+    if (--living_instances > 0) return;
+    for (const auto& [thread, name] : running_threads()) {
+        if (!threads_before.contains(thread)) blame_for_outliving(thread);
+    }
+}
 
 }  // namespace
 
@@ -57,8 +77,10 @@ PluginCheckHost::PluginCheckHost(TrialReport& report, CallTimes& times,
 }
 
 PluginCheckHost::~PluginCheckHost() {
-    const std::lock_guard lock(registry().mutex);
-    registry().hosts.erase(host_);
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    all.hosts.erase(host_);
+    all.ended[all.ended_count++ % all.ended.size()] = host_;
 }
 
 template <typename Extension>
@@ -155,6 +177,7 @@ nar_status PluginCheckHost::init(const nar_plugin& plugin, void** instance, std:
     nar_failure* const failure = loan.failure(kRoom);
     nar_status status = NAR_FAILED;
     *instance = nullptr;
+    count_instance();
     const bool came_back =
         call("init", "init", [&] { status = plugin.init(host_, instance, failure); });
     judge_use();
@@ -165,7 +188,10 @@ nar_status PluginCheckHost::init(const nar_plugin& plugin, void** instance, std:
         status = NAR_FAILED;
     }
     // What init posted is called when the instance is active, or dropped.
-    if (status != NAR_OK) take_loop_away();
+    if (status != NAR_OK) {
+        take_loop_away();
+        forget_instance();
+    }
     const std::lock_guard lock(mutex_);
     life_ = status == NAR_OK ? Life::Active : Life::Ended;
     return status;
@@ -178,6 +204,7 @@ void PluginCheckHost::deinit(const nar_plugin& plugin, void* instance) {
         life_ = Life::Deinit;
     }
     call("deinit", "deinit", [&] { plugin.deinit(instance); });
+    forget_instance();
     const std::lock_guard lock(mutex_);
     life_ = Life::Ended;
 }
@@ -197,17 +224,22 @@ PluginCheckHost* PluginCheckHost::entered(const nar_host* host, const char* func
                                           unsigned allowed, bool belongs_to_engine_thread,
                                           nar_status* status) {
     PluginCheckHost* self = nullptr;
+    bool was_there = false;
     {
-        const std::lock_guard lock(registry().mutex);
-        const auto found = registry().hosts.find(host);
-        if (found != registry().hosts.end()) self = found->second;
+        Registry& all = registry();
+        const std::lock_guard lock(all.mutex);
+        const auto found = all.hosts.find(host);
+        if (found != all.hosts.end()) self = found->second;
+        was_there = std::find(all.ended.begin(), all.ended.end(), host) != all.ended.end();
     }
     if (self == nullptr) {
         *status = NAR_INVALID_ARGUMENT;
-        if (current_report != nullptr) {
+        if (current_report != nullptr && was_there && host != nullptr) {
             current_report->finding(
-                "P34", fmt::format("{} was called with a nar_host that does not exist (any more)",
-                                   function));
+                "P20", fmt::format("{} was called after deinit had returned", function));
+        } else if (current_report != nullptr) {
+            current_report->finding(
+                "P34", fmt::format("{} was called with a nar_host that does not exist", function));
         }
         return nullptr;
     }
