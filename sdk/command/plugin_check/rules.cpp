@@ -124,12 +124,10 @@ constexpr Check kGuarded{"guarded memory", "P30 P41"};
 constexpr Check kNoServices{"no services", "P31"};
 constexpr Check kInstances{"interleaved instances", "P21"};
 constexpr Check kRounds{"rounds", "P20 P28 P29"};
-constexpr Check kUsedRounds{"rounds of use", "P29"};
 constexpr Check kExit{"exit", "P47"};
 constexpr const Check* kChecks[] = {
-    &kReadFile,   &kLoad,      &kEntry,   &kVersions,    &kDescription, &kLife,
-    &kUse,        &kLater,     &kOddData, &kOddSettings, &kIds,         &kGuarded,
-    &kNoServices, &kInstances, &kRounds,  &kUsedRounds,  &kExit};
+    &kReadFile, &kLoad,        &kEntry, &kVersions, &kDescription, &kLife,      &kUse,    &kLater,
+    &kOddData,  &kOddSettings, &kIds,   &kGuarded,  &kNoServices,  &kInstances, &kRounds, &kExit};
 
 bool names_rule(std::string_view rules, std::string_view rule) {
     for (std::size_t at = 0; at < rules.size();) {
@@ -473,16 +471,15 @@ void Examination::look_at_the_rest() {
         // Their stacks are memory that it keeps.
         judgement("P29").why = "it leaves threads (P20)";
     } else {
-        trial(kRounds,
-              [&](TrialReport& report) { try_rounds(report, file_.path, options_.settings); });
-        ExerciseOptions exercise = exercise_;
-        exercise.kind = Exercise::Brief;
         // What a callback without end starts is remembered by the test host.
+        std::optional<ExerciseOptions> exercise;
         if (!is_broken("P43")) {
-            trial(kUsedRounds, [&](TrialReport& report) {
-                try_used_rounds(report, file_.path, options_.settings, exercise);
-            });
+            exercise = exercise_;
+            exercise->kind = Exercise::Brief;
         }
+        trial(kRounds, [&](TrialReport& report) {
+            try_rounds(report, file_.path, options_.settings, exercise);
+        });
     }
     trial(kExit, [&](TrialReport& report) { try_exit(report, file_.path, options_.settings); });
 }
