@@ -315,7 +315,8 @@ nar_status add_poll(Instance& instance, int32_t descriptor, uint32_t events,
     if (::fstat(descriptor, &status) != 0) return NAR_INVALID_ARGUMENT;
     if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return NAR_IO;
     for (const auto& [other, watch] : instance.polls) {
-        if (watch->running() && watch->descriptor() == descriptor) return NAR_IO;
+        const bool has_it = watch->running() && watch->descriptor() == descriptor;
+        if (has_it && !watch->is_lost()) return NAR_IO;
     }
     const uint64_t number = ++instance.last_handle;
     auto made = std::make_unique<ForeignWatch>(instance.session().loop());

@@ -339,6 +339,29 @@ TEST_F(PollTest, EndsWhenItsNumberBelongsToAnotherFile) {
     ::close(other[1]);
 }
 
+// Also before the loop has found that the earlier poll is lost.
+TEST_F(PollTest, ANumberThatBelongsToAnotherFileCanBePolledAtOnce) {
+    Ready ready;
+    ASSERT_EQ(watch(NAR_POLL_READABLE, ready), NAR_OK);
+    int other[2];
+    ASSERT_EQ(::pipe2(other, O_CLOEXEC), 0);
+    ASSERT_EQ(::dup2(other[0], pair[0]), pair[0]);
+    Ready again;
+    uint64_t second = 0;
+    ASSERT_EQ(poll->watch(host, pair[0], NAR_POLL_READABLE, take, &again, &second), NAR_OK);
+    EXPECT_EQ(poll->watch(host, pair[0], NAR_POLL_READABLE, take, &again, &second), NAR_IO)
+        << "this plugin polls it now";
+    ASSERT_EQ(::write(other[1], "x", 1), 1);
+    EXPECT_TRUE(until([&] { return again.calls > 0; }));
+    EXPECT_EQ(again.last, NAR_POLL_READABLE);
+    EXPECT_EQ(ready.calls, 1);
+    EXPECT_EQ(ready.last, NAR_POLL_LOST);
+    EXPECT_EQ(poll->stop(host, number), NAR_IO);
+    EXPECT_EQ(poll->stop(host, second), NAR_OK);
+    ::close(other[0]);
+    ::close(other[1]);
+}
+
 // Another descriptor of the same file keeps the kernel's registration alive.
 TEST_F(PollTest, EndsWhenOnlyACopyOfItsDescriptorIsOpen) {
     Ready ready;
