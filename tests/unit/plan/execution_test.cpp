@@ -1027,6 +1027,32 @@ TEST_F(ExecutionTest, WithoutDescriptorsAndWithoutARunningToolAStartFailsAtOnce)
     EXPECT_EQ(result->descriptor_wait_ms, 0);
 }
 
+TEST_F(ExecutionTest, WithoutDescriptorsAStartWaitsForProcessesThatAreEnding) {
+    runner.shortages = 2;
+    Settings settings;
+    settings.has_processes = [this] { return runner.shortages > 0; };
+    begin(plan({tool("a", kOnce)}), std::move(settings));
+    wait_until([&] { return runner.running().size() == 1; });
+    end("a");
+    ASSERT_TRUE(result);
+    EXPECT_TRUE(result->success);
+    EXPECT_EQ(of("a").attempts.size(), 1u);
+    const auto warnings = of_kind(event::Kind::Warning);
+    ASSERT_EQ(warnings.size(), 2u);
+    EXPECT_EQ(Json(warnings[0].body)["code"].string(), "DESCRIPTORS_SHORT");
+}
+
+// The start itself may leave a process that is ending.
+TEST_F(ExecutionTest, WithoutDescriptorsAStartDoesNotWaitForWhatItLeftItself) {
+    runner.shortages = 100;
+    Settings settings;
+    settings.has_processes = [this] { return runner.shortages < 100; };
+    begin(plan({tool("a", kOnce)}), std::move(settings));
+    wait_until([&] { return result != nullptr; });
+    EXPECT_EQ(of("a").error_code, "SPAWN_FAILED");
+    EXPECT_EQ(runner.shortages, 99u);
+}
+
 TEST_F(ExecutionTest, ARetryWithoutDescriptorsWaitsToo) {
     begin(plan({tool("long", kAsync),
                 tool("a", R"("async":true,"retryPolicy":{"maxRetries":1,"backoffMs":0})")},
