@@ -315,6 +315,7 @@ bool Execution::start_attempt(uint32_t tool) {
         // A start that fails is judged like an attempt that ended, retries included.
         outcome.code = failure.code;
         outcome.error = failure.message;
+        outcome.no_supervisor = failure.no_supervisor;
         on_attempt_ended(tool, std::move(outcome));
         return true;
     }
@@ -447,6 +448,9 @@ void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
         outcome.ok = false;
         outcome.code = running.refusal->code;
         outcome.error = running.refusal->message;
+    }
+    if (outcome.no_supervisor && settings_.on_no_supervisor) {
+        settings_.on_no_supervisor(outcome.error);
     }
     report_attempt(tool, state, outcome);
 

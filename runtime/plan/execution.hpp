@@ -54,6 +54,8 @@ struct Settings {
         on_ui_event;
     // For the log of the host.
     std::function<void(uint32_t level, std::string_view message)> log;
+    // No tool can be started, whatever the plan says.
+    std::function<void(std::string_view why)> on_no_supervisor;
     // True if processes are ending whose tools hold no slot any more. NULL: there are none.
     std::function<bool()> has_processes;
     // All tools have settled; called before the end of the plan is published.

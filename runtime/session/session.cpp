@@ -215,6 +215,11 @@ void Session::begin_execution(std::unique_ptr<plan::Plan> plan, int64_t generati
     };
     if (!plan->tools.empty()) provide_output();
     settings.log = [this](uint32_t level, std::string_view message) { log(level, message); };
+    settings.on_no_supervisor = [this](std::string_view why) {
+        if (!std::exchange(is_told_no_supervisor_, true)) {
+            log(NAR_LOG_ERROR, "no tool of this session can be started: " + std::string(why));
+        }
+    };
     settings.has_processes = [this] { return with_.engine.pool().busy() > 0; };
     settings.on_tools_ended = [this] { presentation_.on_tools_ended(executions_); };
     execution_ = std::make_unique<plan::Execution>(
