@@ -86,6 +86,13 @@ std::string describe_start_failure(uint32_t stage, int error, const std::string&
     }
 }
 
+// True if the file is there and will be no program in a second attempt either. What is not there may
+// come.
+bool is_no_program(uint32_t stage, int error, const std::string& path) {
+    return stage == SUPERVISOR_STAGE_EXECUTE &&
+           (error == EACCES || error == ENOEXEC || is_folder(path));
+}
+
 supervisor_limits protocol_of(const Limits& limits) {
     supervisor_limits out{};
 #define NARRATORIA_LIMIT(name, type, least, text) out.name = limits.name;
@@ -223,6 +230,7 @@ public:
             exit.start_failure =
                 describe_start_failure(ended.start_stage, ended.start_error, owner->path_,
                                        owner->folder_, pool.groups_.path());
+            exit.is_no_program = is_no_program(ended.start_stage, ended.start_error, owner->path_);
         }
         if (ended.left_behind) {
             if (exit.started) pool.warn_left_behind(REAPER_LEFT_SURVIVORS);

@@ -71,6 +71,7 @@ struct Command {
 struct Exit {
     bool started = false;
     std::string start_failure;   // for people; set if `started` is false
+    bool is_no_program = false;  // the file exists and cannot be executed as it is
     bool no_supervisor = false;  // as in StartFailure
     bool supervisor_lost = false;
     std::string loss;  // for people: how the supervisor was lost; set if `supervisor_lost` is true

@@ -755,14 +755,15 @@ TEST_F(ExecutionTest, ASchemeNobodyKnowsIsAFailedAttempt) {
 // ---- times
 
 TEST_F(ExecutionTest, APatchBeyondTheLimitIsNotMergedAndEndsTheAttempt) {
-    begin(plan({tool("a", kOnce)}));
+    begin(plan({tool("a", R"("retryPolicy":{"maxRetries":3,"backoffMs":0})")}));
     runner.say("a", patch(R"({"before":1})"));
     runner.say("a", patch(R"({"large":")" + std::string(1000, 'x') + R"("})"));
     turn();
     EXPECT_THAT(runner.terminated, ElementsAre("a"));
     runner.end("a");
     turn();
-    ASSERT_TRUE(result);
+    ASSERT_TRUE(result) << "it is not tried again";
+    EXPECT_EQ(of("a").attempts.size(), 1u);
     EXPECT_FALSE(result->success);
     EXPECT_EQ(of("a").state, State::Failed);
     EXPECT_EQ(of("a").error_code, "PATCH_TOO_LARGE");
