@@ -77,7 +77,7 @@ class State(_Base):
         ...     session.state.has("/torch"), session.state.has("/door/open")
         (True, False)
         """
-        from narratoria._registry import text_of
+        from narratoria._checks import text_of
 
         there: bool = self._use().has_state(text_of("a JSON Pointer", pointer))
         return there
@@ -96,7 +96,7 @@ class State(_Base):
         ...     session.state.size("/keys"), session.state.size()
         (2, 1)
         """
-        from narratoria._registry import text_of
+        from narratoria._checks import text_of
 
         count: int = self._use().state_size(text_of("a JSON Pointer", pointer))
         return count
@@ -114,7 +114,7 @@ class State(_Base):
         ...     session.state.at("/a~1b/1"), session.state.at("/c", None)
         (2, None)
         """
-        from narratoria._registry import text_of
+        from narratoria._checks import text_of
 
         text_of("a JSON Pointer", pointer)
         try:
