@@ -162,6 +162,16 @@ TEST_F(ExtendTest, ALaterToolTakesThePlaceOfOneWithTheSameName) {
     EXPECT_TRUE(first.requests.empty());
 }
 
+TEST_F(ExtendTest, AToolOfTheFirstVersionOfItsStructNeedsOnlyAName) {
+    OwnTool& first = own("weather");
+    first.tool.size = offsetof(nar_tool, name) + sizeof(nar_str);
+    // What follows in memory is not the tool's.
+    first.tool.input_schema = detail::to_c("no schema");
+    first.join(*session);
+    run(plan_of({entry("t", "weather")}));
+    EXPECT_EQ(session->state("/a").view(), "1");
+}
+
 TEST_F(ExtendTest, AToolThatIsRefusedTakesNobodysPlace) {
     OwnTool& first = own("weather", R"({"from":"first"})");
     first.join(*session);

@@ -156,6 +156,18 @@ TEST_F(PollTest, WhatIsWaitedForCanBeChangedAlsoInTheFunctionItself) {
     EXPECT_EQ(ready.last, NAR_POLL_READABLE);
 }
 
+TEST_F(PollTest, ADescriptorThatIsNotWaitedForYetIsNotLost) {
+    Ready ready;
+    // As a library opened it that does not know of FD_CLOEXEC: all its flags are 0.
+    ASSERT_EQ(::fcntl(pair[0], F_SETFD, 0), 0);
+    ASSERT_EQ(watch(0, ready), NAR_OK);
+    run();
+    EXPECT_EQ(ready.calls, 0) << ready.all;
+    EXPECT_EQ(poll->change(host, number, NAR_POLL_WRITABLE), NAR_OK);
+    run();
+    EXPECT_EQ(ready.all, NAR_POLL_WRITABLE);
+}
+
 TEST_F(PollTest, OneThatWasStoppedInItsFunctionIsNotCalledAgain) {
     Ready ready;
     ready.on_call = [&] { EXPECT_EQ(poll->stop(host, number), NAR_OK); };
