@@ -2,15 +2,12 @@
 #include "web/assets.hpp"
 
 #include <fcntl.h>
-#include <rapidjson/document.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -30,7 +27,7 @@ constexpr const char* kPolicyOfMedia =
 
 class FileSource final : public BodySource {
 public:
-    explicit FileSource(int file) : file_(file) {}
+    FileSource(int file, const FileIdentity& identity) : file_(file), identity_(identity) {}
     FileSource(const FileSource&) = delete;
     ~FileSource() override { ::close(file_); }
 
@@ -46,9 +43,12 @@ public:
         do {
             got = ::pread(file_, buffer, count, static_cast<off_t>(at_));
         } while (got < 0 && errno == EINTR);
-        // It has become shorter than was promised: the connection is broken off, so that the
-        // browser does not take it for whole.
-        if (got <= 0) return MHD_CONTENT_READER_END_WITH_ERROR;
+        // It was written to meanwhile, or is shorter than was promised: the connection is broken
+        // off, so that the browser does not take it for whole.
+        struct stat status {};
+        if (got <= 0 || ::fstat(file_, &status) != 0 || !identity_.is(status)) {
+            return MHD_CONTENT_READER_END_WITH_ERROR;
+        }
         at_ += static_cast<std::uint64_t>(got);
         left_ -= static_cast<std::uint64_t>(got);
         return got;
@@ -56,6 +56,7 @@ public:
 
 private:
     const int file_;
+    const FileIdentity identity_;
     std::uint64_t at_ = 0;
     std::uint64_t left_ = 0;
 };
@@ -122,129 +123,20 @@ Response has_changed() {
         "replaced or written to since");
 }
 
-// The part of a text behind a place, so that what is known already is not even copied.
-struct Behind {
-    std::size_t from;
-    std::size_t size;
-    std::string text;
-
-    static nar_status write(void* user, nar_str piece) noexcept {
-        auto& self = *static_cast<Behind*>(user);
-        const std::size_t known =
-            std::min(piece.size, self.from - std::min<std::size_t>(self.from, self.size));
-        self.size += piece.size;
-        try {
-            self.text.append(piece.data + known, piece.size - known);
-            return NAR_OK;
-        } catch (...) {
-            return NAR_OUT_OF_MEMORY;
-        }
-    }
-};
-
-std::string text_in(const rapidjson::Value& object, const char* name) {
-    const auto member = object.FindMember(name);
-    if (member == object.MemberEnd() || !member->value.IsString()) return {};
-    return {member->value.GetString(), member->value.GetStringLength()};
-}
-
 }  // namespace
 
-Assets::Identity Assets::Identity::of(const char* path) noexcept {
-    Identity identity;
-    struct stat status {};
-    if (::lstat(path, &status) != 0) return identity;
-    identity.is_link = S_ISLNK(status.st_mode);
-    if (identity.is_link && ::stat(path, &status) != 0) return identity;
-    if (!S_ISREG(status.st_mode)) return identity;
-    identity.device = status.st_dev;
-    identity.inode = status.st_ino;
-    identity.size = status.st_size;
-    identity.changed = status.st_mtim;
-    return identity;
-}
-
-bool Assets::Identity::is(const struct stat& status) const noexcept {
-    return S_ISREG(status.st_mode) && status.st_dev == device && status.st_ino == inode &&
-           status.st_size == size && status.st_mtim.tv_sec == changed.tv_sec &&
-           status.st_mtim.tv_nsec == changed.tv_nsec;
-}
-
-// A relative path is the registry's to resolve, which has the asset once this event was told to all:
-// such a file is identified then.
-void Assets::came(const plugin::Event& event) {
-    has_news_ = true;
-    if (event.attempt() > 1) is_known_ = false;
-    rapidjson::Document body;
-    body.Parse<rapidjson::kParseIterativeFlag>(event.body().data(), event.body().size());
-    if (body.HasParseError() || !body.IsObject()) return;
-    const std::string path = text_in(body, "path");
-    if (path.starts_with('/')) {
-        seen_[event.seq()] = Identity::of(path.c_str());
-    } else if (!std::exchange(reads_soon_, true)) {
-        host_.post([this] {
-            reads_soon_ = false;
-            if (has_news_) read_registry();
-        });
-    }
-}
-
-// The registry is a list, oldest first: while nothing is replaced its text only becomes longer, and
-// only the new part has to be understood.
-void Assets::read_registry() {
-    Behind list{is_known_ && read_ > 1 ? read_ : 0, 0, {}};
-    const auto* functions = static_cast<const nar_host_assets*>(
-        host_.raw()->get_extension(host_.raw(), {NAR_HOST_ASSETS, sizeof NAR_HOST_ASSETS - 1}));
-    if (functions == nullptr || functions->list(host_.raw(), &Behind::write, &list) != NAR_OK) {
-        throw std::runtime_error("the host does not list its assets");
-    }
-    if (list.from > 0 && list.text.starts_with(',')) {
-        list.text.front() = '[';
-    } else if (list.from > 0 && list.text == "]") {
-        list.text = "[]";
-    } else if (list.from > 0) {
-        // It is another list.
-        is_known_ = false;
-        read_registry();
-        return;
-    }
-    std::map<std::uint64_t, File> before;
-    if (list.from == 0) before.swap(files_);
-    rapidjson::Document assets;
-    assets.Parse<rapidjson::kParseIterativeFlag>(list.text.data(), list.text.size());
-    if (!assets.HasParseError() && assets.IsArray()) {
-        for (const rapidjson::Value& asset : assets.GetArray()) {
-            if (!asset.IsObject()) continue;
-            const auto seq = asset.FindMember("seq");
-            if (seq == asset.MemberEnd() || !seq->value.IsUint64()) continue;
-            const std::uint64_t number = seq->value.GetUint64();
-            std::string path = text_in(asset, "path");
-            const auto known = before.find(number);
-            const auto seen = seen_.find(number);
-            Identity identity;
-            if (known != before.end()) identity = known->second.identity;
-            else if (seen != seen_.end()) identity = seen->second;
-            else identity = Identity::of(path.c_str());
-            files_[number] = {std::move(path), text_in(asset, "mediaType"), identity};
-        }
-    }
-    seen_.clear();
-    read_ = list.size > 0 ? list.size - 1 : 0;
-    is_known_ = true;
-    has_news_ = false;
-}
-
-const Assets::File* Assets::find(std::string_view name) {
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (error != std::errc() || end != name.data() + name.size()) return nullptr;
-    if (!is_known_ || (has_news_ && !files_.contains(number))) read_registry();
-    const auto found = files_.find(number);
-    return found == files_.end() ? nullptr : &found->second;
-}
+Assets::Assets(const plugin::Host& host)
+    : files_(
+          [host](nar_write_fn write, void* user) {
+              const auto* functions = static_cast<const nar_host_assets*>(host.raw()->get_extension(
+                  host.raw(), {NAR_HOST_ASSETS, sizeof NAR_HOST_ASSETS - 1}));
+              return functions == nullptr ? NAR_UNSUPPORTED
+                                          : functions->list(host.raw(), write, user);
+          },
+          [host](const std::function<void()>& function) { host.post(function); }) {}
 
 Response Assets::answer(const Request& request, std::string_view name) {
-    const File* asset = find(name);
+    const AssetFile* asset = files_.find(name);
     if (asset == nullptr) return no_such_asset();
     // A path leads to a device or a pipe now, perhaps, whose opening alone does something.
     struct stat status {};
@@ -253,7 +145,7 @@ Response Assets::answer(const Request& request, std::string_view name) {
     const int file = ::open(asset->path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
                                                      (asset->identity.is_link ? 0 : O_NOFOLLOW));
     if (file < 0) return errno == ELOOP ? has_changed() : cannot_be_read();
-    auto source = std::make_unique<FileSource>(file);
+    auto source = std::make_unique<FileSource>(file, asset->identity);
     // Once more, of what was opened.
     if (::fstat(file, &status) != 0) return cannot_be_read();
     if (!asset->identity.is(status)) return has_changed();

@@ -81,6 +81,28 @@ std::optional<Response> refuse_doubtful(const Request& request, bool is_known) {
     return std::nullopt;
 }
 
+int digit(char letter) noexcept {
+    if (letter >= '0' && letter <= '9') return letter - '0';
+    if (letter >= 'a' && letter <= 'f') return letter - 'a' + 10;
+    if (letter >= 'A' && letter <= 'F') return letter - 'A' + 10;
+    return -1;
+}
+
+// Decodes %XX in place, but for %00: libmicrohttpd hands texts on as far as their first NUL, so that
+// a path with one in it would be read as another.
+std::size_t unescape(void*, MHD_Connection*, char* text) noexcept {
+    char* end = text;
+    for (const char* at = text; *at != '\0';) {
+        const int high = *at == '%' ? digit(at[1]) : -1;
+        const int low = high >= 0 ? digit(at[2]) : -1;
+        const bool is_decoded = low >= 0 && high + low > 0;
+        *end++ = is_decoded ? static_cast<char>(high * 16 + low) : *at;
+        at += is_decoded ? 3 : 1;
+    }
+    *end = '\0';
+    return static_cast<std::size_t>(end - text);
+}
+
 MHD_Result queue(const Request& request, const Response& answer) {
     return MHD_queue_response(request.connection(), answer.status(), answer.response());
 }
@@ -163,8 +185,9 @@ Server::Server(std::optional<Address> address, std::uint16_t port) {
             nullptr, &Functions::request, this, MHD_OPTION_CONNECTION_LIMIT, kMaxOpen,
             MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(kPatience.count()),
             MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionMemory, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-            MHD_OPTION_NOTIFY_COMPLETED, &Functions::request_ended, this,
-            MHD_OPTION_NOTIFY_CONNECTION, &Functions::connection_changed, this, MHD_OPTION_END);
+            MHD_OPTION_UNESCAPE_CALLBACK, &unescape, nullptr, MHD_OPTION_NOTIFY_COMPLETED,
+            &Functions::request_ended, this, MHD_OPTION_NOTIFY_CONNECTION,
+            &Functions::connection_changed, this, MHD_OPTION_END);
         if (daemon_ == nullptr) {
             throw std::runtime_error("the page cannot be served: libmicrohttpd did not start");
         }

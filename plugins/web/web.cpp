@@ -22,6 +22,7 @@
 #include "web/http.hpp"
 #include "web/page.hpp"
 #include "web/random.hpp"
+#include "web/reading_file.hpp"
 #include "web/record_log.hpp"
 #include "web/server.hpp"
 #include "web/streams.hpp"
@@ -143,6 +144,8 @@ public:
           log_(kMaxInMemory,
                [host](const std::string& what) { host.log(plugin::Level::Warning, what); }),
           assets_(host),
+          reading_(ReadingFile::default_path(),
+                   [host](const std::string& what) { host.log(plugin::Level::Warning, what); }),
           streams_(host, log_, [this] { server_.turn_soon(); }),
           server_(place.address, place.port),
           gate_(to_text(server_.address()), server_.port()) {
@@ -184,6 +187,7 @@ private:
         }
         has_begun_ = true;
         host_.log(plugin::Level::Info, "the page is at " + gate_.address());
+        host_.publish("url", gate_.address());
     }
 
     std::shared_ptr<const std::string> read_state() const {
@@ -256,6 +260,9 @@ private:
         if (path == "/api/cancel") {
             return request.method() == "POST" ? cancel() : not_allowed("POST");
         }
+        if (path == "/api/reading") {
+            return request.method() == "POST" ? reading(request) : not_allowed("POST");
+        }
         if (path == "/api/events") {
             return request.method() == "GET" ? events(request) : not_allowed("GET");
         }
@@ -272,7 +279,7 @@ private:
     // What an earlier server on this address left in the browser, a cached script or a service worker,
     // goes before the page comes. Not again for a window of a browser that is in already: it would
     // lose what its other windows keep.
-    Response enter(const Request& request) const {
+    Response enter(const Request& request) {
         if (!is_json(request)) return not_json("a token");
         const auto body = read_object(request);
         const auto token = body ? text_in(*body, "token") : std::nullopt;
@@ -284,7 +291,7 @@ private:
                                      "This address is not of this session: its token is another." +
                                          std::string(kOpenPrinted));
         }
-        Response answer = Response::json(200, "{}\n");
+        Response answer = Response::json(200, "{\"reading\":" + reading_.read() + "}\n");
         answer.set("Set-Cookie", gate_.set_cookie());
         const auto again = body->FindMember("again");
         const bool is_again = again != body->MemberEnd() && again->value.IsTrue();
@@ -342,6 +349,19 @@ private:
         return Response::json(202, "{}\n");
     }
 
+    // The page's own copy is in the browser: one that is not kept is no fault of the request.
+    Response reading(const Request& request) {
+        if (!is_json(request)) return not_json("what the player chose");
+        const auto wishes = checked_reading(request.body());
+        if (!wishes) {
+            return Response::problem(400, "BAD_READING",
+                                     "reading settings are a JSON object with theme, textSize, "
+                                     "lineWidth and details");
+        }
+        const bool is_kept = reading_.write(*wishes);
+        return Response::json(200, is_kept ? "{\"kept\":true}\n" : "{\"kept\":false}\n");
+    }
+
     Response cancel() {
         try {
             host_.cancel();
@@ -359,6 +379,7 @@ private:
     std::shared_ptr<const std::string> first_state_;
     RecordLog log_;
     Assets assets_;
+    ReadingFile reading_;
     Streams streams_;
     // Last: while it ends it still lets go of what the others gave it.
     Server server_;

@@ -385,6 +385,23 @@ nar_status nar_session_read_plugins(nar_session* session, nar_text** json, nar_e
     });
 }
 
+nar_status nar_session_read_published(nar_session* session, nar_str plugin, nar_str name,
+                                      nar_text** value, nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) {
+        return give_text(value, error, [&](std::string& text) -> nar_status {
+            const std::string* found = its.plugins().published(view(plugin), view(name));
+            if (found == nullptr) {
+                return fail(error, NAR_NOT_FOUND, "PUBLISHED",
+                            "no active plugin \"" + utf8::repaired(copy(plugin)) +
+                                "\" of this session has published \"" + utf8::repaired(copy(name)) +
+                                "\"");
+            }
+            text = *found;
+            return NAR_OK;
+        });
+    });
+}
+
 // Refused inside callbacks: the session may be iterating over the extensions that this call
 // changes.
 nar_status nar_session_extend(nar_session* session, const nar_session_extension* given,

@@ -61,7 +61,7 @@ void ForeignWatch::change(unsigned events) {
 
 // The kernel knows a registration by number and file: a change of a closed descriptor is EBADF, of a
 // number that belongs to another file now ENOENT.
-bool ForeignWatch::is_lost() {
+bool ForeignWatch::is_lost() const {
     if (failed_) return true;
     if (!registered_) return ::fcntl(number_, F_GETFD) < 0;
     epoll_event event{};

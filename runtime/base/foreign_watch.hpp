@@ -29,6 +29,9 @@ public:
     void stop();
     bool running() const { return watch_.running(); }
     bool lost() const { return lost_; }
+    // True if the descriptor is closed, or its number belongs to another file, while it is watched;
+    // on_lost comes after the loop's turn.
+    bool is_lost() const;
     int descriptor() const { return number_; }
     // The ready events; valid in on_ready.
     unsigned ready() const { return ready_; }
@@ -37,7 +40,6 @@ private:
     friend class Loop;
     void on_event();
     int register_events(unsigned events);
-    bool is_lost();
     void lose();
 
     Loop& loop_;

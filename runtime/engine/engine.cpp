@@ -63,6 +63,7 @@ Engine::Engine(EngineSettings settings)
       pool_(loop_, settings_.supervisor),
       slots_(settings_.jobs != 0 ? settings_.jobs : cores()) {
     loop_.set_on_wake([this] { on_wake(); });
+    pool_.set_on_warning([this](std::string_view message) { log(NAR_LOG_WARN, message); });
 }
 
 Engine::~Engine() {

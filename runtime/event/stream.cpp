@@ -155,12 +155,12 @@ bool Stream::put_back_texts(const nar_event& event) {
 void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subject,
                   std::string_view body) {
     const auto kind_number = static_cast<uint32_t>(kind);
-    const Packed kept{{pair(halves(sizeof(nar_event), kind_number), halves(type, subject.attempt)),
-                       pair(number, static_cast<uint64_t>(time_us_)), pair(session_id_),
-                       pair(subject.plan_id), pair(subject.tool_id), pair(body)}};
+    const Packed record{{pair(halves(sizeof(nar_event), kind_number), halves(type, subject.attempt)),
+                         pair(number, static_cast<uint64_t>(time_us_)), pair(session_id_),
+                         pair(subject.plan_id), pair(subject.tool_id), pair(body)}};
     // Not const: a sink that writes into it must not be undefined behavior here.
     alignas(Pair) nar_event event;
-    std::memcpy(&event, &kept, sizeof event);
+    std::memcpy(&event, &record, sizeof event);
     const bool has_kept_texts = compares_texts(number, kind) && wanted(kind);
     if (has_kept_texts) keep_texts(event);
     ++sending_;
@@ -168,6 +168,9 @@ void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subj
     // By index and up to the initial count: a sink may attach sinks, which get the next event, or
     // detach some.
     const size_t count = sinks_.size();
+    // Most records have one sink and need no second copy, which would cost 3 ns.
+    Packed kept;
+    if (count > 1 || has_kept_texts) kept = record;
     for (size_t i = 0; i < count; ++i) {
         const Sink& sink = sinks_[i];
         if ((sink.kinds & (1u << kind_number)) == 0) continue;

@@ -232,10 +232,10 @@ void Execution::request_start() {
 void Execution::wait_for_descriptors(uint32_t tool) {
     if (!descriptor_wait_since_ms_) {
         descriptor_wait_since_ms_ = clock::steady_ms();
-        warn_and_log(
-            "DESCRIPTORS_SHORT",
-            "tool " + named(plan_->tools[tool].tool_id) +
-                " waits until a running tool ends, because it cannot be started: " + shortage_);
+        warn_and_log("DESCRIPTORS_SHORT",
+                     "tool " + named(plan_->tools[tool].tool_id) +
+                         " waits until another process has ended, because it cannot be started: " +
+                         shortage_);
     }
     if (!shortage_timer_.running()) {
         shortage_timer_.start(kShortagePauseMs, [this] { request_start(); });
@@ -328,11 +328,14 @@ bool Execution::start_attempt(uint32_t tool) {
         tool::apply(resolution.definition->limits, invocation.limits);
         invocation.request = request;
         invocation.environment = has_own ? &environment : &with_.environment;
+        // Asked before the start: what a start in vain leaves behind is no reason to wait.
+        const bool others_end = with_.slots.used() + with_.waiting_slots.used() > 1 ||
+                                (settings_.has_processes && settings_.has_processes());
         attempt = resolution.runner->start(invocation, running, failure);
         if (!attempt && failure.shortage) {
-            // Another tool runs, whose end frees descriptors. Nothing was published or counted yet,
-            // so the caller can undo the start.
-            if (with_.slots.used() + with_.waiting_slots.used() > 1) {
+            // The end of another tool, or of a process that is ending, frees descriptors. Nothing
+            // was published or counted yet, so the caller can undo the start.
+            if (others_end) {
                 shortage_ = std::move(failure.message);
                 return false;
             }
@@ -374,6 +377,7 @@ bool Execution::start_attempt(uint32_t tool) {
         // A start that fails is judged like an attempt that ended, retries included.
         outcome.code = failure.code;
         outcome.error = failure.message;
+        outcome.no_supervisor = failure.no_supervisor;
         on_attempt_ended(tool, std::move(outcome));
         return true;
     }
@@ -506,6 +510,9 @@ void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
         outcome.ok = false;
         outcome.code = running.refusal->code;
         outcome.error = running.refusal->message;
+    }
+    if (outcome.no_supervisor && settings_.on_no_supervisor) {
+        settings_.on_no_supervisor(outcome.error);
     }
     report_attempt(tool, state, outcome);
 

@@ -63,6 +63,10 @@ struct Settings {
     // An appended tool has settled. Called once for each, from the loop or from stop(), always before
     // on_ended. It may call the functions of the execution; stop() invalidates `result`.
     std::function<void(uint32_t tool, const ToolResult& result)> on_tool_settled;
+    // No tool can be started, whatever the plan says.
+    std::function<void(std::string_view why)> on_no_supervisor;
+    // True if processes are ending whose tools hold no slot any more. NULL: there are none.
+    std::function<bool()> has_processes;
     // All tools have settled; called before the end of the plan is published.
     std::function<void()> on_tools_ended;
 };

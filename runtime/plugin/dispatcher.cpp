@@ -544,6 +544,14 @@ std::string Dispatcher::why_not(std::string_view id) const {
     return "nothing of this id was looked for";
 }
 
+const std::string* Dispatcher::published(std::string_view id, std::string_view name) const {
+    for (const auto& instance : instances_) {
+        if (instance->library().id != id || instance->disabled()) continue;
+        if (const std::string* value = instance->published.find(name)) return value;
+    }
+    return nullptr;
+}
+
 void Dispatcher::append_json(std::string& out) const {
     out += '[';
     bool first = true;

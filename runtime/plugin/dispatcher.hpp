@@ -82,6 +82,9 @@ public:
     // True if a plugin of this id was loaded, or refused with a logged reason.
     bool knows(std::string_view id) const;
 
+    // What the active plugin `id` has published under a name, or NULL.
+    const std::string* published(std::string_view id, std::string_view name) const;
+
     void append_json(std::string& out) const;
 
 private:

@@ -211,6 +211,16 @@ nar_str config_opening(const nar_host* host) {
     return out;
 }
 
+nar_status config_publish(const nar_host* host, nar_str name, nar_str value) {
+    return on_engine_thread(host, "config.publish", [&](Instance& instance) -> nar_status {
+        if (instance.disabled()) return NAR_GONE;
+        std::string reason;
+        if (instance.published.put(view(name), view(value), reason)) return NAR_OK;
+        instance.report("config.publish: " + reason);
+        return NAR_INVALID_ARGUMENT;
+    });
+}
+
 uint32_t thread_check(const nar_host* host) {
     uint32_t out = 0;
     from_any_thread(host, [&](Instance& instance) {
@@ -305,7 +315,8 @@ nar_status add_poll(Instance& instance, int32_t descriptor, uint32_t events,
     if (::fstat(descriptor, &status) != 0) return NAR_INVALID_ARGUMENT;
     if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return NAR_IO;
     for (const auto& [other, watch] : instance.polls) {
-        if (watch->running() && watch->descriptor() == descriptor) return NAR_IO;
+        const bool has_it = watch->running() && watch->descriptor() == descriptor;
+        if (has_it && !watch->is_lost()) return NAR_IO;
     }
     const uint64_t number = ++instance.last_handle;
     auto made = std::make_unique<ForeignWatch>(instance.session().loop());
@@ -563,7 +574,8 @@ nar_status invocation_run(const nar_host* host, uint64_t token, const nar_comman
 
 constexpr nar_host_log kLog{sizeof(nar_host_log), 0, log_write};
 constexpr nar_host_config kConfig{
-    sizeof(nar_host_config), 0, config_settings, config_story, config_title, config_opening};
+    sizeof(nar_host_config), 0, config_settings, config_story, config_title, config_opening,
+    config_publish};
 constexpr nar_host_thread_check kThreadCheck{sizeof(nar_host_thread_check), 0, thread_check};
 constexpr nar_host_state kState{sizeof(nar_host_state), 0, state_read, state_patch};
 constexpr nar_host_assets kAssets{sizeof(nar_host_assets), 0, assets_list};

@@ -19,6 +19,7 @@
 #include "narratoria/engine.h"
 #include "plugin/library.hpp"
 #include "plugin/process_service.hpp"
+#include "plugin/published.hpp"
 #include "plugin/session_access.hpp"
 
 namespace narratoria::plugin {
@@ -128,6 +129,7 @@ public:
     std::map<uint64_t, std::unique_ptr<ForeignWatch>> polls;
     std::set<uint64_t> watches;  // the polls that poll.watch began
     ProcessService processes{*this};
+    Published published;
     uint64_t last_handle = 0;
 
 private:

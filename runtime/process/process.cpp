@@ -36,6 +36,11 @@ constexpr int kLostPatienceMs = 10;
 // How many new supervisors one start tries: each could be gone before the request is sent.
 constexpr int kMaxNewSupervisors = 3;
 
+bool is_folder(const std::string& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 // The interpreter line of a script, without "#!"; empty if there is none.
 std::string first_line_of(const std::string& path) {
     Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -58,15 +63,19 @@ std::string describe_start_failure(uint32_t stage, int error, const std::string&
             return "its working folder \"" + folder + "\" cannot be entered: " + reason;
         case SUPERVISOR_STAGE_LIMITS: return "its limits cannot be set: " + reason;
         case SUPERVISOR_STAGE_EXECUTE: break;
+        case SUPERVISOR_STAGE_REQUEST:
+            if (error == EMFILE || error == ENFILE) {
+                return "its supervisor has no file descriptors left for the tool's pipes: " +
+                       reason + "; raise the limit on open files (ulimit -n)";
+            }
+            [[fallthrough]];
         default: return "no process can be made: " + reason;
     }
-    struct stat status {};
-    const bool exists = ::stat(path.c_str(), &status) == 0;
     std::string text = "\"" + path + "\" ";
-    if (exists && S_ISDIR(status.st_mode)) return text + "is a folder, not a program";
+    if (is_folder(path)) return text + "is a folder, not a program";
     switch (error) {
         case ENOENT:
-            if (!exists) return text + "is not there";
+            if (::access(path.c_str(), F_OK) != 0) return text + "is not there";
             if (const std::string interpreter = first_line_of(path); !interpreter.empty()) {
                 return text + "names an interpreter that is not there: #!" + interpreter;
             }
@@ -75,6 +84,13 @@ std::string describe_start_failure(uint32_t stage, int error, const std::string&
         case ENOEXEC: return text + "is no program; a script needs a first line like #!/bin/sh";
         default: return text + "cannot be started: " + reason;
     }
+}
+
+// True if the file is there and will be no program in a second attempt either. What is not there may
+// come.
+bool is_no_program(uint32_t stage, int error, const std::string& path) {
+    return stage == SUPERVISOR_STAGE_EXECUTE &&
+           (error == EACCES || error == ENOEXEC || is_folder(path));
 }
 
 supervisor_limits protocol_of(const Limits& limits) {
@@ -214,9 +230,14 @@ public:
             exit.start_failure =
                 describe_start_failure(ended.start_stage, ended.start_error, owner->path_,
                                        owner->folder_, pool.groups_.path());
+            exit.is_no_program = is_no_program(ended.start_stage, ended.start_error, owner->path_);
         }
-        if (ended.left_behind) pool.discard(this);
-        else pool.give_back(this);
+        if (ended.left_behind) {
+            if (exit.started) pool.warn_left_behind(REAPER_LEFT_SURVIVORS);
+            pool.discard(this);
+        } else {
+            pool.give_back(this);
+        }
         // `this` may be destroyed: discard() erases it.
         if (owner != nullptr) owner->on_ended(std::move(exit));
         return true;
@@ -507,7 +528,11 @@ Supervisor* Pool::start_supervisor(StartFailure& failure) {
     }
     if (error != 0) {
         failure.out_of_descriptors = is_shortage(error) || error == ETOOMANYREFS;
-        failure.message = "the supervisor cannot be started: " + error_text(error);
+        failure.message = why_no_supervisor();
+        failure.no_supervisor = !failure.message.empty();
+        if (failure.message.empty()) {
+            failure.message = "the supervisor cannot be started: " + error_text(error);
+        }
         return nullptr;
     }
     try {
@@ -576,6 +601,9 @@ void Pool::lose(Supervisor& supervisor, const SupervisorReport* report) {
     Exit exit;
     if (report != nullptr && report->start_error != 0) {
         exit.start_failure = "the supervisor cannot be started: " + error_text(report->start_error);
+    } else if (report == nullptr && reaper_status_) {
+        exit.start_failure = why_no_supervisor();
+        exit.no_supervisor = true;
     } else {
         exit.supervisor_lost = true;
         exit.loss = report == nullptr ? "ended because its parent process was killed"
@@ -589,7 +617,27 @@ void Pool::lose(Supervisor& supervisor, const SupervisorReport* report) {
     if (owner != nullptr) owner->on_ended(std::move(exit));
 }
 
+void Pool::warn_left_behind(uint32_t left) {
+    const uint32_t bit = 1U << left;
+    if (left == REAPER_LEFT_NOTHING || (told_left_behind_ & bit) != 0 || !on_warning_) return;
+    told_left_behind_ |= bit;
+    on_warning_(left == REAPER_LEFT_UNKNOWN
+                    ? "a supervisor was killed, and what its tool left behind could not be looked "
+                      "for, because /proc could not be read; processes of the tool may still run"
+                    : "a process that a tool started survived SIGKILL; it stays until the kernel "
+                      "ends it, for example when a device or a network file system answers");
+}
+
+std::string Pool::why_no_supervisor() const {
+    if (!reaper_status_) return {};
+    const std::string what = " exited with status " + std::to_string(*reaper_status_);
+    if (supervisor_path_.empty()) return "the parent process of the supervisors" + what;
+    return "the supervisor program \"" + supervisor_path_ + "\"" + what +
+           "; name the installed narratoria-supervisor in the engine's options";
+}
+
 void Pool::on_report(const SupervisorReport& report) {
+    warn_left_behind(report.left_behind);
     std::erase(leaving_, report.id);
     // Searched again after each read, which may destroy the supervisor. Its process has ended, so
     // its socket is closed, behind the report of an end perhaps.
@@ -604,7 +652,7 @@ void Pool::on_report(const SupervisorReport& report) {
 
 // Its supervisors notice and end their invocations. Those that live close their sockets then.
 void Pool::on_reaper_lost() {
-    reaper_->kill();
+    reaper_status_ = reaper_->end();
     reaper_.reset();
     patience_.stop();
     leaving_.clear();
@@ -715,8 +763,13 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
         // The idle supervisor was killed from outside; try the next one. A new one may have lost its
         // reaper, or could not be forked.
         if ((error == EPIPE || error == ECONNRESET) && new_ones < kMaxNewSupervisors) continue;
+        if (reaper_ && reaper_->has_exited()) on_reaper_lost();
         failure.out_of_descriptors = is_shortage(error) || error == ETOOMANYREFS;
-        failure.message = "the request to its supervisor failed: " + error_text(error);
+        failure.message = reaper_ ? std::string() : why_no_supervisor();
+        failure.no_supervisor = !failure.message.empty();
+        if (failure.message.empty()) {
+            failure.message = "the request to its supervisor failed: " + error_text(error);
+        }
         return nullptr;
     }
 

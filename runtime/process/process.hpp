@@ -6,9 +6,12 @@
 // only.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/descriptor.hpp"
@@ -67,7 +70,9 @@ struct Command {
 // How a process exited.
 struct Exit {
     bool started = false;
-    std::string start_failure;  // for people; set if `started` is false
+    std::string start_failure;   // for people; set if `started` is false
+    bool is_no_program = false;  // the file exists and cannot be executed as it is
+    bool no_supervisor = false;  // as in StartFailure
     bool supervisor_lost = false;
     std::string loss;  // for people: how the supervisor was lost; set if `supervisor_lost` is true
     int wait_status = 0;  // as wait(2) returns it
@@ -160,6 +165,7 @@ private:
 
 struct StartFailure {
     bool out_of_descriptors = false;  // a retry may succeed after another process has ended
+    bool no_supervisor = false;       // no program can be started: the host's settings are wrong
     std::string message;
 };
 
@@ -169,6 +175,10 @@ class Pool {
 public:
     // `supervisor_path`: the supervisor program; empty: the one embedded in the library.
     Pool(Loop& loop, std::string supervisor_path);
+    // Receives what the host should know of the machine, each once.
+    void set_on_warning(std::function<void(std::string_view)> on_warning) {
+        on_warning_ = std::move(on_warning);
+    }
     // Kills every running process at once, except those in the grace period of end() or
     // terminate(), for which it waits. Blocks until all supervisors have gone; a bound applies to
     // all of them together.
@@ -216,6 +226,9 @@ private:
     void discard(Supervisor* supervisor);
     void on_closed(Supervisor& supervisor);
     void lose(Supervisor& supervisor, const SupervisorReport* report);
+    void warn_left_behind(uint32_t left);
+    // Why no supervisor works; empty if the last reaper that ended was killed.
+    std::string why_no_supervisor() const;
     bool start_reaper(StartFailure& failure);
     void on_report(const SupervisorReport& report);
     void on_reaper_lost();
@@ -224,6 +237,9 @@ private:
 
     Loop& loop_;
     std::string supervisor_path_;
+    std::function<void(std::string_view)> on_warning_;
+    uint32_t told_left_behind_ = 0;     // bits: 1 << reaper_left
+    std::optional<int> reaper_status_;  // of the last reaper that exited by itself
     ControlGroups groups_;
     Controllers tried_;  // controllers for which a test group succeeded
     std::unique_ptr<Reaper> reaper_;

@@ -62,6 +62,7 @@ Descriptor open_program(const std::string& path, StartFailure& failure) {
     if (!moved) {
         const int error = errno;
         failure.out_of_descriptors = is_shortage(error);
+        failure.no_supervisor = !failure.out_of_descriptors;
         failure.message =
             path.empty()
                 ? "the supervisor program cannot be put into memory: " + error_text(error) +
@@ -99,6 +100,7 @@ std::unique_ptr<Reaper> Reaper::start(Loop& loop, const std::string& supervisor_
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) {
         failure.out_of_descriptors = is_shortage(error);
+        failure.no_supervisor = !failure.out_of_descriptors && error != EAGAIN;
         failure.message = "the supervisor cannot be started: " + error_text(error) +
                           (supervisor_path.empty()
                                ? "; where programs in memory are forbidden, name the installed "
@@ -107,6 +109,7 @@ std::unique_ptr<Reaper> Reaper::start(Loop& loop, const std::string& supervisor_
         return nullptr;
     }
     Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    const bool is_without_pidfd = !process && (errno == ENOSYS || errno == EPERM);
     std::unique_ptr<Reaper> reaper;
     try {
         const int lack = process ? keep_clear_of_standard_streams(process) : errno;
@@ -119,7 +122,13 @@ std::unique_ptr<Reaper> Reaper::start(Loop& loop, const std::string& supervisor_
         }
         const int reason = refusal.code().value();
         failure.out_of_descriptors = is_shortage(reason) || reason == ENOSPC;
+        failure.no_supervisor = !failure.out_of_descriptors;
         failure.message = "the supervisors cannot be watched: " + error_text(reason);
+        if (is_without_pidfd) {
+            failure.message +=
+                "; narratoria needs pidfd_open, which Linux has from 5.4 on and a sandbox "
+                "(seccomp) must allow";
+        }
         return nullptr;
     }
     return reaper;
@@ -169,6 +178,24 @@ void Reaper::wake() const { ::syscall(SYS_pidfd_send_signal, process_.get(), SIG
 
 void Reaper::kill() const { ::syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0); }
 
+bool Reaper::has_exited() const {
+    pollfd exited{process_.get(), POLLIN, 0};
+    return ::poll(&exited, 1, 0) == 1;
+}
+
+// A process that is exiting already keeps its status when it is killed.
+std::optional<int> Reaper::end() const {
+    kill();
+    siginfo_t information{};
+    int status = 0;
+    while ((status = ::waitid(P_PIDFD, static_cast<id_t>(process_.get()), &information, WEXITED)) !=
+               0 &&
+           errno == EINTR) {
+    }
+    if (status != 0 || information.si_code != CLD_EXITED) return {};
+    return information.si_status;
+}
+
 void Reaper::read() {
     const DestructionWatch watch(destroyed_);
     for (;;) {
@@ -181,7 +208,8 @@ void Reaper::read() {
             on_lost();
             return;
         }
-        on_report({report.id, report.fate == REAPER_STOPPED, report.start_error});
+        on_report(
+            {report.id, report.fate == REAPER_STOPPED, report.start_error, report.left_behind});
         if (watch.destroyed()) return;
     }
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/descriptor.hpp"
@@ -17,11 +18,12 @@ namespace narratoria::process {
 
 struct StartFailure;
 
-// A supervisor has ended, and nothing that it left behind lives.
+// A supervisor has ended, and nothing that it left behind lives, unless `left_behind` says otherwise.
 struct SupervisorReport {
     uint32_t id = 0;
-    bool stopped = false;  // somebody stopped it, so the reaper killed it
-    int start_error = 0;   // errno; not 0: it was never started
+    bool stopped = false;      // somebody stopped it, so the reaper killed it
+    int start_error = 0;       // errno; not 0: it was never started
+    uint32_t left_behind = 0;  // a reaper_left
 };
 
 // One reaper process, which runs until the destructor. Engine thread only. Its callbacks come from
@@ -52,6 +54,13 @@ public:
 
     // Kills it. Its supervisors notice and end their invocations.
     void kill() const;
+
+    // True if its process has exited.
+    bool has_exited() const;
+
+    // Kills it if it still runs, and waits until it has exited. Returns its exit status if it had
+    // exited by itself; nothing if it was killed, or if the host has reaped it first.
+    std::optional<int> end() const;
 
 private:
     Reaper(Loop& loop, Descriptor socket, Descriptor process);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/choices.hpp"
 
-#include <algorithm>
-#include <unordered_set>
-
 #include "base/json/writer.hpp"
 
 namespace narratoria::session {
@@ -44,19 +41,7 @@ Choices::Offer Choices::add(const event::Subject& subject, json::Value payload,
         warning = "narrative_choice has no list \"choices\"; nothing is offered to the player";
         return Offer::NotAList;
     }
-    auto offer = std::find_if(offers_.begin(), offers_.end(), [&](const ToolOffer& each) {
-        return each.tool_id == subject.tool_id;
-    });
-    if (offer == offers_.end()) {
-        offers_.push_back({std::string(subject.tool_id), subject.attempt, {}});
-        offer = offers_.end() - 1;
-    } else if (offer->attempt != subject.attempt) {
-        offer->attempt = subject.attempt;
-        offer->texts.clear();
-    }
-    // Copies: adding a text may move the others.
-    std::unordered_set<std::string> known;
-    for (const std::string_view text : all()) known.emplace(text);
+    ToolOffer& offer = offer_of(subject);
     size_t blank = 0, others = 0, beyond = 0, texts = 0;
     for (const json::Value choice : list.elements()) {
         if (!choice.is_string()) {
@@ -65,13 +50,14 @@ Choices::Offer Choices::add(const event::Subject& subject, json::Value payload,
             ++blank;
         } else {
             ++texts;
-            if (known.contains(std::string(choice.text()))) continue;
-            if (known.size() == kMaxTexts) {
+            std::string text(choice.text());
+            if (known_.contains(text)) continue;
+            if (known_.size() == kMaxTexts) {
                 ++beyond;
                 continue;
             }
-            offer->texts.emplace_back(choice.text());
-            known.insert(offer->texts.back());
+            offer.texts.push_back(text);
+            known_.insert(std::move(text));
         }
     }
     const std::string dropped = what_was_dropped(blank, others, beyond);
@@ -86,14 +72,30 @@ Choices::Offer Choices::add(const event::Subject& subject, json::Value payload,
     return others > 0 ? Offer::NotAList : Offer::Nothing;
 }
 
+void Choices::clear() {
+    offers_.clear();
+    by_tool_.clear();
+    known_.clear();
+}
+
+// The offer of a tool's attempt; empty if there was none yet.
+Choices::ToolOffer& Choices::offer_of(const event::Subject& subject) {
+    const auto [found, is_new] = by_tool_.try_emplace(std::string(subject.tool_id), offers_.size());
+    if (is_new) return offers_.emplace_back(ToolOffer{subject.attempt, {}});
+    ToolOffer& offer = offers_[found->second];
+    if (offer.attempt != subject.attempt) {
+        offer.attempt = subject.attempt;
+        for (const std::string& text : offer.texts) known_.erase(text);
+        offer.texts.clear();
+    }
+    return offer;
+}
+
 std::vector<std::string_view> Choices::all() const {
     std::vector<std::string_view> out;
-    std::unordered_set<std::string_view> known;
-    for (const ToolOffer& offer : offers_) {
-        for (const std::string& text : offer.texts) {
-            if (known.insert(text).second) out.push_back(text);
-        }
-    }
+    out.reserve(known_.size());
+    for (const ToolOffer& offer : offers_)
+        out.insert(out.end(), offer.texts.begin(), offer.texts.end());
     return out;
 }
 

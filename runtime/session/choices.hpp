@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/json/tape.hpp"
@@ -30,7 +32,7 @@ public:
     // Adds the payload of a narrative_choice. Sets `warning` to what was dropped, if that is the
     // tool's mistake.
     Offer add(const event::Subject& subject, json::Value payload, std::string& warning);
-    void clear() { offers_.clear(); }
+    void clear();
 
     // The list as a JSON array of strings.
     std::string json() const;
@@ -40,13 +42,15 @@ public:
 
 private:
     struct ToolOffer {
-        std::string tool_id;
         uint32_t attempt;
         std::vector<std::string> texts;
     };
+    ToolOffer& offer_of(const event::Subject& subject);
     std::vector<std::string_view> all() const;
 
     std::vector<ToolOffer> offers_;
+    std::unordered_map<std::string, size_t> by_tool_;  // tool id → position in offers_
+    std::unordered_set<std::string> known_;            // the texts of all offers; each is in one
 };
 
 }  // namespace narratoria::session

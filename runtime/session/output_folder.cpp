@@ -8,12 +8,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -79,6 +80,28 @@ bool is_same_file(const struct stat& a, const struct stat& b) {
 
 }  // namespace
 
+// A host with ten thousand sessions must not read ten thousand folders for each. So the base is read
+// again only after as many sessions as folders were left in it the last time: constant cost for each
+// session, and with few folders always. Thread-safe.
+void OutputFolder::remove_abandoned_sometimes(const std::string& base) {
+    static std::mutex& mutex = *new std::mutex;
+    static auto& sessions_left =
+        *new std::map<std::string, size_t>;  // until the next time, by base
+    {
+        const std::lock_guard lock(mutex);
+        const auto known = sessions_left.find(base);
+        if (known != sessions_left.end() && known->second > 0) {
+            --known->second;
+            return;
+        }
+    }
+    const size_t left = remove_abandoned(base);
+    const std::lock_guard lock(mutex);
+    // Forgotten at once: a host may name a base of its own for each session.
+    if (left == 0) sessions_left.erase(base);
+    else sessions_left[base] = left;
+}
+
 std::string OutputFolder::default_base() {
     const char* temporary = std::getenv("TMPDIR");
     std::string base = temporary != nullptr && *temporary == '/' ? temporary : "/tmp";
@@ -90,9 +113,7 @@ std::unique_ptr<OutputFolder> OutputFolder::create(std::string base, std::string
                                                    bool may_be_kept, std::string& why) {
     const bool owns_base = base.empty();
     if (owns_base) base = default_base();
-    // Once in a process: a host with ten thousand sessions must not read the folder as often.
-    static std::atomic<bool> is_clean{false};
-    if (!is_clean.exchange(true)) remove_abandoned(base);
+    remove_abandoned_sometimes(base);
 
     std::string name(may_be_kept ? kKeptPrefix : kSessionPrefix);
     name += name_for(session_id);
@@ -142,23 +163,25 @@ bool OutputFolder::holds(std::string_view file) const {
            file[path_.size()] == '/';
 }
 
-void OutputFolder::remove_abandoned(const std::string& base) {
+size_t OutputFolder::remove_abandoned(const std::string& base) {
     std::string why;
     struct stat status {};
-    if (::lstat(base.c_str(), &status) != 0) return;
+    if (::lstat(base.c_str(), &status) != 0) return 0;
     const Descriptor folder = open_base(base, true, why);
-    if (!folder) return;
+    if (!folder) return 0;
     const int listed = ::fcntl(folder.get(), F_DUPFD_CLOEXEC, 3);
     DIR* const listing = listed < 0 ? nullptr : ::fdopendir(listed);
     if (listing == nullptr) {
         if (listed >= 0) ::close(listed);
-        return;
+        return 0;
     }
     std::vector<std::string> names;
     while (const dirent* entry = ::readdir(listing)) names.emplace_back(entry->d_name);
+    size_t left = 0;
     for (const std::string& name : names) {
         const bool may_be_kept = name.starts_with(kKeptPrefix);
         if (!may_be_kept && !name.starts_with(kSessionPrefix)) continue;
+        ++left;
         const Descriptor lock(
             ::openat(folder.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
         // A living session holds a shared lock.
@@ -169,8 +192,10 @@ void OutputFolder::remove_abandoned(const std::string& base) {
         }
         std::error_code ignored;
         std::filesystem::remove_all(base + "/" + name, ignored);
+        --left;
     }
     ::closedir(listing);
+    return left;
 }
 
 }  // namespace narratoria::session

@@ -36,10 +36,12 @@ public:
     void keep() { is_kept_ = true; }
 
     // Removes the folders in `base` whose hosts are gone: those that may be kept a day after their
-    // last change, the others at once.
-    static void remove_abandoned(const std::string& base);
+    // last change, the others at once. Returns how many folders it left.
+    static size_t remove_abandoned(const std::string& base);
 
 private:
+    static void remove_abandoned_sometimes(const std::string& base);
+
     OutputFolder(std::string base, std::string path, Descriptor lock, bool owns_base)
         : base_(std::move(base)),
           path_(std::move(path)),

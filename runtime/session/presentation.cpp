@@ -25,7 +25,10 @@ void Presentation::on_ui_event(uint64_t number, const event::Subject& subject,
         if (!warning.empty()) stream_.warn(subject, "NARRATIVE_CHOICE", warning);
         // There is nothing to show. The warning is for the author of the tool.
         if (offer == Choices::Offer::Nothing) return;
-        if (offer == Choices::Offer::Taken) decided = choices_.payload_with_all(payload);
+        // The list is written for those who show it only: with each event it is longer.
+        if (offer == Choices::Offer::Taken && plugins_.have_handlers()) {
+            decided = choices_.payload_with_all(payload);
+        }
     }
     if (plugins_.have_renderers() && payload) render_named(payload);
     if (!plugins_.have_handlers()) return;

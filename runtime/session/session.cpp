@@ -236,6 +236,12 @@ std::unique_ptr<plan::Execution> Session::make_execution(
         presentation_.on_ui_event(seq, subject, event);
     };
     settings.log = [this](uint32_t level, std::string_view message) { log(level, message); };
+    settings.on_no_supervisor = [this](std::string_view why) {
+        if (!std::exchange(is_told_no_supervisor_, true)) {
+            log(NAR_LOG_ERROR, "no tool of this session can be started: " + std::string(why));
+        }
+    };
+    settings.has_processes = [this] { return with_.engine.pool().busy() > 0; };
     settings.on_tools_ended = [this, number] { presentation_.on_tools_ended(number); };
     return std::make_unique<plan::Execution>(
         plan::ExecutionContext{loop(), with_.engine.slots(), with_.engine.waiting_slots(),
@@ -253,6 +259,11 @@ void Session::on_execution_ended(std::shared_ptr<plan::Result> result) {
 }
 
 void Session::on_turn_ended(TurnEnd end) {
+    if (end.outcome == TurnOutcome::Fallback) {
+        log(NAR_LOG_WARN, "a prompt ended with the fallback text after " +
+                              std::to_string(end.generations) +
+                              " plans; the last one: " + end.fault);
+    }
     turn_.reset();
     const TurnHandler handler = std::move(current_.on_turn);
     end_job();

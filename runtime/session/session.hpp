@@ -170,6 +170,7 @@ private:
     plugin::Dispatcher dispatcher_;
     Presentation presentation_;
     std::vector<std::string> environment_;
+    bool is_told_no_supervisor_ = false;
     bool is_output_settled_ = false;
     std::unique_ptr<OutputFolder> output_;  // or NULL
 

@@ -27,6 +27,16 @@ const char* outcome_name(TurnOutcome outcome) {
     return "timeout";
 }
 
+// Why a plan that ran did not succeed.
+std::string fault_of(const plan::Result& result) {
+    std::string tools;
+    for (const plan::ToolResult& tool : result.tools) {
+        if (tool.state != plan::State::Failed && tool.state != plan::State::Timeout) continue;
+        tools += (tools.empty() ? "" : "; ") + ("\"" + tool.tool_id) + "\": " + tool.error;
+    }
+    return "its tools failed: " + tools;
+}
+
 }  // namespace
 
 Turn::Turn(const TurnContext& context, Actions actions, std::string text, int64_t submitted_us)
@@ -75,7 +85,8 @@ void Turn::end(TurnOutcome outcome) {
     with_.stream.publish(event::Kind::TurnEnded, {}, body);
     // `end` may destroy this turn and the function object in it, so the object is moved out first.
     const auto tell = std::move(actions_.end);
-    tell({outcome, generation_, std::move(narrative_), std::move(choices), std::move(result_)});
+    tell({outcome, generation_, std::move(narrative_), std::move(choices), std::move(result_),
+          std::move(fault_)});
 }
 
 void Turn::generate() {
@@ -140,10 +151,11 @@ void Turn::refuse(const char* code, const char* rule, const std::string& message
                           std::to_string(plan::kMaxGenerations) + ")");
     std::string faults;
     append_faults(faults, {{rule, "", 0, message, ""}}, "");
-    refuse(std::move(faults));
+    refuse(message, std::move(faults));
 }
 
-void Turn::refuse(std::string faults) {
+void Turn::refuse(std::string fault, std::string faults) {
+    fault_ = std::move(fault);
     faults_ = std::move(faults);
     generate();
 }
@@ -167,11 +179,11 @@ void Turn::take_plan(std::string_view text) {
     if (!faults.empty()) {
         std::string list;
         append_faults(list, faults, text);
-        with_.stream.warn(subject, "PLAN_REFUSED",
-                          "the narrator's plan was refused: " + describe_faults(faults, text));
+        std::string fault = "the narrator's plan was refused: " + describe_faults(faults, text);
+        with_.stream.warn(subject, "PLAN_REFUSED", fault);
         // A refused plan is the parent of the next one, too, if it could be identified.
         if (!plan->request_id.empty()) parent_plan_id_ = plan->request_id;
-        return refuse(std::move(list));
+        return refuse(std::move(fault), std::move(list));
     }
     if (plan->has_generation_attempt && plan->generation_attempt != generation_) {
         with_.stream.warn(subject, "GENERATION_ATTEMPT",
@@ -203,6 +215,7 @@ void Turn::on_result(std::shared_ptr<const plan::Result> result) {
     parent_plan_id_ = result_->plan_id;
     disabled_skills_ = result_->disabled_skills;
     faults_ = "[]";
+    fault_ = fault_of(*result_);
     generate();
 }
 

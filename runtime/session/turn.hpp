@@ -33,6 +33,7 @@ struct TurnEnd {
     std::string narrative;
     std::string choices;  // JSON array
     std::shared_ptr<const plan::Result> result;
+    std::string fault;  // of the last plan, for people; of a fallback only
 };
 
 // The parts of the session that a turn uses. All must outlive the turn.
@@ -93,7 +94,7 @@ private:
     void generate();
     void end_invocations(plan::Stop reason);
     void fall_back();
-    void refuse(std::string faults);
+    void refuse(std::string fault, std::string faults);
     void refuse(const char* code, const char* rule, const std::string& message);
     void take_plan(std::string_view text);
     // Counts an execution of this requestId. False once the limit is reached.
@@ -110,6 +111,7 @@ private:
     std::string parent_plan_id_;
     std::vector<std::string> disabled_skills_;
     std::string faults_ = "[]";  // faults of the last answer, a JSON array
+    std::string fault_;          // why the last plan did not succeed, for people
     std::shared_ptr<const plan::Result> result_;
     std::unique_ptr<Invocations> invocations_;  // of the latest question; NULL before the first
     std::map<std::string, uint32_t, std::less<>> executions_;  // by requestId

@@ -28,24 +28,20 @@ Store::Store(uint32_t history_limit, SizeLimits limits) : history_(history_limit
     };
 }
 
-void Store::assign(json::Value document) {
-    tree_.assign(document);
-    size_bound_ = document.raw().size();
-}
+void Store::assign(json::Value document) { tree_.assign(document); }
 
-std::optional<Refusal> Store::refusal(json::Value patch) {
+std::optional<Refusal> Store::refusal(json::Value patch) const {
     const uint64_t bytes = patch.raw().size();
     if (bytes > limits_.patch_bytes) {
         return Refusal{"PATCH_TOO_LARGE", "the patch has " + std::to_string(bytes) +
                                               " bytes; the limit patch_bytes is " +
                                               std::to_string(limits_.patch_bytes)};
     }
-    if (limits_.state_bytes == UINT64_MAX || size_bound_ + bytes <= limits_.state_bytes) return {};
-    // Measured only here: most patches overwrite, and a state far below its limit is never measured
-    // again within a limit's worth of patches.
-    size_bound_ = tree_.json_bytes();
-    if (size_bound_ + bytes <= limits_.state_bytes || only_removes(patch)) return {};
-    return Refusal{"STATE_TOO_LARGE", "the state has about " + std::to_string(size_bound_) +
+    // As if the patch only added: what it overwrites is known only when it is merged.
+    const uint64_t state_bytes = tree_.json_bytes();
+    if (state_bytes + bytes <= limits_.state_bytes || limits_.state_bytes == UINT64_MAX) return {};
+    if (only_removes(patch)) return {};
+    return Refusal{"STATE_TOO_LARGE", "the state has about " + std::to_string(state_bytes) +
                                           " bytes, the patch " + std::to_string(bytes) +
                                           "; the limit state_bytes is " +
                                           std::to_string(limits_.state_bytes)};
@@ -69,7 +65,6 @@ const Patch& Store::apply(json::Value patch, Writer writer, const PatchOrigin& o
         overlap_.oldest = writers_.oldest_peer(writer);
     }
     tree_.merge(patch_, writer, is_watched ? &overlap_ : nullptr);
-    size_bound_ += patch.raw().size();
     history_.add(origin.seq, origin.time_us, origin.by, origin.attempt, patch.raw());
     return patch_;
 }
@@ -79,7 +74,6 @@ std::string_view Store::apply_host(json::Value patch, const PatchOrigin& origin)
     json::append_compact(text_, patch.raw());
     patch_.prepare(patch);
     tree_.merge(patch_);
-    size_bound_ += text_.size();
     history_.add(origin.seq, origin.time_us, origin.by, origin.attempt, text_);
     return text_;
 }
@@ -88,7 +82,6 @@ void Store::restore(Snapshot&& snapshot) {
     // Move assignment swaps, so `restored` frees the replaced tree.
     Tree restored = std::move(snapshot.tree_);
     tree_ = std::move(restored);
-    size_bound_ = tree_.json_bytes();
     history_.rewind(snapshot.history_);
 }
 

@@ -90,7 +90,7 @@ public:
 
     // Checks a patch against the limits. Callers of apply() and apply_host() do not apply a patch
     // that is refused. A patch that only removes is never refused, so that a full state can shrink.
-    std::optional<Refusal> refusal(json::Value patch);
+    std::optional<Refusal> refusal(json::Value patch) const;
 
     // Merges a patch, which must be an object, for an open writer, and records its source text.
     // Returns the prepared patch for merging into other trees; it is valid until the next call.
@@ -117,8 +117,6 @@ private:
     History history_;
     Writers writers_;
     const SizeLimits limits_;
-    // No smaller than the state's JSON: the size at the last measurement, and all patches since.
-    uint64_t size_bound_ = 0;
     Patch patch_;       // its memory is reused for every patch
     std::string text_;  // the latest host patch
 

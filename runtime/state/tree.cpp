@@ -61,14 +61,30 @@ void append_object(std::string& out, const Object& object) {
     out += '}';
 }
 
+constexpr uint64_t kEmptyBytes = 2;
+
+uint64_t json_bytes_of(std::string_view key) {
+    return key.size() + 4;  // quotation marks, colon, comma
+}
+
+uint64_t json_bytes_of(Kind kind, std::string_view text) {
+    return text.size() + (kind == Kind::String ? 2 : 0);
+}
+
+uint64_t json_bytes_of(const Object& object);
+
+uint64_t json_bytes_of(const Entry& entry) {
+    const Object* child = child_of(entry);
+    return child != nullptr ? json_bytes_of(*child)
+                            : json_bytes_of(entry.kind(), entry.value.view());
+}
+
 uint64_t json_bytes_of(const Object& object) {
-    uint64_t bytes = 2;
+    uint64_t bytes = kEmptyBytes;
     for (uint32_t i = 0; i < object.count; ++i) {
         const Entry& entry = object.entries[i];
         if (entry.kind() == Kind::Removed) continue;
-        bytes += entry.key.view().size() + 4;  // quotation marks, colon, comma
-        if (const Object* child = child_of(entry)) bytes += json_bytes_of(*child);
-        else bytes += entry.value.view().size() + (entry.kind() == Kind::String ? 2 : 0);
+        bytes += json_bytes_of(entry.key.view()) + json_bytes_of(entry);
     }
     return bytes;
 }
@@ -246,16 +262,18 @@ void Patch::settle_duplicates(uint32_t first, uint32_t count) {
     }
 }
 
-Tree::Tree() : root_(new Object), seed_(hash_seed()) {}
+Tree::Tree() : root_(new Object), bytes_(kEmptyBytes), seed_(hash_seed()) {}
 Tree::~Tree() { delete root_; }
 
 Tree::Tree(Tree&& other) noexcept
     : root_(std::exchange(other.root_, nullptr)),
+      bytes_(other.bytes_),
       seed_(other.seed_),
       removals_(std::move(other.removals_)) {}
 
 Tree& Tree::operator=(Tree&& other) noexcept {
     std::swap(root_, other.root_);
+    std::swap(bytes_, other.bytes_);
     std::swap(removals_, other.removals_);
     return *this;
 }
@@ -264,6 +282,7 @@ Tree Tree::clone() const {
     Tree copy;
     Object* root = root_->clone();
     delete std::exchange(copy.root_, root);
+    copy.bytes_ = bytes_;
     copy.removals_ = removals_;
     return copy;
 }
@@ -272,6 +291,7 @@ void Tree::clear() {
     delete root_;
     root_ = nullptr;
     root_ = new Object;
+    bytes_ = kEmptyBytes;
     removals_.clear();
 }
 
@@ -320,12 +340,15 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
         if (position == Object::kNone) {
             target->append(member.key, member.hash);
             position = target->count - 1;
+            bytes_ += json_bytes_of(member.key);
         }
         expected = position + 1;
 
         Entry& entry = target->entries[position];
         entry.writer = writer;
         if (member.kind != Kind::Object) {
+            // The measurement of an object that is replaced costs no more than freeing it.
+            bytes_ += json_bytes_of(member.kind, member.value) - json_bytes_of(entry);
             // replace() below reuses a heap block of the old text, so only an object is freed here.
             if (entry.kind() == Kind::Object) Object::release_value(entry);
             entry.value.replace(member.value);
@@ -336,6 +359,7 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
         if (child == nullptr) {
             // Allocated before the old value is released: if it throws, the old value is intact.
             child = new Object;
+            bytes_ += kEmptyBytes - json_bytes_of(entry);
             Object::release_value(entry);
             entry.child.object = child;
             entry.set_kind(Kind::Object);
@@ -351,6 +375,8 @@ void Tree::remove(Object* target, uint32_t position, std::string_view key) {
         report_overwritten(target, position, key, false);
         if (removals_.size() < kMaxRemovals) removals_[path_to(key)] = writer_;
     }
+    const Entry& entry = target->entries[position];
+    bytes_ -= json_bytes_of(entry.key.view()) + json_bytes_of(entry);
     target->remove(position);
 }
 
@@ -406,6 +432,7 @@ void Tree::assign(json::Value document) {
     Object* fresh = object_from(document, seed_);
     delete root_;
     root_ = fresh;
+    bytes_ = json_bytes_of(*root_);
     removals_.clear();
 }
 
@@ -519,7 +546,5 @@ bool Tree::measure(std::string_view pointer, uint64_t* count, bool& malformed) c
 }
 
 void Tree::append_json(std::string& out) const { append_object(out, *root_); }
-
-uint64_t Tree::json_bytes() const { return json_bytes_of(*root_); }
 
 }  // namespace narratoria::state

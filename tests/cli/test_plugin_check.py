@@ -104,11 +104,16 @@ CAUGHT = [
     ("closes_standard", "P45", "failed", "0 (/dev/null)"),
     ("signals_group", "P46", "crashed", "signal 15"),
     ("crashes_at_exit", "P47", "crashed", "in the end of the process"),
+    ("loses_little", "P29", "failed", "instances were used and ended"),
+    ("maps_little", "P29", "failed", "more bytes are mapped"),
+    ("crashes_after_deinit", "P20", "crashed", "a thread that still ran when deinit had returned"),
+    ("logs_after_deinit", "P20", "failed", "log.write was called after deinit had returned"),
+    ("overwrites_check", "P30", "failed", "overwrote memory of the check"),
 ]
 if len(os.sched_getaffinity(0)) > 1:
     CAUGHT.append(("changes_affinity", "P27", "failed", "the set of processors"))
 # Allowed, though it looks as if it were not.
-ALLOWED = ["allocates_once"]
+ALLOWED = ["allocates_once", "fills_cache"]
 WARNED = [
     ("unknown_extension", "P15", "org.example.unknown/1"),
     ("bad_plan", "P38", "requestId"),
@@ -408,6 +413,27 @@ def test_only_the_given_rules_are_checked(command):
     assert ran.status == 2 and 'there is no rule "P99"' in ran.err and "--list" in ran.err, ran
 
 
+def test_rules_are_chosen_in_any_case(command):
+    ran = command("plugin", "check", library("well_behaved"), "--only", "p30, P27", "--json")
+    assert [rule["rule"] for rule in json.loads(ran.out)["rules"]] == ["P27", "P30"]
+
+
+@pytest.mark.parametrize("given", ["", ",", "P27,", "P27,,P30", " "])
+def test_a_choice_with_a_missing_rule_is_refused(command, given):
+    ran = command("plugin", "check", library("well_behaved"), "--only", given)
+    assert ran.status == 2 and ran.out == "", ran
+    assert f'a rule is missing in "{given}"' in ran.err and "--only P27,P30" in ran.err, ran
+
+
+@pytest.mark.parametrize("given, near", [
+    ("30", ["P30"]), ("p027", ["P27"]), ("P99", ["P9", "P19", "P29", "P39"]),
+    ("Memory", ["P29"]), ("bananas", [])])
+def test_a_rule_that_does_not_exist_is_refused_with_those_near_it(command, given, near):
+    ran = command("plugin", "check", library("well_behaved"), "--only", given)
+    assert ran.status == 2 and f'there is no rule "{given}"' in ran.err, ran
+    assert re.findall(r"(P\d+) \(", ran.err) == near, ran
+
+
 def test_the_list_names_each_rule_and_its_checks(command):
     listed = json.loads(command("plugin", "check", "--list", "--json").out)
     assert [one["rule"] for one in listed] == RULES
@@ -424,6 +450,30 @@ def test_the_total_time_ends_the_check_and_says_so(command):
     assert ran.status == 1 and rules["P42"]["verdict"] == "failed", ran
     assert "did not end within" in messages(rules["P42"]), ran
     assert rules["P33"]["verdict"] == "skipped" and "--total" in messages(rules["P42"]), ran
+
+
+# A process that waits in the kernel cannot be ended, and no test can make one. Here SIGKILL does nothing.
+KILL_WITHOUT_EFFECT = """
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int kill(pid_t process, int number) {
+    return number == SIGKILL ? 0 : (int)syscall(SYS_kill, process, number);
+}
+"""
+
+
+@pytest.mark.skipif(BUILD.name == "asan", reason="the sanitizer's library must be loaded first")
+def test_a_process_that_cannot_be_ended_is_told_and_ends_the_check(command):
+    source, shim = command.file("kill.c", KILL_WITHOUT_EFFECT), command.folder / "kill.so"
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", source, "-o", shim], check=True)
+    ran = command("plugin", "check", library("hangs_in_handler"), "--time", "1", "--json",
+                  env=environment(LD_PRELOAD=str(shim)))
+    rules = {rule["rule"]: rule for rule in json.loads(ran.out)["rules"]}
+    assert broken(rules) == {"P23": "hung"}, ran
+    assert re.search(r"process \d+ could not be ended within 5 s and is left \(state ",
+                     messages(rules["P23"])), ran
+    assert "could not be ended" in rules["P33"]["why"], ran
 
 
 def test_a_folder_that_is_no_cgroup_is_refused(command):

@@ -107,6 +107,36 @@ TEST_F(DescriptorShortage, EndsWithTheToolThatHasThem) {
     host.reset();
 }
 
+// A cancelled tool holds no slot any more, but its supervisor until it has ended.
+TEST_F(DescriptorShortage, EndsWithACancelledToolThatIsStillEnding) {
+    EngineOptions options;
+    options.times = times(NAR_NONE, 60000);
+    make_host(std::move(options));
+    const Witnesses witnesses;
+    host->begin(plan_json({tool_json("one", tool_path("ignores_sigterm"), witnesses.input())}));
+    const Witness witness = witnesses.accept(host.get());
+    host->session.cancel();
+    ASSERT_TRUE(host->until([&] { return static_cast<bool>(host->result); }));
+    ASSERT_TRUE(host->engine.is_busy());
+    // Enough for its pipes, and not for another supervisor.
+    auto few = std::make_unique<FewDescriptors>(7);
+    host->begin(plan_json({tool_json("two", tool_path("patcher"))}));
+    host->until([] { return false; }, -1, milliseconds(60));
+    EXPECT_FALSE(host->has(Kind::ToolStarted, "two"));
+    EXPECT_FALSE(static_cast<bool>(host->result));
+    few.reset();  // to look for the tool
+    int tool = -1;
+    for (const ProcessFacts& each : descendants()) {
+        if (each.name == "ignores_sigterm") tool = each.pid;
+    }
+    ASSERT_TRUE(signal_descendant(tool, SIGKILL));
+    few = std::make_unique<FewDescriptors>(7);
+    const Json result = host->finish();
+    few.reset();
+    EXPECT_TRUE(result["/success"].boolean()) << result.dump();
+    EXPECT_GT(result["/descriptorWaitTime"].number(), 0);
+}
+
 // While a tool waits for descriptors the host does not spin, and the wait can be cancelled.
 TEST_F(DescriptorShortage, CostsNoProcessorTimeAndCanBeCancelled) {
     make_host();

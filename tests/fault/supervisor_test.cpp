@@ -3,12 +3,14 @@
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 
 #include "support/forked.hpp"
@@ -17,6 +19,19 @@
 
 namespace narratoria::hostile {
 namespace {
+
+// Makes a system call of this process fail from now on.
+bool forbid(uint32_t call, uint32_t error) {
+    sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog filter{4, program};
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
 
 constexpr const char* kSupervisor =
     NARRATORIA_BUILD_DIR "/libexec/narratoria/narratoria-supervisor";
@@ -45,6 +60,12 @@ protected:
         const Clock::time_point deadline = Clock::now() + kPatience;
         while (lives(pid) && Clock::now() < deadline) ::poll(nullptr, 0, 2);
         EXPECT_FALSE(lives(pid));
+    }
+    static void limit_descriptors(int pid, rlim_t most) {
+        rlimit limit{};
+        ASSERT_EQ(::prlimit(pid, RLIMIT_NOFILE, nullptr, &limit), 0);
+        limit.rlim_cur = most;
+        ASSERT_EQ(::prlimit(pid, RLIMIT_NOFILE, &limit, nullptr), 0);
     }
     // Writes a shell script that a tool path can name.
     std::string script(const std::string& text) const {
@@ -345,6 +366,95 @@ TEST_F(Supervisors, MayBeAnInstalledProgram) {
     EXPECT_STREQ(target, kSupervisor);
 }
 
+// The kernel cuts off the descriptors of a request for which the supervisor has no numbers.
+TEST_F(Supervisors, WithoutDescriptorsSaySo) {
+    make_host();
+    run_well();
+    const int supervisor = only_supervisor();
+    const std::filesystem::directory_iterator open("/proc/" + std::to_string(supervisor) + "/fd");
+    const auto count = static_cast<rlim_t>(std::distance(open, {}));
+    for (rlim_t free = 0; free < 3; ++free) {
+        limit_descriptors(supervisor, count + free);
+        const Json result = host->run_tool(tool_path("patcher"));
+        EXPECT_EQ(result["/errorCode"].text(), "SPAWN_FAILED") << free;
+        EXPECT_EQ(result["/error"].text(),
+                  "its supervisor has no file descriptors left for the tool's pipes: Too many open "
+                  "files; raise the limit on open files (ulimit -n)")
+            << free;
+    }
+    limit_descriptors(supervisor, 64);
+    run_well();
+    EXPECT_EQ(only_supervisor(), supervisor);
+}
+
+// The reaper does not say that nothing is left when it could not look.
+TEST_F(Supervisors, WhoseRemainsCannotBeLookedForAreLogged) {
+    std::vector<std::string> lines;
+    EngineOptions options;
+    options.log = [&](uint32_t, std::string_view line) { lines.emplace_back(line); };
+    make_host(std::move(options));
+    const Witnesses witnesses;
+    host->begin(plan_json(
+        {tool_json("tool", tool_path("daemonizes"), witnesses.input(R"(,"stay":true)"))}));
+    const Witness one = witnesses.accept(host.get());
+    const Witness two = witnesses.accept(host.get());
+    limit_descriptors(only_reaper(), 3);
+    ASSERT_TRUE(signal_descendant(only_supervisor(), SIGKILL));
+    EXPECT_EQ(host->finish()["/toolResults/0/errorCode"].text(), "SUPERVISOR_LOST");
+    EXPECT_THAT(lines, testing::ElementsAre(testing::HasSubstr("/proc could not be read")));
+    // It looks again with the next one.
+    limit_descriptors(only_reaper(), 64);
+    run_well();
+    ASSERT_TRUE(signal_descendant(only_supervisor(), SIGKILL));
+    EXPECT_TRUE(one.is_gone(host.get()));
+    EXPECT_TRUE(two.is_gone(host.get()));
+    run_well();
+    EXPECT_EQ(lines.size(), 1u);
+    host.reset();
+}
+
+TEST_F(Supervisors, ThatAreNotThereAreLoggedOnceWithTheSession) {
+    std::vector<std::string> lines;
+    EngineOptions options;
+    options.supervisor = "/nonexistent/supervisor";
+    options.log_line = [&](const nar_log_line& line) {
+        lines.push_back(std::string(line.session_id.data, line.session_id.size) + ": " +
+                        std::string(line.message.data, line.message.size));
+    };
+    make_host(std::move(options));
+    for (int i = 0; i < 3; ++i) host->run_tool(tool_path("patcher"));
+    EXPECT_THAT(lines,
+                testing::ElementsAre(
+                    std::string(host->session.id()) +
+                    ": no tool of this session can be started: the supervisor program "
+                    "\"/nonexistent/supervisor\" cannot be opened: No such file or directory"));
+    host.reset();
+}
+
+TEST_F(Supervisors, ThatAreAnotherProgramFailTheToolForThatReason) {
+    make_host({.supervisor = "/bin/true"});
+    // Whenever the library learns of its end.
+    for (int i = 0; i < 20; ++i) {
+        const Json result = host->run_tool(tool_path("patcher"));
+        EXPECT_EQ(result["/errorCode"].text(), "SPAWN_FAILED");
+        EXPECT_EQ(result["/error"].text(),
+                  "the supervisor program \"/bin/true\" exited with status 0; name the installed "
+                  "narratoria-supervisor in the engine's options");
+    }
+}
+
+TEST_F(Supervisors, NeedPidfds) {
+    Forked refused([&] {
+        if (!forbid(SYS_pidfd_open, ENOSYS)) return std::string("no seccomp");
+        Host own;
+        return own.run_tool(tool_path("patcher"))["/error"].dump();
+    });
+    EXPECT_EQ(refused.report(),
+              json_string("the supervisors cannot be watched: Function not implemented; narratoria "
+                          "needs pidfd_open, which Linux has from 5.4 on and a sandbox (seccomp) "
+                          "must allow"));
+}
+
 TEST_F(Supervisors, ThatAreNotThereFailTheTool) {
     make_host({.supervisor = "/nonexistent/supervisor"});
     const Json result = host->run_tool(tool_path("patcher"), "{}",
@@ -366,17 +476,7 @@ TEST_F(Supervisors, ThatAreNoProgramsFailTheTool) {
 
 // Where files in memory are forbidden the installed program is the way out; the message says so.
 TEST_F(Supervisors, InMemoryMayBeForbidden) {
-    auto forbid_memfd = [] {
-        sock_filter program[] = {
-            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
-            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-        };
-        const sock_fprog filter{4, program};
-        return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-               ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
-    };
+    auto forbid_memfd = [] { return forbid(SYS_memfd_create, EPERM); };
     Forked refused([&] {
         if (!forbid_memfd()) return std::string("no seccomp");
         Host own;

@@ -438,12 +438,13 @@ private:
     static const void* extension(const nar_host*, nar_str id) {
         static constexpr nar_host_log log = {sizeof(nar_host_log), 0,
                                              [](const nar_host*, uint32_t, nar_str) {}};
-        // An older host: it has no title and no opening.
+        // An older host: its struct ends before `title`.
         static constexpr nar_host_config config = {
             offsetof(nar_host_config, title),
             0,
             [](const nar_host* host) { return detail::to_c(of(host).settings_); },
             [](const nar_host* host) { return detail::to_c(of(host).story_); },
+            nullptr,
             nullptr,
             nullptr};
         if (detail::to_view(id) == NAR_HOST_LOG) return &log;

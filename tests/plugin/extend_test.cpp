@@ -162,6 +162,16 @@ TEST_F(ExtendTest, ALaterToolTakesThePlaceOfOneWithTheSameName) {
     EXPECT_TRUE(first.requests.empty());
 }
 
+TEST_F(ExtendTest, AToolOfTheFirstVersionOfItsStructNeedsOnlyAName) {
+    OwnTool& first = own("weather");
+    first.tool.size = offsetof(nar_tool, name) + sizeof(nar_str);
+    // What follows in memory is not the tool's.
+    first.tool.input_schema = detail::to_c("no schema");
+    first.join(*session);
+    run(plan_of({entry("t", "weather")}));
+    EXPECT_EQ(session->state("/a").view(), "1");
+}
+
 TEST_F(ExtendTest, AToolThatIsRefusedTakesNobodysPlace) {
     OwnTool& first = own("weather", R"({"from":"first"})");
     first.join(*session);
@@ -285,6 +295,81 @@ TEST_F(ExtendTest, ASinkOfTheHostGetsTheStream) {
     session->extend("test", NAR_EXTENSION_EVENT_SINK, &functions, &kinds);
     run(plan_of({}));
     EXPECT_THAT(kinds, ElementsAre(NAR_KIND_PLAN_STARTED, NAR_KIND_PLAN_ENDED));
+}
+
+// An extension of the host that publishes.
+struct Publisher {
+    explicit Publisher(Session& session, const char* id = "test") {
+        functions.size = sizeof functions;
+        functions.event = [](void* self, const nar_event*) {
+            if (static_cast<Publisher*>(self)->throws) throw std::runtime_error("enough");
+        };
+        host = session.extend(id, NAR_EXTENSION_EVENT_SINK, &functions, this);
+    }
+    nar_status publish(std::string_view name, std::string_view value) const {
+        const auto* config = static_cast<const nar_host_config*>(
+            host->get_extension(host, detail::to_c(NAR_HOST_CONFIG)));
+        return config->publish(host, detail::to_c(name), detail::to_c(value));
+    }
+
+    bool throws = false;
+    nar_event_sink_extension functions{};
+    const nar_host* host = nullptr;
+};
+
+std::string published(const Session& session, std::string_view plugin, std::string_view name) {
+    const auto value = session.published(plugin, name);
+    return value ? std::string(value->view()) : "nothing";
+}
+
+TEST_F(ExtendTest, TheProgramReadsWhatAPluginPublished) {
+    const Publisher one(*session, "one");
+    const Publisher other(*session, "other");
+    EXPECT_EQ(published(*session, "one", "url"), "nothing");
+    EXPECT_EQ(one.publish("url", "http://127.0.0.1:1/"), NAR_OK);
+    EXPECT_EQ(published(*session, "one", "url"), "http://127.0.0.1:1/");
+    EXPECT_EQ(published(*session, "other", "url"), "nothing");
+    EXPECT_EQ(published(*session, "nobody", "url"), "nothing");
+    EXPECT_EQ(one.publish("url", "http://127.0.0.1:2/"), NAR_OK);
+    EXPECT_EQ(other.publish("url", "–"), NAR_OK);
+    EXPECT_EQ(published(*session, "one", "url"), "http://127.0.0.1:2/");
+    EXPECT_EQ(published(*session, "other", "url"), "–");
+    EXPECT_EQ(one.publish("url", ""), NAR_OK);
+    EXPECT_EQ(published(*session, "one", "url"), "nothing");
+    EXPECT_EQ(one.publish("url", {}), NAR_OK);
+    EXPECT_EQ(log, "");
+}
+
+TEST_F(ExtendTest, WhatIsPublishedHasLimitsThatAreLogged) {
+    const Publisher one(*session);
+    const auto refused = [&](std::string_view name, std::string_view value, const char* why) {
+        log.clear();
+        EXPECT_EQ(one.publish(name, value), NAR_INVALID_ARGUMENT);
+        EXPECT_THAT(log, HasSubstr(why));
+        EXPECT_THAT(log, HasSubstr("plugin test: config.publish: "));
+    };
+    refused("", "v", "a name is a-z");
+    refused("Url", "v", "this one is \"Url\"");
+    refused(std::string(65, 'n'), "v", "1 to 64 bytes");
+    refused("url", std::string(4097, 'v'), "has 4097 bytes; the limit is 4096");
+    refused("url", "\xff", "is not UTF-8");
+    EXPECT_EQ(one.publish(std::string(64, 'n'), std::string(4096, 'v')), NAR_OK);
+    for (int name = 1; name < 32; ++name) EXPECT_EQ(one.publish(std::to_string(name), "v"), NAR_OK);
+    refused("url", "v", "32 names already");
+    EXPECT_EQ(one.publish("1", "w"), NAR_OK);
+    EXPECT_EQ(one.publish("2", ""), NAR_OK);
+    EXPECT_EQ(one.publish("url", "v"), NAR_OK);
+    EXPECT_EQ(published(*session, "test", "1"), "w");
+    EXPECT_EQ(published(*session, "test", "2"), "nothing");
+}
+
+TEST_F(ExtendTest, WhatADisabledPluginPublishedIsGone) {
+    Publisher one(*session);
+    EXPECT_EQ(one.publish("url", "v"), NAR_OK);
+    one.throws = true;
+    run(plan_of({}));
+    EXPECT_EQ(published(*session, "test", "url"), "nothing");
+    EXPECT_EQ(one.publish("url", "v"), NAR_GONE);
 }
 
 TEST_F(ExtendTest, RefusalsNameTheRule) {

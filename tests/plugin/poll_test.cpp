@@ -156,6 +156,18 @@ TEST_F(PollTest, WhatIsWaitedForCanBeChangedAlsoInTheFunctionItself) {
     EXPECT_EQ(ready.last, NAR_POLL_READABLE);
 }
 
+TEST_F(PollTest, ADescriptorThatIsNotWaitedForYetIsNotLost) {
+    Ready ready;
+    // As a library opened it that does not know of FD_CLOEXEC: all its flags are 0.
+    ASSERT_EQ(::fcntl(pair[0], F_SETFD, 0), 0);
+    ASSERT_EQ(watch(0, ready), NAR_OK);
+    run();
+    EXPECT_EQ(ready.calls, 0) << ready.all;
+    EXPECT_EQ(poll->change(host, number, NAR_POLL_WRITABLE), NAR_OK);
+    run();
+    EXPECT_EQ(ready.all, NAR_POLL_WRITABLE);
+}
+
 TEST_F(PollTest, OneThatWasStoppedInItsFunctionIsNotCalledAgain) {
     Ready ready;
     ready.on_call = [&] { EXPECT_EQ(poll->stop(host, number), NAR_OK); };
@@ -335,6 +347,29 @@ TEST_F(PollTest, EndsWhenItsNumberBelongsToAnotherFile) {
     EXPECT_EQ(again.last, NAR_POLL_READABLE);
     EXPECT_EQ(poll->stop(host, second), NAR_OK);
     EXPECT_EQ(poll->stop(host, number), NAR_IO);
+    ::close(other[0]);
+    ::close(other[1]);
+}
+
+// Also before the loop has found that the earlier poll is lost.
+TEST_F(PollTest, ANumberThatBelongsToAnotherFileCanBePolledAtOnce) {
+    Ready ready;
+    ASSERT_EQ(watch(NAR_POLL_READABLE, ready), NAR_OK);
+    int other[2];
+    ASSERT_EQ(::pipe2(other, O_CLOEXEC), 0);
+    ASSERT_EQ(::dup2(other[0], pair[0]), pair[0]);
+    Ready again;
+    uint64_t second = 0;
+    ASSERT_EQ(poll->watch(host, pair[0], NAR_POLL_READABLE, take, &again, &second), NAR_OK);
+    EXPECT_EQ(poll->watch(host, pair[0], NAR_POLL_READABLE, take, &again, &second), NAR_IO)
+        << "this plugin polls it now";
+    ASSERT_EQ(::write(other[1], "x", 1), 1);
+    EXPECT_TRUE(until([&] { return again.calls > 0; }));
+    EXPECT_EQ(again.last, NAR_POLL_READABLE);
+    EXPECT_EQ(ready.calls, 1);
+    EXPECT_EQ(ready.last, NAR_POLL_LOST);
+    EXPECT_EQ(poll->stop(host, number), NAR_IO);
+    EXPECT_EQ(poll->stop(host, second), NAR_OK);
     ::close(other[0]);
     ::close(other[1]);
 }

@@ -268,14 +268,17 @@ TEST_F(PluginTest, ASearchLoadsNothingAndSaysWhyForEachFile) {
     ASSERT_EQ(nar_plugins_search({path.data(), path.size()}, nullptr, 0, &text, nullptr), NAR_OK);
     const Json found(detail::to_view(nar_text_view(text)));
     nar_text_release(text);
+    int of_the_story = 0;
     for (const Json& place : found["places"].elements()) {
         if (place["from"].string() != "the story") continue;
+        ++of_the_story;
         ASSERT_EQ(place["files"].size(), 2U);
         EXPECT_EQ(place["files"][0]["verdict"].string(), "loads");
         EXPECT_EQ(place["files"][0]["id"].string(), "test.probe");
         EXPECT_EQ(place["files"][1]["verdict"].string(), "refused");
         EXPECT_EQ(place["files"][1]["reason"].string(), "it is no shared library");
     }
+    EXPECT_EQ(of_the_story, 1);
     EXPECT_THAT(notes(), IsEmpty());
 }
 

@@ -8,6 +8,7 @@ import copy
 import datetime
 import pathlib
 import pickle
+import resource
 import signal
 import threading
 import time
@@ -630,6 +631,51 @@ class TestStreams:
             return sizes
 
         assert max(asyncio.run(asyncio.wait_for(main(), PATIENCE_S))) < 5_000
+
+    @pytest.mark.parametrize("reader", ["slow", "fast"])
+    def test_a_million_events_come_in_order_through_a_little_memory(
+        self, reader: str, tmp_path: pathlib.Path
+    ) -> None:
+        count = 1_000_000
+        line = '{"version":"0","type":"log","level":"info","message":"step"}'
+        tool = tmp_path / "steps"
+        tool.write_text(
+            f"#!/bin/sh\nread -r invocation\nyes '{line}' | head -n {count}\n"
+            'echo \'{"version":"0","type":"done","ok":true}\'\n'
+        )
+        tool.chmod(0o755)
+
+        def resident() -> int:
+            pages = pathlib.Path("/proc/self/statm").read_text().split()[1]
+            return int(pages) * resource.getpagesize()
+
+        async def main() -> None:
+            times = narratoria.Times(try_ms=0, plan_ms=0)
+            async with narratoria.aio.Session(times=times) as session:
+                stream = session.events(["tool_event"], limit=1000)
+                running = asyncio.create_task(session.execute(one(str(tool))))
+                first = await anext(stream)
+                seq, seen, most, before, highest = first.seq, 1, 0, resident(), 0
+                async for event in stream:
+                    seen += 1
+                    assert event.seq > seq
+                    seq = event.seq
+                    if seen % 1000 == 0:
+                        most = max(most, len(stream._waiting))
+                        highest = max(highest, resident())
+                        if reader == "slow":
+                            # All others in the loop have their turn, and the tool runs on meanwhile.
+                            for _ in range(5):
+                                await asyncio.sleep(0)
+                    if event.type == "done":
+                        break
+                grown = highest - before
+                stream.close()
+                assert (await running).success and seen == count + 1
+                # All of them would take 300 bytes each.
+                assert most < 20_000 and grown < 64 << 20, (most, grown)
+
+        asyncio.run(asyncio.wait_for(main(), 10 * PATIENCE_S))
 
     def test_a_stream_that_nobody_reads_any_more_holds_nobody(self) -> None:
         async def main() -> bool:

@@ -11,7 +11,7 @@ from from_schema import SCHEMAS, objects, unknown_members, validator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from narratoria import events
+from narratoria import _core, events
 from narratoria.events import (
     AssetEvent,
     AttemptEnded,
@@ -121,6 +121,55 @@ def test_records_round_trip(drawn):
     assert EventRecord.from_dict(record).extra == more
     short = {k: v for k, v in record.items() if k not in ("planId", "toolId", "attempt")}
     assert EventRecord.from_dict(short) == EventRecord.from_dict(record)
+
+
+def record_of(kind, body):
+    """An event of the compiled part, as a session gives it."""
+    numbers = {}
+    while (name := _core.kind_name(len(numbers) + 1)) is not None:
+        numbers[name] = len(numbers) + 1
+    # As the numbers of a tool's events are.
+    tool_types = ["log", "state_patch", "asset", "ui_event", "error", "done"]
+    type_number = tool_types.index(body["type"]) + 1 if kind == "tool_event" else 0
+    text = _core.to_json(body).encode()
+    return _core.restore_event(1, 0, numbers[kind], type_number, 1, "s", "p", "t", text)
+
+
+@pytest.mark.parametrize("name", ["tool_event", *KINDS])
+@settings(max_examples=20)
+@given(data=st.data())
+def test_data_is_what_python_reads(name, data):
+    if name == "tool_event":
+        body = data.draw(tool_events(data.draw(st.sampled_from(TYPES))))
+    else:
+        body = data.draw(runtime_events(name))
+    for each in (body, {**body, **data.draw(unknown_members)}):
+        event = record_of(name, each)
+        read = event_from_dict(name, event.body)
+        assert event.data == read and type(event.data) is type(read)
+        assert repr(event.data) == repr(read) and event.data.to_dict() == read.to_dict()
+        assert event.data.extra is not record_of(name, each).data.extra
+
+
+@pytest.mark.parametrize(
+    "kind, body",
+    [
+        ("tool_event", {"version": "0", "type": "log", "level": "info", "message": "a", "n": 1}),
+        ("tool_event", {"version": "0", "type": "ui_event", "event": "bell", "of": [1], "b": {}}),
+        ("tool_pending", {"toolPath": "t", "dependencies": ["a", "b"]}),
+        ("narrative", {"text": "a", "source": "plan", "mood": None}),
+    ],
+)
+def test_data_of_every_kind_is_made_without_python(kind, body, monkeypatch):
+    expected = event_from_dict(kind, body)
+    monkeypatch.setattr(events, "event_from_dict", None)
+    assert record_of(kind, body).data == expected
+
+
+def test_lists_of_data_are_its_own():
+    event = record_of("tool_pending", {"toolPath": "t", "dependencies": ["a"]})
+    event.data.dependencies.append("b")
+    assert event.body["dependencies"] == ["a"]
 
 
 def test_every_class_is_reached():

@@ -526,9 +526,156 @@ def test_names():
 
     with pytest.raises(ValueError, match="cannot be the name of a tool"):
         describe(lambda: 1)
-    with pytest.raises(ValueError, match="letters, digits"):
+    with pytest.raises(ValueError, match=r"letters \(a-z, A-Z\), digits"):
         describe(café)
+    assert len(describe(lambda: 1, name="x" * 128).name) == 128
+    with pytest.raises(ValueError, match="at most 128 characters, not 129"):
+        describe(lambda: 1, name="x" * 129)
     assert describe(lambda: 1, name="one-1_A", description="x").description == "x"
+
+
+def test_a_method_without_its_object_is_refused():
+    class Dice:
+        def roll(self, sides: int = 6) -> int:
+            return sides
+
+        def told(self: Any, sides: int) -> None: ...
+
+    assert describe(Dice().roll).bind({"sides": 4}) == {"sides": 4}
+    with pytest.raises(TypeError, match=r"method of Dice.*session\.tool\(thing\.roll\)"):
+        describe(Dice.roll)
+    # Who says what it is means it.
+    assert describe(Dice.told).input_schema["required"] == ["self", "sides"]
+
+    def roll(self, sides: int) -> None: ...
+
+    assert describe(roll).input_schema["required"] == ["self", "sides"]
+
+
+def test_a_function_that_does_not_tell_its_parameters_is_refused():
+    with pytest.raises(TypeError, match="the tool dict: its parameters are not known"):
+        describe(dict)
+
+
+@pytest.mark.parametrize("text", ["list[", "1/0", "[].pop()", "f(\n"])
+def test_an_annotation_that_is_no_expression_of_a_type(text):
+    def tool(x): ...
+
+    tool.__annotations__["x"] = text
+    with pytest.raises(TypeError, match="annotations of the tool tool cannot be evaluated"):
+        describe(tool)
+
+    class Members(TypedDict):
+        x: int
+
+    Members.__annotations__["x"] = typing.ForwardRef("1/0")
+
+    def another(of: Members): ...
+
+    with pytest.raises(TypeError, match="annotations of Members cannot be evaluated: Zero"):
+        describe(another)
+
+
+X = typing.TypeVar("X")
+Number = typing.TypeVar("Number", int, float)
+Text = typing.TypeVar("Text", bound=str)
+
+
+@dataclasses.dataclass
+class Box(typing.Generic[X]):
+    item: X
+    others: "list[X]" = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class NumberedBox(Box[str]):
+    number: int = 0
+
+
+@dataclasses.dataclass
+class Chain(typing.Generic[X]):
+    value: X
+    next: "Chain[X] | None" = None
+
+
+@dataclasses.dataclass
+class Growing(typing.Generic[X]):
+    value: X
+    next: "Growing[list[X]] | None" = None
+
+
+def test_generic_classes_are_what_their_arguments_say():
+    def tool(box: Box[int], inner: Box[Box[str]], named: NumberedBox): ...
+
+    about = describe(tool)
+    assert about.bind(
+        {
+            "box": {"item": 1, "others": [2]},
+            "inner": {"item": {"item": "a"}},
+            "named": {"item": "b"},
+        }
+    ) == {"box": Box(1, [2]), "inner": Box(Box("a")), "named": NumberedBox("b")}
+    for wrong, place in (
+        ({"box": {"item": "1"}}, "/box/item"),
+        ({"box": {"item": 1, "others": ["2"]}}, "/box/others/0"),
+        ({"inner": {"item": {"item": 1}}}, "/inner/item/item"),
+        ({"named": {"item": 1}}, "/named/item"),
+    ):
+        with pytest.raises(DocumentError) as raised:
+            about.bind(wrong)
+        assert raised.value.pointer == place
+
+
+def test_a_type_parameter_is_what_its_bound_says():
+    def tool(number: Number, text: Text): ...
+
+    assert describe(tool).bind({"number": 1, "text": "a"}) == {"number": 1, "text": "a"}
+    for wrong in ({"number": "1"}, {"text": 1}):
+        with pytest.raises(DocumentError):
+            describe(tool).bind(wrong)
+
+
+@pytest.mark.parametrize(
+    "annotation, says",
+    [
+        (Box, r"member item of Box: ~X has no equal in JSON; use Any, or .* Box\[int\]"),
+        (Chain[int], "Chain contains itself"),
+        (Growing[int], "Growing contains itself"),
+    ],
+)
+def test_generic_classes_without_an_end_or_without_arguments(annotation, says):
+    def tool(x): ...
+
+    tool.__annotations__["x"] = annotation
+    with pytest.raises(TypeError, match=says):
+        describe(tool)
+
+
+def test_keywords_of_a_typed_dict():
+    unpack = getattr(typing, "Unpack", None)
+    if unpack is None:
+        unpack = pytest.importorskip("typing_extensions").Unpack
+
+    class Options(TypedDict, total=False):
+        sides: int
+        mood: Literal["fair", "kind"]
+
+    class Needed(Options):
+        who: str
+
+    def roll(**options): ...
+
+    roll.__annotations__["options"] = unpack[Needed]
+    about = describe(roll)
+    assert about.input_schema["required"] == ["who"]
+    assert about.input_schema["additionalProperties"] is False
+    assert about.bind({"who": "Ada", "sides": 4}) == {"who": "Ada", "sides": 4}
+    for wrong in ({"sides": 4}, {"who": "Ada", "sides": "4"}, {"who": "Ada", "more": 1}):
+        with pytest.raises(DocumentError):
+            about.bind(wrong)
+    roll.__annotations__["options"] = unpack[int]
+    with pytest.raises(TypeError, match="Unpack.* is a TypedDict"):
+        describe(roll)
 
 
 class Node(TypedDict):

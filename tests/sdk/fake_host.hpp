@@ -78,6 +78,7 @@ public:
     // ---- what it was asked
     std::vector<std::string> log;  // "error: text"
     std::vector<std::string> patches;
+    std::vector<std::string> published;  // "name=value"
     std::vector<std::string> prompts;
     std::vector<Posted> posted;
     std::map<std::uint64_t, Waiting> timers;
@@ -148,6 +149,7 @@ private:
         if (self.missing.count(name) != 0) return nullptr;
         alignas(8) static constexpr std::uint32_t only_numbers[2] = {8, 0};
         if (self.too_short.count(name) != 0) return &only_numbers;
+        if (self.is_older && name == NAR_HOST_CONFIG) return &older_config_functions;
         if (self.is_older && name == NAR_HOST_PROMPT) return &older_prompt_functions;
         if (self.is_older && name == NAR_HOST_POLL) return &older_poll_functions;
         if (name == NAR_HOST_LOG) return &log_functions;
@@ -174,6 +176,12 @@ private:
     static nar_str read_story(const nar_host* host) { return view(of(host).story); }
     static nar_str read_title(const nar_host* host) { return view(of(host).title); }
     static nar_str read_opening(const nar_host* host) { return view(of(host).opening); }
+    static nar_status publish(const nar_host* host, nar_str name, nar_str value) {
+        if (!of(host).is_active) return of(host).refuse(NAR_GONE);
+        if (name.size == 0) return NAR_INVALID_ARGUMENT;
+        of(host).published.push_back(text(name) + "=" + text(value));
+        return NAR_OK;
+    }
     static std::uint32_t is_engine_thread(const nar_host* host) { return of(host).is_here(); }
 
     static nar_status read_state(const nar_host* host, nar_str pointer, nar_write_fn write,
@@ -353,7 +361,15 @@ private:
 
     static constexpr nar_host_log log_functions = {sizeof(nar_host_log), 0, &write_log};
     static constexpr nar_host_config config_functions = {
-        sizeof(nar_host_config), 0, &read_settings, &read_story, &read_title, &read_opening};
+        sizeof(nar_host_config), 0,       &read_settings, &read_story, &read_title,
+        &read_opening,           &publish};
+    static constexpr nar_host_config older_config_functions = {offsetof(nar_host_config, title),
+                                                               0,
+                                                               &read_settings,
+                                                               &read_story,
+                                                               nullptr,
+                                                               nullptr,
+                                                               nullptr};
     static constexpr nar_host_thread_check thread_functions = {sizeof(nar_host_thread_check), 0,
                                                                &is_engine_thread};
     static constexpr nar_host_state state_functions = {sizeof(nar_host_state), 0, &read_state,

@@ -791,6 +791,27 @@ TEST(PluginHost, OffersLogSettingsAndStory) {
     EXPECT_THAT(fake.log, ElementsAre("debug: a", "warning: b", "info: goodbye"));
 }
 
+TEST(PluginHost, Publishes) {
+    FakeHost fake;
+    in_plugin(fake, [](const plugin::Host& host) {
+        EXPECT_TRUE(host.publish("url", "http://127.0.0.1/"));
+        EXPECT_EQ(NAR_INVALID_ARGUMENT, error_of([&] { host.publish("", "v"); }).status());
+    });
+    EXPECT_THAT(fake.published, ElementsAre("url=http://127.0.0.1/"));
+}
+
+TEST(PluginHost, WithoutNewerPartsOfTheSettingsIsAnOlderOne) {
+    FakeHost fake;
+    fake.is_older = true;
+    fake.title = "The Torch";
+    in_plugin(fake, [](const plugin::Host& host) {
+        EXPECT_EQ("", host.title());
+        EXPECT_EQ("", host.opening());
+        EXPECT_FALSE(host.publish("url", "v"));
+    });
+    EXPECT_THAT(fake.published, ElementsAre());
+}
+
 TEST(PluginHost, ReadsAndPatchesTheState) {
     FakeHost fake;
     fake.state["/torch"] = R"({"lit":true})";

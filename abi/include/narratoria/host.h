@@ -58,6 +58,18 @@ typedef struct nar_host_config {
      * Both members are always there. An empty view if the story has none. Valid as long as the
      * instance. Check `size` before calling it. [thread-safe, init, active] */
     nar_str (*opening)(const nar_host *host);
+    /* Publishes a small value of this plugin under a name of its own, for example the address of its
+     * server. The program reads it with nar_session_read_published. Both texts are copied. A later
+     * value replaces the former one, and an empty value removes it. The values of an instance are
+     * gone when it ends or is disabled. They are neither in the event stream nor stored with the
+     * session.
+     *   name   a-z 0-9 . _ -, 1 to 64 bytes
+     *   value  UTF-8, at most 4096 bytes
+     * An instance has at most 32 names. NAR_INVALID_ARGUMENT: a text or the number of names is out of
+     * these limits; it is logged with the plugin's id, and nothing has changed. NAR_GONE: the plugin
+     * was disabled. Check `size` before calling it: older hosts do not have it.
+     * [engine-thread, active] */
+    nar_status (*publish)(const nar_host *host, nar_str name, nar_str value);
 } nar_host_config;
 
 /* ---- narratoria.thread_check/1 */

@@ -51,8 +51,9 @@ typedef struct nar_host_poll {
      * Spurious calls are possible, so read without blocking. Keep the descriptor open until stop: if
      * it is closed before, or its number belongs to another file by then, the poll ends and the host
      * logs that; `on_readable` is not called for it, and stop returns NAR_IO. NAR_IO for a regular
-     * file, and for a descriptor that this plugin polls already. NAR_INVALID_ARGUMENT for a
-     * descriptor that is not open. [engine-thread, active] */
+     * file, and for a descriptor that this plugin polls already; a poll that has ended, or whose
+     * descriptor was closed, does not count, so the number of another file can be polled at once.
+     * NAR_INVALID_ARGUMENT for a descriptor that is not open. [engine-thread, active] */
     nar_status (*start)(const nar_host *host, int32_t descriptor, void (*on_readable)(void *user),
                         void *user, uint64_t *poll);
     /* Stops polling; allowed inside on_readable. NAR_NOT_FOUND if there is no such poll; NAR_IO if

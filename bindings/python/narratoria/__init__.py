@@ -30,8 +30,8 @@ if TYPE_CHECKING:
         tool,
         toolset,
     )
+    from narratoria._constraints import Field
     from narratoria._core import Event
-    from narratoria._function import Field
     from narratoria.context import Context
     from narratoria.documents import (
         Asset,
@@ -74,7 +74,7 @@ _PLACES = {
     "Asset": "documents",
     "Attempt": "documents",
     "Fault": "documents",
-    "Field": "_function",
+    "Field": "_constraints",
     "Invocation": "documents",
     "NarratorRequest": "documents",
     "Opening": "documents",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from weakref import WeakSet, ref
 
@@ -99,7 +100,12 @@ class Driver:
             self._full.add(stream)
         else:
             self._full.discard(stream)
-        self._follow()
+        if self._thread == threading.get_ident():
+            self._follow()
+            return
+        # A stream that was dropped, as the collector finds it in any thread.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._follow)
 
     def _follow(self) -> None:
         is_reading = not self._full

@@ -181,6 +181,7 @@ def add_body_classes() -> None:
         _document.integer: "i",
         _document.mapping: "m",
         _document.anything: "a",
+        _document.strings: "t",
         events.read_level: "l",
     }
     classes: list[Any] = [*events.TOOL_EVENTS.values(), *events.RUNTIME_EVENTS.values()]

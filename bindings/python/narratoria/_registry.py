@@ -4,36 +4,53 @@
 from __future__ import annotations
 
 import atexit
-from errno import ENOENT
-from os.path import exists
 from weakref import WeakSet
 
 from narratoria import _core
+from narratoria._checks import (
+    check_timeout,
+    check_tool,
+    need_callable,
+    text_of,
+    whole_number,
+)
 from narratoria._hooks import (
-    describe_exception,
     exception_text,
     log_event,
     report_exception,
     to_plain,
 )
+from narratoria._invocations import (
+    arguments_of,
+    current_or_none,
+    done_line,
+    end_failed,
+    import_for,
+    is_async_function,
+    is_bare,
+    raiser,
+    refuse_awaitable,
+    run_async_generator,
+    run_generator,
+)
+from narratoria._plan_warnings import describe_faults, plan_warnings, warn_of_plan
+from narratoria._session_options import core_options
 from narratoria.context import Context
-from narratoria.errors import BusyError, Error, GoneError, NarratoriaWarning, ReentrantError
+from narratoria.errors import Error, GoneError, ReentrantError
 from narratoria.state import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
     from collections.abc import (
-        AsyncGenerator,
         Awaitable,
         Callable,
         Coroutine,
-        Generator,
         Iterable,
         Mapping,
     )
     from os import PathLike
-    from typing import Any, Literal, TypeVar, overload
+    from typing import Any, Literal, NoReturn, TypeVar, overload
 
     from narratoria._core import Event, Open, Question
     from narratoria._core import Invocation as OpenInvocation
@@ -76,77 +93,6 @@ def kinds_mask(kinds: Iterable[str] | None) -> int:
     if mask == 0:
         raise ValueError("kinds is empty: nothing would ever come; leave it out for all kinds")
     return mask
-
-
-def text_of(what: str, value: Any) -> str:
-    """Checks a text argument, and names it in the exception."""
-    if not isinstance(value, str):
-        raise TypeError(f"{what} is a str, not {type(value).__name__}")
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(f"{what} has no lone surrogates, as at {error.start}") from None
-    return value
-
-
-def path_text(what: str, value: Any) -> str:
-    """Checks a path argument, which must be UTF-8."""
-    from os import PathLike, fspath
-
-    if isinstance(value, PathLike):
-        value = fspath(value)
-    if not isinstance(value, str):
-        raise TypeError(f"{what} is a path: a str or a Path, not {type(value).__name__}")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise ValueError(f"{what} is no path in UTF-8: {value!r}; rename it") from None
-    return value
-
-
-def whole_number(what: str, value: Any, lowest: int, highest: int) -> int:
-    """Checks a whole number and its range."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{what} is an int, not {type(value).__name__}")
-    if not lowest <= value <= highest:
-        raise ValueError(f"{what} is a whole number from {lowest} to {highest}, not {value}")
-    return value
-
-
-def need_callable(what: str, function: Any) -> None:
-    """Refuses at once what would fail only when it is called."""
-    if not callable(function):
-        raise TypeError(f"{what} is a function, not {type(function).__name__}")
-
-
-def check_tool(function: Any, name: Any, description: Any, thread: Any) -> None:
-    """Checks the arguments of the decorator `tool`."""
-    if not callable(function):
-        raise TypeError(
-            f"a tool is a function, not {type(function).__name__}; a name and a description are "
-            'given by theirs: @session.tool(name="...")'
-        )
-    for what, text in (("the name of a tool", name), ("the description of a tool", description)):
-        if text is not None:
-            text_of(what, text)
-    if not isinstance(thread, bool):
-        raise TypeError(f"thread is True or False, not {thread!r}")
-
-
-def check_timeout(what: str, seconds: float | None) -> float | None:
-    """Checks a number of seconds; None is no limit."""
-    if seconds is None:
-        return None
-    if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
-        raise TypeError(f"{what} is a number of seconds or None, not {type(seconds).__name__}")
-    if not seconds >= 0:
-        raise ValueError(f"{what} is a number of seconds from 0, not {seconds}")
-    return seconds
-
-
-def check_prompt(prompt: str) -> None:
-    """Refuses an invalid prompt."""
-    text_of("a prompt", prompt)
 
 
 class Registry:
@@ -199,53 +145,23 @@ class Registry:
         self._narrator_error: Exception | None = None
         self._close_timeout = check_timeout("close_timeout", close_timeout)
         self._has_jobs = jobs is not None
-        if state is not None and not hasattr(state, "keys"):
-            raise TypeError(f"state is a dict, not {type(state).__name__}")
-        if plugin_settings is not None and not hasattr(plugin_settings, "keys"):
-            raise TypeError(f"plugin_settings is a dict, not {type(plugin_settings).__name__}")
-        if narrator is not None and not isinstance(narrator, str) and not callable(narrator):
-            raise TypeError(
-                f"narrator is a function or the id of a plugin, not {type(narrator).__name__}"
-            )
-        if not isinstance(without_plugins, bool):
-            raise TypeError(f"without_plugins is True or False, not {without_plugins!r}")
-        if times is not None or limits is not None:
-            from narratoria.options import Limits, Times
-
-            for what, numbers, kind in (("times", times, Times), ("limits", limits, Limits)):
-                if numbers is not None and not isinstance(numbers, kind):
-                    raise TypeError(
-                        f"{what} is a narratoria.{kind.__name__}, not {type(numbers).__name__}"
-                    )
-        if environment is not None and not hasattr(environment, "items"):
-            raise TypeError(f"environment is a dict, not {type(environment).__name__}")
-        given_environment: list[str] = []
-        for name, value in (environment or {}).items():
-            if "=" in text_of("the name of a variable of environment", name):
-                raise ValueError(f"the name of a variable of environment has no =, as in {name!r}")
-            given_environment.append(f"{name}={text_of(f'environment[{name!r}]', value)}")
-        options: dict[str, Any] = {
-            "story": None if story is None else path_text("story", story),
-            "state": None if state is None else dict(state),
-            "narrator_id": text_of("narrator", narrator) if isinstance(narrator, str) else None,
-            "plugins": [path_text("each of plugins", each) for each in plugins],
-            "plugin_settings": None if plugin_settings is None else dict(plugin_settings),
-            "without_plugins": without_plugins,
-            "id": None if id is None else text_of("id", id),
-            "jobs": 0 if jobs is None else whole_number("jobs", jobs, 0, 0xFFFF_FFFF),
-            "cgroup": None if cgroup is None else path_text("cgroup", cgroup),
-            "root": None if root is None else path_text("root", root),
-            "environment": given_environment,
-            "allow_paths": [path_text("each of allow_paths", each) for each in allow_paths],
-            "allow_schemes": [text_of("each of allow_schemes", each) for each in allow_schemes],
-            "times": {} if times is None else times.to_dict(),
-            "limits": {} if limits is None else limits.to_dict(),
-        }
-        for plugin in options["plugins"]:
-            if "/" in plugin and not exists(plugin):
-                raise FileNotFoundError(
-                    ENOENT, "there is no such plugin; a plugin without / is an id", plugin
-                )
+        options = core_options(
+            story,
+            state=state,
+            narrator=narrator,
+            plugins=plugins,
+            plugin_settings=plugin_settings,
+            without_plugins=without_plugins,
+            id=id,
+            jobs=jobs,
+            root=root,
+            environment=environment,
+            allow_paths=allow_paths,
+            allow_schemes=allow_schemes,
+            times=times,
+            limits=limits,
+            cgroup=cgroup,
+        )
         self._core = _core.Session(options)
         self._id = self._core.id()
         # Why answers of the narrator were not used, in the running turn.
@@ -283,6 +199,13 @@ class Registry:
         except Error:
             # In use by another thread.
             return
+
+    def __reduce__(self) -> NoReturn:
+        # A copy would end the session that it shares with this.
+        raise TypeError(
+            "a session cannot be copied or pickled: it lives in the process that created it; create "
+            "one for each, with the state of this one: Session(state=session.state.to_dict())"
+        )
 
     # What a wrong call speaks of.
     __init__.__qualname__ = "Session.__init__"
@@ -417,12 +340,12 @@ class Registry:
         function = about.function
         is_plain = not about.is_async and not about.is_generator and not about.context_parameter
         # What a decorator has made of a function may return anything.
-        if is_plain and not thread and _is_bare(function):
+        if is_plain and not thread and is_bare(function):
 
             def run_plain(tool_input: dict[str, Any]) -> Any:
-                result = function(**_arguments(about, tool_input))
+                result = function(**arguments_of(about, tool_input))
                 if hasattr(result, "__await__"):
-                    raise _refuse_awaitable(result)
+                    raise refuse_awaitable(result)
                 return result
 
             call: Callable[[Any], Any] = run_plain
@@ -451,7 +374,7 @@ class Registry:
         thread: bool,
     ) -> None:
         def call() -> Any:
-            made = _arguments(about, invocation.request["input"])
+            made = arguments_of(about, invocation.request["input"])
             if about.context_parameter:
                 made[about.context_parameter] = Context(
                     invocation, State(self._core, self._use, self._changed)
@@ -480,7 +403,7 @@ class Registry:
                 # SystemExit, for example: it leaves the call that drives the session.
                 invocation.end("", "TOOL_EXCEPTION", "the function was interrupted")
                 try:
-                    self._core.post(_raiser(exception))
+                    self._core.post(raiser(exception))
                 except Error:
                     # The session is closed, and nobody drives it.
                     report_exception("a tool", exception)
@@ -495,17 +418,17 @@ class Registry:
         try:
             result = call()
             if is_generator:
-                result = _run_generator(result, invocation)
+                result = run_generator(result, invocation)
             if hasattr(result, "__await__"):
                 spawn(lambda: result, False, invocation)
                 return
-            lines = _done_line(result)
+            lines = done_line(result)
         except Exception as exception:
             if isinstance(exception, GoneError) and invocation.is_cancelled:
                 # It asked a session that has given it up.
                 invocation.end()
             else:
-                _end_failed(invocation, exception)
+                end_failed(invocation, exception)
             return
         except BaseException:
             invocation.end("", "TOOL_EXCEPTION", "the function was interrupted")
@@ -525,22 +448,25 @@ class Registry:
                 with inside(self._core):
                     result = None
                     if is_generator:
-                        await _run_async_generator(call(), invocation)
+                        await run_async_generator(call(), invocation)
                     else:
                         result = await call()
-                    invocation.end(_done_line(result))
+                    invocation.end(done_line(result))
             except CancelledError as exception:
                 # Of its own making it is a failure like others.
                 if not invocation.is_cancelled and not self._core.is_closed:
-                    _end_failed(invocation, exception)
+                    end_failed(invocation, exception)
             except (KeyboardInterrupt, SystemExit):
                 # It leaves the loop, and whoever runs that gets it.
                 raise
             except BaseException as exception:
-                if isinstance(exception, GeneratorExit) and _current(current_task) is not task:
+                if (
+                    isinstance(exception, GeneratorExit)
+                    and current_or_none(current_task) is not task
+                ):
                     # It was not raised here: the task is being thrown away.
                     raise
-                _end_failed(invocation, exception)
+                end_failed(invocation, exception)
             finally:
                 invocation.end()
 
@@ -817,7 +743,7 @@ class Registry:
         ['plan_started']
         """
         need_callable("a sink", sink)
-        if _is_async(sink):
+        if is_async_function(sink):
             raise TypeError(
                 "a sink is called for each event, and not awaited: it cannot be async; put the events "
                 "into a queue, or use aio.Session and events()"
@@ -925,175 +851,6 @@ class Registry:
     def is_closed(self) -> bool:
         """Whether the session is closed."""
         return self._core.is_closed
-
-
-def _say(invocation: OpenInvocation, event: Any) -> None:
-    if event is None:
-        return
-    if hasattr(event, "to_dict"):
-        event = event.to_dict()
-    emit_patiently(invocation, event if "version" in event else {"version": "0", **event})
-
-
-def emit_patiently(invocation: OpenInvocation, event: Mapping[str, Any]) -> None:
-    """Emits an event. A thread of a tool's waits until there is room, for nobody waits for it."""
-    while True:
-        try:
-            invocation.emit(event)
-            return
-        except BusyError:
-            from narratoria._threads import in_tool_thread
-
-            if not in_tool_thread():
-                raise
-            if invocation.is_cancelled:
-                return
-            from time import sleep
-
-            sleep(0.001)
-
-
-def _run_generator(generator: Generator[Any, Any, Any], invocation: OpenInvocation) -> Any:
-    refused: Exception | None = None
-    while True:
-        try:
-            # Told where it is said: its own code knows what to leave out.
-            event = next(generator) if refused is None else generator.throw(refused)
-        except StopIteration as stop:
-            return stop.value
-        refused = None
-        try:
-            _say(invocation, event)
-        except BusyError as error:
-            refused = BusyError(
-                "a function on the session's own thread cannot say more than 16 MiB; leave out "
-                "thread=False, or make it an async generator",
-                code=error.code,
-            )
-
-
-async def _run_async_generator(
-    generator: AsyncGenerator[Any, None], invocation: OpenInvocation
-) -> None:
-    from contextlib import aclosing
-
-    async with aclosing(generator):
-        async for event in generator:
-            await _patiently(_say, invocation, event)
-
-
-async def _patiently(
-    say: Callable[[OpenInvocation, Any], None], invocation: OpenInvocation, what: Any
-) -> None:
-    """Emits when there is room: the runtime reads while other tasks run."""
-    from asyncio import sleep
-
-    while True:
-        try:
-            say(invocation, what)
-            return
-        except BusyError:
-            await sleep(0.001)
-
-
-def _arguments(about: FunctionDescription, tool_input: Any) -> dict[str, Any]:
-    from narratoria.errors import DocumentError
-
-    try:
-        return about.bind(tool_input)
-    except DocumentError as fault:
-        # What the schema cannot say: the text of a date, a rule of a class.
-        from narratoria.tool import ToolError
-
-        raise ToolError("INPUT_INVALID", f"input {fault}", retry=False) from None
-
-
-def _done_line(result: Any) -> str:
-    done: dict[str, Any] = {"version": "0", "type": "done", "ok": True}
-    if result is not None:
-        done["result"] = result
-    return _core.to_json(done, to_plain) + "\n"
-
-
-def _end_failed(invocation: OpenInvocation, exception: BaseException) -> None:
-    lines, trace, code, message = describe_exception(exception)
-    invocation.diagnostics(trace)
-    invocation.end(lines, code, message)
-
-
-def _raiser(exception: BaseException) -> Callable[[], None]:
-    def throw() -> None:
-        raise exception
-
-    return throw
-
-
-def _current(current_task: Callable[[], Task[Any] | None]) -> Task[Any] | None:
-    try:
-        return current_task()
-    except RuntimeError:
-        return None
-
-
-def _is_bare(function: Any) -> bool:
-    """Whether it is a function as `def` makes it, and not something around one."""
-    return hasattr(function, "__code__") and not hasattr(function, "__wrapped__")
-
-
-def _refuse_awaitable(result: Any) -> TypeError:
-    close = getattr(result, "close", None)
-    if callable(close):
-        close()
-    return TypeError(
-        f"the function is not async and returned {type(result).__name__}, which must be awaited; make "
-        "it an async function, or if a decorator stands around one, let that use functools.wraps"
-    )
-
-
-# What a code object says of `async def`, with `yield` or without: inspect would cost a start time.
-_ASYNC_FLAGS = 0x80 | 0x200
-
-
-def _is_async(function: Any) -> bool:
-    while hasattr(function, "func") and not hasattr(function, "__code__"):
-        function = function.func
-    code = getattr(function, "__code__", None)
-    if code is None:
-        code = getattr(getattr(type(function), "__call__", None), "__code__", None)
-    return bool(getattr(code, "co_flags", 0) & _ASYNC_FLAGS)
-
-
-def import_for(function: Any) -> None:
-    # Ctrl-C within an import leaves half a module behind: what an async function needs is there before
-    # it is called.
-    if _is_async(function):
-        from importlib import import_module
-
-        import_module("narratoria.aio")
-
-
-# ---- warnings of a plan
-
-_PLAN_WITH_WARNINGS = 2 | 0x100
-
-
-def plan_warnings(text: str) -> list[dict[str, Any]]:
-    """What the runtime accepts in a plan and still finds wrong; its faults are the runtime's to tell."""
-    found = _core.validate(_PLAN_WITH_WARNINGS, text)
-    return [each for each in found if each.get("level") == "warning"]
-
-
-def describe_faults(faults: Iterable[Mapping[str, Any]]) -> str:
-    """Their places and messages in one line."""
-    return "; ".join(f"{each['pointer'] or 'the plan'}: {each['message']}" for each in faults)
-
-
-def warn_of_plan(faults: Iterable[Mapping[str, Any]], stacklevel: int) -> None:
-    """Shows each as a warning of the caller's caller."""
-    for each in faults:
-        from warnings import warn
-
-        warn(f"{each['pointer']}: {each['message']}", NarratoriaWarning, stacklevel=stacklevel)
 
 
 # The warnings that say why an answer of the narrator was not used.

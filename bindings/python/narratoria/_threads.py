@@ -26,6 +26,9 @@ _IDLE_S = 5.0
 # How often a thread that waits for the engine looks whether its tool still counts, in seconds.
 _LOOK_S = 0.05
 
+# What the engine takes only while it calls nothing.
+_EXTENSIONS = frozenset(("add_tool", "add_ui_handler", "add_asset_renderer", "set_narrator"))
+
 _idle: list[SimpleQueue[Callable[[], None]]] = []
 os.register_at_fork(after_in_child=_idle.clear)
 
@@ -46,9 +49,13 @@ def run(work: Callable[[], None]) -> None:
 
 
 def _serve(inbox: SimpleQueue[Callable[[], None]]) -> None:
+    process = os.getpid()
     work: Callable[[], None] | None = inbox.get()
     while work is not None:
         work()
+        if os.getpid() != process:
+            # The tool has forked, and this is the child's only thread.
+            return
         # What it refers to is not kept while nothing runs.
         work = None
         _idle.append(inbox)
@@ -101,13 +108,14 @@ class EngineCalls:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         method = getattr(self.core, name)
+        is_deferred = name in _EXTENSIONS
 
         def call(*arguments: Any) -> Any:
-            return self.on_engine(lambda: method(*arguments))
+            return self.on_engine(lambda: method(*arguments), is_deferred)
 
         return call
 
-    def on_engine(self, function: Callable[[], Any]) -> Any:
+    def on_engine(self, function: Callable[[], Any], is_deferred: bool = False) -> Any:
         """Calls it on the thread that drives the engine, after what this tool has said so far."""
         answers: list[tuple[Any, Exception | None]] = []
         answered = threading.Lock()
@@ -121,7 +129,7 @@ class EngineCalls:
             finally:
                 answered.release()
 
-        self.core.post(answer)
+        self.core.post(answer, is_deferred)
         while not answered.acquire(timeout=_LOOK_S):
             if self.core.is_closed or self._invocation.is_cancelled:
                 break

@@ -23,8 +23,10 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, ref
 
 from narratoria import _core
+from narratoria._checks import check_prompt, check_timeout, whole_number
 from narratoria._driver import Driver
-from narratoria._registry import Registry, check_prompt, check_timeout, kinds_mask, whole_number
+from narratoria._registry import Registry, kinds_mask
+from narratoria._threads import EngineCalls
 from narratoria.documents import Asset
 from narratoria.errors import BusyError, Error, GoneError, ReentrantError, ThreadError
 from narratoria.session import Turn, plan_to_submit, read_later, warn_of_left
@@ -209,6 +211,10 @@ class EventStream:
         if self._is_closed:
             return
         core = self._use()
+        if isinstance(core, EngineCalls):
+            # Its reader is woken on the loop's thread.
+            core.on_engine(self.close)
+            return
         self._is_closed = True
         self._streams.discard(self)
         self._hold(False)
@@ -472,6 +478,10 @@ class Session(Registry):
             whole_number("limit", limit, 1, 2**31)
         if self._driver is None and limit is not None:
             raise RuntimeError("use the session inside of `async with`: then the loop drives it")
+        core = self._use()
+        if isinstance(core, EngineCalls):
+            made: EventStream = core.on_engine(lambda: self.events(kinds, limit=limit))
+            return made
         return EventStream(self._use, self._streams, kinds, limit, self._driver)
 
     def cancel(self) -> None:

@@ -94,7 +94,7 @@ class Context:
         if not hasattr(event, "keys"):
             raise TypeError(f"an event is a dict, not {type(event).__name__}")
         line = event if "version" in event else {"version": "0", **event}
-        from narratoria._registry import emit_patiently
+        from narratoria._invocations import emit_patiently
 
         emit_patiently(self._invocation, dict(line))
 
@@ -173,7 +173,7 @@ class Context:
         ...     session.assets
         [<Asset map of d: text/plain ...map.txt>]
         """
-        from narratoria._registry import path_text
+        from narratoria._checks import path_text
 
         event: dict[str, Any] = {
             "type": "asset",

@@ -318,8 +318,9 @@ def from_status(status: str, code: str, message: str, details: str) -> BaseExcep
     if status == "NAR_REENTRANT" and "nar_" in message:
         # The library speaks to those who write C.
         message = (
-            "this call is not allowed inside a tool, a sink, a handler or a narrator; make it after "
-            "play or execute has returned"
+            "this call is not allowed in a function that the session calls on its own thread (a sink, a "
+            "handler or a narrator that is not async, a tool with thread=False); make it in an async "
+            "function, in a tool that has a thread of its own, or after play or execute has returned"
         )
     parsed = None
     if details:

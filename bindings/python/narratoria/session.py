@@ -4,17 +4,10 @@
 from __future__ import annotations
 
 from narratoria import _core
+from narratoria._checks import check_prompt, check_timeout, path_text, text_of
 from narratoria._hooks import to_plain
-from narratoria._registry import (
-    Registry,
-    check_prompt,
-    check_timeout,
-    describe_faults,
-    path_text,
-    plan_warnings,
-    text_of,
-    warn_of_plan,
-)
+from narratoria._plan_warnings import describe_faults, plan_warnings, warn_of_plan
+from narratoria._registry import Registry
 from narratoria.errors import Error, InvalidDocumentError, NarratoriaWarning
 from narratoria.state import State
 

@@ -10,7 +10,7 @@ from narratoria.errors import NotFoundError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
-    from typing import Any
+    from typing import Any, NoReturn
 
     from narratoria._core import Session
 
@@ -77,7 +77,7 @@ class State(_Base):
         ...     session.state.has("/torch"), session.state.has("/door/open")
         (True, False)
         """
-        from narratoria._registry import text_of
+        from narratoria._checks import text_of
 
         there: bool = self._use().has_state(text_of("a JSON Pointer", pointer))
         return there
@@ -96,7 +96,7 @@ class State(_Base):
         ...     session.state.size("/keys"), session.state.size()
         (2, 1)
         """
-        from narratoria._registry import text_of
+        from narratoria._checks import text_of
 
         count: int = self._use().state_size(text_of("a JSON Pointer", pointer))
         return count
@@ -114,7 +114,7 @@ class State(_Base):
         ...     session.state.at("/a~1b/1"), session.state.at("/c", None)
         (2, None)
         """
-        from narratoria._registry import text_of
+        from narratoria._checks import text_of
 
         text_of("a JSON Pointer", pointer)
         try:
@@ -151,6 +151,11 @@ class State(_Base):
             raise TypeError(f"a patch is a dict, not {type(patch).__name__}")
         self._use().patch_state(dict(patch))
         self._changed()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a state is a view of its session and cannot be copied or pickled; to_dict() is a copy"
+        )
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.to_dict())

@@ -76,7 +76,8 @@ class Toolset:
             return lambda given: self.tool(  # type: ignore[call-overload]
                 given, name=name, description=description, thread=thread
             )
-        from narratoria._registry import check_tool, import_for
+        from narratoria._checks import check_tool
+        from narratoria._invocations import import_for
 
         check_tool(function, name, description, thread)
         import_for(function)

@@ -146,6 +146,7 @@ struct BodyClass {
         bool is_factory;      // `otherwise` is called for it
     };
     PyTypeObject* type = nullptr;
+    PyObject* names = nullptr;  // of all members, a frozenset
     Py_ssize_t extra = 0;
     std::vector<std::pair<PyObject*, PyObject*>> constants;
     std::vector<Field> fields;
@@ -161,6 +162,12 @@ std::size_t body_class_index(std::uint32_t kind, std::uint32_t type) {
 
 bool takes(char check, PyObject* value) {
     switch (check) {
+        case 't':
+            if (!PyList_CheckExact(value)) return false;
+            for (Py_ssize_t at = 0; at < PyList_GET_SIZE(value); ++at) {
+                if (!PyUnicode_CheckExact(PyList_GET_ITEM(value, at))) return false;
+            }
+            return true;
         case 's': return PyUnicode_CheckExact(value);
         case 'n': return PyUnicode_CheckExact(value) || value == Py_None;
         case 'b': return PyBool_Check(value);
@@ -174,6 +181,39 @@ bool takes(char check, PyObject* value) {
             }
             return false;
         default: return false;
+    }
+}
+
+// A new reference to what a field holds: lists are copied, as Python's readers do.
+PyObject* field_value(char check, PyObject* value) {
+    if (check == 't') return PyList_GetSlice(value, 0, PyList_GET_SIZE(value));
+    return new_reference(value);
+}
+
+// What a field holds when it is missing.
+PyObject* default_value(const BodyClass::Field& field) {
+    if (!field.is_factory) return new_reference(field.otherwise);
+    if (PyType_Check(field.otherwise)) {
+        auto* const type = reinterpret_cast<PyTypeObject*>(field.otherwise);
+        // A dict or list, or a class of these, that nobody initializes: a call takes twice as long.
+        if (type->tp_init == PyDict_Type.tp_init || type->tp_init == PyList_Type.tp_init) {
+            static PyObject* const no_arguments = PyTuple_New(0);
+            return type->tp_new(type, no_arguments, nullptr);
+        }
+    }
+    return PyObject_CallNoArgs(field.otherwise);
+}
+
+// Members that nobody knows, in the order of the body.
+void add_unknown(const BodyClass& made_of, PyObject* body, PyObject* extra) {
+    Py_ssize_t position = 0;
+    PyObject* name = nullptr;
+    PyObject* value = nullptr;
+    while (PyDict_Next(body, &position, &name, &value) != 0) {
+        const int is_known = PySet_Contains(made_of.names, name);
+        if (is_known < 0 || (is_known == 0 && PyDict_SetItem(extra, name, value) != 0)) {
+            throw py::error_already_set();
+        }
     }
 }
 
@@ -201,21 +241,18 @@ PyObject* make_data(const BodyClass& made_of, PyObject* body) {
                 return nullptr;
             }
             ++known;
-            slot(field.offset) = new_reference(value);
-            continue;
+        } else {
+            if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+            if (field.is_required) return nullptr;
         }
-        PyErr_Clear();
-        if (field.is_required) return nullptr;
-        PyObject* filled = field.is_factory ? PyObject_CallNoArgs(field.otherwise)
-                                            : new_reference(field.otherwise);
-        if (filled == nullptr) throw py::error_already_set();
-        slot(field.offset) = filled;
+        PyObject* held = value != nullptr ? field_value(field.check, value) : default_value(field);
+        if (held == nullptr) throw py::error_already_set();
+        slot(field.offset) = held;
     }
-    // Members that nobody knows go into `extra`.
-    if (known != PyDict_GET_SIZE(body)) return nullptr;
     PyObject* extra = PyDict_New();
     if (extra == nullptr) throw py::error_already_set();
     slot(made_of.extra) = extra;
+    if (known != PyDict_GET_SIZE(body)) add_unknown(made_of, body, extra);
     return made.release().ptr();
 }
 
@@ -454,6 +491,8 @@ void add_event_type(py::module_& module) {
         if (nar_kind_name(kind) == nullptr || index == 0) return;
         auto known = std::make_unique<BodyClass>();
         known->type = reinterpret_cast<PyTypeObject*>(new_reference(type.ptr()));
+        known->names = new_reference(py::object(type.attr("_names")).ptr());
+        if (!PyAnySet_Check(known->names)) throw py::type_error("the names of members are a set");
         known->extra = slot_offset(extra);
         for (const auto& [name, value] : constants) {
             known->constants.emplace_back(new_reference(name.ptr()), new_reference(value.ptr()));

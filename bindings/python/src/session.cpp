@@ -332,6 +332,7 @@ bool Invocation::emit(py::handle event) {
     // The conversion may have run code that closed the session.
     if (!is_open()) return false;
     const nar_status status = invocations(host_).output(host_, token_, detail::to_c(line));
+    if (status == NAR_FORKED) session_->refuse_forked();
     if (status == NAR_BUSY) {
         throw Error(NAR_BUSY, "OUTPUT_FULL",
                     "16 MiB of this tool's events wait to be read; an async function may await "
@@ -432,11 +433,14 @@ void Session::close() {
         }
     }
     const auto posted = std::exchange(posted_, {});
+    deferred_.clear();
     session_.reset();
     engine_.reset();
     living().erase(this);
     // What is dropped may run code, which finds a session that is closed.
     const auto given = std::exchange(given_, {});
+    tools_.clear();
+    narrator_ = nullptr;
     const auto opened = std::exchange(open_, {});
     for (const auto& [token, each] : opened) each->leave();
     throw_what_was_kept();
@@ -647,7 +651,7 @@ void Session::cancel() {
 }
 
 // The callable stays in posted_: it is dropped with the lock only, which the engine has not.
-void Session::post(py::object function) {
+void Session::post(py::object function, bool is_deferred) {
     refuse_forked();
     if (!engine_ || is_closing_) {
         throw Error(NAR_GONE, "SESSION_CLOSED", "this session is closed", "");
@@ -655,18 +659,30 @@ void Session::post(py::object function) {
     const std::uint64_t number = ++last_posted_;
     posted_.emplace(number, std::move(function));
     try {
-        engine_->post([this, number] {
-            call("a posted function", [&] {
-                const auto found = posted_.find(number);
-                if (found == posted_.end()) return;
-                const py::object taken = std::move(found->second);
-                posted_.erase(found);
-                call_python(taken);
-            });
+        engine_->post([this, number, is_deferred] {
+            // Its turn has come all the same: it follows what was posted before.
+            if (is_deferred) deferred_.push_back(number);
+            else call("a posted function", [&] { call_posted(number); });
         });
     } catch (...) {
         posted_.erase(number);
         throw;
+    }
+}
+
+void Session::call_posted(std::uint64_t number) {
+    const auto found = posted_.find(number);
+    if (found == posted_.end()) return;
+    const py::object taken = std::move(found->second);
+    posted_.erase(found);
+    call_python(taken);
+}
+
+void Session::call_deferred() {
+    while (!deferred_.empty()) {
+        const std::uint64_t number = deferred_.front();
+        deferred_.erase(deferred_.begin());
+        call_posted(number);
     }
 }
 
@@ -693,6 +709,7 @@ void Session::run(std::int64_t budget_us) {
     const Inside inside(*this);
     without_lock([&] { engine_->run_for(std::chrono::microseconds(budget_us)); });
     throw_what_was_kept();
+    call_deferred();
 }
 
 void Session::wait(const Ticket& ticket) {
@@ -706,7 +723,7 @@ void Session::wait(const Ticket& ticket) {
         without_lock([&] {
             engine_->run_for(kRound);
             // With the lock, a callback may have done anything: it is looked at first.
-            if (released_ == nullptr) return;
+            if (released_ == nullptr || !deferred_.empty()) return;
             auto timeout = engine_->timeout();
             if (timeout == std::chrono::milliseconds(0)) return;
             if (hears_signals && (!timeout || timeout->count() > kLongestWaitMs)) {
@@ -716,6 +733,7 @@ void Session::wait(const Ticket& ticket) {
             woken = ::poll(&watched, 1, timeout ? static_cast<int>(timeout->count()) : -1);
         });
         throw_what_was_kept();
+        call_deferred();
         if (is_leaving_) {
             throw Error(NAR_GONE, "PROCESS_ENDS",
                         "the interpreter is exiting, and the session was closed", "");
@@ -823,6 +841,13 @@ void Session::extend(Given& given, const char* extension, const Functions& funct
     }
 }
 
+// Nobody calls what was replaced, unless something runs that began with it.
+void Session::replace(Given*& latest, Given& made) {
+    Given* const before = std::exchange(latest, &made);
+    if (before == nullptr || !tickets_.empty()) return;
+    const py::object dropped = std::exchange(before->function, py::none());
+}
+
 std::shared_ptr<Open> Session::close_open(std::uint64_t token) {
     const auto found = open_.find(token);
     if (found == open_.end()) return nullptr;
@@ -870,6 +895,7 @@ void Session::add_tool(std::string name, std::string description, py::handle inp
     functions.invoke = Tool::invoke;
     functions.cancel = Tool::cancel;
     extend(made, NAR_EXTENSION_TOOL, functions);
+    replace(tools_[made.name], made);
 }
 
 void Session::add_ui_handler(std::vector<std::string> names, std::int32_t priority,
@@ -910,6 +936,7 @@ void Session::set_narrator(py::object function) {
     functions.generate = Narrator::generate;
     functions.cancel = Narrator::cancel;
     extend(made, NAR_EXTENSION_NARRATOR, functions);
+    replace(narrator_, made);
 }
 
 }  // namespace narratoria::python

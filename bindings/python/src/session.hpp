@@ -111,8 +111,9 @@ public:
     // From any thread and any callback.
     void cancel();
 
-    // Calls a function on the thread that drives the engine. From any thread.
-    void post(py::object function);
+    // Calls a function on the thread that drives the engine: in a callback of the engine's, or, deferred,
+    // soon after one, where the session can be extended. From any thread.
+    void post(py::object function, bool is_deferred);
 
     // What would wait for itself in a callback is refused.
     void refuse_inside() const;
@@ -195,12 +196,15 @@ private:
     template <class Drive>
     void without_lock(Drive&& drive);
     void throw_what_was_kept();
+    void call_posted(std::uint64_t number);
+    void call_deferred();
     void report(const char* what, py::error_already_set& error) noexcept;
     // Runs a callback: with the lock, and with nothing thrown out of it. False when it threw.
     template <class Call>
     bool call(const char* what, Call&& callback) noexcept;
     template <class Each>
     Each& keep(py::object function);
+    void replace(Given*& latest, Given& made);
     template <class Functions>
     void extend(Given& given, const char* extension, const Functions& functions);
     void open(const std::shared_ptr<Open>& opened) { open_[opened->token()] = opened; }
@@ -210,7 +214,9 @@ private:
     std::optional<Engine> engine_;
     std::optional<narratoria::Session> session_;
     std::vector<std::unique_ptr<Given>> given_;
-    std::vector<std::unique_ptr<Given>> retired_;  // until nobody is inside
+    std::unordered_map<std::string, Given*> tools_;  // of given_: the latest of each name
+    Given* narrator_ = nullptr;                      // likewise
+    std::vector<std::unique_ptr<Given>> retired_;    // until nobody is inside
     std::unordered_map<std::uint64_t, std::shared_ptr<Open>> open_;
     std::unordered_set<std::shared_ptr<Ticket>> tickets_;  // of what runs or waits
 
@@ -222,6 +228,7 @@ private:
     py::object kept_;
     std::unordered_map<std::uint64_t, py::object> posted_;
     std::uint64_t last_posted_ = 0;
+    std::vector<std::uint64_t> deferred_;  // of posted_; of the thread that is inside
     bool is_closing_ = false;
     bool is_wait_over_ = false;
     bool is_leaving_ = false;

@@ -223,7 +223,7 @@ static int has_only(const pid_t *kept, int kept_count) {
 int kill_all_except(const pid_t *kept, int kept_count) {
     if (has_only(kept, kept_count)) return 0;
     const int count = list_processes();
-    if (count < 0) return 0;
+    if (count < 0) return -1;
     mark_ours(count, kept, kept_count);
     int found = 0;
     for (int i = 0; i < count; ++i) {

@@ -16,7 +16,8 @@ void signal_descendants(pid_t tool, int signal_number);
 void kill_children(void);
 
 /* Kills all descendants except the children in `kept` and what descends from those. Returns how
- * many there were; zombies count until they are reaped. */
+ * many there were; zombies count until they are reaped. -1: /proc could not be read, so there may be
+ * some. */
 int kill_all_except(const pid_t *kept, int kept_count);
 
 #endif

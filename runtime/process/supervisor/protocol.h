@@ -30,7 +30,8 @@ extern "C" {
 /* The descriptor of the cgroup2 folder in which a supervisor creates one group per invocation. */
 #define SUPERVISOR_GROUPS 4
 
-/* The pidfd of the library's process, of the reaper as of a supervisor; absent without pidfds. */
+/* The pidfd of the library's process, of the reaper as of a supervisor. Linux 5.4 has what the
+ * library needs of pidfds. */
 #define SUPERVISOR_HOST 5
 
 /* The reaper's descriptor for SIGCHLD. */
@@ -53,11 +54,18 @@ enum reaper_fate {
     REAPER_STOPPED = 3 /* somebody stopped it, so the reaper killed it */
 };
 
+/* What an ended supervisor has left behind. */
+enum reaper_left {
+    REAPER_LEFT_NOTHING = 0,
+    REAPER_LEFT_SURVIVORS = 1, /* a process survived SIGKILL */
+    REAPER_LEFT_UNKNOWN = 2    /* /proc could not be read */
+};
+
 struct reaper_report {
     uint32_t id;
     uint32_t fate;
-    int32_t start_error;  /* errno, 0 when the supervisor was started */
-    uint32_t left_behind; /* 1: a process survived SIGKILL */
+    int32_t start_error; /* errno, 0 when the supervisor was started */
+    uint32_t left_behind;
 };
 
 /* A request and its texts must fit in one packet. */

@@ -86,15 +86,18 @@ static int send_report(const struct reaper_report *report) {
 static int settle(void) {
     take_children();
     if (alive == count) return 1;
+    // Not 0 also if it could not be found out.
     const int left = kill_all_except(pids, alive);
-    if (left > 0) {
+    if (left != 0) {
         if (give_up_ms == 0) give_up_ms = now_ms() + UNKILLABLE_MS;
         if (now_ms() < give_up_ms) return 0;
     }
     give_up_ms = 0;
     // The library may be too busy to read; the reports then wait here.
     while (count > alive) {
-        supervisors[count - 1].left_behind = left > 0;
+        supervisors[count - 1].left_behind = left > 0   ? REAPER_LEFT_SURVIVORS
+                                             : left < 0 ? REAPER_LEFT_UNKNOWN
+                                                        : REAPER_LEFT_NOTHING;
         if (!send_report(&supervisors[count - 1])) return 0;
         --count;
     }
@@ -102,14 +105,16 @@ static int settle(void) {
 }
 
 static void start_supervisor(const struct reaper_request *request, const int *descriptors,
-                             int descriptor_count) {
+                             int descriptor_count, int is_truncated) {
     struct reaper_report report = {.id = request->id};
     const int has_groups = request->prefix[0] != '\0';
     const pid_t self = getpid();
     pid_t child = -1;
-    if (descriptor_count != (has_groups ? 2 : 1) ||
-        memchr(request->prefix, 0, sizeof request->prefix) == NULL) {
-        errno = descriptor_count == 0 ? EMFILE : EINVAL;
+    if (is_truncated) {
+        errno = EMFILE;
+    } else if (descriptor_count != (has_groups ? 2 : 1) ||
+               memchr(request->prefix, 0, sizeof request->prefix) == NULL) {
+        errno = EINVAL;
     } else if (count == MOST_SUPERVISORS) {
         errno = EAGAIN;
     } else {
@@ -157,7 +162,8 @@ static int on_request(void) {
         descriptor_count = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
         memcpy(descriptors, CMSG_DATA(c), (size_t)descriptor_count * sizeof(int));
     }
-    start_supervisor(&request, descriptors, descriptor_count);
+    // The kernel cuts off the descriptors for which this process has no number left.
+    start_supervisor(&request, descriptors, descriptor_count, message.msg_flags & MSG_CTRUNC);
     return 1;
 }
 
@@ -218,8 +224,8 @@ int main(int argument_count, char **arguments) {
     if (signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK) != REAPER_SIGNALS) _exit(3);
     const pid_t host = (pid_t)strtol(arguments[1], NULL, 10);
     const int host_process = (int)syscall(SYS_pidfd_open, host, 0);
-    if (host_process >= 0 && host_process != SUPERVISOR_HOST) _exit(3);
     if (getppid() != host) _exit(0);
+    if (host_process != SUPERVISOR_HOST) _exit(3);
 
     for (;;) {
         struct pollfd polled[3] = {

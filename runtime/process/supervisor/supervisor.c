@@ -406,7 +406,8 @@ static int make_child(int *error, uint32_t *stage) {
     return child;
 }
 
-static void begin(size_t size, int *descriptors, int descriptor_count) {
+// `error`: errno if the descriptors did not come as they were sent, else 0.
+static void begin(size_t size, int *descriptors, int descriptor_count, int error) {
     const struct supervisor_request *request = &packet.request;
     memset(&invocation.ended, 0, sizeof invocation.ended);
     start.error = 0;
@@ -414,8 +415,9 @@ static void begin(size_t size, int *descriptors, int descriptor_count) {
 
     const int wanted = request->input_is_file ? 4 : 3;
     const uint64_t text_count = 2 + (uint64_t)request->argument_count + request->environment_count;
-    if (descriptor_count != wanted || text_count > MAXIMUM_TEXTS) {
-        fail_start(SUPERVISOR_STAGE_REQUEST, EINVAL, descriptors, descriptor_count);
+    if (error == 0 && (descriptor_count != wanted || text_count > MAXIMUM_TEXTS)) error = EINVAL;
+    if (error != 0) {
+        fail_start(SUPERVISOR_STAGE_REQUEST, error, descriptors, descriptor_count);
         return;
     }
     char *text = packet.bytes + sizeof *request;
@@ -462,7 +464,6 @@ static void begin(size_t size, int *descriptors, int descriptor_count) {
             return;
         }
     }
-    int error = 0;
     const int child = make_child(&error, &stage);
     // Our copy of the read end is closed, so that the writer gets EPIPE once the tool stops
     // reading.
@@ -512,7 +513,11 @@ static int on_request(void) {
         memcpy(descriptors, CMSG_DATA(c), (size_t)count * sizeof(int));
     }
     if (invocation.phase == IDLE) {
-        if (packet.request.kind == SUPERVISOR_START) begin((size_t)size, descriptors, count);
+        // The kernel cuts off the descriptors for which this process has no number left.
+        const int error = message.msg_flags & MSG_CTRUNC ? EMFILE : 0;
+        if (packet.request.kind == SUPERVISOR_START) {
+            begin((size_t)size, descriptors, count, error);
+        }
         return 1;
     }
     if (small.kind == SUPERVISOR_KILL) {
@@ -561,7 +566,6 @@ void supervise(const char *prefix, uint32_t id, pid_t reaper) {
     prctl(PR_SET_NAME, "narratoria-sup", 0, 0, 0);
     if (prefix[0] != '\0') group.prefix = prefix;
     group.supervisor = id;
-    const int host_process = fcntl(SUPERVISOR_HOST, F_GETFD) >= 0 ? SUPERVISOR_HOST : -1;
     const int reaper_process = (int)syscall(SYS_pidfd_open, reaper, 0);
     if (getppid() != reaper) _exit(0);
 
@@ -577,7 +581,7 @@ void supervise(const char *prefix, uint32_t id, pid_t reaper) {
             {.fd = child_signals, .events = POLLIN},
             // The socket does not show every exit of the host: a forked child of the host may hold
             // it open.
-            {.fd = host_process, .events = POLLIN},
+            {.fd = SUPERVISOR_HOST, .events = POLLIN},
             {.fd = invocation.input_pipe, .events = POLLOUT},
             {.fd = reaper_process, .events = POLLIN},
         };

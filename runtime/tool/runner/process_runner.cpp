@@ -44,6 +44,7 @@ std::unique_ptr<Source> ProcessRunner::start_source(
     auto started = pool_.start(command, listener, start_failure);
     if (!started) {
         failure.shortage = start_failure.out_of_descriptors;
+        failure.no_supervisor = start_failure.no_supervisor;
         failure.message = start_failure.message;
         return nullptr;
     }

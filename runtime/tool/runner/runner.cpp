@@ -6,7 +6,7 @@
 namespace narratoria::tool {
 
 bool is_permanent(std::string_view code) {
-    return code == "INPUT_INVALID" || code == "GUARANTEE_UNAVAILABLE";
+    return code == "INPUT_INVALID" || code == "GUARANTEE_UNAVAILABLE" || code == "PATCH_TOO_LARGE";
 }
 
 std::unique_ptr<Attempt> Runner::start(const Invocation& invocation, AttemptListener& listener,

@@ -46,9 +46,10 @@ struct Outcome {
     std::string error;         // for people; empty if ok
     std::string warning_code;  // a problem that does not change the outcome
     std::string warning;
-    std::string limit;      // the limit that the tool reached, for people; usually empty
-    std::string result;     // done.result as JSON, or empty
-    bool may_retry = true;  // false: another attempt cannot succeed
+    std::string limit;           // the limit that the tool reached, for people; usually empty
+    std::string result;          // done.result as JSON, or empty
+    bool may_retry = true;       // false: another attempt cannot succeed
+    bool no_supervisor = false;  // no tool can be started: the host's settings are wrong
     std::string diagnostics;
     int exit_status = -1;
     int signal = 0;
@@ -89,7 +90,8 @@ public:
 };
 
 struct StartFailure {
-    bool shortage = false;  // too few descriptors or too little memory; a retry may succeed
+    bool shortage = false;       // too few descriptors or too little memory; a retry may succeed
+    bool no_supervisor = false;  // as in Outcome
     std::string code = "SPAWN_FAILED";
     std::string message;
 };

@@ -188,7 +188,11 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
         outcome.error = std::move(error);
         return outcome;
     };
-    if (!exit.start_failure.empty()) return fail("SPAWN_FAILED", exit.start_failure);
+    if (!exit.start_failure.empty()) {
+        outcome.may_retry = !exit.is_no_program;
+        outcome.no_supervisor = exit.no_supervisor;
+        return fail("SPAWN_FAILED", exit.start_failure);
+    }
     outcome.limit = process::describe_process_limit(limits_, exit, "the tool");
     // If the tool reports no error itself, a limit that it reached is the probable cause.
     auto fail_by_itself = [&](const char* code, std::string error) {

@@ -46,8 +46,8 @@ struct ServeOptions {
 };
 
 constexpr std::string_view kWeb = "narratoria.web";
-// What it logs once it can be reached; the address is the rest of the line.
-constexpr std::string_view kAddressLine = "narratoria.web: the page is at ";
+// The name under which it publishes its address.
+constexpr std::string_view kUrl = "url";
 
 class Served {
 public:
@@ -89,7 +89,10 @@ public:
             if (const int signal = interruption::received(); signal != 0) {
                 return kExitSignal + signal;
             }
-            if (is_broken_) return kExitFailure;
+            if (!is_told_) {
+                const auto address = session_->published(kWeb, kUrl);
+                if (address && !tell_address(address->view())) return kExitFailure;
+            }
             browser_.look_after();
             // A negative descriptor is passed over.
             pollfd ready[] = {{engine_->descriptor(), POLLIN, 0},
@@ -141,17 +144,14 @@ private:
     }
 
     void take_log(std::uint32_t level, std::string_view message) {
-        if (message.starts_with(kAddressLine)) {
-            tell_address(message.substr(kAddressLine.size()));
-            return;
-        }
         if (level < log_level_) return;
         // Why a plugin was refused is told once, by the refusal.
         if (is_open_) complain(printable(message));
         else logged_early_.push_back(printable(message));
     }
 
-    void tell_address(std::string_view address) {
+    // False if standard output does not take it.
+    bool tell_address(std::string_view address) {
         std::string text;
         if (as_json_) {
             const std::size_t colon = address.rfind(':');
@@ -162,12 +162,12 @@ private:
         }
         is_told_ = true;
         if (!write_all(STDOUT_FILENO, text)) {
-            is_broken_ = true;
             complain(fmt::format("cannot write the page's address to standard output: {}",
                                  reason(errno)));
-            return;
+            return false;
         }
         if (opens_) browser_.open(address);
+        return true;
     }
 
     const bool as_json_;
@@ -175,7 +175,6 @@ private:
     const std::uint32_t log_level_;
     bool is_open_ = false;
     bool is_told_ = false;
-    bool is_broken_ = false;
     Browser browser_;
     std::vector<std::string> logged_early_;
     // Last: what they call is gone after them.

@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <optional>
 
 #include "display.hpp"
 #include "io/children.hpp"
@@ -44,6 +45,7 @@ struct TrialPage {
     std::atomic<int> lent;  // one of Lent…
     char lent_what[64];
     std::atomic<bool> has_no_memory;  // when it crashed
+    std::atomic<bool> by_outliving;   // a thread crashed that deinit had not joined
     std::atomic<bool> finished;
     std::atomic<std::size_t> said_size;
     char said[kMaxSaid];
@@ -61,6 +63,10 @@ constexpr int kTickMilliseconds = 20;
 // What the check itself may need between two calls.
 constexpr double kOwnWork = 30;
 constexpr off_t kMaxOutput = 64 * 1024;
+// The kernel ends a process at once, unless it waits for a device or a file system.
+constexpr double kEnding = 5;
+constexpr std::string_view kOverwritten =
+    "it overwrote memory of the check that it was never given";
 
 TrialPage* this_page = nullptr;
 
@@ -69,6 +75,12 @@ void copy_text(char (&into)[size], std::string_view text) {
     const std::size_t length = std::min(text.size(), size - 1);
     std::memcpy(into, text.data(), length);
     into[length] = '\0';
+}
+
+// A text of the page, where a plugin that writes anywhere may have overwritten its end.
+template <std::size_t size>
+std::string text_in(const char (&text)[size]) {
+    return printable(std::string_view(text, strnlen(text, size)));
 }
 
 // ---------------------------------------------------------------- lent memory
@@ -86,8 +98,16 @@ std::atomic<std::size_t> region_count{0};
 // The region of a piece that malloc gave.
 constexpr std::size_t kOfMalloc = SIZE_MAX;
 
-void tell_lent_memory_apart(int signal, siginfo_t* information, void*) {
+// Threads that deinit has left running; a signal handler reads them. More than a plugin may have.
+std::atomic<pid_t> outliving[kMaxTrialThreads];
+std::atomic<std::size_t> outliving_count{0};
+
+void tell_crashes_apart(int signal, siginfo_t* information, void*) {
     this_page->has_no_memory = memory_is_used_up();
+    const pid_t thread = gettid();
+    for (const std::atomic<pid_t>& one : outliving) {
+        if (one.load() == thread) this_page->by_outliving = true;
+    }
     const char* address = static_cast<const char*>(information->si_addr);
     const std::size_t count = std::min(region_count.load(), std::size(regions));
     for (std::size_t index = 0; information->si_code > 0 && index < count; ++index) {
@@ -105,8 +125,9 @@ void tell_lent_memory_apart(int signal, siginfo_t* information, void*) {
     if (information->si_code <= 0) raise(signal);
 }
 
-// A crash on lent memory is told apart: P30 behind its end and for writing, P41 after its time.
-void watch_lent_memory() {
+// A crash on lent memory is told apart: P30 behind its end and for writing, P41 after its time. So is
+// one of a thread that deinit should have joined: P20.
+void watch_crashes() {
     // A crash may be one of the stack's.
     static char stack[64 * 1024];
     stack_t alternative{};
@@ -114,10 +135,11 @@ void watch_lent_memory() {
     alternative.ss_size = sizeof stack;
     sigaltstack(&alternative, nullptr);
     struct sigaction action {};
-    action.sa_sigaction = tell_lent_memory_apart;
+    action.sa_sigaction = tell_crashes_apart;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigaction(SIGSEGV, &action, nullptr);
-    sigaction(SIGBUS, &action, nullptr);
+    for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP}) {
+        sigaction(signal, &action, nullptr);
+    }
 }
 
 std::size_t page_size() {
@@ -147,7 +169,7 @@ std::size_t page_size() {
     close(null);
     close(output);
     this_page = page;
-    watch_lent_memory();
+    watch_crashes();
     TrialReport told(page);
     try {
         trial(told);
@@ -207,6 +229,7 @@ struct TrialEnd {
     double processor_seconds = 0;
     bool out_of_time = false;  // nothing happened for too long
     std::string excess;        // the limit that it went over, and so was ended
+    std::string remains;       // "process 4711 …": it was killed, and is still there
 };
 
 // The rule and the story of a process that a signal ended.
@@ -216,6 +239,12 @@ void judge_signal(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& 
     const std::string what = shown_wait_status(end.wait_status);
     // In trials of another rule the blame is that rule's, whatever the crash was.
     const bool is_ordinary = outcome.blamed == "P26";
+    if (page.by_outliving) {
+        outcome.blamed = "P20";
+        outcome.story = fmt::format(
+            "a thread that still ran when deinit had returned crashed {}: {}", doing, what);
+        return;
+    }
     switch (signal) {
         case SIGALRM:
         case SIGVTALRM:
@@ -256,25 +285,25 @@ void judge_signal(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& 
                 outcome.story = fmt::format(
                     "an exception left a thread or a noexcept function {}: {}", doing, what);
             } else {
-                outcome.blamed = page.leaving;
+                outcome.blamed = text_in(page.leaving);
             }
             return;
         }
         default: break;
     }
     outcome.story = fmt::format("crashed {}: {}", doing, what);
+    const std::string lent = text_in(page.lent_what);
     if (page.lent == kBehindEnd) {
         outcome.blamed = "P30";
         outcome.story =
-            fmt::format("touched memory beyond the end of {}, {}: {}", page.lent_what, doing, what);
+            fmt::format("touched memory beyond the end of {}, {}: {}", lent, doing, what);
     } else if (page.lent == kAfterTime) {
         outcome.blamed = "P41";
-        outcome.story = fmt::format("touched {}, which was no longer valid, {}: {}", page.lent_what,
-                                    doing, what);
+        outcome.story =
+            fmt::format("touched {}, which was no longer valid, {}: {}", lent, doing, what);
     } else if (page.lent == kWritten) {
         outcome.blamed = "P30";
-        outcome.story =
-            fmt::format("wrote to {}, which is the host's, {}: {}", page.lent_what, doing, what);
+        outcome.story = fmt::format("wrote to {}, which is the host's, {}: {}", lent, doing, what);
     } else if (is_ordinary && page.has_no_memory) {
         outcome.blamed = "P42";
         outcome.story = fmt::format("crashed when {} MiB were in use, {}: {}",
@@ -283,22 +312,23 @@ void judge_signal(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& 
 }
 
 void judge_end(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& end) {
-    const std::string doing = fmt::format("{} {}", page.busy.load() ? "in" : "after", page.doing);
+    const std::string doing =
+        fmt::format("{} {}", page.busy.load() ? "in" : "after", text_in(page.doing));
     if (!end.excess.empty()) {
         outcome.end = TrialOutcome::End::Exceeded;
         outcome.blamed = "P42";
         outcome.story = fmt::format("{} {}", end.excess, doing);
     } else if (end.out_of_time) {
         outcome.end = TrialOutcome::End::Hung;
-        outcome.blamed = page.hang;
+        outcome.blamed = text_in(page.hang);
         outcome.story = fmt::format("did not return {}", doing);
     } else if (WIFSIGNALED(end.wait_status)) {
         outcome.end = TrialOutcome::End::Crashed;
-        outcome.blamed = page.crash;
+        outcome.blamed = text_in(page.crash);
         judge_signal(outcome, page, end, doing);
     } else if (!page.finished) {
         outcome.end = TrialOutcome::End::Left;
-        outcome.blamed = page.leaving;
+        outcome.blamed = text_in(page.leaving);
         outcome.story =
             fmt::format("ended the process {} ({})", doing, shown_wait_status(end.wait_status));
         // A sanitizer does not abort.
@@ -310,7 +340,7 @@ void judge_end(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& end
         }
     } else if (end.wait_status != 0 && !has_sanitizers_allocator()) {
         outcome.end = TrialOutcome::End::Left;
-        outcome.blamed = page.leaving;
+        outcome.blamed = text_in(page.leaving);
         outcome.story = fmt::format("changed how the process ends {}: {}", doing,
                                     shown_wait_status(end.wait_status));
     }
@@ -318,11 +348,16 @@ void judge_end(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& end
 
 }  // namespace
 
+void blame_for_outliving(pid_t thread) {
+    outliving[outliving_count++ % std::size(outliving)] = thread;
+}
+
 // ---------------------------------------------------------------- TrialReport
 
 TrialReport::TrialReport(TrialPage* page) : page_(page) {}
 
 void TrialReport::begins(const Blame& blame, std::string_view doing) {
+    look_at_page();
     copy_text(page_->crash, blame.crash);
     copy_text(page_->hang, blame.hang);
     copy_text(page_->leaving, blame.leaving);
@@ -339,10 +374,17 @@ void TrialReport::ends() {
 void TrialReport::lives() { ++page_->progress; }
 
 void TrialReport::say(const std::string& line) {
-    const std::size_t size = page_->said_size;
-    if (line.size() > kMaxSaid - size) return;
-    std::memcpy(page_->said + size, line.data(), line.size());
-    page_->said_size = size + line.size();
+    if (line.size() > kMaxSaid - said_size_) return;
+    std::memcpy(page_->said + said_size_, line.data(), line.size());
+    said_size_ += line.size();
+    page_->said_size = said_size_;
+}
+
+void TrialReport::look_at_page() {
+    const std::lock_guard lock(mutex_);
+    if (page_->said_size == said_size_) return;
+    // What stands before it is not a line any more.
+    say(fmt::format("\nfinding\tP30\t{}\n", kOverwritten));
 }
 
 void TrialReport::finding(std::string_view rule, std::string_view message) {
@@ -373,12 +415,14 @@ bool TrialReport::has_finding(std::string_view rule) {
 }
 
 void TrialReport::finish() {
+    look_at_page();
     page_->finished = true;
     // What the plugin does at the end of a process is looked at in a trial of its own.
     _exit(0);
 }
 
 void TrialReport::finish_as_a_host() {
+    look_at_page();
     page_->finished = true;
     std::exit(0);
 }
@@ -410,10 +454,10 @@ TrialOutcome run_trial(const TrialOptions& options,
     std::uint64_t progress = 0;
     const Clock::time_point began = Clock::now();
     Clock::time_point progressed = began;
-    bool is_ended = false;
+    std::optional<Clock::time_point> ended;
     const auto stop = [&] {
         end_trial(process, *options.group);
-        is_ended = true;
+        ended = Clock::now();
     };
     const auto seconds_since = [](Clock::time_point then) {
         return std::chrono::duration<double>(Clock::now() - then).count();
@@ -432,7 +476,13 @@ TrialOutcome run_trial(const TrialOptions& options,
                                     static_cast<double>(usage.ru_stime.tv_sec);
             break;
         }
-        if (is_ended) continue;
+        if (ended) {
+            if (seconds_since(*ended) < kEnding) continue;
+            end.remains =
+                fmt::format("process {} could not be ended within {:.0f} s and is left ({})",
+                            process, kEnding, shown_process_state(process));
+            break;
+        }
         if (options.is_alive) options.is_alive();
         end.excess = excess(use_of(process));
         if (end.excess.empty() && seconds_since(began) > options.whole) {
@@ -451,7 +501,7 @@ TrialOutcome run_trial(const TrialOptions& options,
     }
     // What it left.
     end_trial(process, *options.group);
-    end_all_children();
+    if (end.remains.empty()) end_all_children();
 
     std::string_view rest(page->said, std::min(page->said_size.load(), kMaxSaid));
     for (std::size_t at; (at = rest.find('\n')) != std::string_view::npos;) {
@@ -460,6 +510,10 @@ TrialOutcome run_trial(const TrialOptions& options,
     }
     outcome.output = end_of(output.get());
     judge_end(outcome, *page, end);
+    if (!end.remains.empty()) {
+        outcome.story += "; " + end.remains;
+        outcome.is_left = true;
+    }
     return outcome;
 }
 

@@ -3,6 +3,8 @@
 // One trial of a plugin: a function in a process of its own, watched from outside. The plugin may
 // crash there, hang, leave or do anything else; what was found until then is known here.
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -44,6 +46,7 @@ struct TrialOutcome {
     End end = End::Finished;
     std::string blamed;             // the rule, unless it finished
     std::string story;              // "crashed (signal 11, Segmentation fault) in init"
+    bool is_left = false;           // its process could not be ended
     std::set<std::string> covered;  // rules that were looked at to the end
     std::map<std::string, std::string> skipped;  // rules that do not apply, and why
     std::vector<TrialFinding> findings;
@@ -72,12 +75,18 @@ public:
     [[noreturn]] void finish_as_a_host();
 
 private:
+    // With the lock held.
     void say(const std::string& line);
+    void look_at_page();
 
     std::mutex mutex_;
     struct TrialPage* page_;
+    std::size_t said_size_ = 0;  // the plugin can write into the page
     std::map<std::string, std::set<std::string>> said_;
 };
+
+// In a trial: deinit has returned, and this thread still runs. If it crashes, P20 is broken.
+void blame_for_outliving(pid_t thread);
 
 // Runs `trial` in a child process, contained. Throws Interrupted.
 TrialOutcome run_trial(const TrialOptions& options, const std::function<void(TrialReport&)>& trial);

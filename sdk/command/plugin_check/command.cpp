@@ -31,7 +31,7 @@ constexpr std::size_t kShownDiagnostics = 10;
 struct PluginCheckOptions {
     std::string file;
     std::string settings;
-    std::string only;
+    std::optional<std::string> only;
     std::string cgroup;
     double time_limit = 5;
     double total = 0;  // 0: the default
@@ -159,16 +159,28 @@ std::string read_settings(const std::string& given) {
 }
 
 std::vector<std::string> read_rules(const std::string& given) {
+    constexpr std::string_view kAdvice = "give ids as in --only P27,P30, and see --list";
     std::vector<std::string> rules;
-    for (std::size_t at = 0; at < given.size();) {
+    for (std::size_t at = 0; at <= given.size();) {
         const std::size_t end = std::min(given.find(',', at), given.size());
-        std::string rule = given.substr(at, end - at);
-        if (!is_plugin_rule(rule)) {
-            throw Refused(fmt::format(
-                "--only: there is no rule \"{}\"; give ids as in --only P27,P30, and see --list",
-                printable(rule)));
+        std::string_view name = std::string_view(given).substr(at, end - at);
+        while (name.starts_with(' ')) name.remove_prefix(1);
+        while (name.ends_with(' ')) name.remove_suffix(1);
+        if (name.empty()) {
+            throw Refused(
+                fmt::format("--only: a rule is missing in \"{}\"; {}", printable(given), kAdvice));
         }
-        rules.push_back(std::move(rule));
+        const PluginRule* rule = find_plugin_rule(name);
+        if (rule == nullptr) {
+            std::string near;
+            for (const PluginRule* one : near_plugin_rules(name)) {
+                near += fmt::format("{}{} ({})", near.empty() ? "; near it: " : ", ", one->id,
+                                    one->title);
+            }
+            throw Refused(fmt::format("--only: there is no rule \"{}\"{}; {}", printable(name),
+                                      near, kAdvice));
+        }
+        rules.emplace_back(rule->id);
         at = end + 1;
     }
     return rules;
@@ -204,7 +216,7 @@ int plugin_check(const PluginCheckOptions& options) {
             "give the plugin's library, for example narratoria plugin check build/librain.so");
     }
     PluginExaminationOptions examined;
-    examined.only = read_rules(options.only);
+    if (options.only) examined.only = read_rules(*options.only);
     examined.cgroup = options.cgroup;
     examined.total = options.total > 0
                          ? options.total

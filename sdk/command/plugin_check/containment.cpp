@@ -238,6 +238,15 @@ TrialUse use_of(pid_t trial) {
     return {descendants_of(trial).size(), entries_of(fmt::format("/proc/{}/task", trial)).size()};
 }
 
+std::string shown_process_state(pid_t process) {
+    constexpr std::string_view kState = "\nState:\t";
+    const std::string status = text_of(fmt::format("/proc/{}/status", process));
+    const std::size_t at = status.find(kState);
+    if (at == std::string::npos) return "ended";
+    const std::size_t begin = at + kState.size();
+    return "state " + status.substr(begin, status.find('\n', begin) - begin);
+}
+
 std::string excess(const TrialUse& use) {
     if (use.processes > kMaxTrialProcesses) {
         return fmt::format("started more than {} processes", kMaxTrialProcesses);

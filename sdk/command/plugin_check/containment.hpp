@@ -52,6 +52,9 @@ struct TrialUse {
 };
 TrialUse use_of(pid_t trial);
 
+// "state D (disk sleep)" as the kernel has it; "ended" when there is no such process.
+std::string shown_process_state(pid_t process);
+
 // "started more than 16 processes", or empty while it is within the limits.
 std::string excess(const TrialUse& use);
 

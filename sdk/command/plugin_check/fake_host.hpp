@@ -5,7 +5,6 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -26,6 +25,7 @@
 #include "narratoria/tool.h"
 #include "narratoria/tool_runner.h"
 #include "narratoria/ui_handler.h"
+#include "plugin_check/call_times.hpp"
 #include "plugin_check/child.hpp"
 #include "plugin_check/fake_processes.hpp"
 
@@ -33,23 +33,6 @@ namespace narratoria::command {
 
 // A struct of a later version is larger than today's, but not by so much.
 inline constexpr std::uint32_t kMaxStructSize = 64 * 1024;
-
-using Clock = std::chrono::steady_clock;
-
-inline double seconds_since(Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-// Seconds that calls took, by what was called: the quickest counts, because others use the machine
-// too.
-class CallTimes {
-public:
-    void took(const std::string& function, double seconds);
-    void judge(TrialReport& report) const;
-
-private:
-    std::map<std::string, double> least_;
-};
 
 inline std::string_view view(nar_str text) {
     return text.data != nullptr ? std::string_view(text.data, text.size) : std::string_view();
@@ -183,6 +166,7 @@ private:
     static nar_str config_story(const nar_host* host);
     static nar_str config_title(const nar_host* host);
     static nar_str config_opening(const nar_host* host);
+    static nar_status config_publish(const nar_host* host, nar_str name, nar_str value);
     static std::uint32_t thread_check_is_engine_thread(const nar_host* host);
     static nar_status state_read(const nar_host* host, nar_str pointer, nar_write_fn write,
                                  void* user);

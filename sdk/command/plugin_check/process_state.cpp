@@ -28,6 +28,8 @@
 #include <exception>
 #include <utility>
 
+#include "plugin_check/containment.hpp"
+
 // A sanitizer has an allocator of its own, which mallinfo2 does not see.
 extern "C" __attribute__((weak)) std::size_t __sanitizer_get_current_allocated_bytes();
 
@@ -64,6 +66,18 @@ std::map<int, std::string> numbered_entries(const char* folder, const char* deta
     }
     closedir(directory);
     return entries;
+}
+
+// The C library counts the freed pieces that its cache of this thread holds as allocated. When the
+// cache is full they are always the same.
+void fill_allocators_cache() {
+    constexpr std::size_t kSmallest = 24, kLargest = 1032, kStep = 16;
+    // At least as many as the cache holds of each size.
+    static void* volatile pieces[16];
+    for (std::size_t size = kSmallest; size <= kLargest; size += kStep) {
+        for (void* volatile& piece : pieces) piece = std::malloc(size);
+        for (void* volatile& piece : pieces) std::free(piece);
+    }
 }
 
 }  // namespace
@@ -209,12 +223,13 @@ bool has_sanitizers_allocator() noexcept {
     return __sanitizer_get_current_allocated_bytes != nullptr;
 }
 
-std::size_t heap_bytes() {
-    if (has_sanitizers_allocator()) {
-        return __sanitizer_get_current_allocated_bytes();
-    }
+MemoryInUse memory_in_use() {
+    // The addresses of a sanitizer's allocator say nothing about the plugin.
+    if (has_sanitizers_allocator()) return {__sanitizer_get_current_allocated_bytes(), 0};
+    fill_allocators_cache();
     const struct mallinfo2 information = mallinfo2();
-    return information.uordblks + information.hblkhd;
+    return {information.uordblks + information.hblkhd,
+            address_space() - information.arena - information.hblkhd};
 }
 
 WritableData::WritableData(const void* address) {

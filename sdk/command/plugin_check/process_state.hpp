@@ -46,8 +46,12 @@ bool has_children();
 
 std::size_t mapping_count();
 
-// Bytes that are allocated and not freed.
-std::size_t heap_bytes();
+// What the plugin has, and what it got from the kernel beside the allocator.
+struct MemoryInUse {
+    std::uint64_t allocated = 0;  // bytes that are not freed
+    std::uint64_t mapped = 0;
+};
+MemoryInUse memory_in_use();
 
 // A sanitizer's allocator replaces that of the C library in this process.
 bool has_sanitizers_allocator() noexcept;

@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "io/message.hpp"
 #include "json.hpp"
@@ -122,12 +124,10 @@ constexpr Check kGuarded{"guarded memory", "P30 P41"};
 constexpr Check kNoServices{"no services", "P31"};
 constexpr Check kInstances{"interleaved instances", "P21"};
 constexpr Check kRounds{"rounds", "P20 P28 P29"};
-constexpr Check kUsedRounds{"rounds of use", "P29"};
 constexpr Check kExit{"exit", "P47"};
 constexpr const Check* kChecks[] = {
-    &kReadFile,   &kLoad,      &kEntry,   &kVersions,    &kDescription, &kLife,
-    &kUse,        &kLater,     &kOddData, &kOddSettings, &kIds,         &kGuarded,
-    &kNoServices, &kInstances, &kRounds,  &kUsedRounds,  &kExit};
+    &kReadFile, &kLoad,        &kEntry, &kVersions, &kDescription, &kLife,      &kUse,    &kLater,
+    &kOddData,  &kOddSettings, &kIds,   &kGuarded,  &kNoServices,  &kInstances, &kRounds, &kExit};
 
 bool names_rule(std::string_view rules, std::string_view rule) {
     for (std::size_t at = 0; at < rules.size();) {
@@ -142,6 +142,24 @@ const PluginRule* rule_named(std::string_view id) {
     const auto found = std::find_if(std::begin(kRules), std::end(kRules),
                                     [&](const PluginRule& rule) { return rule.id == id; });
     return found != std::end(kRules) ? found : nullptr;
+}
+
+std::string in_case(std::string_view text, int (*change)(int)) {
+    std::string changed;
+    for (const char one : text) {
+        changed += static_cast<char>(change(static_cast<unsigned char>(one)));
+    }
+    return changed;
+}
+
+// A character is missing, surplus or another.
+bool is_one_change_away(std::string_view one, std::string_view other) {
+    if (one.size() < other.size()) std::swap(one, other);
+    if (one.size() > other.size() + 1) return false;
+    const auto at = static_cast<std::size_t>(
+        std::mismatch(other.begin(), other.end(), one.begin()).first - other.begin());
+    const std::size_t rest = one.size() == other.size() ? at + 1 : at;
+    return one.substr(std::min(at + 1, one.size())) == other.substr(std::min(rest, other.size()));
 }
 
 // A folder for the files of the trials, gone with it.
@@ -203,7 +221,7 @@ private:
 
     void found(std::string_view rule, const std::string& message,
                PluginVerdict verdict = PluginVerdict::Failed) {
-        if (rule_named(rule) == nullptr) return;  // a plugin wrote into our pipe
+        if (rule_named(rule) == nullptr) return;  // a plugin wrote into the trial's page
         PluginJudgement& one = judgement(rule);
         one.verdict = one.findings.empty() ? verdict : std::max(one.verdict, verdict);
         if (std::find(one.findings.begin(), one.findings.end(), message) == one.findings.end()) {
@@ -235,6 +253,7 @@ private:
             stop("the time for all checks is used up (--total)");
             return {};
         }
+        if (is_left_) return {};
         TrialOptions options;
         options.limit = options_.time_limit;
         options.whole = std::min(left, std::max(kTrialSeconds, 20 * options_.time_limit));
@@ -269,8 +288,14 @@ private:
         PluginVerdict verdict = PluginVerdict::Failed;
         if (outcome.end == TrialOutcome::End::Crashed) verdict = PluginVerdict::Crashed;
         if (outcome.end == TrialOutcome::End::Hung) verdict = PluginVerdict::Hung;
-        found(outcome.blamed, outcome.story, verdict);
+        // What says which rule it is stands in memory that the plugin can write.
+        const bool is_known = rule_named(outcome.blamed) != nullptr;
+        found(is_known ? outcome.blamed : "P30", outcome.story, verdict);
         if (result_.output.empty()) result_.output = outcome.output;
+        if (outcome.is_left) {
+            is_left_ = true;
+            stop("a process of the check could not be ended");
+        }
         return false;
     }
 
@@ -299,6 +324,7 @@ private:
     PluginExamination result_;
     std::set<std::string> covered_;
     std::string stopped_;
+    bool is_left_ = false;  // a trial's process, which may hold what the next ones need
     bool may_use_all_ = true;
 };
 
@@ -445,16 +471,15 @@ void Examination::look_at_the_rest() {
         // Their stacks are memory that it keeps.
         judgement("P29").why = "it leaves threads (P20)";
     } else {
-        trial(kRounds,
-              [&](TrialReport& report) { try_rounds(report, file_.path, options_.settings); });
-        ExerciseOptions exercise = exercise_;
-        exercise.kind = Exercise::Brief;
         // What a callback without end starts is remembered by the test host.
+        std::optional<ExerciseOptions> exercise;
         if (!is_broken("P43")) {
-            trial(kUsedRounds, [&](TrialReport& report) {
-                try_used_rounds(report, file_.path, options_.settings, exercise);
-            });
+            exercise = exercise_;
+            exercise->kind = Exercise::Brief;
         }
+        trial(kRounds, [&](TrialReport& report) {
+            try_rounds(report, file_.path, options_.settings, exercise);
+        });
     }
     trial(kExit, [&](TrialReport& report) { try_exit(report, file_.path, options_.settings); });
 }
@@ -510,7 +535,23 @@ std::vector<PluginRuleChecks> plugin_rule_checks() {
     return all;
 }
 
-bool is_plugin_rule(std::string_view id) { return rule_named(id) != nullptr; }
+const PluginRule* find_plugin_rule(std::string_view id) {
+    return rule_named(in_case(id, std::toupper));
+}
+
+std::vector<const PluginRule*> near_plugin_rules(std::string_view text) {
+    constexpr std::size_t kShortestWord = 4;
+    const std::string id = in_case(text, std::toupper);
+    const std::string word = in_case(text, std::tolower);
+    std::vector<const PluginRule*> near;
+    for (const PluginRule& rule : kRules) {
+        if (is_one_change_away(id, rule.id) ||
+            (word.size() >= kShortestWord && rule.title.find(word) != std::string_view::npos)) {
+            near.push_back(&rule);
+        }
+    }
+    return near;
+}
 
 PluginExamination examine_plugin(const PluginFile& file, const PluginExaminationOptions& options) {
     return Examination(file, options).run();

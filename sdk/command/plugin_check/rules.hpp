@@ -52,8 +52,11 @@ struct PluginRuleChecks {
 };
 std::vector<PluginRuleChecks> plugin_rule_checks();
 
-// Whether there is such a rule.
-bool is_plugin_rule(std::string_view id);
+// NULL: there is no such rule. Upper and lower case are the same.
+const PluginRule* find_plugin_rule(std::string_view id);
+
+// Rules that somebody may have meant who wrote this: one character away, or it is in their title.
+std::vector<const PluginRule*> near_plugin_rules(std::string_view text);
 
 // Throws Interrupted, and Refused when there can be no group in `cgroup`.
 PluginExamination examine_plugin(const PluginFile& file, const PluginExaminationOptions& options);

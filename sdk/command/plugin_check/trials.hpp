@@ -4,6 +4,7 @@
 // says to the report which rules it looked at, and what it found.
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,8 @@ inline constexpr std::string_view kKnownExtensions[] = {
 
 // "a, b, and 3 more"
 std::string joined(const std::vector<std::string>& names);
+
+void cover(TrialReport& report, std::initializer_list<std::string_view> rules);
 
 void try_loading(TrialReport& report, const std::string& path);
 
@@ -49,12 +52,9 @@ void try_again(TrialReport& report, const std::string& path, const PluginCheckHo
 void try_interleaving(TrialReport& report, const std::string& path, const std::string& settings,
                       const ExerciseOptions& exercise);
 
-// Init and deinit, again and again.
-void try_rounds(TrialReport& report, const std::string& path, const std::string& settings);
-
-// Instances that are used, one after the other.
-void try_used_rounds(TrialReport& report, const std::string& path, const std::string& settings,
-                     const ExerciseOptions& exercise);
+// Init and deinit, again and again; then instances that are used as well, with an exercise.
+void try_rounds(TrialReport& report, const std::string& path, const std::string& settings,
+                const std::optional<ExerciseOptions>& exercise);
 
 // An instance, and then the end of the process as a host ends. Does not return.
 void try_exit(TrialReport& report, const std::string& path, const std::string& settings);

@@ -369,6 +369,20 @@ public:
         return detail::to_view(functions.opening(core_->host()));
     }
 
+    // Publishes a small value of this plugin, which the program reads with Session::published: `name`
+    // is a-z 0-9 . _ -, at most 64 bytes, `value` at most 4096; an empty value removes it. Returns
+    // false if the host is older than this function. Throws NAR_INVALID_ARGUMENT. Engine thread.
+    bool publish(std::string_view name, std::string_view value) const {
+        const auto& functions = core_->require<nar_host_config>();
+        if (functions.size < offsetof(nar_host_config, publish) + sizeof functions.publish) {
+            return false;
+        }
+        core_->check<nar_host_config>(
+            functions.publish(core_->host(), detail::to_c(name), detail::to_c(value)),
+            "publishing \"" + std::string(name) + "\"");
+        return true;
+    }
+
     // Also false if the host cannot tell, or the instance has ended. Thread-safe.
     bool is_engine_thread() const noexcept {
         const std::lock_guard lock(core_->ending);

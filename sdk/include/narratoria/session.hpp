@@ -272,6 +272,18 @@ public:
     // The session's plugins as a JSON array (nar_session_read_plugins).
     Text plugins() const { return read(nar_session_read_plugins); }
 
+    // What the plugin `plugin` (its id) has published under a name; nothing if it has not, or is not
+    // active. Ask again after a driving call: a plugin publishes while the loop is driven.
+    std::optional<Text> published(std::string_view plugin, std::string_view name) const {
+        detail::Check check;
+        nar_text* text = nullptr;
+        const nar_status status = nar_session_read_published(
+            handle(), detail::to_c(plugin), detail::to_c(name), &text, check.details());
+        if (status == NAR_NOT_FOUND) return std::nullopt;
+        check(status);
+        return Text(text);
+    }
+
     // Valid as long as the session.
     std::string_view id() const { return detail::to_view(nar_session_id(handle())); }
     // The title of the story; empty if there is no story.

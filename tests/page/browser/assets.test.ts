@@ -165,6 +165,49 @@ test("a film is played", async ({ stage }) => {
   expect(await picture.evaluate((one) => (one as HTMLVideoElement).videoWidth)).toBe(64);
 });
 
+// The browser's own controls: by keyboard they play and pause, with nothing of the page's.
+async function playsByItsControls(player: Player, media: Locator): Promise<void> {
+  const state = (): Promise<{ controls: boolean; isPaused: boolean }> =>
+    media.evaluate((one) => ({ controls: (one as HTMLMediaElement).controls, isPaused: (one as HTMLMediaElement).paused }));
+  await media.scrollIntoViewIfNeeded();
+  await media.evaluate((one) => {
+    (one as HTMLMediaElement).muted = true;
+    (one as HTMLMediaElement).loop = true;
+  });
+  await expect.poll(() => media.evaluate((one) => (one as HTMLMediaElement).readyState)).toBeGreaterThan(0);
+  expect(await state()).toEqual({ controls: true, isPaused: true });
+  const size = (await media.boundingBox())!;
+  expect(size.width).toBeGreaterThan(100);
+  expect(size.height).toBeGreaterThan(30);
+  await player.tabTo(media);
+  await player.page.keyboard.press("Space");
+  await expect.poll(() => isPlaying(media)).toBe(true);
+  await player.page.keyboard.press("Space");
+  await expect.poll(state).toEqual({ controls: true, isPaused: true });
+}
+
+// In the gallery, alone, and in the story.
+async function isPlayedEverywhere(player: Player, kind: "audio" | "video", name: string): Promise<void> {
+  await player.go("Assets");
+  const card = player.main.getByRole("article", { name });
+  await playsByItsControls(player, card.locator(kind));
+  await card.getByRole("link", { name }).click();
+  await playsByItsControls(player, player.page.getByRole("dialog", { name }).locator(kind));
+  await player.page.keyboard.press("Escape");
+  await player.go("Narrative");
+  await playsByItsControls(player, player.story.locator(kind));
+}
+
+// covers: 003-12.2-audio-player
+test("a sound has the controls of a player, in the gallery, alone, and in the story", async ({ stage }) => {
+  await isPlayedEverywhere(await shown(stage), "audio", "Drops that fall");
+});
+
+// covers: 003-12.2-video-player
+test("a film has the controls of a player, in the gallery, alone, and in the story", async ({ stage }) => {
+  await isPlayedEverywhere(await shown(stage), "video", "Sparks that fly");
+});
+
 test("a page among the assets is a file like others, and none of it runs, not even at its own address", async ({ stage }) => {
   const player = await shown(stage);
   await player.go("Assets");

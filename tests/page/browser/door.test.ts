@@ -5,8 +5,9 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { Page } from "playwright-core";
+import { flame } from "./harness/media.ts";
 import { tree } from "./harness/serve.ts";
-import { done, log, type Story } from "./harness/story.ts";
+import { asset, done, log, type Story } from "./harness/story.ts";
 import { type Stage, test } from "./harness/test.ts";
 
 const kOthers = /another page was opened/;
@@ -134,4 +135,154 @@ test("the address without its token says what to do, and so does that of another
   await player.page.getByRole("heading", { name: "This address is of another game" }).waitFor();
   await player.page.goto(server.address);
   await player.input.waitFor();
+});
+
+test("a page of another port of the same address gets nothing and changes nothing, however it asks", async ({ stage }) => {
+  const telling = stage.story((folder) => ({
+    files: { "flame.png": flame() },
+    prompts: [
+      { says: "look", answers: [{ narrative: "A flame.", tools: [{ toolId: "look", steps: [asset("flame", "image/png", `${folder}/flame.png`, { alt: "A flame" }), done("Seen.")] }] }] },
+      { says: ["stolen", ".*stolen.*"], answers: [{ narrative: "Somebody else spoke." }] },
+    ],
+  }));
+  const server = await stage.serve(telling);
+  const player = await stage.open(server);
+  await player.say("look");
+  const picture = player.story.getByRole("img", { name: "A flame" });
+  await expect.poll(() => picture.evaluate((one) => (one as HTMLImageElement).naturalWidth)).toBe(16);
+  const shown = await picture.evaluate((one) => (one as HTMLImageElement).src);
+  const script = await player.page.evaluate(() => document.querySelector("script")!.src);
+
+  const evil = createServer((request, response) => {
+    const isScript = request.url?.endsWith(".js") === true;
+    response.writeHead(200, { "content-type": isScript ? "text/javascript" : "text/html" }).end(isScript ? "onfetch = () => undefined;" : "<!doctype html><title>evil</title>");
+  });
+  await new Promise<void>((resolve) => evil.listen(0, server.host, resolve));
+  const { port } = evil.address() as { port: number };
+  // In the player's browser, with the player's cookie: one site, another origin.
+  const page = await player.context.newPage();
+  player.allow(/another page was opened/, new RegExp(`${server.host}:${port}`), /40[35]|ERR_|policy/);
+  await page.goto(`http://${server.host}:${port}/`);
+  expect((await player.context.cookies(server.origin)).length).toBe(1);
+  // What the server said, also where the browser keeps the answer from the page.
+  const asked = new Map<string, string>();
+  const answers: string[] = [];
+  const devtools = await player.context.newCDPSession(page);
+  devtools.on("Network.requestWillBeSent", ({ requestId, request, type }) => {
+    if (request.url.startsWith(server.origin)) asked.set(requestId, `${request.method} ${request.url} as ${type}`);
+  });
+  devtools.on("Network.responseReceivedExtraInfo", ({ requestId, statusCode }) => {
+    const what = asked.get(requestId);
+    if (what !== undefined) answers.push(`${statusCode} ${what}`);
+  });
+  await devtools.send("Network.enable");
+  const got = await page.evaluate(
+    async ({ origin, shown, script }) => {
+      const events = `${origin}/api/events?after=0`;
+      const found: string[] = [];
+      const note = (way: string) => (isIn: boolean): void => void (isIn && found.push(way));
+      const text = JSON.stringify({ text: "stolen" });
+      const asked = async (way: string, address: string, init: RequestInit): Promise<void> => {
+        const answer = await fetch(address, { credentials: "include", signal: AbortSignal.timeout(20_000), ...init }).catch(() => undefined);
+        note(way)(answer !== undefined && (answer.type !== "opaque" || answer.status !== 0));
+      };
+      const element = (way: string, name: string, fields: Record<string, string>): Promise<void> =>
+        new Promise((resolve) => {
+          const one = Object.assign(document.createElement(name), fields) as HTMLElement;
+          one.onload = () => resolve(note(way)(name !== "iframe" && name !== "object" && name !== "embed"));
+          one.onloadeddata = () => resolve(note(way)(true));
+          one.onerror = () => resolve();
+          document.body.append(one);
+        });
+      // Whose end a page is not told of: its answer is looked at below.
+      const link = (rel: string, href: string): void => document.head.append(Object.assign(document.createElement("link"), { rel, href }));
+      await asked("fetch with cors", events, { mode: "cors" });
+      await asked("fetch without cors", events, { mode: "no-cors" });
+      await asked("fetch of a picture", shown, { mode: "no-cors" });
+      await asked("fetch as of the same origin", events, { mode: "same-origin" });
+      await asked("post as text", `${origin}/api/prompt`, { mode: "no-cors", method: "POST", body: text });
+      await asked("post as JSON", `${origin}/api/prompt`, { method: "POST", body: text, headers: { "Content-Type": "application/json" } });
+      await asked("post that outlives its page", `${origin}/api/prompt`, { mode: "no-cors", method: "POST", body: text, keepalive: true });
+      await asked("another method", `${origin}/api/prompt`, { method: "PUT", body: text });
+      await asked("reading settings", `${origin}/api/reading`, { mode: "no-cors", method: "POST", body: '{"theme":"light"}' });
+      navigator.sendBeacon(`${origin}/api/cancel`);
+      navigator.sendBeacon(`${origin}/api/prompt`, new Blob([text], { type: "text/plain" }));
+      await element("img", "img", { src: shown });
+      await element("script", "script", { src: script });
+      await element("module", "script", { type: "module", src: script });
+      await element("style", "link", { rel: "stylesheet", href: `${origin}/app/` });
+      await element("preload", "link", { rel: "preload", as: "image", href: shown });
+      link("prefetch", events);
+      await element("modulepreload", "link", { rel: "modulepreload", href: script });
+      link("icon", shown);
+      link("manifest", shown);
+      await element("video", "video", { src: shown });
+      await element("audio", "audio", { src: shown });
+      await element("track", "video", { src: shown, crossOrigin: "use-credentials" });
+      await element("object", "object", { data: `${origin}/` });
+      await element("embed", "embed", { src: `${origin}/` });
+      await element("iframe", "iframe", { src: `${origin}/` });
+      for (const frame of document.querySelectorAll("iframe")) {
+        let inside: Document | null = null;
+        try {
+          inside = frame.contentDocument;
+        } catch {
+          // Of another origin: closed.
+        }
+        note("iframe")(inside !== null && inside.body.childElementCount > 0);
+      }
+      await new Promise<void>((resolve) => {
+        const source = new EventSource(events, { withCredentials: true });
+        source.addEventListener("session", () => resolve(note("event source")(true)));
+        source.onerror = () => {
+          source.close();
+          resolve();
+        };
+      });
+      await new Promise<void>((resolve) => {
+        const socket = new WebSocket(events.replace("http", "ws"));
+        socket.onopen = () => resolve(note("web socket")(true));
+        socket.onerror = () => resolve();
+      });
+      // The test's own build must not see it.
+      const imports = new Function("address", "return import(address)") as (address: string) => Promise<unknown>;
+      await imports(script).then(() => note("import")(true), () => undefined);
+      await navigator.serviceWorker.register("/worker.js", { scope: `${origin}/` }).then(() => note("service worker")(true), () => undefined);
+      try {
+        new Worker(script);
+        note("worker")(true);
+      } catch {
+        // Scripts of workers are of the page's own origin.
+      }
+      // A form of another page, in a frame of its own.
+      const form = Object.assign(document.createElement("form"), { action: `${origin}/api/prompt`, method: "post", enctype: "text/plain", target: "into" });
+      document.body.append(Object.assign(document.createElement("iframe"), { name: "into" }), form);
+      form.append(Object.assign(document.createElement("input"), { name: '{"text":"stolen","x":"', value: '"}' }));
+      form.submit();
+      document.cookie = `narratoria-${new URL(origin).port}=${"0".repeat(32)}; path=/api`;
+      // Cut off from its opener as soon as it is there.
+      const opened = window.open(`${origin}/`, "opened");
+      for (let isThere = false; opened !== null && !isThere; await new Promise(requestAnimationFrame)) {
+        try {
+          isThere = opened.closed;
+          note("window")(opened.document.body.childElementCount > 0);
+        } catch {
+          isThere = true;
+        }
+      }
+      return found;
+    },
+    { origin: server.origin, shown, script },
+  );
+  expect(got).toEqual([]);
+  expect(answers.length, answers.join("\n")).toBeGreaterThan(20);
+  expect(answers.filter((one) => !one.startsWith("403 "))).toEqual([]);
+
+  // The player's cookie stands behind another of a longer path by now; nobody else has spoken.
+  await player.say("look");
+  await expect.poll(() => player.story.getByRole("article", { name: "You: look" }).count()).toBe(2);
+  await player.isDone();
+  expect(await player.story.getByText("Somebody else spoke.").count()).toBe(0);
+  expect(await player.story.getByRole("article").count()).toBe(2);
+  await end(evil);
 });

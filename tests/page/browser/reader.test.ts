@@ -229,6 +229,43 @@ test("the text grows to twice its size without loss, also on a phone, and stays 
   expect(text.x + text.width).toBeLessThanOrEqual(320);
 });
 
+test("text size, lines and colours are there when the game is started again, at another address and in another browser", async ({ stage }) => {
+  const before = await stage.open(await stage.serve(torch));
+  const size = (player: Player): Promise<number> =>
+    player.story.getByText("The stair ends in the dark").evaluate((one) => Number.parseFloat(getComputedStyle(one).fontSize));
+  const brightness = (player: Player): Promise<number> =>
+    player.page.evaluate(() => {
+      const parts = getComputedStyle(document.body).backgroundColor.match(/\d+/g)!.slice(0, 3).map(Number);
+      return parts.reduce((sum, one) => sum + one, 0) / 3;
+    });
+  await before.sees("The stair ends in the dark");
+  const normal = await size(before);
+  const kept = before.page.waitForResponse((answer) => answer.url().endsWith("/api/reading") && answer.request().postDataJSON().theme === "light");
+  await before.button("Reading").click();
+  await before.button("Larger text").click();
+  await before.button("Larger text").click();
+  await before.button("long").click();
+  await before.button("Light colours").click();
+  expect((await kept).status()).toBe(200);
+
+  const server = await stage.serve(torch);
+  expect(server.origin).not.toBe(before.origin);
+  const after = await stage.open(server);
+  await after.sees("The stair ends in the dark");
+  expect((await size(after)) / normal).toBeCloseTo(1.35, 1);
+  expect(await brightness(after)).toBeGreaterThan(220);
+  await after.button("Reading").click();
+  await after.page.getByRole("button", { name: "long", pressed: true }).waitFor();
+  // And back to what the system has.
+  const gone = after.page.waitForResponse((answer) => answer.url().endsWith("/api/reading") && answer.request().postDataJSON().theme === undefined);
+  await after.button("Dark colours").click();
+  await gone;
+  const last = await stage.open(await stage.serve(torch));
+  await last.sees("The stair ends in the dark");
+  expect(await brightness(last)).toBeLessThan(40);
+  expect((await size(last)) / normal).toBeCloseTo(1.35, 1);
+});
+
 test("a retry repeats no placeholder, and what was replaced shows what stands in its place", async ({ stage }) => {
   const story = stage.story((folder) => ({
     files: { "flame.png": flame() },

@@ -2,7 +2,7 @@
 // A story, as a player goes through it.
 import { expect } from "vitest";
 import { torch } from "./harness/serve.ts";
-import { asset, choices, done, log, patch, progress, ui, wait } from "./harness/story.ts";
+import { asset, choices, done, type Json, log, patch, progress, type Step, ui, wait } from "./harness/story.ts";
 import { test } from "./harness/test.ts";
 
 // covers: 003-14.1-story-view, 003-12.2-player-input-field, 003-12.2-send-button
@@ -245,6 +245,32 @@ test("what the page cannot show has a placeholder with its details", async ({ st
   await player.sees("dice_roll");
   await player.story.getByText("dice_roll").click();
   await player.sees(/"thrown": 17/);
+});
+
+// covers: 000-4.4-payload
+test("a ui event may have any payload or none: its placeholder shows it as it came", async ({ stage }) => {
+  const payloads: { [event: string]: Json | undefined } = {
+    none: undefined,
+    empty: {},
+    markup: { wind: "north <b>wind</b> & \u202e rain" },
+    deep: { list: [1, [], { deep: [null, false] }], big: 1e21, "": -0.5 },
+    names: { constructor: "x", choices: "none", event: "narrative_choice", text: null },
+  };
+  const told = Object.entries(payloads).map(([event, payload]): Step => ({
+    emit: { type: "ui_event", event: `event_${event}`, ...(payload === undefined ? {} : { payload }) },
+  }));
+  const player = await stage.play(
+    stage.story({ prompts: [{ says: "tell", answers: [{ narrative: "Winds blow.", tools: [{ toolId: "wind", steps: [...told, choices("Go on"), done("Told.")] }] }] }] }),
+  );
+  await player.say("tell");
+  await player.isDone();
+  await player.choice("Go on").waitFor();
+  for (const [event, payload] of Object.entries(payloads)) {
+    const placeholder = player.story.locator("details", { has: player.page.getByText(`event_${event}`, { exact: true }) });
+    await placeholder.getByText(`event_${event}`, { exact: true }).click();
+    const shown = await placeholder.getByRole("paragraph").innerText();
+    expect(JSON.parse(shown), event).toEqual(payload === undefined ? {} : payload);
+  }
 });
 
 // covers: 003-12.2-narrative-state-panel, 003-14.1-narrative-state-panel, 003-12.2-state-tree,

@@ -81,6 +81,55 @@ test("a failing tool: told in the story's words, with its technical text behind 
   expect(await player.tool.getByText(/^Attempt [12]: failed/).count()).toBe(2);
 });
 
+// covers: 003-12.2-tool-error
+test("an error event is displayed at its tool as it comes, with its code, message and details, also when the tool goes on", async ({ stage }) => {
+  const story = stage.story({
+    prompts: [
+      {
+        says: "draw",
+        answers: [
+          {
+            narrative: "You draw water.",
+            tools: [
+              {
+                toolId: "bucket",
+                steps: [
+                  error("ROPE_FRAYED", "The rope is about to break.", { strands: 2 }),
+                  { wait: "more" },
+                  error("WATER_MUDDY", "There is mud in the water."),
+                  { wait: "end" },
+                  done("Half a bucket."),
+                ],
+              },
+              { toolId: "cup", steps: [done("A cup.")] },
+            ],
+          },
+        ],
+      },
+    ],
+  });
+  const player = await stage.play(story);
+  await player.say("draw");
+  await player.go("Tools");
+  await player.graph.getByRole("link", { name: /^bucket running/ }).click();
+  const errors = player.tool.getByRole("region", { name: "Errors" });
+  await errors.getByText("ROPE_FRAYED", { exact: true }).waitFor();
+  await errors.getByText("The rope is about to break.").waitFor();
+  await errors.getByText('"strands": 2').waitFor();
+  expect(await errors.getByText("WATER_MUDDY").count()).toBe(0);
+  story.open("more");
+  await errors.getByText("WATER_MUDDY", { exact: true }).waitFor();
+  await errors.getByText("There is mud in the water.").waitFor();
+  story.open("end");
+  // The tool has succeeded all the same, and what it reported stays.
+  await player.tool.getByText("Half a bucket.").waitFor();
+  await player.graph.getByRole("link", { name: /^bucket completed/ }).waitFor();
+  expect(await errors.getByText(/^(ROPE_FRAYED|WATER_MUDDY)$/).count()).toBe(2);
+  await player.graph.getByRole("link", { name: /^cup completed/ }).click();
+  await player.tool.getByRole("heading", { name: "cup" }).waitFor();
+  expect(await errors.count()).toBe(0);
+});
+
 test("after five plans that failed the fallback is told as the story", async ({ stage }) => {
   const answers = Array.from({ length: 6 }, (_, at) => ({
     narrative: `Way ${at + 1}.`,

@@ -18,7 +18,7 @@ from harness import (BUILD, DEADLINE, NARRATORIA, SOURCE, TORCH, Command, defaul
                      environment, event, log, patch)
 
 __all__ = ["default_signals", "BUILD", "DEADLINE", "NARRATORIA", "SOURCE", "TORCH", "Command", "Page", "done", "environment", "sanitizers",
-           "event", "has_page", "log", "patch", "plan", "said", "tool_that_waits"]
+           "event", "exchange", "has_page", "head", "log", "patch", "plan", "said", "statuses", "tool_that_waits"]
 
 
 def has_page():
@@ -249,3 +249,34 @@ class Stream:
         self.connection.close()
         if self.response:
             self.response.close()
+
+
+# ---------------------------------------------------------------- requests as bytes
+
+
+def head(page, method, path, *lines, host=None, cookie=None):
+    """A request of nobody who was let in; `cookie`: "" is the right one."""
+    first = [f"{method} {path} HTTP/1.1", f"Host: {host or f'{page.host}:{page.port}'}"]
+    if cookie is not None:
+        first.append(f"Cookie: {cookie or page.cookie}")
+    return "\r\n".join([*first, *lines, "", ""]).encode()
+
+
+def exchange(page, request, patience=DEADLINE):
+    """All that comes for these bytes until the other side closes, or is silent for long."""
+    with socket.create_connection((page.host, page.port), timeout=DEADLINE) as connection:
+        came = b""
+        try:
+            connection.sendall(request)
+            while select.select([connection], [], [], patience)[0]:
+                piece = connection.recv(65536)
+                if not piece:
+                    break
+                came += piece
+        except ConnectionError:
+            pass
+        return came
+
+
+def statuses(came):
+    return [int(part.split(b" ", 1)[0]) for part in came.split(b"HTTP/1.1 ")[1:]]

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from serving import DEADLINE, Command, Page, done, event, has_page, plan, said
+from serving import DEADLINE, Command, Page, done, event, exchange, has_page, head, plan, said, statuses
 
 pytestmark = pytest.mark.skipif(not has_page(), reason="built without libmicrohttpd")
 
@@ -25,7 +25,6 @@ SECRET = b"the secret of another user"
 def shared(tmp_path_factory):
     """The page, and the number of an asset in it."""
     folder = tmp_path_factory.mktemp("tricks")
-    (folder / "secret").write_bytes(SECRET)
     (folder / "picture.png").write_bytes(b"picture")
     command = Command(folder)
     page = Page(folder, command.story({"go": [plan("make")]}, {"make": said(event(
@@ -44,34 +43,6 @@ def page(shared):
     assert answer.status == 404, "the player is not served any more"
     assert shared.get(f"/api/assets/{shared.asset}").body == b"picture"
     assert shared.process.poll() is None
-
-
-def head(page, method, path, *lines, host=None, cookie=None):
-    """A request of nobody who was let in; `cookie`: "" is the right one."""
-    first = [f"{method} {path} HTTP/1.1", f"Host: {host or f'{page.host}:{page.port}'}"]
-    if cookie is not None:
-        first.append(f"Cookie: {cookie or page.cookie}")
-    return "\r\n".join([*first, *lines, "", ""]).encode()
-
-
-def exchange(page, request, patience=DEADLINE):
-    """All that comes for these bytes until the other side closes, or is silent for long."""
-    with socket.create_connection((page.host, page.port), timeout=DEADLINE) as connection:
-        came = b""
-        try:
-            connection.sendall(request)
-            while select.select([connection], [], [], patience)[0]:
-                piece = connection.recv(65536)
-                if not piece:
-                    break
-                came += piece
-        except ConnectionError:
-            pass
-        return came
-
-
-def statuses(came):
-    return [int(part.split(b" ", 1)[0]) for part in came.split(b"HTTP/1.1 ")[1:]]
 
 
 # ---------------------------------------------------------------- guesses
@@ -259,25 +230,25 @@ def test_an_odd_range_gives_the_asset_or_nothing(page, asked):
 # ---------------------------------------------------------------- files that are swapped
 
 
-def test_a_file_that_is_swapped_again_and_again_never_shows_another(shared, tmp_path):
-    page = shared
-    folder = os.path.dirname(page.errors.name)
-    picture, secret = os.path.join(folder, "picture.png"), os.path.join(folder, "secret")
-    kept = os.path.join(folder, "kept.png")
-    os.rename(picture, kept)
-    try:
-        for swap in (lambda: os.symlink(secret, picture), lambda: os.link(secret, picture), lambda: os.mkfifo(picture),
-                     lambda: os.mkdir(picture), lambda: os.symlink("/dev/zero", picture), lambda: os.symlink("/proc/self/mem", picture)):
-            swap()
-            answer = page.get(f"/api/assets/{page.asset}")
-            assert answer.status in (404, 410) and SECRET not in answer.body
-            if os.path.isdir(picture) and not os.path.islink(picture):
-                os.rmdir(picture)
-            else:
-                os.unlink(picture)
-    finally:
-        os.rename(kept, picture)
-    assert page.get(f"/api/assets/{page.asset}").body == b"picture"
+def test_a_file_that_is_swapped_again_and_again_never_shows_another(serve, tmp_path):
+    picture, secret = tmp_path / "picture.png", tmp_path / "secret"
+    picture.write_bytes(b"picture")
+    secret.write_bytes(SECRET)
+    page = serve({"go": [plan("make")]}, {"make": said(event(
+        "asset", assetId="a", kind="image", mediaType="image/png", path=str(picture)), done())})
+    page.prompt("go")
+    [seq] = [record["seq"] for record in page.stream().until_turn_ended() if record["event"].get("type") == "asset"]
+    assert page.get(f"/api/assets/{seq}").body == b"picture"
+    picture.rename(tmp_path / "kept.png")
+    for swap in (lambda: picture.symlink_to(secret), lambda: os.link(secret, picture), lambda: os.mkfifo(picture), picture.mkdir,
+                 lambda: picture.symlink_to("/dev/zero"), lambda: picture.symlink_to("/proc/self/mem")):
+        swap()
+        answer = page.get(f"/api/assets/{seq}")
+        assert answer.status in (404, 410) and SECRET not in answer.body
+        if picture.is_dir() and not picture.is_symlink():
+            picture.rmdir()
+        else:
+            picture.unlink()
 
 
 # ---------------------------------------------------------------- bytes

@@ -95,6 +95,9 @@ protected:
         host.open(options);
         if (!patch_at_once.empty()) host.session->patch_state(patch_at_once);
         ASSERT_TRUE(host.until([&] { return token_in(host.log).has_value(); })) << host.log;
+        const auto url = host.session->published("narratoria.web", "url");
+        ASSERT_TRUE(url.has_value());
+        EXPECT_THAT(host.log, HasSubstr("the page is at " + std::string(url->view()) + "\n"));
         port = std::stoi(port_in(host.log).value());
         const std::string body = R"({"token":")" + token_in(host.log).value() + "\"}";
         Browser browser(port, "POST /api/enter");

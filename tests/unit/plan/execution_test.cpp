@@ -783,14 +783,15 @@ TEST_F(ExecutionTest, ASchemeNobodyKnowsIsAFailedAttempt) {
 // ---- times
 
 TEST_F(ExecutionTest, APatchBeyondTheLimitIsNotMergedAndEndsTheAttempt) {
-    begin(plan({tool("a", kOnce)}));
+    begin(plan({tool("a", R"("retryPolicy":{"maxRetries":3,"backoffMs":0})")}));
     runner.say("a", patch(R"({"before":1})"));
     runner.say("a", patch(R"({"large":")" + std::string(1000, 'x') + R"("})"));
     turn();
     EXPECT_THAT(runner.terminated, ElementsAre("a"));
     runner.end("a");
     turn();
-    ASSERT_TRUE(result);
+    ASSERT_TRUE(result) << "it is not tried again";
+    EXPECT_EQ(of("a").attempts.size(), 1u);
     EXPECT_FALSE(result->success);
     EXPECT_EQ(of("a").state, State::Failed);
     EXPECT_EQ(of("a").error_code, "PATCH_TOO_LARGE");
@@ -1053,6 +1054,32 @@ TEST_F(ExecutionTest, WithoutDescriptorsAndWithoutARunningToolAStartFailsAtOnce)
     EXPECT_EQ(of("a").error_code, "SPAWN_FAILED");
     EXPECT_NE(of("a").error.find("no other tool runs"), std::string::npos) << of("a").error;
     EXPECT_EQ(result->descriptor_wait_ms, 0);
+}
+
+TEST_F(ExecutionTest, WithoutDescriptorsAStartWaitsForProcessesThatAreEnding) {
+    runner.shortages = 2;
+    Settings settings;
+    settings.has_processes = [this] { return runner.shortages > 0; };
+    begin(plan({tool("a", kOnce)}), std::move(settings));
+    wait_until([&] { return runner.running().size() == 1; });
+    end("a");
+    ASSERT_TRUE(result);
+    EXPECT_TRUE(result->success);
+    EXPECT_EQ(of("a").attempts.size(), 1u);
+    const auto warnings = of_kind(event::Kind::Warning);
+    ASSERT_EQ(warnings.size(), 2u);
+    EXPECT_EQ(Json(warnings[0].body)["code"].string(), "DESCRIPTORS_SHORT");
+}
+
+// The start itself may leave a process that is ending.
+TEST_F(ExecutionTest, WithoutDescriptorsAStartDoesNotWaitForWhatItLeftItself) {
+    runner.shortages = 100;
+    Settings settings;
+    settings.has_processes = [this] { return runner.shortages < 100; };
+    begin(plan({tool("a", kOnce)}), std::move(settings));
+    wait_until([&] { return result != nullptr; });
+    EXPECT_EQ(of("a").error_code, "SPAWN_FAILED");
+    EXPECT_EQ(runner.shortages, 99u);
 }
 
 TEST_F(ExecutionTest, ARetryWithoutDescriptorsWaitsToo) {

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <string>
+#include <vector>
 
 namespace narratoria::session {
 namespace {
@@ -69,6 +72,57 @@ TEST_F(ChoicesTest, OfALaterAttemptReplaceThoseOfAnEarlierOne) {
     add(R"({"choices":["one","two"]})", "a", 1);
     add(R"({"choices":["two","three"]})", "a", 2);
     EXPECT_EQ(choices.json(), R"(["x","two","three"])");
+}
+
+TEST_F(ChoicesTest, ThatALaterAttemptNoLongerOffersCanBeOfferedByAnother) {
+    add(R"({"choices":["one","two"]})", "a", 1);
+    EXPECT_EQ(add(R"({"choices":["two"]})", "b"), Offer::Taken);
+    add(R"({"choices":["three"]})", "a", 2);
+    EXPECT_EQ(choices.json(), R"(["three"])") << "the first tool's own had come first";
+    add(R"({"choices":["two","one"]})", "b");
+    EXPECT_EQ(choices.json(), R"(["three","two","one"])");
+}
+
+// As a model: the list is made anew for each event.
+TEST_F(ChoicesTest, AreTheSameHoweverTheyCome) {
+    std::mt19937 random(20261123);
+    struct Attempt {
+        std::string tool;
+        uint32_t attempt;
+        std::vector<std::string> texts;
+    };
+    std::vector<Attempt> model;
+    const auto list_of = [](const std::vector<std::string>& texts) {
+        std::string out;
+        for (const std::string& text : texts) out += (out.empty() ? "\"" : ",\"") + text + "\"";
+        return "[" + out + "]";
+    };
+    for (int event = 0; event < 300; ++event) {
+        const std::string tool(1, static_cast<char>('a' + random() % 5));
+        auto offer = std::find_if(model.begin(), model.end(),
+                                  [&](const Attempt& each) { return each.tool == tool; });
+        if (offer == model.end()) offer = model.insert(model.end(), {tool, 1, {}});
+        if (random() % 8 == 0) {
+            ++offer->attempt;
+            offer->texts.clear();
+        }
+        std::vector<std::string> texts;
+        for (unsigned i = random() % 4 + 1; i > 0; --i) {
+            texts.push_back(std::to_string(random() % 40));
+        }
+        std::vector<std::string> all;
+        for (const std::string& text : texts) {
+            const bool is_known = std::any_of(model.begin(), model.end(), [&](const Attempt& each) {
+                return std::find(each.texts.begin(), each.texts.end(), text) != each.texts.end();
+            });
+            if (!is_known) offer->texts.push_back(text);
+        }
+        EXPECT_EQ(add("{\"choices\":" + list_of(texts) + "}", tool, offer->attempt), Offer::Taken);
+        for (const Attempt& each : model) {
+            all.insert(all.end(), each.texts.begin(), each.texts.end());
+        }
+        ASSERT_EQ(choices.json(), list_of(all)) << event;
+    }
 }
 
 TEST_F(ChoicesTest, BeyondAThousandAreDropped) {

@@ -161,5 +161,27 @@ TEST_F(OutputFolderTest, WhatAKilledHostLeftIsRemovedAndWhatIsInUseIsNot) {
     EXPECT_TRUE(fs::exists(living_kept->path()));
 }
 
+TEST_F(OutputFolderTest, EachSessionRemovesWhatAKilledHostLeftMeanwhile) {
+    ASSERT_NE(make(), nullptr) << why;
+    fs::create_directories(base + "/session-dead");
+    ASSERT_NE(make(), nullptr) << why;
+    EXPECT_FALSE(fs::exists(base + "/session-dead"));
+}
+
+// What many sessions cost together must not grow with the square of their number.
+TEST_F(OutputFolderTest, ManySessionsReadTheirBaseRarely) {
+    std::vector<std::unique_ptr<OutputFolder>> living;
+    size_t read = 0;
+    for (int session = 0; session < 200; ++session) {
+        const std::string abandoned = base + "/session-dead";
+        if (session > 0) fs::create_directories(abandoned);
+        living.push_back(make(std::to_string(session)));
+        ASSERT_NE(living.back(), nullptr) << why;
+        if (!fs::exists(abandoned)) ++read;
+    }
+    EXPECT_LE(read, 12u);
+    EXPECT_GE(read, 5u);
+}
+
 }  // namespace
 }  // namespace narratoria::session

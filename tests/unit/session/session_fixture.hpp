@@ -151,11 +151,14 @@ protected:
     }
 
     static std::string text(nar_str view) { return {view.data, static_cast<size_t>(view.size)}; }
-    static engine::EngineSettings engine_settings(Clock& clock) {
+    engine::EngineSettings engine_settings() {
         engine::EngineSettings made;
         made.jobs = 2;
         made.root = "/";
         made.clock = &clock;
+        made.log = [this](uint32_t, std::string_view message, std::string_view session_id) {
+            lines.push_back(std::string(session_id) + ": " + std::string(message));
+        };
         return made;
     }
 
@@ -167,7 +170,8 @@ protected:
     std::vector<uint64_t> withdrawn;
     std::vector<Record> records;
     std::vector<TurnEnd> turns;
-    engine::Engine engine{engine_settings(clock)};
+    std::vector<std::string> lines;  // of the log, "session: message"
+    engine::Engine engine{engine_settings()};
     Session* session = nullptr;  // the engine's
 };
 

@@ -10,6 +10,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 class TurnTest : public SessionFixture {};
 
@@ -150,6 +151,27 @@ TEST_F(TurnTest, AfterFiveGenerationsTheFallbackIsTold) {
     EXPECT_EQ(turns[0].result, nullptr);
     EXPECT_EQ(Json(bodies(event::Kind::Narrative).at(0))["source"].string(), "fallback");
     EXPECT_THAT(bodies(event::Kind::Warning), Contains(HasSubstr("(generation 5 of 5)")));
+}
+
+TEST_F(TurnTest, AHostThatOnlyHasALogHearsWhyThereWasAFallback) {
+    open();
+    ask();
+    for (int i = 0; i < 4; ++i) answer("{");
+    EXPECT_THAT(lines, IsEmpty());
+    answer(R"({"requestId":"p","tools":5})");
+    ASSERT_EQ(turns.size(), 1u);
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_THAT(lines[0], StartsWith("session-1: a prompt ended with the fallback text after 5 "
+                                     "plans; the last one: the narrator's plan was refused: "));
+    EXPECT_THAT(lines[0], HasSubstr("/tools"));
+    ask();
+    for (const char* skill : {"a", "b", "c", "d", "e"}) {
+        answer(plan(std::string("plan-") + skill, {skill}));
+        end(skill, plan::failed("EXIT_STATUS", "the rope broke"));
+    }
+    ASSERT_EQ(turns.size(), 2u);
+    ASSERT_EQ(lines.size(), 2u);
+    EXPECT_THAT(lines[1], HasSubstr("its tools failed: \"e\": the rope broke"));
 }
 
 TEST_F(TurnTest, TheFallbackTextsOfAStoryTakeTurns) {

@@ -314,7 +314,7 @@ TEST(Store, AStateAtItsLimitTakesWhatOverwritesOrRemovesButNothingMore) {
         return refusal ? std::string(refusal->code) : std::string();
     };
     const std::string value(300, 'x');
-    // The bound grows with each patch; the measurement finds that the state did not.
+    // What overwrites does not add up.
     for (int i = 0; i < 20; ++i) EXPECT_EQ(patch(R"({"a":")" + value + R"("})"), "") << i;
     EXPECT_EQ(patch(R"({"b":")" + value + R"("})"), "");
     EXPECT_EQ(patch(R"({"c":{"d":")" + value + R"("}})"), "");

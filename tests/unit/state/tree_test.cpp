@@ -329,6 +329,9 @@ TEST(Merge, DoesWhatTheReferenceDoes) {
             merge(tree, patch);
             reference.merge(Reference::of(parse(patch)->root()));
             const std::string written = text_of(tree);
+            // The size that is kept is the one that is measured.
+            ASSERT_EQ(tree.json_bytes(), tree_of(written).json_bytes()) << "seed " << seed;
+            ASSERT_EQ(tree.clone().json_bytes(), tree.json_bytes());
             ASSERT_EQ(Reference::of(parse(written)->root()).canonical(), reference.canonical())
                 << "seed " << seed << ", patch " << patch;
         }
@@ -349,6 +352,7 @@ TEST(Merge, DoesTheSameWhileToolsOverlap) {
             merge(quiet, patch, writer);
             merge(asked, patch, writer, &overlap);
             ASSERT_EQ(text_of(asked), text_of(quiet)) << "seed " << seed;
+            ASSERT_EQ(asked.json_bytes(), tree_of(text_of(asked)).json_bytes()) << "seed " << seed;
         }
     }
 }
@@ -373,6 +377,21 @@ TEST(Assign, TakesEveryDocument) {
         ASSERT_EQ(Reference::of(parse(text_of(tree))->root()).canonical(),
                   Reference::of(parse(text)->root()).canonical());
     }
+}
+
+TEST(Tree, KnowsTheSizeOfItsJson) {
+    EXPECT_EQ(Tree().json_bytes(), 2u);
+    Tree tree = tree_of(R"({"a":{"b":[1,2]},"s":"text"})");
+    const uint64_t bytes = tree.json_bytes();
+    // One comma more per object that has members.
+    EXPECT_EQ(bytes, text_of(tree).size() + 2);
+    merge(tree, R"({"a":"gone","s":{"t":{"u":1}},"n":null})");
+    merge(tree, R"({"s":null})");
+    EXPECT_EQ(tree.json_bytes(), std::string(R"({"a":"gone"})").size() + 1);
+    Tree moved = std::move(tree);
+    EXPECT_EQ(moved.json_bytes(), std::string(R"({"a":"gone"})").size() + 1);
+    moved.clear();
+    EXPECT_EQ(moved.json_bytes(), 2u);
 }
 
 TEST(Tree, IsEmptyAtFirstAndAfterClearing) {

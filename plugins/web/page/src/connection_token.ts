@@ -35,24 +35,32 @@ export function keptToken(): string | undefined {
   }
 }
 
-// The server's answer as an HTTP status; 0: there was none. `again`: for a page that was in before, which does not lose
-// what it has stored.
-export async function enter(token: string, again: boolean): Promise<number> {
+export interface Entry {
+  // The server's answer as an HTTP status; 0: there was none.
+  status: number;
+  // What the server keeps of the player's wishes.
+  reading?: unknown;
+}
+
+// `again`: for a page that was in before, which does not lose what it has stored.
+export async function enter(token: string, again: boolean): Promise<Entry> {
   try {
     const answer = await fetch("/api/enter", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ token, again }),
     });
-    return answer.status;
+    if (!answer.ok) return { status: answer.status };
+    const { reading } = (await answer.json()) as { reading?: unknown };
+    return { status: answer.status, reading };
   } catch {
-    return 0;
+    return { status: 0 };
   }
 }
 
 export async function enterAgain(): Promise<boolean> {
   const token = keptToken();
-  if (token === undefined || (await enter(token, true)) !== 200) return false;
+  if (token === undefined || (await enter(token, true)).status !== 200) return false;
   keepToken(token);
   return true;
 }

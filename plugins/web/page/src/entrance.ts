@@ -2,6 +2,7 @@
 // The script of enter.html, the page for a browser that has not been let in: it shows the server the token, and the
 // server then gives the player's page at the same address.
 import { enter, keepToken, keptToken, takeToken } from "./connection_token.ts";
+import { takeKept } from "./shell/kept.ts";
 
 const kTried = "narratoria-tried";
 
@@ -13,10 +14,11 @@ async function arrive(): Promise<void> {
     forgetTries();
     return show("cookies");
   }
-  const status = await enter(token, taken === undefined);
+  const { status, reading } = await enter(token, taken === undefined);
   if (status === 403) return show("wrong");
   if (status !== 200) return show("away");
   keepToken(token);
+  takeKept(reading);
   try {
     sessionStorage.setItem(kTried, "1");
   } catch {

@@ -37,14 +37,15 @@ export class Server {
     this.begun = begun;
   }
 
-  static async start(story: string, ...more: string[]): Promise<Server> {
+  // `state`: the folder for what outlives the server.
+  static async start(story: string, state: string, ...more: string[]): Promise<Server> {
     const command = join(build, "bin/narratoria");
     if (!existsSync(command)) throw new Error(`${command} is not there: build the preset, or set NARRATORIA_BUILD_DIR`);
     const folder = mkdtempSync(join(tmpdir(), "serve-"));
     const begun = Date.now();
     const child = spawn(command, ["serve", "--story", story, ...more], {
       cwd: folder,
-      env: { ...process.env, TMPDIR: folder, NO_COLOR: "1" },
+      env: { ...process.env, TMPDIR: folder, XDG_STATE_HOME: state, NO_COLOR: "1" },
       stdio: ["ignore", "pipe", "pipe"],
     });
     const parts: Buffer[] = [];

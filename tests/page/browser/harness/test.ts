@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `test` of this suite: stories, servers and players that end with their test, which fails when one of them
 // complains.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type Browser, type BrowserContext, type BrowserContextOptions } from "playwright-core";
 import { test as base } from "vitest";
 import { launch } from "./browser.ts";
@@ -24,6 +27,8 @@ export class Stage {
   readonly #contexts: BrowserContext[] = [];
   readonly #cables: Cable[] = [];
   readonly #stills: Still[] = [];
+  // Of all servers of a test, as of one player.
+  readonly #state = mkdtempSync(join(tmpdir(), "state-"));
 
   story(telling: Telling | ((folder: string) => Telling)): Story {
     const story = Story.write(telling);
@@ -32,7 +37,7 @@ export class Stage {
   }
 
   async serve(story: Story | string, ...more: string[]): Promise<Server> {
-    const server = await Server.start(typeof story === "string" ? story : story.folder, ...more);
+    const server = await Server.start(typeof story === "string" ? story : story.folder, this.#state, ...more);
     this.#servers.push(server);
     return server;
   }
@@ -100,6 +105,7 @@ export class Stage {
       ...this.#stills.map((still) => () => still.end()),
       ...this.#servers.map((server) => () => server.stop()),
       ...this.#stories.map((story) => async () => story.remove()),
+      async () => rmSync(this.#state, { recursive: true, force: true }),
     ];
     for (const end of ends) {
       await inTime(end()).catch((problem: unknown) => complaints.push(String(problem)));

@@ -95,6 +95,12 @@
  * closes_standard            handle closes the descriptors 0 to 2
  * signals_group              handle sends SIGTERM to its process group
  * crashes_at_exit            init registers an atexit handler that crashes
+ * loses_little               90 bytes for each picture that is rendered
+ * maps_little                a page for each instance
+ * fills_cache                100 bytes for each of the first 200 instances, which is allowed
+ * crashes_after_deinit       a thread of init crashes 20 ms after deinit, which did not join it
+ * logs_after_deinit          a thread of init logs 300 ms after deinit, which did not join it
+ * overwrites_check           handle overwrites the memory that the check shares with its processes
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -102,8 +108,10 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/time.h>
 #include <time.h>
@@ -162,6 +170,9 @@ struct instance {
     const nar_host_poll *poll;
     int polled;
 #endif
+#if MISBEHAVIOUR_CRASHES_AFTER_DEINIT || MISBEHAVIOUR_LOGS_AFTER_DEINIT
+    struct late *late;
+#endif
 #if MISBEHAVIOUR_POST_WITHOUT_END
     const nar_host_post *post;
 #endif
@@ -199,7 +210,8 @@ static void wait_for_ever(void) {
 }
 #endif
 
-#if MISBEHAVIOUR_BLOCKS || MISBEHAVIOUR_SLOW_CONSTRUCTOR
+#if MISBEHAVIOUR_BLOCKS || MISBEHAVIOUR_SLOW_CONSTRUCTOR || MISBEHAVIOUR_CRASHES_AFTER_DEINIT || \
+    MISBEHAVIOUR_LOGS_AFTER_DEINIT
 static void wait_milliseconds(long milliseconds) {
     struct timespec left = {milliseconds / 1000, milliseconds % 1000 * 1000000};
     while (nanosleep(&left, &left) != 0) {
@@ -266,6 +278,20 @@ static void post_again(void *user) {
 static void ignore(void *user) { (void)user; }
 #endif
 
+#if MISBEHAVIOUR_OVERWRITES_CHECK
+static void overwrite_shared_memory(void) {
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512];
+    while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+        unsigned long begin, end;
+        char access[8];
+        if (sscanf(line, "%lx-%lx %7s", &begin, &end, access) != 3) continue;
+        if (strcmp(access, "rw-s") == 0) memset((void *)begin, 0xFF, end - begin);
+    }
+    if (maps != NULL) fclose(maps);
+}
+#endif
+
 static nar_status ui_handle(void *self, const nar_ui_event *event) {
     struct instance *instance = self;
 #if MISBEHAVIOUR_DOUBLE_FREE
@@ -297,6 +323,8 @@ static nar_status ui_handle(void *self, const nar_ui_event *event) {
     for (int one = 0; one < 3; ++one) close(one);
 #elif MISBEHAVIOUR_SIGNALS_GROUP
     kill(0, SIGTERM);
+#elif MISBEHAVIOUR_OVERWRITES_CHECK
+    overwrite_shared_memory();
 #endif
 #if MISBEHAVIOUR_HANGS_IN_HANDLER
     wait_for_ever();
@@ -339,6 +367,10 @@ static const nar_ui_handler_extension ui_handler = {
 
 static nar_status render(void *self, const nar_asset *asset) {
     struct instance *instance = self;
+#if MISBEHAVIOUR_LOSES_LITTLE
+    char *volatile lost = malloc(90);
+    if (lost != NULL) lost[0] = 1;
+#endif
     char *path = malloc(asset->path.size + 1);
     if (path == NULL) return NAR_OUT_OF_MEMORY;
     if (asset->path.size > 0) memcpy(path, asset->path.data, asset->path.size);
@@ -629,6 +661,47 @@ static void *run_for_ever(void *unused) {
 }
 #endif
 
+#if MISBEHAVIOUR_FILLS_CACHE
+static char **cache; /* what the entry has allocated, of 200 */
+static void fill_cache(void) {
+    for (int at = 0; at < 200; ++at) {
+        if (cache[at] != NULL) continue;
+        cache[at] = malloc(100);
+        return;
+    }
+}
+#elif MISBEHAVIOUR_CRASHES_AFTER_DEINIT || MISBEHAVIOUR_LOGS_AFTER_DEINIT
+/* The thread waits for the mutex, which deinit unlocks. */
+struct late {
+    pthread_mutex_t mutex;
+    const nar_host *host;
+    nar_host_log log;
+};
+static void *go_on_after_deinit(void *user) {
+    struct late *late = user;
+    pthread_mutex_lock(&late->mutex);
+#if MISBEHAVIOUR_CRASHES_AFTER_DEINIT
+    wait_milliseconds(20);
+    *(volatile int *)(uintptr_t)late->log.reserved = 1;
+#else
+    wait_milliseconds(300);
+    if (late->log.write != NULL) late->log.write(late->host, 1, NAR_STR("too late"));
+#endif
+    free(late);
+    return NULL;
+}
+static struct late *start_late(const nar_host *host, const nar_host_log *log) {
+    struct late *late = calloc(1, sizeof *late);
+    pthread_t thread;
+    late->host = host;
+    if (log != NULL) late->log = *log;
+    pthread_mutex_init(&late->mutex, NULL);
+    pthread_mutex_lock(&late->mutex);
+    if (pthread_create(&thread, NULL, go_on_after_deinit, late) == 0) pthread_detach(thread);
+    return late;
+}
+#endif
+
 static nar_status init(const nar_host *host, void **self, nar_failure *failure) {
 #if MISBEHAVIOUR_INIT_FAILS
     give_reason(failure, "there is no device that it could use");
@@ -698,6 +771,14 @@ static nar_status init(const nar_host *host, void **self, nar_failure *failure) 
     instance->prompt = offered(host, NAR_STR(NAR_HOST_PROMPT), sizeof(nar_host_prompt));
 #elif MISBEHAVIOUR_CRASHES_AT_EXIT
     atexit(crash);
+#elif MISBEHAVIOUR_MAPS_LITTLE
+    char *volatile lost =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)lost;
+#elif MISBEHAVIOUR_FILLS_CACHE
+    fill_cache();
+#elif MISBEHAVIOUR_CRASHES_AFTER_DEINIT || MISBEHAVIOUR_LOGS_AFTER_DEINIT
+    instance->late = start_late(host, instance->log);
 #endif
     const nar_host_config *config =
         offered(host, NAR_STR(NAR_HOST_CONFIG), sizeof(nar_host_config));
@@ -723,6 +804,9 @@ static void deinit(void *self) {
     if (instance->has_thread) pthread_join(instance->thread, NULL);
 #if MISBEHAVIOUR_STARTS_MANY_THREADS
     while (instance->many_count > 0) pthread_join(instance->many[--instance->many_count], NULL);
+#endif
+#if MISBEHAVIOUR_CRASHES_AFTER_DEINIT || MISBEHAVIOUR_LOGS_AFTER_DEINIT
+    pthread_mutex_unlock(&instance->late->mutex);
 #endif
     free_all(instance->asked);
     free_all(instance->pending);
@@ -875,6 +959,8 @@ nar_status nar_plugin_entry(const nar_host_description *host, const nar_plugin *
 #if MISBEHAVIOUR_ALLOCATES_ONCE
     char *volatile kept = malloc(1 << 20);
     if (kept != NULL) kept[0] = 1;
+#elif MISBEHAVIOUR_FILLS_CACHE
+    if (cache == NULL) cache = calloc(200, sizeof *cache);
 #endif
 #if !MISBEHAVIOUR_NULL_PLUGIN
     *found = &plugin;

@@ -62,6 +62,10 @@ export class AssetFigure extends LitElement {
       :host([size="inline"]) img {
         height: auto;
       }
+      /* Room for the controls of a small film. */
+      :host([size="inline"]) video {
+        min-width: min(18rem, 100%);
+      }
       :host([size="inline"]) figure {
         grid-template-columns: minmax(0, 1fr);
       }

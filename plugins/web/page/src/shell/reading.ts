@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the reader wants the story: the size of its text, the length of its lines, with or without the details of tools.
-// Kept in the browser.
-
-const kKey = "narratoria-reading";
+// Kept by the browser and the server (kept.ts).
+import { kReading, tellKept } from "./kept.ts";
 
 // Times what the browser's own font size gives.
 export const textSizes = [0.85, 1, 1.15, 1.35, 1.6, 2] as const;
@@ -18,7 +17,7 @@ export class Reading {
 
   constructor() {
     try {
-      const kept = JSON.parse(localStorage.getItem(kKey) ?? "{}") as Partial<Record<string, unknown>>;
+      const kept = JSON.parse(localStorage.getItem(kReading) ?? "{}") as Partial<Record<string, unknown>>;
       this.textSize = textSizes.find((one) => one === kept["textSize"]) ?? this.textSize;
       if (typeof kept["lineWidth"] === "string" && Object.hasOwn(lineWidths, kept["lineWidth"])) {
         this.lineWidth = kept["lineWidth"] as LineWidth;
@@ -40,7 +39,8 @@ export class Reading {
     this.#apply();
     const { textSize, lineWidth, details } = this;
     try {
-      localStorage.setItem(kKey, JSON.stringify({ textSize, lineWidth, details }));
+      localStorage.setItem(kReading, JSON.stringify({ textSize, lineWidth, details }));
+      tellKept();
     } catch {
       // A browser that keeps nothing: it holds until the page is closed.
     }

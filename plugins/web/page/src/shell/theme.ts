@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The colours that the system asks for, unless the player has chosen the others; that choice is kept in the browser.
+// The colours that the system asks for, unless the player has chosen the others; that choice is kept (kept.ts).
+import { kTheme, tellKept } from "./kept.ts";
 
 export type Theme = "dark" | "light";
 
-const kKey = "narratoria-theme";
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 function systemTheme(): Theme {
@@ -12,7 +12,7 @@ function systemTheme(): Theme {
 
 export function chosenTheme(): Theme {
   try {
-    const kept = localStorage.getItem(kKey);
+    const kept = localStorage.getItem(kTheme);
     return kept === "light" || kept === "dark" ? kept : systemTheme();
   } catch {
     return systemTheme();
@@ -30,8 +30,9 @@ export function applyTheme(theme: Theme): void {
 export function chooseTheme(theme: Theme): void {
   applyTheme(theme);
   try {
-    if (theme === systemTheme()) localStorage.removeItem(kKey);
-    else localStorage.setItem(kKey, theme);
+    if (theme === systemTheme()) localStorage.removeItem(kTheme);
+    else localStorage.setItem(kTheme, theme);
+    tellKept();
   } catch {
     // A browser that keeps nothing: the choice holds until the page is closed.
   }

@@ -24,8 +24,13 @@
  *    that were added later require a look at `size`.
  * 4. Errors. Functions return a nar_status. The details are in the nar_error that the caller
  *    passed; every nar_error parameter may be NULL.
- * 5. No function throws, aborts, changes errno or starts a thread. After fork(), calls in the child
- *    on objects made before it return NAR_FORKED (0 or -1 where a function returns no status).
+ * 5. No function throws, changes errno or starts a thread. None ends the process either: wrong
+ *    arguments, wrong documents, tools that misbehave and a lack of descriptors are answered with a
+ *    status. Nothing can guard against a process that damages the library's memory, has no memory
+ *    left for the event loop, or closes descriptors that the engine has opened: the next driving
+ *    call or nar_engine_destroy then aborts. A daemon that closes all descriptors must do so before
+ *    it creates an engine. After fork(), calls in the child on objects made before it return
+ *    NAR_FORKED (0 or -1 where a function returns no status).
  */
 #if !defined(__linux__) || !(defined(__x86_64__) || defined(__aarch64__))
 #error "Narratoria runs on Linux x86-64 and Linux aarch64. It does not support this platform."

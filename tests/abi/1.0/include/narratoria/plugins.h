@@ -42,6 +42,14 @@ NAR_API nar_status nar_plugins_read_metadata(nar_str path, nar_text **json, nar_
 NAR_API nar_status nar_session_read_plugins(nar_session *session, nar_text **json,
                                             nar_error *error);
 
+/* Returns the value that a plugin, or an extension of the host, published under `name`
+ * (nar_host_config.publish); release it with nar_text_release. `plugin` is its id. NAR_NOT_FOUND if
+ * this session has no such active plugin, or the plugin has published nothing under that name yet: it
+ * may do so in a later iteration of the loop. A plugin publishes while the loop is driven, so it is
+ * enough to ask again after a driving call. [engine-thread, callback-ok] */
+NAR_API nar_status nar_session_read_published(nar_session *session, nar_str plugin, nar_str name,
+                                              nar_text **value, nar_error *error);
+
 /*
  * An extension that the host itself provides to a session, without a library.
  *   id         its name in messages and log lines: a-z 0-9 . _ -, at most 128, "my-game"

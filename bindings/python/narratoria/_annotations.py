@@ -1,0 +1,539 @@
+# SPDX-License-Identifier: Apache-2.0
+# Annotations compiled, each to its schema and its converter in one walk.
+
+from __future__ import annotations
+
+import collections.abc
+import contextlib
+from collections.abc import Callable, Generator
+from typing import Any
+
+from narratoria._constraints import constrain, constraints_of, is_field
+from narratoria._converters import (
+    PRIMITIVES,
+    Compiled,
+    Converter,
+    add_default,
+    as_it_is,
+    missing,
+    name_number,
+    of_array,
+    of_object,
+)
+from narratoria._document import name_of
+from narratoria._draft4 import without_references
+from narratoria._hints import form_of, not_evaluated, type_arguments, with_arguments
+from narratoria.errors import DocumentError
+
+_ARRAYS = (
+    list,
+    collections.abc.Sequence,
+    collections.abc.MutableSequence,
+    collections.abc.Collection,
+    collections.abc.Iterable,
+)
+_OBJECTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
+_INSTEAD = {
+    "set": "list[...]",
+    "frozenset": "list[...]",
+    "Set": "list[...]",
+    "bytes": "str",
+    "bytearray": "str",
+    "timedelta": "float",
+    "Decimal": "float or str",
+    "complex": "tuple[float, float]",
+}
+_NO_DEFAULT = object()
+# How often a generic class may contain itself with other arguments.
+_MOST_LEVELS = 8
+_QUALIFIERS = ("NotRequired", "ReadOnly", "Required")
+
+
+class Compiler:
+    """Compiles annotations; `where` names the place for people."""
+
+    __slots__ = ("_inside", "_where")
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        #: The classes whose members are being compiled.
+        self._inside: list[Any] = []
+
+    def compile(self, annotation: Any) -> Compiled:
+        import dataclasses
+        import enum
+        import typing
+
+        if annotation is None:
+            annotation = type(None)
+        if annotation is Any or annotation is object:
+            return Compiled({}, as_it_is, None, "anything")
+        primitive = PRIMITIVES.get(annotation) if _is_hashable(annotation) else None
+        if primitive is not None:
+            json_type, convert, said = primitive
+            return Compiled({"type": json_type}, convert, annotation, said)
+
+        origin = typing.get_origin(annotation)
+        arguments = typing.get_args(annotation)
+        if origin is typing.Annotated:
+            return self._described(arguments[0], arguments[1:])
+        if origin is typing.Union or _is_plain_union(annotation):
+            return self._union(arguments)
+        if origin is typing.Literal:
+            return self._values([(self._json_of(one), one) for one in arguments])
+        if isinstance(annotation, typing.TypeVar):
+            if annotation.__constraints__:
+                return self._union(annotation.__constraints__)
+            if annotation.__bound__ is not None:
+                return self.compile(annotation.__bound__)
+        kind = annotation if origin is None else origin
+        if kind is tuple:
+            return self._tuple(arguments, bare=origin is None)
+        if kind in _ARRAYS:
+            return self._array(arguments[0] if arguments else Any, list)
+        if kind in _OBJECTS:
+            return self._mapping(arguments)
+        # `type X = …` and NewType are names for another type.
+        inner = getattr(annotation, "__value__", None) or getattr(annotation, "__supertype__", None)
+        if inner is not None:
+            with self._inside_of(annotation):
+                return self.compile(inner)
+        if isinstance(annotation, type):
+            if issubclass(annotation, enum.Enum) and not issubclass(annotation, enum.Flag):
+                return self._values([(self._json_of(one), one) for one in annotation])
+            if hasattr(annotation, "model_json_schema") and hasattr(annotation, "model_validate"):
+                return self._model(annotation)
+            standard = self._standard_class(annotation)
+            if standard is not None:
+                return standard
+        # Also generic ones, of which `annotation` says what their type parameters are.
+        if isinstance(kind, type):
+            # Not typing.is_typeddict: typing_extensions may have one of its own.
+            if issubclass(kind, dict) and hasattr(kind, "__required_keys__"):
+                return self._typed_dict(annotation, kind)
+            if dataclasses.is_dataclass(kind):
+                return self._dataclass(annotation, kind)
+            if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+                return self._named_tuple(annotation, kind)
+        raise self._unsupported(annotation)
+
+    def _unsupported(self, annotation: Any) -> TypeError:
+        import typing
+
+        name = getattr(annotation, "__name__", "")
+        instead = _INSTEAD.get(name)
+        if isinstance(annotation, typing.TypeVar):
+            instead = "Any, or say what it stands for, as in Box[int]"
+        elif instead is None:
+            instead = "a dataclass, a TypedDict or a type of JSON's own (str, int, list, dict ...)"
+        shown = name if isinstance(annotation, type) and not _arguments(annotation) else annotation
+        return TypeError(f"{self._where}: {shown} has no equal in JSON; use {instead}")
+
+    @contextlib.contextmanager
+    def _inside_of(self, named: Any) -> Generator[None, None, None]:
+        """Refuses what contains itself: without `$ref` its schema would have no end."""
+        import typing
+
+        kinds = [typing.get_origin(one) or one for one in self._inside]
+        is_endless = kinds.count(typing.get_origin(named) or named) >= _MOST_LEVELS
+        if is_endless or any(one == named for one in self._inside):
+            names = [getattr(one, "__name__", str(one)) for one in (*self._inside, named)]
+            raise TypeError(
+                f"{self._where}: {names[-1]} contains itself ({' > '.join(names)}), which the "
+                "schema of a tool cannot say; use dict[str, Any] for the inner one"
+            )
+        self._inside.append(named)
+        where = self._where
+        try:
+            yield
+        finally:
+            self._inside.pop()
+            self._where = where
+
+    def _described(self, annotation: Any, metadata: tuple[Any, ...]) -> Compiled:
+        compiled = self.compile(annotation)
+        described = ""
+        for one in metadata:
+            said = one if isinstance(one, str) else getattr(one, "documentation", None)
+            if said is None and is_field(one):
+                said = getattr(one, "description")
+            if isinstance(said, str) and not described:
+                described = said
+            if isinstance(one, str):
+                continue
+            constraints = constraints_of(one)
+            if constraints is None:
+                raise TypeError(
+                    f"{self._where}: the schema of a tool cannot say {one!r}; check it in the function"
+                )
+            for name, value in constraints.items():
+                compiled = constrain(self._where, compiled, name, value)
+        if not described:
+            return compiled
+        schema = {**compiled.schema, "description": described}
+        return Compiled(schema, compiled.convert, compiled.exact, compiled.said)
+
+    def _text_of(self, kind: Any, read: Callable[[str], Any], format_: str) -> Compiled:
+        schema: dict[str, Any] = {"type": "string"}
+        if format_:
+            schema["format"] = format_
+        said = f"a string that is a {kind.__name__}"
+
+        def convert(value: Any) -> Any:
+            if not isinstance(value, str):
+                raise DocumentError(f"must be {said}, is {name_of(value)}")
+            try:
+                return read(value)
+            except ValueError as fault:
+                raise DocumentError(f"must be {said}: {fault}") from None
+
+        return Compiled(schema, convert, None, said)
+
+    def _standard_class(self, annotation: type) -> Compiled | None:
+        """Classes of the standard library whose values are strings in JSON."""
+        import datetime
+        import pathlib
+        import uuid
+
+        if annotation is datetime.datetime:
+
+            def read_time(text: str) -> datetime.datetime:
+                # Python 3.10 does not know the Z.
+                return datetime.datetime.fromisoformat(_with_offset(text))
+
+            return self._text_of(annotation, read_time, "date-time")
+        if annotation is datetime.date:
+            return self._text_of(annotation, datetime.date.fromisoformat, "date")
+        if annotation is datetime.time:
+
+            def read_day_time(text: str) -> datetime.time:
+                return datetime.time.fromisoformat(_with_offset(text))
+
+            return self._text_of(annotation, read_day_time, "time")
+        if annotation is uuid.UUID:
+            return self._text_of(annotation, uuid.UUID, "uuid")
+        if issubclass(annotation, pathlib.PurePath):
+            return self._text_of(annotation, annotation, "")
+        return None
+
+    def _named_tuple(self, annotation: Any, kind: Any) -> Compiled:
+        hints = self._hints_of(annotation, kind)
+        fields: tuple[str, ...] = kind._fields
+        with self._inside_of(annotation):
+            compiled = self._tuple(tuple(hints.get(name, Any) for name in fields), bare=False)
+        convert_elements = compiled.convert
+
+        def convert(value: Any) -> Any:
+            return kind(*convert_elements(value))
+
+        return Compiled(compiled.schema, convert, None, f"an array of {', '.join(fields)}")
+
+    def _model(self, annotation: Any) -> Compiled:
+        whole = annotation.model_json_schema()
+        schema = without_references(self._where, whole, whole.get("$defs", {}), ())
+        schema.pop("$defs", None)
+
+        def convert(value: Any) -> Any:
+            try:
+                return annotation.model_validate(value)
+            except ValueError as fault:
+                errors: Any = getattr(fault, "errors", None)
+                said: Any = errors() if callable(errors) else [{"loc": (), "msg": str(fault)}]
+                found = DocumentError(str(said[0]["msg"]))
+                for token in reversed(said[0]["loc"]):
+                    found = found.within(token)
+                raise found from None
+
+        return Compiled(schema, convert, None, f"a {annotation.__name__}")
+
+    def _union(self, arguments: tuple[Any, ...]) -> Compiled:
+        options = [self.compile(one) for one in arguments]
+        if all(option.exact in PRIMITIVES for option in options) and all(
+            option.schema.keys() == {"type"} for option in options
+        ):
+            types = list(dict.fromkeys(option.schema["type"] for option in options))
+            schema: dict[str, Any] = {"type": types if len(types) > 1 else types[0]}
+            exact = frozenset(option.exact for option in options)
+        else:
+            schema = {"anyOf": [option.schema for option in options]}
+            exact = frozenset()
+        # A float would take an integer from an int that stands behind it.
+        options.sort(key=lambda option: option.exact is float)
+        converters = [option.convert for option in options]
+        real = [option.convert for option in options if option.schema.get("type") != "null"]
+        said = " or ".join(option.said for option in options)
+
+        def convert(value: Any) -> Any:
+            if type(value) in exact:
+                return value
+            faults: list[DocumentError] = []
+            for one in converters:
+                try:
+                    return one(value)
+                except DocumentError as fault:
+                    faults.append(fault)
+            if len(real) == 1 and value is not None:
+                # Of "a point or null" the fault of the point says more.
+                return real[0](value)
+            # Those that were met in the value, not at its door, say which one it was meant to be.
+            inner = [str(fault) for fault in faults if fault.pointer]
+            detail = f" ({'; '.join(inner)})" if inner else ""
+            raise DocumentError(f"must be {said}, is {name_number(value)}{detail}")
+
+        return Compiled(schema, convert, None, said)
+
+    def _json_of(self, value: Any) -> Any:
+        import enum
+
+        plain = value.value if isinstance(value, enum.Enum) else value
+        if plain is None or isinstance(plain, (bool, int, str)):
+            return plain
+        if isinstance(plain, float) and plain - plain == 0:
+            return plain
+        raise TypeError(
+            f"{self._where}: {value!r} is no value of JSON's own (str, int, bool, None)"
+        )
+
+    def _values(self, pairs: list[tuple[Any, Any]]) -> Compiled:
+        if not pairs:
+            raise TypeError(f"{self._where}: there is no value that it could have")
+        # JSON has 1.0 for 1, but not true for 1, which Python's equality does.
+        meant: dict[tuple[bool, Any], Any] = {}
+        for plain, one in pairs:
+            meant.setdefault((isinstance(plain, bool), plain), one)
+        plains = [plain for _, plain in meant]
+        said = "one of " + ", ".join(repr(one) for one in plains)
+
+        def convert(value: Any) -> Any:
+            try:
+                return meant[isinstance(value, bool), value]
+            except (KeyError, TypeError):
+                shown = repr(value) if isinstance(value, (str, int, float)) else name_of(value)
+                raise DocumentError(f"must be {said}, is {shown}") from None
+
+        return Compiled({"enum": plains}, convert, None, said)
+
+    def _array(self, element: Any, make: type) -> Compiled:
+        compiled = self.compile(element)
+        schema: dict[str, Any] = {"type": "array"}
+        if compiled.schema:
+            schema["items"] = compiled.schema
+        exact, convert_element = compiled.exact, compiled.convert
+        if make is list and convert_element is as_it_is:
+            return Compiled(schema, of_array, list, "an array")
+
+        def convert(value: Any) -> Any:
+            elements = of_array(value)
+            converted: list[Any] = []
+            for index, one in enumerate(elements):
+                if type(one) is not exact:
+                    try:
+                        one = convert_element(one)
+                    except DocumentError as fault:
+                        raise fault.within(index) from None
+                converted.append(one)
+            return converted if make is list else make(converted)
+
+        return Compiled(schema, convert, None, "an array")
+
+    def _tuple(self, arguments: tuple[Any, ...], bare: bool) -> Compiled:
+        if bare or (len(arguments) == 2 and arguments[1] is ...):
+            return self._array(Any if bare else arguments[0], tuple)
+        if arguments == ((),):
+            # What Python 3.10 answers for tuple[()].
+            arguments = ()
+        compiled = [self.compile(one) for one in arguments]
+        count = len(compiled)
+        schema: dict[str, Any] = {"type": "array"}
+        if count:
+            schema.update(
+                items=[one.schema for one in compiled], minItems=count, additionalItems=False
+            )
+        schema["maxItems"] = count
+
+        def convert(value: Any) -> Any:
+            elements = of_array(value)
+            if len(elements) != count:
+                raise DocumentError(f"must have {count} elements, has {len(elements)}")
+            converted: list[Any] = []
+            for index, one in enumerate(elements):
+                try:
+                    converted.append(compiled[index].convert(one))
+                except DocumentError as fault:
+                    raise fault.within(index) from None
+            return tuple(converted)
+
+        return Compiled(schema, convert, None, f"an array of {count} elements")
+
+    def _mapping(self, arguments: tuple[Any, ...]) -> Compiled:
+        key, value = arguments if arguments else (str, Any)
+        if key is not str and key is not Any:
+            raise TypeError(f"{self._where}: the keys of an object are strings; use dict[str, ...]")
+        compiled = self.compile(value)
+        schema: dict[str, Any] = {"type": "object"}
+        if compiled.schema:
+            schema["additionalProperties"] = compiled.schema
+        convert_member = compiled.convert
+        if convert_member is as_it_is:
+            return Compiled(schema, of_object, dict, "an object")
+
+        def convert(value: Any) -> Any:
+            converted: dict[str, Any] = {}
+            for name, one in of_object(value).items():
+                try:
+                    converted[name] = convert_member(one)
+                except DocumentError as fault:
+                    raise fault.within(name) from None
+            return converted
+
+        return Compiled(schema, convert, None, "an object")
+
+    def unpack(self, annotation: Any) -> dict[str, tuple[Compiled, bool]]:
+        """The members of `Unpack[X]`, X being a TypedDict, and whether each must be there."""
+        import typing
+
+        [inner] = typing.get_args(annotation)
+        kind = typing.get_origin(inner) or inner
+        if not hasattr(kind, "__required_keys__"):
+            raise TypeError(
+                f"{self._where}: what Unpack[...] unpacks is a TypedDict, not {inner!r}"
+            )
+        where, found = self._where, {}
+        for name, (hint, needed, _) in self._typed_dict_members(inner, kind).items():
+            self._where = f"{where}, member {name} of {kind.__name__}"
+            found[name] = (self.compile(hint), needed)
+        return found
+
+    def _typed_dict(self, annotation: Any, kind: Any) -> Compiled:
+        return self._object(annotation, kind, self._typed_dict_members(annotation, kind), None)
+
+    def _typed_dict_members(self, annotation: Any, kind: Any) -> dict[str, tuple[Any, bool, Any]]:
+        import typing
+
+        members: dict[str, tuple[Any, bool, Any]] = {}
+        for name, hint in self._hints_of(annotation, kind).items():
+            required = name in kind.__required_keys__
+            while (qualifier := form_of(hint)) in _QUALIFIERS:
+                # Where annotations are text Python itself may not have seen these.
+                required = required if qualifier == "ReadOnly" else qualifier == "Required"
+                [hint] = typing.get_args(hint)
+            members[name] = (hint, required, _NO_DEFAULT)
+        return members
+
+    def _dataclass(self, annotation: Any, kind: Any) -> Compiled:
+        import dataclasses
+
+        hints = self._hints_of(annotation, kind)
+        members: dict[str, tuple[Any, bool, Any]] = {}
+        for one in dataclasses.fields(kind):
+            if not one.init:
+                continue
+            default: Any = one.default
+            if default is dataclasses.MISSING:
+                default = _NO_DEFAULT
+            required = default is _NO_DEFAULT and one.default_factory is dataclasses.MISSING
+            if one.default_factory is not dataclasses.MISSING:
+                default = one.default_factory()
+            members[one.name] = (hints[one.name], required, default)
+        import inspect
+
+        for parameter in inspect.signature(kind).parameters.values():
+            if parameter.name not in members and parameter.default is parameter.empty:
+                raise TypeError(
+                    f"{self._where}: {kind.__name__} needs {parameter.name}, which is no "
+                    "field of it; use a dataclass whose fields are all that it is made from"
+                )
+        return self._object(annotation, kind, members, kind)
+
+    def _hints_of(self, annotation: Any, kind: Any) -> dict[str, Any]:
+        import typing
+
+        try:
+            hints = typing.get_type_hints(kind, include_extras=True)
+        except Exception as fault:
+            raise not_evaluated(
+                f"{self._where}: the annotations of {kind.__name__}", fault
+            ) from None
+        bound = type_arguments(annotation, kind)
+        return {name: with_arguments(hint, bound) for name, hint in hints.items()}
+
+    def _object(
+        self, annotation: Any, kind: Any, members: dict[str, tuple[Any, bool, Any]], make: Any
+    ) -> Compiled:
+        properties: dict[str, Any] = {}
+        converters: dict[str, Converter] = {}
+        required: list[str] = []
+        where = self._where
+        with self._inside_of(annotation):
+            for name, (hint, needed, default) in members.items():
+                self._where = f"{where}, member {name} of {kind.__name__}"
+                compiled = self.compile(hint)
+                properties[name] = compiled.schema
+                converters[name] = compiled.convert
+                if needed:
+                    required.append(name)
+                elif default is not _NO_DEFAULT:
+                    add_default(compiled.schema, default)
+        schema: dict[str, Any] = {"type": "object", "properties": properties}
+        if required:
+            schema["required"] = required
+        schema["additionalProperties"] = False
+        written = _written_docstring(kind)
+        if written:
+            schema["description"] = written
+        all_required = frozenset(required)
+
+        def convert(value: Any) -> Any:
+            converted: dict[str, Any] = {}
+            for name, one in of_object(value).items():
+                convert_member = converters.get(name)
+                if convert_member is None:
+                    raise DocumentError(f"is no member of {kind.__name__}").within(name)
+                try:
+                    converted[name] = convert_member(one)
+                except DocumentError as fault:
+                    raise fault.within(name) from None
+            if not all_required <= converted.keys():
+                raise missing(all_required, converted)
+            if make is None:
+                return converted
+            try:
+                return make(**converted)
+            except (TypeError, ValueError) as fault:
+                # A rule of its own, in __post_init__.
+                raise DocumentError(str(fault)) from fault
+
+        return Compiled(schema, convert, None, f"a {kind.__name__}")
+
+
+def _with_offset(text: str) -> str:
+    """A time with Z for UTC, as Python 3.10 reads it."""
+    return text[:-1] + "+00:00" if text.endswith("Z") else text
+
+
+def _is_hashable(annotation: Any) -> bool:
+    try:
+        hash(annotation)
+    except TypeError:
+        return False
+    return True
+
+
+def _arguments(annotation: Any) -> Any:
+    return getattr(annotation, "__args__", None)
+
+
+def _is_plain_union(annotation: Any) -> bool:
+    """Whether it was written `X | Y`."""
+    import types
+
+    return isinstance(annotation, types.UnionType)
+
+
+def _written_docstring(annotation: Any) -> str:
+    """The first paragraph of the class's own docstring, not of one that Python has made."""
+    documentation = annotation.__dict__.get("__doc__") or ""
+    if documentation.startswith(annotation.__name__ + "("):
+        return ""
+    first: str = documentation.split("\n\n")[0]
+    return " ".join(first.split())

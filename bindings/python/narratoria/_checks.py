@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+# Checks of arguments: the exception names the argument, and comes from the call that is wrong.
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def text_of(what: str, value: Any) -> str:
+    """Checks a text argument, and names it in the exception."""
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is a str, not {type(value).__name__}")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{what} has no lone surrogates, as at {error.start}") from None
+    return value
+
+
+def path_text(what: str, value: Any) -> str:
+    """Checks a path argument, which must be UTF-8."""
+    from os import PathLike, fspath
+
+    if isinstance(value, PathLike):
+        value = fspath(value)
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is a path: a str or a Path, not {type(value).__name__}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{what} is no path in UTF-8: {value!r}; rename it") from None
+    return value
+
+
+def whole_number(what: str, value: Any, lowest: int, highest: int) -> int:
+    """Checks a whole number and its range."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{what} is an int, not {type(value).__name__}")
+    if not lowest <= value <= highest:
+        raise ValueError(f"{what} is a whole number from {lowest} to {highest}, not {value}")
+    return value
+
+
+def need_callable(what: str, function: Any) -> None:
+    """Refuses at once what would fail only when it is called."""
+    if not callable(function):
+        raise TypeError(f"{what} is a function, not {type(function).__name__}")
+
+
+def check_tool(function: Any, name: Any, description: Any, thread: Any) -> None:
+    """Checks the arguments of the decorator `tool`."""
+    if not callable(function):
+        raise TypeError(
+            f"a tool is a function, not {type(function).__name__}; a name and a description are "
+            'given by theirs: @session.tool(name="...")'
+        )
+    for what, text in (("the name of a tool", name), ("the description of a tool", description)):
+        if text is not None:
+            text_of(what, text)
+    if not isinstance(thread, bool):
+        raise TypeError(f"thread is True or False, not {thread!r}")
+
+
+def check_timeout(what: str, seconds: float | None) -> float | None:
+    """Checks a number of seconds; None is no limit."""
+    if seconds is None:
+        return None
+    if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
+        raise TypeError(f"{what} is a number of seconds or None, not {type(seconds).__name__}")
+    if not seconds >= 0:
+        raise ValueError(f"{what} is a number of seconds from 0, not {seconds}")
+    return seconds
+
+
+def check_prompt(prompt: str) -> None:
+    """Refuses an invalid prompt."""
+    text_of("a prompt", prompt)

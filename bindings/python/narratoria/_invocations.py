@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+# One call of a function that is a tool: its arguments, what it says meanwhile, and its end.
+
+from __future__ import annotations
+
+from narratoria import _core
+from narratoria._hooks import describe_exception, to_plain
+from narratoria.errors import BusyError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from asyncio import Task
+    from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+    from typing import Any
+
+    from narratoria._core import Invocation as OpenInvocation
+    from narratoria._function import FunctionDescription
+
+
+def say(invocation: OpenInvocation, event: Any) -> None:
+    if event is None:
+        return
+    if hasattr(event, "to_dict"):
+        event = event.to_dict()
+    if not hasattr(event, "keys"):
+        raise TypeError(
+            f"a generator that is a tool yields events, which are dicts, not {type(event).__name__}"
+        )
+    emit_patiently(invocation, event if "version" in event else {"version": "0", **event})
+
+
+def emit_patiently(invocation: OpenInvocation, event: Mapping[str, Any]) -> None:
+    """Emits an event. A thread of a tool's waits until there is room, for nobody waits for it."""
+    while True:
+        try:
+            invocation.emit(event)
+            return
+        except BusyError:
+            from narratoria._threads import in_tool_thread
+
+            if not in_tool_thread():
+                raise
+            if invocation.is_cancelled:
+                return
+            from time import sleep
+
+            sleep(0.001)
+
+
+def run_generator(generator: Generator[Any, Any, Any], invocation: OpenInvocation) -> Any:
+    refused: Exception | None = None
+    while True:
+        try:
+            # Told where it is said: its own code knows what to leave out.
+            event = next(generator) if refused is None else generator.throw(refused)
+        except StopIteration as stop:
+            return stop.value
+        refused = None
+        try:
+            say(invocation, event)
+        except BusyError as error:
+            refused = BusyError(
+                "a function on the session's own thread cannot say more than 16 MiB; leave out "
+                "thread=False, or make it an async generator",
+                code=error.code,
+            )
+
+
+async def run_async_generator(
+    generator: AsyncGenerator[Any, None], invocation: OpenInvocation
+) -> None:
+    from contextlib import aclosing
+
+    async with aclosing(generator):
+        async for event in generator:
+            await _patiently(say, invocation, event)
+
+
+async def _patiently(
+    say: Callable[[OpenInvocation, Any], None], invocation: OpenInvocation, what: Any
+) -> None:
+    """Emits when there is room: the runtime reads while other tasks run."""
+    from asyncio import sleep
+
+    while True:
+        try:
+            say(invocation, what)
+            return
+        except BusyError:
+            await sleep(0.001)
+
+
+def arguments_of(about: FunctionDescription, tool_input: Any) -> dict[str, Any]:
+    from narratoria.errors import DocumentError
+
+    try:
+        return about.bind(tool_input)
+    except DocumentError as fault:
+        # What the schema cannot say: the text of a date, a rule of a class.
+        from narratoria.tool import ToolError
+
+        raise ToolError("INPUT_INVALID", f"input {fault}", retry=False) from None
+
+
+def done_line(result: Any) -> str:
+    done: dict[str, Any] = {"version": "0", "type": "done", "ok": True}
+    if result is not None:
+        done["result"] = result
+    return _core.to_json(done, to_plain) + "\n"
+
+
+def end_failed(invocation: OpenInvocation, exception: BaseException) -> None:
+    lines, trace, code, message = describe_exception(exception)
+    invocation.diagnostics(trace)
+    invocation.end(lines, code, message)
+
+
+def raiser(exception: BaseException) -> Callable[[], None]:
+    def throw() -> None:
+        raise exception
+
+    return throw
+
+
+def current_or_none(current_task: Callable[[], Task[Any] | None]) -> Task[Any] | None:
+    try:
+        return current_task()
+    except RuntimeError:
+        return None
+
+
+def is_bare(function: Any) -> bool:
+    """Whether it is a function as `def` makes it, and not something around one."""
+    return hasattr(function, "__code__") and not hasattr(function, "__wrapped__")
+
+
+def refuse_awaitable(result: Any) -> TypeError:
+    close = getattr(result, "close", None)
+    if callable(close):
+        close()
+    return TypeError(
+        f"the function is not async and returned {type(result).__name__}, which must be awaited; make "
+        "it an async function, or if a decorator stands around one, let that use functools.wraps"
+    )
+
+
+# What a code object says of `async def`, with `yield` or without: inspect would cost a start time.
+_ASYNC_FLAGS = 0x80 | 0x200
+
+
+def is_async_function(function: Any) -> bool:
+    while hasattr(function, "func") and not hasattr(function, "__code__"):
+        function = function.func
+    code = getattr(function, "__code__", None)
+    if code is None:
+        code = getattr(getattr(type(function), "__call__", None), "__code__", None)
+    return bool(getattr(code, "co_flags", 0) & _ASYNC_FLAGS)
+
+
+def import_for(function: Any) -> None:
+    # Ctrl-C within an import leaves half a module behind: what an async function needs is there before
+    # it is called.
+    if is_async_function(function):
+        from importlib import import_module
+
+        import_module("narratoria.aio")

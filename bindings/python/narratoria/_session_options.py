@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+# The arguments of a session, checked, as the compiled part takes them.
+
+from __future__ import annotations
+
+from errno import ENOENT
+from os.path import exists
+
+from narratoria._checks import path_text, text_of, whole_number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from os import PathLike
+    from typing import Any
+
+    from narratoria.documents import NarratorRequest
+    from narratoria.options import Limits, Times
+
+
+def core_options(
+    story: str | PathLike[str] | None,
+    *,
+    state: Mapping[str, Any] | None,
+    narrator: str | Callable[[NarratorRequest], Any] | None,
+    plugins: Iterable[str | PathLike[str]],
+    plugin_settings: Mapping[str, Mapping[str, Any]] | None,
+    without_plugins: bool,
+    id: str | None,
+    jobs: int | None,
+    root: str | PathLike[str] | None,
+    environment: Mapping[str, str] | None,
+    allow_paths: Iterable[str | PathLike[str]],
+    allow_schemes: Iterable[str],
+    times: Times | None,
+    limits: Limits | None,
+    cgroup: str | PathLike[str] | None,
+) -> dict[str, Any]:
+    """The options of a `_core.Session`."""
+    if state is not None and not hasattr(state, "keys"):
+        raise TypeError(f"state is a dict, not {type(state).__name__}")
+    if plugin_settings is not None and not hasattr(plugin_settings, "keys"):
+        raise TypeError(f"plugin_settings is a dict, not {type(plugin_settings).__name__}")
+    if narrator is not None and not isinstance(narrator, str) and not callable(narrator):
+        raise TypeError(
+            f"narrator is a function or the id of a plugin, not {type(narrator).__name__}"
+        )
+    if not isinstance(without_plugins, bool):
+        raise TypeError(f"without_plugins is True or False, not {without_plugins!r}")
+    if times is not None or limits is not None:
+        from narratoria.options import Limits, Times
+
+        for what, numbers, kind in (("times", times, Times), ("limits", limits, Limits)):
+            if numbers is not None and not isinstance(numbers, kind):
+                raise TypeError(
+                    f"{what} is a narratoria.{kind.__name__}, not {type(numbers).__name__}"
+                )
+    if environment is not None and not hasattr(environment, "items"):
+        raise TypeError(f"environment is a dict, not {type(environment).__name__}")
+    given_environment: list[str] = []
+    for name, value in (environment or {}).items():
+        if "=" in text_of("the name of a variable of environment", name):
+            raise ValueError(f"the name of a variable of environment has no =, as in {name!r}")
+        given_environment.append(f"{name}={text_of(f'environment[{name!r}]', value)}")
+    options: dict[str, Any] = {
+        "story": None if story is None else path_text("story", story),
+        "state": None if state is None else dict(state),
+        "narrator_id": text_of("narrator", narrator) if isinstance(narrator, str) else None,
+        "plugins": [path_text("each of plugins", each) for each in plugins],
+        "plugin_settings": None if plugin_settings is None else dict(plugin_settings),
+        "without_plugins": without_plugins,
+        "id": None if id is None else text_of("id", id),
+        "jobs": 0 if jobs is None else whole_number("jobs", jobs, 0, 0xFFFF_FFFF),
+        "cgroup": None if cgroup is None else path_text("cgroup", cgroup),
+        "root": None if root is None else path_text("root", root),
+        "environment": given_environment,
+        "allow_paths": [path_text("each of allow_paths", each) for each in allow_paths],
+        "allow_schemes": [text_of("each of allow_schemes", each) for each in allow_schemes],
+        "times": {} if times is None else times.to_dict(),
+        "limits": {} if limits is None else limits.to_dict(),
+    }
+    for plugin in options["plugins"]:
+        if "/" in plugin and not exists(plugin):
+            raise FileNotFoundError(
+                ENOENT, "there is no such plugin; a plugin without / is an id", plugin
+            )
+    return options

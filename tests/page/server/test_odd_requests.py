@@ -1,0 +1,554 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HTTP that no browser writes by itself, files that change between their event and a request, and connections that
+end in the middle: each trick with its expectation.
+
+One server for most of them. After each, the player who was let in is served as before.
+"""
+
+import json
+import os
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from serving import DEADLINE, Command, Page, done, event, exchange, has_page, head, plan, said, statuses
+
+pytestmark = pytest.mark.skipif(not has_page(), reason="built without libmicrohttpd")
+
+CONTENT = bytes(range(256)) * 40
+
+
+def picture(path):
+    return event("asset", assetId="a", kind="image", mediaType="image/png", path=str(path))
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """The page, and the number of an asset in it."""
+    folder = tmp_path_factory.mktemp("odd")
+    (folder / "picture.png").write_bytes(CONTENT)
+    command = Command(folder)
+    page = Page(folder, command.story({"go": [plan("make")]}, {"make": said(picture(folder / "picture.png"), done())}))
+    page.prompt("go")
+    records = page.stream().until_turn_ended()
+    [page.asset] = [record["seq"] for record in records if record["event"].get("type") == "asset"]
+    yield page
+    page.end()
+
+
+@pytest.fixture
+def page(shared):
+    yield shared
+    assert shared.get("/nothing").status == 404, "the player is not served any more"
+    assert shared.get(f"/api/assets/{shared.asset}").body == CONTENT
+    assert shared.process.poll() is None
+
+
+def prompts_of(page):
+    """What was said so far."""
+    stream = page.stream().begin()
+    last = stream.session["last"]
+    said_ = []
+    while stream.last < last:
+        said_ += [record["event"]["text"] for record in stream.batch() if record["kind"] == "prompt"]
+    stream.close()
+    return said_
+
+
+# ---------------------------------------------------------------- framing
+
+
+@pytest.mark.parametrize("body", [
+    b"%x\r\n%s\r\n0\r\n\r\n", b"%x;name=value\r\n%s\r\n0\r\n\r\n", b"%x\r\n%s\r\n0\r\nContent-Length: 5\r\n\r\n"],
+    ids=["plain", "with an extension", "with a trailer"])
+@pytest.mark.parametrize("cookie", [None, ""], ids=["stranger", "player"])
+def test_a_chunked_body_is_refused_for_everybody(page, body, cookie):
+    path = "/api/enter" if cookie is None else "/api/prompt"
+    text = json.dumps({"token": page.token, "text": "chunked"}).encode()
+    came = exchange(page, head(page, "POST", path, f"Origin: {page.origin}", "Content-Type: application/json",
+                               "Transfer-Encoding: chunked", cookie=cookie) + body % (len(text), text))
+    assert statuses(came) == [411] and b"Set-Cookie" not in came
+    assert "chunked" not in prompts_of(page)
+
+
+def test_pipelined_requests_of_the_player_are_answered_in_order_and_once(page):
+    body = b'{"text":"pipelined"}'
+    asset = f"/api/assets/{page.asset}"
+    came = exchange(page, b"".join([
+        head(page, "HEAD", asset, cookie=""),
+        head(page, "GET", asset, "Range: bytes=0-3", cookie=""),
+        head(page, "POST", "/api/prompt", f"Origin: {page.origin}", "Content-Type: application/json",
+             f"Content-Length: {len(body)}", cookie="") + body,
+        head(page, "GET", "/nothing", "Connection: close", cookie="")]))
+    assert statuses(came) == [200, 206, 202, 404]
+    assert prompts_of(page).count("pipelined") == 1
+
+
+def test_a_stranger_behind_the_player_on_one_connection_stays_a_stranger(page):
+    """As a proxy would send them that shares its connections."""
+    came = exchange(page, head(page, "GET", "/nothing", cookie="") + head(page, "GET", f"/api/assets/{page.asset}"))
+    assert statuses(came) == [404, 403] and CONTENT[:64] not in came
+
+
+def test_a_body_that_never_comes_is_not_asked_for(page):
+    """Expect: 100-continue of what is refused anyway."""
+    came = exchange(page, head(page, "POST", "/api/prompt", f"Origin: {page.origin}", "Content-Type: application/json",
+                               "Content-Length: 900000", "Expect: 100-continue"))
+    assert statuses(came) == [403]
+    came = exchange(page, head(page, "POST", "/api/prompt", f"Origin: {page.origin}", "Content-Type: application/json",
+                               "Content-Length: 9000000", "Expect: 100-continue", cookie=""))
+    assert statuses(came) == [413]
+
+
+def test_a_body_that_the_player_announces_is_asked_for(page):
+    body = b'{"text":"continued"}'
+    connection = page.connect()
+    connection.sendall(head(page, "POST", "/api/prompt", f"Origin: {page.origin}", "Content-Type: application/json",
+                            f"Content-Length: {len(body)}", "Expect: 100-continue", "Connection: close", cookie=""))
+    assert connection.recv(1000).startswith(b"HTTP/1.1 100 ")
+    connection.sendall(body)
+    assert connection.recv(1000).startswith(b"HTTP/1.1 202 ")
+
+
+FIRST_LINES = {
+    "HTTP/0.9": "GET /api/events", "without a version": "GET /api/events ", "HTTP/2": "PRI * HTTP/2.0",
+    "a version of tomorrow": "GET /api/events HTTP/9.9", "small letters": "GET /api/events http/1.1",
+    "no method": " /api/events HTTP/1.1", "two paths": "GET /api/events /nothing HTTP/1.1",
+    "tabs": "GET\t/api/events\tHTTP/1.1", "a blank line before": "\r\nGET /api/events HTTP/1.1", "no path": "GET HTTP/1.1",
+    "a method of ten thousand letters": "G" * 10000 + " /api/events HTTP/1.1",
+    "another host in it": "GET http://evil.example/api/events HTTP/1.1",
+    "a user in it": "GET http://x@{host}:{port}/api/events HTTP/1.1",
+    "a scheme in it": "GET file:///etc/passwd HTTP/1.1", "a host alone": "GET {host}:{port} HTTP/1.1",
+    "a tunnel": "CONNECT {host}:{port} HTTP/1.1", "a tunnel to elsewhere": "CONNECT evil.example:80 HTTP/1.1",
+    "of everything": "OPTIONS * HTTP/1.1",
+}
+
+
+@pytest.mark.parametrize("line", FIRST_LINES.values(), ids=FIRST_LINES)
+def test_an_odd_first_line_opens_nothing(page, line):
+    line = line.format(host=page.host, port=page.port)
+    came = exchange(page, head(page, "GET", "/", "Accept: text/html", "Connection: close").replace(
+        b"GET / HTTP/1.1", line.encode(), 1), 1)
+    assert b"event: session" not in came and b"root:" not in came
+    assert not came or all(status >= 400 for status in statuses(came))
+
+
+@pytest.mark.parametrize("line", [
+    "GET http://evil.example/api/assets/{asset} HTTP/1.1", "GET //{host}:{port}/api/assets/{asset} HTTP/1.1",
+    "PRI * HTTP/2.0", "TRACE /api/assets/{asset} HTTP/1.1", "CONNECT evil.example:80 HTTP/1.1", "OPTIONS * HTTP/1.1"])
+def test_an_odd_first_line_of_the_player_is_refused_and_echoes_no_cookie(page, line):
+    line = line.format(host=page.host, port=page.port, asset=page.asset)
+    came = exchange(page, head(page, "GET", "/", "Connection: close", "X-Secret: mine", cookie="").replace(
+        b"GET / HTTP/1.1", line.encode(), 1), 1)
+    assert not came or all(status >= 400 for status in statuses(came))
+    assert page.cookie.encode() not in came and b"X-Secret" not in came and CONTENT[:64] not in came
+
+
+@pytest.mark.parametrize("lines", [
+    ("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13"),
+    ("Upgrade: h2c", "Connection: Upgrade, HTTP2-Settings", "HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA"),
+    ("Upgrade: TLS/1.0", "Connection: Upgrade")], ids=["websocket", "h2c", "TLS"])
+def test_nothing_is_upgraded(page, lines):
+    came = exchange(page, head(page, "GET", "/nothing", *lines, cookie=""), 1)
+    assert statuses(came) == [404]
+
+
+# ---------------------------------------------------------------- names
+
+
+REBINDING = [
+    "{dashed}.nip.io:{port}", "{host}.nip.io:{port}", "localtest.me:{port}", "1u.ms:{port}", "0.0.0.0:{port}", "127.1:{port}",
+    "0x7f000001:{port}", "2130706433:{port}", "0177.0.0.1:{port}", "[::1]:{port}", "[::ffff:7f00:1]:{port}", "[{host}]:{port}",
+    "localhost.localdomain:{port}", "ip6-localhost:{port}", "narratoria.local:{port}", "{host}%2e:{port}", "{host}..:{port}",
+    "{host}\u3002:{port}", "{host}:{port}.", "{host}:+{port}", "{host}:{port}:{port}", "{host};{host}:{port}", "{host}:{port}\t", "", ":",
+    ":{port}", "xn--{host}:{port}", "{other}:{port}", "{host}:1{port}", "{host}:{port}@evil.example",
+]
+
+
+@pytest.mark.parametrize("name", REBINDING)
+def test_a_name_that_may_lead_here_is_foreign(page, name):
+    numbers = page.host.split(".")
+    name = name.format(host=page.host, port=page.port, dashed="-".join(numbers), other=f"127.0.0.{int(numbers[3]) % 250 + 2}")
+    request = head(page, "GET", f"/api/assets/{page.asset}", "Connection: close", host="HOST", cookie="")
+    came = exchange(page, request.replace(b"HOST", name.encode()), 1)
+    # White space around a value does not belong to it.
+    if name.strip() == f"{page.host}:{page.port}":
+        return
+    assert not came or all(status in (400, 403) for status in statuses(came))
+    assert CONTENT[:64] not in came
+
+
+@pytest.mark.parametrize("lines", [
+    "Host: {name}\r\nHost: {name}", "Host: evil.example\r\nHost: {name}", "Host: {name}\r\n evil.example",
+    "Host:\r\n {name}\r\nHost: evil.example", "Host : {name}", "Host: {name}, evil.example", "X: y\r\n Host: {name}",
+    "host: evil.example\r\nHOST: {name}", "X-Host: {name}", "\x0bHost: {name}"])
+def test_a_host_that_can_be_read_in_two_ways_is_none(page, lines):
+    own = f"{page.host}:{page.port}"
+    request = head(page, "GET", f"/api/assets/{page.asset}", "Connection: close", cookie="")
+    came = exchange(page, request.replace(f"Host: {own}".encode(), lines.format(name=own).encode(), 1), 1)
+    assert not came or all(status in (400, 403) for status in statuses(came))
+    assert CONTENT[:64] not in came
+
+
+def test_without_a_host_the_cookie_opens_nothing(page):
+    for version in ("1.0", "1.1"):
+        came = exchange(page, f"GET /api/assets/{page.asset} HTTP/{version}\r\nCookie: {page.cookie}\r\n\r\n".encode(), 1)
+        assert CONTENT[:64] not in came and (b" 403 " in came or b" 400 " in came)
+
+
+# ---------------------------------------------------------------- how a foreign page asks
+
+
+DESTINATIONS = ["iframe", "frame", "embed", "object", "fencedframe", "image", "script", "style", "worker", "serviceworker",
+                "sharedworker", "audio", "video", "track", "font", "manifest", "report", "empty", "audioworklet", "xslt", "json"]
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@pytest.mark.parametrize("destination", DESTINATIONS)
+def test_a_foreign_page_gets_nothing_wherever_it_puts_it(page, site, destination):
+    """A page at another port of this address is of the same site, so that its requests have the cookie."""
+    modes = ["navigate"] if destination in ("iframe", "frame", "embed", "object", "fencedframe") else ["no-cors", "cors", "same-origin"]
+    for mode in modes:
+        for path in ("/", f"/api/assets/{page.asset}", "/api/events"):
+            answer = page.get(path, Sec_Fetch_Site=site, Sec_Fetch_Mode=mode, Sec_Fetch_Dest=destination)
+            assert (answer.status, answer.code) == (403, "FOREIGN_ORIGIN")
+            assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+            assert not [name for name in answer.headers if name.lower().startswith("access-control")]
+
+
+@pytest.mark.parametrize("headers", [
+    {"Sec_Purpose": "prefetch"}, {"Purpose": "prefetch"}, {"Sec_Purpose": "prefetch;prerender"}, {"X_Moz": "prefetch"}])
+def test_what_is_fetched_ahead_for_a_foreign_page_is_refused(page, headers):
+    for path in (f"/api/assets/{page.asset}", "/api/events", "/nothing"):
+        answer = page.get(path, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate", Sec_Fetch_Dest="document", **headers)
+        assert (answer.status, answer.code) == (403, "FOREIGN_ORIGIN")
+
+
+@pytest.mark.parametrize("lines", [
+    ("Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-origin"), ("Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: cross-site"),
+    ("Sec-Fetch-Site: same-origin, cross-site",), ("Sec-Fetch-Site: SAME-ORIGIN",), ("Sec-Fetch-Site:",), ("sec-fetch-site: cross-site",),
+    ("Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document")])
+def test_a_doubtful_account_of_who_asks_is_a_strangers(page, lines):
+    came = exchange(page, head(page, "GET", f"/api/assets/{page.asset}", *lines, "Connection: close", cookie=""), 1)
+    assert statuses(came) == [403]
+
+
+@pytest.mark.parametrize("method", ["OPTIONS", "POST"])
+def test_a_preflight_allows_nothing(page, method):
+    answer = page.ask(method, "/api/prompt", b"", Origin="http://evil.example", Access_Control_Request_Method="POST",
+                      Access_Control_Request_Headers="content-type", Access_Control_Request_Private_Network="true")
+    assert answer.status == 403
+    assert not [name for name in answer.headers if name.lower().startswith("access-control")]
+
+
+# ---------------------------------------------------------------- cookies
+
+
+def test_cookies_of_the_same_name_from_other_paths_do_not_lock_out(page):
+    """The browser sends those of longer paths first: another local server may set fifty."""
+    name, _, value = page.cookie.partition("=")
+    others = [f"{name}={number:032x}" for number in range(50)]
+    assert page.get("/nothing", cookie="; ".join([*others, page.cookie])).status == 404
+    assert page.get("/nothing", cookie="; ".join(others)).status == 403
+    # In headers of their own, too.
+    came = exchange(page, head(page, "GET", "/nothing", f"Cookie: {page.cookie}", "Connection: close", cookie=others[0]))
+    assert statuses(came)[0] in (403, 404)
+    assert value.encode() not in came
+
+
+@pytest.mark.parametrize("form", ["$Version=1; {name}={value}x; $Path=/", "__Host-{name}={value}", "__Secure-{name}={value}", "{name}[]={value}",
+                                  "x={name}={value}", "{name}={half}; {name}={rest}", "{name}={half}\t{rest}", "{name}%3D{value}",
+                                  "{name},{name}x={value}"])
+def test_what_only_looks_like_the_cookie_opens_nothing(page, form):
+    name, _, value = page.cookie.partition("=")
+    cookie = form.format(name=name, value=value, half=value[:16], rest=value[16:])
+    came = exchange(page, head(page, "GET", f"/api/assets/{page.asset}", "Connection: close", cookie=cookie), 1)
+    assert not came or statuses(came)[0] in (400, 403)
+
+
+def test_the_token_is_no_cookie_and_the_cookie_no_token(page):
+    name, _, value = page.cookie.partition("=")
+    assert page.get("/nothing", cookie=f"{name}={page.token}").status == 403
+    assert page.enter(value).status == 403
+
+
+def test_guesses_on_many_connections_at_once_leave_the_player_alone(page):
+    def guess(number):
+        try:
+            return page.enter(f"{number:032x}").status
+        except OSError:
+            return None  # It was the oldest stranger.
+
+    with ThreadPoolExecutor(40) as guessers:
+        guesses = guessers.map(guess, range(2000))
+        for _ in range(20):
+            assert page.get("/nothing").status == 404
+        assert set(guesses) <= {403, None}
+
+
+# ---------------------------------------------------------------- paths
+
+
+ODD_NAMES = ["{asset}%00", "{asset}%00.png", "{asset}%0a", "%20{asset}", "{asset}%20", "+{asset}", "-0", "{asset}.0", "{asset}e0", "0x{asset}",
+             "{asset}/", "{asset}/..", "{asset}/../{asset}", "./{asset}", "%2e/{asset}", "%2e%2e/assets/{asset}", "{asset};a=b", "{asset},{asset}",
+             "%25{asset}", "%u0031", "%EF%BC%91", "%D9%A1", "%C0%B1", "%ff", "%", "%1", "%zz", "\u0661", "\uff11", "\u200b{asset}", "{asset}%E2%80%AE",
+             "%5c{asset}", "{asset}%5c", "%2f{asset}", "*", "{huge}{asset}"]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_only_a_plain_number_is_an_asset(page, name):
+    name = name.format(asset=page.asset, huge="9" * 5000)
+    came = exchange(page, head(page, "GET", "/api/assets/NAME", "Connection: close", cookie="").replace(b"NAME", name.encode()), 1)
+    assert not came or statuses(came)[0] in (400, 404, 414)
+    assert CONTENT[:64] not in came
+
+
+@pytest.mark.parametrize("path", ["/%00", "/%00x", "/api/enter%00", "/api/enter%00/../events", "/app%00/x", "/api/events%00x"])
+def test_a_path_does_not_end_at_a_nul(page, path):
+    for cookie in (None, ""):
+        came = exchange(page, head(page, "GET", path, "Accept: text/html", "Connection: close", cookie=cookie), 1)
+        assert statuses(came)[0] in ((400, 403) if cookie is None else (400, 404))
+
+
+@pytest.mark.parametrize("query", ["game=%00", "game={game}%00x", "game={game}&game=0", "game=0&game={game}", "after=0%00", "after=0&after=1", "after=%30%00"])
+def test_an_argument_that_can_be_read_in_two_ways_is_not_taken_for_one(page, query):
+    game = page.stream().begin().session["game"]
+    answer = exchange(page, head(page, "GET", f"/api/events?{query.format(game=game)}", cookie=""), 1)
+    assert statuses(answer)[0] in (200, 400, 409)
+    assert statuses(answer)[0] != 200 or "%00" not in query
+
+
+# ---------------------------------------------------------------- ranges
+
+
+def test_a_condition_that_does_not_hold_gives_the_whole(page):
+    path = f"/api/assets/{page.asset}"
+    tag = page.get(path).headers["ETag"]
+    for condition in (f"W/{tag}", tag.strip('"'), f'{tag}, "other"', "*", "", "Thu, 01 Jan 2026 00:00:00 GMT", f" {tag}x", tag * 2, tag.upper() + "'"):
+        answer = page.get(path, Range="bytes=0-3", If_Range=condition)
+        assert (answer.status, answer.body) == (200, CONTENT), condition
+    came = exchange(page, head(page, "GET", path, "Range: bytes=0-3", f"If-Range: {tag}", 'If-Range: "other"', "Connection: close", cookie=""))
+    assert statuses(came)[0] in (200, 206)
+
+
+@pytest.mark.parametrize("lines, status", [
+    (("Range: bytes=0-3", "Range: bytes=4-7"), 200), (("Range: bytes=0-3, 0-3, 0-3",), 200), (("Range: BYTES=0-3",), 200), (("Range: bytes=0-3;x",), 200),
+    (("Range: bytes= 0-3",), 200), (("Range: bytes=0 -3",), 200), (("Range: bytes=00000000000000000000000-3",), 206), (("Range: bytes=\u0660-3",), 200),
+    (("Range: bytes=0-\r\n 3",), None), (("Range: bytes=" + "0-0," * 5000,), None)], ids=range(10))
+def test_an_odd_range_of_the_player_is_ignored(page, lines, status):
+    request = head(page, "GET", f"/api/assets/{page.asset}", "LINES", "Connection: close", cookie="")
+    came = exchange(page, request.replace(b"LINES", "\r\n".join(lines).encode()))
+    assert statuses(came)[0] in ((status,) if status else (200, 206, 400, 413, 431))
+
+
+def test_a_range_is_of_assets_alone(page):
+    answer = page.get("/", Range="bytes=0-3", Accept="text/html")
+    assert answer.status == 200 and len(answer.body) > 100
+    head_ = page.ask("HEAD", f"/api/assets/{page.asset}", Range="bytes=0-3")
+    assert (head_.status, head_.body) == (206, b"")
+
+
+# ---------------------------------------------------------------- connections
+
+
+def reset(connection):
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    connection.close()
+
+
+def descriptors(page):
+    return len(os.listdir(f"/proc/{page.process.pid}/fd"))
+
+
+def falls_to(measure, most):
+    limit = time.monotonic() + DEADLINE
+    while measure() > most:
+        assert time.monotonic() < limit, f"{measure()} are more than {most}"
+
+
+@pytest.mark.parametrize("part", ["in the head", "in the body", "in the answer", "in the stream"])
+@pytest.mark.parametrize("end", [reset, lambda connection: connection.shutdown(socket.SHUT_WR), socket.socket.close], ids=["reset", "half closed", "closed"])
+def test_a_connection_that_ends_in_the_middle_leaves_nothing(page, part, end):
+    before = descriptors(page)
+    post = head(page, "POST", "/api/prompt", f"Origin: {page.origin}", "Content-Type: application/json", "Content-Length: 1000", cookie="")
+    requests = {"in the head": post[:60], "in the body": post + b'{"text":"cut', "in the answer": head(page, "GET", f"/api/assets/{page.asset}", cookie=""),
+                "in the stream": head(page, "GET", "/api/events", cookie="")}
+    ended = []
+    for _ in range(30):
+        connection = page.connect()
+        connection.sendall(requests[part])
+        if part.endswith(("answer", "stream")):
+            assert connection.recv(10)
+        end(connection)
+        ended.append(connection)
+    # One that was closed by half is closed by the other side, too: a whole request of it is answered first.
+    falls_to(lambda: descriptors(page), before + 3)
+    for connection in ended:
+        connection.close()
+    assert not any(text.startswith("cut") for text in prompts_of(page))
+
+
+def test_streams_that_are_never_read_hold_neither_the_story_nor_each_other(page):
+    deaf = [page.stream(receive_buffer=1) for _ in range(40)]
+    assert page.prompt("x" * 500_000).status == 202
+    reader = page.stream()
+    reader.until(lambda record: record["kind"] == "prompt" and record["event"]["text"].startswith("xxx"))
+    assert page.get("/nothing").status == 404
+    for one in [*deaf, reader]:
+        one.close()
+
+
+def test_a_stream_that_is_read_byte_by_byte_is_whole(page):
+    stream = page.stream(receive_buffer=1)
+    came = b""
+    limit = time.monotonic() + DEADLINE
+    while came.count(b"\n\n") < 3:
+        assert time.monotonic() < limit
+        came += stream.connection.recv(1)
+    assert b"event: session\ndata: {" in came
+    stream.close()
+
+
+# ---------------------------------------------------------------- files
+
+
+@pytest.fixture
+def asset(serve, tmp_path):
+    """asset(path) announces that path; the page and the number of the event."""
+
+    def make(path):
+        one = serve({"go": [plan("make")]}, {"make": said(picture(path), done())})
+        one.prompt("go")
+        records = one.stream().until_turn_ended()
+        return one, [record["seq"] for record in records if record["event"].get("type") == "asset"][-1]
+
+    return make
+
+
+def until_its_time_goes_on(file, change):
+    """The clock of a file system has a coarse step."""
+    before = os.stat(file).st_ctime_ns
+    limit = time.monotonic() + DEADLINE
+    while True:
+        change()
+        if os.stat(file).st_ctime_ns != before:
+            return
+        assert time.monotonic() < limit
+
+
+def with_its_old_time(file, change):
+    times = os.stat(file)
+
+    def both():
+        change()
+        os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    until_its_time_goes_on(file, both)
+
+
+def write_in_place(file):
+    with open(file, "r+b") as opened:
+        opened.write(b"secrets")
+
+
+def truncate_and_grow(file):
+    os.truncate(file, 0)
+    os.truncate(file, len(CONTENT))
+
+
+def link_and_unlink(file):
+    os.link(file, f"{file}.link")
+    os.unlink(f"{file}.link")
+
+
+@pytest.mark.parametrize("change", [
+    lambda file: with_its_old_time(file, lambda: write_in_place(file)),
+    lambda file: with_its_old_time(file, lambda: truncate_and_grow(file)),
+    lambda file: with_its_old_time(file, lambda: (os.truncate(file, 5), file.write_bytes(CONTENT))),
+    lambda file: until_its_time_goes_on(file, lambda: link_and_unlink(file)),
+    lambda file: open(file, "ab").write(b"more"),
+], ids=["written in place", "truncated and grown with holes", "truncated and written again", "linked", "grown"])
+def test_a_file_that_was_changed_and_looks_as_before_is_refused(asset, tmp_path, change):
+    file = tmp_path / "picture.png"
+    file.write_bytes(CONTENT)
+    page, seq = asset(file)
+    assert page.get(f"/api/assets/{seq}").body == CONTENT
+    change(file)
+    assert page.get(f"/api/assets/{seq}").code == "ASSET_CHANGED"
+
+
+def test_a_file_in_the_same_place_of_the_disk_is_another(asset, tmp_path):
+    """The number of an inode is used again, and a time can be set."""
+    file = tmp_path / "picture.png"
+    file.write_bytes(CONTENT)
+    page, seq = asset(file)
+
+    def swap():
+        times = os.stat(file)
+        file.unlink()
+        file.write_bytes(CONTENT[::-1])
+        os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    until_its_time_goes_on(file, swap)
+    assert page.get(f"/api/assets/{seq}").code == "ASSET_CHANGED"
+
+
+@pytest.mark.parametrize("target", ["secret", "/proc/self/environ", "/proc/self/maps", "/proc/self/fd/0", "/dev/stdin", "/sys/kernel/notes"])
+def test_a_link_that_comes_later_is_not_followed(asset, tmp_path, target):
+    (tmp_path / "secret").write_bytes(b"the secret of another user")
+    file = tmp_path / "picture.png"
+    file.write_bytes(CONTENT)
+    page, seq = asset(file)
+    file.unlink()
+    file.symlink_to(target)
+    answer = page.get(f"/api/assets/{seq}")
+    assert answer.code in ("ASSET_CHANGED", "ASSET_UNREADABLE")
+
+
+@pytest.mark.parametrize("path", ["/proc/self/environ", "/proc/self/maps", "/proc/self/mem", "/proc/self/cmdline", "/proc/self/fd/0"])
+def test_a_file_of_the_kernel_shows_nothing_of_the_engine(asset, path):
+    """Announced by a tool whose own /proc/self it is not."""
+    page, seq = asset(path)
+    answer = page.get(f"/api/assets/{seq}")
+    assert answer.body == b"" or answer.status in (404, 410)
+
+
+def test_a_file_that_is_written_to_while_it_is_read_is_not_taken_for_whole(asset, tmp_path):
+    file = tmp_path / "picture.png"
+    file.write_bytes(bytes(20_000_000))
+    page, seq = asset(file)
+    connection = page.connect()
+    connection.sendall(head(page, "GET", f"/api/assets/{seq}", cookie=""))
+    came = connection.recv(1000)
+    until_its_time_goes_on(file, lambda: write_in_place(file))
+    while piece := connection.recv(1 << 20):
+        came += piece
+    assert len(came) < 20_000_000
+
+
+def test_a_link_to_a_link_is_the_file_that_it_meant_when_it_was_announced(asset, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(name.encode())
+    (tmp_path / "first").symlink_to("second")
+    (tmp_path / "second").symlink_to("a")
+    page, seq = asset(tmp_path / "first")
+    assert page.get(f"/api/assets/{seq}").body == b"a"
+    (tmp_path / "second").unlink()
+    (tmp_path / "second").symlink_to("b")
+    assert page.get(f"/api/assets/{seq}").code == "ASSET_CHANGED"
+
+
+# ---------------------------------------------------------------- another session
+
+
+def test_the_token_and_the_cookie_of_another_session_open_nothing(page, serve):
+    other = serve()
+    assert page.enter(other.token).status == 403
+    value = other.cookie.partition("=")[2]
+    for cookie in (other.cookie, f"narratoria-{page.port}={value}"):
+        assert page.get("/nothing", cookie=cookie).status == 403
+    # By the name of the other one, too, where a connection leads here.
+    came = exchange(page, head(page, "GET", "/nothing", "Connection: close", host=f"{other.host}:{other.port}", cookie=""), 1)
+    assert statuses(came) == [403]

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""POST /api/reading and the answer of POST /api/enter: what the player chose for reading outlives the server, in a file
+of the user's."""
+
+import json
+import stat
+
+import pytest
+
+from serving import environment
+
+CHOSEN = {"theme": "light", "textSize": 1.35, "lineWidth": "long", "details": True}
+
+
+@pytest.fixture
+def start(serve, tmp_path):
+    """start() is a page of the same user each time."""
+
+    def begin(**changes):
+        return serve(env=environment(**{"XDG_STATE_HOME": str(tmp_path / "state"), **changes}))
+
+    return begin
+
+
+def choose(page, chosen=None, **headers):
+    headers.setdefault("Content_Type", "application/json")
+    return page.post("/api/reading", json.dumps(CHOSEN if chosen is None else chosen).encode(), **headers)
+
+
+def kept(page):
+    return page.enter().json["reading"]
+
+
+def test_what_was_chosen_is_there_in_the_next_session(start, tmp_path):
+    first = start()
+    assert kept(first) == {}
+    assert choose(first).json == {"kept": True}
+    assert kept(first) == CHOSEN
+    file = tmp_path / "state/narratoria/reading.json"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    second = start()
+    assert second.origin != first.origin
+    assert kept(second) == CHOSEN
+    assert choose(second, {"textSize": 2}).json == {"kept": True}
+    assert kept(first) == {"textSize": 2}
+
+
+def test_nothing_is_written_before_the_player_chooses(start, tmp_path):
+    page = start()
+    page.prompt("hello")
+    page.stream().until_turn_ended()
+    page.end()
+    assert not (tmp_path / "state").exists()
+
+
+def test_it_is_told_to_nobody_without_the_token(start):
+    page = start()
+    choose(page)
+    for token in ("", "0" * 32):
+        answer = page.enter(token, cookie=None)
+        assert answer.status in (400, 403) and "reading" not in answer.json and b"light" not in answer.body
+    for cookie in (None, ""):
+        assert page.get("/api/reading", cookie=cookie).status == (403 if cookie is None else 405)
+
+
+@pytest.mark.parametrize("bad", [
+    [], "dark", 1, None, {"theme": "purple"}, {"theme": ["dark"]}, {"textSize": 99}, {"textSize": "2"}, {"lineWidth": "../../x"},
+    {"details": "yes"}, {"draft": "I open the door"}, {"theme": "dark", "more": {}}, {"lineWidth": "x" * 2000}], ids=str)
+def test_what_is_no_choice_is_refused_and_changes_nothing(start, bad):
+    page = start()
+    choose(page)
+    answer = page.post("/api/reading", json.dumps(bad).encode(), Content_Type="application/json")
+    assert (answer.status, answer.code) == (400, "BAD_READING")
+    assert kept(page) == CHOSEN
+
+
+def test_a_foreign_page_or_a_stranger_changes_nothing(start):
+    page = start()
+    assert choose(page, cookie=None).status == 403
+    assert choose(page, Origin="http://evil.example").status == 403
+    assert choose(page, Sec_Fetch_Site="same-site").status == 403
+    assert choose(page, Content_Type="text/plain").status == 415
+    assert kept(page) == {}
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\0" * 500, b'{"theme": "<script>"}', b"{}" * 10_000_000], ids=range(5))
+def test_a_file_that_the_page_did_not_write_is_ignored_and_told(start, tmp_path, content):
+    file = tmp_path / "state/narratoria/reading.json"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(content)
+    page = start()
+    assert kept(page) == {}
+    assert str(file) in page.said() and "are ignored" in page.said()
+    assert choose(page).json == {"kept": True}
+    assert kept(page) == CHOSEN
+
+
+def test_where_it_cannot_be_kept_the_player_goes_on_and_the_log_says_why(start, tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    page = start(XDG_STATE_HOME=str(tmp_path / "file"))
+    for _ in range(2):
+        assert choose(page).json == {"kept": False}
+    assert page.said().count("kept only until") == 1
+    assert kept(page) == {}
+
+
+def test_without_a_state_folder_it_is_in_the_home(start, tmp_path):
+    for relative in ("", "state"):
+        page = start(XDG_STATE_HOME=relative, HOME=str(tmp_path / "home"))
+        assert choose(page).json == {"kept": True}
+        assert (tmp_path / "home/.local/state/narratoria/reading.json").exists()
+    assert not (tmp_path / "state").exists()
+    assert choose(start(XDG_STATE_HOME="", HOME="")).json == {"kept": False}

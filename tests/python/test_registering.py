@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a function of a session may register in that session while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from plans import one
+
+import narratoria
+from narratoria import Context, Invocation, Plan, aio
+
+# Against a hang only; nothing here takes so long.
+PATIENCE_S = 60
+
+
+class Registering:
+    """Registers one of each in a session, and says what came of it."""
+
+    def __init__(self, session: Any) -> None:
+        self.session = session
+        self.refused: list[str] = []
+        self.heard: list[str] = []
+
+    def __call__(self) -> None:
+        for register in (self.tool, self.toolset, self.handler, self.renderer, self.narrator):
+            try:
+                register()
+            except narratoria.ReentrantError as error:
+                assert "async" in str(error) and "thread" in str(error)
+                self.refused.append(register.__name__)
+
+    def tool(self) -> None:
+        self.session.tool(name="learned")(lambda: "by heart")
+
+    def toolset(self) -> None:
+        tools = narratoria.Toolset()
+        tools.tool(name="shared")(lambda: "by all")
+        self.session.use(tools)
+
+    def handler(self) -> None:
+        self.session.on_ui_event("bell")(lambda event: self.heard.append(event.event))
+
+    def renderer(self) -> None:
+        self.session.asset_renderer("*/*")(lambda asset: self.heard.append(asset.asset_id))
+
+    def narrator(self) -> None:
+        self.session.narrator(lambda request: "The new one.")
+
+
+ALL = ["tool", "toolset", "handler", "renderer", "narrator"]
+
+
+def give(session: Any, kind: str, work: Callable[[], object]) -> None:
+    """Makes `work` what happens in a function of this kind."""
+    if kind == "thread":
+        session.tool(name="t")(lambda: work() and None)
+    elif kind == "generator":
+
+        @session.tool(name="t")
+        def generator() -> Any:
+            yield {"type": "log", "level": "info", "message": "first"}
+            work()
+
+    elif kind == "async":
+
+        @session.tool(name="t")
+        async def tool() -> None:
+            await asyncio.sleep(0)
+            work()
+
+    elif kind == "async generator":
+
+        @session.tool(name="t")
+        async def async_generator() -> Any:
+            yield {"type": "log", "level": "info", "message": "first"}
+            work()
+
+    elif kind == "on the session's thread":
+        session.tool(name="t", thread=False)(lambda: work() and None)
+    else:
+
+        @session.tool(name="t")
+        def ask(context: Context) -> None:
+            context.ui_event("start")
+
+        if kind == "sink":
+            session.add_sink(lambda event: work(), ["plan_started"])
+        elif kind == "handler":
+            session.on_ui_event("start")(lambda event: work() and None)
+        elif kind == "async handler":
+
+            @session.on_ui_event("start")
+            async def handle(event: Any) -> None:
+                work()
+
+        else:
+            assert kind == "narrator"
+            session.narrator(lambda request: [work(), one("t")][1])
+
+
+FREE = ["thread", "generator", "async", "async generator", "async handler"]
+BOUND = ["on the session's thread", "sink", "handler", "narrator"]
+
+
+@pytest.mark.parametrize("kind", FREE + BOUND)
+def test_of_a_blocking_session(kind: str) -> None:
+    with narratoria.Session() as session:
+        register = Registering(session)
+        give(session, kind, register)
+        if kind == "narrator":
+            assert session.play("x").outcome == "completed"
+        else:
+            assert session.execute(one("t")).success
+        assert register.refused == (ALL if kind in BOUND else [])
+        if kind in FREE:
+            assert session.call("learned") == "by heart" and session.call("shared") == "by all"
+            assert session.play("x").narrative == "The new one."
+
+            @session.tool
+            def ring(context: Context) -> None:
+                context.ui_event("bell")
+
+            session.call("ring")
+            assert register.heard == ["bell"]
+
+
+@pytest.mark.parametrize("kind", FREE + BOUND)
+def test_of_a_session_of_asyncio(kind: str) -> None:
+    async def main() -> None:
+        async with aio.Session() as session:
+            register = Registering(session)
+            done = asyncio.Event()
+            loop = asyncio.get_running_loop()
+
+            def work() -> None:
+                register()
+                loop.call_soon_threadsafe(done.set)
+
+            give(session, kind, work)
+            if kind == "narrator":
+                await session.play("x")
+            else:
+                assert (await session.execute(one("t"))).success
+            await done.wait()
+            assert register.refused == (ALL if kind in BOUND else [])
+            if kind in FREE:
+                assert await session.call("learned") == "by heart"
+                assert await session.call("shared") == "by all"
+                assert (await session.play("x")).narrative == "The new one."
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE_S))
+
+
+@pytest.mark.parametrize("kind", FREE + BOUND)
+def test_sinks_come_and_go_in_every_function(kind: str) -> None:
+    seen: list[str] = []
+    with narratoria.Session() as session:
+
+        def sink(event: narratoria.Event) -> None:
+            seen.append(event.kind)
+
+        def work() -> None:
+            if not seen:
+                session.add_sink(sink, ["tool_ended"])
+                session.add_sink(print, ["tool_ended"])
+                session.remove_sink(print)
+                seen.append("added")
+
+        give(session, kind, work)
+        if kind == "narrator":
+            session.play("x")
+        else:
+            session.execute(one("t"))
+        # It was there from then on.
+        session.execute(one("t"))
+        session.remove_sink(sink)
+        assert seen[0] == "added" and seen[-1] == "tool_ended"
+
+
+def test_a_later_tool_of_the_same_plan_is_found() -> None:
+    with narratoria.Session() as session:
+
+        @session.tool
+        def teach() -> None:
+            session.tool(name="sing")(lambda: "la")
+
+        plan = Plan([Invocation("teach", "teach"), Invocation("sing", "sing", {}, ["teach"])])
+        assert session.execute(plan)["sing"].result == "la"
+
+
+def test_an_async_narrator_plans_with_what_it_has_registered() -> None:
+    with narratoria.Session() as session:
+
+        @session.narrator
+        async def tell(request: narratoria.NarratorRequest) -> Plan:
+            session.tool(name="sing")(lambda: "la")
+            return Plan([Invocation("sing", "sing")], narrative="It sings.")
+
+        turn = session.play("x")
+        assert turn.result is not None and turn.result["sing"].result == "la"
+
+
+def test_what_cannot_be_registered_is_told_where_it_is_tried(session: Any) -> None:
+    said: list[str] = []
+
+    @session.tool
+    def teach() -> None:
+        for wrong in (lambda: session.tool(name="größe")(len), lambda: session.on_ui_event("x")(5)):
+            with pytest.raises((TypeError, ValueError)) as raised:
+                wrong()
+            said.append(str(raised.value))
+
+    assert session.execute(one("teach")).success
+    assert "cannot be the name" in said[0] and "a handler is a function" in said[1]
+
+
+def test_a_tool_in_a_thread_registers_after_what_it_has_said() -> None:
+    order: list[str] = []
+    with narratoria.Session() as session:
+        session.add_sink(lambda event: order.append(event.body.get("message")), ["tool_event"])
+
+        @session.tool
+        def teach(context: Context) -> Any:
+            for number in range(3):
+                context.log(f"{number}")
+            session.tool(name="sing")(lambda: "la")
+            yield {"type": "log", "level": "info", "message": "+".join(order)}
+
+        session.execute(one("teach"))
+    assert order[:4] == ["0", "1", "2", "0+1+2"]
+
+
+def test_a_tool_that_was_cancelled_registers_nothing_and_ends() -> None:
+    begun, go, ended = threading.Event(), threading.Event(), threading.Event()
+    said: list[str] = []
+    with narratoria.Session(times=narratoria.Times(grace_ms=1)) as session:
+
+        @session.tool
+        def late() -> None:
+            begun.set()
+            go.wait(PATIENCE_S)
+            try:
+                session.tool(name="sing")(lambda: "la")
+            except narratoria.GoneError as error:
+                said.append(error.code)
+            ended.set()
+
+        session.add_sink(lambda event: session.cancel(), ["attempt_started"])
+        session.execute(one("late"))
+        go.set()
+        assert ended.wait(PATIENCE_S) and said == ["CANCELLED"]
+
+
+def test_a_function_that_was_replaced_is_freed(session: Any) -> None:
+    def first() -> int:
+        return 1
+
+    def tell(request: Any) -> str:
+        return "first"
+
+    session.tool(name="sing")(first)
+    session.narrator(tell)
+    assert session.call("sing") == 1
+    watched = [weakref.ref(first), weakref.ref(tell)]
+    del first, tell
+    session.tool(name="sing")(lambda: 2)
+    session.narrator(lambda request: "second")
+    gc.collect()
+    assert [each() for each in watched] == [None, None]
+    assert session.call("sing") == 2 and session.play("x").narrative == "second"
+
+
+def test_a_tool_that_replaces_itself_is_tried_again_as_it_was(session: Any) -> None:
+    calls: list[str] = []
+
+    @session.tool(name="sing")
+    async def first() -> None:
+        calls.append("first")
+        session.tool(name="sing")(second)
+        raise OSError("once more")
+
+    def second() -> None:
+        calls.append("second")
+
+    retry = narratoria.RetryPolicy(1, 1)
+    session.execute(Plan([Invocation("t", "sing", retry_policy=retry)]))
+    assert calls[0] == "first" and len(calls) == 2
+    assert session.call("sing") is None and calls[-1] == "second"
+
+
+def test_streams_of_a_tool_in_a_thread() -> None:
+    async def main() -> list[str]:
+        kinds: list[str] = []
+        async with aio.Session() as session:
+
+            @session.tool
+            def listen() -> None:
+                session.events().close()
+                made = session.events(["tool_ended"], limit=1)
+                streams.append(made)
+                # Dropped where nothing can wait for the session's thread.
+                dropped = session.events(limit=1)
+                del dropped
+
+            @session.tool
+            def close() -> None:
+                streams[0].close()
+
+            streams: list[aio.EventStream] = []
+            assert (await session.execute(one("listen"))).success
+
+            async def read() -> None:
+                async for event in streams[0]:
+                    kinds.append(event.kind)
+
+            reading = asyncio.create_task(read())
+            assert (await session.execute(one("close"))).success
+            await reading
+        return kinds
+
+    assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S)) == ["tool_ended"]
