@@ -42,7 +42,6 @@ public:
 
     void write() {
         out_ += R"({"kind":"Script","statements":[)";
-        todo_.push_back({nullptr, 0, kNoNode});
         text("]}");
         statements(static_cast<uint32_t>(syntax_.nodes.size()), 0);
         while (!todo_.empty()) {

@@ -120,6 +120,31 @@ bool Session::execute(std::string_view text, std::string folder, ExecutionHandle
     return true;
 }
 
+bool Session::run_script(std::shared_ptr<const script::Program> program, std::string_view scope,
+                         std::string_view tools, ScriptHandler handler, script::Error& error) {
+    Job job;
+    job.folder = folder_;
+    job.script = std::make_unique<ScriptRun>(
+        ScriptRun::Context{
+            loop(), ScriptTools(registry_, std::string(tools)),
+            Invocations::Context{resolver_, folder_, none_disabled_,
+                                 [this](std::unique_ptr<plan::Plan> plan, plan::Settings settings,
+                                        Invocations::OnEnded on_ended) {
+                                     return open_execution(std::move(plan), std::move(settings),
+                                                           std::move(on_ended));
+                                 },
+                                 [](bool) {}},
+            [this, printed = handler.printed](std::string_view line) {
+                if (printed) with_.engine.call_host([&] { printed(line); });
+            },
+            [this](const ScriptEnd& end) { on_script_ended(end); }},
+        std::move(program), settings_.script);
+    if (!scope.empty() && !job.script->set_scope(scope, error)) return false;
+    job.on_script = std::move(handler);
+    submit(std::move(job));
+    return true;
+}
+
 void Session::submit(Job job) {
     job.number = ++submitted_numbers_;
     jobs_.push_back(std::move(job));
@@ -152,6 +177,11 @@ void Session::begin_job() {
     running_ = true;
     current_ = std::move(jobs_.front());
     jobs_.pop_front();
+    if (current_.script) {
+        presentation_.forget_choices();
+        current_.script->start();
+        return;
+    }
     if (!current_.is_prompt) {
         const int64_t attempt = current_.plan->generation_attempt;
         begin_execution(std::move(current_.plan), attempt);
@@ -169,11 +199,8 @@ void Session::begin_job() {
                              Invocations::OnEnded on_ended) {
                           settings.generation_attempt = turn_->generation();
                           settings.parent_plan_id = turn_->parent_plan_id();
-                          provide_output();
-                          auto made = make_execution(std::move(plan), std::move(settings),
-                                                     std::move(on_ended));
-                          made->start();
-                          return made;
+                          return open_execution(std::move(plan), std::move(settings),
+                                                std::move(on_ended));
                       }},
         current_.text, current_.submitted_us);
 }
@@ -250,6 +277,16 @@ std::unique_ptr<plan::Execution> Session::make_execution(
         std::move(plan), std::move(settings), std::move(on_ended));
 }
 
+// Of the tools that a narrator or a script invokes.
+std::unique_ptr<plan::Execution> Session::open_execution(std::unique_ptr<plan::Plan> plan,
+                                                         plan::Settings settings,
+                                                         Invocations::OnEnded on_ended) {
+    provide_output();
+    auto made = make_execution(std::move(plan), std::move(settings), std::move(on_ended));
+    made->start();
+    return made;
+}
+
 void Session::on_execution_ended(std::shared_ptr<plan::Result> result) {
     execution_.reset();
     if (turn_) return turn_->on_result(std::move(result));
@@ -268,6 +305,16 @@ void Session::on_turn_ended(TurnEnd end) {
     const TurnHandler handler = std::move(current_.on_turn);
     end_job();
     if (handler) with_.engine.call_host([&] { handler(end); });
+}
+
+void Session::on_script_ended(const ScriptEnd& end) {
+    ended_script_ = std::move(current_.script);
+    loop().defer([this, alive = alive_] {
+        if (*alive) ended_script_.reset();
+    });
+    const ScriptHandler handler = std::move(current_.on_script);
+    end_job();
+    if (handler.ended) with_.engine.call_host([&] { handler.ended(end); });
 }
 
 // Called before the job's handler: the handler may submit, and must find the session idle. The next
@@ -295,6 +342,7 @@ void Session::cancel_running(plan::Stop reason) {
         execution_->stop(reason);
         return;
     }
+    if (current_.script) return current_.script->stop(reason);
     if (!turn_) return;
     turn_->stop(reason == plan::Stop::Cancelled ? TurnOutcome::Cancelled : TurnOutcome::Timeout);
 }

@@ -20,6 +20,7 @@
 #include "session/narrator_client.hpp"
 #include "session/output_folder.hpp"
 #include "session/presentation.hpp"
+#include "session/script_run.hpp"
 #include "session/settings.hpp"
 #include "session/turn.hpp"
 #include "state/store.hpp"
@@ -30,6 +31,10 @@
 namespace narratoria::session {
 
 using TurnHandler = std::function<void(const TurnEnd&)>;
+struct ScriptHandler {
+    std::function<void(std::string_view line)> printed;  // may be empty
+    std::function<void(const ScriptEnd& end)> ended;     // likewise
+};
 using ExecutionHandler = std::function<void(std::shared_ptr<const plan::Result>)>;
 
 // Owns the state, the assets, the plugins and the event stream. Runs one job at a time: a prompt or
@@ -67,6 +72,11 @@ public:
                       uint64_t& number, std::string& why) override;
     nar_status cancel_invocation(uint64_t token, uint64_t number) override;
 
+    // Submits a compiled script. `scope`: a JSON object or empty; `tools`: the absolute path of a
+    // folder of further tools, or empty. Returns false and an error if the scope is not valid.
+    bool run_script(std::shared_ptr<const script::Program> program, std::string_view scope,
+                    std::string_view tools, ScriptHandler handler, script::Error& error);
+
     // True while the destructor runs. A job submitted then would never run, so callers refuse it.
     bool ending() const { return destroying_; }
 
@@ -74,6 +84,8 @@ public:
     void request_cancel() noexcept;
     bool has_cancel() const override { return cancel_up_to_.load() > ended_; }
     void take_cancel() override;
+
+    const script::Limits& script_limits() const { return settings_.script; }
 
     std::string_view story_title() const {
         return settings_.story ? std::string_view(settings_.story->title) : std::string_view();
@@ -104,6 +116,8 @@ private:
         std::unique_ptr<plan::Plan> plan;
         std::string folder;
         ExecutionHandler on_execution;
+        std::unique_ptr<ScriptRun> script;
+        ScriptHandler on_script;
     };
 
     void submit(Job job);
@@ -115,8 +129,12 @@ private:
     std::unique_ptr<plan::Execution> make_execution(
         std::unique_ptr<plan::Plan> plan, plan::Settings settings,
         std::function<void(std::shared_ptr<plan::Result>)> on_ended);
+    std::unique_ptr<plan::Execution> open_execution(std::unique_ptr<plan::Plan> plan,
+                                                    plan::Settings settings,
+                                                    Invocations::OnEnded on_ended);
     void on_execution_ended(std::shared_ptr<plan::Result> result);
     void on_turn_ended(TurnEnd end);
+    void on_script_ended(const ScriptEnd& end);
     void end_job();
     void cancel_running(plan::Stop reason);
 
@@ -170,6 +188,7 @@ private:
     plugin::Dispatcher dispatcher_;
     Presentation presentation_;
     std::vector<std::string> environment_;
+    const std::vector<std::string> none_disabled_;  // a script may call every skill
     bool is_told_no_supervisor_ = false;
     bool is_output_settled_ = false;
     std::unique_ptr<OutputFolder> output_;  // or NULL
@@ -186,6 +205,7 @@ private:
     Job current_;
     std::unique_ptr<Turn> turn_;
     std::unique_ptr<plan::Execution> execution_;
+    std::unique_ptr<ScriptRun> ended_script_;  // until it has returned from its last call
     uint64_t executions_ = 0;
     uint64_t fallbacks_ = 0;
 };

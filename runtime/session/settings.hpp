@@ -9,6 +9,7 @@
 
 #include "engine/engine.hpp"
 #include "narratoria/narrator.h"
+#include "script/limits.hpp"
 #include "session/story.hpp"
 
 namespace narratoria::session {
@@ -24,6 +25,7 @@ struct SessionSettings {
     bool without_plugins = false;
     engine::Times times;
     engine::Limits limits;
+    script::Limits script;
 };
 
 }  // namespace narratoria::session

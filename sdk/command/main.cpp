@@ -40,6 +40,7 @@ int run_command(int argument_count, char** arguments) {
     add_play(root);
     add_serve(root);
     add_run(root);
+    add_script(root);
     Command tool = root.group("tool", "Run or check one tool");
     tool.footer(
         "Example:\n"

@@ -9,6 +9,7 @@ namespace narratoria::command {
 void add_play(Command application);
 void add_serve(Command application);
 void add_run(Command application);
+void add_script(Command application);
 void add_tool_run(Command tool);
 void add_tool_check(Command tool);
 void add_validate(Command application);

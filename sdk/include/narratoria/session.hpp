@@ -10,6 +10,7 @@
 #include "narratoria/narrator.hpp"
 #include "narratoria/plugins.h"
 #include "narratoria/result.hpp"
+#include "narratoria/script.h"
 #include "narratoria/session.h"
 #include "narratoria/text.hpp"
 
@@ -106,6 +107,14 @@ private:
 
 }  // namespace detail
 
+// How a script ended. The views are valid during the call.
+struct ScriptEnd {
+    bool ok;
+    std::string_view scope;  // JSON object: the variables of the outermost scope
+    std::string_view error;  // {"name","message","line","column","text"}, or empty if ok
+    Result result;           // of its CALLs; empty if it made none
+};
+
 // Movable, not copyable. The destructor ends the session; its running tools are killed without a
 // grace period. If the engine is destroyed first, calls throw NAR_GONE.
 // All calls belong on the engine thread and are allowed inside callbacks. cancel is thread-safe.
@@ -174,6 +183,46 @@ public:
         detail::Check check;
         check(nar_session_execute(handle(), detail::to_c(plan), detail::to_c(folder), nullptr,
                                   check.details()));
+    }
+
+    // Runs a Nuwa script (nar_session_run_script): `printed(std::string_view)` for each line that it
+    // prints, `ended(const ScriptEnd&)` exactly once. `scope`: a JSON object of variables that it
+    // begins with, or empty. `tools`: a folder of further tools, or empty. If the source is not a
+    // script, throws NAR_INVALID_DOCUMENT with the place in the message and starts nothing.
+    template <class Printed, class Ended>
+    void run_script(std::string_view source, std::string_view scope, std::string_view tools,
+                    Printed&& printed, Ended&& ended) {
+        struct Functions {
+            std::decay_t<Printed> printed;
+            std::decay_t<Ended> ended;
+        };
+        nar_session* session = handle();
+        auto parcel = detail::pack(
+            *core_, Functions{std::forward<Printed>(printed), std::forward<Ended>(ended)});
+        using Carried = typename decltype(parcel)::element_type;
+        nar_script script{};
+        script.size = sizeof script;
+        script.source = detail::to_c(source);
+        script.scope = detail::to_c(scope);
+        script.tools = detail::to_c(tools);
+        nar_script_handler handler{};
+        handler.size = sizeof handler;
+        handler.user = parcel.get();
+        handler.printed = [](void* user, nar_str line) noexcept {
+            Carried& carried = *static_cast<Carried*>(user);
+            detail::guard(*carried.core, [&] { carried.function.printed(detail::to_view(line)); });
+        };
+        handler.ended = [](void* user, const nar_script_end* end) noexcept {
+            const std::unique_ptr<Carried> carried(static_cast<Carried*>(user));
+            detail::guard(*carried->core, [&] {
+                carried->function.ended(ScriptEnd{end->ok != 0, detail::to_view(end->scope),
+                                                  detail::to_view(end->error),
+                                                  Result(end->result)});
+            });
+        };
+        detail::Check check;
+        check(nar_session_run_script(session, &script, &handler, check.details()));
+        static_cast<void>(parcel.release());
     }
 
     // Cancels the running turn or plan and drops those that wait. Their handlers are called in the

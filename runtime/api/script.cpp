@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "narratoria/script.h"
+
+#include <memory>
+#include <string>
+
+#include "api/barrier.hpp"
+#include "base/json/writer.hpp"
+#include "script/machine.hpp"
+#include "script/syntax.hpp"
+
+using namespace narratoria;
+using namespace narratoria::api;
+
+namespace {
+
+std::string json_of(const script::Error& error, std::string_view text) {
+    std::string out;
+    json::ObjectWriter(out)
+        .string("name", error.name)
+        .string("message", error.message)
+        .number("line", error.line)
+        .number("column", error.column)
+        .string("text", text)
+        .end();
+    return out;
+}
+
+nar_status refuse(nar_error* error, const script::Error& fault, std::string_view source) {
+    const std::string text = script::describe(fault, source);
+    return fail(error, NAR_INVALID_DOCUMENT, "SCRIPT", text,
+                R"({"error":)" + json_of(fault, text) + "}");
+}
+
+session::ScriptHandler handler_of(const nar_script_handler& read) {
+    session::ScriptHandler handler;
+    if (read.printed) {
+        handler.printed = [read](std::string_view line) { read.printed(read.user, view(line)); };
+    }
+    if (!read.ended) return handler;
+    handler.ended = [read](const session::ScriptEnd& its) {
+        const std::string error = its.error ? json_of(its.error, its.error_text) : std::string();
+        nar_script_end end{};
+        end.size = sizeof end;
+        end.ok = its.error ? 0 : 1;
+        end.scope = view(its.scope);
+        end.error = view(error);
+        end.result = its.result ? new nar_result(its.result) : nullptr;
+        read.ended(read.user, &end);
+        nar_result_release(end.result);
+    };
+    return handler;
+}
+
+}  // namespace
+
+extern "C" {
+
+nar_status nar_session_run_script(nar_session* session, const nar_script* script,
+                                  const nar_script_handler* handler, nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) -> nar_status {
+        if (its.ending()) return refuse_ending(error);
+        nar_script given;
+        nar_script_handler read;
+        if (script == nullptr) return refuse_argument(error, "the script must not be NULL");
+        if (!read_struct(script, given)) {
+            return refuse_argument(error, "the script's size is not set");
+        }
+        if (!read_struct(handler, read)) {
+            return refuse_argument(error, "the handler's size is not set");
+        }
+        if (has_nul(given.tools)) {
+            return refuse_argument(error, "the path of tools holds a NUL character");
+        }
+        std::string tools = copy(given.tools);
+        if (!tools.empty() && tools.front() != '/') {
+            tools = its.engine().settings().root + "/" + tools;
+        }
+        script::Error fault;
+        const auto program =
+            script::Program::compile(view(given.source), its.script_limits(), fault);
+        if (program && its.run_script(program, view(given.scope), tools, handler_of(read), fault)) {
+            return NAR_OK;
+        }
+        return refuse(error, fault, view(given.source));
+    });
+}
+
+nar_status nar_script_parse(nar_str source, nar_text** tree, nar_error* error) {
+    return guarded(error, [&]() -> nar_status {
+        if (tree != nullptr) *tree = nullptr;
+        script::Error fault;
+        script::Syntax syntax;
+        if (!script::parse(view(source), script::Limits(), syntax, fault)) {
+            return refuse(error, fault, view(source));
+        }
+        if (tree == nullptr) return NAR_OK;
+        auto text = std::make_unique<nar_text>();
+        script::append_tree(text->text, syntax);
+        *tree = text.release();
+        return NAR_OK;
+    });
+}
+
+}  // extern "C"

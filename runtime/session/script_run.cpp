@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/script_run.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json/tape.hpp"
+#include "base/json/writer.hpp"
+
+namespace narratoria::session {
+namespace {
+
+// Some milliseconds of computing between two looks at the loop.
+constexpr uint64_t kSliceSteps = 100'000;
+
+std::string script_name_of(const tool::Definition& definition) {
+    std::string out = definition.name.substr(0, definition.name.rfind('.'));
+    for (char& c : out) {
+        const bool is_identifier =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+        if (!is_identifier) c = '_';
+    }
+    return out;
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- names
+
+ScriptTools::ScriptTools(const tool::Registry& registry, const std::string& folder)
+    : registry_(registry) {
+    add_files(registry);
+    if (!folder.empty()) add_files(tool::Registry(folder));
+}
+
+void ScriptTools::add_files(const tool::Registry& registry) {
+    for (const auto& definition : registry.list()) {
+        if (definition->origin.kind != tool::Origin::Kind::File) continue;
+        files_.emplace(script_name_of(*definition), definition->origin.place);
+    }
+}
+
+bool ScriptTools::has(std::string_view name) const {
+    return registry_.find(name) != nullptr || files_.contains(name);
+}
+
+std::string ScriptTools::path_of(std::string_view name, std::string& why) const {
+    const bool is_registered = registry_.find(name) != nullptr;
+    const auto [first, last] = files_.equal_range(name);
+    std::string places = is_registered ? "a registered tool" : "";
+    for (auto each = first; each != last; ++each) {
+        places += (places.empty() ? "" : " and ") + each->second;
+    }
+    if (std::distance(first, last) + is_registered > 1) {
+        why = "the name means " + places + "; rename one of them";
+        return {};
+    }
+    return is_registered ? std::string(name) : first->second;
+}
+
+// ---------------------------------------------------------------- running
+
+ScriptRun::ScriptRun(Context context, std::shared_ptr<const script::Program> program,
+                     const script::Limits& limits)
+    : with_(std::move(context)),
+      invocations_(with_.invocations),
+      machine_(std::move(program), *this,
+               {.limits = limits, .clock = nullptr, .on_output = with_.on_printed}),
+      timer_(with_.loop) {}
+
+ScriptRun::~ScriptRun() { *alive_ = false; }
+
+void ScriptRun::start() { step_soon(); }
+
+void ScriptRun::step_soon() {
+    with_.loop.defer([this, alive = alive_] {
+        if (*alive && !ended_) step();
+    });
+}
+
+void ScriptRun::step() {
+    timer_.stop();
+    switch (machine_.run(kSliceSteps)) {
+        case script::Machine::State::Ready: return step_soon();
+        case script::Machine::State::Waiting:
+            if (const int64_t deadline = machine_.deadline_ms()) {
+                const int64_t left = deadline - with_.loop.steady_ms();
+                timer_.start(static_cast<uint64_t>(std::max<int64_t>(left, 0)), [this] { step(); });
+            }
+            return;
+        case script::Machine::State::Finished:
+        case script::Machine::State::Failed: return finish(plan::Stop::Abandoned);
+    }
+}
+
+script::Tools::Outcome ScriptRun::start(const script::ToolCall& call, script::Memory&,
+                                        script::Value&, std::string& message) {
+    const std::string path = with_.tools.path_of(call.tool, message);
+    if (path.empty()) return Outcome::Failed;
+    std::string input;
+    script::append_json(input, call.arguments);
+    std::string invocation;
+    json::ObjectWriter(invocation)
+        .string("tool", path)
+        .raw("input", input)
+        .number("line", call.line)
+        .end();
+    uint64_t number = 0;
+    const nar_status status = invocations_.invoke(
+        invocation, [this](uint64_t, std::string_view outcome) { on_outcome(outcome); }, number,
+        message);
+    return status == NAR_OK ? Outcome::Waiting : Outcome::Failed;
+}
+
+void ScriptRun::on_outcome(std::string_view outcome) {
+    if (ended_) return;
+    json::Document document;
+    json::ParseError error;
+    document.parse(outcome, error);
+    const json::Value root = document.root();
+    if (root.find("ok").boolean()) {
+        machine_.resume_json(root.find("result").raw());
+    } else {
+        machine_.fail(root.find("error").text());
+    }
+    // The execution is in the middle of something.
+    step_soon();
+}
+
+void ScriptRun::stop(plan::Stop reason) {
+    if (ended_) return;
+    machine_.cancel();
+    machine_.run();
+    finish(reason);
+}
+
+void ScriptRun::finish(plan::Stop reason) {
+    ended_ = true;
+    timer_.stop();
+    invocations_.end(reason);
+    ScriptEnd end;
+    machine_.append_scope(end.scope);
+    end.error = machine_.error();
+    if (end.error) end.error_text = script::describe(end.error, machine_.program().source());
+    end.result = invocations_.result();
+    // May destroy this object.
+    const auto on_ended = with_.on_ended;
+    on_ended(std::move(end));
+}
+
+}  // namespace narratoria::session

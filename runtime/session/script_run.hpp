@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A Nuwa script that runs in a session. The machine computes; its CALLs are invocations of one open
+// execution.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/loop.hpp"
+#include "plan/result.hpp"
+#include "script/machine.hpp"
+#include "session/invocations.hpp"
+#include "tool/registry.hpp"
+
+namespace narratoria::session {
+
+// The names under which a script calls tools: registered ones, and the executable files of the
+// story's tools folder and of another one.
+class ScriptTools {
+public:
+    // Reads the folders once: a file that appears later is not found.
+    ScriptTools(const tool::Registry& registry, const std::string& folder);
+
+    bool has(std::string_view name) const;
+    // The toolPath of a name. Empty if it means several files: `why` then names them.
+    std::string path_of(std::string_view name, std::string& why) const;
+
+private:
+    void add_files(const tool::Registry& registry);
+
+    const tool::Registry& registry_;
+    std::multimap<std::string, std::string, std::less<>> files_;  // by the script's name
+};
+
+struct ScriptEnd {
+    std::string scope;  // JSON object
+    script::Error error;
+    std::string error_text;                      // for people
+    std::shared_ptr<const plan::Result> result;  // NULL if it called no tool
+};
+
+// Belongs to one job of a session. Ends with one call of on_ended, which may destroy it. Engine
+// thread only.
+class ScriptRun : private script::Tools {
+public:
+    struct Context {
+        Loop& loop;
+        ScriptTools tools;
+        Invocations::Context invocations;
+        std::function<void(std::string_view line)> on_printed;
+        std::function<void(ScriptEnd end)> on_ended;
+    };
+
+    ScriptRun(Context context, std::shared_ptr<const script::Program> program,
+              const script::Limits& limits);
+    ~ScriptRun() override;
+    ScriptRun(const ScriptRun&) = delete;
+    ScriptRun& operator=(const ScriptRun&) = delete;
+
+    // Before start(). `scope`: a JSON object.
+    bool set_scope(std::string_view scope, script::Error& error) {
+        return machine_.set_scope(scope, error);
+    }
+    // Runs the script from the loop.
+    void start();
+    // Ends it now, and what it has called. on_ended is called before this returns.
+    void stop(plan::Stop reason);
+
+private:
+    bool has(std::string_view tool) override { return with_.tools.has(tool); }
+    bool check(std::string_view, script::Value&, script::Memory&, std::string&) override {
+        return true;  // the tool's runner checks its input
+    }
+    Outcome start(const script::ToolCall& call, script::Memory& memory, script::Value& result,
+                  std::string& message) override;
+
+    void step();
+    void step_soon();
+    void on_outcome(std::string_view outcome);
+    void finish(plan::Stop reason);
+
+    const Context with_;
+    Invocations invocations_;
+    script::Machine machine_;
+    Timer timer_;
+    bool ended_ = false;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace narratoria::session

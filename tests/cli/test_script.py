@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""narratoria script: a Nuwa script, and the tools that it calls."""
+
+import json
+import signal
+import subprocess
+
+import pytest
+
+from harness import NARRATORIA, default_signals, environment
+
+ROLL = """#!/usr/bin/env python3
+import json, sys
+sides = json.load(sys.stdin)["input"]["sides"]
+print(json.dumps({"version": "0", "type": "state_patch", "patch": {"sides": sides}}))
+print(json.dumps({"version": "0", "type": "done", "ok": True, "result": {"value": sides - 1}}))
+"""
+FAILS = """#!/bin/sh
+echo '{"version":"0","type":"error","errorCode":"WET","errorMessage":"The torch is wet."}'
+echo '{"version":"0","type":"done","ok":false}'
+"""
+
+
+@pytest.fixture
+def script(command):
+    """Runs a source, with the tools of a folder."""
+    (command.folder / "tools").mkdir()
+
+    def run(source, *options):
+        command.file("a.nuwa", source)
+        return command("script", "a.nuwa", "--tools", "tools", *options)
+
+    def tool(name, text):
+        file = command.folder / "tools" / name
+        file.write_text(text)
+        file.chmod(0o755)
+
+    run.tool = tool
+    return run
+
+
+def test_it_prints_lines_while_it_runs(script):
+    ran = script('PRINT("a") PRINT({b: [1, 2.5]})')
+    assert (ran.status, ran.lines, ran.err) == (0, ["a", "{b: [1, 2.5]}"], "")
+
+
+def test_the_scope_begins_with_given_variables(script):
+    ran = script("LET twice = n * 2", "--scope", '{"n": 21}', "--json")
+    assert json.loads(ran.out) == {"output": [], "scope": {"n": 21, "twice": 42}, "error": None}
+
+
+def test_a_call_runs_a_tool_of_the_folder_and_has_its_result(script):
+    script.tool("roll-dice.py", ROLL)
+    ran = script("LET a = CALL roll_dice { sides: 6 }.value "
+                 "FOR i IN [2, 3] DO PRINT(CALL roll_dice { sides: i }.value + a) END")
+    assert (ran.status, ran.lines) == (0, ["6", "7"]), ran
+
+
+def test_a_failing_tool_fails_the_script_with_its_message(script):
+    script.tool("light", FAILS)
+    ran = script("\nCALL light {}", "--json")
+    assert ran.status == 1
+    assert json.loads(ran.out)["error"]["name"] == "ToolExecutionError"
+    assert "The torch is wet." in json.loads(ran.out)["error"]["message"]
+    assert json.loads(ran.out)["error"]["line"] == 2
+
+
+def test_an_error_names_its_place_and_shows_it(script):
+    ran = script("LET a = 1\nLET b = a + nothing\n")
+    assert ran.status == 1
+    assert ran.err.splitlines() == [
+        "narratoria script: a.nuwa:2:13: UndefinedVariableError: Variable 'nothing' not defined.",
+        "  2 | LET b = a + nothing",
+        "    |             ^",
+    ]
+
+
+def test_a_source_that_is_no_script_runs_nothing(script):
+    ran = script('PRINT("before") LET = 5')
+    assert (ran.status, ran.out) == (1, "")
+    assert "ParserError" in ran.err and ":1:" in ran.err
+
+
+def test_check_and_ast_run_nothing(script):
+    assert (script("PRINT(1)", "--check").status, script("PRINT(1)", "--check").out) == (0, "")
+    assert script("LET", "--check").status == 1
+    tree = json.loads(script("PRINT(1)", "--ast").out)
+    assert tree["kind"] == "Script"
+
+
+def test_a_name_that_means_two_files_is_an_error_that_names_both(script):
+    script.tool("roll-dice", ROLL)
+    script.tool("roll_dice.py", ROLL)
+    ran = script("CALL roll_dice { sides: 6 }")
+    assert ran.status == 1
+    assert "tools/roll-dice" in ran.err and "tools/roll_dice.py" in ran.err
+
+
+@pytest.mark.parametrize("scope", ["[]", "5", "{", '{"a":1} x', '{"1a": 2'])
+def test_a_scope_that_is_no_object_is_refused(script, scope):
+    ran = script("PRINT(1)", "--scope", scope)
+    assert (ran.status, ran.out) == (2, ""), ran
+
+
+def test_ctrl_c_ends_a_script_that_computes_and_one_that_waits(script, command):
+    script.tool("slow", "#!/bin/sh\necho started >&2\ntouch started\nexec sleep 60\n")
+    computes = "FOR i IN l DO FOR j IN l DO FOR k IN l DO LET x = 1 END END END"
+    for source in ("CALL slow {}", computes):
+        (command.folder / "b.nuwa").write_text(f"PRINT(1) {source}")
+        numbers = json.dumps({"l": list(range(1000))})
+        child = subprocess.Popen(
+            [NARRATORIA, "script", "b.nuwa", "--tools", "tools", "--scope", numbers],
+            cwd=command.folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL, preexec_fn=default_signals)
+        assert child.stdout.read(2) == b"1\n"
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=60)
+        assert child.returncode == 130
