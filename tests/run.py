@@ -587,7 +587,19 @@ def browser(report, preset, environment):
         run_vitest(report, suite, {**environment, **of_build(preset)}, folder, limit=1800)
 
 
-def quick(report):
+def schema_suite(report, is_needed):
+    """The official tests of JSON Schema, from PyPI; unit.Drafts/SchemaSuite reads them."""
+    with Stage("the JSON-Schema-Test-Suite, from PyPI"):
+        status, text = run([sys.executable, TREE / "tests/support/schema_suite.py",
+                            TREE / "build/schema-suite"], limit=600)
+    if status != 0 and is_needed:
+        report.fails("the JSON-Schema-Test-Suite cannot be fetched", text)
+    elif status != 0:
+        print("The JSON-Schema-Test-Suite cannot be fetched; its tests are left out.", flush=True)
+
+
+def quick(report, is_full=False):
+    schema_suite(report, is_full)
     if not build(report, "release", "-DNARRATORIA_TESTS=ON", *PYTHON):
         return
     ctest(report, "release", "-LE", "^full$")
@@ -650,7 +662,7 @@ def main():
     if loops:
         print(f"{len(loops)} busy loops run beside the tests, on {JOBS} cores", flush=True)
     try:
-        quick(report)
+        quick(report, options.full)
         if options.full:
             full(report)
     except KeyboardInterrupt:

@@ -41,33 +41,6 @@ struct HashName {
 
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
-// Appends the JSON Pointer from `value` to the node at index `wanted`. False if that node is
-// elsewhere.
-bool find_pointer(json::Value value, uint32_t wanted, std::string& pointer) {
-    if (value.index() == wanted) return true;
-    const size_t length = pointer.size();
-    if (value.is_object()) {
-        for (const json::Member member : value.members()) {
-            const uint32_t next = value.tape().next(member.value.index());
-            if (wanted < member.value.index() || wanted >= next) continue;
-            json::append_pointer(pointer, member.key);
-            if (find_pointer(member.value, wanted, pointer)) return true;
-            pointer.resize(length);
-        }
-    } else if (value.is_array()) {
-        size_t position = 0;
-        for (const json::Value element : value.elements()) {
-            const uint32_t next = value.tape().next(element.index());
-            if (wanted >= element.index() && wanted < next) {
-                json::append_pointer(pointer, position);
-                return find_pointer(element, wanted, pointer);
-            }
-            ++position;
-        }
-    }
-    return false;
-}
-
 }  // namespace
 
 std::string_view skill_of(std::string_view tool_path) {
@@ -83,7 +56,6 @@ std::string_view skill_of(std::string_view tool_path) {
 }
 
 std::string Plan::pointer_of(json::Value value) const {
-    std::string pointer;
     // A plan with many tools may have many faults. A binary search finds the tool, because a search
     // from the start per fault would take quadratic time.
     const auto behind = std::upper_bound(
@@ -92,14 +64,12 @@ std::string Plan::pointer_of(json::Value value) const {
     if (behind != entries_.begin()) {
         const json::Value entry = *(behind - 1);
         if (value.index() < entry.tape().next(entry.index())) {
-            pointer = "/tools";
+            std::string pointer = "/tools";
             json::append_pointer(pointer, static_cast<size_t>(behind - 1 - entries_.begin()));
-            find_pointer(entry, value.index(), pointer);
-            return pointer;
+            return pointer + json::pointer_to(entry, value.index());
         }
     }
-    find_pointer(document_.root(), value.index(), pointer);
-    return pointer;
+    return json::pointer_to(document_.root(), value.index());
 }
 
 void Plan::fault(Faults& faults, json::Value at, const char* rule, std::string message) const {

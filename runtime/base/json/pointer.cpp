@@ -17,4 +17,35 @@ void append_pointer(std::string& pointer, size_t index) {
     pointer += std::to_string(index);
 }
 
+std::string pointer_to(Value root, uint32_t index) {
+    std::string pointer;
+    const Tape& tape = root.tape();
+    const auto holds = [&](Value value) {
+        return index >= value.index() && index < tape.next(value.index());
+    };
+    for (Value at = root; at && at.index() != index;) {
+        Value inner;
+        if (at.is_object()) {
+            for (const Member member : at.members()) {
+                if (!holds(member.value)) continue;
+                append_pointer(pointer, member.key);
+                inner = member.value;
+                break;
+            }
+        } else if (at.is_array()) {
+            size_t position = 0;
+            for (const Value element : at.elements()) {
+                if (holds(element)) {
+                    append_pointer(pointer, position);
+                    inner = element;
+                    break;
+                }
+                ++position;
+            }
+        }
+        at = inner;
+    }
+    return pointer;
+}
+
 }  // namespace narratoria::json

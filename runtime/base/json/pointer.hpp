@@ -6,10 +6,16 @@
 #include <string>
 #include <string_view>
 
+#include "base/json/tape.hpp"
+
 namespace narratoria::json {
 
 // Appends a slash and the segment; escapes ~ and / in it.
 void append_pointer(std::string& pointer, std::string_view segment);
 void append_pointer(std::string& pointer, size_t index);
+
+// Returns the pointer from `root` to the value at `index` of its tape; of a key, the object's. A
+// search from the root.
+std::string pointer_to(Value root, uint32_t index);
 
 }  // namespace narratoria::json

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string_view>
+
+#include "base/fault.hpp"
+#include "tool/schema/program.hpp"
+
+namespace narratoria::tool {
+
+// Compiles the schema in `text`. False, with all faults up to Schema::kMaxFaults, if it is none.
+bool compile_schema(std::string_view text, Program& program, Faults& faults);
+
+}  // namespace narratoria::tool

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The compiled form of a JSON Schema: a graph of rules, in flat arrays. Made by compiler.cpp, run by
+// evaluator.cpp. Immutable once it is made.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/hash.hpp"
+#include "base/json/tape.hpp"
+#include "tool/schema/decimal.hpp"
+#include "tool/schema/pattern.hpp"
+
+namespace narratoria::tool {
+
+// Types as bits. An integer is also a number, so a rule that allows numbers allows both.
+enum TypeBit : uint8_t {
+    kNullBit = 1,
+    kBooleanBit = 2,
+    kFractionBit = 4,
+    kIntegerBit = 8,
+    kStringBit = 16,
+    kArrayBit = 32,
+    kObjectBit = 64,
+    kNumberBits = kFractionBit | kIntegerBit,
+    kAllTypes = 127,
+};
+
+inline uint8_t type_bit(json::Value value) {
+    switch (value.type()) {
+        case json::Type::Null: return kNullBit;
+        case json::Type::False:
+        case json::Type::True: return kBooleanBit;
+        case json::Type::String: return kStringBit;
+        case json::Type::Array: return kArrayBit;
+        case json::Type::Object: return kObjectBit;
+        case json::Type::Number: break;
+    }
+    return is_integer_text(value.text()) ? kIntegerBit : kFractionBit;
+}
+
+using RuleIndex = uint32_t;
+inline constexpr RuleIndex kNoRule = UINT32_MAX;
+
+struct NumberRules {
+    std::optional<Decimal> minimum, maximum, above, below, step;
+    // If every limit is a short integer: an integer from `least` to `most` fits.
+    bool has_range = false;
+    int64_t least = 0;
+    int64_t most = 0;
+};
+
+struct StringRules {
+    uint64_t least = 0;
+    uint64_t most = UINT64_MAX;
+    const Pattern* pattern = nullptr;
+    std::string_view pattern_text;
+};
+
+struct ArrayRules {
+    std::vector<RuleIndex> prefix;
+    RuleIndex rest = kNoRule;
+    std::string_view rest_keyword;
+    std::string_view prefix_keyword;
+    uint64_t least = 0;
+    uint64_t most = UINT64_MAX;
+    RuleIndex contains = kNoRule;
+    uint64_t contains_least = 1;
+    uint64_t contains_most = UINT64_MAX;
+    bool contains_evaluates = true;
+    bool unique = false;
+};
+
+struct Property {
+    std::string_view name;
+    RuleIndex rule = kNoRule;        // kNoRule: "required" names it, "properties" does not
+    uint32_t required = UINT32_MAX;  // its number among the required ones
+};
+
+struct ObjectRules {
+    // Those of "properties" as written, then names that only "required" has.
+    std::vector<Property> properties;
+    std::vector<uint32_t> slots;  // an open hash table of properties; a power of two, or empty
+    uint32_t required_count = 0;
+    struct ByPattern {
+        const Pattern* pattern;
+        RuleIndex rule;
+    };
+    std::vector<ByPattern> patterns;
+    RuleIndex additional = kNoRule;
+    RuleIndex names = kNoRule;
+    uint64_t least = 0;
+    uint64_t most = UINT64_MAX;
+    struct DependentNames {
+        std::string_view name;
+        std::vector<std::string_view> needs;
+    };
+    std::vector<DependentNames> dependent_names;
+    struct DependentRule {
+        std::string_view name;
+        RuleIndex rule;
+    };
+    std::vector<DependentRule> dependent_rules;
+    std::string_view dependent_names_keyword;
+    std::string_view dependent_rules_keyword;
+};
+
+struct GeneralRules {
+    json::Value constant;              // "const", or empty
+    std::vector<json::Value> allowed;  // "enum"
+    bool has_allowed = false;
+    std::vector<std::string_view> texts;  // sorted; if all of `allowed` are strings
+    std::vector<RuleIndex> all_of, any_of, one_of;
+    RuleIndex negated = kNoRule;
+    RuleIndex condition = kNoRule, then = kNoRule, otherwise = kNoRule;
+    RuleIndex reference = kNoRule;
+    // A reference whose target depends on how the evaluation came here.
+    RuleIndex dynamic = kNoRule;      // the target if nothing overrides it
+    std::string_view dynamic_anchor;  // empty: $recursiveRef
+    RuleIndex unevaluated_items = kNoRule;
+    RuleIndex unevaluated_members = kNoRule;
+};
+
+struct Rule {
+    uint8_t types = kAllTypes;
+    bool never = false;  // the schema false
+    bool plain = true;   // nothing but `types` counts
+    uint32_t resource = 0;
+    uint32_t place = 0;  // of the schema, on the tape
+    // Indices of the rules of each kind, or kNoRule.
+    uint32_t number = kNoRule, string = kNoRule, array = kNoRule, object = kNoRule;
+    uint32_t general = kNoRule;
+};
+
+// A schema with an "$id" of its own, or the document.
+struct Resource {
+    std::string uri;
+    std::unordered_map<std::string_view, RuleIndex> dynamic_anchors;
+    RuleIndex root = kNoRule;
+    bool recursive_anchor = false;
+};
+
+struct Program {
+    json::Document document;  // names and texts point into it
+    std::vector<Rule> rules;
+    RuleIndex root = 0;
+    std::vector<NumberRules> numbers;
+    std::vector<StringRules> strings;
+    std::vector<ArrayRules> arrays;
+    std::vector<ObjectRules> objects;
+    std::vector<GeneralRules> generals;
+    std::vector<std::unique_ptr<Pattern>> patterns;
+    std::vector<Resource> resources;
+    uint64_t seed = hash_seed();
+    bool is_dynamic = false;  // some reference depends on how the evaluation came there
+};
+
+}  // namespace narratoria::tool

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/schema/same_value.hpp"
+
+#include "base/hash.hpp"
+#include "tool/schema/decimal.hpp"
+
+namespace narratoria::tool {
+namespace {
+
+bool spend(uint64_t& steps) {
+    if (steps == 0) return false;
+    --steps;
+    return true;
+}
+
+bool same_members(json::Value one, json::Value other, uint64_t& steps) {
+    uint64_t left = 0;
+    for ([[maybe_unused]] const json::Member member : other.members()) ++left;
+    auto hint = other.members().begin();
+    const auto end = other.members().end();
+    for (const json::Member member : one.members()) {
+        if (left-- == 0) return false;
+        json::Value twin;
+        // Usually both are in the same order.
+        if (hint != end && (*hint).key == member.key) {
+            twin = (*hint).value;
+            ++hint;
+        } else {
+            for (const json::Member each : other.members()) {
+                if (!spend(steps)) return false;
+                if (each.key == member.key) twin = each.value;
+            }
+        }
+        if (!twin || !same_value(member.value, twin, steps)) return false;
+    }
+    return left == 0;
+}
+
+}  // namespace
+
+bool same_value(json::Value one, json::Value other, uint64_t& steps) {
+    if (!spend(steps) || one.type() != other.type()) return false;
+    switch (one.type()) {
+        case json::Type::Null:
+        case json::Type::False:
+        case json::Type::True: return true;
+        case json::Type::String: return one.text() == other.text();
+        case json::Type::Number:
+            return one.text() == other.text() ||
+                   Decimal(one.text()).compare(Decimal(other.text())) == 0;
+        case json::Type::Object: return same_members(one, other, steps);
+        case json::Type::Array: break;
+    }
+    auto twin = other.elements().begin();
+    const auto end = other.elements().end();
+    for (const json::Value element : one.elements()) {
+        if (!(twin != end) || !same_value(element, *twin, steps)) return false;
+        ++twin;
+    }
+    return !(twin != end);
+}
+
+uint64_t hash_value(json::Value value, uint64_t& steps) {
+    static const uint64_t seed = hash_seed();
+    if (!spend(steps)) return 0;
+    uint64_t out = static_cast<uint64_t>(value.type()) + 1;
+    switch (value.type()) {
+        case json::Type::String: return hash_text(value.text(), seed);
+        case json::Type::Number: return Decimal(value.text()).hash(seed);
+        case json::Type::Array:
+            for (const json::Value element : value.elements()) {
+                out = (out ^ hash_value(element, steps)) * 0x9E3779B97F4A7C15ull;
+                out ^= out >> 29;
+            }
+            return out ^ seed;
+        case json::Type::Object:
+            // A sum: the order does not count.
+            for (const json::Member member : value.members()) {
+                uint64_t one = hash_text(member.key, seed) ^ hash_value(member.value, steps);
+                one *= 0xFF51AFD7ED558CCDull;
+                out += one ^ (one >> 32);
+            }
+            return out ^ seed;
+        default: return out * 0x9E3779B97F4A7C15ull ^ seed;
+    }
+}
+
+}  // namespace narratoria::tool

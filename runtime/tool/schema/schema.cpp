@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/schema/schema.hpp"
+
+#include "base/json/writer.hpp"
+#include "tool/schema/compiler.hpp"
+#include "tool/schema/evaluator.hpp"
+#include "tool/schema/program.hpp"
+
+namespace narratoria::tool {
+
+Schema::Schema() : program_(std::make_unique<Program>()) {}
+Schema::~Schema() = default;
+
+std::shared_ptr<const Schema> Schema::compile(std::string_view text, Faults& faults) {
+    std::shared_ptr<Schema> made(new Schema);
+    if (!compile_schema(text, *made->program_, faults)) return nullptr;
+    json::append_compact(made->text_, text);
+    return made;
+}
+
+bool Schema::accepts(json::Value value) const { return evaluate(*program_, value, nullptr); }
+
+SchemaFaults Schema::check(json::Value value) const {
+    SchemaFaults faults;
+    if (!accepts(value)) evaluate(*program_, value, &faults);
+    return faults;
+}
+
+namespace {
+
+// The types that a rule allows at most, as far as a look at it and at what it refers to tells.
+uint8_t types_of(const Program& program, RuleIndex index, int depth) {
+    const Rule& rule = program.rules[index];
+    if (rule.never) return 0;
+    uint8_t types = rule.types;
+    if (rule.general == kNoRule || depth == 0) return types;
+    const GeneralRules& general = program.generals[rule.general];
+    const auto narrow = [&types](uint8_t to) { types = static_cast<uint8_t>(types & to); };
+    const auto any_of = [&](const std::vector<RuleIndex>& list) {
+        uint8_t all = 0;
+        for (const RuleIndex each : list) all |= types_of(program, each, depth - 1);
+        if (!list.empty()) narrow(all);
+    };
+    if (general.reference != kNoRule) narrow(types_of(program, general.reference, depth - 1));
+    any_of(general.any_of);
+    any_of(general.one_of);
+    for (const RuleIndex each : general.all_of) narrow(types_of(program, each, depth - 1));
+    if (general.has_allowed) {
+        uint8_t all = 0;
+        for (const json::Value each : general.allowed) all |= type_bit(each);
+        narrow(all);
+    }
+    if (general.constant) narrow(type_bit(general.constant));
+    return types;
+}
+
+// Deep enough for what people write, and no more work than the square of what is listed.
+constexpr int kTypeDepth = 3;
+
+}  // namespace
+
+uint8_t Schema::types() const { return types_of(*program_, program_->root, kTypeDepth); }
+
+std::vector<Schema::Member> Schema::members() const {
+    std::vector<Member> out;
+    const Rule& rule = program_->rules[program_->root];
+    if (rule.object == kNoRule) return out;
+    for (const Property& each : program_->objects[rule.object].properties) {
+        Member& member = out.emplace_back();
+        member.name = each.name;
+        member.required = each.required != UINT32_MAX;
+        member.types = kAllTypes;
+        if (each.rule == kNoRule) continue;
+        member.types = types_of(*program_, each.rule, kTypeDepth);
+        const json::Value schema(&program_->document.root().tape(),
+                                 program_->rules[each.rule].place);
+        const json::Value text = schema.is_object() ? schema.find("description") : json::Value();
+        if (text && text.is_string()) member.description = text.text();
+    }
+    return out;
+}
+
+json::Value Schema::document() const { return program_->document.root(); }
+
+std::string types_for_people(uint8_t types) {
+    static constexpr struct {
+        uint8_t bits;
+        const char* name;
+    } kNames[] = {{kStringBit, "a string"},    {kNumberBits, "a number"},
+                  {kIntegerBit, "an integer"}, {kBooleanBit, "a boolean"},
+                  {kArrayBit, "an array"},     {kObjectBit, "an object"},
+                  {kNullBit, "null"},          {kFractionBit, "a number"}};
+    std::vector<const char*> names;
+    for (const auto& each : kNames) {
+        if ((types & each.bits) != each.bits) continue;
+        names.push_back(each.name);
+        types = static_cast<uint8_t>(types & ~each.bits);
+    }
+    std::string out;
+    for (size_t i = 0; i < names.size(); ++i) {
+        if (i > 0) out += i + 1 == names.size() ? " or " : ", ";
+        out += names[i];
+    }
+    return out;
+}
+
+std::string describe(const SchemaFaults& faults, std::string_view prefix) {
+    std::string out;
+    for (const SchemaFault& fault : faults) {
+        if (!out.empty()) out += "; ";
+        out += json::quoted(std::string(prefix) + fault.pointer) + " " + fault.message;
+    }
+    return out;
+}
+
+}  // namespace narratoria::tool
