@@ -10,6 +10,7 @@
 #include "plan/result_rules.hpp"
 #include "plugin/metadata.hpp"
 #include "session/story.hpp"
+#include "tool/manifest.hpp"
 
 using namespace narratoria;
 using namespace narratoria::api;
@@ -49,6 +50,7 @@ extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** f
             case NAR_DOCUMENT_PLAN: found = check_plan(content); break;
             case NAR_DOCUMENT_RESULT: found = check_result(content); break;
             case NAR_DOCUMENT_PLUGIN: plugin::parse_metadata(content, found); break;
+            case NAR_DOCUMENT_TOOL: tool::Manifest().parse(content, found); break;
             case NAR_DOCUMENT_STORY:
                 session::load_story(std::string(content), found);
                 // No document could be read, so this is an error of the call, not of a document.

@@ -64,6 +64,7 @@ public:
     std::shared_ptr<const state::HistoryOrigin> origin;
     state::Writer writer = state::kHost;  // opened at the first start
     Timer try_timer;
+    uint32_t try_ms = 0;  // 0: none
     Timer backoff_timer;
     int64_t first_started_ms = 0;
     int64_t attempt_started_ms = 0;
@@ -307,6 +308,11 @@ bool Execution::start_attempt(uint32_t tool) {
     Running& running = first ? *fresh : *running_[tool];
 
     const tool::Resolution resolution = with_.resolver.resolve(entry.tool_path, settings_.folder);
+    // The plan's timeout counts, then that of the tool's own definition, then the session's.
+    uint32_t try_ms = entry.try_ms.value_or(settings_.try_ms);
+    if (!entry.try_ms && resolution.definition) {
+        try_ms = resolution.definition->try_ms.value_or(try_ms);
+    }
     tool::StartFailure failure;
     failure.message = resolution.error;
     std::unique_ptr<tool::Attempt> attempt;
@@ -323,7 +329,7 @@ bool Execution::start_attempt(uint32_t tool) {
         invocation.tool_id = entry.tool_id;
         invocation.folder = settings_.folder;
         invocation.attempt = schedule_.attempt(tool);
-        invocation.try_ms = entry.try_ms.value_or(settings_.try_ms);
+        invocation.try_ms = try_ms;
         invocation.limits = with_.limits;
         tool::apply(resolution.definition->limits, invocation.limits);
         invocation.request = request;
@@ -381,7 +387,7 @@ bool Execution::start_attempt(uint32_t tool) {
         on_attempt_ended(tool, std::move(outcome));
         return true;
     }
-    const uint32_t try_ms = entry.try_ms.value_or(settings_.try_ms);
+    running.try_ms = try_ms;
     if (try_ms > 0) running.try_timer.start(try_ms, [this, tool] { on_try_timeout(tool); });
     return true;
 }
@@ -492,18 +498,16 @@ void Execution::on_try_timeout(uint32_t tool) {
 // The only place that judges the end of an attempt: completed, retried, or failed.
 void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
     Running& running = *running_[tool];
-    const Tool& entry = plan_->tools[tool];
     running.try_timer.stop();
     // Moved out first: from here on stop() must not end or report this attempt.
     const std::unique_ptr<tool::Attempt> ended = std::move(running.attempt);
 
     State state = outcome.ok ? State::Completed : State::Failed;
     if (running.timed_out) {
-        const uint32_t try_ms = entry.try_ms.value_or(settings_.try_ms);
         state = State::Timeout;
         outcome.ok = false;
         outcome.code = "TIMEOUT";
-        outcome.error = "the tool did not end within " + std::to_string(try_ms) + " ms";
+        outcome.error = "the tool did not end within " + std::to_string(running.try_ms) + " ms";
         if (!outcome.limit.empty()) outcome.error += "; " + outcome.limit;
     } else if (running.refusal) {
         state = State::Failed;

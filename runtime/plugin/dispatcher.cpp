@@ -93,23 +93,6 @@ bool is_tool_name(std::string_view text) {
     });
 }
 
-// True if a schema contains $ref. Such schemas are refused, because RapidJSON does not detect
-// cyclic references.
-bool refers(json::Value value) {
-    if (value.is_object()) {
-        for (const json::Member member : value.members()) {
-            if ((member.key == "$ref" && member.value.is_string()) || refers(member.value)) {
-                return true;
-            }
-        }
-    } else if (value.is_array()) {
-        for (const json::Value element : value.elements()) {
-            if (refers(element)) return true;
-        }
-    }
-    return false;
-}
-
 // Inserts after all entries of the same priority; an extension of the host, before them.
 template <typename Each>
 void insert_by_priority(std::vector<Each>& list, Each each) {
@@ -381,24 +364,15 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
             return false;
         }
         std::string name(view(read.name));
-        std::string schema = utf8::repaired(view(read.input_schema));
-        json::Document document;
-        json::ParseError error;
-        if (!schema.empty() && !document.parse(schema, error)) {
-            reason = "the input schema of its tool \"" + name + "\" is no JSON: " + error.message;
-            return false;
-        }
-        if (!schema.empty()) {
-            if (refers(document.root())) {
+        std::shared_ptr<const tool::Schema> input;
+        if (const std::string schema = utf8::repaired(view(read.input_schema)); !schema.empty()) {
+            Faults faults;
+            input = tool::Schema::compile(schema, faults);
+            if (input == nullptr) {
                 reason = "the input schema of its tool \"" + name +
-                         "\" has a \"$ref\", which is not followed here; write it out";
+                         "\" is no JSON Schema: " + describe_faults(faults, schema);
                 return false;
             }
-            // Compacted, because the schema is copied into the narrator's request, which is one
-            // line.
-            std::string line;
-            json::append_compact(line, schema);
-            schema = std::move(line);
         }
         if (std::any_of(offers.begin(), offers.end(),
                         [&](const auto& offer) { return offer.first->name == name; })) {
@@ -414,7 +388,7 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
         auto definition = std::make_shared<tool::Definition>();
         definition->name = std::move(name);
         definition->description = utf8::repaired(view(read.description));
-        definition->input_schema = std::move(schema);
+        definition->input = std::move(input);
         definition->runner = FunctionRunner::kName;
         definition->waits = (read.flags & NAR_TOOL_WAITS) != 0;
         definition->origin = {

@@ -49,11 +49,11 @@ void append_tools(std::string& out, const tool::Registry& registry) {
         if (out.back() != '[') out += ',';
         json::ObjectWriter entry(out);
         entry.string("name", tool->name);
-        // An executable file has no description and no schema.
-        if (tool->origin.kind != tool::Origin::Kind::File) {
+        // An executable file without a manifest has no description and no schema.
+        if (tool->origin.kind != tool::Origin::Kind::File || !tool->description.empty()) {
             entry.string("description", tool->description);
         }
-        if (!tool->input_schema.empty()) entry.raw("inputSchema", tool->input_schema);
+        if (tool->input != nullptr) entry.raw("inputSchema", tool->input->text());
         entry.end();
     }
     out += ']';

@@ -5,15 +5,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "base/descriptor.hpp"
 #include "base/json/writer.hpp"
 #include "session/prompts.hpp"
 #include "session/story_toml.hpp"
+#include "tool/manifest.hpp"
 
 namespace narratoria::session {
 namespace {
@@ -64,6 +68,39 @@ Reading read_file(const std::string& folder, const char* name, size_t limit, std
             return failed(std::string(name) + " is larger than " + std::to_string(limit >> 20) +
                           " MiB, the most that is read");
         }
+    }
+}
+
+// The manifests in the story's tools folder.
+void check_manifests(const std::string& folder, Faults& faults) {
+    constexpr std::string_view kEnding = ".tool.json";
+    std::vector<std::string> names;
+    std::error_code failure;
+    std::filesystem::directory_iterator each(folder + "/tools", failure), end;
+    while (!failure && each != end) {
+        std::string name = each->path().filename().string();
+        if (name.ends_with(kEnding)) names.push_back(std::move(name));
+        each.increment(failure);
+    }
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names) {
+        const std::string file = "tools/" + name;
+        std::string text;
+        if (read_file(folder, file.c_str(), tool::Manifest::kMaxBytes, text, faults) !=
+            Reading::Read) {
+            continue;
+        }
+        const size_t first = faults.size();
+        tool::Manifest manifest;
+        const std::string stem = name.substr(0, name.size() - kEnding.size());
+        if (manifest.parse(text, faults) && !manifest.name.empty() && manifest.name != stem) {
+            faults.push_back({"manifest-name", "/name", 0,
+                              "the name is " + json::quoted(manifest.name) +
+                                  ", and the file's is " + json::quoted(stem),
+                              ""});
+        }
+        for (size_t i = first; i < faults.size(); ++i) faults[i].file = file;
+        place_faults(faults, first, text);
     }
 }
 
@@ -128,6 +165,7 @@ std::optional<Story> load_story(const std::string& folder, Faults& faults) {
             break;
         case Reading::Failed: break;
     }
+    check_manifests(story.folder, faults);
     if (faults.size() != before) return std::nullopt;
     return story;
 }

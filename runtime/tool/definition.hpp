@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tool/limits.hpp"
+#include "tool/schema/schema.hpp"
 
 namespace narratoria::tool {
 
@@ -26,12 +28,14 @@ struct Origin {
 struct Definition {
     std::string name;
     std::string description;
-    std::string input_schema;   // JSON Schema on one line; empty: any object
-    std::string result_schema;  // likewise, of done.result
-    std::string runner;         // the name of a runner in Runners
-    std::string settings;       // a JSON object for the runner, or empty
-    LimitOverrides limits;      // over those of the session
-    bool waits = false;         // needs no processor core while it runs
+    std::shared_ptr<const Schema> input;   // NULL: any object
+    std::shared_ptr<const Schema> result;  // of done.result; NULL: any value
+    bool result_is_advice = false;   // a result that violates its schema causes a warning only
+    std::string runner;              // the name of a runner in Runners
+    std::string settings;            // a JSON object for the runner, or empty
+    LimitOverrides limits;           // over those of the session
+    std::optional<uint32_t> try_ms;  // of one attempt, over that of the session; 0: none
+    bool waits = false;              // needs no processor core while it runs
     Origin origin;
 };
 

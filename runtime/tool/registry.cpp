@@ -7,21 +7,21 @@
 #include <system_error>
 
 namespace narratoria::tool {
-namespace {
 
-namespace fs = std::filesystem;
-
-// The executable regular files of a folder, sorted by name. Empty if the folder cannot be read.
-std::vector<Registry::Shared> scan(const std::string& folder) {
-    std::vector<Registry::Shared> found;
+// The executable regular files of the folder, sorted by name. Empty if it cannot be read. A manifest
+// that cannot be used is reported when the tool is run.
+std::vector<Registry::Shared> Registry::scan() const {
+    namespace fs = std::filesystem;
+    std::vector<Shared> found;
     std::error_code failure;
-    fs::directory_iterator each(folder, failure), end;
+    fs::directory_iterator each(tools_folder_, failure), end;
     while (!failure && each != end) {
         std::error_code ignored;
         const auto permissions = each->status(ignored).permissions();
         if (each->is_regular_file(ignored) &&
             (permissions & fs::perms::owner_exec) != fs::perms::none) {
-            found.push_back(file_definition(each->path().string()));
+            std::string problem;
+            found.push_back(file(each->path().string(), problem));
         }
         each.increment(failure);
     }
@@ -29,8 +29,6 @@ std::vector<Registry::Shared> scan(const std::string& folder) {
               [](const auto& one, const auto& other) { return one->name < other->name; });
     return found;
 }
-
-}  // namespace
 
 Registry::Entries::iterator Registry::entry_of(const Definition& definition) {
     const auto found = by_name_.find(definition.name);
@@ -73,7 +71,7 @@ Registry::Shared Registry::find(std::string_view name) const {
 
 std::vector<Registry::Shared> Registry::list() const {
     std::vector<Shared> out;
-    if (!tools_folder_.empty()) out = scan(tools_folder_);
+    if (!tools_folder_.empty()) out = scan();
     for (const Entry& entry : entries_) {
         if (!entry.hidden) out.push_back(entry.definition);
     }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tool/definition.hpp"
+#include "tool/manifest.hpp"
 
 namespace narratoria::tool {
 
@@ -36,6 +37,12 @@ public:
     // plan that names it fails with its runner's reason.
     void hide(const Definition& definition);
 
+    // The definition of an executable file, with its manifest if it has one. Sets `problem` if that
+    // cannot be used.
+    Shared file(const std::string& path, std::string& problem) const {
+        return manifests_.definition_of(path, problem);
+    }
+
     // Returns NULL if no tool has this name. Constant time.
     Shared find(std::string_view name) const;
 
@@ -52,7 +59,10 @@ private:
     using Entries = std::list<Entry>;
     Entries::iterator entry_of(const Definition& definition);
 
+    std::vector<Shared> scan() const;
+
     std::string tools_folder_;
+    mutable ManifestFiles manifests_;
     Entries entries_;  // in the order of registration
     std::unordered_map<std::string_view, Entries::iterator>
         by_name_;  // keys: the definitions' names

@@ -127,7 +127,8 @@ Resolution Resolver::resolve_file(std::string_view tool_path, const std::string&
         out.forbidden = true;
         return out;
     }
-    out.definition = file_definition(program);
+    out.definition = registry_.file(program, out.error);
+    if (!out.error.empty()) return out;
     out.target = std::move(program);
     find_runner(out);
     return out;

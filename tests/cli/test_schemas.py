@@ -108,7 +108,7 @@ def test_schema_is_well_formed(path):
     assert schema["$id"] == f"urn:narratoria:schema:{name}:{version or 0}"
     assert schema["title"]
     assert re.search(
-        r"spec 00[034] (§\d|\w+|\")", schema["description"]
+        r"spec 00[0234] (§\d|\w+|\")", schema["description"]
     ), "cite the paragraph it comes from"
 
 
@@ -204,14 +204,14 @@ def validate(command, path):
 
 
 # covers: 003-13.7-plan-schema, 003-13.7-result-schema, 003-13.7-event-schema
-@corpus("valid", "event", "plan", "result")
+@corpus("valid", "event", "plan", "result", "tool")
 def test_command_accepts(command, path):
     run = validate(command, path)
     assert run.returncode == 0, (run.stdout + run.stderr).decode("utf-8", "replace")
 
 
 # covers: 003-13.7-plan-schema, 003-13.7-result-schema, 003-13.7-event-schema
-@corpus("invalid", "event", "plan", "result")
+@corpus("invalid", "event", "plan", "result", "tool")
 def test_command_refuses_what_the_schema_refuses(command, path):
     run = validate(command, path)
     assert run.returncode == 1, (run.stdout + run.stderr).decode("utf-8", "replace")
@@ -219,7 +219,7 @@ def test_command_refuses_what_the_schema_refuses(command, path):
 
 
 # covers: 003-13.7-plan-schema, 003-13.7-result-schema, 003-13.7-event-schema
-@corpus("rules", "event", "plan", "result")
+@corpus("rules", "event", "plan", "result", "tool")
 def test_command_refuses_what_no_schema_can_say(command, path):
     run = validate(command, path)
     assert run.returncode == 1, (run.stdout + run.stderr).decode("utf-8", "replace")

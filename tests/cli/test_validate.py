@@ -53,6 +53,15 @@ def test_standard_input_is_a_file_too(command):
     assert ran.lines[0].startswith("standard input:2:14: ")
 
 
+def test_a_manifest_of_a_tool_has_its_faults_with_their_places(command):
+    text = '{"name": "weather",\n "input": {"properties": {"a": {"type": "objekt"}}},\n "limit": {}}\n'
+    ran = command("validate", "tool", command.file("weather.tool.json", text))
+    assert ran.status == 1, ran
+    first, second = ran.lines
+    assert first.startswith("weather.tool.json:2:40: /input/properties/a/type: ")
+    assert second.startswith("weather.tool.json:3:11: /limit: ") and '"limits"' in second
+
+
 # covers: 003-13.7-event-schema
 def test_what_a_tool_printed_is_checked_line_by_line(command):
     text = "\n".join([log("fine"), "no JSON", log("loud", level="shout"), done()]) + "\n"

@@ -744,10 +744,11 @@ TEST_F(PluginTest, ASchemeMayHaveAPlus) {
     EXPECT_TRUE(run_path("git+ssh:x")["ok"].boolean());
 }
 
-TEST_F(PluginTest, ASchemaThatRefersIsRefused) {
-    story("", {"refers"});
+TEST_F(PluginTest, ASchemaThatIsNoneIsRefusedWithItsPlace) {
+    story("", {"bad_schema"});
     open();
-    EXPECT_THAT(plugin("test.refers")["reason"].string(), HasSubstr("\"$ref\""));
+    EXPECT_THAT(plugin("test.bad_schema")["reason"].string(),
+                HasSubstr("/properties/a/type: a type must be"));
 }
 
 TEST_F(PluginTest, ARunnerSaysHowItFailed) {

@@ -1,9 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/runner/runner.hpp"
 
-#include "tool/input_check.hpp"
+#include <utility>
+
+#include "tool/value_check.hpp"
 
 namespace narratoria::tool {
+namespace {
+
+// An attempt of a tool whose result has a schema: checks the result before the listener gets it.
+class CheckedAttempt : public Attempt, private AttemptListener {
+public:
+    CheckedAttempt(const Definition& definition, AttemptListener& listener)
+        : definition_(definition), listener_(listener) {}
+
+    AttemptListener& inner_listener() { return *this; }
+    void take(std::unique_ptr<Attempt> inner) { inner_ = std::move(inner); }
+
+    void terminate() override { inner_->terminate(); }
+    std::string diagnostics() const override { return inner_->diagnostics(); }
+    Outcome outcome_of_done() const override {
+        Outcome outcome = inner_->outcome_of_done();
+        check_result(definition_, outcome);
+        return outcome;
+    }
+
+private:
+    void on_batch() override { listener_.on_batch(); }
+    void on_batch_end() override { listener_.on_batch_end(); }
+    void on_event(const event::Event& event) override { listener_.on_event(event); }
+    void on_ended(Outcome outcome) override {
+        check_result(definition_, outcome);
+        // Last: the listener may destroy this object.
+        listener_.on_ended(std::move(outcome));
+    }
+
+    const Definition& definition_;
+    AttemptListener& listener_;
+    std::unique_ptr<Attempt> inner_;
+};
+
+}  // namespace
 
 bool is_permanent(std::string_view code) {
     return code == "INPUT_INVALID" || code == "GUARANTEE_UNAVAILABLE" || code == "PATCH_TOO_LARGE";
@@ -11,14 +48,17 @@ bool is_permanent(std::string_view code) {
 
 std::unique_ptr<Attempt> Runner::start(const Invocation& invocation, AttemptListener& listener,
                                        StartFailure& failure) {
-    if (!invocation.definition->input_schema.empty()) {
-        failure.message = check_input(invocation.definition->input_schema, invocation.request);
-        if (!failure.message.empty()) {
-            failure.code = "INPUT_INVALID";
-            return nullptr;
-        }
+    failure.message = check_input(*invocation.definition, invocation.request);
+    if (!failure.message.empty()) {
+        failure.code = "INPUT_INVALID";
+        return nullptr;
     }
-    return begin(invocation, listener, failure);
+    if (invocation.definition->result == nullptr) return begin(invocation, listener, failure);
+    auto checked = std::make_unique<CheckedAttempt>(*invocation.definition, listener);
+    auto inner = begin(invocation, checked->inner_listener(), failure);
+    if (inner == nullptr) return nullptr;
+    checked->take(std::move(inner));
+    return checked;
 }
 
 }  // namespace narratoria::tool

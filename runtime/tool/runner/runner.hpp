@@ -102,7 +102,8 @@ public:
     virtual ~Runner() = default;
 
     // Starts an attempt. Returns NULL and a `failure` if it cannot be started, or if the input
-    // violates the definition's schema. `listener` must outlive the attempt.
+    // violates the definition's schema. A result that violates the definition's schema for it fails
+    // the attempt. `listener` must outlive the attempt.
     std::unique_ptr<Attempt> start(const Invocation& invocation, AttemptListener& listener,
                                    StartFailure& failure);
 

@@ -125,6 +125,8 @@ void add_validate(Command application) {
     add_document(command, Document::Result, "result", "Execution results",
                  "Files; - is standard input",
                  "narratoria run plan.json | narratoria validate result -");
+    add_document(command, Document::Tool, "tool", "Manifests of tools, NAME.tool.json",
+                 "Files; - is standard input", "narratoria validate tool tools/weather.tool.json");
     add_document(command, Document::Story, "story", "Stories", "Folders with a story.toml",
                  "narratoria validate story examples/stories/torch");
 }

@@ -210,8 +210,8 @@ protected:
 struct ToolDescription {
     std::string_view name;         // letters, digits, _ and -
     std::string_view description;  // what it does, for narrators
-    // JSON Schema of its input, limited to draft 4; other keywords are ignored. A schema with
-    // "$ref" is refused, and the plugin with it. Empty: any object.
+    // JSON Schema of its input, draft 4 to 2020-12 (docs/tool-schemas.md). One that is no schema is
+    // refused, and the plugin with it. Empty: any object.
     std::string_view input_schema = {};
 };
 

@@ -19,6 +19,7 @@ enum class Document : std::uint32_t {
     Result = NAR_DOCUMENT_RESULT,
     Story = NAR_DOCUMENT_STORY,    // the text is the path of the story's folder
     Plugin = NAR_DOCUMENT_PLUGIN,  // a plugin's metadata
+    Tool = NAR_DOCUMENT_TOOL,      // a tool's manifest, NAME.tool.json
 };
 
 enum class Warnings : std::uint32_t {

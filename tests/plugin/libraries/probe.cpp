@@ -30,8 +30,8 @@
 #ifndef PROBE_SCHEME
 #define PROBE_SCHEME "probe"
 #endif
-#ifdef PROBE_REFERS
-#define PROBE_SCHEMA R"({"$ref":"#"})"
+#ifdef PROBE_BAD_SCHEMA
+#define PROBE_SCHEMA R"({"properties":{"a":{"type":"objekt"}}})"
 #else
 #define PROBE_SCHEMA R"({"type":"object","required":["a"],"properties":{"a":{"type":"number"}}})"
 #endif

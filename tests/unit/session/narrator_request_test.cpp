@@ -29,7 +29,8 @@ protected:
         auto definition = std::make_shared<tool::Definition>();
         definition->name = name;
         definition->description = "what it does";
-        definition->input_schema = schema;
+        Faults refusals;
+        if (*schema != '\0') definition->input = tool::Schema::compile(schema, refusals);
         definition->origin.kind = tool::Origin::Kind::Plugin;
         registry.add(std::move(definition));
     }

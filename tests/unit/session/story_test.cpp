@@ -141,4 +141,18 @@ TEST(Story, OfTheExamplesIsValid) {
     EXPECT_TRUE(prompts.unmatched);
 }
 
+TEST(Story, ManifestsOfItsToolsAreChecked) {
+    Folder folder;
+    folder.with("story.toml", kTitle);
+    std::filesystem::create_directory(folder.path() + "/tools");
+    folder.with("tools/good.tool.json", R"({"name":"good","input":{"type":"object"}})");
+    Faults faults;
+    EXPECT_TRUE(load_story(folder.path(), faults));
+    folder.with("tools/a.tool.json", "{\"input\":\n {\"type\":\"objekt\"}}")
+        .with("tools/b.tool.json", R"({"name":"c"})");
+    EXPECT_FALSE(load_story(folder.path(), faults));
+    EXPECT_EQ(places(faults), (List{"tools/a.tool.json:2:10 /input/type schema-keyword",
+                                    "tools/b.tool.json:1:1 /name manifest-name"}));
+}
+
 }  // namespace

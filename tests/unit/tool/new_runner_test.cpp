@@ -107,13 +107,35 @@ TEST_F(NewRunnerTest, GetsNoInputThatBreaksTheDefinitionsSchemaAndNoRetry) {
     auto definition = std::make_shared<tool::Definition>();
     definition->name = "say";
     definition->runner = "echo";
-    definition->input_schema = R"({"required":["text"]})";
+    Faults faults;
+    definition->input = tool::Schema::compile(R"({"required":["text"]})", faults);
     registry.add(definition);
     const auto result = run(
         R"({"requestId":"p","tools":[{"toolId":"a","toolPath":"say","retryPolicy":{"maxRetries":3}}]})");
     EXPECT_EQ(result->tools[0].error_code, "INPUT_INVALID");
     EXPECT_EQ(result->tools[0].retry_count(), 0u);
-    EXPECT_THAT(result->tools[0].error, testing::HasSubstr("\"text\" is missing"));
+    EXPECT_THAT(result->tools[0].error, testing::HasSubstr(R"("/input/text" is missing)"));
+}
+
+TEST_F(NewRunnerTest, AResultThatBreaksItsSchemaFailsTheAttempt) {
+    runners.add("echo", std::make_shared<EchoRunner>(loop));
+    for (const bool is_advice : {false, true}) {
+        auto definition = std::make_shared<tool::Definition>();
+        definition->name = "say";
+        definition->runner = "echo";
+        Faults faults;
+        definition->result = tool::Schema::compile(R"({"minLength":1})", faults);
+        definition->result_is_advice = is_advice;
+        registry.replace(definition);
+        const auto result = run(R"({"requestId":"p","tools":[{"toolId":"a","toolPath":"say",)"
+                                R"("retryPolicy":{"maxRetries":0}}]})");
+        EXPECT_EQ(result->success, is_advice);
+        EXPECT_EQ(result->tools[0].result, R"("")");
+        EXPECT_EQ(result->tools[0].error_code, is_advice ? "" : "RESULT_INVALID");
+        if (is_advice) continue;
+        EXPECT_EQ(result->tools[0].error,
+                  R"(the result breaks the tool's schema: "/result" must not be empty)");
+    }
 }
 
 }  // namespace

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/manifest.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace narratoria::tool {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<std::string> refusals_of(const std::string& text) {
+    Manifest manifest;
+    Faults faults;
+    EXPECT_FALSE(manifest.parse(text, faults));
+    std::vector<std::string> told;
+    for (const Fault& fault : faults) {
+        told.push_back(std::to_string(fault.byte) + " " + fault.pointer + " " + fault.message);
+    }
+    return told;
+}
+
+TEST(Manifest, HasSchemasTimesAndLimits) {
+    Manifest manifest;
+    Faults faults;
+    ASSERT_TRUE(manifest.parse(R"({"name":"w","description":"Tells the weather.",
+        "input":{"required":["city"]},"result":{"type":"object"},"times":{"try_ms":500},
+        "limits":{"memory_bytes":1000000,"line_bytes":2000}})",
+                               faults))
+        << describe_faults(faults, "");
+    EXPECT_EQ(manifest.name, "w");
+    EXPECT_EQ(manifest.input->text(), R"({"required":["city"]})");
+    EXPECT_EQ(manifest.result->text(), R"({"type":"object"})");
+    EXPECT_FALSE(manifest.result_is_advice);
+    EXPECT_EQ(manifest.try_ms, 500u);
+    EXPECT_EQ(manifest.limits.memory_bytes, 1000000u);
+    EXPECT_EQ(manifest.limits.line_bytes, 2000u);
+    EXPECT_EQ(manifest.limits.cpu_seconds, std::nullopt);
+}
+
+TEST(Manifest, TakesTheFormOfSpec002) {
+    Manifest manifest;
+    Faults faults;
+    ASSERT_TRUE(manifest.parse(
+        R"({"parameters":[{"name":"a","type":"number"}],"returns":"string"})", faults));
+    EXPECT_EQ(manifest.input->text(),
+              R"({"type":"object","properties":{"a":{"type":"number"}},"required":["a"]})");
+    EXPECT_EQ(manifest.result->text(), R"({"type":"string"})");
+    EXPECT_TRUE(manifest.result_is_advice);
+}
+
+TEST(Manifest, EveryFaultIsReportedWithItsPlaceInTheFile) {
+    EXPECT_THAT(
+        refusals_of(R"({"name":"a b","inptu":{},"input":{"properties":{"a":{"type":"objekt"}}},)"
+                    R"("times":{"try_ms":-1},"limits":{"open_files":0}})"),
+        ElementsAre(HasSubstr(R"("inptu" is no key of a manifest; did you mean "input"?)"),
+                    HasSubstr("/name \"name\" must consist of"),
+                    HasSubstr("60 /input/properties/a/type a type must be"),
+                    HasSubstr("/times/try_ms must be a whole number from 0 to 4294967295"),
+                    HasSubstr("/limits/open_files must be a whole number from 1")));
+    EXPECT_THAT(refusals_of("[]"), ElementsAre(HasSubstr("must be a JSON object")));
+    EXPECT_THAT(refusals_of(R"({"parameters":[],"result":{}})"),
+                ElementsAre(HasSubstr("/result \"result\" is JSON Schema")));
+}
+
+class ManifestFilesTest : public testing::Test {
+protected:
+    ManifestFilesTest() {
+        std::string name = testing::TempDir() + "manifest-XXXXXX";
+        if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+        folder_ = name;
+    }
+    ~ManifestFilesTest() override { std::filesystem::remove_all(folder_); }
+    void write(const std::string& name, const std::string& text) {
+        std::ofstream(folder_ + "/" + name, std::ios::binary) << text;
+    }
+    std::shared_ptr<const Definition> get(const std::string& tool) {
+        problem_.clear();
+        return files_.definition_of(folder_ + "/" + tool, problem_);
+    }
+
+    std::string folder_;
+    std::string problem_;
+    ManifestFiles files_;
+};
+
+TEST_F(ManifestFilesTest, AManifestIsBesideItsToolWithOrWithoutAnExtension) {
+    write("weather.tool.json", R"({"description":"Tells the weather."})");
+    EXPECT_EQ(get("weather.py")->description, "Tells the weather.");
+    EXPECT_EQ(get("weather.py")->name, "weather.py");
+    EXPECT_EQ(get("weather")->description, "Tells the weather.");
+    EXPECT_EQ(get("other")->description, "");
+    EXPECT_EQ(problem_, "");
+}
+
+TEST_F(ManifestFilesTest, IsReadOnceAndAgainWhenItHasChanged) {
+    write("a.tool.json", R"({"input":{"type":"object"}})");
+    const auto first = get("a");
+    EXPECT_EQ(get("a"), first);
+    write("a.tool.json", R"({"input":{"type":"object","maxProperties":2}})");
+    EXPECT_NE(get("a"), first);
+    std::filesystem::remove(folder_ + "/a.tool.json");
+    EXPECT_EQ(get("a")->input, nullptr);
+}
+
+TEST_F(ManifestFilesTest, OneThatCannotBeUsedIsAProblemWithItsPlace) {
+    write("a.tool.json", "{\n\"inptu\":{}}");
+    EXPECT_EQ(get("a")->input, nullptr);
+    EXPECT_THAT(problem_, HasSubstr("a.tool.json\" cannot be used: line 2, column 9: /inptu: "));
+    get("a");
+    EXPECT_THAT(problem_, HasSubstr("cannot be used")) << "also the second time";
+    write("b.tool.json", R"({"name":"c"})");
+    get("b");
+    EXPECT_THAT(problem_, HasSubstr(R"(its name is "c", and the tool's is "b")"));
+}
+
+TEST_F(ManifestFilesTest, APipeInItsPlaceIsNotReadFrom) {
+    ASSERT_EQ(::mkfifo((folder_ + "/a.tool.json").c_str(), 0600), 0);
+    get("a");
+    EXPECT_THAT(problem_, HasSubstr("it is no regular file"));
+}
+
+}  // namespace
+}  // namespace narratoria::tool
