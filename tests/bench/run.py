@@ -443,6 +443,25 @@ def plugins(bench):
     ]
 
 
+def schemas(bench):
+    done = bench.document(bench.benchmark("schema_bench"), "--benchmark_format=json",
+                          f"--benchmark_repetitions={bench.rounds}",
+                          "--benchmark_enable_random_interleaving=true",
+                          f"--benchmark_min_time={0.05 if bench.quick else 0.3}")
+    times = {}
+    for run in done["benchmarks"]:
+        if run["run_type"] == "iteration":
+            times.setdefault(run["run_name"], []).append(run["cpu_time"])
+    of = lambda name: median(times[name])
+    return [
+        Row("schema-check", "an input of 1 KB, parsed, against a JSON Schema of 20 properties",
+            1e3 / of("check"), "M/s", least=1,
+            note=f"with parsing: {1e3 / of('parse_and_check'):.2f} M/s; compiling the schema, "
+            f"once: {of('compile') / 1e3:.0f} µs"),
+        Row("tool-find", "looking a name up among 10,000 tools", of("find_tool"), "ns", most=50),
+    ]
+
+
 def page(bench):
     streams = 200
     if not (bench.build / "lib/narratoria/plugins/web.so").exists():
@@ -612,7 +631,7 @@ def python_import(bench):
 MEASURES = {
     "spawn": spawn, "chain": chain, "pipeline": pipeline, "cat": cat, "state": state,
     "memory": memory, "plan": plan, "many": many, "million": million, "command": command,
-    "frame": frame, "plugins": plugins, "page": page, "python-plan": python_plan,
+    "frame": frame, "plugins": plugins, "schemas": schemas, "page": page, "python-plan": python_plan,
     "python-tool": python_tool, "python-sink": python_sink, "python-import": python_import,
 }
 ORDER = [
@@ -620,7 +639,7 @@ ORDER = [
     "pipeline-one-tree", "pipeline-nested", "pipeline-pool", "pipeline-with-log", "cat", "state-same", "state-random",
     "state-memory", "state-snapshot", "state-restore", "plan", "plan-memory", "plan-growth", "many", "many-memory", "million",
     "command", "frame", "plugin-sink", "plugin-sink-cpp", "plugin-sinks-16", "plugin-scan",
-    "plugin-life", "page-streams", "page-first-byte", "python-plan", "python-tool", "python-tool-mcp", "python-sink",
+    "plugin-life", "schema-check", "tool-find", "page-streams", "page-first-byte", "python-plan", "python-tool", "python-tool-mcp", "python-sink",
     "python-sink-read", "python-import",
 ]
 HEAD = ["row", "work", "ours", "peer", "measured", "bar", "stretch", "", "when"]
