@@ -371,6 +371,7 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
             if (input == nullptr) {
                 reason = "the input schema of its tool \"" + name +
                          "\" is no JSON Schema: " + describe_faults(faults, schema);
+                std::replace(reason.begin(), reason.end(), '\n', ' ');
                 return false;
             }
         }

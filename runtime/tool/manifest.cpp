@@ -255,6 +255,7 @@ std::shared_ptr<const Definition> ManifestFiles::definition_of(const std::string
     Faults faults;
     if (read_file(path, text, status, problem) && !manifest.parse(text, faults)) {
         problem = describe_faults(faults, text);
+        std::replace(problem.begin(), problem.end(), '\n', ' ');
     } else if (problem.empty() && !manifest.name.empty() && manifest.name != stem_of(tool)) {
         problem = "its name is " + json::quoted(manifest.name) + ", and the tool's is " +
                   json::quoted(stem_of(tool));

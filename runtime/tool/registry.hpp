@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "tool/definition.hpp"
 #include "tool/manifest.hpp"
 
@@ -64,8 +65,14 @@ private:
     std::string tools_folder_;
     mutable ManifestFiles manifests_;
     Entries entries_;  // in the order of registration
-    std::unordered_map<std::string_view, Entries::iterator>
-        by_name_;  // keys: the definitions' names
+    struct HashName {
+        uint64_t seed = hash_seed();
+        size_t operator()(std::string_view name) const {
+            return static_cast<size_t>(hash_text(name, seed));
+        }
+    };
+    // The keys are the definitions' names.
+    std::unordered_map<std::string_view, Entries::iterator, HashName> by_name_;
 };
 
 }  // namespace narratoria::tool

@@ -46,6 +46,7 @@ TEST(Manifest, HasSchemasTimesAndLimits) {
     EXPECT_EQ(manifest.limits.cpu_seconds, std::nullopt);
 }
 
+// covers: 002-schema-parameters
 TEST(Manifest, TakesTheFormOfSpec002) {
     Manifest manifest;
     Faults faults;

@@ -102,6 +102,7 @@ TEST_F(NewRunnerTest, RunsTheDefinitionsThatNameIt) {
     EXPECT_EQ(result->tools[0].result, R"("")");
 }
 
+// covers: 002-schema-purpose
 TEST_F(NewRunnerTest, GetsNoInputThatBreaksTheDefinitionsSchemaAndNoRetry) {
     runners.add("echo", std::make_shared<EchoRunner>(loop));
     auto definition = std::make_shared<tool::Definition>();
@@ -117,6 +118,7 @@ TEST_F(NewRunnerTest, GetsNoInputThatBreaksTheDefinitionsSchemaAndNoRetry) {
     EXPECT_THAT(result->tools[0].error, testing::HasSubstr(R"("/input/text" is missing)"));
 }
 
+// covers: 002-schema-returns
 TEST_F(NewRunnerTest, AResultThatBreaksItsSchemaFailsTheAttempt) {
     runners.add("echo", std::make_shared<EchoRunner>(loop));
     for (const bool is_advice : {false, true}) {

@@ -53,6 +53,7 @@ SchemaFaults check(const Schema& schema, const std::string& text) {
     return schema.check(document.root());
 }
 
+// covers: 002-parameter-required
 TEST(ToolSchema, IsReadAsSpec002HasIt) {
     const ToolSchema schema = read(kProfile);
     EXPECT_EQ(schema.name, "get_user_profile");
@@ -62,6 +63,7 @@ TEST(ToolSchema, IsReadAsSpec002HasIt) {
     EXPECT_EQ(schema.returns, "object");
 }
 
+// covers: 002-schema-parameters, 002-schema-returns, 002-parameter-type, 002-nuwa-any
 TEST(ToolSchema, BecomesJsonSchemaAndComesBack) {
     const ToolSchema schema = read(kProfile);
     EXPECT_EQ(
@@ -73,6 +75,10 @@ TEST(ToolSchema, BecomesJsonSchemaAndComesBack) {
     const auto result = compiled(schema.result_schema());
     EXPECT_EQ(ToolSchema::of(schema.name, schema.description, input.get(), result.get()).to_json(),
               schema.to_json());
+    const auto any = compiled(R"({"properties":{"v":)" + ToolSchema().result_schema() + "}}");
+    for (const char* value : {"null", "1.5", "\"a\"", "[[]]", "{\"b\":true}"}) {
+        EXPECT_TRUE(check(*any, std::string(R"({"v":)") + value + "}").empty()) << value;
+    }
     // Names that the schema does not have are allowed.
     EXPECT_TRUE(check(*input, R"({"user_id":"1","more":true})").empty());
 }
