@@ -16,6 +16,14 @@
 
 namespace narratoria::tool {
 
+// Seeded, so that the names of a plugin's tools cannot be chosen to collide.
+struct HashToolName {
+    uint64_t seed = hash_seed();
+    size_t operator()(std::string_view name) const {
+        return static_cast<size_t>(hash_text(name, seed));
+    }
+};
+
 // Maps names to definitions. Holds a reference to each definition until it is removed or replaced.
 // Engine thread only.
 class Registry {
@@ -65,14 +73,8 @@ private:
     std::string tools_folder_;
     mutable ManifestFiles manifests_;
     Entries entries_;  // in the order of registration
-    struct HashName {
-        uint64_t seed = hash_seed();
-        size_t operator()(std::string_view name) const {
-            return static_cast<size_t>(hash_text(name, seed));
-        }
-    };
     // The keys are the definitions' names.
-    std::unordered_map<std::string_view, Entries::iterator, HashName> by_name_;
+    std::unordered_map<std::string_view, Entries::iterator, HashToolName> by_name_;
 };
 
 }  // namespace narratoria::tool
