@@ -109,7 +109,7 @@ public:
     Evaluator(const Program& program, Value value, SchemaFaults* faults)
         : program_(program), faults_(faults) {
         const uint64_t nodes = value.tape().next(value.index()) - value.index();
-        steps_ = Schema::kMaxSteps + 64 * nodes;
+        steps_ = Schema::kMaxSteps + 16 * nodes + 8 * uint64_t{value.raw().size()};
     }
 
     bool run(Value value) {
