@@ -973,7 +973,9 @@ private:
         for (RuleIndex start = 0; start < out_.rules.size(); ++start) {
             stack.emplace_back(start, false);
             while (!stack.empty()) {
-                const auto [rule, is_left] = stack.back();
+                // Not bindings: clang 14 lets no lambda capture them.
+                const RuleIndex rule = stack.back().first;
+                const bool is_left = stack.back().second;
                 stack.pop_back();
                 if (is_left) {
                     state[rule] = kDone;

@@ -42,7 +42,9 @@ TEST(Decimal, IsComparedByValue) {
                 for (const char* other : order[j]) {
                     const int expected = i < j ? -1 : i > j ? 1 : 0;
                     EXPECT_EQ(compared(one, other), expected) << one << ' ' << other;
-                    if (i == j) EXPECT_EQ(Decimal(one).hash(7), Decimal(other).hash(7)) << one;
+                    if (i == j) {
+                        EXPECT_EQ(Decimal(one).hash(7), Decimal(other).hash(7)) << one;
+                    }
                 }
             }
         }
