@@ -52,8 +52,9 @@ def test_what_no_plugin_has_published_is_none(session: Any) -> None:
 
 def test_the_page_publishes_its_address(torch: str) -> None:
     with narratoria.Session(story=torch, plugins=["narratoria.web"]) as session:
-        if not any(each["id"] == "narratoria.web" and each["state"] == "active"
-                   for each in session.plugins):
+        if not any(
+            each["id"] == "narratoria.web" and each["state"] == "active" for each in session.plugins
+        ):
             pytest.skip("the page was not built")
         session.execute({"requestId": "p", "tools": []})
         url = session.published("narratoria.web", "url")
