@@ -65,6 +65,7 @@ void View::narrate(std::string_view text) {
 
 void View::take(const plugin::Event& event) {
     changed_ = true;
+    if (event.kind() != Kind::Warning) say_refused();
     switch (event.kind()) {
         case Kind::Prompt:
             choices_.clear();
@@ -113,9 +114,7 @@ void View::take(const plugin::Event& event) {
                       metadata != nullptr ? json::line(*metadata) : "{}");
             break;
         }
-        case Kind::Warning:
-            line("    " + style_.dim("! " + text_of(json::read(event.body()), "message")));
-            break;
+        case Kind::Warning: take_warning(event); break;
         case Kind::PlanEnded: {
             const json::Document body = json::read(event.body());
             const json::Value* success = json::member(body, "success");
@@ -125,6 +124,37 @@ void View::take(const plugin::Event& event) {
         default: break;
     }
     board_.note(event);
+}
+
+void View::take_warning(const plugin::Event& event) {
+    const json::Document body = json::read(event.body());
+    const std::string_view message = json::text(body, "message");
+    const std::string_view code = json::text(body, "code");
+    // The host's log says so before the story begins.
+    if (code == "PLUGIN_LEFT_OUT") return;
+    if (code != "PLAN_REFUSED") {
+        say_refused();
+        line("    " + style_.dim("! " + printable(message)));
+        return;
+    }
+    const auto same = std::find_if(refused_.begin(), refused_.end(),
+                                   [&](const auto& each) { return each.first == message; });
+    if (same != refused_.end()) ++same->second;
+    else refused_.emplace_back(message, 1);
+}
+
+void View::say_refused() {
+    for (const auto& [message, count] : std::exchange(refused_, {})) {
+        std::string sign = count > 1 ? fmt::format("! {} times: ", count) : "! ";
+        // One line for each fault.
+        std::string_view rest = message;
+        while (!rest.empty()) {
+            const std::size_t end = std::min(rest.find('\n'), rest.size());
+            line("    " + style_.dim(sign + printable(rest.substr(0, end))));
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+            sign = "  ";
+        }
+    }
 }
 
 // The same again, from the next attempt, tells the player nothing.

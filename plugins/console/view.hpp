@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "live_region.hpp"
@@ -26,7 +27,7 @@ public:
     static constexpr std::uint32_t kWanted =
         kinds(Kind::ToolEvent, Kind::Prompt, Kind::Narrative, Kind::PlanEnded, Kind::ToolStarted,
               Kind::ToolEnded, Kind::AttemptStarted, Kind::AssetRefused, Kind::Warning,
-              Kind::UiPlaceholder, Kind::AssetPlaceholder);
+              Kind::UiPlaceholder, Kind::AssetPlaceholder, Kind::TurnEnded);
     void take(const plugin::Event& event);
 
     // True when these are choices, which are shown when the plan has ended well.
@@ -52,6 +53,8 @@ private:
     void gap() { gap_ = true; }
     void narrate(std::string_view text);
     void take_error(const plugin::Event& event);
+    void take_warning(const plugin::Event& event);
+    void say_refused();
     void say_ended(const terminal::EndedTool& tool, std::string_view last_error);
     void say_diagnostics(std::string_view text);
     void say_asset(std::string_view path, std::string_view kind, std::string_view id,
@@ -69,6 +72,9 @@ private:
     std::string text_;
     std::vector<std::string> choices_;
     std::unordered_map<std::string, std::string> errors_;  // the last of each running tool
+    // The refusals of plans since something else happened, and how often each came: a narrator that
+    // does not look at faults makes the same plan five times.
+    std::vector<std::pair<std::string, std::size_t>> refused_;
     std::chrono::steady_clock::time_point due_{};
     // Whoever plays has said something already: a title, the player's words.
     bool gap_ = true;

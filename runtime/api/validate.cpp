@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "api/barrier.hpp"
+#include "base/json/duplicates.hpp"
 #include "event/document.hpp"
 #include "plan/plan.hpp"
 #include "plan/result_rules.hpp"
@@ -22,6 +23,12 @@ Faults check_plan(std::string_view text) {
     plan::Plan plan;
     plan.parse(text, faults);
     faults.insert(faults.end(), plan.warnings().begin(), plan.warnings().end());
+    json::Document document;
+    json::ParseError error;
+    if (document.parse(text, error)) {
+        const Faults twice = json::duplicate_keys(document.root());
+        faults.insert(faults.end(), twice.begin(), twice.end());
+    }
     return faults;
 }
 
@@ -52,7 +59,8 @@ extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** f
             case NAR_DOCUMENT_PLUGIN: plugin::parse_metadata(content, found); break;
             case NAR_DOCUMENT_TOOL: tool::Manifest().parse(content, found); break;
             case NAR_DOCUMENT_STORY:
-                session::load_story(std::string(content), found);
+                if (with_warnings) session::check_story(std::string(content), found);
+                else session::load_story(std::string(content), found);
                 // No document could be read, so this is an error of the call, not of a document.
                 if (!found.empty() && found.front().rule == session::kStoryFolderRule) {
                     return fail(error, NAR_NOT_FOUND, "STORY_FOLDER", found.front().message);

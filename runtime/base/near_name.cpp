@@ -8,7 +8,7 @@
 namespace narratoria {
 namespace {
 
-// No known name is longer; a longer given one is not compared, which bounds the work.
+// Longer names are not compared, which bounds the work.
 constexpr size_t kMaxLetters = 32;
 constexpr size_t kShortName = 5;
 // A shorter beginning of a known name fits too much.
@@ -57,6 +57,7 @@ std::string_view near_name(std::string_view name, std::span<const std::string_vi
     std::string_view nearest;
     size_t least = kMaxLetters;
     for (const std::string_view each : known) {
+        if (each.size() > kMaxLetters) continue;
         const Letters other = letters_of(each);
         const size_t most = std::min(given.size, other.size) <= kShortName ? 1 : 2;
         const size_t apart =

@@ -292,7 +292,8 @@ void Plan::read_tool(json::Value value, Tool& tool, Faults& faults) {
         if (!number) {
             fault(faults, timeout, "plan-field-type", "\"timeoutMs\" must be a whole number");
         } else if (*number < 0 || *number >= kMaximumInteger) {
-            fault(faults, timeout, "plan-range", "\"timeoutMs\" must be 0 (no limit) or more");
+            fault(faults, timeout, "plan-range",
+                  "\"timeoutMs\" must be from 0 (no limit) to 9007199254740991");
         } else {
             tool.try_ms = static_cast<uint32_t>(std::min<int64_t>(*number, UINT32_MAX - 1));
         }
@@ -354,7 +355,7 @@ void Plan::read_retry_policy(json::Value value, Tool& tool, Faults& faults) {
         }
     };
     integer("maxRetries", kMaximumRetries, "from 0 to 10", tool.max_retries);
-    integer("backoffMs", kMaximumInteger - 1, "0 or more milliseconds", tool.backoff_ms);
+    integer("backoffMs", kMaximumInteger - 1, "from 0 to 9007199254740991", tool.backoff_ms);
 }
 
 // Resolves the names of dependencies to positions, in both directions.

@@ -19,6 +19,7 @@ namespace narratoria::plugin {
 namespace {
 
 constexpr const char* kHost = "the host";
+constexpr const char* kStory = "the story";
 constexpr const char* kPathVariable = "NARRATORIA_PLUGIN_PATH";
 
 std::string real_path(const std::string& path) {
@@ -173,11 +174,12 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
             out.loads.push_back(&candidate);
         }
     };
-    auto take_id = [&](const std::string& id, const char* whose) {
+    // `is_settings`: the id is a key of [plugins].
+    auto take_id = [&](const std::string& id, const char* whose, bool is_settings = false) {
         if (taken.contains(id)) return;
         std::string reason = "no folder has a plugin with this id";
         if (id.ends_with(".so")) reason += "; a file is written with a slash: ./" + id;
-        else if (id.find('.') == std::string::npos)
+        else if (is_settings && id.find('.') == std::string::npos)
             reason += "; an id with dots stands in quotes, [plugins.\"org.example.rain\"]";
         for (Searched& each : out.places) {
             for (Candidate& candidate : each.candidates) {
@@ -187,7 +189,7 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
                 reason = candidate.path + ": " + candidate.reason;
             }
         }
-        out.missing.push_back({id, std::string("wanted by ") + whose + ": " + reason});
+        out.missing.push_back({id, std::string("wanted by ") + whose + ": " + reason, reason});
     };
     size_t paths = 0;
     for (const std::string& wish : wishes.listed) {
@@ -198,18 +200,21 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
         Candidate& candidate = out.places.front().candidates[numbers[paths++]];
         take(candidate, out.places.front().place);
         if (candidate.verdict != Verdict::Loads) {
-            out.missing.push_back({wish, "wanted by the host: " + candidate.reason});
+            out.missing.push_back(
+                {wish, "wanted by the host: " + candidate.reason, candidate.reason});
         }
     }
-    for (const std::string& id : wishes.named) take_id(id, "the story");
+    for (const std::string& id : wishes.named) take_id(id, kStory, true);
+    if (!wishes.narrator.empty()) take_id(wishes.narrator, kStory);
     for (Searched& each : out.places) {
         if (!each.place.loads_all || each.place.folder.empty()) continue;
         for (Candidate& candidate : each.candidates) {
             const bool was_refused = candidate.verdict == Verdict::Refused;
             take(candidate, each.place);
             if (candidate.verdict == Verdict::Refused && was_refused) {
-                out.missing.push_back(
-                    {candidate.path, "in the story's plugins/: " + candidate.reason});
+                out.missing.push_back({candidate.path,
+                                       "in the story's plugins/: " + candidate.reason,
+                                       candidate.reason});
             }
         }
     }

@@ -24,6 +24,7 @@ struct Wishes {
     std::vector<std::string> listed;  // by the host: ids, or paths (with a slash)
     std::string story_folder;         // absolute, or empty
     std::vector<std::string> named;   // by the story: ids
+    std::string narrator{};           // by the story: an id, or empty
 };
 
 enum class Verdict : uint8_t { Loads, Available, Refused };
@@ -50,7 +51,8 @@ struct Search {
     // A request that no plugin satisfies.
     struct Missing {
         std::string wish;
-        std::string reason;
+        std::string reason;  // with whose wish it is
+        std::string why;     // without
     };
     std::vector<Missing> missing;
 };

@@ -21,6 +21,7 @@
 #include "process/error_text.hpp"
 #include "process/packet_socket.hpp"
 #include "process/reaper.hpp"
+#include "process/script.hpp"
 #include "process/supervisor/protocol.h"
 
 namespace narratoria::process {
@@ -39,16 +40,6 @@ constexpr int kMaxNewSupervisors = 3;
 bool is_folder(const std::string& path) {
     struct stat status {};
     return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-// The interpreter line of a script, without "#!"; empty if there is none.
-std::string first_line_of(const std::string& path) {
-    Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    char line[128];
-    const ssize_t got = file ? ::read(file.get(), line, sizeof line) : -1;
-    if (got <= 2 || line[0] != '#' || line[1] != '!') return {};
-    const std::string_view text(line + 2, static_cast<size_t>(got) - 2);
-    return std::string(text.substr(0, text.find('\n')));
 }
 
 std::string describe_start_failure(uint32_t stage, int error, const std::string& path,
@@ -76,12 +67,16 @@ std::string describe_start_failure(uint32_t stage, int error, const std::string&
     switch (error) {
         case ENOENT:
             if (::access(path.c_str(), F_OK) != 0) return text + "is not there";
-            if (const std::string interpreter = first_line_of(path); !interpreter.empty()) {
-                return text + "names an interpreter that is not there: #!" + interpreter;
+            if (const std::string trouble = script_trouble(path); !trouble.empty()) {
+                return text + trouble;
             }
             return text + "needs a program loader that is not there";
         case EACCES: return text + "may not be executed; is its executable bit set (chmod +x)?";
-        case ENOEXEC: return text + "is no program; a script needs a first line like #!/bin/sh";
+        case ENOEXEC:
+            if (const std::string trouble = script_trouble(path); !trouble.empty()) {
+                return text + trouble;
+            }
+            return text + "is no program; a script needs a first line like #!/bin/sh";
         default: return text + "cannot be started: " + reason;
     }
 }
@@ -231,6 +226,11 @@ public:
                 describe_start_failure(ended.start_stage, ended.start_error, owner->path_,
                                        owner->folder_, pool.groups_.path());
             exit.is_no_program = is_no_program(ended.start_stage, ended.start_error, owner->path_);
+        }
+        // A shell's and env's status for a program that is not there, for example "python3\r".
+        if (exit.started && owner != nullptr && WIFEXITED(exit.wait_status) &&
+            WEXITSTATUS(exit.wait_status) == 127) {
+            exit.probable_cause = script_trouble(owner->path_);
         }
         if (ended.left_behind) {
             if (exit.started) pool.warn_left_behind(REAPER_LEFT_SURVIVORS);

@@ -30,7 +30,7 @@ void add_wishes(const Story& story, bool with_narrator, plugin::Wishes& wishes) 
     wishes.story_folder = story.folder;
     for (const auto& [id, json] : story.plugins) wishes.named.push_back(id);
     if (with_narrator && find_built_in(story.narrator) == nullptr) {
-        wishes.named.push_back(story.narrator);
+        wishes.narrator = story.narrator;
     }
 }
 
@@ -84,13 +84,12 @@ std::optional<nar_narrator> choose_narrator(const SessionSettings& settings,
     const std::optional<nar_narrator> narrator = dispatcher.narrator(id);
     if (narrator) return narrator;
     const std::string reason = dispatcher.why_not(id);
-    fault =
-        (settings.narrator_id.empty() ? "story.toml asks for the narrator \"" : "the narrator \"") +
-        id + "\"" +
-        (settings.without_plugins ? ", and no plugins were to be loaded"
-         : reason.empty()         ? ", and the plugin of that id is no narrator"
-                                  : ", which is not there: " + reason) +
-        " (" + list_built_in() + ")";
+    fault = (settings.narrator_id.empty() ? "the narrator of story.toml, \"" : "the narrator \"") +
+            id + (settings.narrator_id.empty() ? "\", is not there: " : "\" is not there: ") +
+            (settings.without_plugins ? "no plugins were to be loaded"
+             : reason.empty()         ? "the plugin of that id is no narrator"
+                                      : reason) +
+            " (" + list_built_in() + ")";
     return std::nullopt;
 }
 

@@ -2,10 +2,13 @@
 #include "session/prompts.hpp"
 
 #include <algorithm>
+#include <span>
 
+#include "base/json/duplicates.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
+#include "base/near_name.hpp"
 #include "plan/plan.hpp"
 #include "session/text_template.hpp"
 
@@ -63,10 +66,15 @@ private:
                 if (!list.empty()) list += " and ";
                 list += json::quoted(name);
             }
+            const std::string_view meant =
+                near_name(member.key, std::span(allowed.begin(), allowed.size()));
             std::string at = pointer;
             json::append_pointer(at, member.key);
             fault(json::Value(&object.tape(), member.value.index() - 1), std::move(at),
-                  "prompts-key", json::quoted(member.key) + " is no key here; there are " + list);
+                  "prompts-key",
+                  json::quoted(member.key) + " is no key here; " +
+                      (meant.empty() ? "there are " + list
+                                     : "did you mean " + json::quoted(meant) + "?"));
         }
     }
 
@@ -186,14 +194,37 @@ private:
         Faults found;
         plan::Plan plan;
         plan.parse(value.raw(), found);
+        const auto move_to = [&](Faults& list, Fault each) {
+            each.pointer.insert(0, pointer);
+            each.byte += byte_of(value);
+            each.file = kPromptsJson;
+            list.push_back(std::move(each));
+        };
         for (Fault& each : found) {
             if (each.pointer == "/requestId" && value.is_object() && !value.find("requestId")) {
                 continue;
             }
-            each.pointer.insert(0, pointer);
-            each.byte += byte_of(value);
-            each.file = kPromptsJson;
-            faults_.push_back(std::move(each));
+            move_to(faults_, std::move(each));
+        }
+        for (const Fault& each : plan.warnings()) move_to(prompts_.warnings, each);
+        note_tools(value, pointer);
+    }
+
+    void note_tools(json::Value plan, const std::string& pointer) {
+        const json::Value tools = plan.is_object() ? plan.find("tools") : json::Value();
+        if (!tools || !tools.is_array()) return;
+        size_t position = 0;
+        for (const json::Value tool : tools.elements()) {
+            const size_t number = position++;
+            const json::Value path = tool.is_object() ? tool.find("toolPath") : json::Value();
+            if (!path || !path.is_string() || path.text().empty()) continue;
+            TemplateProblem problem;
+            const auto parts = parse_template(path.text(), problem);
+            if (!parts || parts->size() != 1 || parts->front().is_name) continue;
+            std::string place = pointer + "/tools";
+            json::append_pointer(place, number);
+            prompts_.tool_paths.push_back(
+                {parts->front().text, {"", place + "/toolPath", byte_of(path), "", kPromptsJson}});
         }
     }
 
@@ -254,6 +285,8 @@ Prompts read_prompts(std::string_view text, Faults& faults) {
     json::Document document;
     json::ParseError error;
     if (document.parse(text, error)) {
+        prompts.warnings = json::duplicate_keys(document.root());
+        for (Fault& each : prompts.warnings) each.file = kPromptsJson;
         PromptsReader(document, prompts, faults).read(document.root());
     } else {
         faults.push_back({json::rule_of(error.kind), "", error.byte, error.message, kPromptsJson});
@@ -261,6 +294,11 @@ Prompts read_prompts(std::string_view text, Faults& faults) {
     std::stable_sort(faults.begin() + static_cast<std::ptrdiff_t>(first), faults.end(),
                      [](const Fault& a, const Fault& b) { return a.byte < b.byte; });
     place_faults(faults, first, text);
+    place_faults(prompts.warnings, 0, text);
+    Faults places;
+    for (Mention& each : prompts.tool_paths) places.push_back(std::move(each.place));
+    place_faults(places, 0, text);
+    for (size_t i = 0; i < places.size(); ++i) prompts.tool_paths[i].place = std::move(places[i]);
     return prompts;
 }
 

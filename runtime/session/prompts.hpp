@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fault.hpp"
+#include "session/mention.hpp"
 #include "session/prompt_pattern.hpp"
 
 namespace narratoria::session {
@@ -32,10 +33,15 @@ struct PromptEntry {
 struct Prompts {
     std::vector<PromptEntry> entries;
     std::optional<PromptAnswer> unmatched;
+
+    // The tools of the plans, without those whose path depends on the prompt.
+    std::vector<Mention> tool_paths;
+    // Duplicate keys, and members of plans that are spelled almost like a defined one.
+    Faults warnings;
 };
 
-// Parses the text of a prompts.json. Faults have a line and column and are in the order of the
-// text.
+// Parses the text of a prompts.json. Faults, warnings and mentions have a line and column; faults are
+// in the order of the text.
 Prompts read_prompts(std::string_view text, Faults& faults);
 
 }  // namespace narratoria::session

@@ -12,10 +12,12 @@
 #include <filesystem>
 #include <memory>
 #include <vector>
+#include <utility>
 
 #include "base/descriptor.hpp"
 #include "base/json/writer.hpp"
 #include "session/prompts.hpp"
+#include "session/story_check.hpp"
 #include "session/story_toml.hpp"
 #include "tool/manifest.hpp"
 
@@ -53,6 +55,7 @@ Reading read_file(const std::string& folder, const char* name, size_t limit, std
     if (::fstat(file.get(), &status) != 0) {
         return failed(std::string(name) + " cannot be looked at: " + reason(errno));
     }
+    if (S_ISDIR(status.st_mode)) return failed(std::string(name) + " is a folder, not a file");
     if (!S_ISREG(status.st_mode)) return failed(std::string(name) + " is no regular file");
     text.clear();
     char buffer[64 * 1024];
@@ -104,10 +107,8 @@ void check_manifests(const std::string& folder, Faults& faults) {
     }
 }
 
-}  // namespace
-
-std::optional<Story> load_story(const std::string& folder, Faults& faults) {
-    const size_t before = faults.size();
+// Reads as much of the story as can be read. False if its folder cannot be entered.
+bool read_story(const std::string& folder, Story& story, Prompts& prompts, Faults& faults) {
     struct stat status {};
     const bool has_nul = folder.find('\0') != std::string::npos;
     if (folder.empty() || has_nul || ::stat(folder.c_str(), &status) != 0) {
@@ -117,23 +118,22 @@ std::optional<Story> load_story(const std::string& folder, Faults& faults) {
                                         (folder.empty() ? "its name is empty"
                                          : has_nul      ? "its name holds a NUL character"
                                                         : reason(errno))));
-        return std::nullopt;
+        return false;
     }
     if (!S_ISDIR(status.st_mode)) {
         faults.push_back(file_fault("", kStoryFolderRule,
                                     json::quoted(folder) +
                                         " is no folder; a story is the folder that "
                                         "its story.toml lies in"));
-        return std::nullopt;
+        return false;
     }
-    Story story;
     const std::unique_ptr<char, void (*)(void*)> real(::realpath(folder.c_str(), nullptr),
                                                       std::free);
     if (!real) {
         faults.push_back(file_fault(
             "", kStoryFolderRule,
             "the story's folder " + json::quoted(folder) + " cannot be entered: " + reason(errno)));
-        return std::nullopt;
+        return false;
     }
     story.folder = real.get();
 
@@ -150,7 +150,7 @@ std::optional<Story> load_story(const std::string& folder, Faults& faults) {
     }
     switch (read_file(story.folder, kPromptsJson, kPromptsSizeLimit, text, faults)) {
         case Reading::Read:
-            read_prompts(text, faults);
+            prompts = read_prompts(text, faults);
             story.prompts_text = std::move(text);
             break;
         case Reading::Missing:
@@ -166,8 +166,34 @@ std::optional<Story> load_story(const std::string& folder, Faults& faults) {
         case Reading::Failed: break;
     }
     check_manifests(story.folder, faults);
-    if (faults.size() != before) return std::nullopt;
+    return true;
+}
+
+// The order of the files that a story's faults are in.
+int rank(const Fault& fault) {
+    if (fault.file == kStoryToml) return 0;
+    return fault.file == kPromptsJson ? 1 : 2;
+}
+
+}  // namespace
+
+std::optional<Story> load_story(const std::string& folder, Faults& faults) {
+    const size_t before = faults.size();
+    Story story;
+    Prompts prompts;
+    if (!read_story(folder, story, prompts, faults) || faults.size() != before) return std::nullopt;
     return story;
+}
+
+void check_story(const std::string& folder, Faults& faults) {
+    Story story;
+    Prompts prompts;
+    if (!read_story(folder, story, prompts, faults)) return;
+    faults.insert(faults.end(), prompts.warnings.begin(), prompts.warnings.end());
+    check_mentions(story, prompts, faults);
+    std::stable_sort(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) {
+        return std::pair(rank(a), a.byte) < std::pair(rank(b), b.byte);
+    });
 }
 
 }  // namespace narratoria::session

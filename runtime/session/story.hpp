@@ -11,6 +11,7 @@
 
 #include "base/fault.hpp"
 #include "plugin/metadata.hpp"
+#include "session/mention.hpp"
 #include "tool/limits.hpp"
 
 namespace narratoria::session {
@@ -52,6 +53,14 @@ struct Story {
     std::vector<std::string> fallback_templates;
     std::map<std::string, std::string> plugins;  // settings: plugin id → JSON object
     std::string prompts_text;                    // prompts.json unchanged; empty if there is none
+
+    // What story.toml names, with its places.
+    struct Mentions {
+        std::vector<Mention> allow_paths;
+        std::vector<Mention> plugins;
+        std::optional<Mention> narrator;  // unless it is the built-in one
+    };
+    Mentions mentions;
 };
 
 // The rule of the only fault if the story's folder is missing or is not a folder.
@@ -60,5 +69,10 @@ inline constexpr const char* kStoryFolderRule = "story-folder";
 // Reads and validates a story. Returns nothing if it breaks a rule; `faults` then holds all faults,
 // each with file, line and column.
 std::optional<Story> load_story(const std::string& folder, Faults& faults);
+
+// Like load_story, for an author: also appends warnings about what is valid but probably not meant,
+// and about what the story names and this machine does not have (story_check.hpp). Each file's
+// faults and warnings are in the order of its text.
+void check_story(const std::string& folder, Faults& faults);
 
 }  // namespace narratoria::session

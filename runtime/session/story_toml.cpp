@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@
 
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
+#include "base/near_name.hpp"
+#include "narratoria/engine.h"
 #include "session/text_template.hpp"
 #include "tool/runner/runners.hpp"
 
@@ -115,9 +118,9 @@ public:
     }
 
 private:
-    void fault(toml::source_position at, std::string pointer, const char* rule,
-               std::string message) {
-        Fault fault{rule, std::move(pointer), 0, std::move(message), kStoryToml};
+    // A fault that has a place only.
+    Fault place_of(toml::source_position at, std::string pointer) const {
+        Fault fault{"", std::move(pointer), 0, "", kStoryToml};
         fault.line = std::max<size_t>(at.line, 1);
         fault.column = std::max<size_t>(at.column, 1);
         // toml++ counts columns in characters, not in bytes.
@@ -127,7 +130,19 @@ private:
             while (byte < text_.size() && (static_cast<unsigned char>(text_[byte]) & 0xC0) == 0x80);
         }
         fault.byte = byte;
-        faults_.push_back(std::move(fault));
+        return fault;
+    }
+
+    void fault(toml::source_position at, std::string pointer, const char* rule,
+               std::string message) {
+        faults_.push_back(place_of(at, std::move(pointer)));
+        faults_.back().rule = rule;
+        faults_.back().message = std::move(message);
+    }
+
+    // Of a header [a.b] the library knows the table's place only.
+    static toml::source_position begin_of(const toml::key& key, const toml::node& value) {
+        return key.source().begin.line != 0 ? key.source().begin : value.source().begin;
     }
 
     void wrong_type(const toml::node& node, const std::string& pointer, const char* wanted) {
@@ -149,12 +164,14 @@ private:
             }
             std::string at = pointer;
             json::append_pointer(at, key.str());
-            const bool known_place = key.source().begin.line != 0;
-            fault(known_place ? key.source().begin : value.source().begin, std::move(at),
-                  "story-key",
+            const std::string_view meant =
+                near_name(key.str(), std::span(allowed.begin(), allowed.size()));
+            fault(begin_of(key, value), std::move(at), "story-key",
                   json::quoted(key.str()) + " is no key of " +
                       (pointer.empty() ? std::string(kStoryToml) : "[" + pointer.substr(1) + "]") +
-                      "; there are " + list);
+                      "; " +
+                      (meant.empty() ? "there are " + list
+                                     : "did you mean " + json::quoted(meant) + "?"));
         }
     }
 
@@ -187,10 +204,10 @@ private:
         return value;
     }
 
-    // Reads an integer that is 0 or at least `least`. Clamps to the largest value of the target type.
+    // Reads an integer that is 0, or at least `least` and at most `most`.
     template <typename Number>
     void number(const toml::table& parent, const char* section, const char* key, const char* unit,
-                std::optional<Number>& out, uint64_t least = 0) {
+                std::optional<Number>& out, uint64_t least, uint64_t most) {
         const toml::node* node = parent.get(key);
         if (node == nullptr) return;
         const std::string pointer = std::string("/") + section + "/" + key;
@@ -210,8 +227,13 @@ private:
                       ", or 0, not " + std::to_string(value));
             return;
         }
-        constexpr auto kLargest = std::numeric_limits<Number>::max();
-        out = static_cast<uint64_t>(value) > kLargest ? kLargest : static_cast<Number>(value);
+        if (static_cast<uint64_t>(value) > most) {
+            fault(node->source().begin, pointer, "story-range",
+                  pointer.substr(1) + " must be at most " + std::to_string(most) + ", not " +
+                      std::to_string(value));
+            return;
+        }
+        out = static_cast<Number>(value);
     }
 
     void read_root(const toml::table& root) {
@@ -229,25 +251,34 @@ private:
             if (const auto name = text(narrator->get("name"), "/narrator/name")) {
                 story_.narrator = *name;
                 story_.names_narrator = true;
+                if (*name != kTemplateNarrator) {
+                    story_.mentions.narrator = {
+                        *name, place_of(narrator->get("name")->source().begin, "/narrator/name")};
+                }
             }
         }
         if (const toml::table* times = table(root, "times")) {
             allow_keys(*times, "/times",
                        {"try_ms", "plan_ms", "narrator_ms", "prompt_ms", "grace_ms"});
-            constexpr const char* kUnit = "whole milliseconds from 0, which is none";
-            number(*times, "times", "try_ms", kUnit, story_.times.try_ms);
-            number(*times, "times", "plan_ms", kUnit, story_.times.plan_ms);
-            number(*times, "times", "narrator_ms", kUnit, story_.times.narrator_ms);
-            number(*times, "times", "prompt_ms", kUnit, story_.times.prompt_ms);
-            number(*times, "times", "grace_ms", kUnit, story_.times.grace_ms);
+            const auto time = [&](const char* key, std::optional<uint32_t>& out) {
+                // The number above is NAR_NONE, "no timeout" in C.
+                number(*times, "times", key, "whole milliseconds from 0, which is none", out, 0,
+                       NAR_NONE - 1);
+            };
+            time("try_ms", story_.times.try_ms);
+            time("plan_ms", story_.times.plan_ms);
+            time("narrator_ms", story_.times.narrator_ms);
+            time("prompt_ms", story_.times.prompt_ms);
+            time("grace_ms", story_.times.grace_ms);
         }
         if (const toml::table* limits = table(root, "limits")) {
 #define NARRATORIA_LIMIT(name, type, least, text) #name,
             allow_keys(*limits, "/limits", {NAR_LIMIT_LIST(NARRATORIA_LIMIT)});
 #undef NARRATORIA_LIMIT
             constexpr const char* kUnit = "a whole number from 0, which leaves the engine's";
-#define NARRATORIA_LIMIT(name, type, least, text) \
-    number(*limits, "limits", #name, kUnit, story_.limits.name, least);
+#define NARRATORIA_LIMIT(name, type, least, text)                      \
+    number(*limits, "limits", #name, kUnit, story_.limits.name, least, \
+           std::numeric_limits<type>::max());
             NAR_LIMIT_LIST(NARRATORIA_LIMIT)
 #undef NARRATORIA_LIMIT
         }
@@ -317,6 +348,8 @@ private:
             std::string pointer = "/tools/allow_paths";
             json::append_pointer(pointer, position++);
             if (const auto path = text(&element, pointer, false, false)) {
+                story_.mentions.allow_paths.push_back(
+                    {*path, place_of(element.source().begin, pointer)});
                 story_.allow_paths.push_back(path->front() == '/' ? *path
                                                                   : story_.folder + "/" + *path);
             }
@@ -384,6 +417,8 @@ private:
                 wrong_type(value, pointer, "a table of settings under the plugin's id");
                 continue;
             }
+            story_.mentions.plugins.push_back(
+                {std::string(key.str()), place_of(begin_of(key, value), pointer)});
             std::string settings;
             append_json(settings, value, pointer);
             story_.plugins.emplace(key.str(), std::move(settings));

@@ -9,8 +9,7 @@
 namespace narratoria::tool {
 namespace {
 
-std::string resolved(const std::string& path) {
-    std::error_code failure;
+std::string resolved(const std::string& path, std::error_code& failure) {
     const std::filesystem::path result = std::filesystem::weakly_canonical(path, failure);
     return failure ? std::string() : result.string();
 }
@@ -20,9 +19,8 @@ bool exists(const std::string& path) {
     return ::stat(path.c_str(), &status) == 0;
 }
 
-bool lies_below(const std::string& program, const std::vector<std::string>& roots) {
-    const std::string real = resolved(program);
-    if (real.empty()) return false;
+// `real`: as resolved() returns it.
+bool lies_below(const std::string& real, const std::vector<std::string>& roots) {
     return std::any_of(roots.begin(), roots.end(), [&](const std::string& root) {
         if (root.empty()) return false;
         if (root == "/" || real == root) return true;
@@ -38,7 +36,8 @@ void Resolver::restrict_to(const std::vector<std::string>& allow_paths,
     Restriction& restriction = restrictions_.emplace_back();
     restriction.schemes = std::move(allow_schemes);
     for (std::string root : allow_paths) {
-        root = resolved(root);
+        std::error_code failure;
+        root = resolved(root, failure);
         while (root.size() > 1 && root.back() == '/') root.pop_back();
         restriction.roots.push_back(std::move(root));
     }
@@ -117,14 +116,21 @@ Resolution Resolver::resolve_file(std::string_view tool_path, const std::string&
                                   std::string_view scheme) const {
     Resolution out;
     std::string program = file_of(std::string(tool_path), folder);
+    std::error_code failure;
+    const std::string real = restrictions_.empty() ? std::string() : resolved(program, failure);
     // The engine's and the story's restrictions are independent; a path must satisfy each.
     for (const auto& [roots, schemes] : restrictions_) {
         if (std::find(schemes.begin(), schemes.end(), scheme) != schemes.end()) continue;
-        if (lies_below(program, roots)) continue;
+        if (!failure && lies_below(real, roots)) continue;
+        out.forbidden = true;
+        if (failure) {
+            out.error = "\"" + program +
+                        "\" cannot be looked for in the allowed paths: " + failure.message();
+            return out;
+        }
         std::string listed;
         for (const std::string& root : roots) listed += (listed.empty() ? "" : ", ") + root;
         out.error = "\"" + program + "\" lies outside of the allowed paths (" + listed + ")";
-        out.forbidden = true;
         return out;
     }
     out.definition = registry_.file(program, out.error);

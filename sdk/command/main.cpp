@@ -54,7 +54,8 @@ int run_command(int argument_count, char** arguments) {
     if (parsed.kind == Parsed::Kind::Print) return print(parsed.text);
     if (!parsed.command.empty()) set_command_name(parsed.command);
     if (parsed.kind == Parsed::Kind::Mistake) {
-        complain(fmt::format("{}. See: narratoria {}{}--help", parsed.text, parsed.command,
+        complain(fmt::format("{}{} See: narratoria {}{}--help", parsed.text,
+                             parsed.text.ends_with('?') ? "" : ".", parsed.command,
                              parsed.command.empty() ? "" : " "));
         return kExitRefused;
     }

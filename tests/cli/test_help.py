@@ -70,10 +70,44 @@ def test_misuse_exits_with_2_and_points_at_the_help(command, words):
     [
         (["frobnicate"], 'there is no command "frobnicate"; there are: play, serve, run, tool, validate, plugin'),
         (["tool", "frob"], 'there is no command "frob"; there are: run, check'),
+        (["validat", "story", "x"], 'there is no command "validat"; did you mean "validate"?'),
+        ([], "give a command: play, serve, run, tool, validate, plugin"),
+        (["tool"], "give a command: run, check"),
     ],
 )
 def test_a_word_that_is_no_command_is_named_with_those_there_are(command, arguments, said):
     ran = command(*arguments)
     assert ran.status == 2, ran
     assert said in ran.err
+    assert ran.out == ""
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["--versoin"], 'there is no option "--versoin"; did you mean "--version"?'),
+        (["run", "plan.json", "--reslt", "x"], 'there is no option "--reslt"; did you mean "--result"?'),
+        (["run", "plan.json", "--evens=x"], 'there is no option "--evens"; did you mean "--events"?'),
+        (["play", "--stroy", "x"], 'there is no option "--stroy"; did you mean "--story"?'),
+        (["play", "--story", "x", "-light"], 'there is no option "-light"; a text that begins with - is written behind --'),
+        (["run", "plan.json", "extra.json"], '"extra.json" is one argument too many'),
+        (["run", "--", "plan.json", "--quiet"], '"--quiet" is one argument too many; behind -- nothing is an option'),
+        (["run", "plan.json", "--result", "a", "--result", "b"], "--result is given 2 times; give it once"),
+        (["run", "plan.json", "--jobs", "1", "--jobs=2"], "--jobs is given 2 times; give it once"),
+        (["run", "plan.json", "--jobs", "4294967297"], 'a whole number from 1 to 4096 is needed, not "4294967297"'),
+        (["run", "plan.json", "--try-ms", "5s"], 'a whole number from 0 to 4294967294 is needed, not "5s"'),
+        (["run", "plan.json", "--try-ms", "-1"], 'not "-1"'),
+        (["run", "plan.json", "--try-ms", ""], 'not ""'),
+        (["run", "plan.json", "--max-processes", "4294967297"], "a whole number from 1 to 4294967294"),
+        (["run", "plan.json", "--state-wait", "nan"], 'a number of seconds from 0 to 86400 is needed, not "nan"'),
+        (["run", "plan.json", "--state-wait", "inf"], 'not "inf"'),
+        (["tool", "check", "x", "--time-limit", "1e9"], "a number of seconds from 0.1 to 86400"),
+        (["serve", "--story", "x", "--port", "65536"], "a whole number from 0 to 65535 is needed"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_named_with_what_to_write(command, arguments, said):
+    command.plan(command.tool("light", done()))
+    ran = command(*arguments)
+    assert ran.status == 2, ran
+    assert said in ran.err, ran
     assert ran.out == ""

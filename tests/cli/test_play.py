@@ -90,6 +90,37 @@ def test_a_number_among_the_prompts_selects_the_choice(command):
 
 
 # covers: 000-4.4-placeholder, 000-8-unknown-ui-event
+def test_a_number_among_the_prompts_selects_a_choice_of_the_opening(command):
+    toml = 'title = "T"\n[opening]\nchoices = ["I wait", "I go"]\n'
+    story = command.story({"I wait": [{"narrative": "You wait."}], "I go": [{"narrative": "You go."}]}, toml=toml)
+    assert "You go." in command("play", "--story", story, "2").out
+    assert "You wait." in command("play", "--story", story, stdin="1\n").out
+    # What is no choice is the prompt itself, as before.
+    assert "Nothing happens when you try: 3" in command("play", "--story", story, "3").out
+
+
+def test_a_plan_that_is_refused_again_and_again_is_told_once(command):
+    forbidden = {"plan": {"tools": [{"toolId": name, "toolPath": f"../{name}"} for name in ("a", "b")]}}
+    story = command.story({"go": [forbidden], "rest": [{"narrative": "You rest."}]},
+                          toml='title = "T"\n[tools]\nallow_paths = ["tools"]\n')
+    ran = command("play", "--story", story, "go", "rest")
+    assert ran.status == 1, ran
+    told = [line for line in ran.lines if "plan-path-allowed" in line]
+    assert len(told) == 2, ran
+    assert told[0].startswith("    ! 5 times: the narrator's plan was refused: ") and "/tools/0/toolPath" in told[0]
+    assert "/tools/1/toolPath" in told[1]
+    assert ran.out.index("plan-path-allowed") < ran.out.index("Nothing comes of it") < ran.out.index("You rest.")
+
+
+def test_each_plan_that_is_refused_is_told(command):
+    # The skill that a plan names fails, so the next answer is taken, which is refused.
+    story = command.story(
+        {"go": [plan("broken"), {"plan": {"tools": [{"toolId": "x", "toolPath": "../x"}]}}]},
+        {"broken": said(done(ok=False, summary="No."))}, 'title = "T"\n[tools]\nallow_paths = ["tools"]\n')
+    ran = command("play", "--story", story, "go")
+    assert ran.out.count("plan-path-allowed") == 1 and "! 4 times: " in ran.out, ran
+
+
 def test_an_unsupported_ui_event_is_a_placeholder_with_name_and_payload(command):
     story = command.story(
         {"go": [plan("quake")]},
@@ -228,6 +259,9 @@ def test_the_title_stands_above_the_first_turn(command):
         (["--story", "missing", "go"], "missing"),
         (["--story", "story/story.toml", "go"], "give the story's folder"),
         (["--story", "story", ""], "a prompt is empty"),
+        (["--story", "story", b"caf\xe9"], "is not UTF-8"),
+        (["--story", "", "go"], "--story: the value is empty"),
+        (["story"], 'narratoria play --story story'),
         (["--story", "story", "--narrator", "oracle", "go"], 'the narrator "oracle"'),
         (["--story", "story", "--cgroup", ".", "go"], '"." is no cgroup2 folder'),
     ],
@@ -260,7 +294,7 @@ def test_a_story_that_asks_for_a_narrator_that_is_not_there_is_refused(command):
     command.story({"go": [{"narrative": "Gone."}]}, toml='title = "T"\n[narrator]\nname = "oracle"\n')
     ran = command("play", "--story", "story", "go")
     assert ran.status == 2, ran
-    assert 'narrator "oracle"' in ran.err and "story.toml" in ran.err
+    assert 'narrator of story.toml, "oracle", is not there' in ran.err
     assert ran.out == ""
 
 

@@ -291,6 +291,61 @@ def test_what_cannot_be_written_is_refused_before_anything_runs(command, option,
     assert entries(command.folder) == ["plan.json", "touch"]
 
 
+def linked(command, how):
+    """A name that leads to the plan."""
+    plan = command.folder / "plan.json"
+    if how == "itself":
+        return plan.name
+    if how == "another spelling":
+        return "./plan.json"
+    name = command.folder / "other"
+    name.symlink_to(plan) if how == "symbolic link" else name.hardlink_to(plan)
+    return name.name
+
+
+@pytest.mark.parametrize("option", ["--state", "--result", "--events", "--trace"])
+@pytest.mark.parametrize("how", ["itself", "another spelling", "symbolic link", "hard link"])
+def test_no_output_replaces_the_plan(command, option, how):
+    plan = command.plan(command.tool("touch", done(), before='touch "$PWD/it-ran"'))
+    before = plan.read_bytes()
+    ran = command("run", "plan.json", option, linked(command, how))
+    assert ran.status == 2, ran
+    assert f"PLAN and {option} are the same file" in ran.err
+    assert plan.read_bytes() == before
+    assert "it-ran" not in entries(command.folder)
+
+
+def test_no_output_replaces_the_plan_on_standard_input(command):
+    plan = command.plan(lit(command))
+    before = plan.read_bytes()
+    with open(plan, "rb") as given:
+        ran = command("run", "-", "--result", plan, stdin=given.fileno())
+    assert ran.status == 2, ran
+    assert "standard input and --result are the same file" in ran.err
+    assert plan.read_bytes() == before
+
+
+@pytest.mark.parametrize("first, second", [
+    ("--state", "--result"), ("--state", "--events"), ("--result", "--trace"), ("--trace", "--events")])
+@pytest.mark.parametrize("exists", [True, False])
+def test_no_two_outputs_are_one_file(command, first, second, exists):
+    if exists:
+        command.file("one", "{}")
+        (command.folder / "two").hardlink_to(command.folder / "one")
+    ran = command("run", command.plan(lit(command)), first, "one", second, "two" if exists else "./one")
+    assert ran.status == 2, ran
+    assert f"{first} and {second} are the same file" in ran.err
+    assert not exists or (command.folder / "one").read_text() == "{}"
+
+
+def test_events_do_not_go_into_the_file_that_standard_output_is(command):
+    plan = command.plan(lit(command))
+    with open(command.folder / "out", "wb") as out:
+        ran = command("run", plan, "--events", "out", stdout=out)
+    assert ran.status == 2, ran
+    assert "--events and standard output are the same file" in ran.err
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for the superuser")
 @pytest.mark.parametrize("option", ["--state", "--result", "--events", "--trace"])
 def test_a_read_only_file_or_folder_is_refused(command, option):

@@ -114,6 +114,31 @@ def test_t1_a_tool_that_does_not_start(command):
     assert {rule["verdict"] for name, rule in rules.items() if name != "T1"} == {"not_applicable"}
 
 
+@pytest.mark.parametrize("interpreter", ["/bin/sh", "/usr/bin/env python3"])
+def test_t1_an_interpreter_line_with_a_carriage_return(command, interpreter):
+    tool = command.script("broken", f"#!{interpreter}\r\nexit\r\n")
+    rules = check(command, tool)
+    assert "T1" in failed(rules)
+    assert "carriage return" in findings(rules, "T1")[0] and r"sed -i 's/\r$//'" in findings(rules, "T1")[0]
+    ran = command("tool", "run", tool)
+    assert ran.status == 1, ran
+    assert "carriage return" in ran.err and "sed -i" in ran.err
+
+
+def test_a_tool_finds_the_folder_for_its_files(command):
+    announce = event("asset", assetId="a", kind="text", mediaType="text/plain", path="PATH").replace("PATH", "'\"$file\"'")
+    tool = shell(command, f"""file=$NARRATORIA_OUTPUT_DIR/a.txt
+echo text >"$file" || exit 1
+echo "$NARRATORIA_OUTPUT_DIR" >>"$0.folders"
+echo '{announce}'
+echo '{done()}'
+""")
+    rules = check(command, tool)
+    assert failed(rules) == set(), rules
+    folders = (command.folder / "tool.folders").read_text().split()
+    assert folders and not any(os.path.exists(folder) for folder in folders)
+
+
 def test_t2_an_exit_status(command):
     rules = check(command, shell(command, good() + "exit 3\n"))
     assert "T2" in failed(rules)

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from harness import TORCH, done, log
+from harness import BUILD, TORCH, done, log
 
 PLAN = '{"requestId": "p", "tools": []}\n'
 # Two faults, on lines 2 and 4.
@@ -131,3 +131,64 @@ def test_misuse_exits_with_2(command, arguments):
     assert ran.status == 2, ran
     assert ran.out == ""
     assert "--help" in ran.err
+
+
+# ---------------------------------------------------------------- stories
+
+
+def story_with(command, toml="", plan=None):
+    """A story that is whole, but for what is given; its plan is on line 3."""
+    folder = command.story({}, {"lamp": "#!/bin/sh\n"}, f'title = "T"\n{toml}')
+    plan = plan or '{"tools": [{"toolId": "lamp", "toolPath": "tools/lamp"}]}'
+    (folder / "prompts.json").write_text(
+        '{"prompts": [\n {"patterns": ["go"], "answers": [{"plan":\n' + plan + "}]}]}\n")
+    return folder
+
+
+@pytest.mark.parametrize("toml, plan, place, said", [
+    ("", '{"tools": [{"toolId": "a", "toolPath": "lamp", "dependancies": []}]}',
+     "prompts.json:3:48: warning: /prompts/0/answers/0/plan/tools/0/dependancies: ",
+     'did you mean "dependencies"?'),
+    ("", '{"tools": [{"toolId": "a", "toolPath": "tools/lmap"}]}',
+     "prompts.json:3:40: warning: /prompts/0/answers/0/plan/tools/0/toolPath: ",
+     'did you mean "tools/lamp"?'),
+    ("", '{"tools": [], "narrative": "a", "narrative": "b"}',
+     "prompts.json:3:33: warning: /prompts/0/answers/0/plan/narrative: ", "the last one counts"),
+    ('[tools]\nallow_paths = ["tool", "tools"]\n', None,
+     "story.toml:3:16: warning: /tools/allow_paths/0: ", 'did you mean "tools"?'),
+    ('[narrator]\nname = "templat"\n', None,
+     "story.toml:3:8: warning: /narrator/name: ", 'did you mean "template"?'),
+    ('[plugins."narratoria.event_lgo"]\nfile = "x"\n', None,
+     "story.toml:2:10: warning: /plugins/narratoria.event_lgo: ", 'did you mean "narratoria.event_log"?'),
+], ids=["member", "tool", "duplicate", "allowed path", "narrator", "plugin"])
+def test_what_a_story_names_and_is_not_there_is_a_warning_with_the_nearest_name(command, toml, plan, place, said):
+    ran = command("validate", "story", story_with(command, toml, plan))
+    assert ran.status == 0, ran
+    assert ran.lines[0].startswith(place), ran
+    assert said in ran.lines[0]
+    assert len(ran.lines) == 2 and ran.lines[1].endswith("no faults"), ran
+
+
+def test_a_story_that_is_whole_has_no_warnings(command):
+    assert len(command("validate", "story", story_with(command)).lines) == 1
+    # As built: one of its tools is compiled.
+    assert len(command("validate", "story", BUILD / "share" / "narratoria" / "stories" / "torch").lines) == 1
+
+
+@pytest.mark.parametrize("key", ["try_ms", "plan_ms", "narrator_ms", "prompt_ms", "grace_ms"])
+@pytest.mark.parametrize("value, is_fine", [(4294967294, True), (4294967295, False), (4294967297, False)])
+def test_a_time_that_does_not_fit_is_refused_with_the_largest(command, key, value, is_fine):
+    ran = command("validate", "story", story_with(command, f"[times]\n{key} = {value}\n"))
+    assert (ran.status == 0) == is_fine, ran
+    assert is_fine or f"must be at most 4294967294, not {value}" in ran.out
+
+
+def test_an_unknown_key_of_a_story_names_the_nearest(command):
+    ran = command("validate", "story", story_with(command, "[openning]\n"))
+    assert 'did you mean "opening"?' in ran.out
+
+
+def test_duplicate_keys_of_a_plan_are_warnings(command):
+    ran = command("validate", "plan", command.file("plan.json", '{"requestId": "a", "tools": [], "tools": []}'))
+    assert ran.status == 0, ran
+    assert ran.lines[0].startswith("plan.json:1:33: warning: /tools: ") or "/plan.json:1:33: warning: /tools: " in ran.lines[0]

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -60,6 +61,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Faults faults;
     const std::optional<session::Story> story = session::load_story(folder.path(), faults);
     REQUIRE(story.has_value() == faults.empty());
+    Faults checked;
+    session::check_story(folder.path(), checked);
+    REQUIRE(faults.size() ==
+            static_cast<size_t>(std::count_if(checked.begin(), checked.end(),
+                                              [](const Fault& each) { return !each.is_warning; })));
+    for (const Fault& fault : checked) {
+        REQUIRE(!fault.rule.empty() && !fault.message.empty() && fault.line > 0);
+        REQUIRE(utf8::is_valid(fault.message) && utf8::is_valid(fault.pointer));
+    }
     if (!story) {
         for (const Fault& fault : faults) {
             REQUIRE(!fault.rule.empty() && !fault.message.empty());

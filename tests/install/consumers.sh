@@ -49,17 +49,21 @@ library=$(pkg-config --variable=libdir narratoria)
 LD_LIBRARY_PATH=$library "$work/host_c" "$story" "$prompt"
 LD_LIBRARY_PATH=$library "$work/host_cpp" "$story" "$prompt"
 
-say "the C program of README.md with the installed story, and without a story"
+say "the C and C++ programs of README.md with the installed story, and without a story"
 stories=$(pkg-config --variable=storiesdir narratoria)
-awk '$0 == "```c" { on = 1; next } /^```/ { on = 0 } on' "$source_folder/../../README.md" \
-    >"$work/readme.c"
-"$cc" -std=c11 -Wall -Wextra -Werror "$work/readme.c" -o "$work/readme" "${flags[@]}"
-LD_LIBRARY_PATH=$library "$work/readme" "$stories/torch" | grep -q .
-if LD_LIBRARY_PATH=$library "$work/readme" "$work/nowhere" 2>"$work/readme.log"; then
-    echo "the program of README.md exits with 0 although it failed" >&2
-    exit 1
-fi
-grep -q nowhere "$work/readme.log"
+for language in c cpp; do
+    awk -v fence="\`\`\`$language" '$0 == fence { on = 1; next } /^```/ { on = 0 } on' \
+        "$source_folder/../../README.md" >"$work/readme.$language"
+done
+"$cc" -std=c11 -Wall -Wextra -Werror "$work/readme.c" -o "$work/readme_c" "${flags[@]}"
+"$cxx" -std=c++20 -Wall -Wextra -Werror "$work/readme.cpp" -o "$work/readme_cpp" "${flags[@]}"
+for program in readme_c readme_cpp; do
+    LD_LIBRARY_PATH=$library "$work/$program" "$stories/torch" 2>/dev/null | grep -q .
+    status=0
+    LD_LIBRARY_PATH=$library "$work/$program" "$work/nowhere" 2>"$work/readme.log" || status=$?
+    [ $status -eq 1 ] || { echo "$program exits with $status without a story" >&2; exit 1; }
+    grep -q nowhere "$work/readme.log"
+done
 
 say "a plugin in one file, built as docs/writing-a-plugin.md says"
 page=$source_folder/../../docs/writing-a-plugin.md

@@ -361,6 +361,26 @@ class TestThreads:
             result = session.execute(Plan(naps, parallel=True))
         assert [tool.result for tool in result.tool_results] == [50] * 50
 
+    def test_nor_do_they_in_a_session_of_asyncio(self) -> None:
+        async def main() -> list[Any]:
+            together: list[int] = []
+            all_there = asyncio.Event()
+            async with narratoria.aio.Session() as session:
+
+                @session.tool
+                async def nap() -> int:
+                    together.append(1)
+                    if len(together) == 50:
+                        all_there.set()
+                    await all_there.wait()
+                    return len(together)
+
+                naps = [Invocation(f"n{n}", "nap", async_=True) for n in range(50)]
+                result = await session.execute(Plan(naps, parallel=True))
+            return [tool.result for tool in result.tool_results]
+
+        assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S)) == [50] * 50
+
     def test_jobs_that_somebody_chose_hold_for_all(self) -> None:
         most = running = 0
         with Session(jobs=3) as session:

@@ -595,7 +595,9 @@ class TestNothingIsLeft:
         assert done.returncode == 0, done.stderr
 
     def test_tools_in_threads_leave_no_memory_in_use(self) -> None:
-        # Bytes in use, of one arena: resident memory depends on where in the heap the last piece lies.
+        # Bytes in use, of one arena: resident memory depends on where in the heap the last piece lies. What
+        # is set up once grows less with each of the rounds, a leak does not: the quietest one tells, and
+        # 40 bytes that each session or call loses are seen.
         script = """
             import ctypes, gc, os, sys, warnings, narratoria
             warnings.simplefilter("ignore", ResourceWarning)
@@ -625,17 +627,17 @@ class TestNothingIsLeft:
                         session.close()
                 gc.collect()
                 return in_use(), len(gc.get_objects()), len(os.listdir("/proc/self/fd"))
-            count = int(sys.argv[1])
-            rounds(count // 3)
-            before, after = rounds(10), rounds(count)
-            print(before, after)
-            assert after[0] - before[0] < max(count * 64, 200_000), (before, after)
-            assert after[1] - before[1] < count // 10, (before, after)
-            assert after[2] == before[2], (before, after)
+            count, allowed = int(sys.argv[1]), int(sys.argv[2])
+            seen = [rounds(count) for _ in range(6)]
+            grown = [[after - before for before, after in zip(*each)] for each in zip(seen, seen[1:])]
+            memory, objects, descriptors = map(min, zip(*grown))
+            assert memory < count * allowed, seen
+            assert objects < count // 10, seen
+            assert seen[-1][2] == seen[0][2], seen
         """
         done = python(
             script,
-            "600" if SANITIZED else "3000",
+            *(("100", "400") if SANITIZED else ("500", "40")),
             MALLOC_ARENA_MAX="1",
             PYTHONMALLOC="malloc",
         )

@@ -44,6 +44,24 @@ def test_the_opening_is_what_the_story_begins_with(torch: str, tmp_path: Path) -
         assert session.opening == narratoria.Opening("Nacht – still.", [])
 
 
+def test_what_no_plugin_has_published_is_none(session: Any) -> None:
+    assert session.published("narratoria.web", "url") is None
+    with pytest.raises(TypeError):
+        session.published("narratoria.web", 5)
+
+
+def test_the_page_publishes_its_address(torch: str) -> None:
+    with narratoria.Session(story=torch, plugins=["narratoria.web"]) as session:
+        if not any(
+            each["id"] == "narratoria.web" and each["state"] == "active" for each in session.plugins
+        ):
+            pytest.skip("the page was not built")
+        session.execute({"requestId": "p", "tools": []})
+        url = session.published("narratoria.web", "url")
+        assert url is not None
+        assert url.startswith("http://127.")
+
+
 def test_a_session_without_an_opening_has_none(session: Any) -> None:
     assert session.opening is None
 

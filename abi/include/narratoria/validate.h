@@ -18,7 +18,9 @@ enum {
 
     /* Combined with a kind (NAR_DOCUMENT_EVENTS | NAR_DOCUMENT_WARNINGS) to list warnings among the
      * faults. A warning names what the runtime accepts and reports, for example the rule
-     * "event-timestamp". Libraries that do not know this bit return NAR_INVALID_ARGUMENT. */
+     * "event-timestamp". For a story it also looks for the files and plugins that the story names, and
+     * lists those that are not on this machine. Libraries that do not know this bit return
+     * NAR_INVALID_ARGUMENT. */
     NAR_DOCUMENT_WARNINGS = 0x100
 };
 

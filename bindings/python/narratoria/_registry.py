@@ -818,6 +818,16 @@ class Registry:
         made: list[dict[str, Any]] = self._use().plugins()
         return made
 
+    def published(self, plugin: str, name: str) -> str | None:
+        """What a plugin has published under a name, or None. The page publishes its address:
+        ``session.published("narratoria.web", "url")``. A plugin publishes while the session runs, so
+        it is None before the first event of the loop.
+        """
+        value: str | None = self._use().published(
+            text_of("a plugin's id", plugin), text_of("a name", name)
+        )
+        return value
+
     def history(self) -> dict[str, Any]:
         """The patches of the state, oldest first: ``{"limit", "dropped", "patches": [{seq, time,
         planId, toolId, attempt, patch}]}``. ``dropped`` counts patches beyond the limit.

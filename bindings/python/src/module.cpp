@@ -188,6 +188,7 @@ PYBIND11_MODULE(_core, module) {
         .def("history", &python::Session::history)
         .def("assets", &python::Session::assets)
         .def("plugins", &python::Session::plugins)
+        .def("published", &python::Session::published)
         .def("id", &python::Session::id)
         .def("opening", &python::Session::opening)
         .def("attach", &python::Session::attach)

@@ -807,6 +807,13 @@ py::object Session::plugins() {
     return text(handle().plugins());
 }
 
+py::object Session::published(std::string_view plugin, std::string_view name) {
+    const Inside inside(*this);
+    const auto value = handle().published(plugin, name);
+    if (!value) return py::none();
+    return py::str(value->view().data(), value->view().size());
+}
+
 std::string Session::id() {
     const Inside inside(*this);
     return std::string(handle().id());

@@ -139,6 +139,7 @@ public:
     py::object assets();
     py::object plugins();
     std::string id();
+    py::object published(std::string_view plugin, std::string_view name);  // or None
     py::object opening();  // None if the story has none
 
     std::uint64_t attach(py::object sink, std::uint32_t kinds);

@@ -269,6 +269,13 @@ ParseError describe(std::string_view text, const rapidjson::ParseResult& result)
             error.message = kHalfASurrogatePair;
             break;
         default:
+            // RapidJSON's words for a comma too many help nobody who wrote one.
+            if (!rest.empty() && (rest[0] == ',' || rest[0] == ']' || rest[0] == '}') &&
+                (result.Code() == rapidjson::kParseErrorValueInvalid ||
+                 result.Code() == rapidjson::kParseErrorObjectMissName)) {
+                error.message = "a value or a member is missing here, or a comma is too many";
+                break;
+            }
             error.message = rapidjson::GetParseError_En(result.Code());
             if (!error.message.empty() && error.message.back() == '.') error.message.pop_back();
     }

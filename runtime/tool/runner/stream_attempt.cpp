@@ -224,9 +224,10 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
                                   (done_ ? " after its done event" : " before its done event"));
     }
     if (outcome.exit_status > 0 && !our_death) {
-        return fail_by_itself("EXIT_STATUS",
-                              "the tool exited with status " + std::to_string(outcome.exit_status) +
-                                  (done_ ? " after its done event" : " and without a done event"));
+        std::string error = "the tool exited with status " + std::to_string(outcome.exit_status) +
+                            (done_ ? " after its done event" : " and without a done event");
+        if (!exit.probable_cause.empty()) error += "; its program " + exit.probable_cause;
+        return fail_by_itself("EXIT_STATUS", std::move(error));
     }
     if (!done_) return fail_by_itself("MISSING_DONE", "the tool exited without a done event");
     if (our_death) {

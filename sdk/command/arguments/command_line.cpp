@@ -4,6 +4,10 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "display.hpp"
@@ -29,19 +33,104 @@ std::string joined_names(const std::vector<const CLI::App*>& chain) {
     return names;
 }
 
-// CLI11 does not say which word it took for a command, and which commands there are.
-std::string misnamed_command(const CLI::App& application, int argument_count, char** arguments) {
-    const auto chain = named_chain(application);
-    const CLI::App* group = chain.empty() ? &application : chain.back();
-    const int next = static_cast<int>(chain.size()) + 1;
-    const auto commands = group->get_subcommands([](const CLI::App*) { return true; });
-    if (commands.empty() || next >= argument_count || arguments[next][0] == '-') return {};
-    std::string known;
-    for (const CLI::App* command : commands) {
-        known += (known.empty() ? "" : ", ") + command->get_name();
+// The number of letters to insert, remove or replace.
+std::size_t distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i);
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+        }
     }
-    return fmt::format("there is no command \"{}\"; there are: {}",
-                       terminal::printable(arguments[next]), known);
+    return row.back();
+}
+
+// "; did you mean "--result"?", or nothing if no name is close.
+std::string did_you_mean(std::string_view given, const std::vector<std::string>& names) {
+    constexpr std::size_t kLongest = 40;
+    if (given.size() > kLongest) return {};
+    std::string_view nearest;
+    std::size_t least = given.size() <= 5 ? 2 : 3;
+    for (const std::string& name : names) {
+        const std::size_t far = distance(given, name);
+        if (far >= least) continue;
+        least = far;
+        nearest = name;
+    }
+    return nearest.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", nearest);
+}
+
+std::vector<std::string> commands_of(const CLI::App& group) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : group.get_subcommands([](const CLI::App*) { return true; })) {
+        names.push_back(command->get_name());
+    }
+    return names;
+}
+
+std::vector<std::string> options_of(const CLI::App& command) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : command.get_options()) {
+        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    return names;
+}
+
+// What is wrong with a command line, where CLI11 does not say it well; empty otherwise. The words are
+// read again, because CLI11 names them out of order, or only the option that lacks something.
+std::string mistake_in(const CLI::App& application, int argument_count, char** arguments) {
+    const auto chain = named_chain(application);
+    const CLI::App& named = chain.empty() ? application : *chain.back();
+    const std::vector<std::string> words(arguments + std::min(argument_count, 1),
+                                         arguments + argument_count);
+    const std::vector<std::string> commands = commands_of(named);
+    if (!commands.empty()) {
+        std::string known;
+        for (const std::string& name : commands) known += (known.empty() ? "" : ", ") + name;
+        if (words.size() <= chain.size()) return "give a command: " + known;
+        const std::string& word = words[chain.size()];
+        if (!word.starts_with('-')) {
+            const std::string near = did_you_mean(word, commands);
+            return fmt::format("there is no command \"{}\"{}", terminal::printable(word),
+                               near.empty() ? "; there are: " + known : near);
+        }
+    }
+    for (const CLI::Option* option : named.get_options()) {
+        const std::size_t given = option->results().size();
+        const auto most = static_cast<std::size_t>(std::max(option->get_items_expected_max(), 1));
+        if (!option->nonpositional() || option->get_type_size() == 0 || given <= most) continue;
+        return fmt::format("{} is given {} times; give it once", option->get_name(), given);
+    }
+    const std::vector<std::string> unexpected = application.remaining(true);
+    const auto is_unexpected = [&](const std::string& word) {
+        return std::find(unexpected.begin(), unexpected.end(), word) != unexpected.end();
+    };
+    const auto separator = std::find(words.begin(), words.end(), "--");
+    const auto option = std::find_if(words.begin(), separator, [&](const std::string& word) {
+        return word.size() > 1 && word.starts_with('-') && is_unexpected(word);
+    });
+    if (option != separator) {
+        const std::string name = option->substr(0, option->find('='));
+        const std::string near = did_you_mean(name, options_of(named));
+        return fmt::format(
+            "there is no option \"{}\"{}", terminal::printable(name),
+            near.empty() ? "; a text that begins with - is written behind --" : near);
+    }
+    const auto extra = std::find_if(words.begin(), words.end(), [&](const std::string& word) {
+        return word != "--" && is_unexpected(word);
+    });
+    if (extra == words.end()) return {};
+    return fmt::format("\"{}\" is one argument too many{}", terminal::printable(*extra),
+                       extra > separator ? "; behind -- nothing is an option" : "");
+}
+
+template <class Number>
+bool is_number(const std::string& text, Number& number) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size();
 }
 
 }  // namespace
@@ -57,12 +146,33 @@ Option& Option::type_name(const std::string& name) {
 }
 
 Option& Option::within(std::uint64_t least, std::uint64_t most) {
-    option_->check(CLI::Range(least, most).description(""));
+    const auto check = [=](const std::string& text) {
+        std::uint64_t number = 0;
+        if (is_number(text, number) && number >= least && number <= most) return std::string();
+        return fmt::format("a whole number from {} to {} is needed, not \"{}\"", least, most,
+                           terminal::printable(text));
+    };
+    option_->check(CLI::Validator(check, ""));
     return *this;
 }
 
 Option& Option::within_seconds(double least, double most) {
-    option_->check(CLI::Range(least, most).description(""));
+    const auto check = [=](const std::string& text) {
+        double number = 0;
+        // A comparison with NaN is false.
+        if (is_number(text, number) && number >= least && number <= most) return std::string();
+        return fmt::format("a number of seconds from {:g} to {:g} is needed, not \"{}\"", least,
+                           most, terminal::printable(text));
+    };
+    option_->check(CLI::Validator(check, ""));
+    return *this;
+}
+
+Option& Option::not_empty() {
+    const auto check = [](const std::string& text) {
+        return text.empty() ? std::string("the value is empty") : std::string();
+    };
+    option_->check(CLI::Validator(check, ""));
     return *this;
 }
 
@@ -169,7 +279,7 @@ Parsed CommandLine::parse(int argument_count, char** arguments) {
     } catch (const CLI::CallForVersion& version) {
         return outcome(Parsed::Kind::Print, std::string(version.what()) + "\n");
     } catch (const CLI::ParseError& error) {
-        std::string what = misnamed_command(*application_, argument_count, arguments);
+        std::string what = mistake_in(*application_, argument_count, arguments);
         return outcome(Parsed::Kind::Mistake,
                        what.empty() ? std::string(terminal::printable(error.what())) : what);
     }

@@ -33,6 +33,7 @@ public:
     Option& within(std::uint64_t least, std::uint64_t most);
     Option& within_seconds(double least, double most);
     Option& one_of(std::initializer_list<std::string> values);
+    Option& not_empty();
     // Refused without the other option.
     Option& needs(const Option& other);
     // Takes one value each time that it is given, so that an argument may follow.

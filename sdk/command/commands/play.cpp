@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -143,6 +144,11 @@ public:
         }
         for (const std::string& plugin : options.plugins) require_active(plugin);
         has_console_ = console_is_active();
+        const json::Document opening = json::read(session_->opening());
+        if (opening.IsObject()) {
+            opening_ = json::text(opening, "text");
+            choices_ = texts_in(opening["choices"]);
+        }
         write_title(session_->title());
         for (const std::string& line : logged_early_) remark(line);
         is_open_ = true;
@@ -150,11 +156,7 @@ public:
 
     // What the story begins with, for a player who has not said anything yet.
     void tell_opening() {
-        const json::Document opening = json::read(session_->opening());
-        if (!opening.IsObject()) return;
-        const json::Value& text = opening["text"];
-        choices_ = texts_in(opening["choices"]);
-        tell({text.GetString(), text.GetStringLength()});
+        if (!opening_.empty() || !choices_.empty()) tell(opening_);
     }
 
     bool is_live() const noexcept { return is_live_; }
@@ -248,6 +250,8 @@ private:
             if (broken_ != EPIPE) complain(printable(message));
             return;
         }
+        // The display has told the reason of each plan.
+        if (has_console_ && message.starts_with("a prompt ended with the fallback text")) return;
         if (is_open_) {
             remark(message);
         } else {
@@ -262,7 +266,8 @@ private:
     bool has_console_ = false;
     int broken_ = 0;
     std::vector<std::string> logged_early_;
-    std::vector<std::string> choices_;
+    std::string opening_;
+    std::vector<std::string> choices_;  // of the opening, then of the last turn
     // Last: what they call is gone after them.
     std::optional<Engine> engine_;
     std::optional<Session> session_;
@@ -328,12 +333,26 @@ int play_lines(Game& game) {
     }
 }
 
+// `narratoria play my-story` means the story, not a prompt.
+void require_no_story(const std::string& prompt) {
+    struct stat status {};
+    if (stat((prompt + "/story.toml").c_str(), &status) != 0) return;
+    throw Refused(fmt::format("\"{0}\" is a story; a story is given as narratoria play --story {0}",
+                              printable(prompt)));
+}
+
 int play(PlayOptions options) {
+    if (options.story.empty() && !options.prompts.empty()) {
+        require_no_story(options.prompts.front());
+    }
     options.story = find_story(options.story, "play");
     for (const std::string& prompt : options.prompts) {
         if (is_blank(prompt)) {
             throw Refused(
                 "a prompt is empty; give the player's words, for example \"I light the torch\"");
+        }
+        if (json::ill_formed_utf8(prompt)) {
+            throw Refused(fmt::format("the prompt \"{}\" is not UTF-8", printable(prompt)));
         }
     }
     require_standard_output("the story is told there");
@@ -352,7 +371,8 @@ void add_play(Command application) {
     command
         .option("--story", options->story,
                 "The story's folder (default: the working folder, if it has a story.toml)")
-        .type_name("FOLDER");
+        .type_name("FOLDER")
+        .not_empty();
     command
         .option("--narrator", options->narrator,
                 "The narrator: template, or a plugin's id (default: the story's)")
@@ -365,7 +385,8 @@ void add_play(Command application) {
     options->log.add_to(command);
     options->groups.add_to(command);
     command.footer(
-        "A number selects one of the displayed choices. Ctrl-D ends the game.\nExit status with "
+        "Without prompts, it begins with the story's opening. A number selects a choice, at first "
+        "of\nthe opening. Ctrl-D ends the game.\nExit status with "
         "prompts: 0 all turns succeeded, 1 a turn ended in the fallback,\n2 the story was refused, "
         "130 after Ctrl-C.\nExample:\n  narratoria play --story examples/stories/torch \"I light "
         "the torch and examine the door\"");

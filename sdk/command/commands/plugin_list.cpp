@@ -140,7 +140,8 @@ void add_plugin_list(Command plugin) {
     command
         .option("--story", options->story,
                 "For this story (default: the working folder, if it has a story.toml)")
-        .type_name("FOLDER");
+        .type_name("FOLDER")
+        .not_empty();
     command
         .option("--plugin", options->plugins,
                 "As if the host requested this plugin: a file (with a slash) or an id")

@@ -63,15 +63,18 @@ struct Outputs {
         require_different(options);
     }
 
-    // Two documents in one file would leave one of them, at random.
+    // Two documents in one file would leave one of them, at random, and none may replace the plan.
     void require_different(const RunOptions& options) const {
         std::vector<std::pair<std::string, std::string_view>> taken;
+        if (std::string plan = identity_of_input(options.plan); !plan.empty()) {
+            taken.emplace_back(std::move(plan), options.plan == "-" ? "standard input" : "PLAN");
+        }
         const auto take = [&](const std::string& identity, std::string_view option,
                               const std::string& shown) {
             for (const auto& [other, other_option] : taken) {
                 if (other != identity) continue;
-                throw Refused(fmt::format("{} and {} both name {}; give each its own file",
-                                          other_option, option, shown));
+                throw Refused(fmt::format("{} and {} are the same file, {}; give {} another file",
+                                          other_option, option, shown, option));
             }
             taken.emplace_back(identity, option);
         };
@@ -87,6 +90,11 @@ struct Outputs {
         }
         if (events && !is_device(events->identity())) {
             take(events->identity(), "--events", shown_path(*options.events));
+        }
+        if (!result) {
+            if (const std::string output = identity_of_input("/dev/stdout"); !output.empty()) {
+                take(output, "standard output", "which the shell redirected");
+            }
         }
     }
 

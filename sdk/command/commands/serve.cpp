@@ -197,7 +197,8 @@ void add_serve(Command application) {
     command
         .option("--story", options->story,
                 "The story's folder (default: the working folder, if it has a story.toml)")
-        .type_name("FOLDER");
+        .type_name("FOLDER")
+        .not_empty();
     command
         .option("--address", options->address,
                 "The address of the page, 127.x.y.z (default: a random one, where the system has "

@@ -119,11 +119,16 @@ Place place_of(const std::string& path, std::string_view what) {
     return place;
 }
 
+std::string identity_of(const struct stat& status) {
+    return fmt::format("{}:{}", status.st_dev, status.st_ino);
+}
+
 std::string identity_of(const std::string& path, std::string_view what) {
-    // What is no regular file has no name of its own: /dev/fd/63 leads to "pipe:[5678]".
     struct stat status {};
-    const bool has_name = stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
-    const Place place = place_of(has_name ? follow_links(path, what) : path, what);
+    const bool exists = stat(path.c_str(), &status) == 0;
+    if (exists && S_ISREG(status.st_mode)) return identity_of(status);
+    // What is no regular file has no name of its own: /dev/fd/63 leads to "pipe:[5678]".
+    const Place place = place_of(exists ? path : follow_links(path, what), what);
     char* real = realpath(place.folder.c_str(), nullptr);
     std::string identity = fmt::format("{}/{}", real != nullptr ? real : place.folder, place.base);
     std::free(real);
@@ -144,6 +149,12 @@ int Descriptor::release() noexcept { return std::exchange(descriptor_, -1); }
 
 void Descriptor::reset() noexcept {
     if (descriptor_ >= 0) close(std::exchange(descriptor_, -1));
+}
+
+std::string identity_of_input(const std::string& path) {
+    struct stat status {};
+    const int found = path == "-" ? fstat(STDIN_FILENO, &status) : stat(path.c_str(), &status);
+    return found == 0 && S_ISREG(status.st_mode) ? identity_of(status) : std::string();
 }
 
 void hold_standard_streams() {

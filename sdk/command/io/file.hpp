@@ -45,6 +45,10 @@ void require_regular_file(const std::string& path, std::string_view what);
 // The path that a chain of symbolic links ends in, which need not exist. Throws Refused for a loop.
 std::string final_target(const std::string& path, std::string_view what);
 
+// The same text for two paths that lead to the same file, also through links; for "-", that of the
+// file that is standard input. Empty for what is no regular file.
+std::string identity_of_input(const std::string& path);
+
 // The whole of a file, or of standard input for "-". Throws Refused; `what` names the document.
 std::string read_document(const std::string& path, std::string_view what);
 
@@ -77,7 +81,7 @@ public:
     int descriptor() const noexcept { return file_.get(); }
     const std::string& shown() const noexcept { return shown_; }
 
-    // The same for two paths that name the same file.
+    // The same for two paths that lead to the same file, as identity_of_input().
     const std::string& identity() const noexcept { return identity_; }
 
     // Throws Failed; the old file then stands as it was.

@@ -45,7 +45,10 @@ struct TrialPage {
     std::atomic<int> lent;  // one of Lent…
     char lent_what[64];
     std::atomic<bool> has_no_memory;  // when it crashed
-    std::atomic<bool> by_outliving;   // a thread crashed that deinit had not joined
+    // kYes, or anything else when the plugin has overwritten the page:
+    std::atomic<int> by_outliving;    // a thread crashed that deinit had not joined
+    std::atomic<int> has_copy;        // a child that the plugin forked came back to the check
+    std::atomic<int> is_overwritten;  // what was lent to the plugin, which had unlocked it
     std::atomic<bool> finished;
     std::atomic<std::size_t> said_size;
     char said[kMaxSaid];
@@ -58,6 +61,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMaxFindings = 10;  // of one rule in one trial
 // How a crash touched what was lent.
 constexpr int kBehindEnd = 1, kAfterTime = 2, kWritten = 3;
+constexpr int kYes = 1;
 // How often a trial's processes are counted.
 constexpr int kTickMilliseconds = 20;
 // What the check itself may need between two calls.
@@ -106,7 +110,7 @@ void tell_crashes_apart(int signal, siginfo_t* information, void*) {
     this_page->has_no_memory = memory_is_used_up();
     const pid_t thread = gettid();
     for (const std::atomic<pid_t>& one : outliving) {
-        if (one.load() == thread) this_page->by_outliving = true;
+        if (one.load() == thread) this_page->by_outliving = kYes;
     }
     const char* address = static_cast<const char*>(information->si_addr);
     const std::size_t count = std::min(region_count.load(), std::size(regions));
@@ -229,7 +233,10 @@ struct TrialEnd {
     double processor_seconds = 0;
     bool out_of_time = false;  // nothing happened for too long
     std::string excess;        // the limit that it went over, and so was ended
+    std::string stopped;       // "state T (stopped)": then
     std::string remains;       // "process 4711 …": it was killed, and is still there
+    bool is_traced = false;    // it made this process its tracer
+    bool has_seccomp = false;
 };
 
 // The rule and the story of a process that a signal ended.
@@ -239,13 +246,24 @@ void judge_signal(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& 
     const std::string what = shown_wait_status(end.wait_status);
     // In trials of another rule the blame is that rule's, whatever the crash was.
     const bool is_ordinary = outcome.blamed == "P26";
-    if (page.by_outliving) {
+    if (page.by_outliving == kYes) {
         outcome.blamed = "P20";
         outcome.story = fmt::format(
             "a thread that still ran when deinit had returned crashed {}: {}", doing, what);
         return;
     }
+    if (end.has_seccomp && (signal == SIGKILL || signal == SIGSYS)) {
+        outcome.blamed = "P27";
+        outcome.story = fmt::format(
+            "a restriction of the process's system calls (seccomp) ended it {}: {}", doing, what);
+        return;
+    }
     switch (signal) {
+        case SIGXFSZ:
+            outcome.blamed = "P42";
+            outcome.story =
+                fmt::format("wrote more than {} MiB to a file {}", kMaxTrialFile >> 20, doing);
+            return;
         case SIGALRM:
         case SIGVTALRM:
         case SIGPROF:
@@ -314,7 +332,11 @@ void judge_signal(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& 
 void judge_end(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& end) {
     const std::string doing =
         fmt::format("{} {}", page.busy.load() ? "in" : "after", text_in(page.doing));
-    if (!end.excess.empty()) {
+    if (end.is_traced) {
+        outcome.end = TrialOutcome::End::Left;
+        outcome.blamed = "P27";
+        outcome.story = fmt::format("made its parent trace it (PTRACE_TRACEME) {}", doing);
+    } else if (!end.excess.empty()) {
         outcome.end = TrialOutcome::End::Exceeded;
         outcome.blamed = "P42";
         outcome.story = fmt::format("{} {}", end.excess, doing);
@@ -322,6 +344,11 @@ void judge_end(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& end
         outcome.end = TrialOutcome::End::Hung;
         outcome.blamed = text_in(page.hang);
         outcome.story = fmt::format("did not return {}", doing);
+        if (!end.stopped.empty()) {
+            outcome.blamed = "P46";
+            outcome.story =
+                fmt::format("the host was stopped or traced {}: {}", doing, end.stopped);
+        }
     } else if (WIFSIGNALED(end.wait_status)) {
         outcome.end = TrialOutcome::End::Crashed;
         outcome.blamed = text_in(page.crash);
@@ -354,9 +381,17 @@ void blame_for_outliving(pid_t thread) {
 
 // ---------------------------------------------------------------- TrialReport
 
-TrialReport::TrialReport(TrialPage* page) : page_(page) {}
+TrialReport::TrialReport(TrialPage* page) : page_(page), process_(getpid()) {}
+
+// A child that the plugin forked and that did not end: it would go on with the trial.
+void TrialReport::end_copies() {
+    if (getpid() == process_) return;
+    page_->has_copy = kYes;
+    _exit(0);
+}
 
 void TrialReport::begins(const Blame& blame, std::string_view doing) {
+    end_copies();
     look_at_page();
     copy_text(page_->crash, blame.crash);
     copy_text(page_->hang, blame.hang);
@@ -367,6 +402,7 @@ void TrialReport::begins(const Blame& blame, std::string_view doing) {
 }
 
 void TrialReport::ends() {
+    end_copies();
     page_->busy = false;
     ++page_->progress;
 }
@@ -471,7 +507,13 @@ TrialOutcome run_trial(const TrialOptions& options,
             throw Interrupted{signal};
         }
         rusage usage{};
+        end.has_seccomp |= has_seccomp(process) && !has_seccomp(getpid());
         if (wait4(process, &end.wait_status, WNOHANG, &usage) == process) {
+            if (WIFSTOPPED(end.wait_status)) {
+                end.is_traced = true;
+                if (!ended) stop();
+                continue;
+            }
             end.processor_seconds = static_cast<double>(usage.ru_utime.tv_sec) +
                                     static_cast<double>(usage.ru_stime.tv_sec);
             break;
@@ -496,6 +538,8 @@ TrialOutcome run_trial(const TrialOptions& options,
         } else if (seconds_since(progressed) >
                    (page->busy.load() ? options.limit : options.limit + kOwnWork)) {
             end.out_of_time = true;
+            const std::string state = shown_process_state(process);
+            if (state.starts_with("state T") || state.starts_with("state t")) end.stopped = state;
             stop();
         }
     }
@@ -510,6 +554,16 @@ TrialOutcome run_trial(const TrialOptions& options,
     }
     outcome.output = end_of(output.get());
     judge_end(outcome, *page, end);
+    if (page->has_copy == kYes) {
+        outcome.findings.push_back({"P28", false,
+                                    "a child process that it forked returned to its caller; end "
+                                    "the child with _exit, or let it exec"});
+    }
+    if (page->is_overwritten == kYes) {
+        outcome.findings.push_back(
+            {"P30", false,
+             fmt::format("it made {} writable and wrote to it", text_in(page->lent_what))});
+    }
     if (!end.remains.empty()) {
         outcome.story += "; " + end.remains;
         outcome.is_left = true;
@@ -530,7 +584,7 @@ void* Loan::bytes(const void* content, std::size_t size, const char* what, std::
         if (begin == nullptr) throw std::bad_alloc();
         if (size > 0) std::memcpy(begin, content, size);
         std::memset(begin + size, 0xA5, room + kRoom);
-        pieces_.push_back({begin, size, kOfMalloc});
+        pieces_.push_back({begin, size, kOfMalloc, {}, begin, what});
         return begin;
     }
     const std::size_t whole = size + room;
@@ -543,9 +597,8 @@ void* Loan::bytes(const void* content, std::size_t size, const char* what, std::
     if (size > 0) std::memcpy(at, content, size);
     std::memset(at + size, 0xA5, room);
     mprotect(begin + data, page, PROT_NONE);
-    if (memory_ == LentMemory::Table || access == LentAccess::ReadOnly) {
-        mprotect(begin, data, PROT_READ);
-    }
+    const bool is_constant = memory_ == LentMemory::Table || access == LentAccess::ReadOnly;
+    if (is_constant) mprotect(begin, data, PROT_READ);
     const std::size_t index = region_count.fetch_add(1);
     if (index < std::size(regions)) {
         Region& region = regions[index];
@@ -554,7 +607,9 @@ void* Loan::bytes(const void* content, std::size_t size, const char* what, std::
         region.guard_end = begin + data + page;
         region.begin = begin;
     }
-    pieces_.push_back({begin, data, index});
+    pieces_.push_back({begin, data, index,
+                       std::string(is_constant ? std::string_view(at, size) : std::string_view()),
+                       at, what});
     return at;
 }
 
@@ -571,6 +626,11 @@ Loan::~Loan() {
             std::memset(piece.begin, 0xDD, piece.size);
             std::free(piece.begin);
             continue;
+        }
+        mprotect(piece.begin, piece.size, PROT_READ);
+        if (std::memcmp(piece.at, piece.content.data(), piece.content.size()) != 0) {
+            copy_text(this_page->lent_what, piece.what);
+            this_page->is_overwritten = kYes;
         }
         if (memory_ == LentMemory::Table) {
             // Others may be mapped there next.

@@ -78,9 +78,11 @@ private:
     // With the lock held.
     void say(const std::string& line);
     void look_at_page();
+    void end_copies();
 
     std::mutex mutex_;
     struct TrialPage* page_;
+    const pid_t process_;
     std::size_t said_size_ = 0;  // the plugin can write into the page
     std::map<std::string, std::set<std::string>> said_;
 };
@@ -125,6 +127,9 @@ private:
         void* begin;
         std::size_t size;  // of what was lent, without the guard
         std::size_t region;
+        std::string content;  // of what cannot be written, unless the plugin unlocks it
+        const char* at;
+        const char* what;
     };
     LentMemory memory_;
     std::vector<Piece> pieces_;

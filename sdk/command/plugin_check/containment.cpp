@@ -214,6 +214,7 @@ void TrialGroup::end_all() const {
 
 void limit_this_process() {
     limit(RLIMIT_CORE, 0, 0);
+    limit(RLIMIT_FSIZE, kMaxTrialFile, kMaxTrialFile);
     // SIGXCPU at the first, SIGKILL at the second.
     limit(RLIMIT_CPU, kMaxTrialProcessorSeconds, kMaxTrialProcessorSeconds + 1);
     // The shadow memory of a sanitizer is larger than any limit.
@@ -245,6 +246,12 @@ std::string shown_process_state(pid_t process) {
     if (at == std::string::npos) return "ended";
     const std::size_t begin = at + kState.size();
     return "state " + status.substr(begin, status.find('\n', begin) - begin);
+}
+
+bool has_seccomp(pid_t process) {
+    const std::string status = text_of(fmt::format("/proc/{}/status", process));
+    return status.find("\nSeccomp:") != std::string::npos &&
+           status.find("\nSeccomp:\t0") == std::string::npos;
 }
 
 std::string excess(const TrialUse& use) {

@@ -17,6 +17,8 @@ inline constexpr unsigned kMaxTrialThreads = 56;    // of the trial's own proces
 inline constexpr unsigned kMaxTrialTasks = 64;      // processes and threads together
 inline constexpr std::uint64_t kMaxTrialMemory = std::uint64_t{1} << 30;
 inline constexpr unsigned kMaxTrialProcessorSeconds = 60;
+// Its output is a file in memory too.
+inline constexpr std::uint64_t kMaxTrialFile = std::uint64_t{256} << 20;
 
 // A control group below a folder that the user gave (cgroup v2, or the pids hierarchy of v1), for
 // all trials of one check. Without a folder it does nothing. Single-threaded.
@@ -54,6 +56,9 @@ TrialUse use_of(pid_t trial);
 
 // "state D (disk sleep)" as the kernel has it; "ended" when there is no such process.
 std::string shown_process_state(pid_t process);
+
+// A filter of system calls, or the strict mode, holds for the process.
+bool has_seccomp(pid_t process);
 
 // "started more than 16 processes", or empty while it is within the limits.
 std::string excess(const TrialUse& use);

@@ -102,6 +102,11 @@ bool judge_plugin(TrialReport& report, const nar_plugin& plugin) {
 
 template <typename Extension>
 bool judge_size(TrialReport& report, std::string_view id, const Extension& extension) {
+    if (reinterpret_cast<std::uintptr_t>(&extension) % alignof(Extension) != 0) {
+        report.finding("P16", fmt::format("{}: the address of its struct is not a multiple of {}",
+                                          id, alignof(Extension)));
+        return false;
+    }
     if (extension.size >= sizeof(Extension) && extension.size <= kMaxStructSize) return true;
     report.finding("P16", fmt::format("{}: size is {}, and the struct has {} bytes", id,
                                       extension.size, sizeof(Extension)));

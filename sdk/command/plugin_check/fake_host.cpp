@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin_check/fake_host.hpp"
 
+#include <cxxabi.h>
 #include <fmt/core.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -129,6 +130,9 @@ bool PluginCheckHost::call(const std::string& doing, const std::string& function
     bool came_back = true;
     try {
         ask();
+    } catch (const abi::__forced_unwind&) {
+        report_.finding("P25", fmt::format("{} ended the engine's thread (pthread_exit)", doing));
+        throw;
     } catch (const std::bad_alloc& error) {
         came_back = false;
         report_.finding(memory_is_used_up() ? "P42" : "P24",

@@ -145,6 +145,7 @@ private:
         void (*on_readable)(void*);
         void (*on_ready)(void*, std::uint32_t);  // or this
         void* user;
+        unsigned ready_rounds = 0;  // of the loop, one after the other
     };
 
     // The host that a call is for, or null and the status to answer.

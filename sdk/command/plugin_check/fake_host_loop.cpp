@@ -17,6 +17,8 @@ namespace {
 
 // Timers of 0 ms and posts that start each other: work that is split ends before.
 constexpr unsigned kMaxChain = 250;
+// A thread or a process may write for a while: so many rounds with a ready descriptor count as one.
+constexpr unsigned kRoundsForAChain = 64;
 // A chain of this length is followed for some time longer than the loop was to run.
 constexpr unsigned kSuspiciousChain = 16;
 constexpr double kChainSeconds = 2;
@@ -118,10 +120,21 @@ bool PluginCheckHost::run_loop(double seconds, const std::function<bool()>& is_e
         processes_.run(
             [this](const char* name, const std::function<void()>& ask) { call(name, name, ask); });
         for (std::size_t index = 1; index < poll_count; ++index) {
-            if (waiting[index].revents == 0) continue;
             std::unique_lock lock(mutex_);
             const auto found = polls_.find(names[index]);
             if (found == polls_.end()) continue;  // stopped meanwhile
+            if (waiting[index].revents == 0) {
+                found->second.ready_rounds = 0;
+                continue;
+            }
+            const ChainLength chain = ++found->second.ready_rounds / kRoundsForAChain;
+            longest = std::max(longest, chain);
+            if (chain > kMaxChain) {
+                report_.finding("P43", fmt::format("a descriptor that it polls is always ready, {} "
+                                                   "times without a pause: the host's loop never "
+                                                   "rests",
+                                                   kMaxChain * kRoundsForAChain));
+            }
             const Poll one = found->second;
             if (!is_still_open(one)) {
                 polls_.erase(found);

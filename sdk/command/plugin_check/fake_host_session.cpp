@@ -15,6 +15,8 @@
 namespace narratoria::command {
 namespace {
 
+// Of a log message; the plugin's call waits while it is written.
+constexpr std::size_t kMaxShown = 4096;
 constexpr std::string_view kState =
     R"({"inventory":{"torch":{"lit":true}},"visits":3,"name":"Ada \u00e9","nothing":null})";
 
@@ -32,7 +34,8 @@ void PluginCheckHost::log_write(const nar_host* host, std::uint32_t level, nar_s
                         level));
     }
     if (!self->text_is_good(message, "log.write", "the message")) return;
-    const std::string line = fmt::format("log {}: {}\n", level, printable(view(message)));
+    const std::string line =
+        fmt::format("log {}: {}\n", level, printable(view(message).substr(0, kMaxShown)));
     write_all(STDERR_FILENO, line);
 }
 

@@ -14,9 +14,12 @@ void Before::judge_state(TrialReport& report, std::string_view rule, std::string
                                           "replaced {}: {}",
                                           when, joined(gone)));
     }
+    // The environment, for example, may point anywhere.
+    report.begins({rule, rule, rule}, "looking at the process");
     for (const std::string& name : ProcessState::now().changed_since(state)) {
         report.finding(rule, fmt::format("{} changed {}", name, when));
     }
+    report.ends();
 }
 
 void Before::judge_rest(TrialReport& report) const {

@@ -9,6 +9,7 @@
 #include <malloc.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -41,6 +42,19 @@ std::string signal_name(int number) {
     return fmt::format("signal {}{}", number, text != nullptr ? fmt::format(" ({})", text) : "");
 }
 
+// Lines that contain `text`, and behind it `more`.
+std::size_t count_lines(const char* path, std::string_view text, char more = 0) {
+    std::size_t count = 0;
+    FILE* file = fopen(path, "re");
+    char line[512];
+    while (file != nullptr && fgets(line, sizeof line, file) != nullptr) {
+        const char* found = strstr(line, std::string(text).c_str());
+        count += found != nullptr && (more == 0 || strchr(found, more) != nullptr);
+    }
+    if (file != nullptr) fclose(file);
+    return count;
+}
+
 std::map<int, std::string> numbered_entries(const char* folder, const char* detail) {
     std::map<int, std::string> entries;
     DIR* directory = opendir(folder);
@@ -66,6 +80,57 @@ std::map<int, std::string> numbered_entries(const char* folder, const char* deta
     }
     closedir(directory);
     return entries;
+}
+
+using Values = std::map<std::string, std::string>;
+
+// Who the process is, and what the kernel keeps of it.
+void add_privileges(Values& values) {
+    stack_t stack{};
+    sigaltstack(nullptr, &stack);
+    values["the alternative signal stack"] = fmt::format("{} {}", stack.ss_sp, stack.ss_size);
+    uid_t users[3] = {};
+    gid_t groups[3] = {};
+    getresuid(&users[0], &users[1], &users[2]);
+    getresgid(&groups[0], &groups[1], &groups[2]);
+    std::string& owner = values["the user or group"];
+    for (const uid_t one : users) owner += fmt::format("{} ", one);
+    for (const gid_t one : groups) owner += fmt::format("{} ", one);
+    values["the process group or session"] = fmt::format("{} {}", getpgrp(), getsid(0));
+    struct stat root {};
+    if (stat("/", &root) == 0) {
+        values["the root folder"] = fmt::format("{} {}", root.st_dev, root.st_ino);
+    }
+    values["the personality"] = fmt::format("{}", personality(0xFFFF'FFFF));
+    for (const auto& [option, name] : {std::pair{PR_GET_DUMPABLE, "PR_SET_DUMPABLE"},
+                                       {PR_GET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS"},
+                                       {PR_GET_SECCOMP, "PR_SET_SECCOMP"},
+                                       {PR_GET_TIMERSLACK, "PR_SET_TIMERSLACK"},
+                                       {PR_GET_KEEPCAPS, "PR_SET_KEEPCAPS"}}) {
+        values[std::string("what prctl sets with ") + name] =
+            fmt::format("{}", prctl(option, 0, 0, 0, 0));
+    }
+    for (const auto& [option, name] : {std::pair{PR_GET_CHILD_SUBREAPER, "PR_SET_CHILD_SUBREAPER"},
+                                       {PR_GET_PDEATHSIG, "PR_SET_PDEATHSIG"}}) {
+        int value = 0;
+        prctl(option, &value, 0, 0, 0);
+        values[std::string("what prctl sets with ") + name] = fmt::format("{}", value);
+    }
+    // Those of timer_create.
+    values["the POSIX timers"] = fmt::format("{}", count_lines("/proc/self/timers", "ID:"));
+    // Of anonymous memory it is what a compiler at run time has.
+    values["the write protection of code"] =
+        fmt::format("{}", count_lines("/proc/self/maps", "rwxp", '/'));
+}
+
+void add_float_environment(Values& values) {
+    values["the floating-point rounding"] = fmt::format("{}", fegetround());
+    values["the floating-point traps"] = fmt::format("{}", fegetexcept());
+#ifdef __SSE2__
+    constexpr unsigned kFlushToZero = 0x8040;
+    values["the floating-point handling of very small numbers"] =
+        fmt::format("{}", __builtin_ia32_stmxcsr() & kFlushToZero);
+#endif
 }
 
 // The C library counts the freed pieces that its cache of this thread holds as allocated. When the
@@ -103,6 +168,8 @@ ProcessState ProcessState::now() {
     }
     const char* locale = setlocale(LC_ALL, nullptr);
     values["the locale"] = locale != nullptr ? locale : "";
+    values["the locale of the engine's thread"] =
+        fmt::format("{}", static_cast<const void*>(uselocale(static_cast<locale_t>(nullptr))));
     // Asking sets it; nothing else runs here that would make a file meanwhile.
     const mode_t masked = umask(0);
     umask(masked);
@@ -121,7 +188,6 @@ ProcessState ProcessState::now() {
     std::sort(variables.begin(), variables.end());
     std::string& environment = values["the environment"];
     for (const std::string& variable : variables) environment += variable + '\0';
-    values["the floating-point rounding"] = fmt::format("{}", fegetround());
     for (const auto& [timer, name] :
          {std::pair{ITIMER_REAL, "the interval timer that raises SIGALRM"},
           std::pair{ITIMER_VIRTUAL, "the interval timer that raises SIGVTALRM"},
@@ -132,6 +198,8 @@ ProcessState ProcessState::now() {
         const bool runs = left.it_value.tv_sec != 0 || left.it_value.tv_usec != 0;
         values[name] = runs ? "runs" : "";
     }
+    add_privileges(values);
+    add_float_environment(values);
     errno = 0;
     values["the priority"] = fmt::format("{}", getpriority(PRIO_PROCESS, 0));
     values["the scheduling policy"] = fmt::format("{}", sched_getscheduler(0));

@@ -10,9 +10,9 @@
 
 namespace narratoria::command {
 
-// Signal handlers and mask, timers that raise signals, working folder, locale, umask, limits,
-// priority, processors, name, environment, rounding, terminate handler, flags of the standard
-// descriptors: each under a name for people.
+// Signal handlers and mask, timers that raise signals, folders, locales, umask, limits, users and
+// groups, what prctl sets, priority, processors, name, environment, floating point, terminate handler,
+// flags of the standard descriptors: each under a name for people.
 class ProcessState {
 public:
     static ProcessState now();

@@ -87,7 +87,8 @@ constexpr PluginRule kRules[] = {
      "call ended on every path, and forget the token"},
     {"P40", "writes events that end with done", "narratoria validate event shows the same"},
     {"P41", "keeps no view longer than the call", "copy what is needed later"},
-    {"P42", "stays within 16 processes, 56 threads, 1 GiB and 60 s of processor time",
+    {"P42",
+     "stays within 16 processes, 56 threads, 1 GiB, files of 256 MiB and 60 s of processor time",
      "limit what it starts and keeps; wait for each process before it starts many others"},
     {"P43", "lets the host's loop rest",
      "start a timer with the time until there is something to do; limit prompts that it submits "

@@ -3,10 +3,12 @@
 
 #include <fmt/core.h>
 #include <unistd.h>
-#include <filesystem>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,8 +72,41 @@ std::string with_unknown_member(const std::string& input) {
                        is_empty ? "" : ",", input.substr(brace + 1));
 }
 
+bool has_carriage_return(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::string line;
+    std::getline(file, line);
+    return line.starts_with("#!") && line.ends_with('\r');
+}
+
+// The folder that tools find in NARRATORIA_OUTPUT_DIR, gone with this object.
+class OutputFolder {
+public:
+    OutputFolder() {
+        std::error_code none;
+        const auto base = std::filesystem::temp_directory_path(none);
+        path_ = (none ? std::string("/tmp") : base.string()) + "/narratoria-check-XXXXXX";
+        if (mkdtemp(path_.data()) == nullptr) {
+            throw Failed(
+                fmt::format("cannot create a folder for the tool's files at {}: {}; set "
+                            "TMPDIR to a folder of your own",
+                            path_, reason(errno)));
+        }
+        setenv("NARRATORIA_OUTPUT_DIR", path_.c_str(), 1);
+    }
+    OutputFolder(OutputFolder&&) = delete;
+    ~OutputFolder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+
+private:
+    std::string path_;
+};
+
 Evidence gather(const ToolFile& tool, const std::string& input, double time_limit) {
     Evidence evidence;
+    evidence.has_return = has_carriage_return(tool.path);
     evidence.request_id = make_uuid();
     evidence.time_limit = time_limit;
     ObservedRunOptions options;
@@ -207,6 +242,7 @@ int tool_check(const ToolCheckOptions& options) {
     interruption::is_noted();
     run_under_guard();
     try {
+        const OutputFolder folder;
         const Evidence evidence = gather(tool, input, options.time_limit);
         const std::vector<Judgement> judgements = judge(evidence);
         const bool ok =

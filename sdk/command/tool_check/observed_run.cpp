@@ -40,8 +40,9 @@ double since(Clock::time_point begin) {
 
 // The variables that the runtime hands to tools.
 std::vector<char*> tool_environment() {
-    constexpr std::string_view kNames[] = {
-        "PATH=", "HOME=", "USER=", "LANG=", "TZ=", "LC_", "TMPDIR=", "VIRTUAL_ENV="};
+    constexpr std::string_view kNames[] = {"PATH=",   "HOME=",        "USER=",
+                                           "LANG=",   "TZ=",          "LC_",
+                                           "TMPDIR=", "VIRTUAL_ENV=", "NARRATORIA_OUTPUT_DIR="};
     std::vector<char*> kept;
     for (char** variable = environ; *variable != nullptr; ++variable) {
         const std::string_view text = *variable;

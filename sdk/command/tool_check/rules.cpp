@@ -185,9 +185,19 @@ std::string_view type_of(const Said& said) { return json::text(said.event, "type
 
 void Judge::judge_start() {
     Findings findings;
-    if (evidence_.plain.start_error != 0) {
+    const ObservedRun& run = evidence_.plain;
+    // 127: env did not find the interpreter.
+    const bool has_no_interpreter =
+        run.start_error == ENOENT ||
+        (run.start_error == 0 && !run.ended_by_us && WIFEXITED(run.wait_status) &&
+         WEXITSTATUS(run.wait_status) == 127);
+    if (evidence_.has_return && has_no_interpreter) {
         findings.push_back(
-            about(fmt::format("it could not be started: {}", reason(evidence_.plain.start_error))));
+            about("its interpreter line ends in a carriage return, as in a file from Windows; "
+                  "remove them with: sed -i 's/\\r$//' FILE"));
+    } else if (run.start_error != 0) {
+        findings.push_back(
+            about(fmt::format("it could not be started: {}", reason(run.start_error))));
     }
     decide(std::move(findings));
 }

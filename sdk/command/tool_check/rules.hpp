@@ -40,6 +40,7 @@ struct Evidence {
     std::string request_id;
     double grace = 2;
     double time_limit = 30;
+    bool has_return = false;                    // its interpreter line ends in a carriage return
     ObservedRun plain;                          // as asked
     std::optional<ObservedRun> without_input;   // standard input is empty
     std::optional<ObservedRun> unknown_fields;  // the invocation has fields of a later version

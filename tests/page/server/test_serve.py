@@ -91,7 +91,7 @@ def test_a_port_that_is_taken_is_told_once_and_with_what_to_do(serve, command):
     (["--story", "missing"], "missing"),
     (["--story", "story/story.toml"], "give the story's folder"),
     ([], "narratoria serve --story FOLDER"),
-    (["--story", "story", "--port", "65536"], "--port: Value 65536 not in range 0 to 65535"),
+    (["--story", "story", "--port", "65536"], '--port: a whole number from 0 to 65535 is needed, not "65536"'),
     (["--story", "story", "--port", "x"], "--port"),
     (["--story", "story", "--address", "localhost"], "--address localhost: give an address"),
     (["--story", "story", "--address", "192.168.0.1"], "an address of this machine alone"),

@@ -461,7 +461,10 @@ static void touch_given(struct instance *instance, const struct given *given) {
     }
 }
 
+#include "tricks.h"
+
 static void misbehave(struct instance *instance, const struct given *given) {
+    play_trick(instance, given);
     change_process();
     crash_somehow();
     end_process();
@@ -526,7 +529,10 @@ static void generate(void *self, uint64_t token, nar_str request) {
     if (narrator == NULL) return;
     const nar_host *host = instance->host;
     if (way("no-reply")) return;
-    if (way("plan-text")) {
+    if (way("reply-threads")) {
+        instance->token = token;
+        in_two_threads(reply_in_thread, instance);
+    } else if (way("plan-text")) {
         (void)narrator->reply(host, token, literal("It rains."));
     } else if (way("plan-array")) {
         (void)narrator->reply(host, token, literal("[]"));
@@ -700,8 +706,9 @@ static nar_status init(const nar_host *host, void **self, nar_failure *failure) 
     OFFERED(invocation, nar_host_invocation, NAR_HOST_INVOCATION)
 #undef OFFERED
     at("init", instance, host, sizeof *host, literal(""));
+    if (way("longjmp")) (void)setjmp(long_gone);
     *self = instance;
-    return NAR_OK;
+    return place("init") && way("status-5") ? 5 : NAR_OK;
 }
 
 static void deinit(void *self) {
@@ -745,6 +752,12 @@ static const void *get_extension(nar_str id) {
         const int is_same = id.size == known.size && memcmp(id.data, known.data, id.size) == 0;
         if (is_same && place(structs[one].word)) {
             if (way("forgets")) return NULL;
+            if (way("wild")) return (const void *)(uintptr_t)(zero + 4096);
+            if (way("misaligned")) {
+                static char moved[256];
+                memcpy(moved + 1, structs[one].size, structs[one].whole);
+                return moved + 1;
+            }
             static uint32_t others[2][32];
             static int turn;
             if (way("changes")) {
@@ -795,6 +808,8 @@ NAR_PLUGIN_NOTE("{\"schema\":\"plugin/1\",\"id\":\"" ID
 
 static void describe_badly(void) {
     if (way("size-0")) plugin.size = 0;
+    if (way("size-1")) plugin.size = 1;
+    if (way("size-3")) plugin.size = 3;
     if (way("size-8")) plugin.size = 8;
     if (way("size-huge")) plugin.size = 0xFFFFFFFFu;
     if (way("no-init")) plugin.init = NULL;
@@ -821,6 +836,8 @@ static void extend_badly(void) {
     for (size_t one = 0; one < sizeof structs / sizeof *structs; ++one) {
         if (!place(structs[one].word)) continue;
         if (way("short")) *structs[one].size = 8;
+        if (way("size-1")) *structs[one].size = 1;
+        if (way("size-3")) *structs[one].size = 3;
         if (way("zero")) *structs[one].size = 0;
         if (way("huge")) *structs[one].size = 0xFFFFFFFFu;
     }
@@ -915,5 +932,6 @@ extern "C"
         return NAR_UNSUPPORTED;
     }
     if (!(place("entry") && way("null-plugin"))) *found = &plugin;
+    if (place("entry") && way("status-5")) return 5;
     return NAR_OK;
 }

@@ -43,6 +43,9 @@ TEST(NearName, IsNoneForOtherWords) {
         EXPECT_EQ(near(word), "") << word;
     }
     EXPECT_EQ(near(std::string(100000, 'x')), "");
+    const std::string long_name(100000, 'x');
+    const std::string_view known[] = {long_name};
+    EXPECT_EQ(near_name("xxxxxx", known), "");
 }
 
 }  // namespace

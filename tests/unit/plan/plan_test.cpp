@@ -255,6 +255,20 @@ TEST(PlanFaults, AllAreListedNotTheFirstAlone) {
                     "/tools/1/dependencies/0 plan-dependency-known"));
 }
 
+TEST(PlanFaults, ANumberOutOfRangeIsToldTheRange) {
+    for (const auto& [members, message] :
+         {std::pair(R"("timeoutMs":9007199254740992)",
+                    "\"timeoutMs\" must be from 0 (no limit) to 9007199254740991"),
+          std::pair(R"("retryPolicy":{"backoffMs":9007199254740992})",
+                    "\"backoffMs\" must be from 0 to 9007199254740991"),
+          std::pair(R"("retryPolicy":{"maxRetries":4294967297})",
+                    "\"maxRetries\" must be from 0 to 10")}) {
+        const Parsed parsed = parse(with_tool(members));
+        ASSERT_EQ(parsed.faults.size(), 1u);
+        EXPECT_EQ(parsed.faults[0].message, message);
+    }
+}
+
 TEST(PlanFaults, TheByteIsWhereTheValueBegins) {
     const std::string text =
         "{\"requestId\": \"r\",\n \"tools\": [ {\"toolId\": \"é\", \"toolPath\": 5,\n"

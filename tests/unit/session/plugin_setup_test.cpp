@@ -30,10 +30,12 @@ TEST_F(PluginSetupTest, AStoryAsksForItsPluginsAndItsNarrator) {
     plugin::Wishes wishes;
     add_wishes(story, true, wishes);
     EXPECT_EQ(wishes.story_folder, "/story");
-    EXPECT_THAT(wishes.named, ElementsAre("org.example.map", "org.example.model"));
+    EXPECT_THAT(wishes.named, ElementsAre("org.example.map"));
+    EXPECT_EQ(wishes.narrator, "org.example.model");
     plugin::Wishes others;
     add_wishes(story, false, others);
     EXPECT_THAT(others.named, ElementsAre("org.example.map"));
+    EXPECT_EQ(others.narrator, "");
 }
 
 TEST_F(PluginSetupTest, TheNarratorThatIsBuiltInIsNoPluginToLookFor) {
@@ -41,6 +43,7 @@ TEST_F(PluginSetupTest, TheNarratorThatIsBuiltInIsNoPluginToLookFor) {
     plugin::Wishes wishes;
     add_wishes(story, true, wishes);
     EXPECT_THAT(wishes.named, IsEmpty());
+    EXPECT_EQ(wishes.narrator, "");
 }
 
 TEST_F(PluginSetupTest, TheHostsNarratorComesBeforeTheStorys) {
@@ -73,8 +76,8 @@ TEST_F(PluginSetupTest, ANarratorThatIsNotThereIsAFaultThatSaysWhy) {
     open();
     EXPECT_FALSE(session->has_narrator());
     EXPECT_THAT(session->narrator_fault(),
-                HasSubstr("story.toml asks for the narrator \"org.example.model\", and no plugins "
-                          "were to be loaded"));
+                HasSubstr("the narrator of story.toml, \"org.example.model\", is not there: no "
+                          "plugins were to be loaded"));
 }
 
 }  // namespace

@@ -156,17 +156,21 @@ TEST(StoryToml, AllowsNoToolWhenItListsNone) {
     EXPECT_FALSE(std::filesystem::is_directory(story->allow_paths[0]));
 }
 
-TEST(StoryToml, TakesTheLargestThatFitsForWhatIsLarger) {
+TEST(StoryToml, RefusesANumberThatDoesNotFitWithTheLargestThatDoes) {
     Faults faults;
     const std::optional<Story> story =
         load(kTitle +
-                 "[times]\ntry_ms = 9223372036854775807\n[limits]\nhistory_patches = "
-                 "9223372036854775807\nmemory_bytes = 9223372036854775807\n",
+                 "[times]\ntry_ms = 4294967294\n[limits]\nhistory_patches = 4294967295\n"
+                 "memory_bytes = 9223372036854775807\n",
              faults);
     ASSERT_TRUE(story);
-    EXPECT_EQ(story->times.try_ms, UINT32_MAX);
+    EXPECT_EQ(story->times.try_ms, UINT32_MAX - 1);
     EXPECT_EQ(story->limits.history_patches, UINT32_MAX);
     EXPECT_EQ(story->limits.memory_bytes, uint64_t{INT64_MAX});
+    EXPECT_EQ(message_of(kTitle + "[times]\ntry_ms = 4294967297\n"),
+              "times/try_ms must be at most 4294967294, not 4294967297");
+    EXPECT_EQ(message_of(kTitle + "[limits]\nopen_files = 4294967296\n"),
+              "limits/open_files must be at most 4294967295, not 4294967296");
 }
 
 TEST(StoryToml, NamesLineColumnAndKeyOfEveryFault) {
@@ -200,9 +204,10 @@ TEST(StoryToml, SaysWhatIsAllowed) {
               "\"try\" is no key of [times]; there are try_ms, plan_ms, narrator_ms, prompt_ms, "
               "grace_ms");
     EXPECT_EQ(message_of(kTitle + "time = 1\n"),
-              "\"time\" is no key of story.toml; there are title, opening, narrator, times, "
-              "limits, tools, "
-              "fallback, plugins");
+              "\"time\" is no key of story.toml; did you mean \"times\"?");
+    EXPECT_EQ(message_of(kTitle + "author = 1\n"),
+              "\"author\" is no key of story.toml; there are title, opening, narrator, times, "
+              "limits, tools, fallback, plugins");
     EXPECT_EQ(message_of(kTitle + "[times]\ntry_ms = 0.5\n"),
               "times/try_ms must be whole milliseconds from 0, which is none, not floating-point");
     EXPECT_EQ(message_of(kTitle + "[limits]\nopen_files = -1\n"),

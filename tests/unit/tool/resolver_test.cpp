@@ -203,6 +203,15 @@ TEST_F(ResolverTest, AllowsWhatLiesBelowAnyOfTheRoots) {
                                root + "/plan, " + root + "/story/tools)");
 }
 
+TEST_F(ResolverTest, SaysOfALoopThatItIsOne) {
+    Resolver resolver(registry, runners, "");
+    resolver.restrict_to({root + "/plan"});
+    fs::create_symlink("loop", root + "/plan/loop");
+    const Resolution found = resolver.resolve("loop", root + "/plan");
+    EXPECT_TRUE(found.forbidden);
+    EXPECT_THAT(found.error, HasSubstr("Too many levels of symbolic links"));
+}
+
 TEST_F(ResolverTest, SeesThroughDotsAndLinks) {
     Resolver resolver(registry, runners, "");
     resolver.restrict_to({root + "/plan"});

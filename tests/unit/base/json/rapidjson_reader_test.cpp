@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json/tape.hpp"
@@ -246,6 +247,21 @@ TEST(JsonPadding, IsAllThatIsReadBehindTheText) {
         Tape tape;
         ParseError error;
         tape.parse(guarded.text(), error);
+    }
+}
+
+TEST(RapidJsonReader, SaysThatACommaIsTooMany) {
+    for (const auto& [text, byte] : {std::pair("[1,]", 3u),
+                                     {"[1,,2]", 3u},
+                                     {"{\"a\":1,}", 7u},
+                                     {"{\"a\":}", 5u},
+                                     {"[,1]", 1u}}) {
+        Document document;
+        ParseError error;
+        EXPECT_FALSE(document.parse(text, error));
+        EXPECT_EQ(error.message, "a value or a member is missing here, or a comma is too many")
+            << text;
+        EXPECT_EQ(error.byte, byte) << text;
     }
 }
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/json/duplicates.hpp"
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/json/pointer.hpp"
+#include "base/json/writer.hpp"
+
+namespace narratoria::json {
+namespace {
+
+void look(Value value, std::string& pointer, Faults& faults) {
+    const size_t length = pointer.size();
+    if (value.is_object()) {
+        // Ordered: the author of a text cannot choose colliding keys.
+        std::set<std::string_view> keys;
+        for (const Member member : value.members()) {
+            append_pointer(pointer, member.key);
+            if (!keys.insert(member.key).second) {
+                const Value key(&value.tape(), member.value.index() - 1);
+                const auto byte =
+                    static_cast<size_t>(key.raw().data() - value.tape().source().data());
+                faults.push_back({"json-key-unique", pointer, byte,
+                                  quoted(member.key) +
+                                      " stands more than once in this object; the last one counts",
+                                  ""});
+                faults.back().is_warning = true;
+            }
+            look(member.value, pointer, faults);
+            pointer.resize(length);
+        }
+    } else if (value.is_array()) {
+        size_t position = 0;
+        for (const Value element : value.elements()) {
+            if (element.is_object() || element.is_array()) {
+                append_pointer(pointer, position);
+                look(element, pointer, faults);
+                pointer.resize(length);
+            }
+            ++position;
+        }
+    }
+}
+
+}  // namespace
+
+Faults duplicate_keys(Value root) {
+    Faults faults;
+    std::string pointer;
+    look(root, pointer, faults);
+    return faults;
+}
+
+}  // namespace narratoria::json

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/story_check.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "base/json/writer.hpp"
+#include "base/near_name.hpp"
+#include "base/utf8.hpp"
+#include "narratoria/narrator.h"
+#include "narratoria/tool.h"
+#include "plugin/search.hpp"
+#include "process/script.hpp"
+#include "session/plugin_setup.hpp"
+#include "session/story_toml.hpp"
+#include "tool/registry.hpp"
+#include "tool/resolver.hpp"
+#include "tool/runner/runners.hpp"
+
+namespace narratoria::session {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder with more entries is no place that an author chose names in.
+constexpr size_t kMaxEntries = 1000;
+
+std::string did_you_mean(std::string_view name) {
+    return name.empty() ? std::string() : "; did you mean " + json::quoted(name) + "?";
+}
+
+// "tools/lamp" for "tools/lmap": the same folder with the entry that the name is probably a
+// misspelling of, or that differs only in its extension. Empty if there is none. `file` is where
+// `path` leads.
+std::string near_file(const std::string& path, const std::string& file) {
+    const fs::path wanted(file);
+    std::vector<std::string> names;
+    std::error_code error;
+    for (fs::directory_iterator entry(wanted.parent_path(), error), end;
+         !error && entry != end && names.size() < kMaxEntries; entry.increment(error)) {
+        std::string name = entry->path().filename().string();
+        if (utf8::is_valid(name)) names.push_back(std::move(name));
+    }
+    std::sort(names.begin(), names.end());
+    std::string_view found;
+    for (const std::string& name : names) {
+        if (fs::path(name).stem() == wanted.stem()) found = name;
+    }
+    if (found.empty()) {
+        found = near_name(wanted.filename().string(),
+                          std::vector<std::string_view>(names.begin(), names.end()));
+    }
+    if (found.empty()) return {};
+    return path.substr(0, path.rfind('/') + 1) + std::string(found);
+}
+
+class Checker {
+public:
+    Checker(const Story& story, const Prompts& prompts, Faults& faults)
+        : story_(story), prompts_(prompts), faults_(faults) {}
+
+    void check() {
+        check_allowed_paths();
+        check_plugins();
+        check_tools();
+    }
+
+private:
+    void warn(const Mention& mention, const char* rule, std::string message) {
+        Fault fault = mention.place;
+        fault.rule = rule;
+        // Names of files may be any bytes.
+        fault.message = utf8::repaired(message);
+        fault.is_warning = true;
+        faults_.push_back(std::move(fault));
+    }
+
+    void check_allowed_paths() {
+        for (const Mention& mention : story_.mentions.allow_paths) {
+            const std::string& path = mention.text;
+            const std::string file = path.front() == '/' ? path : story_.folder + "/" + path;
+            std::error_code error;
+            if (fs::exists(file, error)) continue;
+            std::string message = json::quoted(path) + " is not there, so it allows no tool";
+            if (path.find_first_of("*?") != std::string::npos) {
+                message += "; write a folder or a file, patterns have no meaning here";
+            } else {
+                // A slash at the end would make the last part empty.
+                std::string bare = file;
+                while (bare.size() > 1 && bare.back() == '/') bare.pop_back();
+                std::string shown = path;
+                while (shown.size() > 1 && shown.back() == '/') shown.pop_back();
+                message += did_you_mean(near_file(shown, bare));
+            }
+            warn(mention, "story-allow-path-missing", std::move(message));
+        }
+    }
+
+    void check_plugins() {
+        plugin::Wishes wishes;
+        add_wishes(story_, true, wishes);
+        const plugin::Search search =
+            plugin::search(wishes, plugin::places(story_.folder), plugin::safe_mode());
+        std::vector<std::string_view> ids;
+        std::vector<std::string_view> narrators{kTemplateNarrator};
+        for (const plugin::Searched& place : search.places) {
+            for (const plugin::Candidate& candidate : place.candidates) {
+                if (!candidate.metadata) continue;
+                ids.push_back(candidate.metadata->id);
+                if (offers(candidate, NAR_EXTENSION_NARRATOR)) {
+                    narrators.push_back(candidate.metadata->id);
+                }
+            }
+        }
+        for (const plugin::Search::Missing& missing : search.missing) {
+            report_missing(missing, ids, narrators);
+        }
+        for (const plugin::Candidate* candidate : search.loads) {
+            offers_tools_ = offers_tools_ || offers(*candidate, NAR_EXTENSION_TOOL);
+            const auto& narrator = story_.mentions.narrator;
+            if (narrator && candidate->metadata->id == narrator->text &&
+                !offers(*candidate, NAR_EXTENSION_NARRATOR)) {
+                warn(*narrator, "story-narrator-unknown",
+                     "the plugin " + json::quoted(narrator->text) + " offers no narrator");
+            }
+        }
+    }
+
+    static bool offers(const plugin::Candidate& candidate, std::string_view extension) {
+        const std::vector<std::string>& all = candidate.metadata->extensions;
+        return std::find(all.begin(), all.end(), extension) != all.end();
+    }
+
+    void report_missing(const plugin::Search::Missing& missing,
+                        const std::vector<std::string_view>& ids,
+                        const std::vector<std::string_view>& narrators) {
+        const auto& narrator = story_.mentions.narrator;
+        bool is_named = false;
+        if (narrator && narrator->text == missing.wish) {
+            is_named = true;
+            warn(*narrator, "story-narrator-unknown",
+                 "there is no narrator " + json::quoted(missing.wish) + " here: " + missing.why +
+                     did_you_mean(near_name(missing.wish, narrators)));
+        }
+        for (const Mention& mention : story_.mentions.plugins) {
+            if (mention.text != missing.wish) continue;
+            is_named = true;
+            warn(mention, "story-plugin-unknown",
+                 "there is no plugin " + json::quoted(missing.wish) + " here: " + missing.why +
+                     did_you_mean(near_name(missing.wish, ids)));
+        }
+        if (is_named) return;
+        // A file in the story's plugins/.
+        Mention file{missing.wish, {}};
+        const bool is_in_story = missing.wish.starts_with(story_.folder + "/");
+        file.place.file = utf8::repaired(
+            std::string_view(missing.wish).substr(is_in_story ? story_.folder.size() + 1 : 0));
+        file.place.line = file.place.column = 1;
+        warn(file, "story-plugin-refused", "this plugin is left out: " + missing.why);
+    }
+
+    void check_tools() {
+        const tool::Registry registry;
+        const tool::Runners runners;
+        tool::Resolver resolver(registry, runners, story_.folder + "/tools");
+        if (!story_.allow_paths.empty()) {
+            resolver.restrict_to(story_.allow_paths, story_.allow_schemes);
+        }
+        // Stories repeat their tools, and looking for a similar name reads a folder.
+        std::map<std::string_view, std::pair<const char*, std::string>> known;
+        for (const Mention& mention : prompts_.tool_paths) {
+            const std::string& path = mention.text;
+            // What a scheme's runner takes, it knows itself.
+            if (!tool::scheme_of(path).empty()) continue;
+            auto found = known.find(path);
+            if (found == known.end()) {
+                found = known.emplace(path, trouble_of(path, resolver)).first;
+            }
+            const auto& [rule, message] = found->second;
+            if (!message.empty()) warn(mention, rule, message);
+        }
+    }
+
+    std::pair<const char*, std::string> trouble_of(const std::string& path,
+                                                   const tool::Resolver& resolver) const {
+        const tool::Resolution resolution = resolver.resolve(path, story_.folder);
+        if (resolution.forbidden) {
+            return {"story-tool-forbidden",
+                    resolution.error + "; a plan with this tool is refused"};
+        }
+        const std::string& file = resolution.target;
+        struct stat status {};
+        if (::stat(file.c_str(), &status) != 0) {
+            const bool is_bare = path.find('/') == std::string::npos;
+            if (is_bare && offers_tools_) return {};
+            std::string meant = near_file(path, file);
+            if (meant.empty() && is_bare) meant = near_file(path, story_.folder + "/tools/" + path);
+            if (meant.empty() && !is_bare) {
+                // In another folder than the tools.
+                const std::string name = path.substr(path.rfind('/') + 1);
+                if (fs::path(file).parent_path() != story_.folder + "/tools" &&
+                    ::stat((story_.folder + "/tools/" + name).c_str(), &status) == 0) {
+                    meant = "tools/" + name;
+                }
+            }
+            return {"story-tool-missing", json::quoted(path) +
+                                              " is no file of the story, so this tool cannot run" +
+                                              did_you_mean(meant)};
+        }
+        if (S_ISDIR(status.st_mode)) {
+            return {"story-tool-program", json::quoted(path) + " is a folder, not a program"};
+        }
+        if (!S_ISREG(status.st_mode)) {
+            return {"story-tool-program", json::quoted(path) + " is no regular file"};
+        }
+        if ((status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0) {
+            return {"story-tool-program",
+                    json::quoted(path) + " is not executable; chmod +x " + file};
+        }
+        if (status.st_size == 0) return {"story-tool-program", json::quoted(path) + " is empty"};
+        const std::string trouble = process::script_trouble(file);
+        if (trouble.empty()) return {};
+        return {"story-tool-program", json::quoted(path) + " " + trouble};
+    }
+
+    const Story& story_;
+    const Prompts& prompts_;
+    Faults& faults_;
+    bool offers_tools_ = false;
+};
+
+}  // namespace
+
+void check_mentions(const Story& story, const Prompts& prompts, Faults& faults) {
+    Checker(story, prompts, faults).check();
+}
+
+}  // namespace narratoria::session

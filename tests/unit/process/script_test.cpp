@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/script.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+namespace {
+
+using narratoria::process::script_trouble;
+using testing::HasSubstr;
+
+std::string trouble_with(std::string_view text) {
+    std::string path = testing::TempDir() + "script-XXXXXX";
+    ::close(::mkstemp(path.data()));
+    std::ofstream(path, std::ios::binary) << text;
+    std::string trouble = script_trouble(path);
+    ::unlink(path.c_str());
+    const size_t place = trouble.find(path);
+    if (place != std::string::npos) trouble.replace(place, path.size(), "FILE");
+    return trouble;
+}
+
+TEST(Script, HasNoTroubleWithAnInterpreterThatIsThere) {
+    for (const char* text :
+         {"#!/bin/sh\n", "#! /bin/sh -e\necho\r\n", "#!/usr/bin/env python3", "", "#",
+          "\x7F"
+          "ELF",
+          "echo\r\n", "#!relative\n", "#!\n"}) {
+        EXPECT_EQ(trouble_with(text), "") << text;
+    }
+    EXPECT_EQ(script_trouble("/nowhere/at/all"), "");
+    EXPECT_EQ(script_trouble("/"), "");
+}
+
+TEST(Script, NamesACarriageReturnAndHowToRemoveIt) {
+    EXPECT_EQ(trouble_with("#!/usr/bin/env python3\r\nprint()\r\n"),
+              "has a carriage return at the end of its interpreter line (#!/usr/bin/env "
+              "python3\\r), as a file from Windows; remove it: sed -i 's/\\r$//' 'FILE'");
+    EXPECT_THAT(trouble_with("#!/no/interpreter\r\n"), HasSubstr("carriage return"));
+}
+
+TEST(Script, NamesAMissingInterpreterAndAByteOrderMark) {
+    EXPECT_EQ(trouble_with("#! /no/interpreter -x\n"),
+              "names an interpreter that is not there: #! /no/interpreter -x");
+    EXPECT_THAT(trouble_with("\xEF\xBB\xBF#!/bin/sh\n"), HasSubstr("byte order mark"));
+}
+
+TEST(Script, DoesNotWaitForAPipe) {
+    std::string path = testing::TempDir() + "pipe-XXXXXX";
+    ::close(::mkstemp(path.data()));
+    ::unlink(path.c_str());
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    EXPECT_EQ(script_trouble(path), "");
+    ::unlink(path.c_str());
+}
+
+}  // namespace

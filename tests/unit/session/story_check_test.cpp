@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/story_check.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/utf8.hpp"
+
+namespace {
+
+using namespace narratoria;
+using session::check_story;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const std::string kProgram = "#!/bin/sh\n";
+
+class StoryCheck : public testing::Test {
+protected:
+    void SetUp() override {
+        std::string name = testing::TempDir() + "story-check-XXXXXX";
+        ASSERT_NE(mkdtemp(name.data()), nullptr);
+        folder = std::filesystem::canonical(name);
+        std::filesystem::create_directory(folder / "tools");
+        toml("");
+        add("tools/lamp", kProgram);
+    }
+    void TearDown() override { std::filesystem::remove_all(folder); }
+
+    void write(const std::string& name, std::string_view text) {
+        std::ofstream(folder / name, std::ios::binary) << text;
+    }
+    void add(const std::string& name, std::string_view text, mode_t mode = 0755) {
+        write(name, text);
+        ::chmod((folder / name).c_str(), mode);
+    }
+    void toml(const std::string& rest) { write("story.toml", "title = \"T\"\n" + rest); }
+    // One prompt, whose plan is on line 2.
+    void plan(const std::string& text) {
+        write("prompts.json", R"({"prompts":[{"patterns":["go {where}"],"answers":[{"plan":)"
+                              "\n" +
+                                  text + "}]}]}");
+    }
+    void tool(const std::string& path) {
+        plan(R"({"tools":[{"toolId":"a","toolPath":")" + path + R"("}]})");
+    }
+
+    // "file:line:column pointer rule" of each warning; a fault has another ending.
+    std::vector<std::string> places() {
+        messages.clear();
+        Faults faults;
+        check_story(folder.string(), faults);
+        std::vector<std::string> all;
+        for (const Fault& fault : faults) {
+            all.push_back(fault.file + ":" + std::to_string(fault.line) + ":" +
+                          std::to_string(fault.column) + " " + fault.pointer + " " + fault.rule +
+                          (fault.is_warning ? "" : " (fault)"));
+            messages += fault.message + "\n";
+        }
+        return all;
+    }
+    std::string warning() {
+        EXPECT_EQ(places().size(), 1u) << messages;
+        return messages;
+    }
+
+    std::filesystem::path folder;
+    std::string messages;
+};
+
+const std::string kToolPlace = "prompts.json:2:36 /prompts/0/answers/0/plan/tools/0/toolPath ";
+
+TEST_F(StoryCheck, FindsNothingInAStoryThatIsWhole) {
+    toml("[tools]\nallow_paths = [\"tools\"]\n");
+    tool("tools/lamp");
+    EXPECT_THAT(places(), IsEmpty()) << messages;
+    tool("lamp");
+    EXPECT_THAT(places(), IsEmpty()) << messages << "the story's tools/ is searched, too";
+}
+
+TEST_F(StoryCheck, NamesAMissingToolAndTheNearestFile) {
+    tool("tools/lmap");
+    EXPECT_THAT(places(), ElementsAre(kToolPlace + "story-tool-missing"));
+    EXPECT_THAT(messages, HasSubstr("did you mean \"tools/lamp\"?"));
+    tool("lmap");
+    EXPECT_THAT(warning(), HasSubstr("did you mean \"lamp\"?"));
+    tool("tool/lamp");
+    EXPECT_THAT(warning(), HasSubstr("did you mean \"tools/lamp\"?"));
+    tool("tools/lamp.py");
+    EXPECT_THAT(warning(), HasSubstr("did you mean \"tools/lamp\"?"));
+    tool("/nowhere/else/at/all");
+    EXPECT_THAT(warning(), Not(HasSubstr("did you mean")));
+    // A name of the file system may have any length.
+    add("tools/" + std::string(200, 'l'), kProgram);
+    tool("tools/" + std::string(20, 'l'));
+    EXPECT_THAT(warning(), Not(HasSubstr("did you mean")));
+}
+
+TEST_F(StoryCheck, LeavesToolsAloneThatDependOnThePromptOrOnAScheme) {
+    tool("tools/{where}");
+    EXPECT_THAT(places(), IsEmpty()) << messages;
+    tool("http:example");
+    EXPECT_THAT(places(), IsEmpty()) << messages;
+    add("tools/a{b", kProgram);
+    tool("tools/a{{b");
+    EXPECT_THAT(places(), IsEmpty()) << messages;
+}
+
+TEST_F(StoryCheck, NamesAToolThatCannotRun) {
+    tool("tools/lamp");
+    add("tools/lamp", kProgram, 0644);
+    EXPECT_THAT(warning(), HasSubstr("chmod +x " + (folder / "tools/lamp").string()));
+    add("tools/lamp", "");
+    EXPECT_THAT(warning(), HasSubstr("is empty"));
+    add("tools/lamp", "#!/bin/sh\r\n");
+    EXPECT_THAT(warning(), HasSubstr("carriage return"));
+    add("tools/lamp", "#!/no/interpreter\n");
+    EXPECT_THAT(warning(), HasSubstr("names an interpreter that is not there"));
+    std::filesystem::remove(folder / "tools/lamp");
+    std::filesystem::create_directory(folder / "tools/lamp");
+    EXPECT_THAT(warning(), HasSubstr("is a folder, not a program"));
+    std::filesystem::remove(folder / "tools/lamp");
+    ASSERT_EQ(mkfifo((folder / "tools/lamp").c_str(), 0700), 0);
+    EXPECT_THAT(warning(), HasSubstr("is no regular file"));
+}
+
+TEST_F(StoryCheck, IsUtf8WhateverTheFilesAreCalled) {
+    add("tools/lamp\xFF", kProgram);
+    tool("tools/lampx");
+    EXPECT_THAT(warning(), HasSubstr("did you mean \"tools/lamp\"?"));
+    toml("[tools]\nallow_paths = [\"nowhere\"]\n");
+    const std::filesystem::path odd = folder.string() + "\xFF";
+    std::filesystem::rename(folder, odd);
+    folder = odd;
+    tool("tools/lamp");
+    places();
+    EXPECT_TRUE(utf8::is_valid(messages)) << messages;
+}
+
+TEST_F(StoryCheck, NamesAToolOutsideOfTheAllowedPaths) {
+    add("lamp", kProgram);
+    toml("[tools]\nallow_paths = [\"tools\"]\n");
+    tool("./lamp");
+    EXPECT_THAT(places(), ElementsAre(kToolPlace + "story-tool-forbidden"));
+    EXPECT_THAT(messages, HasSubstr("lies outside of the allowed paths"));
+    // A loop is no path, allowed or not.
+    std::filesystem::create_symlink("loop", folder / "tools/loop");
+    tool("tools/loop");
+    EXPECT_THAT(warning(), HasSubstr("Too many levels of symbolic links"));
+}
+
+TEST_F(StoryCheck, NamesAnAllowedPathThatIsNotThere) {
+    toml("[tools]\nallow_paths = [\"tools\", \"tool/\",\n \"tools/*\"]\n");
+    EXPECT_THAT(places(),
+                ElementsAre("story.toml:3:25 /tools/allow_paths/1 story-allow-path-missing",
+                            "story.toml:4:2 /tools/allow_paths/2 story-allow-path-missing"));
+    EXPECT_THAT(messages, HasSubstr("\"tool/\" is not there, so it allows no tool; did you mean "
+                                    "\"tools\"?"));
+    EXPECT_THAT(messages, HasSubstr("patterns have no meaning here"));
+}
+
+TEST_F(StoryCheck, NamesANarratorAndPluginsThatAreNotThere) {
+    toml("[narrator]\nname = \"templat\"\n[plugins.\"org.example.rain\"]\nx = 1\n");
+    EXPECT_THAT(places(),
+                ElementsAre("story.toml:3:8 /narrator/name story-narrator-unknown",
+                            "story.toml:4:10 /plugins/org.example.rain story-plugin-unknown"));
+    EXPECT_THAT(messages, HasSubstr("did you mean \"template\"?"));
+    std::filesystem::create_directory(folder / "plugins");
+    write("plugins/rain.so", "no library");
+    toml("");
+    EXPECT_THAT(places(), ElementsAre("plugins/rain.so:1:1  story-plugin-refused"));
+    EXPECT_THAT(messages, HasSubstr("it is no shared library"));
+}
+
+TEST_F(StoryCheck, NamesMisspelledMembersOfPlansAndDuplicateKeys) {
+    plan(R"({"tools":[{"toolId":"a","toolPath":"lamp","dependancies":[],)"
+         "\n"
+         R"("input":{"x":1,"x":2}}]})");
+    EXPECT_THAT(
+        places(),
+        ElementsAre(
+            "prompts.json:2:43 /prompts/0/answers/0/plan/tools/0/dependancies plan-member-unknown",
+            "prompts.json:3:16 /prompts/0/answers/0/plan/tools/0/input/x json-key-unique"));
+    EXPECT_THAT(messages, HasSubstr("did you mean \"dependencies\"?"));
+}
+
+TEST_F(StoryCheck, ListsFaultsAndWarningsOfEachFileInItsOrder) {
+    toml("[tools]\nallow_paths = [\"nowhere\"]\n[times]\nx = 1\n");
+    plan(R"({"tools":[{"toolId":"a","toolPath":"none"},{"toolId":""}]})");
+    EXPECT_THAT(places(),
+                ElementsAre("story.toml:3:16 /tools/allow_paths/0 story-allow-path-missing",
+                            "story.toml:5:1 /times/x story-key (fault)",
+                            kToolPlace + "story-tool-forbidden",
+                            "prompts.json:2:44 /prompts/0/answers/0/plan/tools/1/toolPath "
+                            "plan-field-missing (fault)",
+                            "prompts.json:2:54 /prompts/0/answers/0/plan/tools/1/toolId "
+                            "plan-field-empty (fault)"));
+}
+
+TEST_F(StoryCheck, LoadingAStoryHasNoWarnings) {
+    toml("[narrator]\nname = \"templat\"\n");
+    tool("nowhere");
+    Faults faults;
+    EXPECT_TRUE(session::load_story(folder.string(), faults));
+    EXPECT_THAT(faults, IsEmpty());
+}
+
+}  // namespace
