@@ -391,9 +391,9 @@ std::uint64_t Question::invoke(py::handle invocation, py::object told) {
     std::uint64_t number = 0;
     nar_failure failure{};
     failure.size = sizeof failure;
-    const nar_status status =
-        host_functions<nar_host_invoke>(host_, NAR_HOST_INVOKE)
-            .invoke(host_, token_, detail::to_c(text), Invoked::tell, invoked.get(), &number, &failure);
+    const nar_status status = host_functions<nar_host_invoke>(host_, NAR_HOST_INVOKE)
+                                  .invoke(host_, token_, detail::to_c(text), Invoked::tell,
+                                          invoked.get(), &number, &failure);
     if (status == NAR_GONE) return 0;
     if (status != NAR_OK) throw Error(status, "INVOCATION", failure.message, "");
     // It belongs to the engine now, which calls once.
