@@ -173,6 +173,7 @@ void View::say_ended(const EndedTool& tool, std::string_view last_error) {
     if (tool.state == "completed") sign = style_.green("✓");
     if (tool.state == "skipped") sign = style_.dim("–");
     std::string about = tool.name;
+    if (tool.line > 0) about += fmt::format(", line {}", tool.line);
     if (tool.state != "skipped") about += ", " + duration(tool.seconds);
     if (tool.retries > 0) about += ", " + counted(tool.retries + 1, "attempt");
     const std::string_view fallback =

@@ -14,7 +14,7 @@ namespace {
 
 using rapidjson::SizeType;
 
-// Copies the plan as it passes by: numbers stay as they were written, whatever their size, and
+// Copies the plan or the invocation as it passes by: numbers stay as they were written, whatever their size, and
 // nothing is built in memory beside its text.
 class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> {
 public:
@@ -27,10 +27,12 @@ public:
         return scalar([=](auto& out) { return out.Bool(value); });
     }
     bool RawNumber(const char* text, SizeType length, bool) {
-        if (depth_ == 1 && name_ == "id") {
-            std::uint64_t id = 0;
-            const auto [end, error] = std::from_chars(text, text + length, id);
-            if (error == std::errc() && end == text + length) answer_.id = id;
+        if (depth_ == 1 && (name_ == "id" || name_ == "call")) {
+            std::uint64_t number = 0;
+            const auto [end, error] = std::from_chars(text, text + length, number);
+            if (error == std::errc() && end == text + length) {
+                (name_ == "id" ? answer_.id : answer_.call) = number;
+            }
         }
         return scalar(
             [=](auto& out) { return out.RawValue(text, length, rapidjson::kNumberType); });
@@ -53,15 +55,16 @@ public:
         return end([](auto& out) { return out.EndArray(); });
     }
     bool Key(const char* text, SizeType length, bool) {
-        if (depth_ > 1) return !is_plan_ || writer_.Key(text, length);
+        if (depth_ > 1) return !is_copied_ || writer_.Key(text, length);
         name_.assign(text, length);
         // Of two the last counts, as everywhere.
         if (name_ == "id") answer_.id.reset();
         if (name_ == "error") answer_.error.reset();
-        is_plan_ = name_ == "plan";
-        if (is_plan_) {
-            plan_.Clear();
-            writer_.Reset(plan_);
+        if (name_ == "call") answer_.call.reset();
+        is_copied_ = name_ == "plan" || name_ == "invoke";
+        if (is_copied_) {
+            copy_.Clear();
+            writer_.Reset(copy_);
         }
         return true;
     }
@@ -70,35 +73,38 @@ private:
     template <class Write>
     bool scalar(Write&& write) {
         if (depth_ == 0) return false;
-        if (is_plan_ && !write(writer_)) return false;
+        if (is_copied_ && !write(writer_)) return false;
         value_has_ended();
         return true;
     }
     template <class Write>
     bool begin(Write&& write) {
         ++depth_;
-        return !is_plan_ || write(writer_);
+        return !is_copied_ || write(writer_);
     }
     template <class Write>
     bool end(Write&& write) {
         if (--depth_ == 0) return true;
-        if (is_plan_ && !write(writer_)) return false;
+        if (is_copied_ && !write(writer_)) return false;
         value_has_ended();
         return true;
     }
     void value_has_ended() {
         if (depth_ != 1) return;
-        if (is_plan_) answer_.plan.emplace(plan_.GetString(), plan_.GetSize());
+        if (is_copied_) {
+            (name_ == "plan" ? answer_.plan : answer_.invoke)
+                .emplace(copy_.GetString(), copy_.GetSize());
+        }
         if (name_ == "error" && !answer_.error) answer_.error = "its \"error\" is no text";
-        is_plan_ = false;
+        is_copied_ = false;
     }
 
     Answer& answer_;
     std::size_t depth_ = 0;
     std::string name_;
-    bool is_plan_ = false;
-    rapidjson::StringBuffer plan_;
-    rapidjson::Writer<rapidjson::StringBuffer> writer_{plan_};
+    bool is_copied_ = false;
+    rapidjson::StringBuffer copy_;
+    rapidjson::Writer<rapidjson::StringBuffer> writer_{copy_};
 };
 
 }  // namespace

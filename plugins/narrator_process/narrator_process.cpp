@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A narrator that is a program of its own, in any language: requests go to its standard input, a line
-// each, and answers come from its standard output.
+// each, and answers come from its standard output. Before an answer it may invoke tools.
 
 #include <narratoria/plugin.hpp>
 
@@ -11,6 +11,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -95,6 +96,7 @@ public:
 
     void cancel_answer(std::uint64_t id) override {
         if (questions_.erase(id) == 0) return;
+        forget_calls(id);
         cancelled_.push_back(id);
         if (cancelled_.size() > kMaxCancelled) cancelled_.pop_front();
         process_.write("{\"id\":" + std::to_string(id) + ",\"cancel\":true}\n");
@@ -250,6 +252,11 @@ private:
             why = could_not_start(exit.error);
         }
         std::map<std::uint64_t, Question> open = std::exchange(questions_, {});
+        // The next process knows nothing of them.
+        for (const auto& [call, number] : std::exchange(calls_, {})) {
+            const auto question = open.find(call.first);
+            if (question != open.end()) question->second.reply.cancel_invocation(number);
+        }
         cancelled_.clear();
 
         // A program that answers, and ends when it is done, may have ended with the next question
@@ -298,6 +305,7 @@ private:
             said_.push_back({std::move(question.reply), false, why});
         }
         questions_.clear();
+        calls_.clear();
     }
 
     void take_line(std::string line) {
@@ -314,11 +322,16 @@ private:
                 "the narrator's process wrote an answer without the \"id\" of a request: " + line);
             return;
         }
+        if (answer.invoke && !answer.plan && !answer.error) {
+            invoke(*answer.id, answer.call, *answer.invoke);
+            return;
+        }
         auto found = questions_.extract(*answer.id);
         if (found.empty()) {
             note_stray(*answer.id);
             return;
         }
+        forget_calls(*answer.id);
         ++answers_;
         plugin::Reply reply = std::move(found.mapped().reply);
         const bool is_plan = answer.plan && !answer.error;
@@ -328,6 +341,58 @@ private:
         else if (answer.error) text = std::move(*answer.error);
         else text = "the narrator answered without \"plan\" and \"error\"";
         said_.push_back({std::move(reply), is_plan, std::move(text)});
+    }
+
+    // ---- tools that it invokes
+
+    void invoke(std::uint64_t id, std::optional<std::uint64_t> call,
+                const std::string& invocation) {
+        const auto question = questions_.find(id);
+        // One that was cancelled meanwhile knows soon.
+        if (question == questions_.end()) return;
+        if (!call || calls_.contains({id, *call})) {
+            log(plugin::Level::Warning,
+                "the narrator's process invoked a tool without a \"call\" of its own, a number "
+                "that "
+                "no other open invocation has: " +
+                    invocation);
+            return;
+        }
+        const std::pair<std::uint64_t, std::uint64_t> key{id, *call};
+        const std::string start =
+            "{\"id\":" + std::to_string(id) + ",\"call\":" + std::to_string(*call) + ",";
+        std::string fault;
+        try {
+            const std::uint64_t number = question->second.reply.invoke(
+                invocation, [this, key, start](std::uint64_t, std::string_view outcome) {
+                    if (calls_.erase(key) == 0) return;
+                    write_outcome(key.first,
+                                  start + "\"outcome\":" + without_ends_of_lines(outcome) + "}\n");
+                });
+            if (number != 0) {
+                calls_.emplace(key, number);
+                return;
+            }
+            fault = "the request has ended, or the time of its tools is used up";
+        } catch (const narratoria::Error& error) {
+            fault = error.what();
+        }
+        write_outcome(id, start + "\"error\":" + plugin::quoted(fault) + "}\n");
+    }
+
+    void write_outcome(std::uint64_t id, const std::string& line) {
+        if (process_.write(line) != plugin::Written::Busy) return;
+        const auto question = questions_.extract(id);
+        if (question.empty()) return;
+        const std::string why = "the narrator's process does not read its standard input";
+        log(plugin::Level::Warning, why);
+        forget_calls(id);
+        question.mapped().reply.fail(why);
+    }
+
+    // Their outcomes are not passed on any more.
+    void forget_calls(std::uint64_t id) {
+        calls_.erase(calls_.lower_bound({id, 0}), calls_.upper_bound({id, UINT64_MAX}));
     }
 
     void note_stray(std::uint64_t id) {
@@ -386,6 +451,8 @@ private:
     bool restart_ = true;
 
     std::map<std::uint64_t, Question> questions_;
+    // Open invocations: request and `call` → the number of the host.
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> calls_;
     std::deque<std::uint64_t> cancelled_;  // whose answers may still come
     bool has_run_ = false;
     std::string last_end_;

@@ -153,18 +153,16 @@ void Compiler::place_constants() {
 }
 
 void Compiler::run() {
-    program_.source_ = syntax_.text();
     place_constants();
     begin_block(emit(Operation::Charge, 0));
     for (uint32_t at = 0; at < syntax_.nodes.size(); ++at) node(at);
     emit(Operation::End, static_cast<uint32_t>(syntax_.text().size()));
     charge(blocks_.back().charge);
     place_temporaries();
-    program_.code_.shrink_to_fit();
-    program_.bytes_.shrink_to_fit();
-    program_.constants_.shrink_to_fit();
-    program_.strings_.shrink_to_fit();
-    program_.variables_.shrink_to_fit();
+    const auto shrink = [](auto&... vectors) { (vectors.shrink_to_fit(), ...); };
+    shrink(program_.code_, program_.bytes_, program_.constants_, program_.strings_,
+           program_.operands_, program_.keys_, program_.shapes_, program_.calls_,
+           program_.variables_);
 }
 
 uint32_t Compiler::emit(Operation operation, uint32_t byte, uint32_t a, uint32_t b, uint32_t c) {
@@ -181,8 +179,8 @@ Compiler::Operand Compiler::pop() {
     return operand;
 }
 
-// Temporary values lie behind all variables, and how many those are is known in the end. A variable that
-// is only perhaps assigned must not share its place with an earlier temporary value.
+// Temporary values lie behind all variables, and how many those are is known in the end. A variable
+// that is only perhaps assigned must not share its place with an earlier temporary value.
 uint32_t Compiler::temporary() {
     most_temporaries_ = std::max(most_temporaries_, temporaries_ + 1);
     return kTemporaryPlace | temporaries_++;
@@ -384,7 +382,8 @@ void Compiler::end_call(uint32_t at) {
 }
 
 void Compiler::call_function(const Node& self) {
-    const auto [symbol, count] = syntax_.functions[self.value];
+    const uint32_t symbol = syntax_.functions[self.value].name;
+    const uint32_t count = syntax_.functions[self.value].arguments;
     const std::string_view name = syntax_.symbols.text(symbol);
     const auto fail = [&](const std::string& message) {
         for (uint32_t i = 0; i < count; ++i) pop();
@@ -587,7 +586,9 @@ void Compiler::end_for(const Node& self) {
         }
         bindings_.pop_back();
     }
-    next_place_ = block.free_place;
+    // Inside of another loop its places are not used again: a variable of that loop that is only perhaps
+    // assigned would find a value there.
+    if (loops_.empty()) next_place_ = block.free_place;
     program_.code_[block.jump].c = here();
     for (const uint32_t place : block.cleared) emit(Operation::Undefine, self.byte, place);
     const uint32_t next = emit(Operation::NextRound, self.byte, block.loop, 0, block.jump + 1);
@@ -601,6 +602,7 @@ std::shared_ptr<const Program> Program::compile(std::string_view source, const L
     if (!parse(source, limits, syntax, error)) return nullptr;
     auto program = std::make_shared<Program>();
     Compiler(syntax, *program).run();
+    program->source_ = std::move(syntax.source);
     return program;
 }
 

@@ -34,6 +34,9 @@ constexpr std::array<bool, 256> kEndsPlain = [] {
     return ends;
 }();
 
+constexpr double kPowersOfTen[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+
 uint8_t class_of(char c) { return kClasses[static_cast<unsigned char>(c)]; }
 bool is_name(char c) { return class_of(c) == Letter || class_of(c) == Digit; }
 
@@ -154,18 +157,25 @@ TokenKind Lexer::keyword(std::string_view word) const {
 void Lexer::read_number(Token& token) {
     const char* const text = source_.data();
     size_t at = at_;
-    uint64_t whole = 0;
-    while (class_of(text[at]) == Digit)
-        whole = whole * 10 + static_cast<uint64_t>(text[at++] - '0');
-    const bool is_short = at - at_ <= 15;  // then `whole` is exact, as a double too
-    const bool has_fraction = text[at] == '.' && class_of(text[at + 1]) == Digit;
-    if (has_fraction) {
-        do ++at;
-        while (class_of(text[at]) == Digit);
+    uint64_t digits = 0;
+    const auto read_digits = [&] {
+        const size_t first = at;
+        while (class_of(text[at]) == Digit) {
+            digits = digits * 10 + static_cast<uint64_t>(text[at++] - '0');
+        }
+        return at - first;
+    };
+    const size_t whole = read_digits();
+    size_t fraction = 0;
+    if (text[at] == '.' && class_of(text[at + 1]) == Digit) {
+        ++at;
+        fraction = read_digits();
     }
     token.kind = TokenKind::Number;
-    token.number = static_cast<double>(whole);
-    if (has_fraction || !is_short) {
+    if (whole + fraction <= 15) {
+        // Both are exact, so their quotient is the nearest double.
+        token.number = static_cast<double>(digits) / kPowersOfTen[fraction];
+    } else {
         const auto [end, failure] = std::from_chars(text + at_, text + at, token.number);
         (void)end;
         if (failure == std::errc::result_out_of_range) {

@@ -124,15 +124,15 @@ private:
     }
     // A node whose parts begin at `start`.
     void emit_from(uint32_t start, NodeKind kind, uint32_t byte, uint32_t value) {
-        emit(kind, byte, static_cast<uint32_t>(nodes_.size()) - start + 1, value);
+        emit(kind, byte, nodes_.size() - start + 1, value);
     }
     void emit_operator(const Frame& frame);
-    uint32_t count() const { return static_cast<uint32_t>(nodes_.size()); }
+    uint32_t count() const { return nodes_.size(); }
     uint32_t number(double value);
     void order_parts(Frame& frame, bool orders_integers);
 
     Syntax& syntax_;
-    std::vector<Node>& nodes_;
+    Nodes& nodes_;
     Lexer lexer_;
     Error& error_;
     uint32_t depth_limit_;
@@ -564,8 +564,8 @@ void Parser::order_parts(Frame& frame, bool orders_integers) {
     for (const Part& part : parts) {
         ordered.insert(ordered.end(), nodes_.begin() + part.begin, nodes_.begin() + part.end);
     }
-    nodes_.resize(frame.start);
-    nodes_.insert(nodes_.end(), ordered.begin(), ordered.end());
+    nodes_.truncate(frame.start);
+    for (const Node& node : ordered) nodes_.push_back(node);
     frame.count = static_cast<uint32_t>(kept);
 }
 
@@ -580,9 +580,9 @@ uint32_t Parser::number(double value) {
         if (known == 0) known = add() + 1;
         return known - 1;
     }
-    const auto [found, is_new] = numbers_.emplace(std::bit_cast<uint64_t>(value), 0);
-    if (is_new) found->second = add();
-    return found->second;
+    const auto found = numbers_.find(std::bit_cast<uint64_t>(value));
+    if (found != numbers_.end()) return found->second;
+    return numbers_[std::bit_cast<uint64_t>(value)] = add();
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ public:
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
 
-    std::string_view source() const { return source_; }
+    std::string_view source() const { return {source_.data(), source_.size() - 1}; }
     // What the program itself occupies.
     size_t bytes() const;
 
@@ -108,7 +108,7 @@ private:
         uint32_t place;  // in the frame
     };
 
-    std::string source_;
+    std::vector<char> source_;  // and a zero
     std::vector<Instruction> code_;
     std::vector<uint32_t> bytes_;   // of the source, for each instruction
     std::vector<Value> constants_;  // the beginning of each frame

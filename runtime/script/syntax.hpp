@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/block.hpp"
 #include "script/error.hpp"
 #include "script/lexer.hpp"
 #include "script/limits.hpp"
@@ -57,10 +58,44 @@ struct Node {
 };
 static_assert(sizeof(Node) == 16);
 
+// A vector of nodes in a block that grows without copying (base/block.hpp): large trees are made as fast
+// as the kernel provides memory.
+class Nodes {
+public:
+    Nodes() = default;
+    Nodes(const Nodes&) = delete;
+    Nodes& operator=(const Nodes&) = delete;
+    ~Nodes() { free_block(nodes_, size_t{capacity_} * sizeof(Node)); }
+
+    uint32_t size() const { return size_; }
+    Node& operator[](uint32_t at) { return nodes_[at]; }
+    const Node& operator[](uint32_t at) const { return nodes_[at]; }
+    Node& back() { return nodes_[size_ - 1]; }
+    const Node* begin() const { return nodes_; }
+    const Node* end() const { return nodes_ + size_; }
+    void push_back(const Node& node) {
+        if (size_ == capacity_) grow();
+        nodes_[size_++] = node;
+    }
+    void truncate(uint32_t size) { size_ = size; }
+
+private:
+    void grow() {
+        const uint32_t more = capacity_ == 0 ? 64 : capacity_ * 2;
+        nodes_ = static_cast<Node*>(
+            grow_block(nodes_, size_t{capacity_} * sizeof(Node), size_t{more} * sizeof(Node)));
+        capacity_ = more;
+    }
+
+    Node* nodes_ = nullptr;
+    uint32_t size_ = 0;
+    uint32_t capacity_ = 0;
+};
+
 struct Syntax {
-    // Not changed when it is moved: the symbols are views into it.
+    // Does not move when the vector does: the symbols are views into it.
     std::vector<char> source;
-    std::vector<Node> nodes;
+    Nodes nodes;
     std::vector<double> numbers;  // the literals, each number once
     Symbols symbols;
     struct Function {

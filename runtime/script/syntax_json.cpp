@@ -43,7 +43,7 @@ public:
     void write() {
         out_ += R"({"kind":"Script","statements":[)";
         text("]}");
-        statements(static_cast<uint32_t>(syntax_.nodes.size()), 0);
+        statements(syntax_.nodes.size(), 0);
         while (!todo_.empty()) {
             const Item item = todo_.back();
             todo_.pop_back();

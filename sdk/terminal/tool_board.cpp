@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "display.hpp"
 #include "json.hpp"
@@ -49,7 +50,14 @@ std::optional<double> progress_in(const std::string& log) {
 void ToolBoard::note(const Event& event) {
     const std::string name(event.tool_id());
     switch (event.kind()) {
-        case Kind::ToolStarted: rows_[name] = Row{event.seq(), Clock::now(), 1, {}, {}, {}}; break;
+        case Kind::ToolStarted: {
+            Row row;
+            row.order = event.seq();
+            row.since = Clock::now();
+            row.line = json::count(json::read(event.body()), "line");
+            rows_[name] = std::move(row);
+            break;
+        }
         case Kind::AttemptStarted:
             if (const auto row = rows_.find(name); row != rows_.end()) {
                 row->second.attempt = event.attempt();
@@ -83,8 +91,9 @@ EndedTool ToolBoard::ended(const Event& event) const {
     tool.state = json::text(body, "state");
     tool.seconds = json::number(body, "executionTime").value_or(0) / 1000.0;
     tool.retries = json::count(body, "retryCount");
+    const auto row = rows_.find(std::string(event.tool_id()));
+    if (row != rows_.end()) tool.line = row->second.line;
     if (tool.state == "completed") {
-        const auto row = rows_.find(std::string(event.tool_id()));
         if (row != rows_.end() && !row->second.done.empty()) {
             tool.text = printable(json::text(json::read(row->second.done), "summary"));
         }

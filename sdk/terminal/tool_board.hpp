@@ -22,6 +22,7 @@ struct EndedTool {
     std::string text;   // printable: its summary, or why not
     double seconds = 0;
     std::uint64_t retries = 0;
+    std::uint64_t line = 0;  // of the script that invoked it; 0: a plan's tool
 };
 
 class ToolBoard {
@@ -46,6 +47,7 @@ private:
         std::uint64_t order = 0;
         Clock::time_point since;
         std::uint32_t attempt = 1;
+        std::uint64_t line = 0;
         std::string log;
         std::string progress_log;
         std::string done;

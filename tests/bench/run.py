@@ -368,6 +368,26 @@ def plan(bench):
     ]
 
 
+def script(bench):
+    program = bench.program("script")
+    rates = {what: [] for what in ("loop", "call", "parse", "compile")}
+    for _ in range(bench.rounds):
+        for what, found in rates.items():
+            found.append(bench.number(program, what) / 1e6)
+    waiting = bench.number(program, "waiting", 1000 if bench.quick else 10000)
+    return [
+        Row("script-loop", "Nuwa Script: 200,000 rounds of a nested FOR with four arithmetic "
+            "operations and a LET", median(rates["loop"]), "M/s", least=40, stretch=80),
+        Row("script-call", "100,000 CALLs of a tool in the process, with a schema",
+            median(rates["call"]), "M/s", least=2),
+        Row("script-parse", "10 MB of script into the syntax tree", median(rates["parse"]), "MB/s",
+            least=100, stretch=200),
+        Row("script-compile", "the same into a program", median(rates["compile"]), "MB/s"),
+        Row("script-waiting", "10,000 scripts of ten lines that wait in a CALL: each, with its "
+            "program", waiting / 1024, "KiB", most=8, stretch=4),
+    ]
+
+
 def many(bench):
     ticks = 60 if bench.quick else 120
     runs = [bench.document(bench.program("many_tools"), bench.program("every_100_ms"), "1000", ticks)
@@ -630,14 +650,16 @@ def python_import(bench):
 
 MEASURES = {
     "spawn": spawn, "chain": chain, "pipeline": pipeline, "cat": cat, "state": state,
-    "memory": memory, "plan": plan, "many": many, "million": million, "command": command,
-    "frame": frame, "plugins": plugins, "schemas": schemas, "page": page, "python-plan": python_plan,
+    "memory": memory, "plan": plan, "script": script, "many": many, "million": million,
+    "command": command, "frame": frame, "plugins": plugins, "schemas": schemas, "page": page,
+    "python-plan": python_plan,
     "python-tool": python_tool, "python-sink": python_sink, "python-import": python_import,
 }
 ORDER = [
     "spawn", "spawn-1gb", "spawn-ninja", "spawn-make", "chain", "chain-nolibc", "pipeline",
     "pipeline-one-tree", "pipeline-nested", "pipeline-pool", "pipeline-with-log", "cat", "state-same", "state-random",
-    "state-memory", "state-snapshot", "state-restore", "plan", "plan-memory", "plan-growth", "many", "many-memory", "million",
+    "state-memory", "state-snapshot", "state-restore", "plan", "plan-memory", "plan-growth",
+    "script-loop", "script-call", "script-parse", "script-compile", "script-waiting", "many", "many-memory", "million",
     "command", "frame", "plugin-sink", "plugin-sink-cpp", "plugin-sinks-16", "plugin-scan",
     "plugin-life", "schema-check", "tool-find", "page-streams", "page-first-byte", "python-plan", "python-tool", "python-tool-mcp", "python-sink",
     "python-sink-read", "python-import",

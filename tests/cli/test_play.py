@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -344,6 +345,33 @@ def test_a_failed_tool_shows_the_end_of_its_standard_error(command):
                   {"sad": "#!/bin/sh\ncat >/dev/null\necho 'config missing: set FOO' >&2\nexit 3\n"})
     ran = command("play", "--story", "story", "go")
     assert "| config missing: set FOO" in ran.out, ran
+
+
+THINKER = """
+import json, sys
+
+def say(message):
+    print(json.dumps(message), flush=True)
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if "request" in message:
+        say({"id": message["id"], "call": 1, "invoke": {"tool": "lamp", "line": 7}})
+    elif "outcome" in message:
+        say({"id": message["id"], "plan": {"requestId": "p", "narrative": "It is bright.", "tools": []}})
+"""
+
+
+def test_a_tool_that_a_thinking_narrator_invokes_is_shown_with_its_line(command):
+    toml = ('title = "T"\n[narrator]\nname = "narratoria.narrator_process"\n'
+            '[plugins."narratoria.narrator_process"]\n'
+            f'command = ["{sys.executable}", "narrator.py"]\n')
+    command.story({}, {"lamp": said(done(summary="The lamp burns."))}, toml=toml)
+    (command.folder / "story/narrator.py").write_text(THINKER)
+    ran = command("play", "--story", "story", "Look")
+    assert ran.status == 0, ran
+    assert "✓ The lamp burns. (lamp-1, line 7, " in ran.out
+    assert ran.out.index("The lamp burns.") < ran.out.index("It is bright.")
 
 
 # covers: 003-13.3-narrative

@@ -94,6 +94,74 @@ protected:
     }
 };
 
+// ---------------------------------------------------------------- tools that run while it thinks
+
+TEST_F(NarratorProcessTest, ItInvokesToolsBeforeItAnswers) {
+    folder.tool("tools/lamp", "printf '%s\\n' \"$invocation\" >>'" + folder / "lamp-heard" +
+                                  "'\nprintf '%s\\n' '" + kDone + "'");
+    python(R"(
+for line in sys.stdin:
+    heard = json.loads(line)
+    if 'request' in heard:
+        states = []
+        for call in (5, 6):
+            say({'id': heard['id'], 'call': call, 'invoke': {'tool': 'lamp', 'input': {'n': call}}})
+    elif 'outcome' in heard:
+        states.append(f"{heard['call']} {heard['outcome']['state']}")
+        if len(states) == 2:
+            say({'id': heard['id'], 'plan': {'requestId': 'p', 'tools': [],
+                 'narrative': ', '.join(sorted(states))}})
+)");
+    EXPECT_EQ(prompt("look").narrative, "5 completed, 6 completed") << log;
+    EXPECT_THAT(folder.read("lamp-heard"), HasSubstr(R"("input":{"n":6})"));
+    EXPECT_EQ(prompt("look again").narrative, "5 completed, 6 completed") << log;
+    expect_nothing_left();
+}
+
+TEST_F(NarratorProcessTest, AnInvocationThatCannotBeMadeIsToldWithTheReason) {
+    python(R"(
+for line in sys.stdin:
+    heard = json.loads(line)
+    if 'request' in heard:
+        say({'id': heard['id'], 'call': 1, 'invoke': {'input': {}}})
+    elif 'error' in heard:
+        say({'id': heard['id'], 'plan': {'requestId': 'p', 'narrative': heard['error'], 'tools': []}})
+)");
+    EXPECT_THAT(prompt("look").narrative, HasSubstr("\"tool\"")) << log;
+    expect_nothing_left();
+}
+
+TEST_F(NarratorProcessTest, AnInvocationNeedsANumberOfItsOwn) {
+    folder.tool("tools/slow", "while :; do sleep 0.1; done");
+    python(R"(
+for line in sys.stdin:
+    heard = json.loads(line)
+    for call in ({}, {'call': 1}, {'call': 1}):
+        say({'id': heard['id'], 'invoke': {'tool': 'slow'}, **call})
+    say({'id': heard['id'], 'plan': {'requestId': 'p', 'narrative': 'Dark.', 'tools': []}})
+)");
+    EXPECT_EQ(prompt("look").narrative, "Dark.") << log;
+    const std::string fault = "without a \"call\" of its own";
+    EXPECT_THAT(log, HasSubstr(fault));
+    EXPECT_NE(log.find(fault), log.rfind(fault)) << "of two";
+    expect_nothing_left();
+}
+
+TEST_F(NarratorProcessTest, ToolsOfAProcessThatEndedAreCancelled) {
+    folder.tool("tools/slow",
+                "#!/bin/sh\n: >'" + folder / "started" + "'\nwhile :; do sleep 0.1; done\n");
+    python(R"(
+heard = json.loads(sys.stdin.readline())
+say({'id': heard['id'], 'call': 1, 'invoke': {'tool': 'slow'}})
+while not os.path.exists('started'):
+    time.sleep(0.01)
+sys.exit(3)
+)");
+    EXPECT_EQ(prompt("look").outcome, Outcome::Fallback);
+    EXPECT_THAT(log, HasSubstr("exit status 3"));
+    expect_nothing_left();
+}
+
 // ---------------------------------------------------------------- answers
 
 TEST_F(NarratorProcessTest, APlanIsTold) {

@@ -156,6 +156,7 @@ def handlers(session: narratoria.Session) -> None:
         assert_type(request.prompt.text, str)
         assert_type(request.plan_faults, list[narratoria.Fault])
         assert_type(request.previous_result, "narratoria.Result | None")
+        assert_type(request.invocations, "narratoria.Result | None")
         return request.prompt.text
 
     def sink(event: narratoria.Event) -> None:

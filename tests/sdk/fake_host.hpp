@@ -47,6 +47,12 @@ public:
         bool is_input_closed = false;
         std::int64_t grace_ms = -1;  // of terminate
     };
+    struct Invoked {
+        std::uint64_t token;
+        std::string invocation;
+        void (*on_outcome)(void*, std::uint64_t, std::uint64_t, nar_str);
+        void* user;
+    };
     struct Ended {
         int exit_status;
         std::string code;
@@ -74,6 +80,8 @@ public:
     bool is_active = false;  // between init and deinit
     nar_status write_status = NAR_OK;  // of a process
     std::string start_failure;         // of a process
+    nar_status invoke_status = NAR_OK;
+    std::string invoke_failure;
 
     // ---- what it was asked
     std::vector<std::string> log;  // "error: text"
@@ -87,7 +95,9 @@ public:
     std::vector<std::int64_t> released;             // the grace of each process that was released
     std::map<std::uint64_t, std::string> plans;     // by token
     std::map<std::uint64_t, std::string> failures;  // by token
-    std::map<std::uint64_t, std::string> output;    // by token
+    std::map<std::uint64_t, Invoked> invoked;       // by number
+    std::vector<std::uint64_t> cancelled_invocations;
+    std::map<std::uint64_t, std::string> output;  // by token
     std::map<std::uint64_t, std::string> diagnostics;
     std::map<std::uint64_t, Ended> ended;
     std::map<std::uint64_t, std::vector<std::string>> commands;
@@ -119,6 +129,11 @@ public:
     void end_process(const nar_process_exit& exit) {
         const auto node = processes.extract(processes.begin());
         node.mapped().events.on_exit(node.mapped().user, node.key(), &exit);
+    }
+    void tell_outcome(std::uint64_t number, std::string_view outcome) {
+        const auto node = invoked.extract(number);
+        node.mapped().on_outcome(node.mapped().user, node.mapped().token, number,
+                                 {outcome.data(), outcome.size()});
     }
     // Until the invocation has ended, which another thread may do.
     Ended wait_for_end(std::uint64_t token) {
@@ -163,6 +178,7 @@ private:
         if (name == NAR_HOST_POLL) return &poll_functions;
         if (name == NAR_HOST_PROCESS) return &process_functions;
         if (name == NAR_EXTENSION_NARRATOR) return &narrator_functions;
+        if (name == NAR_HOST_INVOKE) return &invoke_functions;
         if (name == NAR_HOST_INVOCATION) return &invocation_functions;
         return nullptr;
     }
@@ -315,6 +331,23 @@ private:
     static nar_status fail(const nar_host* host, std::uint64_t token, nar_str message) {
         return of(host).answer(of(host).failures, token, message);
     }
+    static nar_status invoke(const nar_host* host, std::uint64_t token, nar_str invocation,
+                             void (*on_outcome)(void*, std::uint64_t, std::uint64_t, nar_str),
+                             void* user, std::uint64_t* number, nar_failure* failure) {
+        FakeHost& self = of(host);
+        if (self.invoke_status != NAR_OK) {
+            self.invoke_failure.copy(failure->message, sizeof failure->message - 1);
+            return self.invoke_status;
+        }
+        *number = ++self.last_id_;
+        self.invoked[*number] = {token, text(invocation), on_outcome, user};
+        return NAR_OK;
+    }
+    static nar_status cancel_invocation(const nar_host* host, std::uint64_t, std::uint64_t number) {
+        if (of(host).invoked.count(number) == 0) return NAR_NOT_FOUND;
+        of(host).cancelled_invocations.push_back(number);
+        return NAR_OK;
+    }
     nar_status answer(std::map<std::uint64_t, std::string>& answers, std::uint64_t token,
                       nar_str said) {
         const std::lock_guard lock(mutex_);
@@ -393,6 +426,8 @@ private:
         &release_process};
     static constexpr nar_host_narrator narrator_functions = {sizeof(nar_host_narrator), 0, &reply,
                                                              &fail};
+    static constexpr nar_host_invoke invoke_functions = {sizeof(nar_host_invoke), 0, &invoke,
+                                                         &cancel_invocation};
     static constexpr nar_host_invocation invocation_functions = {sizeof(nar_host_invocation),
                                                                  0,
                                                                  &take_output,

@@ -458,6 +458,104 @@ TEST(PluginNarrator, AnswersLaterFromAnotherThread) {
     EXPECT_EQ("[1]", host.plans[1]);
 }
 
+// ---- tools that run while it thinks
+
+TEST(PluginNarrator, InvokesToolsAndRepliesWithTheirOutcomes) {
+    FakeHost host;
+    const Loaded<Telling> loaded(host);
+    std::string told;
+    ask(loaded, 5, [&](auto, const plugin::Reply& reply) {
+        const std::uint64_t first = reply.invoke(
+            R"({"tool":"a"})", [&told, reply](std::uint64_t number, std::string_view outcome) {
+                told = std::to_string(number) + " " + std::string(outcome);
+                EXPECT_NE(0u, reply.invoke(R"({"tool":"b"})",
+                                           [reply](auto, auto) { EXPECT_TRUE(reply.plan("{}")); }));
+            });
+        EXPECT_EQ(1u, first);
+    });
+    ASSERT_EQ(1u, host.invoked.size());
+    EXPECT_EQ(5u, host.invoked[1].token);
+    EXPECT_EQ(R"({"tool":"a"})", host.invoked[1].invocation);
+    host.tell_outcome(1, R"({"ok":true})");
+    EXPECT_EQ(R"(1 {"ok":true})", told);
+    host.tell_outcome(2, "{}");
+    EXPECT_EQ("{}", host.plans[5]);
+    EXPECT_THAT(host.failures, IsEmpty());
+    EXPECT_THAT(host.log, IsEmpty());
+}
+
+TEST(PluginNarrator, AnInvocationThatIsRefusedSaysWhy) {
+    FakeHost host;
+    const Loaded<Telling> loaded(host);
+    auto expect = [&](std::uint64_t token, nar_status status, const char* why) {
+        host.invoke_status = status;
+        host.invoke_failure = why;
+        ask(loaded, token, [&](auto, const plugin::Reply& reply) {
+            auto held = std::make_shared<int>(1);
+            try {
+                EXPECT_EQ(0u, reply.invoke("{}", [held](auto, auto) { FAIL(); }));
+                EXPECT_EQ(NAR_GONE, status);
+            } catch (const narratoria::Error& error) {
+                EXPECT_EQ(status, error.status());
+                EXPECT_STREQ(why, error.what());
+            }
+            EXPECT_EQ(1, held.use_count()) << "the function is destroyed";
+            reply.fail("no");
+        });
+    };
+    expect(1, NAR_INVALID_DOCUMENT, "/tool: it is missing");
+    expect(2, NAR_GONE, "the request has ended");
+}
+
+TEST(PluginNarrator, AHostWithoutInvocationsIsToldAsAnError) {
+    FakeHost host;
+    host.missing = {NAR_HOST_INVOKE};
+    const Loaded<Telling> loaded(host);
+    ask(loaded, 1, [&](auto, const plugin::Reply& reply) {
+        EXPECT_THROW(reply.invoke("{}", [](auto, auto) {}), narratoria::Error);
+        EXPECT_TRUE(reply.plan("{}"));
+    });
+}
+
+TEST(PluginNarrator, CancelsOneInvocation) {
+    FakeHost host;
+    const Loaded<Telling> loaded(host);
+    ask(loaded, 1, [&](auto, const plugin::Reply& reply) {
+        const std::uint64_t number = reply.invoke("{}", [reply](auto, auto) { reply.fail("no"); });
+        EXPECT_TRUE(reply.cancel_invocation(number));
+        EXPECT_FALSE(reply.cancel_invocation(number + 1));
+    });
+    EXPECT_THAT(host.cancelled_invocations, ElementsAre(1u));
+    host.tell_outcome(1, "{}");
+    EXPECT_EQ("no", host.failures[1]);
+}
+
+TEST(PluginNarrator, LogsWhatAnOutcomesFunctionThrows) {
+    FakeHost host;
+    const Loaded<Telling> loaded(host);
+    ask(loaded, 1, [&](auto, const plugin::Reply& reply) {
+        reply.invoke("{}", [reply](auto, auto) {
+            reply.plan("{}");
+            throw std::runtime_error("confused");
+        });
+    });
+    host.tell_outcome(1, "{}");
+    EXPECT_TRUE(host.has_logged("confused"));
+}
+
+TEST(PluginNarrator, FunctionsOfOutcomesThatNeverComeEndWithTheInstance) {
+    FakeHost host;
+    auto held = std::make_shared<int>(1);
+    {
+        const Loaded<Telling> loaded(host);
+        ask(loaded, 1, [&](auto, const plugin::Reply& reply) {
+            reply.invoke("{}", [reply, held](auto, auto) { FAIL(); });
+        });
+        EXPECT_EQ(2, held.use_count());
+    }
+    EXPECT_EQ(1, held.use_count());
+}
+
 TEST(PluginNarrator, SecondAnswerDoesNotReachTheHost) {
     FakeHost host;
     const Loaded<Telling> loaded(host);

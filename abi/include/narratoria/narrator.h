@@ -78,6 +78,9 @@ typedef struct nar_host_narrator {
  * any of them runs. Tools that run when the request ends are cancelled: when it is answered (with the
  * warning INVOCATIONS_CANCELLED), times out or is cancelled, or the plugin is disabled. If the
  * narrator is asked again for the same prompt, the result of its invocations is in the next request.
+ *
+ * A host's own narrator gets this service if it joins with nar_session_extend, which returns its
+ * nar_host; the narrator of nar_session_options has none.
  */
 #define NAR_HOST_INVOKE "narratoria.invoke/1"
 typedef struct nar_host_invoke {

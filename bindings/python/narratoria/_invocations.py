@@ -157,6 +157,17 @@ def is_async_function(function: Any) -> bool:
     return bool(getattr(code, "co_flags", 0) & _ASYNC_FLAGS)
 
 
+def takes_parameter(function: Any, name: str) -> bool:
+    """Whether a function can be called with this keyword."""
+    from inspect import signature
+
+    try:
+        found = signature(function).parameters.get(name)
+    except (TypeError, ValueError):
+        return False
+    return found is not None and found.kind in (found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY)
+
+
 def import_for(function: Any) -> None:
     # Ctrl-C within an import leaves half a module behind: what an async function needs is there before
     # it is called.

@@ -32,6 +32,7 @@ from narratoria._invocations import (
     refuse_awaitable,
     run_async_generator,
     run_generator,
+    takes_parameter,
 )
 from narratoria._plan_warnings import describe_faults, plan_warnings, warn_of_plan
 from narratoria._session_options import core_options
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from narratoria._core import Session as CoreSession
     from narratoria._function import FunctionDescription
     from narratoria._threads import Works
-    from narratoria.documents import Asset, NarratorRequest, Opening
+    from narratoria.documents import Asset, NarratorRequest, Opening, Outcome
     from narratoria.events import UiEvent
     from narratoria.options import Limits, Times
     from narratoria.toolset import Toolset
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
     Function = TypeVar("Function", bound=Callable[..., Any])
     UiHandler = TypeVar("UiHandler", bound=Callable[[UiEvent], Any])
     Renderer = TypeVar("Renderer", bound=Callable[[Asset], Any])
-    Narrator = TypeVar("Narrator", bound=Callable[[NarratorRequest], Any])
+    Narrator = TypeVar("Narrator", bound=Callable[..., Any])
 else:
 
     def overload(function):
@@ -106,7 +107,7 @@ class Registry:
         story: str | PathLike[str] | None = None,
         *,
         state: Mapping[str, Any] | None = None,
-        narrator: str | Callable[[NarratorRequest], Any] | None = None,
+        narrator: str | Callable[..., Any] | None = None,
         plugins: Iterable[str | PathLike[str]] = (),
         plugin_settings: Mapping[str, Mapping[str, Any]] | None = None,
         without_plugins: bool = False,
@@ -623,12 +624,28 @@ class Registry:
         ...         return f"You say: {request.prompt.text}"
         ...     session.play("Hello").narrative
         'You say: Hello'
+
+        An async narrator with a parameter ``invoke`` may run tools before it answers:
+        ``await invoke(tool, **input)`` returns a :class:`narratoria.Outcome`. A tool that fails
+        raises nothing. The time for an answer does not run meanwhile.
+
+        >>> with narratoria.Session() as session:
+        ...     @session.tool
+        ...     def roll(sides: int) -> int:
+        ...         return min(sides, 4)
+        ...     @session.narrator
+        ...     async def gambler(request, invoke):
+        ...         rolled = await invoke("roll", sides=6)
+        ...         return f"You rolled {rolled.result}."
+        ...     session.play("Roll").narrative
+        'You rolled 4.'
         """
 
         from narratoria.documents import NarratorRequest
 
         need_callable("a narrator", function)
         import_for(function)
+        may_invoke = takes_parameter(function, "invoke")
 
         def ask(question: Question) -> None:
             if self._narrator_error is not None:
@@ -636,9 +653,15 @@ class Registry:
                 question.fail(exception_text(self._narrator_error))
                 return
             try:
-                answer = function(NarratorRequest.from_dict(question.request))
+                request = NarratorRequest.from_dict(question.request)
+                if may_invoke:
+                    answer = function(request, invoke=self._invoker(question))
+                else:
+                    answer = function(request)
                 if hasattr(answer, "__await__"):
                     self._spawn_narrator(answer, question)
+                elif may_invoke:
+                    raise TypeError("a narrator with a parameter invoke must be async")
                 else:
                     self._answer(question, answer)
             except Exception as exception:
@@ -666,6 +689,32 @@ class Registry:
                 self._narrator_failed(question, exception)
 
         self._spawn(run(), question, lambda: question.fail("it was cancelled"))
+
+    def _invoker(self, question: Question) -> Callable[..., Coroutine[Any, Any, Outcome]]:
+        async def invoke(tool: str, /, **input: Any) -> Outcome:
+            from asyncio import CancelledError, get_running_loop
+
+            from narratoria.documents import Outcome
+
+            outcome = get_running_loop().create_future()
+
+            def tell(told: dict[str, Any]) -> None:
+                if not outcome.done():
+                    outcome.set_result(told)
+
+            invocation = {"tool": text_of("the name of a tool", tool), "input": input}
+            number = question.invoke(invocation, tell)
+            if number == 0:
+                raise GoneError("this question to the narrator has ended", code="GONE")
+            self._changed()
+            try:
+                return Outcome.from_dict(await outcome)
+            except CancelledError:
+                question.cancel_invocation(number)
+                self._changed()
+                raise
+
+        return invoke
 
     def _answer(self, question: Question, answer: Any) -> None:
         from narratoria.documents import Plan

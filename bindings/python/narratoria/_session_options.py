@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Any
 
-    from narratoria.documents import NarratorRequest
     from narratoria.options import Limits, Times
 
 
@@ -22,7 +21,7 @@ def core_options(
     story: str | PathLike[str] | None,
     *,
     state: Mapping[str, Any] | None,
-    narrator: str | Callable[[NarratorRequest], Any] | None,
+    narrator: str | Callable[..., Any] | None,
     plugins: Iterable[str | PathLike[str]],
     plugin_settings: Mapping[str, Mapping[str, Any]] | None,
     without_plugins: bool,

@@ -661,8 +661,56 @@ class Asset(Document):
 
 
 # --------------------------------------------------------------------------------------------------
-# What a narrator is asked
+# What a narrator is asked, and what it asks
 # --------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class Outcome(Document):
+    """How a tool ended that a narrator invoked while it thought.
+
+    Attributes:
+        tool_id: its toolId in the event stream.
+        state: `"completed"`, `"failed"`, `"skipped"` (cancelled before it started) or `"timeout"`.
+        ok: whether it completed.
+        result: the tool's return value, any JSON value; None if it returned none.
+        output: the last attempt's patches, merged onto `{}`.
+        execution_time: milliseconds from the first attempt's start to the last one's end.
+        retry_count: attempts after the first.
+        error: the error, for people; None if `ok`.
+        error_code: the cause, for programs.
+        extra: unknown members.
+
+    >>> Outcome("door-1", "failed", False, None, {}, 12, 3, "it is stuck", "EXIT_STATUS")
+    <Outcome door-1 failed EXIT_STATUS: it is stuck>
+    """
+
+    tool_id: str
+    state: str
+    ok: bool
+    result: Any
+    output: dict[str, Any]
+    execution_time: int
+    retry_count: int
+    error: str | None = None
+    error_code: str | None = None
+    extra: dict[str, Any] = field(default_factory=new_object)
+
+    _members = (
+        Member("tool_id", string),
+        Member("state", string),
+        Member("ok", boolean),
+        Member("result", anything),
+        Member("output", mapping),
+        Member("execution_time", integer),
+        Member("retry_count", integer),
+        Member("error", string, OPTIONAL),
+        Member("error_code", string, OPTIONAL),
+    )
+
+    def __repr__(self) -> str:
+        why = "" if self.ok else f" {self.error_code}: {self.error}"
+        return f"<Outcome {self.tool_id} {self.state}{why}>"
 
 
 @dataclass(slots=True, repr=False, eq=False)
@@ -812,6 +860,8 @@ class NarratorRequest(Document):
         tools: the tools that a plan can name.
         schema: identifies this type of document.
         extra: unknown members.
+        invocations: the result of the tools that the narrator invoked before its previous reply,
+            or None.
 
     >>> prompt = PlayerPrompt("I light the torch", "2026-01-24T18:30:00Z", "s")
     >>> NarratorRequest("s", prompt)
@@ -829,6 +879,7 @@ class NarratorRequest(Document):
     tools: list[ToolDescription] = field(default_factory=new_array)
     schema: str = "narrator-request/1"
     extra: dict[str, Any] = field(default_factory=new_object)
+    invocations: Result | None = None
 
     _members = (
         Member("schema", string),
@@ -838,6 +889,7 @@ class NarratorRequest(Document):
         Member("parent_plan_id", string_or_null),
         Member("disabled_skills", strings),
         Member("previous_result", _result_or_null, write=_write_or_null),
+        Member("invocations", Result.from_dict, OPTIONAL, write=write_document),
         Member("plan_faults", array_of(Fault.from_dict), write=write_documents),
         Member("state", mapping),
         Member("tools", array_of(ToolDescription.from_dict), write=write_documents),

@@ -160,7 +160,9 @@ PYBIND11_MODULE(_core, module) {
     py::class_<python::Question, python::Open, std::shared_ptr<python::Question>>(module,
                                                                                   "Question")
         .def("plan_text", &python::Question::plan)
-        .def("fail", &python::Question::fail);
+        .def("fail", &python::Question::fail)
+        .def("invoke", &python::Question::invoke)
+        .def("cancel_invocation", &python::Question::cancel_invocation);
 
     py::class_<python::Session>(module, "Session", py::custom_type_setup(make_collectable))
         .def(py::init<const py::dict&>())

@@ -367,6 +367,45 @@ bool Question::fail(std::string_view message) {
     return is_open() && answered(questions(host_).fail(host_, token_, detail::to_c(message)));
 }
 
+struct Question::Invoked {
+    Session& session;
+    py::object told;
+
+    static void tell(void* user, std::uint64_t, std::uint64_t, nar_str outcome) noexcept {
+        const std::unique_ptr<Invoked> self(static_cast<Invoked*>(user));
+        // The function is dropped with the lock.
+        self->session.call("an invocation's outcome", [&] {
+            const py::object told = std::move(self->told);
+            call_python(told, to_python(view(outcome)));
+        });
+    }
+};
+
+std::uint64_t Question::invoke(py::handle invocation, py::object told) {
+    if (!is_open()) return 0;
+    std::string text;
+    append_json(text, invocation, session_->hooks_.attr("to_plain"));
+    // The conversion may have run code that closed the session.
+    if (!is_open()) return 0;
+    auto invoked = std::make_unique<Invoked>(Invoked{*session_, std::move(told)});
+    std::uint64_t number = 0;
+    nar_failure failure{};
+    failure.size = sizeof failure;
+    const nar_status status = host_functions<nar_host_invoke>(host_, NAR_HOST_INVOKE)
+                                  .invoke(host_, token_, detail::to_c(text), Invoked::tell,
+                                          invoked.get(), &number, &failure);
+    if (status == NAR_GONE) return 0;
+    if (status != NAR_OK) throw Error(status, "INVOCATION", failure.message, "");
+    // It belongs to the engine now, which calls once.
+    static_cast<void>(invoked.release());
+    return number;
+}
+
+void Question::cancel_invocation(std::uint64_t number) {
+    if (!is_open()) return;
+    host_functions<nar_host_invoke>(host_, NAR_HOST_INVOKE).cancel(host_, token_, number);
+}
+
 // ---------------------------------------------------------------- life
 
 Session::Session(const py::dict& options)

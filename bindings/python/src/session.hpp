@@ -88,8 +88,12 @@ public:
     using Open::Open;
     bool plan(std::string_view plan);
     bool fail(std::string_view message);
+    // Runs a tool. `told` is called once with its outcome, later. 0 when the question has ended.
+    std::uint64_t invoke(py::handle invocation, py::object told);
+    void cancel_invocation(std::uint64_t number);
 
 private:
+    struct Invoked;
     bool answered(nar_status status);
 };
 

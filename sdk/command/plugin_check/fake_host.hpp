@@ -203,6 +203,11 @@ private:
     void run_chained(ChainLength chain, const char* name, const std::function<void()>& ask);
     static nar_status narrator_reply(const nar_host* host, std::uint64_t token, nar_str plan);
     static nar_status narrator_fail(const nar_host* host, std::uint64_t token, nar_str message);
+    static nar_status invoke_tool(const nar_host* host, std::uint64_t token, nar_str invocation,
+                                  void (*on_outcome)(void*, std::uint64_t, std::uint64_t, nar_str),
+                                  void* user, std::uint64_t* number, nar_failure* failure);
+    static nar_status invoke_cancel(const nar_host* host, std::uint64_t token,
+                                    std::uint64_t number);
     static nar_status invocation_output(const nar_host* host, std::uint64_t token, nar_str bytes);
     static nar_status invocation_diagnostics(const nar_host* host, std::uint64_t token,
                                              nar_str bytes);

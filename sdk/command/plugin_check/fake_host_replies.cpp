@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <mutex>
 
 #include "plugin_check/fake_host.hpp"
 #include "plugin_check/tokens.hpp"
@@ -117,6 +119,60 @@ nar_status PluginCheckHost::narrator_fail(const nar_host* host, std::uint64_t to
     nar_status status;
     PluginCheckHost* self = entered(host, "narrator.fail", kInActive, false, &status);
     return self != nullptr ? self->answer(token, "narrator.fail", message, false) : status;
+}
+
+// A check has no tools: each invocation fails, from the loop.
+nar_status PluginCheckHost::invoke_tool(const nar_host* host, std::uint64_t token,
+                                        nar_str invocation,
+                                        void (*on_outcome)(void*, std::uint64_t, std::uint64_t,
+                                                           nar_str),
+                                        void* user, std::uint64_t* number, nar_failure*) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "invoke.invoke", kInActive, true, &status);
+    if (self == nullptr) return status;
+    if (on_outcome == nullptr) {
+        self->report_.finding("P34", "invoke.invoke: the function is NULL");
+        return NAR_INVALID_ARGUMENT;
+    }
+    if (!self->text_is_good(invocation, "invoke.invoke", "the invocation")) {
+        return NAR_INVALID_ARGUMENT;
+    }
+    {
+        const std::lock_guard lock(self->mutex_);
+        const auto found = self->requests_.find(token);
+        if (found == self->requests_.end() || found->second.is_cancelled ||
+            found->second.answers > 0) {
+            return NAR_GONE;
+        }
+        struct Outcome {
+            void (*on_outcome)(void*, std::uint64_t, std::uint64_t, nar_str);
+            void* user;
+            std::uint64_t token;
+            std::uint64_t number;
+        };
+        const std::uint64_t its_number = fresh_token();
+        if (number != nullptr) *number = its_number;
+        self->posts_.push_back(
+            {[](void* its) {
+                 const std::unique_ptr<Outcome> outcome(static_cast<Outcome*>(its));
+                 outcome->on_outcome(
+                     outcome->user, outcome->token, outcome->number,
+                     NAR_STR(R"({"toolId":"check-1","state":"failed","ok":false,"result":null,)"
+                             R"("output":{},"executionTime":0,"retryCount":0,)"
+                             R"("error":"a check has no tools","errorCode":"TOOL_REFUSED"})"));
+             },
+             [](void* its) { delete static_cast<Outcome*>(its); },
+             new Outcome{on_outcome, user, token, its_number}, self->chain_ + 1});
+    }
+    self->wake();
+    return NAR_OK;
+}
+
+nar_status PluginCheckHost::invoke_cancel(const nar_host* host, std::uint64_t, std::uint64_t) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "invoke.cancel", kInActive, true, &status);
+    // Its outcome is on the way.
+    return self != nullptr ? NAR_NOT_FOUND : status;
 }
 
 nar_status PluginCheckHost::invocation_output(const nar_host* host, std::uint64_t token,

@@ -19,8 +19,31 @@
 namespace narratoria::plugin {
 
 namespace detail {
+
 struct InvocationAccess;
-}
+
+// Carries the function for an outcome through C's `void *user`.
+template <class Function>
+class OutcomeParcel final : public Kept {
+public:
+    OutcomeParcel(std::shared_ptr<Core> core, Function function)
+        : core_(std::move(core)), function_(std::move(function)) {}
+
+    static void tell(void* user, std::uint64_t, std::uint64_t number, nar_str outcome) noexcept {
+        auto& self = *static_cast<OutcomeParcel*>(user);
+        // Kept alive during the call, and gone after it.
+        const std::shared_ptr<Core> core = self.core_;
+        const auto node = core->kept.extract(user);
+        guard(*core, "the function for an invocation's outcome",
+              [&] { self.function_(number, to_view(outcome)); });
+    }
+
+private:
+    std::shared_ptr<Core> core_;
+    Function function_;
+};
+
+}  // namespace detail
 
 // The handle by which a narrator replies to one request. It can be copied and used on any thread,
 // at once or later. After the instance has ended, a reply does nothing and returns false. If the
@@ -47,6 +70,50 @@ public:
     }
     // Replies that there will be no plan, with the reason. Returns false like plan().
     bool fail(std::string_view message) const { return asked_->fail(message); }
+
+    // Runs a tool before the reply (narratoria.invoke/1). `invocation`: {"tool":"…","input":{…}}
+    // (abi/schemas/narrator-invocation-1.schema.json), copied. `on_outcome(number, outcome)` is
+    // called once, later and from the loop, with the number that this function returned and a JSON
+    // object (narrator-outcome-1), a view that is valid during the call. It may invoke further
+    // tools and reply; its exceptions are logged. Returns 0 if the request has ended, and then
+    // nothing is called. Throws if the invocation is not valid, or if the host does not offer the
+    // service. Engine thread.
+    template <class Function>
+    std::uint64_t invoke(std::string_view invocation, Function&& on_outcome) const {
+        using Parcel = detail::OutcomeParcel<std::decay_t<Function>>;
+        detail::Core& core = asked_->core();
+        if (!is_wanted() || !core.is_open()) return 0;
+        const auto& functions = core.require<nar_host_invoke>();
+        auto made =
+            std::make_unique<Parcel>(asked_->shared_core(), std::forward<Function>(on_outcome));
+        void* const parcel = made.get();
+        core.kept.emplace(parcel, std::move(made));
+        std::uint64_t number = 0;
+        nar_failure failure{};
+        failure.size = sizeof failure;
+        const nar_status status = functions.invoke(core.host(), token(), detail::to_c(invocation),
+                                                   &Parcel::tell, parcel, &number, &failure);
+        if (status == NAR_OK) return number;
+        core.kept.erase(parcel);
+        if (status == NAR_GONE) return 0;
+        if (failure.message[0] != '\0') {
+            NARRATORIA_THROW(Error(status, {}, failure.message, {}));
+        }
+        core.check<nar_host_invoke>(status, "invoking a tool");
+        return 0;
+    }
+
+    // Ends one invocation as cancelled; its outcome follows. Returns false if it has settled, or if
+    // the request has ended. Engine thread.
+    bool cancel_invocation(std::uint64_t number) const {
+        detail::Core& core = asked_->core();
+        if (!is_wanted() || !core.is_open()) return false;
+        const auto& functions = core.require<nar_host_invoke>();
+        const nar_status status = functions.cancel(core.host(), token(), number);
+        if (status == NAR_NOT_FOUND || status == NAR_GONE) return false;
+        core.check<nar_host_invoke>(status, "cancelling an invocation");
+        return true;
+    }
 
 private:
     struct Asked final : detail::Pending {

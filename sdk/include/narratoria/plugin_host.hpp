@@ -100,6 +100,7 @@ NARRATORIA_OFFER(nar_host_post, NAR_HOST_POST)
 NARRATORIA_OFFER(nar_host_timer, NAR_HOST_TIMER)
 NARRATORIA_OFFER(nar_host_process, NAR_HOST_PROCESS)
 NARRATORIA_OFFER(nar_host_narrator, NAR_EXTENSION_NARRATOR)
+NARRATORIA_OFFER(nar_host_invoke, NAR_HOST_INVOKE)
 NARRATORIA_OFFER(nar_host_invocation, NAR_HOST_INVOCATION)
 #undef NARRATORIA_OFFER
 template <>
@@ -127,6 +128,13 @@ const Functions* offered_by(const nar_host* host) noexcept {
 
 class Pending;
 
+// A callback that the host calls once, or never if the instance is disabled. Core owns it until
+// then.
+class Kept {
+public:
+    virtual ~Kept() = default;
+};
+
 // One per instance, shared by Host, Reply, Invocation, Timer and Poll. When the instance ends, the
 // Core drops the host pointer, so that late calls do nothing instead of using a dangling pointer.
 class Core {
@@ -138,7 +146,8 @@ public:
                   offered_by<nar_host_assets>(host), offered_by<nar_host_prompt>(host),
                   offered_by<nar_host_post>(host), offered_by<nar_host_timer>(host),
                   offered_by<nar_host_poll>(host), offered_by<nar_host_process>(host),
-                  offered_by<nar_host_narrator>(host), offered_by<nar_host_invocation>(host)) {}
+                  offered_by<nar_host_narrator>(host), offered_by<nar_host_invoke>(host),
+                  offered_by<nar_host_invocation>(host)) {}
 
     // The host while the instance lives, else NULL. Any thread other than the engine's must hold
     // `ending` while it uses the pointer.
@@ -209,6 +218,9 @@ public:
     // What the host waits for, by service id and token. Guarded by `ending`.
     std::map<std::pair<std::string_view, std::uint64_t>, Pending*> pending;
 
+    // Callbacks for outcomes of invoked tools. Engine thread.
+    std::map<const void*, std::unique_ptr<Kept>> kept;
+
 private:
     enum class Life { Begins, Active, Ended };
 
@@ -217,7 +229,8 @@ private:
     const std::tuple<const nar_host_log*, const nar_host_config*, const nar_host_thread_check*,
                      const nar_host_state*, const nar_host_assets*, const nar_host_prompt*,
                      const nar_host_post*, const nar_host_timer*, const nar_host_poll*,
-                     const nar_host_process*, const nar_host_narrator*, const nar_host_invocation*>
+                     const nar_host_process*, const nar_host_narrator*, const nar_host_invoke*,
+                     const nar_host_invocation*>
         offers_;
 };
 
@@ -235,6 +248,7 @@ public:
 
     std::uint64_t token() const noexcept { return token_; }
     Core& core() const noexcept { return *core_; }
+    const std::shared_ptr<Core>& shared_core() const noexcept { return core_; }
     bool is_cancelled() const noexcept { return cancelled_.load(std::memory_order_acquire); }
     void cancel() noexcept { cancelled_.store(true, std::memory_order_release); }
 
@@ -278,9 +292,13 @@ private:
 };
 
 void Core::close() noexcept {
-    const std::lock_guard lock(ending);
-    life_.store(Life::Ended, std::memory_order_release);
-    for (const auto& [name, one] : pending) one->cancel();
+    {
+        const std::lock_guard lock(ending);
+        life_.store(Life::Ended, std::memory_order_release);
+        for (const auto& [name, one] : pending) one->cancel();
+    }
+    // Moved out: a function may own a Reply, which looks at this object when it is destroyed.
+    const auto unused = std::exchange(kept, {});
 }
 
 // Marks a pending reply or invocation as cancelled; its handles see it.

@@ -39,6 +39,8 @@ export interface Invocation {
   planKey: string;
   toolId: string;
   toolPath: string;
+  // Of the script that invoked it.
+  line: number | undefined;
   dependencies: string[];
   state: InvocationState;
   attempts: Attempt[];
@@ -70,6 +72,8 @@ export interface PlanRun {
   // From 1.
   execution: number;
   plan: JsonObject;
+  // A narrator invokes its tools one by one while it thinks.
+  isOpen: boolean;
   generationAttempt: number;
   parentPlanId: string | null;
   started: number;

@@ -65,6 +65,26 @@ function seen(session: Session): unknown {
   return { ...rest, plans: [...session.plans.keys()], invocations };
 }
 
+describe("tools that a thinking narrator invokes", () => {
+  const session = taken(
+    numbered([
+      prompt("I think"),
+      { kind: "plan_started", event: { plan: { requestId: "p", tools: [] }, generationAttempt: 1, parentPlanId: null, open: true }, planId: "p" },
+      from("tool_pending", { toolPath: "tools/t", dependencies: [], line: 4 }),
+      from("tool_started", { toolPath: "tools/t", line: 4 }),
+      from("tool_ended", { state: "completed", ok: true, executionTime: 1, retryCount: 0 }),
+      started("answer"),
+      ended("completed", 1),
+    ]),
+  );
+
+  it("are those of a plan of their own, with the lines of the script", () => {
+    const [thought, answer] = [...session.plans.values()];
+    expect([thought!.isOpen, answer!.isOpen]).toEqual([true, false]);
+    expect([...thought!.invocations.values()].map((one) => [one.toolId, one.state, one.line])).toEqual([["t", "completed", 4]]);
+  });
+});
+
 describe("a turn", () => {
   const session = taken(replanned);
 

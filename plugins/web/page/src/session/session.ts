@@ -239,6 +239,7 @@ export class Session {
       planId,
       execution,
       plan: objectOf(record.event, "plan") ?? {},
+      isOpen: flagOf(record.event, "open") === true,
       generationAttempt: numberOf(record.event, "generationAttempt") ?? 1,
       parentPlanId: textOf(record.event, "parentPlanId") ?? null,
       started: time,
@@ -290,6 +291,7 @@ export class Session {
         planKey: plan.key,
         toolId,
         toolPath: "",
+        line: undefined,
         dependencies: [],
         state: "pending",
         attempts: [],
@@ -319,6 +321,7 @@ export class Session {
     const invocation = this.#invocation(record, time);
     if (invocation === undefined) return;
     invocation.toolPath = textOf(record.event, "toolPath") ?? "";
+    invocation.line = numberOf(record.event, "line");
     invocation.dependencies = textsOf(record.event, "dependencies");
   }
 
@@ -326,6 +329,7 @@ export class Session {
     const invocation = this.#invocation(record, time);
     if (invocation === undefined) return;
     invocation.toolPath = textOf(record.event, "toolPath") ?? invocation.toolPath;
+    invocation.line = numberOf(record.event, "line") ?? invocation.line;
     invocation.state = "running";
     invocation.started = time;
   }

@@ -330,10 +330,10 @@ export class InvocationPanel extends LitElement {
     return html`<dl class="facts">
       <dt>Tool</dt>
       <dd dir="auto"><code>${shortened(one.toolPath, 400)}</code></dd>
+      ${one.line === undefined ? nothing : html`<dt>Line</dt><dd>${one.line}</dd>`}
       ${one.dependencies.length === 0 ? nothing : html`<dt>Runs after</dt><dd>${links(one.dependencies)}</dd>`}
       ${this.#behind.length === 0 ? nothing : html`<dt>Before</dt><dd>${links(this.#behind)}</dd>`}
-      <dt>Required</dt>
-      <dd>${skills}</dd>
+      ${plan.isOpen ? nothing : html`<dt>Required</dt><dd>${skills}</dd>`}
       ${
         retries === undefined
           ? nothing

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tools that run while a narrator thinks (narratoria.invoke/1), through the C ABI.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "conformance/folder.hpp"
+#include "conformance/stage.hpp"
+#include "narratoria/event_sink.h"
+
+namespace narratoria::test {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class InvokeTest : public ::testing::Test {
+protected:
+    struct Told {
+        Outcome outcome;
+        std::string narrative;
+    };
+
+    void open(bool with_thinker) {
+        folder.write("story.toml",
+                     std::string("title = \"Thinking\"\n") +
+                         (with_thinker ? "[narrator]\nname = \"test.thinker\"\n" : ""));
+        std::filesystem::create_directories(folder / "plugins");
+        std::filesystem::create_symlink(NARRATORIA_BUILD_DIR "/tests/plugins/thinker.so",
+                                        folder / "plugins/thinker.so");
+        tool("ok", "");
+        tool("bad", "exit 3");
+        EngineOptions engine_options;
+        engine_options.root = folder.path();
+        engine_options.jobs = 2;
+        engine_options.log = [this](uint32_t, std::string_view line) {
+            log += std::string(line) + "\n";
+        };
+        engine.emplace(engine_options);
+        SessionOptions options;
+        options.story = folder.path();
+        session.emplace(*engine, options);
+        session->attach(std::ref(recorder));
+    }
+    void tool(const std::string& name, const std::string& command) {
+        folder.tool("tools/" + name, command + "\nprintf '%s\\n' '" + kDone + "'");
+    }
+    Told prompt(const std::string& text) {
+        std::optional<Told> told;
+        session->prompt(text, [&](Turn turn) {
+            told = Told{turn.outcome(), std::string(turn.narrative())};
+        });
+        engine->run_until_idle();
+        return *told;
+    }
+
+    Folder folder;
+    std::string log;
+    Recorder recorder;
+    std::optional<Engine> engine;
+    std::optional<Session> session;
+};
+
+TEST_F(InvokeTest, ANarratorInCRunsToolsWhileItThinks) {
+    open(true);
+    const Told told = prompt("ok again bad again ok");
+    EXPECT_EQ(told.outcome, Outcome::Completed);
+    EXPECT_EQ(told.narrative, "1 completed, 2 failed, 3 completed");
+    EXPECT_EQ(recorder.of(Kind::PlanStarted).size(), 2u) << "the open one and the answer";
+    EXPECT_EQ(recorder.of(Kind::ToolStarted).size(), 3u);
+    EXPECT_EQ(recorder.of(Kind::ToolStarted, "ok-1").size(), 1u);
+    EXPECT_THAT(log, Not(HasSubstr("thinker")));
+    EXPECT_EQ(prompt("ok").narrative, "1 completed") << "each request has its own";
+}
+
+TEST_F(InvokeTest, ToolsOfOneRequestRunAtOnce) {
+    open(true);
+    // Each waits for the other.
+    tool("left", "touch left; while [ ! -e right ]; do :; done");
+    tool("right", "touch right; while [ ! -e left ]; do :; done");
+    EXPECT_THAT(prompt("left right").narrative,
+                AnyOf("1 completed, 2 completed", "2 completed, 1 completed"));
+}
+
+TEST_F(InvokeTest, ACancelledPromptEndsTheToolsOfAThinkingNarrator) {
+    open(true);
+    tool("endless", "touch started; while :; do :; done");
+    std::optional<Outcome> outcome;
+    session->prompt("endless", [&](Turn turn) { outcome = turn.outcome(); });
+    while (!std::filesystem::exists(folder / "started")) engine->run_once();
+    session->cancel();
+    engine->run_until_idle();
+    EXPECT_EQ(outcome, Outcome::Cancelled);
+    EXPECT_EQ(recorder.one(Kind::ToolEnded).body["errorCode"].string(), "CANCELLED");
+    EXPECT_EQ(prompt("ok").narrative, "1 completed");
+}
+
+// A narrator of the host, whose functions the test chooses.
+class OwnInvokeTest : public InvokeTest {
+protected:
+    void SetUp() override { open(false); }
+
+    void join(std::function<void(uint64_t token)> its_generate) {
+        generate = std::move(its_generate);
+        functions.size = sizeof functions;
+        functions.generate = [](void* instance, uint64_t token, nar_str) {
+            static_cast<OwnInvokeTest*>(instance)->generate(token);
+        };
+        host = session->extend("own", NAR_EXTENSION_NARRATOR, &functions, this);
+        answers = service<nar_host_narrator>(NAR_EXTENSION_NARRATOR);
+        tools = service<nar_host_invoke>(NAR_HOST_INVOKE);
+    }
+    template <typename Functions>
+    const Functions* service(const char* id) const {
+        return static_cast<const Functions*>(host->get_extension(host, detail::to_c(id)));
+    }
+    nar_status invoke(uint64_t token, std::string_view invocation) {
+        failure = {sizeof failure, ""};
+        return tools->invoke(
+            host, token, detail::to_c(invocation),
+            [](void* user, uint64_t its_token, uint64_t, nar_str told) {
+                auto& self = *static_cast<OwnInvokeTest*>(user);
+                self.outcome = std::string(detail::to_view(told));
+                if (self.on_outcome) self.on_outcome(its_token);
+            },
+            this, nullptr, &failure);
+    }
+    void reply(uint64_t token) {
+        answers->reply(host, token, detail::to_c(R"({"requestId":"p","tools":[]})"));
+    }
+
+    nar_narrator_extension functions{};
+    std::function<void(uint64_t token)> generate;
+    std::function<void(uint64_t token)> on_outcome;
+    const nar_host* host = nullptr;
+    const nar_host_narrator* answers = nullptr;
+    const nar_host_invoke* tools = nullptr;
+    nar_failure failure{};
+    std::string outcome;
+};
+
+TEST_F(OwnInvokeTest, ARefusalSaysWhy) {
+    join([this](uint64_t token) {
+        EXPECT_EQ(invoke(token, R"({"input":{}})"), NAR_INVALID_DOCUMENT);
+        EXPECT_THAT(failure.message, HasSubstr("\"tool\""));
+        EXPECT_EQ(tools->invoke(host, token, detail::to_c(R"({"tool":"ok"})"), nullptr, nullptr,
+                                nullptr, &failure),
+                  NAR_INVALID_ARGUMENT);
+        EXPECT_THAT(failure.message, HasSubstr("on_outcome"));
+        EXPECT_EQ(invoke(token + 1, R"({"tool":"ok"})"), NAR_GONE);
+        std::thread([&] { EXPECT_EQ(invoke(token, R"({"tool":"ok"})"), NAR_WRONG_THREAD); }).join();
+        reply(token);
+        EXPECT_EQ(invoke(token, R"({"tool":"ok"})"), NAR_GONE);
+        EXPECT_EQ(tools->cancel(host, token, 1), NAR_GONE);
+    });
+    EXPECT_EQ(prompt("go").outcome, Outcome::Completed);
+    EXPECT_EQ(outcome, "");
+    EXPECT_EQ(invoke(1, R"({"tool":"ok"})"), NAR_GONE) << "no turn runs";
+}
+
+TEST_F(OwnInvokeTest, OnlyTheNarratorMayInvoke) {
+    uint64_t asked = 0;
+    join([&](uint64_t token) { asked = token; });
+    nar_event_sink_extension sink{};
+    sink.size = sizeof sink;
+    sink.event = [](void*, const nar_event*) {};
+    const nar_host* other = session->extend("other", NAR_EXTENSION_EVENT_SINK, &sink, nullptr);
+    session->prompt("go", [](Turn) {});
+    engine->run_for(std::chrono::microseconds(0));
+    std::swap(host, other);
+    EXPECT_EQ(invoke(asked, R"({"tool":"ok"})"), NAR_GONE);
+    EXPECT_THAT(log, HasSubstr("is not this session's narrator"));
+    std::swap(host, other);
+    on_outcome = [this](uint64_t token) { reply(token); };
+    EXPECT_EQ(invoke(asked, R"({"tool":"ok"})"), NAR_OK);
+    engine->run_until_idle();
+    EXPECT_TRUE(Json(outcome)["ok"].boolean()) << outcome;
+}
+
+TEST_F(OwnInvokeTest, ANarratorThatThrowsInAnOutcomeIsDisabledAndTheTurnGoesOn) {
+    join([this](uint64_t token) {
+        EXPECT_EQ(invoke(token, R"({"tool":"ok"})"), NAR_OK);
+        EXPECT_EQ(invoke(token, R"({"tool":"ok"})"), NAR_OK);
+    });
+    int calls = 0;
+    on_outcome = [&](uint64_t) {
+        ++calls;
+        throw std::runtime_error("it broke");
+    };
+    EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
+    EXPECT_EQ(calls, 1);
+    EXPECT_THAT(log, HasSubstr("it broke"));
+}
+
+}  // namespace
+}  // namespace narratoria::test

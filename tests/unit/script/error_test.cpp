@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "script/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include "script/program.hpp"
+
+namespace narratoria::script {
+namespace {
+
+std::string described(const std::string& source) {
+    Error error;
+    EXPECT_FALSE(Program::compile(source, {}, error));
+    return describe(error, source);
+}
+
+TEST(ScriptError, ShowsTheLineWithACaret) {
+    EXPECT_EQ(described("LET a = 1\nIF true PRINT(a) END\n"),
+              "ParserError: Expected 'THEN' after IF condition. at 2:9\n"
+              "  2 | IF true PRINT(a) END\n"
+              "    |         ^\n");
+}
+
+TEST(ScriptError, TheCaretStandsBelowItsCharacter) {
+    EXPECT_EQ(described("\tLET \xC3\xBC"),
+              "LexerError: Unknown character '\xC3\xBC' at line 1, column 6\n"
+              "  1 | \tLET \xC3\xBC\n"
+              "    | \t    ^\n");
+    EXPECT_EQ(described("\n\nLET a = \"\xC3\xBC\" LET\r\n"),
+              "ParserError: Expected variable name after 'LET'. at 4:1\n"
+              "  4 | \n"
+              "    | ^\n");
+}
+
+TEST(ScriptError, ShowsAPartOfALongLine) {
+    const std::string shown =
+        described("LET a = [" + std::string(1000, '1') + " @ " + std::string(1000, '2') + "]");
+    EXPECT_NE(shown.find("\n  1 | …1"), std::string::npos) << shown;
+    EXPECT_NE(shown.find("2…\n"), std::string::npos);
+    EXPECT_LT(shown.size(), 400u);
+}
+
+TEST(ScriptError, AnErrorWithoutAPlaceHasNoLine) {
+    Limits limits;
+    limits.source_bytes = 3;
+    Error error;
+    EXPECT_FALSE(Program::compile("PRINT(1)", limits, error));
+    EXPECT_EQ(describe(error, "PRINT(1)"),
+              "SizeLimitError: The script has 8 bytes; the limit is 3\n");
+}
+
+TEST(ScriptError, InvalidUtf8IsRepairedWhereItIsShown) {
+    EXPECT_EQ(described("LET a = \"\xFF\""),
+              "LexerError: Invalid UTF-8 at line 1, column 10\n"
+              "  1 | LET a = \"\xEF\xBF\xBD\"\n"
+              "    |          ^\n");
+}
+
+}  // namespace
+}  // namespace narratoria::script

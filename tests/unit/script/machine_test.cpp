@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a machine is driven. What the language does is in language_test.cpp.
+#include "script/machine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "test_tools.hpp"
+
+namespace narratoria::script {
+namespace {
+
+class ManualClock : public Clock {
+public:
+    int64_t now_ms = 1000;
+    int64_t wall_us() const override { return 1'700'000'000'123'456; }
+    int64_t steady_ms() const override { return now_ms; }
+    uint64_t start(uint64_t, std::function<void()>) override { return 1; }
+    void stop(uint64_t) override {}
+};
+
+class MachineTest : public ::testing::Test {
+protected:
+    std::shared_ptr<const Program> program(const std::string& source) {
+        Error error;
+        auto compiled = Program::compile(source, options_.limits, error);
+        EXPECT_TRUE(compiled) << error.message;
+        return compiled;
+    }
+    std::unique_ptr<Machine> machine(const std::string& source) {
+        return std::make_unique<Machine>(program(source), tools_, options_);
+    }
+    static std::string scope(const Machine& machine) {
+        std::string out;
+        machine.append_scope(out);
+        return out;
+    }
+
+    ManualClock clock_;
+    Machine::Options options_{{}, &clock_, {}};
+    test::TestTools tools_;
+};
+
+using State = Machine::State;
+
+// 40 rounds in each of 40 rounds in each of …: practically without end.
+std::string endless() {
+    std::string list = "[0";
+    for (int i = 1; i < 40; ++i) list += ",0";
+    std::string out = "LET l = " + list + "]\n";
+    for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
+        out += std::string("FOR ") + name + " IN l DO ";
+    }
+    return out + "END END END END END END END END";
+}
+
+TEST_F(MachineTest, WaitsForAToolAndGoesOnWithItsResult) {
+    const auto run = machine("LET x = CALL later {value: 1}\nPRINT(x.a)");
+    EXPECT_EQ(run->run(), State::Waiting);
+    EXPECT_EQ(run->call().tool, "later");
+    EXPECT_EQ(run->call().line, 1u);
+    EXPECT_EQ(run->call().column, 9u);
+    std::string arguments;
+    append_json(arguments, run->call().arguments);
+    EXPECT_EQ(arguments, R"({"value":1})");
+    EXPECT_EQ(run->run(), State::Waiting) << "nothing has answered";
+    EXPECT_TRUE(run->resume_json(R"({"a":[1,2]})"));
+    EXPECT_EQ(run->state(), State::Ready);
+    EXPECT_FALSE(run->resume_json("1")) << "it is answered";
+    EXPECT_EQ(run->run(), State::Finished);
+    EXPECT_EQ(run->output(), std::vector<std::string>{"[1, 2]"});
+    EXPECT_EQ(scope(*run), R"({"x":{"a":[1,2]}})");
+    EXPECT_EQ(run->run(), State::Finished);
+    EXPECT_FALSE(run->fail("too late"));
+}
+
+TEST_F(MachineTest, ManyScriptsWaitAtATime) {
+    const auto shared = program("LET x = CALL later {value: 1}\nLET y = x * 2");
+    std::vector<std::unique_ptr<Machine>> machines;
+    for (int i = 0; i < 100; ++i) {
+        machines.push_back(std::make_unique<Machine>(shared, tools_, options_));
+        EXPECT_EQ(machines.back()->run(), State::Waiting);
+    }
+    for (int i = 99; i >= 0; --i) {
+        auto& run = *machines[static_cast<size_t>(i)];
+        EXPECT_TRUE(run.resume(Value(double(i))));
+        EXPECT_EQ(run.run(), State::Finished);
+        EXPECT_EQ(scope(run),
+                  "{\"x\":" + std::to_string(i) + ",\"y\":" + std::to_string(2 * i) + "}");
+    }
+}
+
+TEST_F(MachineTest, AWaitingScriptIsSmall) {
+    const auto run = machine("LET x = CALL later {value: 1}\nPRINT(x)");
+    EXPECT_EQ(run->run(), State::Waiting);
+    EXPECT_LE(run->bytes() + run->program().bytes(), 2048u);
+}
+
+TEST_F(MachineTest, AResultThatIsNotJsonFailsTheScript) {
+    const auto run = machine("\nCALL later {value: 1}");
+    EXPECT_EQ(run->run(), State::Waiting);
+    EXPECT_TRUE(run->resume_json("{oops}"));
+    EXPECT_EQ(run->run(), State::Failed);
+    EXPECT_EQ(run->error().name, "ToolExecutionError");
+    EXPECT_EQ(run->error().message.find(
+                  "Error executing tool 'later': Execution failed for tool 'later': The result is "
+                  "not JSON: "),
+              0u);
+    EXPECT_EQ(run->error().line, 2u);
+}
+
+TEST_F(MachineTest, AResultAboveTheLimitFailsTheScript) {
+    options_.limits.value_bytes = 100;
+    const auto run = machine("LET x = CALL later {value: 1}");
+    EXPECT_EQ(run->run(), State::Waiting);
+    EXPECT_TRUE(run->resume_json("\"" + std::string(200, 'x') + "\""));
+    EXPECT_EQ(run->run(), State::Failed);
+    EXPECT_EQ(run->error().name, "SizeLimitError");
+}
+
+TEST_F(MachineTest, ALongScriptSharesTheLoop) {
+    options_.limits.steps = 0;
+    const auto run = machine(endless());
+    uint64_t before = 0;
+    for (int i = 0; i < 10; ++i) {
+        EXPECT_EQ(run->run(1000), State::Ready);
+        EXPECT_GE(run->steps(), before + 900);
+        EXPECT_LE(run->steps(), before + 1100);
+        before = run->steps();
+    }
+}
+
+TEST_F(MachineTest, CancellationEndsALongScriptFromAnotherThread) {
+    options_.limits.steps = options_.limits.milliseconds = 0;
+    const auto run = machine(endless());
+    EXPECT_EQ(run->run(1000), State::Ready);
+    std::thread other([&] { run->cancel(); });
+    EXPECT_EQ(run->run(), State::Failed);
+    other.join();
+    EXPECT_EQ(run->error().name, "CancelledError");
+    EXPECT_EQ(run->error().message, "The script was cancelled.");
+    EXPECT_GE(run->error().line, 2u);
+}
+
+TEST_F(MachineTest, CancellationEndsAWaitingScript) {
+    const auto run = machine("CALL later {value: 1}");
+    EXPECT_EQ(run->run(), State::Waiting);
+    run->cancel();
+    EXPECT_EQ(run->run(), State::Failed);
+    EXPECT_EQ(run->error().name, "CancelledError");
+    EXPECT_FALSE(run->resume(Value(1.0)));
+}
+
+TEST_F(MachineTest, CancellationBeforeTheFirstStepRunsNothing) {
+    const auto run = machine("PRINT(1)");
+    run->cancel();
+    EXPECT_EQ(run->run(), State::Failed);
+    EXPECT_TRUE(run->output().empty());
+}
+
+TEST_F(MachineTest, TheTimeLimitCountsWaiting) {
+    options_.limits.milliseconds = 50;
+    const auto run = machine("CALL later {value: 1} PRINT(1)");
+    EXPECT_EQ(run->run(), State::Waiting);
+    EXPECT_EQ(run->deadline_ms(), 1050);
+    clock_.now_ms = 1049;
+    EXPECT_EQ(run->run(), State::Waiting);
+    clock_.now_ms = 1050;
+    EXPECT_EQ(run->run(), State::Failed);
+    EXPECT_EQ(run->error().name, "TimeLimitError");
+    EXPECT_EQ(run->error().message, "The script did not end within 50 ms");
+}
+
+TEST_F(MachineTest, TheTimeLimitEndsALoop) {
+    options_.limits.steps = 0;
+    options_.limits.milliseconds = 50;
+    const auto run = machine(endless());
+    EXPECT_EQ(run->run(100000), State::Ready);
+    clock_.now_ms += 100;
+    EXPECT_EQ(run->run(), State::Failed);
+    EXPECT_EQ(run->error().name, "TimeLimitError");
+}
+
+TEST_F(MachineTest, PrintedLinesGoToTheHostAtOnce) {
+    std::vector<std::string> lines;
+    options_.on_output = [&](std::string_view line) { lines.emplace_back(line); };
+    const auto run = machine("PRINT(1) CALL later {value: 1} PRINT(2)");
+    EXPECT_EQ(run->run(), State::Waiting);
+    EXPECT_EQ(lines, std::vector<std::string>{"1"});
+    run->resume(Value::null());
+    run->run();
+    EXPECT_EQ(lines, (std::vector<std::string>{"1", "2"}));
+    EXPECT_TRUE(run->output().empty());
+}
+
+TEST_F(MachineTest, NowReadsTheGivenClock) {
+    const auto run = machine("PRINT(NOW())");
+    run->run();
+    EXPECT_EQ(run->output(), std::vector<std::string>{"1700000000123"});
+}
+
+TEST_F(MachineTest, TheFirstScopeIsAJsonObject) {
+    const auto run = machine("LET x = 1");
+    Error error;
+    EXPECT_FALSE(run->set_scope("[1]", error));
+    EXPECT_EQ(error.message, "The scope must be a JSON object with the variables as members");
+    EXPECT_FALSE(run->set_scope("{\"a\":\n 1,}", error));
+    EXPECT_EQ(error.message.find("The scope is not JSON: "), 0u);
+    EXPECT_TRUE(run->set_scope(R"({"not a name":1,"x":2})", error));
+    EXPECT_EQ(run->run(), State::Finished);
+    EXPECT_EQ(scope(*run), R"({"not a name":1,"x":1})");
+    EXPECT_FALSE(run->set_scope("{}", error));
+}
+
+TEST_F(MachineTest, ValuesThatAreNoLongerUsedAreFreed) {
+    options_.limits.memory_bytes = 100000;
+    const auto run = machine(R"(LET l = [1,2,3,4,5,6,7,8,9,10]
+FOR i IN l DO FOR j IN l DO FOR k IN l DO
+  LET o = {a: [i, j, k], b: FORMAT("{i}-{j}-{k}", {i: i, j: j, k: k})}
+  IF o.b == "10-10-10" THEN PRINT(o) END
+END END END)");
+    EXPECT_EQ(run->run(), State::Finished) << run->error().message;
+    EXPECT_EQ(run->output(), std::vector<std::string>{"{a: [10, 10, 10], b: 10-10-10}"});
+    EXPECT_LT(run->memory().used(), 2000u);
+}
+
+TEST_F(MachineTest, DeepValuesFromToolsAreFreed) {
+    const std::string deep = std::string(512, '[') + std::string(512, ']');
+    const auto run = machine("LET x = CALL later {value: 1} PRINT(x == x) LET y = [x]");
+    EXPECT_EQ(run->run(), State::Waiting);
+    EXPECT_TRUE(run->resume_json(deep));
+    EXPECT_EQ(run->run(), State::Failed);
+    EXPECT_EQ(run->error().name, "DepthLimitError");
+    EXPECT_EQ(scope(*run), "{\"x\":" + deep + "}");
+}
+
+}  // namespace
+}  // namespace narratoria::script
