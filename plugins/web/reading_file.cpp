@@ -79,13 +79,14 @@ std::optional<std::string> checked_reading(std::string_view json) {
     wishes.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(
         json.data(), json.size());
     if (wishes.HasParseError() || !wishes.IsObject()) return std::nullopt;
+    const rapidjson::Value& object = wishes;
     std::size_t count = 0;
     rapidjson::StringBuffer text;
     rapidjson::Writer<rapidjson::StringBuffer> writer(text);
     writer.StartObject();
     for (const char* name : {"theme", "textSize", "lineWidth", "details"}) {
-        const auto member = wishes.FindMember(name);
-        if (member == wishes.MemberEnd()) continue;
+        const auto member = object.FindMember(name);
+        if (member == object.MemberEnd()) continue;
         if (!is_wish(name, member->value)) return std::nullopt;
         writer.Key(name);
         member->value.Accept(writer);

@@ -186,7 +186,9 @@ private:
             return;
         }
         has_begun_ = true;
-        host_.log(plugin::Level::Info, "the page is at " + gate_.address());
+        // Without the token: logs are kept and shown to others.
+        host_.log(plugin::Level::Info, "the page is at " + gate_.origin() +
+                                           "; its address with the token is published as \"url\"");
         host_.publish("url", gate_.address());
     }
 

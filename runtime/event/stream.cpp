@@ -155,9 +155,10 @@ bool Stream::put_back_texts(const nar_event& event) {
 void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subject,
                   std::string_view body) {
     const auto kind_number = static_cast<uint32_t>(kind);
-    const Packed record{{pair(halves(sizeof(nar_event), kind_number), halves(type, subject.attempt)),
-                         pair(number, static_cast<uint64_t>(time_us_)), pair(session_id_),
-                         pair(subject.plan_id), pair(subject.tool_id), pair(body)}};
+    const Packed record{
+        {pair(halves(sizeof(nar_event), kind_number), halves(type, subject.attempt)),
+         pair(number, static_cast<uint64_t>(time_us_)), pair(session_id_), pair(subject.plan_id),
+         pair(subject.tool_id), pair(body)}};
     // Not const: a sink that writes into it must not be undefined behavior here.
     alignas(Pair) nar_event event;
     std::memcpy(&event, &record, sizeof event);

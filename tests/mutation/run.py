@@ -8,12 +8,15 @@
     tests/mutation/run.py --list                 prints the mutants and runs none
     tests/mutation/run.py --minutes 30           as many of them as fit in half an hour
     tests/mutation/run.py --write                also writes docs/mutations.md
+    tests/mutation/run.py --again --write        those that docs/mutations.md lists, after tests were
+                                                 added; takes the ones that are noticed off the page
 
 Each mutant is compiled in a copy of the tree (build/mutation). The unit tests of its folder run
-first; if they pass, the unit tests of the folders above it and the conformance tests run. A mutant
-survives if all pass. A test that hangs is ended and counts as a failure. A survivor is either a gap
-in the tests, or changes nothing that can be observed; docs/mutations.md has a column for the
-reason, which later runs keep.
+first; if they pass, the unit tests of the folders above it, the conformance tests, and the tests
+with the shared library and its processes (sdk, fault, plugin, hostile) run. A mutant survives if all
+pass. A test that hangs is ended and counts as a failure. A survivor is either a gap in the tests, or
+changes nothing that can be observed; docs/mutations.md has a column for the reason, which later runs
+keep.
 
 Ctrl-C and SIGTERM end the run and every process of it, restore the copy, and report what was tried.
 """
@@ -53,6 +56,9 @@ SUITES = {
     "api": ["api"],
 }
 CONFORMANCE = "narratoria_conformance_tests"
+# Slow, so only what the others let pass comes here.
+WIDER = ["narratoria_sdk_tests", "narratoria_fault_tests", "narratoria_plugin_tests",
+         "narratoria_hostile_tests"]
 UNIT = "narratoria_unit_tests"
 KINDS = "killed", "timeout", "survived", "no code"
 # A run of the tests may take this many times as long as without a mutant, and never less than:
@@ -237,7 +243,7 @@ def stages_of(file):
     stages = [(UNIT, suites_of(first))]
     if SUITES[folder][1:]:
         stages.append((UNIT, suites_of(SUITES[folder][1:])))
-    return stages + [(CONFORMANCE, "--gtest_filter=*")]
+    return stages + [(program, "--gtest_filter=*") for program in [CONFORMANCE, *WIDER]]
 
 
 def synchronize():
@@ -268,7 +274,7 @@ class Runner:
         if not (BUILD / "build.ninja").exists():
             subprocess.run(["cmake", "--preset", "release", "-DNARRATORIA_PYTHON=OFF"], cwd=COPY,
                            check=True, stdout=subprocess.DEVNULL)
-        fine, said = build(UNIT, CONFORMANCE)
+        fine, said = build(UNIT, CONFORMANCE, *WIDER)
         if not fine:
             sys.exit(f"the tree does not build without a mutant:\n{said[-3000:]}")
 
@@ -313,9 +319,9 @@ class Runner:
 HEAD = """# Mutations
 
 [`tests/mutation/run.py`](../tests/mutation/run.py) changes one place of the C++ code in `runtime/` at a time and runs the unit
-tests that cover it, then the conformance tests. The other tests (`tests/hostile`, `tests/fault`, `tests/plugin`, `tests/cli`,
-…) do not run here, so one of them may fail by a change that is not noticed here. `tests/mutation/run.py --write` writes this
-page and keeps the reasons.
+tests that cover it, then the conformance tests and those of `tests/sdk`, `tests/fault`, `tests/plugin` and `tests/hostile`. The other
+tests (`tests/cli`, `tests/python`, the sanitizers, …) do not run here, so one of them may fail by a change that is not noticed here.
+`tests/mutation/run.py --write` writes this page and keeps the reasons.
 
 {summary}
 
@@ -324,7 +330,7 @@ page and keeps the reasons.
 {folders}"""
 
 SURVIVORS = """
-No unit or conformance test noticed the following changes. The last column says why, where somebody has looked: the change
+None of these tests noticed the following changes. The last column says why, where somebody has looked: the change
 cannot be observed, or a test is missing.
 
 | place | change | line | becomes | reason |
@@ -337,6 +343,7 @@ def cell(text):
 
 
 def reasons_kept():
+    """Of the page: (file, operator, line, becomes), as its cells say them, to the reason."""
     kept = {}
     if not TABLE.exists():
         return kept
@@ -348,18 +355,47 @@ def reasons_kept():
     return kept
 
 
-def write_table(outcomes, summary):
+def entry_of(mutant):
+    return mutant.file, mutant.operator.replace("|", "\\|"), cell(mutant.before), cell(mutant.after)
+
+
+def folder_of(mutant):
+    return mutant.file.split("/")[1]
+
+
+def counts_of(outcomes):
+    """Of each folder: tried, noticed by a time limit, not noticed."""
+    counts = {}
+    for folder in {folder_of(mutant) for mutant in outcomes}:
+        seen = [outcome for mutant, outcome in outcomes.items() if folder_of(mutant) == folder]
+        counts[folder] = len(seen) - seen.count("no code"), seen.count("timeout"), seen.count("survived")
+    return counts
+
+
+def counts_after(outcomes):
+    """Those of the page, less what a run of --again has found to be noticed now."""
+    counts = {}
+    for folder, *cells in re.findall(r"^\| `runtime/(\w+)` \| (\d+) \| \d+ \| (\d+) \| (\d+) \|$",
+                                     TABLE.read_text(encoding="utf-8"), re.M):
+        tried, by_time, survived = map(int, cells)
+        seen = [outcome for mutant, outcome in outcomes.items() if folder_of(mutant) == folder]
+        counts[folder] = (tried, by_time + seen.count("timeout"),
+                          survived - seen.count("killed") - seen.count("timeout"))
+    return counts
+
+
+def summary_kept():
+    return TABLE.read_text(encoding="utf-8").split("\n\n")[2]
+
+
+def write_table(survivors, counts, summary):
     kept = reasons_kept()
     folders = ""
-    for folder in sorted({mutant.file.split("/")[1] for mutant in outcomes}):
-        seen = [outcome for mutant, outcome in outcomes.items() if mutant.file.split("/")[1] == folder]
-        tried, survived = len(seen) - seen.count("no code"), seen.count("survived")
-        folders += (f"| `runtime/{folder}` | {tried} | {tried - survived} | {seen.count('timeout')} | "
-                    f"{survived} |\n")
-    survivors = [mutant for mutant, outcome in outcomes.items() if outcome == "survived"]
+    for folder, (tried, by_time, survived) in sorted(counts.items()):
+        folders += f"| `runtime/{folder}` | {tried} | {tried - survived} | {by_time} | {survived} |\n"
     rows = []
     for mutant in sorted(survivors, key=lambda one: (one.file, one.line, one.operator)):
-        entry = (mutant.file, mutant.operator.replace("|", "\\|"), cell(mutant.before), cell(mutant.after))
+        entry = entry_of(mutant)
         rows.append(f"| [`{mutant.file}:{mutant.line}`](../{mutant.file}) | {entry[1]} | {entry[2]} | {entry[3]} | "
                     f"{kept.get(entry, '')} |\n")
     TABLE.write_text(HEAD.format(summary=summary, folders=folders) +
@@ -389,6 +425,7 @@ def main():
     parser.add_argument("--minutes", type=float, help="begins no mutant after this time")
     parser.add_argument("--only", default="", help="a folder or file, such as runtime/plan")
     parser.add_argument("--without-named", action="store_true", help="the generated ones only")
+    parser.add_argument("--again", action="store_true", help="those that docs/mutations.md lists")
     parser.add_argument("--list", action="store_true", help="print the mutants and run none")
     parser.add_argument("--write", action="store_true", help="write docs/mutations.md")
     options = parser.parse_args()
@@ -396,6 +433,10 @@ def main():
     every = list(generated(options.only))
     chosen = random.Random(options.seed).sample(every, min(options.count, len(every)))
     mutants = ([] if options.without_named else list(named(options.only))) + chosen
+    if options.again:
+        listed = reasons_kept()
+        mutants = list({entry_of(mutant): mutant for mutant in [*named(options.only), *every]
+                        if entry_of(mutant) in listed}.values())
     if options.list:
         for mutant in mutants:
             print(f"{mutant.file}:{mutant.line}: {mutant.operator}\n-{mutant.before}\n+{mutant.after}")
@@ -418,9 +459,17 @@ def main():
                f"that it can make; {counts['no code']} of them did not compile. Of the other {tried}, "
                f"tests noticed {counts['killed'] + counts['timeout']} ({counts['timeout']} by their time "
                f"limit) and did not notice {counts['survived']}.")
+    survivors = [mutant for mutant, outcome in outcomes.items() if outcome == "survived"]
+    if options.again:
+        summary = (f"After tests were added, `{command}` tried {tried} of the {len(listed)} unnoticed ones "
+                   f"again; tests noticed {tried - counts['survived']} of them then.")
     print(summary)
     if options.write and outcomes:
-        write_table(outcomes, summary)
+        if options.again:
+            left = [mutant for mutant in mutants if mutant not in outcomes]
+            write_table(survivors + left, counts_after(outcomes), f"{summary_kept()}\n{summary}")
+        else:
+            write_table(survivors, counts_of(outcomes), summary)
 
 
 if __name__ == "__main__":

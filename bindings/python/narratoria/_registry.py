@@ -871,6 +871,11 @@ class Registry:
         """What a plugin has published under a name, or None. The page publishes its address:
         ``session.published("narratoria.web", "url")``. A plugin publishes while the session runs, so
         it is None before the first event of the loop.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     session.published("narratoria.web", "url") is None    # this session has no page
+        True
         """
         value: str | None = self._use().published(
             text_of("a plugin's id", plugin), text_of("a name", name)

@@ -75,8 +75,7 @@ public:
     [[noreturn]] void finish_as_a_host();
 
 private:
-    // With the lock held.
-    void say(const std::string& line);
+    void say(const std::string& line);  // with the lock held
     void look_at_page();
     void end_copies();
 

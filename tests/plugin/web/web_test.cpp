@@ -37,12 +37,6 @@ std::optional<std::string> between(std::string_view text, std::string_view begin
     return std::string(text.substr(0, count));
 }
 
-// In what a host logs: the page's port and its token. The stories of these tests fix the address.
-std::optional<std::string> port_in(std::string_view log) {
-    return between(log, "the page is at http://127.0.0.1:", "/#token=");
-}
-std::optional<std::string> token_in(std::string_view log) { return between(log, "/#token=", "\n"); }
-
 class Browser {
 public:
     Browser(int port, const std::string& request) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
@@ -91,15 +85,28 @@ protected:
         host.folder.write("prompts.json",
                           R"({"prompts":[],"unmatched":{"narrative":"You said: {prompt}"}})");
     }
+    // The published address, followed by a newline, once there is one.
+    std::string address_of(const Session& session) {
+        std::optional<Text> published;
+        EXPECT_TRUE(host.until([&] {
+            published = session.published("narratoria.web", "url");
+            return published.has_value();
+        })) << host.log;
+        return published ? std::string(published->view()) + "\n" : std::string();
+    }
+    // The stories of these tests fix the address.
+    static int port_of(std::string_view url) {
+        return std::stoi(between(url, "http://127.0.0.1:", "/#token=").value_or("0"));
+    }
     void open(SessionOptions options = {}, const std::string& patch_at_once = {}) {
         host.open(options);
         if (!patch_at_once.empty()) host.session->patch_state(patch_at_once);
-        ASSERT_TRUE(host.until([&] { return token_in(host.log).has_value(); })) << host.log;
-        const auto url = host.session->published("narratoria.web", "url");
-        ASSERT_TRUE(url.has_value());
-        EXPECT_THAT(host.log, HasSubstr("the page is at " + std::string(url->view()) + "\n"));
-        port = std::stoi(port_in(host.log).value());
-        const std::string body = R"({"token":")" + token_in(host.log).value() + "\"}";
+        const std::string url = address_of(*host.session);
+        port = port_of(url);
+        const std::string token = between(url, "/#token=", "\n").value_or("");
+        EXPECT_THAT(host.log, HasSubstr("the page is at http://127.0.0.1:" + std::to_string(port)));
+        EXPECT_THAT(host.log, Not(HasSubstr(token)));
+        const std::string body = R"({"token":")" + token + "\"}";
         Browser browser(port, "POST /api/enter");
         browser.send("Origin: http://127.0.0.1:" + std::to_string(port) +
                      "\r\nContent-Type: application/json\r\nContent-Length: " +
@@ -204,9 +211,7 @@ TEST_F(WebTest, TwoSessionsOfOneEngineHaveAPageEachAndItsCookieOpensNoOther) {
     const int first_port = port;
     const std::string first_cookie = cookie;
     Session second(*host.engine, SessionOptions{.story = host.folder.path()});
-    const std::size_t known = host.log.find("token=") + 1;
-    ASSERT_TRUE(host.until([&] { return host.log.find("token=", known) != std::string::npos; }));
-    const int second_port = std::stoi(port_in(host.log.substr(known)).value());
+    const int second_port = port_of(address_of(second));
     EXPECT_NE(first_port, second_port);
     Browser browser(second_port, "GET /");
     browser.send("Cookie: " + first_cookie + "\r\n\r\n");

@@ -119,9 +119,17 @@ TEST_F(OutputFolderTest, TwoSessionsOfOneIdHaveAFolderEach) {
     EXPECT_NE(first->path(), second->path());
 }
 
+TEST_F(OutputFolderTest, AnIdThatIsAFileNameIsKept) {
+    for (const std::string& id : std::vector<std::string>{"AZ-az_09.x", std::string(100, 'x')}) {
+        const auto output = make(id);
+        ASSERT_NE(output, nullptr) << why;
+        EXPECT_EQ(output->path(), base + "/session-" + id);
+    }
+}
+
 TEST_F(OutputFolderTest, AnIdThatIsNoFileNameIsReplaced) {
     for (const std::string& id :
-         std::vector<std::string>{"../../etc", "a/b", "", "a b", std::string(200, 'x')}) {
+         std::vector<std::string>{"../../etc", "a/b", "", "a b", std::string(101, 'x')}) {
         const auto output = make(id);
         ASSERT_NE(output, nullptr) << why;
         EXPECT_EQ(fs::path(output->path()).parent_path(), base) << id;

@@ -278,6 +278,7 @@ TEST(StoryToml, NestedWithoutEndIsRefusedBeforeItIsRead) {
     EXPECT_EQ(faults_of(kTitle + dots + " = 1\n"), List{"2:258  story-depth"});
     EXPECT_EQ(faults_of(kTitle + dots + " = \n"), List{"2:258  story-depth"});
     EXPECT_EQ(faults_of(headers), List{"2:257  story-depth"});
+    EXPECT_EQ(faults_of("\"a.b\"" + dots.substr(1) + " = 1\n"), List{"1:262  story-depth"});
     EXPECT_EQ(faults_of(kTitle + "a = [[[\"\"\"\"\"\"\"\",{" + dots + "=1}]]]\n").size(), 1u);
     // A string of three quotes that the text leaves open.
     EXPECT_EQ(faults_of("title = \"\"\"").size(), 1u);

@@ -4,14 +4,19 @@
 
 export const kReading = "narratoria-reading";
 export const kTheme = "narratoria-theme";
+// The server could not keep the last choice: until it keeps one, the browser's copy stands.
+const kAlone = "narratoria-reading-alone";
 
 // From the server, before the page comes. The page checks each value where it uses it.
 export function takeKept(kept: unknown): void {
-  if (typeof kept !== "object" || kept === null) return;
+  if (typeof kept !== "object" || kept === null || Object.keys(kept).length === 0) return;
   const { theme, ...reading } = kept as { theme?: unknown };
   try {
+    if (localStorage.getItem(kAlone) !== null) return;
+    // What is missing was chosen too: the system's colours, the normal text.
     if (typeof theme === "string") localStorage.setItem(kTheme, theme);
-    if (Object.keys(reading).length > 0) localStorage.setItem(kReading, JSON.stringify(reading));
+    else localStorage.removeItem(kTheme);
+    localStorage.setItem(kReading, JSON.stringify(reading));
   } catch {
     // A browser that keeps nothing.
   }
@@ -19,7 +24,7 @@ export function takeKept(kept: unknown): void {
 
 let told: Promise<unknown> = Promise.resolve();
 
-// To the server, one after the other. Without an answer the browser's own copy stands.
+// To the server, one after the other.
 export function tellKept(): void {
   let body: string;
   try {
@@ -29,7 +34,19 @@ export function tellKept(): void {
   } catch {
     return;
   }
-  told = told.then(() =>
-    fetch("/api/reading", { method: "POST", headers: { "Content-Type": "application/json" }, body, keepalive: true }).catch(() => undefined),
-  );
+  told = told.then(async () => {
+    let isKept = false;
+    try {
+      const answer = await fetch("/api/reading", { method: "POST", headers: { "Content-Type": "application/json" }, body, keepalive: true });
+      isKept = answer.ok && ((await answer.json()) as { kept?: unknown }).kept === true;
+    } catch {
+      // The server is away.
+    }
+    try {
+      if (isKept) localStorage.removeItem(kAlone);
+      else localStorage.setItem(kAlone, "1");
+    } catch {
+      // A browser that keeps nothing.
+    }
+  });
 }
