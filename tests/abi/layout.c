@@ -316,6 +316,28 @@ FIELD(nar_host_invoke, reserved, 4);
 FIELD(nar_host_invoke, invoke, 8);
 FIELD(nar_host_invoke, cancel, 16);
 
+/* script.h */
+SIZE(nar_script, 56);
+FIELD(nar_script, size, 0);
+FIELD(nar_script, reserved, 4);
+FIELD(nar_script, source, 8);
+FIELD(nar_script, scope, 24);
+FIELD(nar_script, tools, 40);
+
+SIZE(nar_script_end, 48);
+FIELD(nar_script_end, size, 0);
+FIELD(nar_script_end, ok, 4);
+FIELD(nar_script_end, scope, 8);
+FIELD(nar_script_end, error, 24);
+FIELD(nar_script_end, result, 40);
+
+SIZE(nar_script_handler, 32);
+FIELD(nar_script_handler, size, 0);
+FIELD(nar_script_handler, reserved, 4);
+FIELD(nar_script_handler, user, 8);
+FIELD(nar_script_handler, printed, 16);
+FIELD(nar_script_handler, ended, 24);
+
 /* plugin.h */
 SIZE(nar_failure, 512);
 FIELD(nar_failure, size, 0);

@@ -65,6 +65,50 @@ typedef struct nar_host_narrator {
     nar_status (*fail)(const nar_host *host, uint64_t token, nar_str message);
 } nar_host_narrator;
 
+/* ---- narratoria.invoke/1: a narrator runs tools while it thinks, before it replies.
+ *
+ * The tools of one request run in an execution of their own: sinks receive its records, with a
+ * planId of its own (NAR_KIND_PLAN_STARTED has "open": true, and each tool follows with
+ * NAR_KIND_TOOL_PENDING). Retries, limits, state patches, assets and ui events are those of a plan's
+ * tools. Several may run at once, within the job slots. A tool that fails does not fail the request:
+ * the narrator decides. Its skill is disabled for the rest of the prompt, unless a later invocation
+ * of it in the same request completes.
+ *
+ * Times: narrator_ms does not run while an invoked tool runs; plan_ms limits the time during which
+ * any of them runs. Tools that run when the request ends are cancelled: when it is answered (with the
+ * warning INVOCATIONS_CANCELLED), times out or is cancelled, or the plugin is disabled. If the
+ * narrator is asked again for the same prompt, the result of its invocations is in the next request.
+ *
+ * A host's own narrator gets this service if it joins with nar_session_extend, which returns its
+ * nar_host; the narrator of nar_session_options has none.
+ */
+#define NAR_HOST_INVOKE "narratoria.invoke/1"
+typedef struct nar_host_invoke {
+    uint32_t size;
+    uint32_t reserved;
+    /* Starts a tool for the request `token`, and returns without waiting for it. `invocation` is a
+     * JSON object (abi/schemas/narrator-invocation-1.schema.json):
+     *   {"tool": "door-examiner", "input": {…}}
+     * It is copied. *number, which may be NULL, identifies the invocation in this request and is
+     * never 0. `on_outcome` receives the outcome
+     * (abi/schemas/narrator-outcome-1.schema.json), valid during the call:
+     *   {"state": "completed", "ok": true, "result": …, "output": {…}, …}
+     * It is called exactly once, from the loop and never from within this function, also when the
+     * tool is cancelled because the request ends; not if the plugin is disabled. It may invoke
+     * further tools, cancel others and reply.
+     * NAR_INVALID_DOCUMENT: the invocation is not valid. NAR_GONE: the request has ended or was
+     * replied to, or its plan_ms is used up. *failure, which may be NULL, gets the reason. A tool that
+     * is unknown, disabled (SKILL_DISABLED) or not allowed (TOOL_REFUSED) is an outcome with
+     * "ok": false. [engine-thread, active] */
+    nar_status (*invoke)(const nar_host *host, uint64_t token, nar_str invocation,
+                         void (*on_outcome)(void *user, uint64_t token, uint64_t number,
+                                            nar_str outcome),
+                         void *user, uint64_t *number, nar_failure *failure);
+    /* Ends one invocation: its outcome, CANCELLED, follows from the loop. NAR_NOT_FOUND if it has
+     * settled or never existed; NAR_GONE if the request has ended. [engine-thread, active] */
+    nar_status (*cancel)(const nar_host *host, uint64_t token, uint64_t number);
+} nar_host_invoke;
+
 #ifdef __cplusplus
 }
 #endif

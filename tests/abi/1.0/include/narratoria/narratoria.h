@@ -16,6 +16,7 @@
 #include "narratoria/plugins.h"
 #include "narratoria/record.h"
 #include "narratoria/result.h"
+#include "narratoria/script.h"
 #include "narratoria/session.h"
 #include "narratoria/status.h"
 #include "narratoria/tool.h"

@@ -23,8 +23,8 @@ typedef struct nar_tool {
     uint32_t reserved;
     nar_str name;         /* of two tools with one name, the one loaded first is used             */
     nar_str description;  /* what it does, for narrators                                          */
-    nar_str input_schema; /* JSON Schema of its input, limited to draft 4; other keywords are
-                             ignored. A schema with "$ref" is refused, and the plugin with it.
+    nar_str input_schema; /* JSON Schema of its input, draft 4 to 2020-12, with references inside
+                             the document. One that is no schema is refused, and the plugin with it.
                              Empty: any object. An input that violates the schema fails the
                              attempt with INPUT_INVALID, which is not retried, and invoke is not
                              called.                                                              */

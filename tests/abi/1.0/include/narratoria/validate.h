@@ -14,10 +14,13 @@ enum {
     NAR_DOCUMENT_RESULT = 3, /* an execution result (spec 003 §13.5)                             */
     NAR_DOCUMENT_STORY = 4,  /* `text` is the path of a story's folder                           */
     NAR_DOCUMENT_PLUGIN = 5, /* a plugin's metadata (abi/schemas/plugin-1.schema.json)           */
+    NAR_DOCUMENT_TOOL = 6,   /* a tool's manifest (abi/schemas/tool-1.schema.json)               */
 
     /* Combined with a kind (NAR_DOCUMENT_EVENTS | NAR_DOCUMENT_WARNINGS) to list warnings among the
      * faults. A warning names what the runtime accepts and reports, for example the rule
-     * "event-timestamp". Libraries that do not know this bit return NAR_INVALID_ARGUMENT. */
+     * "event-timestamp". For a story it also looks for the files and plugins that the story names, and
+     * lists those that are not on this machine. Libraries that do not know this bit return
+     * NAR_INVALID_ARGUMENT. */
     NAR_DOCUMENT_WARNINGS = 0x100
 };
 

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NARRATORIA_SCRIPT_H
+#define NARRATORIA_SCRIPT_H
+/*
+ * Nuwa Script (spec 002): a script computes, and its CALLs are tools of the session. Its source may
+ * come from a language model: what is not valid is refused with a position, and what runs does so
+ * within limits (docs/nuwa-script.md).
+ */
+#include "narratoria/session.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a script ended. The views are valid during the call. */
+typedef struct nar_script_end {
+    uint32_t size;
+    uint32_t ok;        /* 1: it ran to its end                                                    */
+    nar_str scope;      /* JSON object: the variables of the outermost scope, also after an error  */
+    nar_str error;      /* {"name","message","line","column","text"}, or empty if ok. line and     */
+                        /* column begin at 1; 0: no place in the source. "text" is for people: the */
+                        /* error, then the line of the source with a caret below the place         */
+    nar_result *result; /* of its CALLs, as of an executed plan; NULL if it made none. Retain it to
+                           keep it                                                                 */
+} nar_script_end;
+
+/* `printed` receives each line that the script prints while it runs, without a newline. `ended` is
+ * called exactly once for each accepted script. Each may be NULL. [engine-thread] */
+typedef struct nar_script_handler {
+    uint32_t size;
+    uint32_t reserved;
+    void *user;
+    void (*printed)(void *user, nar_str line);
+    void (*ended)(void *user, const nar_script_end *end);
+} nar_script_handler;
+
+typedef struct nar_script {
+    uint32_t size;
+    uint32_t reserved;
+    nar_str source; /* Nuwa Script, UTF-8                                                          */
+    nar_str scope;  /* JSON object: variables that the script begins with. Empty: none             */
+    nar_str tools;  /* a folder; its executable files can be called. Empty: none. See below        */
+} nar_script;
+
+/*
+ * Runs a script. It is queued like a plan: jobs of a session run one after the other.
+ *
+ * `CALL name {…}` runs the tool `name`: a registered tool, or an executable file of the story's
+ * tools folder or of `tools`. The name of a file is its file name without extension, each character
+ * that an identifier cannot have replaced by "_": tools/torch-lighter.py is torch_lighter. Its
+ * arguments are the tool's input, and its value is done.result, or null. The tools run as those of a
+ * plan: with records for the sinks (the execution is "open", and NAR_KIND_TOOL_PENDING has the
+ * "line" of the CALL), retries, limits, state patches and assets. A script that waits for a tool
+ * does not block the engine.
+ *
+ * NAR_INVALID_DOCUMENT: the source is not a script, or `scope` is not a JSON object; nothing was
+ * started. The details are {"error": …} as in nar_script_end, and the message is its "text".
+ * [engine-thread, callback-ok]
+ */
+NAR_API nar_status nar_session_run_script(nar_session *session, const nar_script *script,
+                                          const nar_script_handler *handler, nar_error *error);
+
+/* Reads a script without running it. Returns its syntax tree as JSON (docs/nuwa-script.md); release
+ * it with nar_text_release. `tree` may be NULL, to learn only whether the script is valid.
+ * NAR_INVALID_DOCUMENT as above. [thread-safe] */
+NAR_API nar_status nar_script_parse(nar_str source, nar_text **tree, nar_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
