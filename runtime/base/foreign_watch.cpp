@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/foreign_watch.hpp"
 
-#include <fcntl.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -12,7 +11,9 @@
 namespace narratoria {
 namespace {
 
+// For no events the registration stays, and is told at most once of what the kernel always tells.
 uint32_t wanted_of(unsigned events) {
+    if (events == 0) return EPOLLONESHOT;
     return ((events & kReadable) != 0 ? EPOLLIN | EPOLLRDHUP : 0U) |
            ((events & kWritable) != 0 ? EPOLLOUT : 0U);
 }
@@ -43,13 +44,11 @@ void ForeignWatch::start(int descriptor, std::function<void()> on_ready,
 // Returns 0 or errno.
 int ForeignWatch::register_events(unsigned events) {
     events_ = events;
-    const bool wanted = events != 0;
-    if (!wanted && !registered_) return 0;
     epoll_event event{};
     event.events = wanted_of(events);
-    const int operation = !wanted ? EPOLL_CTL_DEL : registered_ ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    const int operation = registered_ ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
     if (::epoll_ctl(epoll_.get(), operation, number_, &event) != 0) return errno;
-    registered_ = wanted;
+    registered_ = true;
     return 0;
 }
 
@@ -60,13 +59,16 @@ void ForeignWatch::change(unsigned events) {
 }
 
 // The kernel knows a registration by number and file: a change of a closed descriptor is EBADF, of a
-// number that belongs to another file now ENOENT.
+// number that belongs to another file now ENOENT; that file can be registered anew.
 bool ForeignWatch::is_lost() const {
     if (failed_) return true;
-    if (!registered_) return ::fcntl(number_, F_GETFD) < 0;
     epoll_event event{};
     event.events = wanted_of(events_);
-    return ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, number_, &event) != 0;
+    if (events_ != 0) return ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, number_, &event) != 0;
+    // A change would have an error told again.
+    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, number_, &event) != 0) return errno != EEXIST;
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, number_, &event);
+    return true;
 }
 
 void ForeignWatch::on_event() {

@@ -185,7 +185,9 @@ public:
         } while (ready < 0 && errno == EINTR);
         if (ready == 0) return ETIMEDOUT;
         const ssize_t got = ::recv(socket_.get(), &ended, sizeof ended, MSG_DONTWAIT);
-        return got == static_cast<ssize_t>(sizeof ended) ? 0 : got < 0 ? errno : EPIPE;
+        if (got != static_cast<ssize_t>(sizeof ended)) return got < 0 ? errno : EPIPE;
+        pool_.on_answer(*this);
+        return 0;
     }
 
     // Blocks until the supervisor reports the end or its socket closes, or until the deadline.
@@ -211,6 +213,7 @@ public:
             pool.on_closed(*this);
             return true;
         }
+        pool.on_answer(*this);
         Process* const owner = release();
         Exit exit;
         exit.started = ended.start_error == 0;
@@ -601,7 +604,7 @@ void Pool::lose(Supervisor& supervisor, const SupervisorReport* report) {
     Exit exit;
     if (report != nullptr && report->start_error != 0) {
         exit.start_failure = "the supervisor cannot be started: " + error_text(report->start_error);
-    } else if (report == nullptr && reaper_status_) {
+    } else if (report == nullptr && reaper_status_ && supervisor.generation > answered_) {
         exit.start_failure = why_no_supervisor();
         exit.no_supervisor = true;
     } else {
@@ -617,7 +620,14 @@ void Pool::lose(Supervisor& supervisor, const SupervisorReport* report) {
     if (owner != nullptr) owner->on_ended(std::move(exit));
 }
 
+void Pool::on_answer(const Supervisor& supervisor) {
+    answered_ = std::max(answered_, supervisor.generation);
+    if (answered_ == generation_) reaper_status_.reset();
+}
+
 void Pool::warn_left_behind(uint32_t left) {
+    // Another program may be in the reaper's place.
+    left = std::min<uint32_t>(left, REAPER_LEFT_UNKNOWN);
     const uint32_t bit = 1U << left;
     if (left == REAPER_LEFT_NOTHING || (told_left_behind_ & bit) != 0 || !on_warning_) return;
     told_left_behind_ |= bit;
@@ -653,6 +663,7 @@ void Pool::on_report(const SupervisorReport& report) {
 // Its supervisors notice and end their invocations. Those that live close their sockets then.
 void Pool::on_reaper_lost() {
     reaper_status_ = reaper_->end();
+    if (answered_ == generation_) reaper_status_.reset();
     reaper_.reset();
     patience_.stop();
     leaving_.clear();

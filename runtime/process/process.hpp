@@ -225,6 +225,7 @@ private:
     void give_back(Supervisor* supervisor);
     void count_as_busy(Supervisor& supervisor);
     void discard(Supervisor* supervisor);
+    void on_answer(const Supervisor& supervisor);
     void on_closed(Supervisor& supervisor);
     void lose(Supervisor& supervisor, const SupervisorReport* report);
     void warn_left_behind(uint32_t left);
@@ -240,7 +241,8 @@ private:
     std::string supervisor_path_;
     std::function<void(std::string_view)> on_warning_;
     uint32_t told_left_behind_ = 0;     // bits: 1 << reaper_left
-    std::optional<int> reaper_status_;  // of the last reaper that exited by itself
+    std::optional<int> reaper_status_;  // of the last reaper that exited by itself, unanswered
+    uint32_t answered_ = 0;             // the last generation with an answer of a supervisor
     ControlGroups groups_;
     Controllers tried_;  // controllers for which a test group succeeded
     std::unique_ptr<Reaper> reaper_;

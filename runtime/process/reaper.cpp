@@ -126,8 +126,8 @@ std::unique_ptr<Reaper> Reaper::start(Loop& loop, const std::string& supervisor_
         failure.message = "the supervisors cannot be watched: " + error_text(reason);
         if (is_without_pidfd) {
             failure.message +=
-                "; narratoria needs pidfd_open, which Linux has from 5.4 on and a sandbox "
-                "(seccomp) must allow";
+                "; narratoria needs Linux 5.4 or later, and a sandbox (seccomp) must allow "
+                "pidfd_open";
         }
         return nullptr;
     }

@@ -50,14 +50,16 @@ Choices::Offer Choices::add(const event::Subject& subject, json::Value payload,
             ++blank;
         } else {
             ++texts;
+            if (offer.known.contains(choice.text())) continue;
             std::string text(choice.text());
-            if (known_.contains(text)) continue;
-            if (known_.size() == kMaxTexts) {
+            if (known_.size() == kMaxTexts && !known_.contains(text)) {
                 ++beyond;
                 continue;
             }
-            offer.texts.push_back(text);
-            known_.insert(std::move(text));
+            const auto known = known_.try_emplace(std::move(text), 0).first;
+            ++known->second;
+            offer.texts.push_back(known->first);
+            offer.known.insert(known->first);
         }
     }
     const std::string dropped = what_was_dropped(blank, others, beyond);
@@ -81,11 +83,15 @@ void Choices::clear() {
 // The offer of a tool's attempt; empty if there was none yet.
 Choices::ToolOffer& Choices::offer_of(const event::Subject& subject) {
     const auto [found, is_new] = by_tool_.try_emplace(std::string(subject.tool_id), offers_.size());
-    if (is_new) return offers_.emplace_back(ToolOffer{subject.attempt, {}});
+    if (is_new) return offers_.emplace_back(ToolOffer{subject.attempt, {}, {}});
     ToolOffer& offer = offers_[found->second];
     if (offer.attempt != subject.attempt) {
         offer.attempt = subject.attempt;
-        for (const std::string& text : offer.texts) known_.erase(text);
+        offer.known.clear();
+        for (const std::string_view text : offer.texts) {
+            const auto known = known_.find(std::string(text));
+            if (--known->second == 0) known_.erase(known);
+        }
         offer.texts.clear();
     }
     return offer;
@@ -94,8 +100,12 @@ Choices::ToolOffer& Choices::offer_of(const event::Subject& subject) {
 std::vector<std::string_view> Choices::all() const {
     std::vector<std::string_view> out;
     out.reserve(known_.size());
-    for (const ToolOffer& offer : offers_)
-        out.insert(out.end(), offer.texts.begin(), offer.texts.end());
+    std::unordered_set<std::string_view> listed;
+    for (const ToolOffer& offer : offers_) {
+        for (const std::string_view text : offer.texts) {
+            if (listed.insert(text).second) out.push_back(text);
+        }
+    }
     return out;
 }
 

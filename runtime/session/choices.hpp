@@ -17,8 +17,8 @@ namespace narratoria::session {
 
 // Joins the narrative_choice events of one plan: by tool, in the order in which the tools first
 // offered something, and in the order of each tool's events. A later attempt of a tool replaces what
-// an earlier one offered. Empty texts, texts that are already in the list, and entries that are not
-// strings are dropped. Engine thread only.
+// an earlier one offered. A text that several offer stands once, where it comes first. Empty texts,
+// and entries that are not strings, are dropped. Engine thread only.
 class Choices {
 public:
     // A longer list helps no player; the texts beyond it are dropped.
@@ -43,14 +43,15 @@ public:
 private:
     struct ToolOffer {
         uint32_t attempt;
-        std::vector<std::string> texts;
+        std::vector<std::string_view> texts;  // keys of known_, as are those below
+        std::unordered_set<std::string_view> known;
     };
     ToolOffer& offer_of(const event::Subject& subject);
     std::vector<std::string_view> all() const;
 
     std::vector<ToolOffer> offers_;
     std::unordered_map<std::string, size_t> by_tool_;  // tool id → position in offers_
-    std::unordered_set<std::string> known_;            // the texts of all offers; each is in one
+    std::unordered_map<std::string, size_t> known_;    // text → the number of offers that have it
 };
 
 }  // namespace narratoria::session

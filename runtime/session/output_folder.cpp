@@ -81,8 +81,8 @@ bool is_same_file(const struct stat& a, const struct stat& b) {
 }  // namespace
 
 // A host with ten thousand sessions must not read ten thousand folders for each. So the base is read
-// again only after as many sessions as folders were left in it the last time: constant cost for each
-// session, and with few folders always. Thread-safe.
+// again only after as many sessions as it had entries the last time: constant cost for each
+// session, and with few entries always. Thread-safe.
 void OutputFolder::remove_abandoned_sometimes(const std::string& base) {
     static std::mutex& mutex = *new std::mutex;
     static auto& sessions_left =
@@ -176,12 +176,14 @@ size_t OutputFolder::remove_abandoned(const std::string& base) {
         return 0;
     }
     std::vector<std::string> names;
-    while (const dirent* entry = ::readdir(listing)) names.emplace_back(entry->d_name);
-    size_t left = 0;
+    while (const dirent* entry = ::readdir(listing)) {
+        const std::string_view name = entry->d_name;
+        if (name != "." && name != "..") names.emplace_back(name);
+    }
+    size_t left = names.size();
     for (const std::string& name : names) {
         const bool may_be_kept = name.starts_with(kKeptPrefix);
         if (!may_be_kept && !name.starts_with(kSessionPrefix)) continue;
-        ++left;
         const Descriptor lock(
             ::openat(folder.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
         // A living session holds a shared lock.

@@ -299,7 +299,7 @@ void Session::on_turn_ended(TurnEnd end) {
     if (end.outcome == TurnOutcome::Fallback) {
         log(NAR_LOG_WARN, "a prompt ended with the fallback text after " +
                               std::to_string(end.generations) +
-                              " plans; the last one: " + end.fault);
+                              " answers of the narrator; the last one: " + end.fault);
     }
     turn_.reset();
     const TurnHandler handler = std::move(current_.on_turn);

@@ -387,8 +387,22 @@ TEST_F(Supervisors, WithoutDescriptorsSaySo) {
     EXPECT_EQ(only_supervisor(), supervisor);
 }
 
-// The reaper does not say that nothing is left when it could not look.
-TEST_F(Supervisors, WhoseRemainsCannotBeLookedForAreLogged) {
+// The reaper does not say that nothing is left when it could not look: neither at the list of
+// processes nor, with one descriptor more, at any of them.
+class Remains : public Supervisors, public testing::WithParamInterface<int> {
+protected:
+    static rlim_t first_free_descriptor(int pid) {
+        for (rlim_t number = 0;; ++number) {
+            const std::string path =
+                "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(number);
+            struct stat status {};
+            if (::lstat(path.c_str(), &status) != 0) return number;
+        }
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Descriptors, Remains, testing::Values(0, 1));
+
+TEST_P(Remains, ThatCannotBeLookedForAreLogged) {
     std::vector<std::string> lines;
     EngineOptions options;
     options.log = [&](uint32_t, std::string_view line) { lines.emplace_back(line); };
@@ -398,7 +412,8 @@ TEST_F(Supervisors, WhoseRemainsCannotBeLookedForAreLogged) {
         {tool_json("tool", tool_path("daemonizes"), witnesses.input(R"(,"stay":true)"))}));
     const Witness one = witnesses.accept(host.get());
     const Witness two = witnesses.accept(host.get());
-    limit_descriptors(only_reaper(), 3);
+    const int reaper = only_reaper();
+    limit_descriptors(reaper, first_free_descriptor(reaper) + static_cast<rlim_t>(GetParam()));
     ASSERT_TRUE(signal_descendant(only_supervisor(), SIGKILL));
     EXPECT_EQ(host->finish()["/toolResults/0/errorCode"].text(), "SUPERVISOR_LOST");
     EXPECT_THAT(lines, testing::ElementsAre(testing::HasSubstr("/proc could not be read")));
@@ -443,6 +458,28 @@ TEST_F(Supervisors, ThatAreAnotherProgramFailTheToolForThatReason) {
     }
 }
 
+// What a program did that was in the supervisors' place once is no reason of a later failure.
+TEST_F(Supervisors, ThatReplaceAnotherProgramAreNotBlamedForIt) {
+    const std::string path = folder.path() + "/supervisor";
+    const auto install = [&](const char* program) {
+        std::filesystem::copy_file(program, path + ".new");
+        std::filesystem::rename(path + ".new", path);
+    };
+    install("/bin/true");
+    Forked refused([&] {
+        Host own({.supervisor = path});
+        std::string said = own.run_tool(tool_path("patcher"))["/errorCode"].text();
+        install(kSupervisor);
+        said += " " + own.run_tool(tool_path("patcher"))["/state"].text();
+        if (!forbid(SYS_sendmsg, EPERM)) return std::string("no seccomp");
+        // The first one finds the idle supervisor.
+        own.run_tool(tool_path("patcher"));
+        return said + " " + own.run_tool(tool_path("patcher"))["/error"].text();
+    });
+    EXPECT_EQ(refused.report(),
+              "SPAWN_FAILED completed the supervisor cannot be started: Operation not permitted");
+}
+
 TEST_F(Supervisors, NeedPidfds) {
     Forked refused([&] {
         if (!forbid(SYS_pidfd_open, ENOSYS)) return std::string("no seccomp");
@@ -451,8 +488,8 @@ TEST_F(Supervisors, NeedPidfds) {
     });
     EXPECT_EQ(refused.report(),
               json_string("the supervisors cannot be watched: Function not implemented; narratoria "
-                          "needs pidfd_open, which Linux has from 5.4 on and a sandbox (seccomp) "
-                          "must allow"));
+                          "needs Linux 5.4 or later, and a sandbox (seccomp) must allow "
+                          "pidfd_open"));
 }
 
 TEST_F(Supervisors, ThatAreNotThereFailTheTool) {

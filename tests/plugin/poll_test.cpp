@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -372,6 +373,26 @@ TEST_F(PollTest, ANumberThatBelongsToAnotherFileCanBePolledAtOnce) {
     EXPECT_EQ(poll->stop(host, second), NAR_OK);
     ::close(other[0]);
     ::close(other[1]);
+}
+
+// Also if nothing was waited for, and where all files share one inode.
+TEST_F(PollTest, ANumberThatNothingWasWaitedForOnCanBePolledAtOnceByAnotherFile) {
+    Ready ready;
+    const int first = ::eventfd(0, EFD_CLOEXEC);
+    ASSERT_EQ(poll->watch(host, first, 0, take, &ready, &number), NAR_OK);
+    run();
+    EXPECT_EQ(ready.calls, 0);
+    ASSERT_EQ(::close(first), 0);
+    ASSERT_EQ(::eventfd(1, EFD_CLOEXEC), first);
+    Ready again;
+    uint64_t second = 0;
+    ASSERT_EQ(poll->watch(host, first, NAR_POLL_READABLE, take, &again, &second), NAR_OK);
+    EXPECT_TRUE(until([&] { return again.calls > 0; }));
+    EXPECT_EQ(ready.calls, 1);
+    EXPECT_EQ(ready.last, NAR_POLL_LOST);
+    EXPECT_EQ(poll->stop(host, number), NAR_IO);
+    EXPECT_EQ(poll->stop(host, second), NAR_OK);
+    ::close(first);
 }
 
 // Another descriptor of the same file keeps the kernel's registration alive.

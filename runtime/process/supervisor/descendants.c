@@ -3,6 +3,7 @@
 #include "descendants.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -112,6 +113,11 @@ static int list_processes(void) {
         strncat(path, entry->d_name, 20);
         strcat(path, "/stat");
         const int file = open(path, O_RDONLY | O_CLOEXEC);
+        if (file < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
+            closedir(proc);
+            return -1;
+        }
+        // The process has ended meanwhile.
         if (file < 0) continue;
         char line[512];
         const ssize_t got = read(file, line, sizeof line - 1);

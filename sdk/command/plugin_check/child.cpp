@@ -123,10 +123,10 @@ void tell_crashes_apart(int signal, siginfo_t* information, void*) {
                                                        : kWritten;
         break;
     }
-    // A fault comes again as soon as this returns, and then ends the process; a signal that somebody
-    // sent does not.
+    // A fault comes again as soon as this returns, and then ends the process; a trap, and a signal
+    // that somebody sent, do not.
     ::signal(signal, SIG_DFL);
-    if (information->si_code <= 0) raise(signal);
+    if (information->si_code <= 0 || signal == SIGTRAP) raise(signal);
 }
 
 // A crash on lent memory is told apart: P30 behind its end and for writing, P41 after its time. So is
@@ -556,8 +556,8 @@ TrialOutcome run_trial(const TrialOptions& options,
     judge_end(outcome, *page, end);
     if (page->has_copy == kYes) {
         outcome.findings.push_back({"P28", false,
-                                    "a child process that it forked returned to its caller; end "
-                                    "the child with _exit, or let it exec"});
+                                    "a child process that it forked returned to the check or "
+                                    "called the host; end the child with _exit, or let it exec"});
     }
     if (page->is_overwritten == kYes) {
         outcome.findings.push_back(

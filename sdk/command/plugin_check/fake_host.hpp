@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -234,6 +235,7 @@ private:
     std::map<std::uint64_t, Poll> polls_;
     std::map<std::uint64_t, NarratorRequest> requests_;
     std::map<std::uint64_t, ObservedInvocation> invocations_;
+    std::set<std::string, std::less<>> published_;  // the names that have a value
     bool a_prompt_waits_ = false;
     ChainLength chain_ = 0;  // of the callback that runs; of the engine thread
 };

@@ -66,6 +66,7 @@ nar_str PluginCheckHost::config_opening(const nar_host* host) {
 nar_status PluginCheckHost::config_publish(const nar_host* host, nar_str name, nar_str value) {
     constexpr std::size_t most_name_bytes = 64;
     constexpr std::size_t most_value_bytes = 4096;
+    constexpr std::size_t most_names = 32;
     nar_status status;
     PluginCheckHost* self = entered(host, "config.publish", kInActive, true, &status);
     if (self == nullptr) return status;
@@ -85,6 +86,18 @@ nar_status PluginCheckHost::config_publish(const nar_host* host, nar_str name, n
         self->report_.finding("P34", fmt::format("config.publish: the value has {} bytes; at most "
                                                  "{} are allowed",
                                                  value.size, most_value_bytes));
+        return NAR_INVALID_ARGUMENT;
+    }
+    const std::lock_guard lock(self->mutex_);
+    if (value.size == 0) {
+        self->published_.erase(std::string(text));
+    } else if (self->published_.size() < most_names) {
+        self->published_.emplace(text);
+    } else if (!self->published_.contains(text)) {
+        self->report_.finding(
+            "P34", fmt::format("config.publish: \"{}\" is one name too many; {} names may have a "
+                               "value at a time",
+                               printable(text), most_names));
         return NAR_INVALID_ARGUMENT;
     }
     return NAR_OK;

@@ -42,7 +42,7 @@ CALLBACKS = "timer post"
 # Rules, ways, places. Each way is done at each place.
 C = [
     ("P26", "null-write null-read null-call divide illegal overflow double-free free-stack", "handle"),
-    ("P26", "free-inner write-code sigsys raise-segv raise-bus", "sink"),
+    ("P26", "breakpoint free-inner write-code sigsys raise-segv raise-bus", "sink"),
     ("P26", "null-write", "init deinit sink render generate start invoke timer post get_extension"),
     ("P26", "double-free", "init sink invoke"),
     ("P26", "null-write", "entry"),
@@ -86,7 +86,7 @@ C = [
     ("P22", "thread-state-read thread-state-patch thread-assets-list thread-prompt-submit "
             "thread-timer-start thread-timer-stop thread-poll-start thread-poll-stop", "handle"),
     ("P34", "level-0 level-9 log-bytes log-null log-foreign patch-text patch-array patch-bytes pointer "
-            "prompt-bytes post-null timer-null poll-null poll-bad poll-events token-none fail-none "
+            "publish-many prompt-bytes post-null timer-null poll-null poll-bad poll-events token-none fail-none "
             "output-none ended-none", "handle"),
     ("P34", "status-5 status-low", "answer"),
     ("P34", "end-size-0 end-size-huge", "invoke start"),

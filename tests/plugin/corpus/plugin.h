@@ -230,6 +230,13 @@ static void crash_somehow(void) {
     if (way("null-call")) ((void (*)(void))(uintptr_t)zero)();
     if (way("divide")) sum = (uint64_t)(12345 / zero);
     if (way("illegal")) __builtin_trap();
+    if (way("breakpoint")) {
+#ifdef __x86_64__
+        __asm__ volatile("int3");
+#else
+        raise(SIGTRAP);
+#endif
+    }
     if (way("overflow")) sum += (uint64_t)recurse(0);
     if (way("raise-segv")) raise(SIGSEGV);
     if (way("raise-bus")) raise(SIGBUS);
@@ -358,6 +365,14 @@ static void use_host_badly(struct instance *instance) {
         if (way("log-foreign")) {
             const nar_host copy = *host;
             instance->log->write(&copy, 1, literal("x"));
+        }
+    }
+    if (instance->config != NULL && way("publish-many")) {
+        char name[] = "rain-00";
+        for (int one = 0; one < 33; ++one) {
+            name[5] = (char)('0' + one / 10);
+            name[6] = (char)('0' + one % 10);
+            (void)instance->config->publish(host, literal(name), literal("x"));
         }
     }
     if (instance->state != NULL) {

@@ -14,8 +14,8 @@ namespace {
 using narratoria::process::script_trouble;
 using testing::HasSubstr;
 
-std::string trouble_with(std::string_view text) {
-    std::string path = testing::TempDir() + "script-XXXXXX";
+std::string trouble_with(std::string_view text, const std::string& name = "script-XXXXXX") {
+    std::string path = testing::TempDir() + name;
     ::close(::mkstemp(path.data()));
     std::ofstream(path, std::ios::binary) << text;
     std::string trouble = script_trouble(path);
@@ -40,8 +40,11 @@ TEST(Script, HasNoTroubleWithAnInterpreterThatIsThere) {
 TEST(Script, NamesACarriageReturnAndHowToRemoveIt) {
     EXPECT_EQ(trouble_with("#!/usr/bin/env python3\r\nprint()\r\n"),
               "has a carriage return at the end of its interpreter line (#!/usr/bin/env "
-              "python3\\r), as a file from Windows; remove it: sed -i 's/\\r$//' 'FILE'");
+              "python3\\r), as a file from Windows; remove it: sed -i 's/\\r$//' FILE");
     EXPECT_THAT(trouble_with("#!/no/interpreter\r\n"), HasSubstr("carriage return"));
+    std::string quoted = trouble_with("#!/bin/sh\r\n", "it's a lamp-XXXXXX");
+    EXPECT_THAT(quoted, HasSubstr("//' '"));
+    EXPECT_THAT(quoted, HasSubstr("/it'\\''s a lamp-"));
 }
 
 TEST(Script, NamesAMissingInterpreterAndAByteOrderMark) {

@@ -191,5 +191,18 @@ TEST_F(OutputFolderTest, ManySessionsReadTheirBaseRarely) {
     EXPECT_GE(read, 5u);
 }
 
+TEST_F(OutputFolderTest, WhatElseIsInTheBaseIsReadRarelyToo) {
+    ASSERT_NE(make(), nullptr) << why;
+    for (int file = 0; file < 100; ++file) {
+        fs::create_directories(base + "/other-" + std::to_string(file));
+    }
+    ASSERT_NE(make(), nullptr) << why;
+    fs::create_directories(base + "/session-dead");
+    for (int session = 0; session < 50; ++session) ASSERT_NE(make(), nullptr) << why;
+    EXPECT_TRUE(fs::exists(base + "/session-dead"));
+    for (int session = 0; session < 60; ++session) ASSERT_NE(make(), nullptr) << why;
+    EXPECT_FALSE(fs::exists(base + "/session-dead"));
+}
+
 }  // namespace
 }  // namespace narratoria::session

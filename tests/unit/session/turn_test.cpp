@@ -162,7 +162,8 @@ TEST_F(TurnTest, AHostThatOnlyHasALogHearsWhyThereWasAFallback) {
     ASSERT_EQ(turns.size(), 1u);
     ASSERT_EQ(lines.size(), 1u);
     EXPECT_THAT(lines[0], StartsWith("session-1: a prompt ended with the fallback text after 5 "
-                                     "plans; the last one: the narrator's plan was refused: "));
+                                     "answers of the narrator; the last one: the narrator's plan "
+                                     "was refused: "));
     EXPECT_THAT(lines[0], HasSubstr("/tools"));
     ask();
     for (const char* skill : {"a", "b", "c", "d", "e"}) {
