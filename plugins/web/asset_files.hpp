@@ -53,7 +53,7 @@ public:
     // The file of the event with that number, if the registry has it. Valid until the next call.
     const AssetFile* find(std::string_view number);
 
-    // Events that the registry was not read for yet. Their number does not grow with the session.
+    // Events that the registry was not read for yet. At most 1,024, or as many as the registry has.
     std::size_t unread() const noexcept { return seen_.size(); }
 
 private:

@@ -626,6 +626,68 @@ def test_generic_classes_are_what_their_arguments_say():
         assert raised.value.pointer == place
 
 
+Y = typing.TypeVar("Y")
+
+
+@dataclasses.dataclass
+class LabelledBox(Box[str], typing.Generic[X]):
+    label: X = dataclasses.field(kw_only=True)
+
+
+@dataclasses.dataclass
+class RenamedBox(Box[Y], typing.Generic[Y]):
+    pass
+
+
+@dataclasses.dataclass
+class SmallBox(RenamedBox[int]):
+    pass
+
+
+GENERIC_DOCUMENTS = """
+class Item(TypedDict, Generic[X]):
+    item: X
+
+class Labelled(Item[str], Generic[X]):
+    label: X
+"""
+
+
+def test_a_generic_class_and_its_base_may_share_a_type_parameter():
+    def tool(box: LabelledBox[int]): ...
+
+    about = describe(tool)
+    made = about.bind({"box": {"item": "a", "others": ["b"], "label": 1}})
+    assert made == {"box": LabelledBox("a", ["b"], label=1)}
+    for wrong in ({"item": 1, "label": 1}, {"item": "a", "label": "b"}):
+        with pytest.raises(DocumentError):
+            about.bind({"box": wrong})
+
+
+def test_the_argument_of_a_generic_class_reaches_the_bases_of_its_base():
+    def tool(box: SmallBox): ...
+
+    about = describe(tool)
+    assert about.bind({"box": {"item": 1}}) == {"box": SmallBox(1)}
+    with pytest.raises(DocumentError):
+        about.bind({"box": {"item": "a"}})
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="a TypedDict is not generic before 3.11")
+def test_a_generic_typed_dict_and_its_base_may_share_a_type_parameter():
+    names = {"TypedDict": typing.TypedDict, "Generic": typing.Generic, "X": X}
+    exec(GENERIC_DOCUMENTS, names)
+
+    def tool(labelled): ...
+
+    tool.__annotations__["labelled"] = names["Labelled"][int]
+    about = describe(tool)
+    assert about.bind({"labelled": {"item": "a", "label": 1}})
+    for wrong in ({"item": 1, "label": 1}, {"item": "a", "label": "b"}):
+        with pytest.raises(DocumentError):
+            about.bind({"labelled": wrong})
+
+
 def test_a_type_parameter_is_what_its_bound_says():
     def tool(number: Number, text: Text): ...
 

@@ -22,7 +22,7 @@ from narratoria._converters import (
 )
 from narratoria._document import name_of
 from narratoria._draft4 import without_references
-from narratoria._hints import form_of, not_evaluated, type_arguments, with_arguments
+from narratoria._hints import form_of, hints_of_class, not_evaluated
 from narratoria.errors import DocumentError
 
 _ARRAYS = (
@@ -446,16 +446,12 @@ class Compiler:
         return self._object(annotation, kind, members, kind)
 
     def _hints_of(self, annotation: Any, kind: Any) -> dict[str, Any]:
-        import typing
-
         try:
-            hints = typing.get_type_hints(kind, include_extras=True)
+            return hints_of_class(annotation, kind)
         except Exception as fault:
             raise not_evaluated(
                 f"{self._where}: the annotations of {kind.__name__}", fault
             ) from None
-        bound = type_arguments(annotation, kind)
-        return {name: with_arguments(hint, bound) for name, hint in hints.items()}
 
     def _object(
         self, annotation: Any, kind: Any, members: dict[str, tuple[Any, bool, Any]], make: Any

@@ -67,16 +67,49 @@ def not_evaluated(annotations: str, fault: Exception) -> TypeError:
     return TypeError(f"{annotations} cannot be evaluated: {said}{fault}; {way_out}")
 
 
-def type_arguments(annotation: Any, kind: Any) -> dict[Any, Any]:
-    """What the type parameters of a generic class, and of those that it is derived from, stand for."""
+def hints_of_class(annotation: Any, kind: Any) -> dict[str, Any]:
+    """The annotations of a class's members, with what the type parameters of generic classes stand for."""
     import typing
 
-    found: dict[Any, Any] = {}
-    for alias in (annotation, *getattr(kind, "__orig_bases__", ())):
-        parameters = getattr(typing.get_origin(alias), "__parameters__", ())
-        for parameter, argument in zip(parameters, typing.get_args(alias)):
-            found[parameter] = with_arguments(argument, found)
-    return found
+    bound: dict[Any, dict[Any, Any]] = {}
+    _bind(annotation, {}, bound)
+    return {
+        name: with_arguments(hint, bound.get(_owner(kind, name), {}))
+        for name, hint in typing.get_type_hints(kind, include_extras=True).items()
+    }
+
+
+def _bind(alias: Any, outside: Mapping[Any, Any], bound: dict[Any, dict[Any, Any]]) -> None:
+    """Notes for each class what its own type parameters stand for: two classes may share a parameter."""
+    import typing
+
+    kind = typing.get_origin(alias) or alias
+    if not isinstance(kind, type) or kind in bound:
+        return
+    arguments = (with_arguments(each, outside) for each in typing.get_args(alias))
+    bound[kind] = dict(zip(getattr(kind, "__parameters__", ()), arguments))
+    for base in _bases(kind):
+        _bind(base, bound[kind], bound)
+
+
+def _bases(kind: type) -> tuple[Any, ...]:
+    bases: tuple[Any, ...] = kind.__dict__.get("__orig_bases__", kind.__bases__)
+    return bases
+
+
+def _owner(kind: Any, name: str) -> Any:
+    """The class that annotates a member: itself, or one that it is derived from."""
+    import inspect
+    import typing
+
+    if not typing.is_typeddict(kind):
+        return next((each for each in kind.__mro__ if name in inspect.get_annotations(each)), kind)
+    # Its bases are no classes that it is derived from: it has a copy of their annotations.
+    own = inspect.get_annotations(kind)
+    for base in map(lambda each: typing.get_origin(each) or each, reversed(_bases(kind))):
+        if typing.is_typeddict(base) and inspect.get_annotations(base).get(name) == own.get(name):
+            return _owner(base, name)
+    return kind
 
 
 def with_arguments(hint: Any, bound: Mapping[Any, Any]) -> Any:
