@@ -6,6 +6,7 @@
 
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
+#include "tool/tool_schema.hpp"
 
 namespace narratoria::session {
 namespace {
@@ -42,6 +43,14 @@ void ScriptTools::add_files(const tool::Registry& registry) {
 
 bool ScriptTools::has(std::string_view name) const {
     return registry_.find(name) != nullptr || files_.contains(name);
+}
+
+tool::Registry::Shared ScriptTools::definition_of(std::string_view name) const {
+    std::string ignored;
+    const std::string path = path_of(name, ignored);
+    if (path.empty()) return nullptr;
+    auto registered = registry_.find(name);
+    return registered != nullptr ? registered : registry_.file(path, ignored);
 }
 
 std::string ScriptTools::path_of(std::string_view name, std::string& why) const {
@@ -91,6 +100,29 @@ void ScriptRun::step() {
         case script::Machine::State::Finished:
         case script::Machine::State::Failed: return finish(plan::Stop::Abandoned);
     }
+}
+
+// The tool's runner checks its input, too; here the faults are told in the words of the language.
+bool ScriptRun::check(std::string_view name, script::Value& arguments, script::Memory& memory,
+                      std::string& faults) {
+    const auto definition = with_.tools.definition_of(name);
+    if (definition == nullptr || definition->input == nullptr) return true;
+    const tool::Schema& schema = *definition->input;
+    if (schema.lists_its_members()) {
+        std::vector<script::Member> kept;
+        for (const script::Member& each : arguments.members()) {
+            if (schema.has_member(each.key.text())) kept.push_back(each);
+        }
+        if (kept.size() < arguments.members().size()) arguments = memory.object(std::move(kept));
+        if (!arguments.is_defined()) return true;  // beyond a limit, which the machine reports
+    }
+    std::string text;
+    script::append_json(text, arguments);
+    json::Document document;
+    json::ParseError error;
+    if (!document.parse(text, error)) return true;
+    faults = tool::describe_as_parameters(schema.check(document.root()));
+    return faults.empty();
 }
 
 script::Tools::Outcome ScriptRun::start(const script::ToolCall& call, script::Memory&,

@@ -26,6 +26,8 @@ public:
     ScriptTools(const tool::Registry& registry, const std::string& folder);
 
     bool has(std::string_view name) const;
+    // NULL if the name means no tool, or several files.
+    tool::Registry::Shared definition_of(std::string_view name) const;
     // The toolPath of a name. Empty if it means several files: `why` then names them.
     std::string path_of(std::string_view name, std::string& why) const;
 
@@ -72,9 +74,8 @@ public:
 
 private:
     bool has(std::string_view tool) override { return with_.tools.has(tool); }
-    bool check(std::string_view, script::Value&, script::Memory&, std::string&) override {
-        return true;  // the tool's runner checks its input
-    }
+    bool check(std::string_view tool, script::Value& arguments, script::Memory& memory,
+               std::string& faults) override;
     Outcome start(const script::ToolCall& call, script::Memory& memory, script::Value& result,
                   std::string& message) override;
 

@@ -56,6 +56,24 @@ def test_a_call_runs_a_tool_of_the_folder_and_has_its_result(script):
     assert (ran.status, ran.lines) == (0, ["6", "7"]), ran
 
 
+def test_arguments_are_checked_against_the_manifest_of_the_tool(script):
+    script.tool("roll-dice.py", ROLL)
+    script.tool("roll-dice.tool.json", json.dumps({
+        "parameters": [{"name": "sides", "type": "number", "description": "How many."}],
+        "returns": "object"}))
+    # What no parameter names is dropped.
+    ran = script("PRINT(CALL roll_dice { sides: 6, colour: 1 }.value)")
+    assert (ran.status, ran.lines) == (0, ["5"]), ran
+    ran = script('CALL roll_dice { sides: "six" }', "--json")
+    assert json.loads(ran.out)["error"]["name"] == "ToolArgumentError"
+    assert json.loads(ran.out)["error"]["message"] == (
+        "Invalid arguments for tool 'roll_dice': Parameter 'sides': Expected number, received string "
+        "(Expected number, received string)")
+    ran = script("CALL roll_dice {}", "--json")
+    assert "Parameter 'sides': Required (Expected number, received undefined)" in (
+        json.loads(ran.out)["error"]["message"])
+
+
 def test_a_failing_tool_fails_the_script_with_its_message(script):
     script.tool("light", FAILS)
     ran = script("\nCALL light {}", "--json")

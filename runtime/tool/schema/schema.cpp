@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/schema/schema.hpp"
 
+#include <algorithm>
+
 #include "base/json/writer.hpp"
 #include "tool/schema/compiler.hpp"
 #include "tool/schema/evaluator.hpp"
@@ -78,6 +80,22 @@ std::vector<Schema::Member> Schema::members() const {
         if (text && text.is_string()) member.description = text.text();
     }
     return out;
+}
+
+bool Schema::lists_its_members() const {
+    const Rule& rule = program_->rules[program_->root];
+    if (rule.object == kNoRule || rule.general != kNoRule) return false;
+    const ObjectRules& object = program_->objects[rule.object];
+    return object.patterns.empty() && object.dependent_rules.empty() &&
+           (object.additional == kNoRule || program_->rules[object.additional].never);
+}
+
+bool Schema::has_member(std::string_view name) const {
+    const Rule& rule = program_->rules[program_->root];
+    if (rule.object == kNoRule) return false;
+    const std::vector<Property>& all = program_->objects[rule.object].properties;
+    return std::any_of(all.begin(), all.end(),
+                       [name](const Property& each) { return each.name == name; });
 }
 
 json::Value Schema::document() const { return program_->document.root(); }

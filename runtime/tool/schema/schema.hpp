@@ -64,6 +64,10 @@ public:
         bool required;
     };
     std::vector<Member> members() const;
+    // True if a member that the schema does not name has no meaning to it: nothing but "properties"
+    // and "required" tells which there are.
+    bool lists_its_members() const;
+    bool has_member(std::string_view name) const;
     uint8_t types() const;  // of the value itself
 
     json::Value document() const;
