@@ -205,8 +205,8 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
         }
     }
     for (const std::string& id : wishes.named) take_id(id, kStory, true);
-    const bool is_named = std::find(wishes.named.begin(), wishes.named.end(), wishes.narrator) !=
-                          wishes.named.end();
+    const bool is_named =
+        std::find(wishes.named.begin(), wishes.named.end(), wishes.narrator) != wishes.named.end();
     if (!wishes.narrator.empty() && !is_named) take_id(wishes.narrator, kStory);
     for (Searched& each : out.places) {
         if (!each.place.loads_all || each.place.folder.empty()) continue;

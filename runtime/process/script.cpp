@@ -32,8 +32,7 @@ std::string script_trouble(const std::string& path) {
     const std::string interpreter(text.substr(0, text.find_first_of(" \t")));
     if (has_return) {
         return "has a carriage return at the end of its interpreter line (" + line +
-               "\\r), as a file from Windows; remove it: sed -i 's/\\r$//' " +
-               shell_word(path);
+               "\\r), as a file from Windows; remove it: sed -i 's/\\r$//' " + shell_word(path);
     }
     if (interpreter.starts_with('/') && ::access(interpreter.c_str(), F_OK) != 0) {
         return "names an interpreter that is not there: " + line;

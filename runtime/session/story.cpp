@@ -11,8 +11,8 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <vector>
 #include <utility>
+#include <vector>
 
 #include "base/descriptor.hpp"
 #include "base/json/writer.hpp"

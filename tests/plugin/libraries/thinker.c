@@ -77,8 +77,8 @@ static void think(struct thinker *self) {
         if (strcmp(word, "again") == 0) continue;
         snprintf(invocation, sizeof invocation,
                  "{\"tool\":\"%s\",\"retryPolicy\":{\"maxRetries\":0}}", word);
-        if (self->tools->invoke(self->host, self->token, text_of(invocation), on_outcome, self, NULL,
-                                &failure) != NAR_OK) {
+        if (self->tools->invoke(self->host, self->token, text_of(invocation), on_outcome, self,
+                                NULL, &failure) != NAR_OK) {
             self->answers->fail(self->host, self->token, text_of(failure.message));
             return;
         }
@@ -125,7 +125,7 @@ static const void *get_extension(nar_str id) {
     static const nar_narrator_extension narrator = {sizeof narrator, 0, generate, cancel};
     static const char known[] = NAR_EXTENSION_NARRATOR;
     return id.size == sizeof known - 1 && memcmp(id.data, known, sizeof known - 1) == 0 ? &narrator
-                                                                                      : NULL;
+                                                                                        : NULL;
 }
 
 static const nar_str extensions[] = {NAR_STR_INIT(NAR_EXTENSION_NARRATOR)};
@@ -148,6 +148,7 @@ NAR_PLUGIN_EXPORT nar_status nar_plugin_entry(const nar_host_description *host,
     return NAR_OK;
 }
 
-NAR_PLUGIN_NOTE("{\"schema\":\"plugin/1\",\"id\":\"test.thinker\",\"name\":\"Thinker\","
-                "\"version\":\"1.0.0\",\"abi\":\"1.0\","
-                "\"extensions\":[\"" NAR_EXTENSION_NARRATOR "\"]}");
+NAR_PLUGIN_NOTE(
+    "{\"schema\":\"plugin/1\",\"id\":\"test.thinker\",\"name\":\"Thinker\","
+    "\"version\":\"1.0.0\",\"abi\":\"1.0\","
+    "\"extensions\":[\"" NAR_EXTENSION_NARRATOR "\"]}");

@@ -23,9 +23,7 @@ TEST(BuiltInNarrators, EachIdIsReservedAndNamesItsNarrator) {
     EXPECT_EQ(find_built_in("org.example.model"), nullptr);
 }
 
-TEST(BuiltInNarrators, MessagesListThem) {
-    EXPECT_EQ(list_built_in(), "\"template\" is built in");
-}
+TEST(BuiltInNarrators, MessagesListThem) { EXPECT_EQ(list_built_in(), "\"template\" is built in"); }
 
 }  // namespace
 }  // namespace narratoria::session

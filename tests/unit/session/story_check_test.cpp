@@ -174,9 +174,8 @@ TEST_F(StoryCheck, NamesANarratorAndPluginsThatAreNotThere) {
                             "story.toml:4:10 /plugins/org.example.rain story-plugin-unknown"));
     EXPECT_THAT(messages, HasSubstr("did you mean \"template\"?"));
     toml("[narrator]\nname = \"templat\"\n[plugins.templat]\nx = 1\n");
-    EXPECT_THAT(places(),
-                ElementsAre("story.toml:3:8 /narrator/name story-narrator-unknown",
-                            "story.toml:4:10 /plugins/templat story-plugin-unknown"));
+    EXPECT_THAT(places(), ElementsAre("story.toml:3:8 /narrator/name story-narrator-unknown",
+                                      "story.toml:4:10 /plugins/templat story-plugin-unknown"));
     std::filesystem::create_directory(folder / "plugins");
     write("plugins/rain.so", "no library");
     toml("");
