@@ -31,12 +31,24 @@ std::string script_trouble(const std::string& path) {
     const std::string interpreter(text.substr(0, text.find_first_of(" \t")));
     if (has_return) {
         return "has a carriage return at the end of its interpreter line (" + line +
-               "\\r), as a file from Windows; remove it: sed -i 's/\\r$//' '" + path + "'";
+               "\\r), as a file from Windows; remove it: sed -i 's/\\r$//' " + shell_word(path);
     }
     if (interpreter.starts_with('/') && ::access(interpreter.c_str(), F_OK) != 0) {
         return "names an interpreter that is not there: " + line;
     }
     return {};
+}
+
+std::string shell_word(const std::string& path) {
+    constexpr std::string_view kPlain =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+@%,:=";
+    if (!path.empty() && path.find_first_not_of(kPlain) == std::string::npos) return path;
+    std::string word = "'";
+    for (const char letter : path) {
+        if (letter == '\'') word += "'\\''";
+        else word += letter;
+    }
+    return word + "'";
 }
 
 }  // namespace narratoria::process

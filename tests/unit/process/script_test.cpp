@@ -12,6 +12,7 @@
 namespace {
 
 using narratoria::process::script_trouble;
+using narratoria::process::shell_word;
 using testing::HasSubstr;
 
 std::string trouble_with(std::string_view text) {
@@ -40,8 +41,15 @@ TEST(Script, HasNoTroubleWithAnInterpreterThatIsThere) {
 TEST(Script, NamesACarriageReturnAndHowToRemoveIt) {
     EXPECT_EQ(trouble_with("#!/usr/bin/env python3\r\nprint()\r\n"),
               "has a carriage return at the end of its interpreter line (#!/usr/bin/env "
-              "python3\\r), as a file from Windows; remove it: sed -i 's/\\r$//' 'FILE'");
+              "python3\\r), as a file from Windows; remove it: sed -i 's/\\r$//' FILE");
     EXPECT_THAT(trouble_with("#!/no/interpreter\r\n"), HasSubstr("carriage return"));
+}
+
+TEST(Script, QuotesAPathForTheShellWhereItMust) {
+    EXPECT_EQ(shell_word("/story/tools/lamp_2.py"), "/story/tools/lamp_2.py");
+    EXPECT_EQ(shell_word("/my story/$(lamp)"), "'/my story/$(lamp)'");
+    EXPECT_EQ(shell_word("/Rose's/lamp"), "'/Rose'\\''s/lamp'");
+    EXPECT_EQ(shell_word(""), "''");
 }
 
 TEST(Script, NamesAMissingInterpreterAndAByteOrderMark) {

@@ -118,6 +118,10 @@ TEST_F(StoryCheck, NamesAToolThatCannotRun) {
     tool("tools/lamp");
     add("tools/lamp", kProgram, 0644);
     EXPECT_THAT(warning(), HasSubstr("chmod +x " + (folder / "tools/lamp").string()));
+    std::filesystem::rename(folder / "tools/lamp", folder / "tools/my lamp");
+    tool("tools/my lamp");
+    EXPECT_THAT(warning(), HasSubstr("chmod +x '" + (folder / "tools/my lamp").string() + "'"));
+    tool("tools/lamp");
     add("tools/lamp", "");
     EXPECT_THAT(warning(), HasSubstr("is empty"));
     add("tools/lamp", "#!/bin/sh\r\n");
