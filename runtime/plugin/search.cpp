@@ -204,7 +204,10 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
         }
     }
     for (const std::string& id : wishes.named) take_id(id, kStory, true);
-    if (!wishes.narrator.empty()) take_id(wishes.narrator, kStory);
+    // A narrator with settings is among those named.
+    const bool is_named =
+        std::find(wishes.named.begin(), wishes.named.end(), wishes.narrator) != wishes.named.end();
+    if (!wishes.narrator.empty() && !is_named) take_id(wishes.narrator, kStory);
     for (Searched& each : out.places) {
         if (!each.place.loads_all || each.place.folder.empty()) continue;
         for (Candidate& candidate : each.candidates) {

@@ -177,6 +177,11 @@ TEST_F(StoryCheck, NamesANarratorAndPluginsThatAreNotThere) {
                 ElementsAre("story.toml:3:8 /narrator/name story-narrator-unknown",
                             "story.toml:4:10 /plugins/org.example.rain story-plugin-unknown"));
     EXPECT_THAT(messages, HasSubstr("did you mean \"template\"?"));
+    // Missing once, though it has settings, too.
+    toml("[narrator]\nname = \"org.example.bard\"\n[plugins.\"org.example.bard\"]\nx = 1\n");
+    EXPECT_THAT(places(),
+                ElementsAre("story.toml:3:8 /narrator/name story-narrator-unknown",
+                            "story.toml:4:10 /plugins/org.example.bard story-plugin-unknown"));
     std::filesystem::create_directory(folder / "plugins");
     write("plugins/rain.so", "no library");
     toml("");
