@@ -277,6 +277,22 @@ def test_a_function_that_was_replaced_is_freed(session: Any) -> None:
     assert session.call("sing") == 2 and session.play("x").narrative == "second"
 
 
+def test_what_a_tool_replaced_while_it_ran_is_freed_when_nothing_runs(session: Any) -> None:
+    watched: list[Any] = []
+
+    @session.tool
+    def learn() -> None:
+        def sing() -> None: ...
+
+        watched.append(weakref.ref(sing))
+        session.tool(name="sing")(sing)
+
+    for _ in range(3):
+        assert session.execute(one("learn")).success
+    gc.collect()
+    assert [each() is None for each in watched] == [True, True, False]
+
+
 def test_a_tool_that_replaces_itself_is_tried_again_as_it_was(session: Any) -> None:
     calls: list[str] = []
 
