@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -342,3 +343,41 @@ def test_streams_of_a_tool_in_a_thread() -> None:
         return kinds
 
     assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S)) == ["tool_ended"]
+
+
+class _Interrupting:
+    def to_dict(self) -> Any:
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_during_a_call_of_a_tools_thread_is_raised_there_and_from_the_driving_call_once(
+    session: Any,
+) -> None:
+    seen: list[type[BaseException]] = []
+
+    @session.tool
+    def write() -> None:
+        try:
+            session.state.patch({"x": _Interrupting()})
+        except BaseException as exception:
+            seen.append(type(exception))
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        session.execute(one("write"))
+    session._works.wait(time.monotonic() + PATIENCE_S)
+    assert seen == [KeyboardInterrupt]
+    assert session.execute(Plan([])).success
+
+
+def test_an_interrupt_does_not_hold_back_what_a_tools_thread_waits_for(session: Any) -> None:
+    called: list[str] = []
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    session._core.post(interrupt, False)
+    session._core.post(lambda: called.append("deferred"), True)
+    with pytest.raises(KeyboardInterrupt):
+        session._core.run(1_000_000)
+    assert called == ["deferred"]

@@ -709,8 +709,9 @@ void Session::end_use() {
 void Session::run(std::int64_t budget_us) {
     const Inside inside(*this);
     without_lock([&] { engine_->run_for(std::chrono::microseconds(budget_us)); });
-    throw_what_was_kept();
+    // First: tools in threads wait for it.
     call_deferred();
+    throw_what_was_kept();
 }
 
 void Session::wait(const Ticket& ticket) {
@@ -733,8 +734,8 @@ void Session::wait(const Ticket& ticket) {
             pollfd watched{engine_->descriptor(), POLLIN, 0};
             woken = ::poll(&watched, 1, timeout ? static_cast<int>(timeout->count()) : -1);
         });
-        throw_what_was_kept();
         call_deferred();
+        throw_what_was_kept();
         if (is_leaving_) {
             throw Error(NAR_GONE, "PROCESS_ENDS",
                         "the interpreter is exiting, and the session was closed", "");
