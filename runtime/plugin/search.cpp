@@ -71,10 +71,9 @@ std::string abi_reason(const Metadata& metadata) {
 void examine(Candidate& candidate) {
     candidate.metadata = read_metadata(candidate.path, candidate.reason);
     if (candidate.metadata) candidate.reason = abi_reason(*candidate.metadata);
-    for (const char* id : kBuiltInIds) {
-        if (!candidate.metadata || candidate.metadata->id != id) continue;
+    if (candidate.metadata && candidate.metadata->id == kBuiltInNarrator) {
         candidate.reason =
-            "\"" + std::string(id) + "\" is a narrator that is built in; give it an id of its own";
+            "\"template\" is the narrator that is built in; give it an id of its own";
     }
     if (!candidate.reason.empty()) candidate.verdict = Verdict::Refused;
 }
@@ -205,6 +204,7 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
         }
     }
     for (const std::string& id : wishes.named) take_id(id, kStory, true);
+    // A narrator with settings is among those named.
     const bool is_named =
         std::find(wishes.named.begin(), wishes.named.end(), wishes.narrator) != wishes.named.end();
     if (!wishes.narrator.empty() && !is_named) take_id(wishes.narrator, kStory);

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/descriptor.hpp"
-#include "base/shell_word.hpp"
 
 namespace narratoria::process {
 
@@ -38,6 +37,18 @@ std::string script_trouble(const std::string& path) {
         return "names an interpreter that is not there: " + line;
     }
     return {};
+}
+
+std::string shell_word(const std::string& path) {
+    constexpr std::string_view kPlain =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+@%,:=";
+    if (!path.empty() && path.find_first_not_of(kPlain) == std::string::npos) return path;
+    std::string word = "'";
+    for (const char letter : path) {
+        if (letter == '\'') word += "'\\''";
+        else word += letter;
+    }
+    return word + "'";
 }
 
 }  // namespace narratoria::process

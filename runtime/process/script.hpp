@@ -9,4 +9,8 @@ namespace narratoria::process {
 // is no script.
 std::string script_trouble(const std::string& path);
 
+// A path as a word of a shell command that a message advises: quoted if it has more than letters,
+// digits and "/._-+@%,:=".
+std::string shell_word(const std::string& path);
+
 }  // namespace narratoria::process

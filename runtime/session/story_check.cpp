@@ -11,7 +11,6 @@
 
 #include "base/json/writer.hpp"
 #include "base/near_name.hpp"
-#include "base/shell_word.hpp"
 #include "base/utf8.hpp"
 #include "narratoria/narrator.h"
 #include "narratoria/tool.h"
@@ -220,8 +219,8 @@ private:
             return {"story-tool-program", json::quoted(path) + " is no regular file"};
         }
         if ((status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0) {
-            return {"story-tool-program",
-                    json::quoted(path) + " is not executable; chmod +x " + shell_word(file)};
+            return {"story-tool-program", json::quoted(path) + " is not executable; chmod +x " +
+                                              process::shell_word(file)};
         }
         if (status.st_size == 0) return {"story-tool-program", json::quoted(path) + " is empty"};
         const std::string trouble = process::script_trouble(file);

@@ -98,6 +98,8 @@ def test_a_word_that_is_no_command_is_named_with_those_there_are(command, argume
         (["run", "plan.json", "--try-ms", "5s"], 'a whole number from 0 to 4294967294 is needed, not "5s"'),
         (["run", "plan.json", "--try-ms", "-1"], 'not "-1"'),
         (["run", "plan.json", "--try-ms", ""], 'not ""'),
+        (["run", "plan.json", "--try-ms", "010"], 'not "010"'),
+        (["serve", "--story", "x", "--port", "08080"], 'not "08080"'),
         (["run", "plan.json", "--max-processes", "4294967297"], "a whole number from 1 to 4294967294"),
         (["run", "plan.json", "--state-wait", "nan"], 'a number of seconds from 0 to 86400 is needed, not "nan"'),
         (["run", "plan.json", "--state-wait", "inf"], 'not "inf"'),

@@ -7,6 +7,7 @@ import os
 import signal
 import stat
 import subprocess
+import tempfile
 
 import pytest
 
@@ -336,6 +337,20 @@ def test_no_two_outputs_are_one_file(command, first, second, exists):
     assert ran.status == 2, ran
     assert f"{first} and {second} are the same file" in ran.err
     assert not exists or (command.folder / "one").read_text() == "{}"
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="there is no /dev/shm")
+def test_files_of_the_memory_under_dev_are_no_devices(command):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        ran = command("run", command.plan(lit(command)), "--result", f"{folder}/x", "--trace", f"{folder}/x")
+        assert ran.status == 2, ran
+        assert "--result and --trace are the same file" in ran.err
+
+
+def test_a_device_takes_several_outputs(command):
+    command.folder.joinpath("null").symlink_to("/dev/null")
+    ran = command("run", command.plan(lit(command)), "--result", "null", "--trace", "null", "--events", "/dev/null")
+    assert ran.status == 0, ran
 
 
 def test_events_do_not_go_into_the_file_that_standard_output_is(command):

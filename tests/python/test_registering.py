@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -277,6 +278,22 @@ def test_a_function_that_was_replaced_is_freed(session: Any) -> None:
     assert session.call("sing") == 2 and session.play("x").narrative == "second"
 
 
+def test_what_a_tool_replaced_while_it_ran_is_freed_when_nothing_runs(session: Any) -> None:
+    watched: list[Any] = []
+
+    @session.tool
+    def learn() -> None:
+        def sing() -> None: ...
+
+        watched.append(weakref.ref(sing))
+        session.tool(name="sing")(sing)
+
+    for _ in range(3):
+        assert session.execute(one("learn")).success
+    gc.collect()
+    assert [each() is None for each in watched] == [True, True, False]
+
+
 def test_a_tool_that_replaces_itself_is_tried_again_as_it_was(session: Any) -> None:
     calls: list[str] = []
 
@@ -326,3 +343,41 @@ def test_streams_of_a_tool_in_a_thread() -> None:
         return kinds
 
     assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S)) == ["tool_ended"]
+
+
+class _Interrupting:
+    def to_dict(self) -> Any:
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_during_a_call_of_a_tools_thread_is_raised_there_and_from_the_driving_call_once(
+    session: Any,
+) -> None:
+    seen: list[type[BaseException]] = []
+
+    @session.tool
+    def write() -> None:
+        try:
+            session.state.patch({"x": _Interrupting()})
+        except BaseException as exception:
+            seen.append(type(exception))
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        session.execute(one("write"))
+    session._works.wait(time.monotonic() + PATIENCE_S)
+    assert seen == [KeyboardInterrupt]
+    assert session.execute(Plan([])).success
+
+
+def test_an_interrupt_does_not_hold_back_what_a_tools_thread_waits_for(session: Any) -> None:
+    called: list[str] = []
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    session._core.post(interrupt, False)
+    session._core.post(lambda: called.append("deferred"), True)
+    with pytest.raises(KeyboardInterrupt):
+        session._core.run(1_000_000)
+    assert called == ["deferred"]

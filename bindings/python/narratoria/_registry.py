@@ -397,12 +397,14 @@ class Registry:
         def spawn(call: Callable[[], Any], is_generator: bool, of: OpenInvocation) -> None:
             self._core.post(lambda: self._spawn_tool(call, is_generator, of))
 
-        with EngineCalls(self._core, invocation):
+        with EngineCalls(self._core, invocation) as calls:
             try:
                 self._run_here(call, about.is_generator, invocation, spawn)
             except BaseException as exception:
                 # SystemExit, for example: it leaves the call that drives the session.
                 invocation.end("", "TOOL_EXCEPTION", "the function was interrupted")
+                if exception is calls.raised:
+                    return
                 try:
                     self._core.post(raiser(exception))
                 except Error:

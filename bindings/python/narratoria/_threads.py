@@ -92,6 +92,8 @@ class EngineCalls:
 
     def __init__(self, core: _core.Session, invocation: _core.Invocation) -> None:
         self.core = core
+        # What left the call that drives the engine, and the tool's own call, too.
+        self.raised: BaseException | None = None
         self._invocation = invocation
 
     def __enter__(self) -> EngineCalls:
@@ -117,7 +119,7 @@ class EngineCalls:
 
     def on_engine(self, function: Callable[[], Any], is_deferred: bool = False) -> Any:
         """Calls it on the thread that drives the engine, after what this tool has said so far."""
-        answers: list[tuple[Any, Exception | None]] = []
+        answers: list[tuple[Any, BaseException | None]] = []
         answered = threading.Lock()
         answered.acquire()
 
@@ -126,6 +128,11 @@ class EngineCalls:
                 answers.append((function(), None))
             except Exception as exception:
                 answers.append((None, exception))
+            except BaseException as exception:
+                # Ctrl-C, for example: it is the driving thread's.
+                self.raised = exception
+                answers.append((None, exception))
+                raise
             finally:
                 answered.release()
 

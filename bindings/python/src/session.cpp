@@ -638,6 +638,7 @@ void Session::finish(const std::shared_ptr<Ticket>& ticket, py::object value) {
     tickets_.erase(ticket);
     ticket->value = std::move(value);
     ticket->is_done = true;
+    drop_replaced();
     const py::object ended = std::exchange(ticket->ended, py::none());
     if (!ended.is_none()) call_python(ended, py::cast(ticket));
 }
@@ -747,8 +748,9 @@ void Session::end_use() {
 void Session::run(std::int64_t budget_us) {
     const Inside inside(*this);
     without_lock([&] { engine_->run_for(std::chrono::microseconds(budget_us)); });
-    throw_what_was_kept();
+    // First: tools in threads wait for it.
     call_deferred();
+    throw_what_was_kept();
 }
 
 void Session::wait(const Ticket& ticket) {
@@ -771,8 +773,8 @@ void Session::wait(const Ticket& ticket) {
             pollfd watched{engine_->descriptor(), POLLIN, 0};
             woken = ::poll(&watched, 1, timeout ? static_cast<int>(timeout->count()) : -1);
         });
-        throw_what_was_kept();
         call_deferred();
+        throw_what_was_kept();
         if (is_leaving_) {
             throw Error(NAR_GONE, "PROCESS_ENDS",
                         "the interpreter is exiting, and the session was closed", "");
@@ -887,11 +889,18 @@ void Session::extend(Given& given, const char* extension, const Functions& funct
     }
 }
 
-// Nobody calls what was replaced, unless something runs that began with it.
 void Session::replace(Given*& latest, Given& made) {
-    Given* const before = std::exchange(latest, &made);
-    if (before == nullptr || !tickets_.empty()) return;
-    const py::object dropped = std::exchange(before->function, py::none());
+    if (Given* const before = std::exchange(latest, &made)) replaced_.push_back(before);
+    drop_replaced();
+}
+
+// Nobody calls what was replaced, unless something runs that began with it.
+void Session::drop_replaced() {
+    if (!tickets_.empty()) return;
+    std::vector<py::object> dropped;
+    for (Given* const each : std::exchange(replaced_, {})) {
+        dropped.push_back(std::exchange(each->function, py::none()));
+    }
 }
 
 std::shared_ptr<Open> Session::close_open(std::uint64_t token) {

@@ -210,6 +210,7 @@ private:
     template <class Each>
     Each& keep(py::object function);
     void replace(Given*& latest, Given& made);
+    void drop_replaced();
     template <class Functions>
     void extend(Given& given, const char* extension, const Functions& functions);
     void open(const std::shared_ptr<Open>& opened) { open_[opened->token()] = opened; }
@@ -222,6 +223,7 @@ private:
     std::unordered_map<std::string, Given*> tools_;  // of given_: the latest of each name
     Given* narrator_ = nullptr;                      // likewise
     std::vector<std::unique_ptr<Given>> retired_;    // until nobody is inside
+    std::vector<Given*> replaced_;  // of given_: those whose functions may still run
     std::unordered_map<std::uint64_t, std::shared_ptr<Open>> open_;
     std::unordered_set<std::shared_ptr<Ticket>> tickets_;  // of what runs or waits
 

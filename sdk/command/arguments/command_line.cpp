@@ -147,8 +147,12 @@ Option& Option::type_name(const std::string& name) {
 
 Option& Option::within(std::uint64_t least, std::uint64_t most) {
     const auto check = [=](const std::string& text) {
+        // CLI11 reads the number again, and one that begins with 0 as octal.
+        const bool is_octal = text.size() > 1 && text.front() == '0';
         std::uint64_t number = 0;
-        if (is_number(text, number) && number >= least && number <= most) return std::string();
+        if (!is_octal && is_number(text, number) && number >= least && number <= most) {
+            return std::string();
+        }
         return fmt::format("a whole number from {} to {} is needed, not \"{}\"", least, most,
                            terminal::printable(text));
     };

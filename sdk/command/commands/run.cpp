@@ -66,11 +66,12 @@ struct Outputs {
     // Two documents in one file would leave one of them, at random, and none may replace the plan.
     void require_different(const RunOptions& options) const {
         std::vector<std::pair<std::string, std::string_view>> taken;
-        if (std::string plan = identity_of_input(options.plan); !plan.empty()) {
-            taken.emplace_back(std::move(plan), options.plan == "-" ? "standard input" : "PLAN");
-        }
+        taken.emplace_back(identity_of_input(options.plan),
+                           options.plan == "-" ? "standard input" : "PLAN");
         const auto take = [&](const std::string& identity, std::string_view option,
                               const std::string& shown) {
+            // A device takes any number of documents.
+            if (identity.empty()) return;
             for (const auto& [other, other_option] : taken) {
                 if (other != identity) continue;
                 throw Refused(fmt::format("{} and {} are the same file, {}; give {} another file",
@@ -78,23 +79,12 @@ struct Outputs {
             }
             taken.emplace_back(identity, option);
         };
-        const auto is_device = [](const std::string& identity) {
-            return identity.starts_with("/dev/");
-        };
         if (state) take(state->identity(), "--state", state->shown());
-        if (result && !is_device(result->identity())) {
-            take(result->identity(), "--result", result->shown());
-        }
-        if (trace && !is_device(trace->identity())) {
-            take(trace->identity(), "--trace", trace->shown());
-        }
-        if (events && !is_device(events->identity())) {
-            take(events->identity(), "--events", shown_path(*options.events));
-        }
+        if (result) take(result->identity(), "--result", result->shown());
+        if (trace) take(trace->identity(), "--trace", trace->shown());
+        if (events) take(events->identity(), "--events", shown_path(*options.events));
         if (!result) {
-            if (const std::string output = identity_of_input("/dev/stdout"); !output.empty()) {
-                take(output, "standard output", "which the shell redirected");
-            }
+            take(identity_of_input("/dev/stdout"), "standard output", "which the shell redirected");
         }
     }
 

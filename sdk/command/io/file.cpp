@@ -132,7 +132,8 @@ std::string identity_of(const std::string& path, std::string_view what) {
     char* real = realpath(place.folder.c_str(), nullptr);
     std::string identity = fmt::format("{}/{}", real != nullptr ? real : place.folder, place.base);
     std::free(real);
-    return identity;
+    const bool is_device = exists && (S_ISCHR(status.st_mode) || identity.starts_with("/dev/"));
+    return is_device ? std::string() : identity;
 }
 
 }  // namespace

@@ -81,7 +81,8 @@ public:
     int descriptor() const noexcept { return file_.get(); }
     const std::string& shown() const noexcept { return shown_; }
 
-    // The same for two paths that lead to the same file, as identity_of_input().
+    // The same for two paths that lead to the same file, as identity_of_input(); it need not exist.
+    // Empty for a device and a standard stream under /dev.
     const std::string& identity() const noexcept { return identity_; }
 
     // Throws Failed; the old file then stands as it was.

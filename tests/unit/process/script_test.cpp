@@ -12,10 +12,11 @@
 namespace {
 
 using narratoria::process::script_trouble;
+using narratoria::process::shell_word;
 using testing::HasSubstr;
 
-std::string trouble_with(std::string_view text, const std::string& name = "script-XXXXXX") {
-    std::string path = testing::TempDir() + name;
+std::string trouble_with(std::string_view text) {
+    std::string path = testing::TempDir() + "script-XXXXXX";
     ::close(::mkstemp(path.data()));
     std::ofstream(path, std::ios::binary) << text;
     std::string trouble = script_trouble(path);
@@ -42,9 +43,13 @@ TEST(Script, NamesACarriageReturnAndHowToRemoveIt) {
               "has a carriage return at the end of its interpreter line (#!/usr/bin/env "
               "python3\\r), as a file from Windows; remove it: sed -i 's/\\r$//' FILE");
     EXPECT_THAT(trouble_with("#!/no/interpreter\r\n"), HasSubstr("carriage return"));
-    std::string quoted = trouble_with("#!/bin/sh\r\n", "it's a lamp-XXXXXX");
-    EXPECT_THAT(quoted, HasSubstr("//' '"));
-    EXPECT_THAT(quoted, HasSubstr("/it'\\''s a lamp-"));
+}
+
+TEST(Script, QuotesAPathForTheShellWhereItMust) {
+    EXPECT_EQ(shell_word("/story/tools/lamp_2.py"), "/story/tools/lamp_2.py");
+    EXPECT_EQ(shell_word("/my story/$(lamp)"), "'/my story/$(lamp)'");
+    EXPECT_EQ(shell_word("/Rose's/lamp"), "'/Rose'\\''s/lamp'");
+    EXPECT_EQ(shell_word(""), "''");
 }
 
 TEST(Script, NamesAMissingInterpreterAndAByteOrderMark) {
