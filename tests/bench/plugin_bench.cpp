@@ -55,7 +55,8 @@ public:
     nar_status submit_prompt(std::string_view) override { return NAR_OK; }
     void cancel() override {}
     nar_status answer(uint64_t, bool, std::string) override { return NAR_GONE; }
-    nar_status invoke(uint64_t, std::string_view, OnOutcome, uint64_t&, std::string&) override {
+    nar_status invoke(uint64_t, std::string_view, std::function<void(uint64_t, std::string_view)>,
+                      uint64_t&, std::string&) override {
         return NAR_GONE;
     }
     nar_status cancel_invocation(uint64_t, uint64_t) override { return NAR_GONE; }
