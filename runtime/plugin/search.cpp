@@ -71,9 +71,10 @@ std::string abi_reason(const Metadata& metadata) {
 void examine(Candidate& candidate) {
     candidate.metadata = read_metadata(candidate.path, candidate.reason);
     if (candidate.metadata) candidate.reason = abi_reason(*candidate.metadata);
-    if (candidate.metadata && candidate.metadata->id == kBuiltInNarrator) {
+    for (const char* id : kBuiltInIds) {
+        if (!candidate.metadata || candidate.metadata->id != id) continue;
         candidate.reason =
-            "\"template\" is the narrator that is built in; give it an id of its own";
+            "\"" + std::string(id) + "\" is a narrator that is built in; give it an id of its own";
     }
     if (!candidate.reason.empty()) candidate.verdict = Verdict::Refused;
 }
