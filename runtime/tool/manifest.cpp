@@ -233,7 +233,9 @@ std::shared_ptr<const Definition> ManifestFiles::definition_of(const std::string
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) {
         entries_.erase(tool);
-        if (errno != ENOENT && errno != ENOTDIR) {
+        // A name that is too long for a manifest may be too long for the tool as well, which is told
+        // when it is to start.
+        if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG) {
             problem = "the tool's manifest " + json::quoted(path) +
                       " cannot be used: " + std::strerror(errno);
         }

@@ -478,6 +478,7 @@ TEST_F(Supervisors, ThatReplaceAnotherProgramAreNotBlamedForIt) {
     });
     EXPECT_EQ(refused.report(),
               "SPAWN_FAILED completed the supervisor cannot be started: Operation not permitted");
+    std::filesystem::remove(path);
 }
 
 TEST_F(Supervisors, NeedPidfds) {
