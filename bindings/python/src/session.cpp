@@ -375,8 +375,8 @@ struct Question::Invoked {
         const std::unique_ptr<Invoked> self(static_cast<Invoked*>(user));
         // The function is dropped with the lock.
         self->session.call("an invocation's outcome", [&] {
-            const py::object told = std::move(self->told);
-            call_python(told, to_python(view(outcome)));
+            const py::object function = std::move(self->told);
+            call_python(function, to_python(view(outcome)));
         });
     }
 };
