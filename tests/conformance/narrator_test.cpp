@@ -13,9 +13,11 @@ namespace {
 
 using namespace narratoria;
 using namespace narratoria::test;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Ne;
 
 std::string plan_named(std::string_view request_id, const std::vector<std::string>& tools,
                        std::string_view members = {}) {
@@ -162,7 +164,12 @@ TEST(NarratorLoop, TheRuntimeSetsGenerationAttemptAndParentPlanItself) {
     EXPECT_EQ(started[1].body["generationAttempt"].integer(), 2);
     EXPECT_EQ(started[1].body["parentPlanId"].string(), "one");
     EXPECT_EQ((*ended.result)["generationAttempt"].integer(), 2);
-    EXPECT_THAT(stage.recorder.of(Kind::Warning), IsEmpty());
+    // A busy machine may warn of something else, such as a slow tool.
+    for (const auto& warning : stage.recorder.of(Kind::Warning)) {
+        EXPECT_THAT(warning.body["code"].string(),
+                    AllOf(Ne("GENERATION_ATTEMPT"), Ne("PARENT_PLAN")))
+            << warning.text;
+    }
 }
 
 // covers: 003-13.6-parent-plan, 003-13.3-parent-plan-id
