@@ -15,12 +15,13 @@ import time
 import uuid
 import warnings
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Optional, Union
 
 import pytest
 
 import narratoria
 from narratoria import Context, Field, Invocation, NarratoriaWarning, Plan, Session, ToolError
+from narratoria._function import describe
 
 # Against a hang only; nothing here takes so long.
 PATIENCE_S = 60
@@ -232,7 +233,16 @@ class TestEnds:
         assert session.execute(plan)["t"].retry_count == 2
 
     @pytest.mark.parametrize(
-        "error, attempts", [(TypeError, 1), (KeyError, 1), (OSError, 3), (ValueError, 3)]
+        "error, attempts",
+        [
+            (TypeError, 1),
+            (KeyError, 1),
+            (OSError, 3),
+            (ValueError, 3),
+            (narratoria.ReentrantError, 1),
+            (narratoria.InvalidDocumentError, 1),
+            (narratoria.BusyError, 3),
+        ],
     )
     def test_a_bug_is_not_tried_again(self, session: Any, error: Any, attempts: int) -> None:
         calls = []
@@ -871,3 +881,62 @@ class TestTypes:
         go.__annotations__["where"] = Place | Stay
         with pytest.raises(narratoria.DocumentError, match="/until"):
             describe(go).bind({"where": {"who": "Ada", "until": "soon"}})
+
+    def test_models_of_pydantic_keep_their_definitions(self, session: Any) -> None:
+        pydantic = pytest.importorskip("pydantic")
+
+        def made(kind: Any) -> Any:
+            class Node(pydantic.BaseModel):
+                label: kind
+                children: list["Node"] = []
+
+            return Node
+
+        first, second = made(int), made(str)
+
+        def walk(a: Any, b: Any = None, c: Any = None) -> Any:
+            return [a, b]
+
+        walk.__annotations__.update(a=first, b=Optional[second], c=Optional[first])
+        session.tool(walk)
+        schema = describe(walk).input_schema
+        assert sorted(schema["$defs"]) == ["Node", "Node_2"]
+        assert schema["properties"]["a"] == {"$ref": "#/$defs/Node"}
+        inner = schema["$defs"]["Node_2"]["properties"]["children"]["items"]
+        assert inner == {"$ref": "#/$defs/Node_2"}
+        a = {"label": 1, "children": [{"label": 2, "children": []}]}
+        b = {"label": "x", "children": [{"label": "y", "children": []}]}
+        assert session.call("walk", a=a, b=b, c=a) == [a, b]
+        for wrong in ({"a": b}, {"a": a, "b": a}, {"a": a, "b": b, "c": b}):
+            assert session.execute(one("walk", wrong))["t"].error_code == "INPUT_INVALID"
+
+    def test_what_only_pydantic_can_say_is_checked_by_pydantic(self, session: Any) -> None:
+        pydantic = pytest.importorskip("pydantic")
+        import decimal
+
+        class Cat(pydantic.BaseModel):
+            kind: Literal["cat"]
+            lives: int
+
+        class Dog(pydantic.BaseModel):
+            kind: Literal["dog"]
+
+        class Basket(pydantic.BaseModel):
+            price: decimal.Decimal
+            code: Annotated[str, pydantic.Field(pattern=r"(?i)^[a-z]+\z")] = "a"
+            animal: Union[Cat, Dog] = pydantic.Field(discriminator="kind")
+
+        def buy(basket: Any) -> str:
+            return f"{basket.price + 1} {basket.animal.kind}"
+
+        buy.__annotations__["basket"] = Basket
+        session.tool(buy)
+        cat = {"kind": "cat", "lives": 9}
+        assert session.call("buy", basket={"price": "1.50", "animal": cat}) == "2.50 cat"
+        for wrong in (
+            {"price": "much", "animal": cat},
+            {"price": 1, "animal": {"kind": "cat"}},
+            {"price": 1, "animal": cat, "code": "7"},
+        ):
+            tool = session.execute(one("buy", {"basket": wrong}))["t"]
+            assert tool.error_code == "INPUT_INVALID", wrong

@@ -293,6 +293,7 @@ class TestErrors:
         make: Any = narratoria.Session
         wrong: list[tuple[type[Exception], str, Any]] = [
             (ValueError, "jobs is a whole number", lambda: make(jobs=-1)),
+            (ValueError, "jobs is a whole number from 1", lambda: make(jobs=0)),
             (TypeError, "jobs is an int, not str", lambda: make(jobs="x")),
             (ValueError, "try_ms", lambda: make(times=narratoria.Times(try_ms=2**40))),
             (

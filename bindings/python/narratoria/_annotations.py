@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import collections.abc
-import contextlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any
 
 from narratoria._constraints import constrain, constraints_of, is_field
@@ -21,7 +20,7 @@ from narratoria._converters import (
     of_object,
 )
 from narratoria._document import name_of
-from narratoria._draft4 import without_references
+from narratoria._definitions import Definitions
 from narratoria._hints import form_of, hints_of_class, not_evaluated
 from narratoria.errors import DocumentError
 
@@ -49,15 +48,30 @@ _MOST_LEVELS = 8
 _QUALIFIERS = ("NotRequired", "ReadOnly", "Required")
 
 
+class _Named:
+    # A class or an alias that is being compiled. It has a name once something in it refers to it.
+
+    def __init__(self, annotation: Any) -> None:
+        self.annotation = annotation
+        self.name = ""
+        self.compiled: Compiled | None = None
+
+    def convert(self, value: Any) -> Any:
+        assert self.compiled is not None, "values come when all is compiled"
+        return self.compiled.convert(value)
+
+
 class Compiler:
-    """Compiles annotations; `where` names the place for people."""
+    """Compiles annotations; `where` names the place for people. What is defined stands in `$defs` of
+    the schema that the others become a part of."""
 
-    __slots__ = ("_inside", "_where")
+    __slots__ = ("_definitions", "_inside", "_where")
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, definitions: Definitions) -> None:
         self._where = where
+        self._definitions = definitions
         #: The classes whose members are being compiled.
-        self._inside: list[Any] = []
+        self._inside: list[_Named] = []
 
     def compile(self, annotation: Any) -> Compiled:
         import dataclasses
@@ -96,8 +110,7 @@ class Compiler:
         # `type X = …` and NewType are names for another type.
         inner = getattr(annotation, "__value__", None) or getattr(annotation, "__supertype__", None)
         if inner is not None:
-            with self._inside_of(annotation):
-                return self.compile(inner)
+            return self._named(annotation, lambda: self.compile(inner))
         if isinstance(annotation, type):
             if issubclass(annotation, enum.Enum) and not issubclass(annotation, enum.Flag):
                 return self._values([(self._json_of(one), one) for one in annotation])
@@ -129,26 +142,38 @@ class Compiler:
         shown = name if isinstance(annotation, type) and not _arguments(annotation) else annotation
         return TypeError(f"{self._where}: {shown} has no equal in JSON; use {instead}")
 
-    @contextlib.contextmanager
-    def _inside_of(self, named: Any) -> Generator[None, None, None]:
-        """Refuses what contains itself: without `$ref` its schema would have no end."""
+    def _named(self, annotation: Any, compile_inner: Callable[[], Compiled]) -> Compiled:
+        """What may contain itself: then it stands in `$defs`, and a reference here."""
         import typing
 
-        kinds = [typing.get_origin(one) or one for one in self._inside]
-        is_endless = kinds.count(typing.get_origin(named) or named) >= _MOST_LEVELS
-        if is_endless or any(one == named for one in self._inside):
-            names = [getattr(one, "__name__", str(one)) for one in (*self._inside, named)]
+        for outer in self._inside:
+            if outer.annotation == annotation:
+                if not outer.name:
+                    outer.name = self._definitions.name_for(annotation)
+                said = f"a {getattr(annotation, '__name__', annotation)}"
+                return Compiled(self._definitions.reference(outer.name), outer.convert, None, said)
+        kinds = [typing.get_origin(one.annotation) or one.annotation for one in self._inside]
+        if kinds.count(typing.get_origin(annotation) or annotation) >= _MOST_LEVELS:
+            names = [getattr(one, "__name__", str(one)) for one in (*kinds, kinds[-1])]
             raise TypeError(
-                f"{self._where}: {names[-1]} contains itself ({' > '.join(names)}), which the "
-                "schema of a tool cannot say; use dict[str, Any] for the inner one"
+                f"{self._where}: {names[-1]} contains itself with other arguments each time "
+                f"({' > '.join(names)}), which has no end; use dict[str, Any] for the inner one"
             )
+        named = _Named(annotation)
         self._inside.append(named)
         where = self._where
         try:
-            yield
+            named.compiled = compiled = compile_inner()
         finally:
             self._inside.pop()
             self._where = where
+        if not named.name:
+            return compiled
+        if compiled.schema == self._definitions.reference(named.name):
+            raise TypeError(f"{self._where}: {annotation} stands for itself, and for nothing else")
+        self._definitions.define(named.name, compiled.schema)
+        reference = self._definitions.reference(named.name)
+        return Compiled(reference, compiled.convert, compiled.exact, compiled.said)
 
     def _described(self, annotation: Any, metadata: tuple[Any, ...]) -> Compiled:
         compiled = self.compile(annotation)
@@ -219,19 +244,19 @@ class Compiler:
     def _named_tuple(self, annotation: Any, kind: Any) -> Compiled:
         hints = self._hints_of(annotation, kind)
         fields: tuple[str, ...] = kind._fields
-        with self._inside_of(annotation):
+
+        def elements() -> Compiled:
             compiled = self._tuple(tuple(hints.get(name, Any) for name in fields), bare=False)
-        convert_elements = compiled.convert
 
-        def convert(value: Any) -> Any:
-            return kind(*convert_elements(value))
+            def convert(value: Any) -> Any:
+                return kind(*compiled.convert(value))
 
-        return Compiled(compiled.schema, convert, None, f"an array of {', '.join(fields)}")
+            return Compiled(compiled.schema, convert, None, f"an array of {', '.join(fields)}")
+
+        return self._named(annotation, elements)
 
     def _model(self, annotation: Any) -> Compiled:
-        whole = annotation.model_json_schema()
-        schema = without_references(self._where, whole, whole.get("$defs", {}), ())
-        schema.pop("$defs", None)
+        schema = self._definitions.take_in(annotation.model_json_schema())
 
         def convert(value: Any) -> Any:
             try:
@@ -256,7 +281,8 @@ class Compiler:
             exact = frozenset(option.exact for option in options)
         else:
             schema = {"anyOf": [option.schema for option in options]}
-            exact = frozenset()
+            # 1.0 is an integer, too, and is not to become one.
+            exact = frozenset({float} if any(one.exact is float for one in options) else ())
         # A float would take an integer from an int that stands behind it.
         options.sort(key=lambda option: option.exact is float)
         converters = [option.convert for option in options]
@@ -311,7 +337,8 @@ class Compiler:
                 shown = repr(value) if isinstance(value, (str, int, float)) else name_of(value)
                 raise DocumentError(f"must be {said}, is {shown}") from None
 
-        return Compiled({"enum": plains}, convert, None, said)
+        schema = {"const": plains[0]} if len(plains) == 1 else {"enum": plains}
+        return Compiled(schema, convert, None, said)
 
     def _array(self, element: Any, make: type) -> Compiled:
         compiled = self.compile(element)
@@ -346,9 +373,7 @@ class Compiler:
         count = len(compiled)
         schema: dict[str, Any] = {"type": "array"}
         if count:
-            schema.update(
-                items=[one.schema for one in compiled], minItems=count, additionalItems=False
-            )
+            schema.update(prefixItems=[one.schema for one in compiled], minItems=count)
         schema["maxItems"] = count
 
         def convert(value: Any) -> Any:
@@ -456,20 +481,24 @@ class Compiler:
     def _object(
         self, annotation: Any, kind: Any, members: dict[str, tuple[Any, bool, Any]], make: Any
     ) -> Compiled:
+        return self._named(annotation, lambda: self._members(kind, members, make))
+
+    def _members(
+        self, kind: Any, members: dict[str, tuple[Any, bool, Any]], make: Any
+    ) -> Compiled:
         properties: dict[str, Any] = {}
         converters: dict[str, Converter] = {}
         required: list[str] = []
         where = self._where
-        with self._inside_of(annotation):
-            for name, (hint, needed, default) in members.items():
-                self._where = f"{where}, member {name} of {kind.__name__}"
-                compiled = self.compile(hint)
-                properties[name] = compiled.schema
-                converters[name] = compiled.convert
-                if needed:
-                    required.append(name)
-                elif default is not _NO_DEFAULT:
-                    add_default(compiled.schema, default)
+        for name, (hint, needed, default) in members.items():
+            self._where = f"{where}, member {name} of {kind.__name__}"
+            compiled = self.compile(hint)
+            properties[name] = compiled.schema
+            converters[name] = compiled.convert
+            if needed:
+                required.append(name)
+            elif default is not _NO_DEFAULT:
+                add_default(compiled.schema, default)
         schema: dict[str, Any] = {"type": "object", "properties": properties}
         if required:
             schema["required"] = required

@@ -146,9 +146,9 @@ def constraints_of(one: Any) -> dict[str, Any] | None:
 
 #: For the kind of value that has it: what a constraint is in the schema, what is compared, what is said.
 _NUMBER_RULES: dict[str, tuple[str, str]] = {
-    "gt": ("minimum", "greater than"),
+    "gt": ("exclusiveMinimum", "greater than"),
     "ge": ("minimum", "at least"),
-    "lt": ("maximum", "less than"),
+    "lt": ("exclusiveMaximum", "less than"),
     "le": ("maximum", "at most"),
     "multiple_of": ("multipleOf", "a multiple of"),
 }
@@ -180,8 +180,6 @@ def constrain(where: str, compiled: Compiled, name: str, bound: Any) -> Compiled
         if keyword in schema:
             raise TypeError(f"{where}: it has two bounds that are a {keyword}")
         schema[keyword] = bound
-        if name in ("gt", "lt"):
-            schema["exclusiveMinimum" if name == "gt" else "exclusiveMaximum"] = True
 
         def check_number(value: Any) -> str:
             is_number = isinstance(value, (int, float)) and not isinstance(value, bool)

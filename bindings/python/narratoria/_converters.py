@@ -41,8 +41,17 @@ def of_type(kind: type, said: str) -> Converter:
     return convert
 
 
+def _to_integer(value: Any) -> int:
+    # JSON Schema's integer: 1.0 is one.
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    raise DocumentError(f"must be an integer, is {name_number(value)}")
+
+
 def name_number(value: Any) -> str:
-    """As `name_of`, telling 1.0 from 1: the reader of "an integer, is a number" would wonder."""
+    """As `name_of`, with the number: the reader of "an integer, is a number" would wonder."""
     if isinstance(value, float):
         return f"the number {value!r}"
     return name_of(value)
@@ -59,7 +68,7 @@ def _to_float(value: Any) -> float:
 
 PRIMITIVES: dict[Any, tuple[str, Converter, str]] = {
     bool: ("boolean", of_type(bool, "a boolean"), "a boolean"),
-    int: ("integer", of_type(int, "an integer"), "an integer"),
+    int: ("integer", _to_integer, "an integer"),
     float: ("number", _to_float, "a number"),
     str: ("string", of_type(str, "a string"), "a string"),
     type(None): ("null", of_type(type(None), "null"), "null"),

@@ -12,13 +12,14 @@
     >>> description.bind({"sides": 6})
     {'sides': 6}
 
-The schema is of draft 4 without `$ref`, which is what the runtime checks, and strict: an input that
-it takes is one that `bind` takes, and the other way round. (Rules of a dataclass's own, in its
-`__post_init__`, are beyond a schema.)
+The schema is of draft 2020-12, and strict: an input that it takes is one that `bind` takes, and the
+other way round. (Rules of a dataclass's own, in its `__post_init__`, are beyond a schema.) A class
+that contains itself, and the definitions of pydantic's models, stand in `$defs`.
 
 | annotation                               | JSON                     | argument              |
 |------------------------------------------|--------------------------|-----------------------|
-| `bool`, `int`, `str`, `None`             | the same; `int` no 1.0   | as it came            |
+| `bool`, `str`, `None`                    | the same                 | as it came            |
+| `int`                                    | an integer, also 1.0     | `int`                 |
 | `float`                                  | a number                 | `float`               |
 | `Any`, `object`, none                    | anything                 | as it came            |
 | `X | Y`, `Optional[X]`                   | one of them              | the first that fits   |
@@ -50,6 +51,7 @@ from typing import Any
 from narratoria._annotations import Compiler
 from narratoria._constraints import is_field
 from narratoria._converters import Converter, add_default, missing
+from narratoria._definitions import Definitions
 from narratoria._document import name_of
 from narratoria._hints import form_of, hints_of
 from narratoria.errors import DocumentError
@@ -62,7 +64,7 @@ class FunctionDescription:
         function: the function.
         name: under which plans call it: letters, digits, `_` and `-`.
         description: what it does, for narrators; `""` when it says nothing.
-        input_schema: JSON Schema of its input, draft 4 without `$ref`.
+        input_schema: JSON Schema of its input, draft 2020-12.
         is_async: whether it is an `async def` function (or generator).
         is_generator: whether it is a generator function, asynchronous or not.
         context_parameter: the name of the parameter that takes the `Context`; None without one.
@@ -123,6 +125,12 @@ class FunctionDescription:
             ...
         narratoria.errors.DocumentError: /times: must be an integer, is a string
         """
+        try:
+            return self._bind(input)
+        except RecursionError:
+            raise DocumentError("is nested too deeply for this function") from None
+
+    def _bind(self, input: Mapping[str, Any]) -> dict[str, Any]:
         arguments: dict[str, Any] = {}
         try:
             items = input.items()
@@ -210,6 +218,7 @@ def describe(
     properties: dict[str, Any] = {}
     required: list[str] = []
     schema: dict[str, Any] = {"type": "object", "properties": properties}
+    definitions = Definitions()
 
     try:
         parameters = inspect.signature(function).parameters
@@ -244,13 +253,13 @@ def describe(
                 "itself behind it"
             )
         if parameter.kind is parameter.VAR_KEYWORD and form_of(annotation) == "Unpack":
-            for member, (one, needed) in Compiler(where).unpack(annotation).items():
+            for member, (one, needed) in Compiler(where, definitions).unpack(annotation).items():
                 converters[member] = (one.exact, one.convert)
                 properties[member] = one.schema
                 if needed:
                     required.append(member)
             continue
-        compiled = Compiler(where).compile(annotation)
+        compiled = Compiler(where, definitions).compile(annotation)
         if parameter.kind is parameter.VAR_KEYWORD:
             extra = (compiled.exact, compiled.convert)
             additional = compiled.schema or True
@@ -265,8 +274,10 @@ def describe(
         schema["required"] = required
     if context is not None and extra is not None:
         # Without this the schema would let through what is no argument of the input's.
-        properties[context] = {"not": {}}
+        properties[context] = False
     schema["additionalProperties"] = additional
+    if definitions.schemas:
+        schema["$defs"] = definitions.schemas
 
     if not inspect.isroutine(called):
         called = type(called).__call__

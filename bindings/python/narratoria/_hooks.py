@@ -75,6 +75,21 @@ _BUGS = (
 )
 
 
+def _is_bug(exception: BaseException) -> bool:
+    from narratoria import errors
+
+    misuses = (
+        errors.ForkedError,
+        errors.GoneError,
+        errors.InvalidArgumentError,
+        errors.InvalidDocumentError,
+        errors.ReentrantError,
+        errors.ThreadError,
+        errors.UnsupportedError,
+    )
+    return isinstance(exception, (*_BUGS, *misuses))
+
+
 def describe_exception(exception: BaseException) -> tuple[str, str, str, str]:
     """How a tool ends that raised this: its last events, the traceback, the code and the message of
     the failure. This cannot fail."""
@@ -86,7 +101,7 @@ def describe_exception(exception: BaseException) -> tuple[str, str, str, str]:
     _logger().error("a tool raised %s", _shown(exception), exc_info=exception)
     kind = _clean(type(exception).__name__)
     code, text = "TOOL_EXCEPTION", exception_text(exception)
-    lines = _failure(code, text, {"exception": kind}, not isinstance(exception, _BUGS))
+    lines = _failure(code, text, {"exception": kind}, not _is_bug(exception))
     return lines, _trace(exception), code, f"{code}: {text}"
 
 

@@ -69,7 +69,7 @@ def core_options(
         "plugin_settings": None if plugin_settings is None else dict(plugin_settings),
         "without_plugins": without_plugins,
         "id": None if id is None else text_of("id", id),
-        "jobs": 0 if jobs is None else whole_number("jobs", jobs, 0, 0xFFFF_FFFF),
+        "jobs": 0 if jobs is None else whole_number("jobs", jobs, 1, 0xFFFF_FFFF),
         "cgroup": None if cgroup is None else path_text("cgroup", cgroup),
         "root": None if root is None else path_text("root", root),
         "environment": given_environment,

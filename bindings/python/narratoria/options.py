@@ -21,7 +21,8 @@ class Times:
         plan_ms: one plan (60,000).
         narrator_ms: one reply of a narrator (5,000).
         prompt_ms: a prompt with its replans (300,000).
-        grace_ms: from SIGTERM to SIGKILL (2,000).
+        grace_ms: from SIGTERM to SIGKILL; for a function in a thread whose time is up, the time to
+            return before its attempt ends (2,000).
 
     >>> Times(try_ms=500).to_dict()
     {'try_ms': 500}
