@@ -6,30 +6,47 @@ The package jsonschema of PyPI ships it in its source distribution. Its version 
 so the tests are the same on every machine. Does nothing if the folder has it.
 """
 
+import hashlib
+import io
+import json
+import os
 import shutil
-import subprocess
 import sys
 import tarfile
 import tempfile
+import urllib.parse
+import urllib.request
 from pathlib import Path
 
 VERSION = "4.26.0"
 SHA256 = "0c26707e2efad8aa1bfc5b7ce170f3fccc2e4918ff85989ba9ffa9facb2be326"
+ARCHIVE = f"jsonschema-{VERSION}.tar.gz"
+# pip would prepare the package before it saves it, and fetch what that takes.
+INDEX = os.environ.get("PIP_INDEX_URL", "https://pypi.org/simple").rstrip("/") + "/jsonschema/"
+SECONDS = 60
+
+
+def archive_of(index):
+    """The bytes of the source distribution, from a package index with the JSON interface."""
+    asked = urllib.request.Request(index, headers={"Accept": "application/vnd.pypi.simple.v1+json"})
+    with urllib.request.urlopen(asked, timeout=SECONDS) as answer:
+        files = json.load(answer)["files"]
+    place = next(each["url"] for each in files if each["filename"] == ARCHIVE)
+    with urllib.request.urlopen(urllib.parse.urljoin(index, place), timeout=SECONDS) as answer:
+        content = answer.read()
+    if hashlib.sha256(content).hexdigest() != SHA256:
+        sys.exit(f"{place}: the archive is not the one that is expected (SHA-256)")
+    return content
 
 
 def main(folder):
     stamp = folder / "version"
     if stamp.is_file() and stamp.read_text() == VERSION:
         return
+    inside = f"jsonschema-{VERSION}/json/"
     with tempfile.TemporaryDirectory() as place:
         place = Path(place)
-        wanted = place / "requirements.txt"
-        wanted.write_text(f"jsonschema=={VERSION} --hash=sha256:{SHA256}\n")
-        subprocess.run(
-            [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:",
-             "--require-hashes", "--dest", place, "-r", wanted], check=True)
-        inside = f"jsonschema-{VERSION}/json/"
-        with tarfile.open(place / f"jsonschema-{VERSION}.tar.gz") as archive:
+        with tarfile.open(fileobj=io.BytesIO(archive_of(INDEX))) as archive:
             members = [each for each in archive
                        if each.isfile() and each.name.startswith(inside)
                        and ".." not in Path(each.name).parts]
