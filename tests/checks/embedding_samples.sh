@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# embedding_samples.sh CXX: each C++ sample of docs/embedding.md compiles with <narratoria/engine.hpp>,
+# what it includes itself, and the objects of a host around it.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+cxx=$1
+page=docs/embedding.md
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+awk -v to="$work/sample" '/^```cpp$/ { file = to (++count) ".cpp"; next } /^```/ { file = "" } file { print > file }' \
+    "$page"
+shopt -s nullglob
+samples=("$work"/sample*.cpp)
+[ ${#samples[@]} -gt 0 ] || { echo "$page shows no C++" >&2; exit 1; }
+failed=0
+for sample in "${samples[@]}"; do
+    {
+        grep '^#include' "$sample"
+        cat <<'CONTEXT'
+#include <narratoria/engine.hpp>
+
+#include <string>
+
+struct Game {
+    bool ring(nar_str payload);
+};
+struct Worker {
+    template <class Job>
+    void enqueue(Job&& job) { job(); }
+};
+std::string think(const std::string& request);
+
+inline void sample(narratoria::Engine& engine, narratoria::Session& session, Game& game, Worker& worker) {
+    (void)engine, (void)session, (void)game, (void)worker;
+    {
+CONTEXT
+        grep -v '^#include' "$sample"
+        echo '    }'
+        echo '}'
+    } >"$work/whole.cpp"
+    "$cxx" -std=c++20 -Wall -Wextra -Wno-unused -Werror -fsyntax-only -Iabi/include -Isdk/include \
+        "$work/whole.cpp" 2>"$work/said" && continue
+    echo "this sample of $page does not compile:" >&2
+    cat "$sample" "$work/said" >&2
+    failed=1
+done
+exit $failed
