@@ -20,7 +20,18 @@ from conftest import SOURCE
 
 import narratoria
 
-PUBLIC = ("aio", "context", "documents", "errors", "events", "options", "session", "state", "tool")
+PUBLIC = (
+    "aio",
+    "context",
+    "documents",
+    "errors",
+    "events",
+    "options",
+    "script",
+    "session",
+    "state",
+    "tool",
+)
 MODULES = sorted(
     f"narratoria.{module.name}"
     for module in pkgutil.iter_modules(narratoria.__path__)

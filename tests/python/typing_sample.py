@@ -66,6 +66,13 @@ def sessions(folder: Path) -> None:
         assert_type(session.plugins, list[dict[str, Any]])
         assert_type(session.history(), dict[str, Any])
         session.cancel()
+        ran = session.run_script("PRINT(1)", {"n": 1}, tools=folder, on_print=print)
+        assert_type(ran, narratoria.ScriptResult)
+        assert_type(ran.output, list[str])
+        assert_type(ran.scope, dict[str, Any])
+        assert_type(ran.result, "narratoria.Result | None")
+        assert_type(narratoria.parse_script(folder / "a.nuwa"), dict[str, Any])
+        session.run_script(5)  # type: ignore[arg-type]
         session.play(5)  # type: ignore[arg-type]
         session.state = {}  # type: ignore[misc, assignment]
 
@@ -202,6 +209,7 @@ async def awaited() -> None:
         turn = await session.play("Hello")
         assert_type(turn, narratoria.Turn)
         assert_type(await session.execute(narratoria.Plan()), narratoria.Result)
+        assert_type(await session.run_script("", scope={}), narratoria.ScriptResult)
         assert_type(session.state, State)
         stream = session.events(["plan_ended"])
         assert_type(stream, aio.EventStream)
@@ -249,6 +257,10 @@ def fails(session: narratoria.Session) -> None:
         assert_type(error.faults, list[narratoria.Fault])
         assert_type(error.code, str)
         assert_type(error.status, str)
+    except narratoria.ScriptError as error:
+        assert_type(error.name, str)
+        assert_type(error.line, "int | None")
+        assert_type(error.text, str)
     except narratoria.DocumentError as error:
         assert_type(error.pointer, str)
     except (narratoria.BusyError, narratoria.GoneError, errors.Error):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         errors,
         events,
         options,
+        script,
         session,
         state,
         tool,
@@ -58,11 +59,13 @@ if TYPE_CHECKING:
         NotFoundError,
         PlanFailedError,
         ReentrantError,
+        ScriptError,
         SystemRefusedError,
         ThreadError,
         UnsupportedError,
     )
     from narratoria.options import Limits, Times
+    from narratoria.script import ScriptResult, parse_script
     from narratoria.session import Session, State, Turn, sample_story, validate
     from narratoria.tool import ToolError
     from narratoria.toolset import Toolset
@@ -95,6 +98,9 @@ _PLACES = {
     "NotFoundError": "errors",
     "PlanFailedError": "errors",
     "ReentrantError": "errors",
+    "ScriptError": "errors",
+    "ScriptResult": "script",
+    "parse_script": "script",
     "SystemRefusedError": "errors",
     "ThreadError": "errors",
     "UnsupportedError": "errors",
@@ -115,6 +121,7 @@ _MODULES = (
     "errors",
     "events",
     "options",
+    "script",
     "session",
     "state",
     "tool",
@@ -147,6 +154,8 @@ __all__ = [
     "ReentrantError",
     "Result",
     "RetryPolicy",
+    "ScriptError",
+    "ScriptResult",
     "Session",
     "State",
     "SystemRefusedError",
@@ -163,7 +172,9 @@ __all__ = [
     "errors",
     "events",
     "options",
+    "parse_script",
     "sample_story",
+    "script",
     "session",
     "state",
     "tool",

@@ -19,8 +19,8 @@ from narratoria._converters import (
     of_array,
     of_object,
 )
-from narratoria._document import name_of
 from narratoria._definitions import Definitions
+from narratoria._document import name_of
 from narratoria._hints import form_of, hints_of_class, not_evaluated
 from narratoria.errors import DocumentError
 
@@ -483,9 +483,7 @@ class Compiler:
     ) -> Compiled:
         return self._named(annotation, lambda: self._members(kind, members, make))
 
-    def _members(
-        self, kind: Any, members: dict[str, tuple[Any, bool, Any]], make: Any
-    ) -> Compiled:
+    def _members(self, kind: Any, members: dict[str, tuple[Any, bool, Any]], make: Any) -> Compiled:
         properties: dict[str, Any] = {}
         converters: dict[str, Converter] = {}
         required: list[str] = []

@@ -58,9 +58,10 @@ if TYPE_CHECKING:
     from narratoria._core import Session as CoreSession
     from narratoria._function import FunctionDescription
     from narratoria._threads import Works
-    from narratoria.documents import Asset, NarratorRequest, Opening, Outcome
+    from narratoria.documents import Asset, Opening, Outcome
     from narratoria.events import UiEvent
     from narratoria.options import Limits, Times
+    from narratoria.script import ScriptRun
     from narratoria.toolset import Toolset
 
     Function = TypeVar("Function", bound=Callable[..., Any])
@@ -770,6 +771,19 @@ class Registry:
             "retryPolicy": {"maxRetries": 0},
         }
         return {"requestId": f"call-{name}", "tools": [invocation]}
+
+    # ---- scripts
+
+    def _script_run(
+        self,
+        source: str | PathLike[str],
+        scope: Mapping[str, Any] | None,
+        tools: str | PathLike[str] | None,
+        on_print: Callable[[str], object] | None,
+    ) -> ScriptRun:
+        from narratoria.script import ScriptRun
+
+        return ScriptRun(self._core, source, scope, tools, on_print)
 
     # ---- sinks
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from narratoria._core import Event
     from narratoria.documents import Plan, Result
+    from narratoria.script import ScriptResult
 
 __all__ = ["EventStream", "Session"]
 
@@ -452,6 +453,32 @@ class Session(Registry):
         """
         result = (await self.execute(self._call_plan(tool, input))).raise_on_failure()
         return result.tool_results[0].result
+
+    async def run_script(
+        self,
+        source: str | PathLike[str],
+        scope: Mapping[str, Any] | None = None,
+        *,
+        tools: str | PathLike[str] | None = None,
+        on_print: Callable[[str], object] | None = None,
+    ) -> ScriptResult:
+        """Runs a Nuwa script. The arguments and the errors are those of
+        :meth:`narratoria.Session.run_script`. Any number of scripts may wait.
+
+        Raises:
+            ScriptError: it is not valid, and nothing was started; or it failed, or was cancelled.
+            ReentrantError: it is awaited in a tool or a narrator of this session.
+            RuntimeError: the session was not entered, or was entered in another loop.
+
+        >>> import asyncio, narratoria
+        >>> async def main():
+        ...     async with narratoria.aio.Session() as session:
+        ...         return await session.run_script("PRINT(1 + 1)")
+        >>> asyncio.run(main()).output
+        ['2']
+        """
+        run = self._script_run(source, scope, tools, on_print)
+        return run.result(await self._ended(run.submit))
 
     def events(
         self, kinds: Iterable[str] | None = None, *, limit: int | None = None

@@ -33,6 +33,7 @@ __all__ = [
     "NotFoundError",
     "PlanFailedError",
     "ReentrantError",
+    "ScriptError",
     "SystemRefusedError",
     "ThreadError",
     "UnsupportedError",
@@ -131,6 +132,49 @@ class PlanFailedError(Error):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_restored_failure, (type(self), str(self), self.code, self.details, self.result))
+
+
+class ScriptError(Error):
+    """A Nuwa script that is not valid, or that failed while it ran. Its text shows the place.
+
+    Attributes:
+        name: which error it is, for example ``"ParserError"`` (docs/nuwa-script.md lists them).
+        message: what happened.
+        line, column: the place, from 1; None: the error has no place in the source.
+        text: the error, and the line of the source with a caret below the place; also ``str(error)``.
+        output: the lines that it had printed, without newlines.
+        scope: its variables when it failed; ``{}`` if it is not valid.
+        result: the execution result of its CALLs, or None if it made none.
+
+    >>> import narratoria
+    >>> with narratoria.Session() as session:
+    ...     try:
+    ...         session.run_script("LET n = 1\\nPRINT(n + who)")
+    ...     except narratoria.ScriptError as error:
+    ...         print(error)
+    ...         error.name, error.line, error.column, error.scope
+    UndefinedVariableError: Variable 'who' not defined.
+      2 | PRINT(n + who)
+        |           ^
+    ('UndefinedVariableError', 2, 11, {'n': 1})
+    """
+
+    def __init__(self, message: str, *, code: str = "SCRIPT", details: Any = None) -> None:
+        text = message.rstrip("\n")
+        super().__init__(text, code=code, details=details)
+        error: dict[str, Any] = (details or {}).get("error", {})
+        self.name: str = error.get("name", "")
+        self.message: str = error.get("message", text)
+        self.line: int | None = error.get("line") or None
+        self.column: int | None = error.get("column") or None
+        self.text: str = text
+        self.output: list[str] = []
+        self.scope: dict[str, Any] = {}
+        self.result: Result | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        ran = (self.output, self.scope, self.result)
+        return (_restored_script_error, (type(self), str(self), self.code, self.details, ran))
 
 
 class InvalidArgumentError(Error, ValueError):
@@ -311,6 +355,14 @@ def _restored_failure(
     return made(message, code=code, details=details, result=result)
 
 
+def _restored_script_error(
+    made: type[ScriptError], text: str, code: str, details: Any, ran: tuple[Any, Any, Any]
+) -> ScriptError:
+    error = made(text, code=code, details=details)
+    error.output, error.scope, error.result = ran
+    return error
+
+
 def from_status(status: str, code: str, message: str, details: str) -> BaseException:
     """The exception for a status of the library; ``details`` is JSON, or empty."""
     if status == "NAR_OUT_OF_MEMORY":
@@ -327,6 +379,7 @@ def from_status(status: str, code: str, message: str, details: str) -> BaseExcep
         import json
 
         parsed = json.loads(details)
-    error = _CLASSES.get(status, Error)(message, code=code, details=parsed)
+    made = ScriptError if code == "SCRIPT" else _CLASSES.get(status, Error)
+    error = made(message, code=code, details=parsed)
     error.status = status
     return error

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from narratoria._private_loop import PrivateLoop
     from narratoria.documents import Asset, Fault, Plan, Result
+    from narratoria.script import ScriptResult
 
 # Loaded when they are needed: the classes of documents with `dataclasses` (which brings `inspect`), and
 # `typing` (which brings `re`) by nobody here. Together they take four times as long as all the rest.
@@ -257,6 +258,48 @@ class Session(Registry):
         """
         result = self.execute(self._call_plan(tool, input)).raise_on_failure()
         return result.tool_results[0].result
+
+    def run_script(
+        self,
+        source: str | PathLike[str],
+        scope: Mapping[str, Any] | None = None,
+        *,
+        tools: str | PathLike[str] | None = None,
+        on_print: Callable[[str], object] | None = None,
+    ) -> ScriptResult:
+        """Runs a Nuwa script (docs/nuwa-script.md). Its CALLs are tools of the session.
+
+        It is limited to 60 s, 100,000,000 steps and 256 MiB of values.
+
+        Args:
+            source: the script, or the ``Path`` of its file.
+            scope: variables that it begins with, as JSON values. Its numbers are floats of 64 bits.
+            tools: a folder whose executable files it can call, too; relative to the current folder.
+                A file is called by its name without extension, with ``_`` for what no name can have.
+            on_print: called with each line that it prints, without a newline, while it runs. The
+                session is blocked meanwhile. What it raises cancels the script, and leaves this call.
+
+        Raises:
+            ScriptError: it is not valid, and nothing was started; or it failed, or was cancelled.
+            TypeError, ValueError: ``scope`` is no dict, or holds what is no JSON.
+            OSError: there is no such file or folder.
+            KeyboardInterrupt: Ctrl-C; the script is cancelled, its tools are ended in the background.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     @session.tool
+        ...     def roll(sides: int) -> int:
+        ...         return min(sides, 4)
+        ...     ran = session.run_script('''
+        ...         LET rolled = CALL roll { sides: sides }
+        ...         PRINT(FORMAT("You rolled {n}.", { n: rolled }))
+        ...     ''', scope={"sides": 20})
+        >>> ran.output, ran.scope["rolled"]
+        (['You rolled 4.'], 4)
+        """
+        self._refuse_inside()
+        run = self._script_run(source, scope, tools, on_print)
+        return run.result(self._wait(run.submit))
 
     def close(self, timeout: float | None = -1.0) -> None:
         """Closes the session. Its tools are killed without a grace period, and async functions are

@@ -136,6 +136,16 @@ PYBIND11_MODULE(_core, module) {
             narratoria::validate(static_cast<narratoria::Document>(document), text);
         return python::to_python(faults.view());
     });
+    module.def("parse_script", [](std::string_view source) {
+        nar_text* tree = nullptr;
+        {
+            const py::gil_scoped_release released;
+            narratoria::detail::Check check;
+            check(nar_script_parse(narratoria::detail::to_c(source), &tree, check.details()));
+        }
+        const narratoria::Text text(tree);
+        return python::to_python(text.view());
+    });
     module.def("leave_all", &python::Session::leave_all);
 
     py::class_<python::Ticket, std::shared_ptr<python::Ticket>>(module, "Ticket")
@@ -172,6 +182,8 @@ PYBIND11_MODULE(_core, module) {
         .def("prompt", &python::Session::prompt, py::arg("text"), py::arg("ended") = py::none())
         .def("execute", &python::Session::execute, py::arg("plan"), py::arg("folder"),
              py::arg("ended") = py::none())
+        .def("run_script", &python::Session::run_script, py::arg("source"), py::arg("scope"),
+             py::arg("tools"), py::arg("printed"), py::arg("ended") = py::none())
         .def("cancel", &python::Session::cancel)
         .def("wait", &python::Session::wait)
         .def("begin_use", &python::Session::begin_use)

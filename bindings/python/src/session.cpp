@@ -490,7 +490,10 @@ int Session::traverse(visitproc visit, void* arg) const {
     for (const auto& [token, opened] : open_) {
         if (const int stopped = opened->traverse(visit, arg)) return stopped;
     }
-    for (const auto& ticket : tickets_) Py_VISIT(ticket->ended.ptr());
+    for (const auto& ticket : tickets_) {
+        Py_VISIT(ticket->ended.ptr());
+        Py_VISIT(ticket->printed.ptr());
+    }
     for (const auto& [number, function] : posted_) Py_VISIT(function.ptr());
     return 0;
 }
@@ -513,6 +516,7 @@ void Session::clear() noexcept {
     for (const auto& [number, function] : std::exchange(posted_, {})) dropped.push_back(function);
     for (const auto& ticket : tickets_) {
         dropped.push_back(std::exchange(ticket->ended, py::none()));
+        dropped.push_back(std::exchange(ticket->printed, py::none()));
     }
     for (const auto& [token, opened] : open_) {
         dropped.push_back(std::exchange(opened->on_cancel, py::none()));
@@ -639,6 +643,7 @@ void Session::finish(const std::shared_ptr<Ticket>& ticket, py::object value) {
     ticket->value = std::move(value);
     ticket->is_done = true;
     drop_replaced();
+    const py::object printed = std::exchange(ticket->printed, py::none());
     const py::object ended = std::exchange(ticket->ended, py::none());
     if (!ended.is_none()) call_python(ended, py::cast(ticket));
 }
@@ -674,6 +679,32 @@ std::shared_ptr<Ticket> Session::execute(py::handle plan, std::string_view folde
     handle().execute(text, folder, [this, ticket](Result result) {
         call("a plan's end", [&] { finish(ticket, py::cast(ResultText{result})); });
     });
+    tickets_.insert(ticket);
+    return ticket;
+}
+
+std::shared_ptr<Ticket> Session::run_script(std::string_view source, std::string_view scope,
+                                            std::string_view tools, py::object printed,
+                                            py::object ended) {
+    const Inside inside(*this);
+    auto ticket = std::make_shared<Ticket>();
+    ticket->printed = std::move(printed);
+    ticket->ended = std::move(ended);
+    handle().run_script(
+        source, scope, tools,
+        [this, ticket](std::string_view line) {
+            if (kept_) return;
+            call("a script's on_print", [&] { call_python(ticket->printed, to_str(line)); });
+        },
+        [this, ticket](const ScriptEnd& end) {
+            call("a script's end", [&] {
+                py::dict out;
+                out["scope"] = to_python(end.scope);
+                out["error"] = end.ok ? py::none() : to_python(end.error);
+                out["result"] = end.result ? py::cast(ResultText{end.result}) : py::none();
+                finish(ticket, out);
+            });
+        });
     tickets_.insert(ticket);
     return ticket;
 }

@@ -35,11 +35,13 @@ namespace py = pybind11;
 
 class Session;
 
-// What a submitted prompt or plan came to. `ended` is called with it, when there is one.
+// What a submitted prompt, plan or script came to. `ended` is called with it, when there is one;
+// `printed` with each line of a script.
 struct Ticket {
     bool is_done = false;
     py::object value = py::none();
     py::object ended = py::none();
+    py::object printed = py::none();
 };
 
 // A result, read when somebody asks. Any thread, also after the session.
@@ -112,6 +114,10 @@ public:
 
     std::shared_ptr<Ticket> prompt(std::string_view text, py::object ended);
     std::shared_ptr<Ticket> execute(py::handle plan, std::string_view folder, py::object ended);
+    // Throws the error of a script that is none: NAR_INVALID_DOCUMENT, "SCRIPT".
+    std::shared_ptr<Ticket> run_script(std::string_view source, std::string_view scope,
+                                       std::string_view tools, py::object printed,
+                                       py::object ended);
     // From any thread and any callback.
     void cancel();
 

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nuwa scripts: what one that ran has come to, and the syntax tree of one."""
+
+from __future__ import annotations
+
+from narratoria import _core
+from narratoria._checks import need_callable, path_text, text_of
+from narratoria._hooks import to_plain
+from narratoria._invocations import is_async_function, refuse_awaitable
+from narratoria.errors import ScriptError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from os import PathLike
+    from typing import Any
+
+    from narratoria.documents import Result
+
+__all__ = ["ScriptResult", "parse_script"]
+
+
+class ScriptResult:
+    """What a Nuwa script has come to that ran to its end.
+
+    Attributes:
+        scope: its variables, those that it began with included.
+        output: the lines that it printed, without newlines.
+        result: the execution result of its CALLs, or None if it made none.
+
+    >>> import narratoria
+    >>> with narratoria.Session() as session:
+    ...     session.run_script('LET door = "open" PRINT(door)')
+    <ScriptResult 1 line, scope={'door': 'open'}>
+    """
+
+    __slots__ = ("output", "result", "scope")
+
+    def __init__(self, scope: dict[str, Any], output: list[str], result: Result | None) -> None:
+        self.scope = scope
+        self.output = output
+        self.result = result
+
+    def __repr__(self) -> str:
+        count = len(self.output)
+        scope = repr(self.scope)
+        if len(scope) > _SHOWN:
+            scope = scope[:_SHOWN] + "…"
+        return f"<ScriptResult {count} line{'' if count == 1 else 's'}, scope={scope}>"
+
+
+# More of a scope than this many characters is not shown by `repr`.
+_SHOWN = 200
+
+
+def parse_script(source: str | PathLike[str]) -> dict[str, Any]:
+    """The syntax tree of a Nuwa script, which does not run. Thread-safe.
+
+    Each node is a dict with ``kind``, ``line`` and ``column``; docs/nuwa-script.md lists them.
+
+    Args:
+        source: the script, or the ``Path`` of its file.
+
+    Raises:
+        ScriptError: it is not valid.
+        ValueError: it is valid, and its tree has more than 1000 levels.
+
+    >>> [each["kind"] for each in parse_script("LET n = 1 PRINT(n)")["statements"]]
+    ['LetStatement', 'ExpressionStatement']
+    """
+    given = _source_of(source)
+    try:
+        return _core.parse_script(given)
+    except ValueError:
+        # Not for what is nested, which has its limit, but for 1 + 1 + 1 …
+        raise ValueError(
+            "the syntax tree has more than 1000 levels; split the longest expression"
+        ) from None
+
+
+def _source_of(source: Any) -> str | bytes:
+    if isinstance(source, str):
+        return text_of("a script", source)
+    if not hasattr(source, "__fspath__"):
+        raise TypeError(f"a script is a str or a Path, not {type(source).__name__}")
+    # The library says where a byte is that is no UTF-8.
+    with open(path_text("a script", source), "rb") as file:
+        return file.read()
+
+
+def _scope_of(scope: Any) -> str:
+    if scope is None:
+        return ""
+    if not hasattr(scope, "keys"):
+        raise TypeError(f"scope is a dict, not {type(scope).__name__}")
+    try:
+        return _core.to_json(dict(scope), to_plain)
+    except (TypeError, ValueError) as exception:
+        raise type(exception)(f"scope is no JSON: {exception}") from None
+
+
+def _folder_of(tools: Any) -> str:
+    if tools is None:
+        return ""
+    from os import listdir
+    from os.path import abspath
+
+    folder = abspath(path_text("tools", tools))
+    # A script would only find no tool.
+    listdir(folder)
+    return folder
+
+
+class ScriptRun:
+    """One run of a script. Not for direct use: see Session.run_script."""
+
+    def __init__(
+        self,
+        core: _core.Session,
+        source: str | PathLike[str],
+        scope: Mapping[str, Any] | None,
+        tools: str | PathLike[str] | None,
+        on_print: Callable[[str], object] | None,
+    ) -> None:
+        self._core = core
+        self._source = _source_of(source)
+        self._scope = _scope_of(scope)
+        self._tools = _folder_of(tools)
+        if on_print is not None:
+            need_callable("on_print", on_print)
+            if is_async_function(on_print):
+                raise TypeError(
+                    "on_print is called for each line, and not awaited: it cannot be async"
+                )
+        self._on_print = on_print
+        self._output: list[str] = []
+        self._raised: Exception | None = None
+
+    def submit(self, ended: Callable[[_core.Ticket], None] | None = None) -> _core.Ticket:
+        """Submits it to the session."""
+        printed = self._output.append if self._on_print is None else self._print
+        return self._core.run_script(self._source, self._scope, self._tools, printed, ended)
+
+    def _print(self, line: str) -> None:
+        self._output.append(line)
+        if self._raised is not None or self._on_print is None:
+            return
+        try:
+            answer = self._on_print(line)
+            if hasattr(answer, "__await__"):
+                raise refuse_awaitable(answer)
+        except Exception as exception:
+            self._raised = exception
+            self._core.cancel()
+
+    def result(self, ticket: _core.Ticket) -> ScriptResult:
+        """What it has come to, or what it raises."""
+        raised, self._raised = self._raised, None
+        if raised is not None:
+            raise raised
+        from narratoria.session import read_later
+
+        ended: dict[str, Any] = ticket.value
+        scope, error = ended["scope"], ended["error"]
+        result = None if ended["result"] is None else read_later(ended["result"])
+        if error is None:
+            return ScriptResult(scope, self._output, result)
+        failed = ScriptError(error["text"], details={"error": error})
+        failed.output, failed.scope, failed.result = self._output, scope, result
+        raise failed

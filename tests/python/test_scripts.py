@@ -1,0 +1,511 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nuwa scripts that run in sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SOURCE
+from plans import DONE, line
+
+import narratoria
+from narratoria import aio
+
+# Computes until it is ended, by its limit of steps at last.
+LONG = """
+FOR a IN rounds DO FOR b IN rounds DO FOR c IN rounds DO FOR d IN rounds DO
+    LET n = a + b * c
+END END END END
+"""
+ROUNDS = {"rounds": list(range(80))}
+
+
+def compute(session: Any, begun: threading.Event) -> None:
+    """Runs scripts that compute, until something else than their limit ends one."""
+    for _ in range(50):
+        try:
+            session.run_script("PRINT(1) " + LONG, ROUNDS, on_print=lambda line: begun.set())
+        except narratoria.ScriptError as error:
+            if error.name != "StepLimitError":
+                raise
+    pytest.fail("nothing else had its turn")
+
+
+class TestWhatItComesTo:
+    def test_scope_and_output(self, session: Any) -> None:
+        ran = session.run_script(
+            'LET n = 2 * x PRINT(n) PRINT("a\\nb") PRINT({a: "s", b: [1, x]})',
+            scope={"x": 3, "rest": {"deep": [None, True]}},
+        )
+        assert ran.scope == {"x": 3, "rest": {"deep": [None, True]}, "n": 6}
+        assert ran.output == ["6", "a\nb", "{a: s, b: [1, 3]}"]
+        assert ran.result is None
+        assert repr(ran).startswith("<ScriptResult 3 lines, scope={'x': 3")
+
+    def test_an_empty_script(self, session: Any) -> None:
+        ran = session.run_script("")
+        assert (ran.scope, ran.output, ran.result) == ({}, [], None)
+
+    def test_calls_are_in_the_result_and_in_the_event_stream(self, session: Any) -> None:
+        @session.tool
+        def roll(sides: int) -> int:
+            return sides
+
+        kinds: list[str] = []
+        session.add_sink(lambda event: kinds.append(event.kind))
+        ran = session.run_script("LET a = CALL roll {sides: 4}\nLET b = CALL roll {sides: 6}")
+        assert ran.scope == {"a": 4, "b": 6}
+        assert [each.result for each in ran.result.tool_results] == [4, 6]
+        assert ran.result.success and kinds.count("tool_ended") == 2
+
+    def test_a_file(self, session: Any, tmp_path: Path) -> None:
+        file = tmp_path / "hello.nuwa"
+        file.write_text('PRINT("grüß")', encoding="utf-8")
+        assert session.run_script(file).output == ["grüß"]
+        file.write_bytes(b"PRINT(1) \xff")
+        with pytest.raises(narratoria.ScriptError) as raised:
+            session.run_script(file)
+        assert raised.value.name == "LexerError" and raised.value.column == 10
+        with pytest.raises(FileNotFoundError):
+            session.run_script(tmp_path / "none.nuwa")
+
+    def test_values_of_python_are_converted_as_in_plans(self, session: Any) -> None:
+        from dataclasses import dataclass
+
+        @dataclass
+        class Point:
+            x: int
+
+        ran = session.run_script("LET n = point.x", scope={"point": Point(5), "where": Path("/a")})
+        assert ran.scope == {"point": {"x": 5}, "where": "/a", "n": 5}
+
+    def test_a_result_can_be_copied_and_pickled(self, session: Any) -> None:
+        session.tool(lambda: 1, name="one")
+        ran = session.run_script("LET n = CALL one {} PRINT(n)")
+        for again in (copy.deepcopy(ran), pickle.loads(pickle.dumps(ran)), copy.copy(ran)):
+            assert (again.scope, again.output) == ({"n": 1}, ["1"])
+            assert again.result.tool_results[0].result == 1
+
+
+class TestErrors:
+    def test_a_script_that_is_not_valid_starts_nothing(self, session: Any) -> None:
+        kinds: list[str] = []
+        session.add_sink(lambda event: kinds.append(event.kind))
+        with pytest.raises(narratoria.ScriptError) as raised:
+            session.run_script("PRINT(1)\nIF true PRINT(a) END")
+        error = raised.value
+        assert isinstance(error, narratoria.Error) and error.status == "NAR_INVALID_DOCUMENT"
+        assert (error.name, error.line, error.column) == ("ParserError", 2, 9)
+        assert error.message == "Expected 'THEN' after IF condition. at 2:9"
+        assert error.text == str(error)
+        assert error.text.splitlines() == [
+            "ParserError: Expected 'THEN' after IF condition. at 2:9",
+            "  2 | IF true PRINT(a) END",
+            "    |         ^",
+        ]
+        assert (error.code, error.output, error.scope, error.result) == ("SCRIPT", [], {}, None)
+        assert kinds == []
+
+    def test_what_ran_before_an_error_stays(self, session: Any) -> None:
+        session.tool(lambda: 1, name="one")
+        with pytest.raises(narratoria.ScriptError) as raised:
+            session.run_script('LET n = CALL one {}\nPRINT("so far")\nLET m = n / 0')
+        error = raised.value
+        assert (error.name, error.line, error.column) == ("DivisionByZeroError", 3, 11)
+        assert error.text.splitlines()[1:] == ["  3 | LET m = n / 0", "    |           ^"]
+        assert error.output == ["so far"] and error.scope == {"n": 1}
+        assert error.result.tool_results[0].result == 1
+
+    def test_an_error_can_be_copied_and_pickled(self, session: Any) -> None:
+        with pytest.raises(narratoria.ScriptError) as raised:
+            session.run_script("PRINT(1) PRINT(n)", {"x": 1})
+        for again in (copy.copy(raised.value), pickle.loads(pickle.dumps(raised.value))):
+            assert str(again) == str(raised.value)
+            assert (again.name, again.column) == ("UndefinedVariableError", 16)
+            assert (again.output, again.scope, again.result) == (["1"], {"x": 1}, None)
+
+    @pytest.mark.parametrize(
+        "scope, kind, says",
+        [
+            ([1], TypeError, "scope is a dict, not list"),
+            ({"x": float("nan")}, ValueError, "scope is no JSON: /x: .*NaN"),
+            ({"x": {1, 2}}, TypeError, "scope is no JSON: /x: "),
+            ({1: 2}, TypeError, "scope is no JSON: "),
+            ({"x": 2**64}, ValueError, "scope is no JSON: /x: .*64 bits"),
+        ],
+    )
+    def test_a_scope_that_is_no_json(self, session: Any, scope: Any, kind: Any, says: str) -> None:
+        with pytest.raises(kind, match=says):
+            session.run_script("PRINT(x)", scope)
+
+    def test_arguments_of_other_types(self, session: Any, tmp_path: Path) -> None:
+        with pytest.raises(TypeError, match="a script is a str or a Path, not int"):
+            session.run_script(5)
+        with pytest.raises(ValueError, match="lone surrogates"):
+            session.run_script('PRINT("\ud800")')
+        with pytest.raises(TypeError, match="on_print is a function, not int"):
+            session.run_script("", on_print=5)
+        with pytest.raises(FileNotFoundError):
+            session.run_script("", tools=tmp_path / "none")
+        with pytest.raises(NotADirectoryError):
+            session.run_script("", tools=SOURCE / "README.md")
+
+    def test_limits(self, session: Any) -> None:
+        with pytest.raises(narratoria.ScriptError) as raised:
+            session.run_script(LONG, {"rounds": list(range(400))})
+        assert raised.value.name == "StepLimitError"
+
+    def test_a_session_that_is_closed(self) -> None:
+        with narratoria.Session() as session:
+            pass
+        with pytest.raises(narratoria.GoneError):
+            session.run_script("PRINT(1)")
+
+    def test_a_child_process(self, session: Any) -> None:
+        child = os.fork()
+        if child == 0:
+            try:
+                session.run_script("PRINT(1)")
+            except narratoria.ForkedError:
+                os._exit(7)
+            finally:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+class TestCalls:
+    @pytest.fixture(params=["thread", "here", "async"])
+    def halve(self, request: Any, session: Any) -> Iterator[Any]:
+        """A session with a tool of each kind of function."""
+
+        def compute(n: float, digits: int = 0) -> float:
+            if n > 1000:
+                raise narratoria.ToolError("TOO_LARGE", "That is too large.", retry=False)
+            return round(n / 2, digits)
+
+        async def wait(n: float, digits: int = 0) -> float:
+            await asyncio.sleep(0)
+            return compute(n, digits)
+
+        given = wait if request.param == "async" else compute
+        session.tool(name="halve", thread=request.param == "thread")(given)
+        yield session
+
+    def test_a_function_is_called_by_its_name(self, halve: Any) -> None:
+        ran = halve.run_script("LET n = CALL halve {n: 5, digits: 1}\nPRINT(n)")
+        assert ran.scope == {"n": 2.5} and ran.output == ["2.5"]
+
+    def test_wrong_arguments(self, halve: Any) -> None:
+        with pytest.raises(narratoria.ScriptError) as raised:
+            halve.run_script('\nLET n = CALL halve {n: "five", digits: 0.5}')
+        error = raised.value
+        assert (error.name, error.line) == ("ToolArgumentError", 2)
+        assert "'n'" in error.message and "'digits'" in error.message, "all faults at once"
+        assert "received string" in error.message
+        with pytest.raises(narratoria.ScriptError, match="ToolArgumentError"):
+            halve.run_script("CALL halve {}")
+
+    def test_a_tool_that_fails(self, halve: Any) -> None:
+        with pytest.raises(narratoria.ScriptError) as raised:
+            halve.run_script("LET n = CALL halve {n: 4000}")
+        assert raised.value.name == "ToolExecutionError"
+        assert raised.value.message.endswith("That is too large.")
+        assert raised.value.result.tool_results[0].error_code == "TOO_LARGE"
+
+    def test_a_tool_that_is_missing(self, session: Any) -> None:
+        with pytest.raises(narratoria.ScriptError) as raised:
+            session.run_script("CALL sing {}")
+        assert raised.value.name == "ToolNotFoundError" and "sing" in raised.value.message
+
+    def test_an_exception_of_a_function(self, session: Any) -> None:
+        @session.tool
+        def fail() -> None:
+            raise KeyError("door")
+
+        with pytest.raises(narratoria.ScriptError) as raised:
+            session.run_script("CALL fail {}")
+        assert raised.value.name == "ToolExecutionError"
+        assert "KeyError: 'door'" in raised.value.message
+
+    def test_files_of_a_folder(self, session: Any, make_tool: Any, tmp_path: Path) -> None:
+        make_tool("torch-lighter.sh", line('{"type":"done","ok":true,"result":"lit"}'))
+        make_tool("door", DONE)
+        ran = session.run_script(
+            "LET a = CALL torch_lighter {} LET b = CALL door {}", tools=tmp_path
+        )
+        assert ran.scope == {"a": "lit", "b": None}
+
+    def test_the_state_is_the_sessions(self, session: Any) -> None:
+        @session.tool
+        def light(context: narratoria.Context) -> None:
+            context.patch({"lit": True})
+
+        @session.tool
+        def look(context: narratoria.Context) -> bool:
+            return bool(context.state["lit"])
+
+        assert session.run_script("CALL light {} LET lit = CALL look {}").scope == {"lit": True}
+        assert session.state["lit"] is True
+
+
+class TestPrinting:
+    def test_lines_come_while_it_runs(self, session: Any) -> None:
+        seen: list[str] = []
+
+        @session.tool(thread=False)
+        def count() -> int:
+            return len(seen)
+
+        ran = session.run_script(
+            'PRINT("a") LET n = CALL count {} PRINT("b")', on_print=seen.append
+        )
+        assert seen == ran.output == ["a", "b"] and ran.scope == {"n": 1}
+
+    def test_an_exception_of_on_print_cancels_the_script_and_is_raised(self, session: Any) -> None:
+        seen: list[str] = []
+        session.tool(lambda: 1, name="one")
+
+        def refuse(line: str) -> None:
+            seen.append(line)
+            raise BrokenPipeError(line)
+
+        with pytest.raises(BrokenPipeError, match="^a$"):
+            session.run_script('PRINT("a") PRINT("b") CALL one {} PRINT("c")', on_print=refuse)
+        assert seen == ["a"]
+        assert session.run_script('PRINT("again")').output == ["again"]
+
+    def test_an_interrupt_of_on_print_gets_out(self, session: Any) -> None:
+        def interrupt(line: str) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            session.run_script("PRINT(1) " + LONG, ROUNDS, on_print=interrupt)
+        assert session.run_script('PRINT("again")').output == ["again"]
+
+    def test_on_print_cannot_be_async(self, session: Any) -> None:
+        async def show(line: str) -> None: ...
+
+        with pytest.raises(TypeError, match="cannot be async"):
+            session.run_script("PRINT(1)", on_print=show)
+        with pytest.raises(TypeError, match="must be awaited"):
+            session.run_script("PRINT(1)", on_print=lambda line: show(line))
+
+    def test_calls_that_would_wait_for_themselves(self, session: Any) -> None:
+        @session.tool
+        def run() -> None:
+            session.run_script("PRINT(1)")
+
+        with pytest.raises(narratoria.ReentrantError):
+            session.run_script("PRINT(1)", on_print=lambda line: session.run_script(line))
+        with pytest.raises(narratoria.ScriptError, match="ReentrantError"):
+            session.run_script("CALL run {}")
+
+
+class TestCancelling:
+    def test_cancel(self, session: Any) -> None:
+        session.tool(session.cancel, name="stop")
+        with pytest.raises(narratoria.ScriptError) as raised:
+            session.run_script('PRINT("a") CALL stop {} PRINT("b")')
+        assert raised.value.name == "CancelledError" and raised.value.output == ["a"]
+        assert session.run_script("PRINT(1)").output == ["1"]
+
+    def test_other_threads_run_while_a_script_computes(self, session: Any) -> None:
+        begun = threading.Event()
+
+        def cancel() -> None:
+            begun.wait(300)
+            session.cancel()
+
+        thread = threading.Thread(target=cancel)
+        thread.start()
+        with pytest.raises(narratoria.ScriptError) as raised:
+            compute(session, begun)
+        thread.join()
+        assert raised.value.name == "CancelledError"
+
+    def test_another_thread_cannot_close_the_session_meanwhile(self, session: Any) -> None:
+        errors: list[BaseException] = []
+        begun, tried = threading.Event(), threading.Event()
+
+        def close() -> None:
+            begun.wait(300)
+            try:
+                session.close()
+            except narratoria.Error as error:
+                errors.append(error)
+            tried.set()
+
+        @session.tool
+        def wait() -> bool:
+            begun.set()
+            return tried.wait(300)
+
+        thread = threading.Thread(target=close)
+        thread.start()
+        assert session.run_script("LET ok = CALL wait {}").scope == {"ok": True}
+        thread.join()
+        assert [type(error) for error in errors] == [narratoria.BusyError]
+
+    @pytest.mark.parametrize("what", ["computes", "waits"])
+    def test_ctrl_c(self, session: Any, what: str) -> None:
+        begun = threading.Event()
+
+        @session.tool
+        async def wait() -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        def interrupt() -> None:
+            begun.wait(300)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            if what == "computes":
+                compute(session, begun)
+            else:
+                session.run_script("CALL wait {}")
+        thread.join()
+        assert session.run_script("PRINT(1)").output == ["1"]
+
+
+class TestAsyncio:
+    def test_it_is_awaited(self) -> None:
+        async def main() -> Any:
+            async with aio.Session() as session:
+
+                @session.tool
+                async def nap(seconds: float) -> str:
+                    await asyncio.sleep(seconds)
+                    return "rested"
+
+                @session.tool
+                def think() -> str:
+                    return "thought"
+
+                seen: list[str] = []
+                ran = await session.run_script(
+                    "LET a = CALL nap {seconds: s} LET b = CALL think {} PRINT(b)",
+                    {"s": 0.001},
+                    on_print=seen.append,
+                )
+                return ran.scope, ran.output, seen
+
+        scope, output, seen = asyncio.run(main())
+        assert scope == {"s": 0.001, "a": "rested", "b": "thought"}
+        assert output == seen == ["thought"]
+
+    def test_the_loop_goes_on_while_a_script_computes(self) -> None:
+        async def main() -> Any:
+            async with aio.Session() as session:
+                begun, rounds = asyncio.Event(), 0
+                script = session.run_script(
+                    "PRINT(1) " + LONG, ROUNDS, on_print=lambda line: begun.set()
+                )
+                running = asyncio.create_task(script)
+                await begun.wait()
+                while not running.done() and rounds < 3:
+                    await asyncio.sleep(0)
+                    rounds += 1
+                assert rounds == 3
+                running.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await running
+                return (await session.run_script("PRINT(2)")).output
+
+        assert asyncio.run(main()) == ["2"]
+
+    def test_scripts_run_one_after_the_other_and_each_can_be_dropped(self) -> None:
+        async def main() -> Any:
+            async with aio.Session() as session:
+
+                @session.tool
+                async def nap() -> None:
+                    await asyncio.sleep(0.001)
+
+                said: list[str] = []
+                scripts = [
+                    asyncio.create_task(
+                        session.run_script(f"CALL nap {{}} PRINT({n})", on_print=said.append)
+                    )
+                    for n in range(4)
+                ]
+                await asyncio.sleep(0)
+                scripts[2].cancel()
+                await asyncio.gather(*scripts, return_exceptions=True)
+                return said
+
+        assert asyncio.run(main()) == ["0", "1", "3"]
+
+    def test_errors(self) -> None:
+        async def main() -> None:
+            async with aio.Session() as session:
+                with pytest.raises(narratoria.ScriptError, match="ParserError"):
+                    await session.run_script("LET")
+                with pytest.raises(narratoria.ScriptError, match="UndefinedVariableError"):
+                    await session.run_script("PRINT(n)")
+                with pytest.raises(ZeroDivisionError):
+                    await session.run_script("PRINT(1)", on_print=lambda line: 1 // 0)
+
+                @session.tool
+                async def again() -> None:
+                    await session.run_script("PRINT(1)")
+
+                with pytest.raises(narratoria.ScriptError, match="ReentrantError"):
+                    await session.run_script("CALL again {}")
+                assert (await session.run_script("PRINT(1)")).output == ["1"]
+
+        asyncio.run(main())
+
+    def test_the_session_is_closed_meanwhile(self) -> None:
+        async def main() -> None:
+            session = await aio.Session()
+            begun = asyncio.Event()
+
+            @session.tool
+            async def wait() -> None:
+                begun.set()
+                await asyncio.Event().wait()
+
+            running = asyncio.create_task(session.run_script('PRINT("a") CALL wait {}'))
+            waiting = asyncio.create_task(session.run_script("PRINT(1)"))
+            await begun.wait()
+            await session.aclose()
+            with pytest.raises(narratoria.ScriptError) as raised:
+                await running
+            assert raised.value.name == "CancelledError" and raised.value.output == ["a"]
+            with pytest.raises(narratoria.GoneError):
+                await waiting
+
+        asyncio.run(main())
+
+
+class TestTheTree:
+    def test_it_is_a_dict(self) -> None:
+        tree = narratoria.parse_script("LET n = 1 + x")
+        assert tree["kind"] == "Script"
+        [let] = tree["statements"]
+        assert (let["kind"], let["variableName"], let["line"]) == ("LetStatement", "n", 1)
+        assert let["value"]["operator"] == "+" and let["value"]["column"] == 11
+
+    def test_errors_are_those_of_running_it(self, tmp_path: Path) -> None:
+        with pytest.raises(narratoria.ScriptError) as raised:
+            narratoria.parse_script("PRINT(1")
+        assert raised.value.name == "ParserError" and "^" in raised.value.text
+        file = tmp_path / "a.nuwa"
+        file.write_text("PRINT(1)", encoding="utf-8")
+        assert len(narratoria.parse_script(file)["statements"]) == 1
+
+    def test_a_tree_of_too_many_levels(self) -> None:
+        with pytest.raises(ValueError, match="more than 1000 levels"):
+            narratoria.parse_script("LET n = " + "1 + " * 3000 + "1")
