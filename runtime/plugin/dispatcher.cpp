@@ -9,11 +9,13 @@
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
 #include "base/utf8.hpp"
+#include "plugin/own_tool.hpp"
 
 namespace narratoria::plugin {
 namespace {
 
 constexpr uint64_t kMaxNames = 4096;
+constexpr const char* kOwnId = "host";  // of functions of the host without an owner
 constexpr size_t kMaxScheme = 64;
 constexpr uint64_t kMaxName = 4096;
 
@@ -86,13 +88,6 @@ std::pair<std::string, std::string> split_media_type(std::string_view text) {
     return {plain.substr(0, slash), plain.substr(slash + 1)};
 }
 
-bool is_tool_name(std::string_view text) {
-    return !text.empty() && text.size() <= 128 && std::all_of(text.begin(), text.end(), [](char c) {
-        return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
-               c == '-';
-    });
-}
-
 // Inserts after all entries of the same priority; an extension of the host, before them.
 template <typename Each>
 void insert_by_priority(std::vector<Each>& list, Each each) {
@@ -123,6 +118,9 @@ bool is_offered(std::string_view extension) {
 }
 
 Dispatcher::~Dispatcher() {
+    // The runner may outlive the instances.
+    functions_->remove_own();
+    own_.reset();
     while (!instances_.empty()) instances_.pop_back();
     // Log lines that other threads of the plugins sent during deinit.
     session_.inbox().deliver_lines();
@@ -351,30 +349,13 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
     }
     std::vector<std::pair<std::shared_ptr<const tool::Definition>, const nar_tool*>> offers;
     for (uint64_t i = 0; i < extension.tool_count; ++i) {
-        nar_tool read;
-        std::memset(&read, 0, sizeof read);
-        uint32_t size = 0;
-        if (extension.tools[i] != nullptr) std::memcpy(&size, extension.tools[i], sizeof size);
-        if (size >= NEEDED(nar_tool, name)) {
-            std::memcpy(&read, extension.tools[i], std::min<size_t>(size, sizeof read));
-        }
-        if (!is_tool_name(view(read.name))) {
-            reason = "its tool \"" + utf8::repaired(view(read.name)) +
-                     "\" has no good name: letters, digits, _ and - only";
+        ToolRefusal refusal;
+        auto definition = read_tool(extension.tools[i], refusal);
+        if (definition == nullptr) {
+            reason = "its tool " + refusal.message;
             return false;
         }
-        std::string name(view(read.name));
-        std::shared_ptr<const tool::Schema> input;
-        if (const std::string schema = utf8::repaired(view(read.input_schema)); !schema.empty()) {
-            Faults faults;
-            input = tool::Schema::compile(schema, faults);
-            if (input == nullptr) {
-                reason = "the input schema of its tool \"" + name +
-                         "\" is no JSON Schema: " + describe_faults(faults, schema);
-                std::replace(reason.begin(), reason.end(), '\n', ' ');
-                return false;
-            }
-        }
+        const std::string& name = definition->name;
         if (std::any_of(offers.begin(), offers.end(),
                         [&](const auto& offer) { return offer.first->name == name; })) {
             instance.report("it lists the tool \"" + name + "\" twice; the first one counts");
@@ -382,16 +363,11 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
         }
         const auto other = tools_.registry.find(name);
         if (other != nullptr && !instance.is_own()) {
-            instance.report("the tool \"" + name + "\" belongs to " + other->origin.place +
-                            ", which was loaded first");
+            instance.report("the tool \"" + name + "\" belongs to " +
+                            tool::describe(other->origin) + ", which was first");
             continue;
         }
-        auto definition = std::make_shared<tool::Definition>();
-        definition->name = std::move(name);
-        definition->description = utf8::repaired(view(read.description));
-        definition->input = std::move(input);
         definition->runner = FunctionRunner::kName;
-        definition->waits = (read.flags & NAR_TOOL_WAITS) != 0;
         definition->origin = {
             instance.is_own() ? tool::Origin::Kind::Host : tool::Origin::Kind::Plugin,
             instance.library().id};
@@ -399,13 +375,57 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
     }
     // Registered only after all are valid: a refused extension must not replace another tool.
     for (const auto& [definition, handle] : offers) {
-        if (const auto displaced = tools_.registry.find(definition->name)) {
-            functions_->remove(*displaced);
-        }
+        const auto displaced = tools_.registry.find(definition->name);
         tools_.registry.replace(definition);
         functions_->add(definition, instance, extension, handle);
+        // Last: the `released` of a function of the host may change the registry.
+        if (displaced != nullptr) functions_->remove(*displaced);
     }
     return true;
+}
+
+// ---------------------------------------------------------------- tools of the host
+
+Instance& Dispatcher::own_functions() {
+    if (own_ == nullptr) {
+        own_ = std::make_unique<Instance>(
+            OwnExtension{kOwnId, NAR_EXTENSION_TOOL, nullptr, nullptr, nullptr}, session_, story_);
+        own_->set_on_disabled([this] { give_up(*own_); });
+    }
+    return *own_;
+}
+
+const nar_host* Dispatcher::add_tool(const nar_tool_registration& given,
+                                     std::shared_ptr<tool::Definition> definition,
+                                     ToolRefusal& refusal) {
+    const std::string_view owner = view(given.owner);
+    definition->origin = {tool::Origin::Kind::Host, std::string(owner.empty() ? kOwnId : owner)};
+    const auto other = tools_.registry.find(definition->name);
+    if (other != nullptr && (given.flags & NAR_TOOL_REPLACES) == 0) {
+        refusal.code = "TOOL_NAME_IN_USE";
+        refusal.message =
+            json::quoted(definition->name) + " of " + tool::describe(definition->origin) +
+            " cannot be registered: the name belongs to a tool of " +
+            tool::describe(other->origin) + "; choose another name, or remove that tool first";
+        return nullptr;
+    }
+    Instance& instance = own_functions();
+    const bool is_function = definition->path.empty();
+    if (is_function) definition->runner = FunctionRunner::kName;
+    const std::shared_ptr<const tool::Definition> shared = std::move(definition);
+    tools_.registry.replace(shared);
+    if (is_function) {
+        functions_->add(shared, instance, std::make_shared<OwnTool>(instance, shared, given));
+    }
+    // Last, as in take_tools().
+    if (other != nullptr) functions_->remove(*other);
+    return instance.host();
+}
+
+void Dispatcher::remove_tool(const std::shared_ptr<const tool::Definition>& definition) {
+    tools_.registry.remove(*definition);
+    // Last, as in take_tools().
+    functions_->remove(*definition);
 }
 
 #undef NEEDED

@@ -20,6 +20,7 @@
 #include "plugin/instance.hpp"
 #include "plugin/invocation.hpp"
 #include "plugin/search.hpp"
+#include "plugin/tool_description.hpp"
 #include "plugin/tool_runner.hpp"
 #include "tool/registry.hpp"
 #include "tool/runner/runners.hpp"
@@ -52,6 +53,14 @@ public:
     // Creates an instance. Returns NULL on failure, and records the reason. `path`: the library's
     // file, empty for a built-in plugin. `settings`: a JSON object.
     Instance* add(const Library& library, std::string path, std::string settings);
+    // Registers a tool of the host (nar_session_tools_add), at any time, and returns the host for its
+    // calls. `given` has been read, and its owner is valid. `definition`: of its description; with
+    // `path` and `runner` if it is not a function. Returns NULL and a refusal if the name is in use.
+    const nar_host* add_tool(const nar_tool_registration& given,
+                             std::shared_ptr<tool::Definition> definition, ToolRefusal& refusal);
+    // Removes a registered tool, whoever registered it. Running attempts are not affected.
+    void remove_tool(const std::shared_ptr<const tool::Definition>& definition);
+
     // Adds an extension of the host, at any time. Returns NULL and a reason if its struct is not
     // valid; `released` is then not called. It precedes plugins of the same priority, the latest
     // first. Its tools replace tools of the same name.
@@ -115,6 +124,7 @@ private:
         std::string version = {};
     };
 
+    Instance& own_functions();
     void note_refused(std::string id, std::string path, std::string reason);
     Instance* keep(std::unique_ptr<Instance> instance);
     void give_up(Instance& instance);
@@ -131,6 +141,7 @@ private:
     StoryInfo story_;
     ToolPlaces tools_;
     std::shared_ptr<FunctionRunner> functions_;
+    std::unique_ptr<Instance> own_;  // of all functions of the host; NULL until there is one
     std::vector<std::unique_ptr<Instance>> instances_;
     std::vector<std::pair<Instance*, nar_event_sink_extension>> sinks_;
     event::Stream* stream_ = nullptr;  // NULL before attach_sinks()

@@ -19,12 +19,13 @@ nar_str view(std::string_view text) { return {text.data(), text.size()}; }
 // The source of an attempt that a plugin runs. Owned by the attempt.
 class PluginSource : public tool::Source, public InvocationReceiver {
 public:
-    // `cancel` may be NULL.
-    PluginSource(tool::ProcessRunner& processes, Instance& instance,
+    // `cancel` may be NULL. `own`: the function of the host that is called; NULL: a plugin's.
+    PluginSource(tool::ProcessRunner& processes, Instance& instance, std::shared_ptr<OwnTool> own,
                  void (*cancel)(void*, uint64_t), const tool::Invocation& invocation,
                  tool::StreamAttempt& attempt)
         : processes_(processes),
           instance_(instance),
+          own_(std::move(own)),
           cancel_(cancel),
           attempt_(attempt),
           limits_(invocation.limits),
@@ -61,7 +62,7 @@ public:
         nar_status status = NAR_OK;
         nar_failure said = empty_failure();
         const bool called =
-            instance_.call(what, [&] { status = call(instance_.data(), token_, given, said); });
+            instance_.call(what, [&] { status = call(data(), token_, given, said); });
         starting_ = false;
         const std::string who = "the plugin " + instance_.library().id;
         if (!called) {
@@ -84,7 +85,7 @@ public:
         // An end that is queued will be delivered soon; do not cancel an ended invocation.
         if (instance_.inbox().has_end(token_)) return;
         if (cancel_ != nullptr) {
-            instance_.call("its cancel", [&] { cancel_(instance_.data(), token_); });
+            instance_.call("its cancel", [&] { cancel_(data(), token_); });
         }
         // The plugin gets the same grace period as a process. Then the attempt ends as if killed.
         grace_.start(std::max<uint32_t>(grace_ms, 1), [this] {
@@ -124,7 +125,8 @@ public:
         exit.resident_kb = end.resident_kb;
         if (end.error_code.empty() && !end.error.empty()) end.error_code = "TOOL_FAILED";
         if (end.error.empty() && !end.error_code.empty()) {
-            end.error = "the plugin " + instance_.library().id + " gives no reason";
+            end.error = (own_ ? "the function" : "the plugin " + instance_.library().id) +
+                        std::string(" gives no reason");
         }
         attempt_.on_exit(exit, std::move(end.error_code), std::move(end.error));
     }
@@ -156,12 +158,15 @@ public:
     }
 
 private:
+    void* data() const { return own_ ? own_.get() : instance_.data(); }
+
     void close() {
         if (token_ != 0) instance_.inbox().close(std::exchange(token_, 0));
     }
 
     tool::ProcessRunner& processes_;
     Instance& instance_;
+    const std::shared_ptr<OwnTool> own_;
     void (*const cancel_)(void*, uint64_t);
     tool::StreamAttempt& attempt_;
     const process::Limits limits_;
@@ -179,13 +184,15 @@ private:
 
 template <typename Call>
 std::unique_ptr<tool::Attempt> begin_attempt(tool::ProcessRunner& processes, Instance& instance,
+                                             std::shared_ptr<OwnTool> own,
                                              void (*cancel)(void*, uint64_t),
                                              const tool::Invocation& invocation,
                                              tool::AttemptListener& listener, const char* what,
                                              Call&& call, tool::StartFailure& failure) {
     auto attempt = std::make_unique<tool::StreamAttempt>(processes.loop(), processes.settings(),
                                                          invocation.limits, listener);
-    auto source = std::make_unique<PluginSource>(processes, instance, cancel, invocation, *attempt);
+    auto source = std::make_unique<PluginSource>(processes, instance, std::move(own), cancel,
+                                                 invocation, *attempt);
     PluginSource& its = *source;
     // The source joins the attempt only after a successful start: the plugin may hand over to a
     // process that fails before `start` has returned.
@@ -199,7 +206,29 @@ std::unique_ptr<tool::Attempt> begin_attempt(tool::ProcessRunner& processes, Ins
 void FunctionRunner::add(std::shared_ptr<const tool::Definition> definition, Instance& instance,
                          const nar_tool_extension& extension, const nar_tool* handle) {
     const tool::Definition* const key = definition.get();
-    functions_.emplace(key, Function{std::move(definition), &instance, extension, handle});
+    functions_.emplace(key, Function{std::move(definition), &instance, extension, handle, nullptr});
+}
+
+void FunctionRunner::add(std::shared_ptr<const tool::Definition> definition, Instance& instance,
+                         std::shared_ptr<OwnTool> own) {
+    const tool::Definition* const key = definition.get();
+    const nar_tool* const handle = own->handle();
+    functions_.emplace(key, Function{std::move(definition), &instance, OwnTool::functions(), handle,
+                                     std::move(own)});
+}
+
+void FunctionRunner::remove_own() {
+    // Moved out first: a `released` may call this object.
+    std::vector<std::shared_ptr<OwnTool>> removed;
+    for (auto each = functions_.begin(); each != functions_.end();) {
+        std::shared_ptr<OwnTool>& own = each->second.own;
+        if (own == nullptr) {
+            ++each;
+            continue;
+        }
+        removed.push_back(std::move(own));
+        each = functions_.erase(each);
+    }
 }
 
 std::vector<std::shared_ptr<const tool::Definition>> FunctionRunner::definitions_of(
@@ -216,13 +245,14 @@ std::unique_ptr<tool::Attempt> FunctionRunner::begin(const tool::Invocation& inv
                                                      tool::StartFailure& failure) {
     const auto found = functions_.find(invocation.definition);
     if (found == functions_.end()) {
-        failure.message = "no plugin has the function \"" + invocation.definition->name + "\"";
+        failure.message = "nothing has the function \"" + invocation.definition->name + "\"";
         return nullptr;
     }
     // A copy: the plugin may register a tool that replaces this one during the call.
     const Function function = found->second;
     return begin_attempt(
-        processes_, *function.instance, function.extension.cancel, invocation, listener, "its tool",
+        processes_, *function.instance, function.own, function.extension.cancel, invocation,
+        listener, "its tool",
         [&](void* data, uint64_t token, const nar_invocation& given, nar_failure&) -> nar_status {
             function.extension.invoke(data, token, function.handle, &given);
             return NAR_OK;
@@ -234,7 +264,7 @@ std::unique_ptr<tool::Attempt> SchemeRunner::begin(const tool::Invocation& invoc
                                                    tool::AttemptListener& listener,
                                                    tool::StartFailure& failure) {
     return begin_attempt(
-        processes_, instance_, extension_.cancel, invocation, listener, "its tool runner",
+        processes_, instance_, nullptr, extension_.cancel, invocation, listener, "its tool runner",
         [&](void* data, uint64_t token, const nar_invocation& given, nar_failure& said) {
             return extension_.start(data, token, &given, &said);
         },

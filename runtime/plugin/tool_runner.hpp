@@ -10,14 +10,16 @@
 #include "narratoria/tool.h"
 #include "narratoria/tool_runner.h"
 #include "plugin/instance.hpp"
+#include "plugin/own_tool.hpp"
 #include "tool/definition.hpp"
 #include "tool/runner/process_runner.hpp"
 #include "tool/runner/runner.hpp"
 
 namespace narratoria::plugin {
 
-// Runs the functions of all plugins. `processes` runs invocations that a plugin hands over to a
-// program. `processes` and the instances must outlive the attempts. Engine thread only.
+// Runs the functions of all plugins and of the host. `processes` runs invocations that a plugin
+// hands over to a program. `processes` and the instances must outlive the attempts. Engine thread
+// only.
 class FunctionRunner : public tool::Runner {
 public:
     static constexpr const char* kName = "function";
@@ -27,8 +29,15 @@ public:
     // `handle` is the plugin's pointer and is passed back to its invoke().
     void add(std::shared_ptr<const tool::Definition> definition, Instance& instance,
              const nar_tool_extension& extension, const nar_tool* handle);
-    // Does not affect running attempts.
-    void remove(const tool::Definition& definition) { functions_.erase(&definition); }
+    // A function of the host. `instance` is that of all of them.
+    void add(std::shared_ptr<const tool::Definition> definition, Instance& instance,
+             std::shared_ptr<OwnTool> own);
+    // Does not affect running attempts. The function's `released` may call this object.
+    void remove(const tool::Definition& definition) {
+        const auto removed = functions_.extract(&definition);
+    }
+    // Removes the functions of the host.
+    void remove_own();
     std::vector<std::shared_ptr<const tool::Definition>> definitions_of(
         const Instance* instance) const;
 
@@ -38,6 +47,7 @@ private:
         Instance* instance;
         nar_tool_extension extension;
         const nar_tool* handle;
+        std::shared_ptr<OwnTool> own;  // NULL: a plugin's
     };
 
     std::unique_ptr<tool::Attempt> begin(const tool::Invocation& invocation,

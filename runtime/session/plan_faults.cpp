@@ -3,6 +3,7 @@
 
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
 namespace narratoria::session {
 namespace {
@@ -30,13 +31,9 @@ void add_path_faults(const plan::Plan& plan, const tool::Resolver& resolver,
     for (size_t i = 0; i < plan.tools.size(); ++i) {
         const std::string_view path = plan.tools[i].tool_path;
         if (!looked_for.insert(path).second) continue;
-        const std::string file = resolver.clashing_file(path, folder);
-        if (file.empty()) continue;
-        faults.push_back(tool_fault("plan-tool-path-ambiguous", plan, i,
-                                    "\"" + std::string(path) +
-                                        "\" is a registered tool and also the file " + file +
-                                        "; give the tool another name, or write \"./" +
-                                        std::string(path) + "\" for the file"));
+        std::string clash = resolver.clash(path, folder);
+        if (clash.empty()) continue;
+        faults.push_back(tool_fault("plan-tool-path-ambiguous", plan, i, std::move(clash)));
     }
     if (!resolver.restricts()) return;
     for (size_t i = 0; i < plan.tools.size(); ++i) {

@@ -21,6 +21,7 @@
 #include "session/output_folder.hpp"
 #include "session/presentation.hpp"
 #include "session/script_run.hpp"
+#include "session/session_tools.hpp"
 #include "session/settings.hpp"
 #include "session/turn.hpp"
 #include "state/store.hpp"
@@ -56,6 +57,7 @@ public:
     // Adds an extension of the host itself. If it is a narrator, the session uses it from now on.
     // Returns NULL and a reason if it is not valid. Must not be called from a callback.
     const nar_host* extend(plugin::OwnExtension own, std::string& reason);
+    SessionTools tools() { return {registry_, resolver_, dispatcher_, folder_}; }
     // True while a narrator's answer is pending.
     bool has_question() const { return narrator_.is_asking(); }
 

@@ -1,7 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/definition.hpp"
 
+#include "base/json/writer.hpp"
+
 namespace narratoria::tool {
+
+namespace {
+
+const char* kind_name(Origin::Kind kind) {
+    switch (kind) {
+        case Origin::Kind::File: return "file";
+        case Origin::Kind::Plugin: return "plugin";
+        case Origin::Kind::Host: return "host";
+        case Origin::Kind::Plan: break;
+    }
+    return "plan";
+}
+
+}  // namespace
+
+std::string describe(const Origin& origin) {
+    return std::string("the ") + kind_name(origin.kind) + " " + origin.place;
+}
+
+void append_json(std::string& out, const Definition& definition, std::string_view problem) {
+    json::ObjectWriter writer(out);
+    writer.string("name", definition.name).string("description", definition.description);
+    if (definition.input) writer.raw("inputSchema", definition.input->text());
+    if (definition.result) writer.raw("resultSchema", definition.result->text());
+    writer.string("runner", definition.runner).key("origin");
+    json::ObjectWriter(out)
+        .string("kind", kind_name(definition.origin.kind))
+        .string("place", definition.origin.place)
+        .end();
+    if (!definition.path.empty()) writer.string("target", definition.path);
+    if (definition.try_ms) {
+        writer.key("times");
+        json::ObjectWriter(out).number("try_ms", *definition.try_ms).end();
+    }
+    std::string limits;
+    json::ObjectWriter limit_writer(limits);
+#define NARRATORIA_LIMIT(name, type, least, text)                                  \
+    if (definition.limits.name) {                                                  \
+        limit_writer.number(#name, static_cast<int64_t>(*definition.limits.name)); \
+    }
+    NAR_TOOL_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
+    limit_writer.end();
+    if (limits != "{}") writer.raw("limits", limits);
+    if (!problem.empty()) writer.string("problem", problem);
+    writer.end();
+}
 
 std::shared_ptr<const Definition> file_definition(const std::string& path) {
     auto definition = std::make_shared<Definition>();

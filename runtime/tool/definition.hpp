@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "tool/limits.hpp"
 #include "tool/schema/schema.hpp"
@@ -20,8 +21,11 @@ struct Origin {
     // Plan: no definition is registered; only the toolPath of a plan, "scheme:rest", is known.
     enum class Kind : uint8_t { File, Plugin, Host, Plan };
     Kind kind = Kind::File;
-    std::string place;  // the file's path, or the id of the plugin or of the host's extension
+    std::string place;  // the file's path, or the id of the plugin or of an owner in the host
 };
+
+// The owner of a tool, for people: "the plugin dice".
+std::string describe(const Origin& origin);
 
 // Immutable once it is shared. An attempt holds a reference to its definition, so changes of the
 // registry do not affect running attempts.
@@ -31,7 +35,8 @@ struct Definition {
     std::shared_ptr<const Schema> input;   // NULL: any object
     std::shared_ptr<const Schema> result;  // of done.result; NULL: any value
     bool result_is_advice = false;   // a result that violates its schema causes a warning only
-    std::string runner;              // the name of a runner in Runners
+    std::string runner;              // the name of a runner in Runners, or a scheme
+    std::string path;                // the toolPath that a registered name stands for, or empty
     std::string settings;            // a JSON object for the runner, or empty
     LimitOverrides limits;           // over those of the session
     std::optional<uint32_t> try_ms;  // of one attempt, over that of the session; 0: none
@@ -41,5 +46,8 @@ struct Definition {
 
 // The definition of an executable file: no description, no schema. `path` must be absolute.
 std::shared_ptr<const Definition> file_definition(const std::string& path);
+
+// Appends a definition as nar_session_tools_find returns it. `problem`: why it cannot run, or empty.
+void append_json(std::string& out, const Definition& definition, std::string_view problem);
 
 }  // namespace narratoria::tool

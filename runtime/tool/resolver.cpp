@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/json/writer.hpp"
+
 namespace narratoria::tool {
 namespace {
 
@@ -49,11 +51,21 @@ Resolution Resolver::resolve(std::string_view tool_path, const std::string& fold
         out.error = "its path holds a NUL character";
         return out;
     }
-    out.definition = registry_.find(tool_path);
-    if (out.definition != nullptr) {
-        find_runner(out);
+    if (auto registered = registry_.find(tool_path)) {
+        if (registered->path.empty()) {
+            out.definition = std::move(registered);
+            find_runner(out);
+            return out;
+        }
+        out = resolve_path(registered->path, folder);
+        if (out.error.empty()) out.definition = std::move(registered);
         return out;
     }
+    return resolve_path(tool_path, folder);
+}
+
+Resolution Resolver::resolve_path(std::string_view tool_path, const std::string& folder) const {
+    Resolution out;
     const std::string_view scheme = scheme_of(tool_path);
     if (scheme.empty()) return resolve_file(tool_path, folder);
     const Runners::Scheme* known = runners_.find_scheme(scheme);
@@ -89,7 +101,7 @@ Resolution Resolver::resolve(std::string_view tool_path, const std::string& fold
 }
 
 bool Resolver::waits(std::string_view tool_path) const {
-    const auto definition = registry_.find(tool_path);
+    const auto& definition = registry_.find(tool_path);
     return definition != nullptr && definition->waits;
 }
 
@@ -103,13 +115,21 @@ std::string Resolver::file_of(const std::string& path, const std::string& folder
     return program;
 }
 
-std::string Resolver::clashing_file(std::string_view tool_path, const std::string& folder) const {
-    if (tool_path.empty() || registry_.find(tool_path) == nullptr) return {};
+std::string Resolver::clash(std::string_view tool_path, const std::string& folder) const {
+    const auto registered = tool_path.empty() ? nullptr : registry_.find(tool_path);
+    if (registered == nullptr) return {};
     std::string program = file_of(std::string(tool_path), folder);
     struct stat status {};
     const bool is_tool = ::stat(program.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
                          (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0;
-    return is_tool ? program : std::string();
+    if (!is_tool) return {};
+    std::error_code none;
+    if (!registered->path.empty() && std::filesystem::equivalent(program, registered->path, none)) {
+        return {};
+    }
+    return json::quoted(tool_path) + " is a registered tool of " + describe(registered->origin) +
+           ", and also the file " + program + "; give the tool another name, or write " +
+           json::quoted("./" + std::string(tool_path)) + " for the file";
 }
 
 Resolution Resolver::resolve_file(std::string_view tool_path, const std::string& folder,

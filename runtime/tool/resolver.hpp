@@ -35,7 +35,7 @@ public:
     void restrict_to(const std::vector<std::string>& allow_paths,
                      std::vector<std::string> allow_schemes = {});
 
-    // Tries in this order: a registered name, a scheme, an absolute path, a path relative to
+    // Tries in this order: a registered name (or what it stands for), a scheme, an absolute path, a path relative to
     // `folder`, a path in the story's tools folder. Never searches PATH.
     Resolution resolve(std::string_view tool_path, const std::string& folder) const;
 
@@ -44,9 +44,10 @@ public:
 
     bool restricts() const { return !restrictions_.empty(); }
 
-    // Returns the path of the executable file that `tool_path` also means if it is a registered
-    // name; empty if it means only one of them.
-    std::string clashing_file(std::string_view tool_path, const std::string& folder) const;
+    // A registered name hides no file, and no file hides it: says that `tool_path` is a registered
+    // name and also an executable file, and names the owners of both. Empty if it means only one
+    // thing. Looks for the file; resolve() does not.
+    std::string clash(std::string_view tool_path, const std::string& folder) const;
 
 private:
     struct Restriction {
@@ -55,6 +56,8 @@ private:
     };
 
     std::string file_of(const std::string& path, const std::string& folder) const;
+    // What is not a registered name.
+    Resolution resolve_path(std::string_view tool_path, const std::string& folder) const;
     // `scheme`: the one whose rest this is; restrictions that allow it do not apply.
     Resolution resolve_file(std::string_view tool_path, const std::string& folder,
                             std::string_view scheme = {}) const;

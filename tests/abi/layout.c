@@ -28,6 +28,7 @@
 #include "narratoria/status.h"
 #include "narratoria/tool.h"
 #include "narratoria/tool_runner.h"
+#include "narratoria/tools.h"
 #include "narratoria/ui_handler.h"
 #include "narratoria/validate.h"
 
@@ -417,7 +418,7 @@ FIELD(nar_error, details, 40);
 FIELD(nar_error, storage, 56);
 
 /* tool.h */
-SIZE(nar_tool, 64);
+SIZE(nar_tool, 88);
 FIELD(nar_tool, size, 0);
 FIELD(nar_tool, reserved, 4);
 FIELD(nar_tool, name, 8);
@@ -425,6 +426,9 @@ FIELD(nar_tool, description, 24);
 FIELD(nar_tool, input_schema, 40);
 FIELD(nar_tool, flags, 56);
 FIELD(nar_tool, reserved_2, 60);
+FIELD(nar_tool, result_schema, 64);
+FIELD(nar_tool, try_ms, 80);
+FIELD(nar_tool, reserved_3, 84);
 CONSTANT(NAR_TOOL_WAITS, 1);
 
 SIZE(nar_tool_extension, 40);
@@ -443,6 +447,20 @@ FIELD(nar_tool_runner_extension, schemes, 8);
 FIELD(nar_tool_runner_extension, scheme_count, 16);
 FIELD(nar_tool_runner_extension, start, 24);
 FIELD(nar_tool_runner_extension, cancel, 32);
+
+/* tools.h */
+SIZE(nar_tool_registration, 88);
+FIELD(nar_tool_registration, size, 0);
+FIELD(nar_tool_registration, flags, 4);
+FIELD(nar_tool_registration, tool, 8);
+FIELD(nar_tool_registration, owner, 16);
+FIELD(nar_tool_registration, path, 32);
+FIELD(nar_tool_registration, limits, 48);
+FIELD(nar_tool_registration, user, 56);
+FIELD(nar_tool_registration, invoke, 64);
+FIELD(nar_tool_registration, cancel, 72);
+FIELD(nar_tool_registration, released, 80);
+CONSTANT(NAR_TOOL_REPLACES, 1);
 
 /* ui_handler.h */
 SIZE(nar_ui_event, 80);

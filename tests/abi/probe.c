@@ -23,6 +23,7 @@
 #include "narratoria/status.h"
 #include "narratoria/tool.h"
 #include "narratoria/tool_runner.h"
+#include "narratoria/tools.h"
 #include "narratoria/ui_handler.h"
 #include "narratoria/validate.h"
 
@@ -77,6 +78,7 @@ STRUCT(nar_script_handler)
 STRUCT(nar_error)
 STRUCT(nar_tool)
 STRUCT(nar_tool_extension)
+STRUCT(nar_tool_registration)
 STRUCT(nar_tool_runner_extension)
 STRUCT(nar_ui_event)
 STRUCT(nar_ui_handler_extension)
@@ -129,6 +131,10 @@ FUNCTION(nar_session_run_script)
 FUNCTION(nar_script_parse)
 FUNCTION(nar_session_state_size)
 FUNCTION(nar_session_title)
+FUNCTION(nar_session_tools_add)
+FUNCTION(nar_session_tools_find)
+FUNCTION(nar_session_tools_list)
+FUNCTION(nar_session_tools_remove)
 FUNCTION(nar_status_name)
 FUNCTION(nar_status_text)
 FUNCTION(nar_text_release)

@@ -21,6 +21,7 @@
 #include "narratoria/status.h"
 #include "narratoria/tool.h"
 #include "narratoria/tool_runner.h"
+#include "narratoria/tools.h"
 #include "narratoria/ui_handler.h"
 #include "narratoria/validate.h"
 #endif

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <set>
 #include <thread>
@@ -100,16 +101,18 @@ bool judge_plugin(TrialReport& report, const nar_plugin& plugin) {
     return true;
 }
 
+// `least`: the size of the struct when its id was introduced.
 template <typename Extension>
-bool judge_size(TrialReport& report, std::string_view id, const Extension& extension) {
+bool judge_size(TrialReport& report, std::string_view id, const Extension& extension,
+                std::size_t least = sizeof(Extension)) {
     if (reinterpret_cast<std::uintptr_t>(&extension) % alignof(Extension) != 0) {
         report.finding("P16", fmt::format("{}: the address of its struct is not a multiple of {}",
                                           id, alignof(Extension)));
         return false;
     }
-    if (extension.size >= sizeof(Extension) && extension.size <= kMaxStructSize) return true;
+    if (extension.size >= least && extension.size <= kMaxStructSize) return true;
     report.finding("P16", fmt::format("{}: size is {}, and the struct has {} bytes", id,
-                                      extension.size, sizeof(Extension)));
+                                      extension.size, least));
     return false;
 }
 
@@ -183,17 +186,24 @@ void judge_extension(TrialReport& report, std::string_view id, const void* found
         std::vector<nar_str> names;
         for (std::uint64_t index = 0; one.tools != nullptr && index < one.tool_count; ++index) {
             const nar_tool* tool = one.tools[index];
-            if (tool == nullptr || !judge_size(report, "a tool", *tool)) {
+            if (tool == nullptr ||
+                !judge_size(report, "a tool", *tool, offsetof(nar_tool, result_schema))) {
                 require(tool != nullptr, "a tool");
                 continue;
             }
             names.push_back(tool->name);
-            if (!is_plain_utf8(view(tool->description)) ||
-                (tool->input_schema.size > 0 &&
-                 json::mistake_in_object(view(tool->input_schema)))) {
-                report.finding("P16", fmt::format("{}: the input_schema of {} is not a JSON "
-                                                  "object, or its description is not UTF-8",
-                                                  id, view(tool->name)));
+            auto require_schema = [&](const char* which, nar_str schema) {
+                if (schema.size == 0 || !json::mistake_in_object(view(schema))) return;
+                report.finding("P16", fmt::format("{}: the {} of {} is not a JSON object", id,
+                                                  which, view(tool->name)));
+            };
+            require_schema("input_schema", tool->input_schema);
+            if (tool->size >= offsetof(nar_tool, result_schema) + sizeof tool->result_schema) {
+                require_schema("result_schema", tool->result_schema);
+            }
+            if (!is_plain_utf8(view(tool->description))) {
+                report.finding("P16", fmt::format("{}: the description of {} is not UTF-8", id,
+                                                  view(tool->name)));
             }
         }
         judge_list(report, id, "tools", names.data(), names.size(),

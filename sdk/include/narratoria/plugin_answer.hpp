@@ -202,6 +202,14 @@ public:
         return ended();
     }
 
+    // Ends a tool that succeeded: `done` with a result, which is JSON. Returns false like done().
+    bool result(std::string_view json) const {
+        std::string line = R"({"version":"0","type":"done","ok":true,"result":)";
+        line += json;
+        event(line + '}');
+        return ended();
+    }
+
     // Hands the invocation over to a process that the runtime starts, with the request on its
     // stdin, and that it limits, times and ends like any tool. A program without a slash is looked
     // up in the PATH of the invocation's environment. Call it instead of output and ended;

@@ -213,6 +213,9 @@ struct ToolDescription {
     // JSON Schema of its input, draft 4 to 2020-12 (docs/tool-schemas.md). One that is no schema is
     // refused, and the plugin with it. Empty: any object.
     std::string_view input_schema = {};
+    // Likewise of its result; one that violates it fails the attempt. Empty: any value.
+    std::string_view result_schema = {};
+    std::uint32_t try_ms = 0;  // of an attempt; 0: the session's; NAR_NONE: none
 };
 
 // Provides tools that are functions in the host's process. The class declares them:

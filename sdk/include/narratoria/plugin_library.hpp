@@ -62,6 +62,9 @@ constexpr std::array<nar_tool, Count> c_tools(const ToolDescription (&tools)[Cou
                    {tool.description.data(), tool.description.size()},
                    {tool.input_schema.data(), tool.input_schema.size()},
                    0,
+                   0,
+                   {tool.result_schema.data(), tool.result_schema.size()},
+                   tool.try_ms,
                    0};
     }
     return out;

@@ -26,6 +26,7 @@
 namespace narratoria {
 
 class Engine;
+class SessionTools;
 
 // nar_times with `size` set: milliseconds; 0 selects the default, NAR_NONE means no limit.
 struct Times : nar_times {
@@ -278,6 +279,9 @@ public:
         check(nar_session_extend(handle(), &description, &host, check.details()));
         return host;
     }
+
+    // Its tools; include narratoria/tools.hpp. Valid as long as the session.
+    SessionTools tools();
 
     // The state at a JSON Pointer ("" is the whole state) as JSON. Throws NAR_NOT_FOUND.
     Text state(std::string_view pointer = {}) const {

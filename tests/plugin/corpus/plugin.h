@@ -890,6 +890,7 @@ static void extend_badly(void) {
         if (way("space-tool")) echo_tool.name = literal("open door");
         if (way("schema-text")) echo_tool.input_schema = literal("object");
         if (way("schema-array")) echo_tool.input_schema = literal("[]");
+        if (way("result-text")) echo_tool.result_schema = literal("object");
         if (way("short-tool")) echo_tool.size = 8;
         if (way("huge-tool")) echo_tool.size = 0xFFFFFFFFu;
         if (way("bytes-description")) echo_tool.description = literal("\xFF");

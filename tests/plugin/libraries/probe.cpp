@@ -400,6 +400,9 @@ constexpr nar_tool kAdd{sizeof(nar_tool),
                         NAR_STR_INIT("Adds two numbers."),
                         NAR_STR_INIT(PROBE_SCHEMA),
                         0,
+                        0,
+                        {},
+                        0,
                         0};
 constexpr const nar_tool* kTools[] = {&kAdd};
 

@@ -615,9 +615,20 @@ static const nar_tool echo_tool = {sizeof echo_tool,
                                    NAR_STR_INIT("{\"type\":\"object\",\"required\":[\"door\"],"
                                                 "\"properties\":{\"door\":{\"type\":\"string\"}}}"),
                                    0,
+                                   0,
+                                   {NULL, 0},
+                                   0,
                                    0};
-static const nar_tool later_tool = {
-    sizeof later_tool, 0, NAR_STR_INIT("later"), NAR_STR_INIT("Opens it later."), {NULL, 0}, 0, 0};
+static const nar_tool later_tool = {sizeof later_tool,
+                                    0,
+                                    NAR_STR_INIT("later"),
+                                    NAR_STR_INIT("Opens it later."),
+                                    {NULL, 0},
+                                    0,
+                                    0,
+                                    {NULL, 0},
+                                    0,
+                                    0};
 static const nar_tool *const tools[] = {&echo_tool, &later_tool};
 
 static void invoke(void *self, uint64_t token, const nar_tool *tool,

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/session_tools.hpp"
+
+#include <utility>
+
+#include "base/json/writer.hpp"
+
+namespace narratoria::session {
+
+const nar_host* SessionTools::add(const nar_tool_registration& given,
+                                  std::shared_ptr<tool::Definition> definition,
+                                  plugin::ToolRefusal& refusal) {
+    const std::string_view path(given.path.data == nullptr ? "" : given.path.data,
+                                static_cast<size_t>(given.path.size));
+    if (!path.empty() && !set_path(path, *definition, refusal)) return nullptr;
+    return plugins_.add_tool(given, std::move(definition), refusal);
+}
+
+// Completes the definition of a name that stands for a path.
+bool SessionTools::set_path(std::string_view path, tool::Definition& definition,
+                            plugin::ToolRefusal& refusal) const {
+    const std::string_view scheme = tool::scheme_of(path);
+    if (!scheme.empty()) {
+        definition.path = path;
+        definition.runner = scheme;
+        return true;
+    }
+    definition.path = path.front() == '/' ? std::string(path) : folder_ + "/" + std::string(path);
+    definition.runner = tool::kProcessRunner;
+    std::string problem;
+    const auto file = registry_.file(definition.path, problem);
+    if (!problem.empty()) {
+        refusal.code = "TOOL_MANIFEST";
+        refusal.message = json::quoted(definition.name) + " cannot be registered: " + problem;
+        return false;
+    }
+    if (definition.description.empty()) definition.description = file->description;
+    if (definition.input == nullptr) definition.input = file->input;
+    if (definition.result == nullptr) {
+        definition.result = file->result;
+        definition.result_is_advice = file->result_is_advice;
+    }
+    if (!definition.try_ms) definition.try_ms = file->try_ms;
+#define NARRATORIA_LIMIT(name, type, least, text) \
+    if (!definition.limits.name) definition.limits.name = file->limits.name;
+    NAR_TOOL_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
+    return true;
+}
+
+std::shared_ptr<const tool::Definition> SessionTools::file_named(std::string_view name) const {
+    for (auto& each : registry_.list()) {
+        if (each->origin.kind == tool::Origin::Kind::File && each->name == name) return each;
+    }
+    return nullptr;
+}
+
+SessionTools::Found SessionTools::remove(std::string_view name, std::string& why) {
+    if (const auto registered = registry_.find(name)) {
+        plugins_.remove_tool(registered);
+        return Found::Yes;
+    }
+    why = "no registered tool has the name " + json::quoted(name);
+    if (const auto file = file_named(name)) {
+        why += "; it is " + tool::describe(file->origin) + ", which is no registered tool";
+    }
+    return Found::No;
+}
+
+std::string SessionTools::problem_of(const tool::Definition& definition) const {
+    if (definition.origin.kind == tool::Origin::Kind::File) {
+        std::string problem;
+        registry_.file(definition.origin.place, problem);
+        if (problem.empty()) problem = resolver_.clash(definition.name, folder_);
+        return problem;
+    }
+    std::string clash = resolver_.clash(definition.name, folder_);
+    return !clash.empty() ? clash : resolver_.resolve(definition.name, folder_).error;
+}
+
+SessionTools::Found SessionTools::find(std::string_view name, std::string& json,
+                                       std::string& why) const {
+    auto found = registry_.find(name);
+    if (found != nullptr) {
+        why = resolver_.clash(name, folder_);
+        if (!why.empty()) return Found::Ambiguous;
+    } else {
+        found = file_named(name);
+    }
+    if (found == nullptr) {
+        why = "no tool has the name " + json::quoted(name);
+        return Found::No;
+    }
+    tool::append_json(json, *found, problem_of(*found));
+    return Found::Yes;
+}
+
+void SessionTools::list(std::string& json) const {
+    json += '[';
+    for (const auto& each : registry_.list()) {
+        if (json.back() != '[') json += ',';
+        tool::append_json(json, *each, problem_of(*each));
+    }
+    json += ']';
+}
+
+}  // namespace narratoria::session

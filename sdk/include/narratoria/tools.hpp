@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The tools of a session: register functions of the program, look tools up, list and remove them.
+// narratoria/tools.h has the details of each call.
+//
+//   session.tools().add({.name = "dice", .description = "Rolls a die"},
+//                       [](const plugin::InvocationRequest&, plugin::Invocation invocation) {
+//                           invocation.result("4");
+//                       });
+
+#include "narratoria/plugin_answer.hpp"
+#include "narratoria/plugin_extension.hpp"
+#include "narratoria/session.h"
+#include "narratoria/session.hpp"
+#include "narratoria/text.hpp"
+#include "narratoria/tools.h"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace narratoria {
+
+// What is told about a tool. Everything is copied. Empty selects the default, given beside each.
+struct ToolOptions {
+    std::string_view name;                // letters, digits, _ and -, at most 128
+    std::string_view description = {};    // what it does, for narrators
+    std::string_view input_schema = {};   // JSON Schema; any object
+    std::string_view result_schema = {};  // JSON Schema of done.result; any value
+    std::string_view owner = {};          // who registers it, for lists and messages; "host"
+    // Of an attempt; 0: none. The session's.
+    std::optional<std::chrono::milliseconds> time_limit = {};
+    bool waits = false;     // it needs no processor core while it runs (NAR_TOOL_WAITS)
+    bool replaces = false;  // a registered tool of the same name
+};
+
+namespace detail {
+
+// A function behind C's `void* user`. The library deletes it after the last call.
+template <class Function>
+class CarriedTool {
+public:
+    template <class Given>
+    explicit CarriedTool(Given&& function) : function_(std::forward<Given>(function)) {}
+
+    // Before the first call.
+    void set_host(const nar_host* host) {
+        core_ = std::make_shared<plugin::detail::Core>(host);
+        core_->activate();
+    }
+
+    static void invoke(void* user, std::uint64_t token, const nar_tool*,
+                       const nar_invocation* raw) noexcept {
+        // Kept: the function may remove its tool.
+        const std::shared_ptr<plugin::detail::Core> core = of(user).core_;
+        plugin::detail::guard(*core, "a tool", [&] {
+            const plugin::Invocation invocation(core, token);
+            NARRATORIA_TRY { of(user).function_(plugin::InvocationRequest(*raw), invocation); }
+            NARRATORIA_CATCH_ALL {
+                const std::string why = plugin::detail::what_was_thrown();
+                plugin::End end;
+                end.error_code = "TOOL_EXCEPTION";
+                end.error = why;
+                if (!invocation.ended(end)) NARRATORIA_RETHROW;
+            }
+        });
+    }
+    static void cancel(void* user, std::uint64_t token) noexcept {
+        plugin::detail::cancel(*of(user).core_, plugin::detail::Offer<nar_host_invocation>::id,
+                               token);
+    }
+    static void released(void* user) noexcept {
+        const std::unique_ptr<CarriedTool> self(&of(user));
+        self->core_->close();
+        self->core_->end();
+    }
+
+private:
+    static CarriedTool& of(void* user) noexcept { return *static_cast<CarriedTool*>(user); }
+
+    std::shared_ptr<plugin::detail::Core> core_;
+    Function function_;
+};
+
+}  // namespace detail
+
+// A view of a session, as Session::tools() returns it. All calls belong on the engine thread and are
+// allowed inside callbacks.
+class SessionTools {
+public:
+    explicit SessionTools(nar_session* session) noexcept : session_(session) {}
+
+    // Registers a function: `function(const plugin::InvocationRequest&, plugin::Invocation)` reports
+    // through the Invocation, at once or later from any thread; is_cancelled() of it says when it is
+    // no longer wanted. An exception fails the attempt with TOOL_EXCEPTION. The function is destroyed
+    // when the tool was removed or replaced, or the session ends, and no attempt runs any more.
+    // Throws NAR_INVALID_ARGUMENT (the name is in use, or not valid) or NAR_INVALID_DOCUMENT (a
+    // schema is none; the details list all faults).
+    template <class Function>
+    void add(const ToolOptions& options, Function&& function) {
+        using Carried = detail::CarriedTool<std::decay_t<Function>>;
+        auto carried = std::make_unique<Carried>(std::forward<Function>(function));
+        nar_tool_registration registration{};
+        registration.user = carried.get();
+        registration.invoke = Carried::invoke;
+        registration.cancel = Carried::cancel;
+        registration.released = Carried::released;
+        carried->set_host(enter(options, registration));
+        static_cast<void>(carried.release());
+    }
+
+    // Registers a name for a toolPath: a file or "scheme:rest".
+    void add_path(const ToolOptions& options, std::string_view path) {
+        nar_tool_registration registration{};
+        registration.path = detail::to_c(path);
+        enter(options, registration);
+    }
+
+    // Removes a registered tool. Throws NAR_NOT_FOUND.
+    void remove(std::string_view name) {
+        detail::Check check;
+        check(nar_session_tools_remove(session_, detail::to_c(name), check.details()));
+    }
+
+    // The tool of a name as a JSON object; nothing if there is none. Throws NAR_INVALID_ARGUMENT if
+    // the name means a registered tool and a file.
+    std::optional<Text> find(std::string_view name) const {
+        detail::Check check;
+        nar_text* text = nullptr;
+        const nar_status status =
+            nar_session_tools_find(session_, detail::to_c(name), &text, check.details());
+        if (status == NAR_NOT_FOUND) return std::nullopt;
+        check(status);
+        return Text(text);
+    }
+
+    // All tools as a JSON array of such objects.
+    Text list() const {
+        detail::Check check;
+        nar_text* text = nullptr;
+        check(nar_session_tools_list(session_, &text, check.details()));
+        return Text(text);
+    }
+
+private:
+    const nar_host* enter(const ToolOptions& options, nar_tool_registration& registration) {
+        nar_tool tool{};
+        tool.size = sizeof tool;
+        tool.name = detail::to_c(options.name);
+        tool.description = detail::to_c(options.description);
+        tool.input_schema = detail::to_c(options.input_schema);
+        tool.result_schema = detail::to_c(options.result_schema);
+        tool.flags = options.waits ? NAR_TOOL_WAITS : 0;
+        if (options.time_limit) {
+            tool.try_ms = options.time_limit->count() == 0
+                              ? NAR_NONE
+                              : static_cast<std::uint32_t>(options.time_limit->count());
+        }
+        registration.size = sizeof registration;
+        registration.flags = options.replaces ? NAR_TOOL_REPLACES : 0;
+        registration.tool = &tool;
+        registration.owner = detail::to_c(options.owner);
+        const nar_host* host = nullptr;
+        detail::Check check;
+        check(nar_session_tools_add(session_, &registration, &host, check.details()));
+        return host;
+    }
+
+    nar_session* session_;
+};
+
+inline SessionTools Session::tools() { return SessionTools(handle()); }
+
+}  // namespace narratoria

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tools of a session as its host registers, finds, lists and removes them (tools.h, tools.hpp).
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "conformance/folder.hpp"
+#include "conformance/stage.hpp"
+#include "narratoria/host_session.h"
+#include "narratoria/tools.hpp"
+
+namespace narratoria::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// Counts its copies that are alive, to see when the library drops a function.
+class Alive {
+public:
+    explicit Alive(int& count) : count_(&count) { ++*count_; }
+    Alive(const Alive& other) : count_(other.count_) { ++*count_; }
+    Alive& operator=(const Alive&) = delete;
+    ~Alive() { --*count_; }
+
+private:
+    int* count_;
+};
+
+// An engine with a story whose tools folder has the executable file "sexton".
+class ToolsTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        folder.write("story.toml", "title = \"Tools\"\n");
+        folder.says("tools/sexton", {kDone});
+        EngineOptions options;
+        options.root = folder.path();
+        options.log = [this](uint32_t, std::string_view line) { log += std::string(line) + "\n"; };
+        engine.emplace(options);
+        open();
+    }
+    void open() {
+        SessionOptions options;
+        const std::string story = folder.path();
+        options.story = story;
+        session.reset();
+        session.emplace(*engine, options);
+        session->attach(std::ref(recorder));
+    }
+    Json run(const std::string& plan) {
+        std::optional<Json> result;
+        session->execute(plan, folder.path(),
+                         [&](Result ended) { result.emplace(ended.json().view()); });
+        engine->run_until_idle();
+        return result.value();
+    }
+    Json call(const std::string& name, std::string_view members = {}) {
+        return tool_of(run(plan_of({entry("t", name, members)})), "t");
+    }
+    template <class Call>
+    static Error refusal(Call&& call) {
+        try {
+            call();
+        } catch (const Error& error) {
+            return error;
+        }
+        throw std::runtime_error("the call was not refused");
+    }
+    void add(const ToolOptions& options, std::string result = "1") {
+        session->tools().add(
+            options, [result](const plugin::InvocationRequest&, const plugin::Invocation& its) {
+                its.result(result);
+            });
+    }
+
+    Folder folder;
+    std::string log;
+    std::optional<Engine> engine;
+    Recorder recorder;
+    std::optional<Session> session;
+};
+
+// covers: 002-registry-register, 002-function-result
+TEST_F(ToolsTest, a_function_of_the_host_is_a_tool_with_the_events_of_a_process) {
+    session->tools().add({.name = "dice", .description = "Rolls"},
+                         [](const plugin::InvocationRequest& request, plugin::Invocation its) {
+                             EXPECT_THAT(std::string(request.request()),
+                                         HasSubstr(R"("input":{"sides":6})"));
+                             its.event(patch(R"({"rolled":4})"));
+                             its.result("4");
+                         });
+    const Json tool = call("dice", R"("input":{"sides":6})");
+    EXPECT_EQ(tool["state"].string(), "completed");
+    EXPECT_EQ(tool["result"].text(), "4");
+    EXPECT_EQ(std::string(session->state("/rolled").view()), "4");
+    EXPECT_EQ(recorder.of(Kind::ToolEvent, "t").size(), 2u);
+}
+
+// covers: 002-function-result
+TEST_F(ToolsTest, a_function_may_report_its_end_later_from_another_thread) {
+    std::thread worker;
+    session->tools().add({.name = "slow", .waits = true},
+                         [&](const plugin::InvocationRequest&, plugin::Invocation its) {
+                             worker = std::thread([its] { its.result("\"late\""); });
+                         });
+    EXPECT_EQ(call("slow")["result"].text(), "\"late\"");
+    worker.join();
+}
+
+TEST_F(ToolsTest, a_function_that_exceeds_its_time_is_cancelled_and_may_end_itself) {
+    std::optional<plugin::Invocation> running;
+    session->tools().add({.name = "slow", .time_limit = std::chrono::milliseconds(20)},
+                         [&](const plugin::InvocationRequest& request, plugin::Invocation its) {
+                             EXPECT_EQ(request.time_limit(), std::chrono::milliseconds(20));
+                             running = its;
+                         });
+    const Json tool = call("slow");
+    EXPECT_EQ(tool["state"].string(), "timeout");
+    EXPECT_TRUE(running->is_cancelled());
+}
+
+TEST_F(ToolsTest, an_exception_fails_the_attempt_and_the_tool_stays) {
+    int calls = 0;
+    session->tools().add({.name = "torn"},
+                         [&](const plugin::InvocationRequest&, plugin::Invocation its) {
+                             if (++calls == 1) throw std::runtime_error("a torn page");
+                             its.result("2");
+                         });
+    const Json tool = call("torn");
+    EXPECT_EQ(tool["errorCode"].string(), "TOOL_EXCEPTION");
+    EXPECT_THAT(tool["error"].string(), HasSubstr("a torn page"));
+    EXPECT_EQ(call("torn")["result"].text(), "2");
+}
+
+TEST_F(ToolsTest, an_exception_of_a_c_function_fails_the_attempt_too) {
+    nar_tool tool{};
+    tool.size = sizeof tool;
+    tool.name = detail::to_c("torn");
+    nar_tool_registration given{};
+    given.size = sizeof given;
+    given.tool = &tool;
+    given.invoke = [](void*, uint64_t, const nar_tool*, const nar_invocation*) {
+        throw std::runtime_error("a torn page");
+    };
+    ASSERT_EQ(nar_session_tools_add(session->raw(), &given, nullptr, nullptr), NAR_OK);
+    const Json result = call("torn");
+    EXPECT_EQ(result["errorCode"].string(), "TOOL_EXCEPTION");
+    EXPECT_THAT(result["error"].string(), HasSubstr("a torn page"));
+}
+
+TEST_F(ToolsTest, input_and_result_are_checked) {
+    add({.name = "dice",
+         .input_schema = R"({"required":["sides"]})",
+         .result_schema = R"({"type":"integer"})"},
+        "\"four\"");
+    EXPECT_EQ(call("dice")["errorCode"].string(), "INPUT_INVALID");
+    const Json tool = call("dice", R"("input":{"sides":6})");
+    EXPECT_EQ(tool["errorCode"].string(), "RESULT_INVALID");
+}
+
+TEST_F(ToolsTest, a_schema_that_is_none_is_refused_with_its_pointer) {
+    const Error input = refusal([&] {
+        add({.name = "dice", .input_schema = R"({"properties":{"a":{"type":"nummer"}}})"});
+    });
+    EXPECT_EQ(input.status(), NAR_INVALID_DOCUMENT);
+    EXPECT_EQ(input.code(), "INPUT_SCHEMA");
+    EXPECT_EQ(Json(input.details())[0]["pointer"].string(), "/properties/a/type");
+    const Error result =
+        refusal([&] { add({.name = "dice", .result_schema = R"({"minimum":"1"})"}); });
+    EXPECT_EQ(result.code(), "RESULT_SCHEMA");
+    EXPECT_EQ(Json(result.details())[0]["pointer"].string(), "/minimum");
+    EXPECT_FALSE(session->tools().find("dice").has_value());
+}
+
+// covers: 002-schema-name
+TEST_F(ToolsTest, a_name_in_use_is_refused_and_the_owners_of_both_are_named) {
+    add({.name = "dice", .owner = "rules"}, "1");
+    const Error error = refusal([&] { add({.name = "dice", .owner = "my-game"}, "2"); });
+    EXPECT_EQ(error.status(), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(error.code(), "TOOL_NAME_IN_USE");
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("the host rules"), HasSubstr("the host my-game")));
+    EXPECT_EQ(call("dice")["result"].text(), "1");
+    add({.name = "dice", .owner = "my-game", .replaces = true}, "2");
+    EXPECT_EQ(call("dice")["result"].text(), "2");
+}
+
+// covers: 002-registry-lookup
+TEST_F(ToolsTest, find_and_list_describe_registered_tools_and_files) {
+    add({.name = "dice",
+         .description = "Rolls",
+         .input_schema = R"({"type":"object"})",
+         .result_schema = R"({"type":"integer"})",
+         .owner = "my-game",
+         .time_limit = std::chrono::milliseconds(70)});
+    const auto found = session->tools().find("dice");
+    ASSERT_TRUE(found.has_value());
+    const Json dice(found->view());
+    EXPECT_EQ(dice["description"].string(), "Rolls");
+    EXPECT_EQ(dice["inputSchema"].text(), R"({"type":"object"})");
+    EXPECT_EQ(dice["resultSchema"].text(), R"({"type":"integer"})");
+    EXPECT_EQ(dice["runner"].string(), "function");
+    EXPECT_EQ(dice["origin"].text(), R"({"kind":"host","place":"my-game"})");
+    EXPECT_EQ(dice["times"].text(), R"({"try_ms":70})");
+    EXPECT_FALSE(dice.has("problem"));
+    const Json sexton(session->tools().find("sexton").value().view());
+    EXPECT_EQ(sexton["runner"].string(), "process");
+    EXPECT_EQ(sexton["origin"]["place"].string(), folder / "tools/sexton");
+    const Json all(session->tools().list().view());
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[0]["name"].string(), "sexton");
+    EXPECT_EQ(all[1]["name"].string(), "dice");
+    EXPECT_FALSE(session->tools().find("nobody").has_value());
+}
+
+TEST_F(ToolsTest, a_registered_name_and_a_file_of_it_are_an_error_that_names_both) {
+    add({.name = "sexton", .owner = "my-game"});
+    auto names_both = [&](std::string_view text) {
+        EXPECT_THAT(std::string(text),
+                    AllOf(HasSubstr("the host my-game"), HasSubstr(folder / "tools/sexton")));
+    };
+    names_both(refusal([&] { run(plan_of({entry("t", "sexton")})); }).what());
+    const Error error = refusal([&] { session->tools().find("sexton"); });
+    EXPECT_EQ(error.code(), "TOOL_AMBIGUOUS");
+    names_both(error.what());
+    for (const Json& each : Json(session->tools().list().view()).elements()) {
+        names_both(each["problem"].string());
+    }
+    // A path is always the file.
+    EXPECT_EQ(call("./tools/sexton")["state"].string(), "completed");
+    EXPECT_EQ(call("tools/sexton")["state"].string(), "completed");
+}
+
+TEST_F(ToolsTest, a_file_that_appears_after_the_registration_is_an_error_too) {
+    add({.name = "late"});
+    EXPECT_EQ(call("late")["state"].string(), "completed");
+    folder.says("tools/late", {kDone});
+    EXPECT_THROW(run(plan_of({entry("t", "late")})), Error);
+}
+
+TEST_F(ToolsTest, a_removed_tool_is_gone_and_its_function_is_dropped) {
+    int alive = 0;
+    session->tools().add({.name = "dice"},
+                         [kept = Alive(alive)](const plugin::InvocationRequest&,
+                                               plugin::Invocation its) { its.result("1"); });
+    EXPECT_EQ(alive, 1);
+    session->tools().remove("dice");
+    EXPECT_EQ(alive, 0);
+    EXPECT_EQ(call("dice")["errorCode"].string(), "SPAWN_FAILED");
+    EXPECT_EQ(refusal([&] { session->tools().remove("dice"); }).status(), NAR_NOT_FOUND);
+    const Error file = refusal([&] { session->tools().remove("sexton"); });
+    EXPECT_THAT(file.what(), HasSubstr(folder / "tools/sexton"));
+}
+
+TEST_F(ToolsTest, a_tool_removed_while_it_runs_ends_as_it_would_have) {
+    int alive = 0;
+    std::optional<plugin::Invocation> running;
+    session->tools().add(
+        {.name = "slow"},
+        [&, kept = Alive(alive)](const plugin::InvocationRequest&, plugin::Invocation its) {
+            running = its;
+            // Also by itself.
+            session->tools().remove("slow");
+            engine->post([&] {
+                EXPECT_EQ(alive, 1);
+                running->result("3");
+            });
+        });
+    EXPECT_EQ(call("slow")["result"].text(), "3");
+    EXPECT_EQ(alive, 0);
+}
+
+TEST_F(ToolsTest, a_tool_replaced_while_it_runs_ends_as_it_would_have) {
+    add({.name = "slow"});
+    session->tools().add({.name = "slow", .replaces = true},
+                         [&](const plugin::InvocationRequest&, plugin::Invocation its) {
+                             add({.name = "slow", .replaces = true}, "2");
+                             its.result("1");
+                         });
+    EXPECT_EQ(call("slow")["result"].text(), "1");
+    EXPECT_EQ(call("slow")["result"].text(), "2");
+}
+
+TEST_F(ToolsTest, a_session_that_ends_drops_its_functions_and_late_reports_do_nothing) {
+    int alive = 0;
+    std::optional<plugin::Invocation> running;
+    session->tools().add({.name = "slow"},
+                         [&, kept = Alive(alive)](const plugin::InvocationRequest&,
+                                                  plugin::Invocation its) { running = its; });
+    session->execute(plan_of({entry("t", "slow")}), folder.path());
+    while (!running) engine->run_once();
+    session.reset();
+    EXPECT_EQ(alive, 0);
+    EXPECT_FALSE(running->result("1"));
+}
+
+TEST_F(ToolsTest, the_function_that_releases_a_tool_may_register_another) {
+    struct Chain {
+        Session& session;
+        int released = 0;
+    } chain{*session};
+    nar_tool tool{};
+    tool.size = sizeof tool;
+    tool.name = detail::to_c("dice");
+    nar_tool_registration given{};
+    given.size = sizeof given;
+    given.tool = &tool;
+    given.user = &chain;
+    given.invoke = [](void*, uint64_t, const nar_tool*, const nar_invocation*) {};
+    given.released = [](void* user) {
+        auto& its = *static_cast<Chain*>(user);
+        if (++its.released > 1) return;
+        its.session.tools().add({.name = "dice"}, [](const plugin::InvocationRequest&,
+                                                     plugin::Invocation of) { of.result("5"); });
+    };
+    ASSERT_EQ(nar_session_tools_add(session->raw(), &given, nullptr, nullptr), NAR_OK);
+    session->tools().remove("dice");
+    EXPECT_EQ(chain.released, 1);
+    EXPECT_EQ(call("dice")["result"].text(), "5");
+}
+
+TEST_F(ToolsTest, a_name_may_stand_for_a_file_with_the_files_manifest) {
+    folder.says("bin/bell", {kDone});
+    folder.write("bin/bell.tool.json",
+                 R"({"description":"Tolls","input":{"required":["hour"]},"times":{"try_ms":900}})");
+    session->tools().add_path({.name = "toll"}, "bin/bell");
+    const Json toll(session->tools().find("toll").value().view());
+    EXPECT_EQ(toll["description"].string(), "Tolls");
+    EXPECT_EQ(toll["runner"].string(), "process");
+    EXPECT_EQ(toll["target"].string(), folder / "bin/bell");
+    EXPECT_EQ(toll["times"]["try_ms"].text(), "900");
+    EXPECT_EQ(call("toll")["errorCode"].string(), "INPUT_INVALID");
+    EXPECT_EQ(call("toll", R"("input":{"hour":12})")["state"].string(), "completed");
+}
+
+TEST_F(ToolsTest, a_name_may_stand_for_the_file_of_the_same_name) {
+    session->tools().add_path({.name = "sexton"}, "./tools/sexton");
+    EXPECT_EQ(call("sexton")["state"].string(), "completed");
+}
+
+TEST_F(ToolsTest, what_is_not_valid_is_refused_with_the_reason) {
+    auto message = [&](const ToolOptions& options) {
+        const Error error = refusal([&] { add(options); });
+        EXPECT_EQ(error.status(), NAR_INVALID_ARGUMENT);
+        return std::string(error.what());
+    };
+    EXPECT_THAT(message({.name = "my dice"}), HasSubstr("letters, digits"));
+    EXPECT_THAT(message({.name = ""}), HasSubstr("letters, digits"));
+    EXPECT_THAT(message({.name = "dice", .owner = "My Game"}), HasSubstr("a-z 0-9"));
+    nar_tool tool{};
+    tool.size = sizeof tool;
+    tool.name = detail::to_c("dice");
+    nar_tool_registration given{};
+    given.size = sizeof given;
+    nar_error error = NAR_ERROR_INIT;
+    auto says = [&](const char* text) {
+        EXPECT_EQ(nar_session_tools_add(session->raw(), &given, nullptr, &error),
+                  NAR_INVALID_ARGUMENT);
+        EXPECT_THAT(std::string(detail::to_view(error.message)), HasSubstr(text));
+    };
+    given.tool = &tool;
+    says("set invoke or path");
+    given.path = detail::to_c("bin/bell");
+    given.released = [](void*) {};
+    says("must be NULL");
+    given.released = nullptr;
+    given.flags = 4;
+    says("unknown bit");
+    given.flags = 0;
+    nar_limits limits{};
+    given.limits = &limits;
+    says("the size of limits");
+    limits.size = sizeof limits;
+    limits.processes = 4;
+    says("no limit processes");
+    given.limits = nullptr;
+    given.tool = nullptr;
+    says("letters, digits");
+    EXPECT_EQ(nar_session_tools_add(session->raw(), nullptr, nullptr, &error),
+              NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(nar_session_tools_list(session->raw(), nullptr, &error), NAR_INVALID_ARGUMENT);
+    nar_error_clear(&error);
+}
+
+TEST_F(ToolsTest, the_state_that_a_function_sets_is_the_sessions) {
+    const nar_host* host = nullptr;
+    nar_tool tool{};
+    tool.size = sizeof tool;
+    tool.name = detail::to_c("lamp");
+    nar_tool_registration given{};
+    given.size = sizeof given;
+    given.tool = &tool;
+    given.user = &host;
+    given.invoke = [](void* user, uint64_t token, const nar_tool* called, const nar_invocation*) {
+        EXPECT_EQ(detail::to_view(called->name), "lamp");
+        const nar_host* const its = *static_cast<const nar_host**>(user);
+        const auto* state = static_cast<const nar_host_state*>(
+            its->get_extension(its, detail::to_c(NAR_HOST_STATE)));
+        EXPECT_EQ(state->patch(its, detail::to_c(R"({"lamp":"lit"})")), NAR_OK);
+        const auto* answers = static_cast<const nar_host_invocation*>(
+            its->get_extension(its, detail::to_c(NAR_HOST_INVOCATION)));
+        const std::string done = kDone + "\n";
+        nar_invocation_end end{};
+        end.size = sizeof end;
+        end.last_output = detail::to_c(done);
+        EXPECT_EQ(answers->ended(its, token, &end), NAR_OK);
+    };
+    ASSERT_EQ(nar_session_tools_add(session->raw(), &given, &host, nullptr), NAR_OK);
+    EXPECT_EQ(call("lamp")["state"].string(), "completed");
+    EXPECT_EQ(std::string(session->state("/lamp").view()), "\"lit\"");
+}
+
+}  // namespace
+}  // namespace narratoria::test
