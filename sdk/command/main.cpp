@@ -41,12 +41,13 @@ int run_command(int argument_count, char** arguments) {
     add_serve(root);
     add_run(root);
     add_script(root);
-    Command tool = root.group("tool", "Run or check one tool");
+    Command tool = root.group("tool", "Run, check and list tools");
     tool.footer(
         "Example:\n"
         "  narratoria tool run tools/torch-lighter --input '{\"action\": \"light_torch\"}'");
     add_tool_run(tool);
     add_tool_check(tool);
+    add_tool_list(tool);
     add_validate(root);
     add_plugin(root);
 

@@ -9,7 +9,7 @@ import pytest
 from harness import done, environment
 
 COMMANDS = [
-    [], ["play"], ["run"], ["tool"], ["tool", "run"], ["tool", "check"], ["validate"],
+    [], ["play"], ["run"], ["tool"], ["tool", "run"], ["tool", "check"], ["tool", "list"], ["validate"],
     ["validate", "event"], ["validate", "plan"], ["validate", "result"], ["validate", "story"],
     ["plugin"], ["plugin", "check"], ["plugin", "list"], ["plugin", "new"],
 ]

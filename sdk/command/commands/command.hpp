@@ -12,6 +12,7 @@ void add_run(Command application);
 void add_script(Command application);
 void add_tool_run(Command tool);
 void add_tool_check(Command tool);
+void add_tool_list(Command tool);
 void add_validate(Command application);
 // The group, with what plugin_command.hpp names.
 void add_plugin(Command application);
