@@ -16,13 +16,14 @@ namespace {
 
 std::string json_of(const script::Error& error, std::string_view text) {
     std::string out;
-    json::ObjectWriter(out)
-        .string("name", error.name)
+    json::ObjectWriter writer(out);
+    writer.string("name", error.name)
         .string("message", error.message)
         .number("line", error.line)
         .number("column", error.column)
-        .string("text", text)
-        .end();
+        .string("text", text);
+    if (error.is_incomplete) writer.boolean("incomplete", true);
+    writer.end();
     return out;
 }
 

@@ -12,6 +12,8 @@ struct Error {
     std::string message;  // of a LexerError or ParserError with the position in it
     uint32_t line = 0;    // from 1; 0 if the error has no place in the source
     uint32_t column = 0;  // from 1, in characters
+    // The script is right as far as it goes: more text behind it can mend it.
+    bool is_incomplete = false;
 
     explicit operator bool() const { return !name.empty(); }
 };

@@ -159,6 +159,7 @@ bool Parser::push(const Frame& frame) {
 }
 
 Parser::State Parser::fail_at(const std::string& message, uint32_t byte) {
+    const bool is_incomplete = is(TokenKind::End);
     // The whole source is read before it is parsed, so an error of the lexer comes first.
     while (!is(TokenKind::Invalid) && !is(TokenKind::End)) advance();
     if (is(TokenKind::Invalid)) {
@@ -167,6 +168,7 @@ Parser::State Parser::fail_at(const std::string& message, uint32_t byte) {
     }
     fail_with("ParserError", message, byte);
     error_.message += " at " + std::to_string(error_.line) + ":" + std::to_string(error_.column);
+    error_.is_incomplete = is_incomplete;
     return State::Failed;
 }
 
