@@ -79,7 +79,7 @@ endforeach()
 narratoria_install_page(examples/tools/README.md)
 narratoria_install_page(README.md)
 install(FILES LICENSE CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-install(FILES docs/picture.svg DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs")
+install(FILES docs/picture.svg docs/nuwa.tmLanguage.json DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs")
 install(DIRECTORY docs/page DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs")
 install(DIRECTORY examples/hosts examples/tools DESTINATION "${CMAKE_INSTALL_DOCDIR}/examples"
     USE_SOURCE_PERMISSIONS PATTERN README.md EXCLUDE)

@@ -576,6 +576,19 @@ def compared_page(report, suite, made):
         report.passes()
 
 
+def grammar(report, preset, environment):
+    """The grammar for editors, with the engine of Visual Studio Code, against the lexer."""
+    suite, folder = "the grammar of scripts", TREE / "tests/grammar"
+    with Stage(suite), tempfile.TemporaryDirectory() as results:
+        if not npm_packages(report, suite, folder, environment):
+            return
+        file = Path(results) / "grammar.xml"
+        status, text = run(["node", "--test", "--test-reporter=junit",
+                            f"--test-reporter-destination={file}", "grammar.test.mjs"],
+                           {**environment, **of_build(preset)}, limit=600, folder=folder)
+        read_cases(report, suite, file, status, text)
+
+
 def browser(report, preset, environment):
     """The page of a real `narratoria serve` in a real browser. What was seen, and where it differs from
     what was to be seen, is in build/browser."""
@@ -617,6 +630,7 @@ def full(report):
         page(report, environment)
         if (TREE / "build/release/bin/narratoria").exists():
             browser(report, "release", environment)
+            grammar(report, "release", environment)
     # The checks of the tree and its headers were made once, in release.
     once = ("-LE", "^(check|full)$")
     if build(report, "clang", "-DNARRATORIA_TESTS=ON", *PYTHON):
