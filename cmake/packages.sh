@@ -74,6 +74,7 @@ libfmt-dev          probe_header fmt/format.h
 libtomlplusplus-dev probe_header toml++/toml.h
 libcli11-dev        probe_header CLI/CLI.hpp
 libmicrohttpd-dev   probe_header microhttpd.h
+libedit-dev         pkg-config --exists libedit
 python3             probe_command python3
 LIST
 }

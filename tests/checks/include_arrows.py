@@ -3,7 +3,7 @@
 """include_arrows.py [TREE]: who may include what.
 
 Nothing outside runtime/ includes a header of runtime/; that is the test of the ABI. (The tests that
-look inside on purpose, tests/unit, tests/fuzz and tests/bench, link the runtime's objects and may.)
+look inside on purpose, INSIDERS below, link the runtime's objects and may.)
 Inside runtime/ a folder includes itself and the folders below it, never one above. abi/ includes
 the C standard library, sdk/ includes abi/ beside it.
 """
@@ -17,7 +17,7 @@ ORDER = [
     "api", "session", "engine", "plan", "script", "plugin", "tool",
     "event", "state", "asset", "process", "base",
 ]
-INSIDERS = ("tests/unit/", "tests/fuzz/", "tests/bench/")
+INSIDERS = ("tests/unit/", "tests/fuzz/", "tests/bench/", "tests/grammar/")
 SOURCES = {".h", ".hpp", ".c", ".cpp", ".inl"}
 FOLDERS = ["abi", "sdk", "runtime", "plugins", "bindings", "examples", "tests"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

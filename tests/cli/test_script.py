@@ -2,12 +2,13 @@
 """narratoria script: a Nuwa script, and the tools that it calls."""
 
 import json
+import re
 import signal
 import subprocess
 
 import pytest
 
-from harness import NARRATORIA, default_signals, environment
+from harness import NARRATORIA, SOURCE, default_signals, environment
 
 ROLL = """#!/usr/bin/env python3
 import json, sys
@@ -104,6 +105,22 @@ def test_check_and_ast_run_nothing(script):
     assert script("LET", "--check").status == 1
     tree = json.loads(script("PRINT(1)", "--ast").out)
     assert tree["kind"] == "Script"
+
+
+def test_check_prints_one_line_for_editors(script):
+    ran = script("LET a = 1\n\tIF true PRINT(a) END\n", "--check")
+    assert (ran.status, ran.out) == (1, "")
+    assert ran.err == ("a.nuwa:2:10: error: ParserError: Expected 'THEN' after IF condition. at 2:10\n")
+    # The patterns that the document gives to editors find it.
+    page = (SOURCE / "docs/nuwa-script.md").read_text()
+    pattern = json.loads(page.split('"pattern": ')[1].split("}")[0] + "}")
+    found = re.search(pattern["regexp"], ran.err.strip())
+    assert [found[pattern[name]] for name in ("file", "line", "column", "severity")] == [
+        "a.nuwa", "2", "10", "error"]
+    assert found[pattern["message"]].startswith("ParserError: Expected 'THEN'")
+    # What is wrong as a whole has a place, too.
+    big = script("//" + "x" * (16 << 20), "--check")
+    assert big.err.startswith("a.nuwa:1:1: error: SizeLimitError: "), big
 
 
 def test_a_name_that_means_two_files_is_an_error_that_names_both(script):

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "script/completion.hpp"
+
+#include <algorithm>
+
+namespace narratoria::command {
+namespace {
+
+// A function is nothing without its parenthesis.
+constexpr std::string_view kWords[] = {"AND",  "CALL", "DO",    "ELSE",    "END",  "FOR",
+                                       "IF",   "IN",   "LET",   "NOT",     "OR",   "THEN",
+                                       "true", "null", "false", "FORMAT(", "NOW(", "PRINT("};
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_name(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
+
+// Strings and comments end with their line.
+bool is_in_string_or_comment(std::string_view line) {
+    bool in_string = false;
+    for (std::size_t at = 0; at < line.size(); ++at) {
+        if (in_string && line[at] == '\\') ++at;
+        else if (line[at] == '"') in_string = !in_string;
+        else if (!in_string && line.substr(at, 2) == "//") return true;
+    }
+    return in_string;
+}
+
+std::string_view without_end(std::string_view text, bool (*belongs)(char)) {
+    while (!text.empty() && belongs(text.back())) text.remove_suffix(1);
+    return text;
+}
+
+}  // namespace
+
+Completion complete(std::string_view before, const std::vector<std::string>& tools,
+                    const std::vector<std::string>& variables) {
+    Completion found;
+    if (is_in_string_or_comment(before)) return found;
+    const std::string_view front = without_end(before, is_name);
+    const std::string_view typed = before.substr(front.size());
+    if (!typed.empty() && !is_letter(typed.front())) return found;
+    const std::string_view previous =
+        without_end(front, [](char c) { return c == ' ' || c == '\t'; });
+    if (previous.ends_with('.')) return found;
+    const bool is_call = previous.size() < front.size() &&
+                         previous.substr(without_end(previous, is_name).size()) == "CALL";
+    found.typed = typed.size();
+    const auto add = [&](std::string_view word) {
+        if (word.starts_with(typed)) found.words.emplace_back(word);
+    };
+    if (is_call) {
+        std::for_each(tools.begin(), tools.end(), add);
+    } else {
+        std::for_each(std::begin(kWords), std::end(kWords), add);
+        std::for_each(variables.begin(), variables.end(), add);
+    }
+    std::sort(found.words.begin(), found.words.end());
+    found.words.erase(std::unique(found.words.begin(), found.words.end()), found.words.end());
+    return found;
+}
+
+std::string_view common_beginning(const std::vector<std::string>& words) {
+    if (words.empty()) return {};
+    std::string_view common = words.front();
+    for (const std::string& word : words) {
+        const auto different =
+            std::mismatch(common.begin(), common.end(), word.begin(), word.end());
+        common = common.substr(0, static_cast<std::size_t>(different.first - common.begin()));
+    }
+    return common;
+}
+
+}  // namespace narratoria::command

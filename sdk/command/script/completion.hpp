@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What can be written at the cursor in a line of Nuwa Script.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace narratoria::command {
+
+struct Completion {
+    std::size_t typed = 0;           // bytes of the word that stand in front of the cursor
+    std::vector<std::string> words;  // those that begin with them, sorted
+};
+
+// `before`: the line in front of the cursor. Behind CALL a tool can stand; in a string, a comment, a
+// number and behind "." nothing that is known.
+Completion complete(std::string_view before, const std::vector<std::string>& tools,
+                    const std::vector<std::string>& variables);
+
+// What all of them begin with.
+std::string_view common_beginning(const std::vector<std::string>& words);
+
+}  // namespace narratoria::command

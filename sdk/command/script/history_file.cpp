@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "script/history_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "display.hpp"
+#include "io/file.hpp"
+#include "io/message.hpp"
+#include "json.hpp"
+
+namespace narratoria::command {
+namespace {
+
+constexpr std::size_t kKeptLines = 1000;
+constexpr std::size_t kMostLines = 2 * kKeptLines;
+
+// By the XDG specification a relative path counts as none.
+std::optional<std::string> folder_in(const char* variable) {
+    const char* const value = std::getenv(variable);
+    if (value == nullptr || *value != '/') return std::nullopt;
+    return value;
+}
+
+// What a line editor can show and send back.
+bool is_line(std::string_view text) {
+    return !text.empty() && !json::ill_formed_utf8(text) &&
+           std::none_of(text.begin(), text.end(), [](char c) {
+               return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F;
+           });
+}
+
+}  // namespace
+
+HistoryFile::HistoryFile() {
+    if (const auto state = folder_in("XDG_STATE_HOME")) {
+        path_ = *state + "/narratoria/script-history";
+    } else if (const auto home = folder_in("HOME")) {
+        path_ = *home + "/.local/state/narratoria/script-history";
+    }
+}
+
+std::vector<std::string> HistoryFile::load() {
+    std::vector<std::string> lines;
+    if (!path_) return lines;
+    try {
+        const auto text = read_document_if_there(*path_, "history");
+        if (!text) return lines;
+        for (std::string_view rest = *text; !rest.empty();) {
+            const std::size_t end = std::min(rest.find('\n'), rest.size());
+            if (is_line(rest.substr(0, end))) lines.emplace_back(rest.substr(0, end));
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+        }
+        const bool is_long = lines.size() > kMostLines;
+        if (lines.size() > kKeptLines) {
+            lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(kKeptLines));
+        }
+        if (is_long) {
+            std::string kept;
+            for (const std::string& line : lines) kept += line + "\n";
+            Replacement file(*path_, "history", Replacement::Durability::ForReaders);
+            if (!write_all(file.descriptor(), kept)) throw Failed(reason(errno));
+            file.commit();
+        }
+    } catch (const std::runtime_error& error) {
+        fail(error.what());
+    }
+    return lines;
+}
+
+void HistoryFile::append(const std::string& line) {
+    if (!path_ || !is_line(line)) return;
+    const std::filesystem::path path(*path_);
+    std::error_code failure;
+    std::filesystem::create_directories(path.parent_path(), failure);
+    if (failure) return fail(reason(failure.value()));
+    // Not a FIFO, whose opening would wait.
+    const Descriptor file(open(
+        path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600));
+    if (!file || !write_all(file.get(), line + "\n")) fail(reason(errno));
+}
+
+void HistoryFile::fail(const std::string& why) {
+    complain(fmt::format("no history is kept in {}: {}", printable(*path_), why));
+    path_.reset();
+}
+
+}  // namespace narratoria::command

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "script/line_editor.hpp"
+
+#ifdef NARRATORIA_WITH_LIBEDIT
+
+#include <histedit.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <clocale>
+#include <cstdio>
+#include <cwchar>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "display.hpp"
+#include "io/interruption.hpp"
+
+namespace narratoria::command {
+namespace {
+
+constexpr int kHistoryLines = 1000;
+constexpr std::size_t kListedColumns = 78;
+
+class LibeditEditor : public LineEditor {
+public:
+    LibeditEditor(Engine& engine, std::function<Completion(std::string_view)> complete)
+        : engine_(engine), complete_(std::move(complete)) {
+        // Ours is UTF-8 everywhere; libedit takes the encoding and the width of characters from the
+        // locale. No other thread runs yet.
+        std::setlocale(LC_CTYPE, "C.UTF-8");
+        history_.reset(history_init());
+        editor_.reset(el_init("narratoria", stdin, stdout, stderr));
+        if (!history_ || !editor_) throw std::bad_alloc();
+        HistEvent event;
+        history(history_.get(), &event, H_SETSIZE, kHistoryLines);
+        history(history_.get(), &event, H_SETUNIQUE, 1);
+        el_set(editor_.get(), EL_CLIENTDATA, this);
+        el_set(editor_.get(), EL_HIST, history, history_.get());
+        el_set(editor_.get(), EL_PROMPT, prompt_of);
+        el_set(editor_.get(), EL_EDITOR, "emacs");
+        el_set(editor_.get(), EL_ADDFN, "nuwa-complete", "Complete the word", complete_in);
+        el_set(editor_.get(), EL_BIND, "^I", "nuwa-complete", nullptr);
+        el_set(editor_.get(), EL_BIND, "^R", "em-inc-search-prev", nullptr);
+        el_set(editor_.get(), EL_SIGNAL, 0);
+        el_wset(editor_.get(), EL_GETCFN, character_of);
+        el_source(editor_.get(), nullptr);  // what the user has set in ~/.editrc
+        // Notices Ctrl-Z: see wait_for_input.
+        interruption::shows_cursor_on(STDOUT_FILENO);
+    }
+    ~LibeditEditor() override { interruption::shows_cursor_on(-1); }
+
+    Ending read(const std::string& prompt, std::string& line) override {
+        prompt_ = prompt;
+        // In front of the prompt: what is typed as soon as it shows must not be echoed twice.
+        el_set(editor_.get(), EL_PREP_TERM, 1);
+        int size = 0;
+        const char* const text = el_gets(editor_.get(), &size);
+        if (problem_) std::rethrow_exception(std::exchange(problem_, nullptr));
+        if (text == nullptr || size <= 0) {
+            return interruption::received() != 0 ? Ending::Signal : Ending::Input;
+        }
+        line.assign(text, static_cast<std::size_t>(size));
+        if (line.ends_with('\n')) line.pop_back();
+        return Ending::Line;
+    }
+
+    void remember(const std::string& line) override {
+        HistEvent event;
+        history(history_.get(), &event, H_ENTER, line.c_str());
+    }
+
+private:
+    static LibeditEditor& of(EditLine* editor) {
+        void* ours = nullptr;
+        el_get(editor, EL_CLIENTDATA, &ours);
+        return *static_cast<LibeditEditor*>(ours);
+    }
+    static char* prompt_of(EditLine* editor) { return of(editor).prompt_.data(); }
+
+    // No exception may pass through libedit.
+    template <class Result, class Function>
+    Result guarded(Result otherwise, Function function) noexcept {
+        try {
+            return function();
+        } catch (...) {
+            problem_ = std::current_exception();
+            return otherwise;
+        }
+    }
+
+    // As read(2): 1, 0 at the end of the input, -1.
+    static int character_of(EditLine* editor, wchar_t* character) {
+        LibeditEditor& its = of(editor);
+        return its.guarded(-1, [&] { return its.read_character(*character); });
+    }
+    int read_character(wchar_t& character) {
+        std::mbstate_t state{};
+        for (;;) {
+            if (!wait_for_input()) {
+                errno = EINTR;
+                return -1;
+            }
+            char byte;
+            const ssize_t got = ::read(STDIN_FILENO, &byte, 1);
+            if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+            if (got <= 0) return static_cast<int>(got);
+            const std::size_t length = std::mbrtowc(&character, &byte, 1, &state);
+            if (length == static_cast<std::size_t>(-2)) continue;
+            if (length == static_cast<std::size_t>(-1)) character = L'\uFFFD';
+            return 1;
+        }
+    }
+
+    // False after a signal.
+    bool wait_for_input() {
+        for (;;) {
+            if (interruption::received() != 0) return false;
+            if (interruption::was_continued()) {
+                // The shell has set the terminal for itself meanwhile, which libedit does not know.
+                el_set(editor_.get(), EL_PREP_TERM, 0);
+                el_set(editor_.get(), EL_PREP_TERM, 1);
+                el_set(editor_.get(), EL_REFRESH);
+            }
+            pollfd ready[] = {{STDIN_FILENO, POLLIN, 0},
+                              {interruption::descriptor(), POLLIN, 0},
+                              {engine_.descriptor(), POLLIN, 0}};
+            const auto due = engine_.timeout();
+            if (poll(ready, 3, due ? static_cast<int>(due->count()) : -1) < 0) {
+                if (errno != EINTR) return false;
+                continue;
+            }
+            engine_.run_for(std::chrono::microseconds(0));
+            if (ready[0].revents != 0) {
+                el_resize(editor_.get());
+                return true;
+            }
+        }
+    }
+
+    static unsigned char complete_in(EditLine* editor, int) {
+        LibeditEditor& its = of(editor);
+        return its.guarded(static_cast<unsigned char>(CC_ERROR),
+                           [&] { return its.complete_word(); });
+    }
+    unsigned char complete_word() {
+        const LineInfo* const line = el_line(editor_.get());
+        const Completion found =
+            complete_({line->buffer, static_cast<std::size_t>(line->cursor - line->buffer)});
+        if (found.words.empty()) return CC_ERROR;
+        const std::string more(common_beginning(found.words).substr(found.typed));
+        if (!more.empty()) {
+            if (el_insertstr(editor_.get(), more.c_str()) != 0) return CC_ERROR;
+            return CC_REFRESH;
+        }
+        if (found.words.size() == 1) return CC_NORM;
+        std::string listed;
+        for (const std::string& word : found.words) {
+            (listed += listed.empty() ? "" : " ") += word;
+        }
+        std::string shown = "\n";
+        for (const std::string& row : terminal::wrap(listed, kListedColumns)) shown += row + "\n";
+        // The stream is the one that libedit draws to, so the order is kept.
+        std::fputs(shown.c_str(), stdout);
+        return CC_REDISPLAY;
+    }
+
+    struct EndsHistory {
+        void operator()(History* history) const { history_end(history); }
+    };
+    struct EndsEditor {
+        void operator()(EditLine* editor) const { el_end(editor); }
+    };
+
+    Engine& engine_;
+    const std::function<Completion(std::string_view)> complete_;
+    std::string prompt_;
+    std::exception_ptr problem_;
+    std::unique_ptr<History, EndsHistory> history_;
+    std::unique_ptr<EditLine, EndsEditor> editor_;
+};
+
+}  // namespace
+
+std::unique_ptr<LineEditor> open_line_editor(
+    Engine& engine, std::function<Completion(std::string_view before)> complete) {
+    return std::make_unique<LibeditEditor>(engine, std::move(complete));
+}
+
+}  // namespace narratoria::command
+
+#else
+
+namespace narratoria::command {
+
+std::unique_ptr<LineEditor> open_line_editor(Engine&, std::function<Completion(std::string_view)>) {
+    return nullptr;
+}
+
+}  // namespace narratoria::command
+
+#endif

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "script/repl.hpp"
+
+#include <csignal>
+#include <utility>
+
+#include "display.hpp"
+#include "io/file.hpp"
+#include "io/interruption.hpp"
+#include "io/message.hpp"
+#include "json.hpp"
+#include "script/history_file.hpp"
+#include "script/line_editor.hpp"
+
+namespace narratoria::command {
+namespace {
+
+// What an expression is wrapped in, so that its value is shown.
+constexpr std::string_view kShow = "PRINT(";
+
+// The tree is one statement whose value would be dropped, and that does not print it itself.
+bool has_value(const std::string& tree) {
+    const json::Document read = json::read(tree);
+    const json::Value* const statements = json::member(read, "statements");
+    if (statements == nullptr || !statements->IsArray() || statements->Size() != 1) return false;
+    const json::Value& only = (*statements)[0];
+    if (json::text(only, "kind") == "CallStatement") return true;
+    const json::Value* const expression = json::member(only, "expression");
+    return json::text(only, "kind") == "ExpressionStatement" && expression != nullptr &&
+           json::text(*expression, "functionName") != "PRINT";
+}
+
+class Repl {
+public:
+    Repl(ScriptSession& session, std::string scope)
+        : session_(session),
+          scope_(scope.empty() ? "{}" : std::move(scope)),
+          tools_(session.tool_names()),
+          editor_(open_line_editor(session.engine(), [this](std::string_view before) {
+              return complete(before, tools_, variables());
+          })) {}
+
+    int run() {
+        if (!editor_) {
+            throw Refused(
+                "this build has no line editor (libedit); give the script's FILE, or - for "
+                "standard "
+                "input");
+        }
+        for (const std::string& line : history_.load()) editor_->remember(line);
+        say("Nuwa Script. Tab completes, Ctrl-D ends.\n");
+        std::string input;
+        for (;;) {
+            interruption::is_noted();
+            std::string line;
+            switch (editor_->read(input.empty() ? "> " : "... ", line)) {
+                case LineEditor::Ending::Input: say("\n"); return kExitSuccess;
+                case LineEditor::Ending::Signal:
+                    say(interruption::received() == SIGINT ? "^C\n" : "\n");
+                    input.clear();
+                    break;
+                case LineEditor::Ending::Line:
+                    if (line.find_first_not_of(" \t") == std::string::npos) break;
+                    editor_->remember(line);
+                    history_.append(line);
+                    if (!input.empty()) input += '\n';
+                    input += line;
+                    if (take(input)) input.clear();
+                    break;
+            }
+            // Ctrl-C takes back what it met, not the variables.
+            if (const int signal = interruption::received(); signal != 0) {
+                if (signal != SIGINT) return kExitSignal + signal;
+                interruption::clear();
+            }
+        }
+    }
+
+private:
+    static void say(std::string_view text) { print_output(text, "the session"); }
+
+    std::vector<std::string> variables() const {
+        std::vector<std::string> names;
+        const json::Document read = json::read(scope_);
+        if (!read.IsObject()) return names;
+        for (const auto& member : read.GetObject()) {
+            names.emplace_back(member.name.GetString(), member.name.GetStringLength());
+        }
+        return names;
+    }
+
+    // False: it goes on in the next line.
+    bool take(const std::string& input) {
+        std::string tree;
+        std::string error = parse_script(input, &tree);
+        if (error.empty()) {
+            // Everything stays in its line; behind it a comment may stand.
+            const bool shows = has_value(tree);
+            error = execute(shows ? std::string(kShow) + input + "\n)" : input);
+            if (!error.empty()) complain_of(error, shows);
+            return true;
+        }
+        const json::Document read = json::read(error);
+        if (const json::Value* it = json::member(read, "incomplete"); it != nullptr) return false;
+        complain_of(error, false);
+        return true;
+    }
+
+    ScriptError execute(const std::string& source) {
+        std::string lines;
+        try {
+            ScriptSession::Outcome outcome = session_.run(
+                source, scope_, [&](std::string_view line) { (lines += line) += '\n'; },
+                [&] {
+                    if (!lines.empty()) say(std::exchange(lines, {}));
+                });
+            if (outcome.has_run) scope_ = std::move(outcome.scope);
+            return std::move(outcome.error);
+        } catch (const Error& error) {
+            if (error.status() != NAR_INVALID_ARGUMENT) throw;
+            complain(printable(error.message()));
+            return {};
+        }
+    }
+
+    void complain_of(const ScriptError& error, bool is_wrapped) {
+        std::vector<std::string> lines = lines_of(error);
+        // In front of both the source and its caret: "  1 | ".
+        constexpr std::size_t kMargin = 6;
+        if (is_wrapped && lines.size() == 3 &&
+            std::string_view(lines[1]).substr(kMargin).starts_with(kShow)) {
+            lines[1].erase(kMargin, kShow.size());
+            // A limit can be met at the wrapper itself.
+            if (lines[2].size() > kMargin + kShow.size()) lines[2].erase(kMargin, kShow.size());
+        }
+        complain_lines(lines);
+    }
+
+    ScriptSession& session_;
+    std::string scope_;
+    const std::vector<std::string> tools_;
+    HistoryFile history_;
+    const std::unique_ptr<LineEditor> editor_;
+};
+
+}  // namespace
+
+int run_repl(ScriptSession& session, std::string scope) {
+    return Repl(session, std::move(scope)).run();
+}
+
+}  // namespace narratoria::command

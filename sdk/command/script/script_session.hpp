@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A session of the library in which `narratoria script` runs scripts, one after the other.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arguments/group_options.hpp"
+#include "narratoria/engine.hpp"
+
+namespace narratoria::command {
+
+// The error of a script as the library gives it: {"name","message","line","column","text"}; empty if
+// there is none.
+using ScriptError = std::string;
+
+// Reads a script without running it; `tree`, if not NULL, becomes its syntax tree.
+ScriptError parse_script(const std::string& source, std::string* tree = nullptr);
+
+// The error for people: name and message, then the line of the source and its caret. Printable.
+std::vector<std::string> lines_of(const ScriptError& error);
+
+class ScriptSession {
+public:
+    // `groups` is copied, `tools` is a folder.
+    ScriptSession(const std::optional<std::string>& story, const std::optional<std::string>& tools,
+                  const GroupOptions& groups);
+
+    struct Outcome {
+        bool has_run = false;  // false: refused, and `scope` is empty
+        std::string scope = "{}";
+        ScriptError error;
+    };
+    // Runs a script until it ended or a signal cancelled it. `on_line` gets each printed line;
+    // `after_batch` is the moment to write them.
+    Outcome run(const std::string& source, const std::string& scope,
+                const std::function<void(std::string_view line)>& on_line,
+                const std::function<void()>& after_batch);
+
+    // What a script of this session can CALL, sorted.
+    std::vector<std::string> tool_names() const;
+
+    Engine& engine() { return *engine_; }
+
+private:
+    GroupOptions groups_;
+    std::string story_;
+    std::string tools_;
+    std::optional<Engine> engine_;
+    std::optional<Session> session_;
+};
+
+}  // namespace narratoria::command

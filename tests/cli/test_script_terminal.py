@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""narratoria script without a file, on a terminal of its own."""
+
+import signal
+import subprocess
+
+import pytest
+
+from harness import environment
+
+
+ROLL = """#!/usr/bin/env python3
+import json, sys
+sides = json.load(sys.stdin)["input"]["sides"]
+print(json.dumps({"version": "0", "type": "done", "ok": True, "result": sides - 1}))
+"""
+UP, TAB, CTRL_C, CTRL_D = "\x1b[A", "\t", "\x03", "\x04"
+# The prompt, not the end of what was typed there before.
+PROMPT = r"(?:^|\n|\x1b\[K)> "
+
+
+class Typist:
+    def __init__(self, command, *options):
+        self.terminal = command.on_terminal("script", *options, env=self.environment(command.folder))
+        self.greeting = self.read_until(rf"{PROMPT}|no line editor")
+        if "no line editor" in self.greeting:
+            pytest.skip("this build has no line editor: libedit was not there")
+
+    @staticmethod
+    def environment(folder):
+        return environment(TERM="xterm-256color", HOME=str(folder), XDG_STATE_HOME=str(folder / "state"))
+
+    def read_until(self, pattern):
+        return self.terminal.read_until(pattern)
+
+    def type(self, keys, until):
+        self.terminal.type(keys)
+        return self.read_until(until)
+
+    def enter(self, line, until=PROMPT):
+        """What the terminal shows behind the line, up to the next prompt."""
+        self.terminal.type(line + "\r")
+        shown = self.read_until(until)
+        return shown[shown.index("\n") + 1 :].replace("\r", "")
+
+
+@pytest.fixture
+def typist(command):
+    return lambda *options: Typist(command, *options)
+
+
+@pytest.fixture
+def tools(command):
+    command.script("tools/roll-dice.py", ROLL)
+    command.script("tools/slow", "#!/bin/sh\necho started >&2\nexec sleep 60\n")
+    (command.folder / "tools/notes.txt").write_text("no tool\n")
+    return str(command.folder / "tools")
+
+
+def test_values_are_shown_and_variables_stay(typist, tools):
+    it = typist("--tools", tools, "--scope", '{"n": 20}')
+    assert it.enter("LET a = n + 1") == "> "
+    assert it.enter("a * 2") == "42\n> "
+    assert it.enter('PRINT("größer: ☃")') == "größer: ☃\n> "
+    assert it.enter("[a, {b: null}] // a comment") == "[21, {b: null}]\n> "
+    assert it.enter("CALL roll_dice { sides: 6 }") == "5\n> "
+    assert it.enter("") == "> "
+
+
+def test_an_unfinished_block_goes_on_in_the_next_line(typist):
+    it = typist()
+    assert it.enter("FOR i IN [1, 2] DO", r"\.\.\. ") == "... "
+    assert it.enter("  IF i == 2 THEN", r"\.\.\. ") == "... "
+    assert it.enter("    PRINT({", r"\.\.\. ") == "... "
+    assert it.enter("", r"\.\.\. ") == "... "
+    assert it.enter("a: i }) END", r"\.\.\. ") == "... "
+    assert it.enter("END") == "{a: 2}\n> "
+
+
+def test_a_string_cannot_go_on_in_the_next_line(typist):
+    assert "without a closing quote" in typist().enter('PRINT("a')
+
+
+def test_an_error_shows_its_place_and_the_session_goes_on(typist):
+    it = typist()
+    it.enter("LET a = 1")
+    assert it.enter("LET b = a + nothing").splitlines() == [
+        "UndefinedVariableError: Variable 'nothing' not defined.",
+        "  1 | LET b = a + nothing",
+        "    |             ^",
+        "> "]
+    # An expression whose value is to be shown is not shown in another form.
+    assert it.enter("a + nothing").splitlines()[1:3] == ["  1 | a + nothing", "    |     ^"]
+    assert it.enter("LET = 5").splitlines()[1:3] == ["  1 | LET = 5", "    |     ^"]
+    it.enter("IF true THEN", r"\.\.\. ")
+    assert "  2 | PRINT(x) END\n    |       ^" in it.enter("PRINT(x) END")
+    assert it.enter("a") == "1\n> "
+
+
+def test_variables_of_a_script_that_failed_stay(typist):
+    it = typist()
+    it.enter("LET a = 7 LET b = nothing")
+    assert it.enter("a") == "7\n> "
+
+
+def test_tab_completes_tools_keywords_and_variables(typist, tools):
+    it = typist("--tools", tools)
+    it.enter("LET wanderer = 5")
+    assert it.enter("PRI" + TAB + "wand" + TAB + ")") == "5\n> "
+    assert it.enter("CALL r" + TAB + " { sides: 3 }") == "2\n> "
+    # Several: what they share, then a list of them.
+    it.type("F" + TAB + TAB, r"FOR FORMAT\(\r\n")
+    it.type(CTRL_C, rf"\^C\r{PROMPT}")
+    # Only files that can run are tools.
+    assert it.type("CALL " + TAB, r"roll_dice slow\r\n")
+    it.type(CTRL_C, rf"\^C\r{PROMPT}")
+    # Not in strings.
+    assert it.enter('"wand' + TAB + 'x"').endswith("wandx\n> ")
+
+
+def test_history_is_kept_between_sessions(typist, command):
+    it = typist()
+    it.enter("LET first = 1")
+    it.enter("nothing")
+    it.terminal.type(CTRL_D)
+    assert it.terminal.finish().status == 0
+    file = command.folder / "state/narratoria/script-history"
+    assert file.read_text() == "LET first = 1\nnothing\n"
+    assert file.stat().st_mode & 0o777 == 0o600
+    # What a person wrote into the file cannot do anything to the terminal.
+    with open(file, "ab") as history:
+        history.write(b"\xff\n\x1b]0;title\x07\n\n")
+    again = typist()
+    again.type(UP, "nothing")
+    again.type(UP, "LET first = 1")
+    again.enter("")
+    assert again.enter("first") == "1\n> "
+
+
+def test_a_history_that_cannot_be_kept_is_said_once(typist, command):
+    (command.folder / "state").write_text("a file")
+    it = typist()
+    assert "no history is kept in" in it.greeting
+    assert it.enter("1") == "1\n> "
+
+
+@pytest.mark.parametrize("source", [
+    "FOR i IN l DO FOR j IN l DO FOR k IN l DO LET x = 1 END END END", "CALL slow {}"])
+def test_ctrl_c_ends_the_script_and_not_the_session(typist, tools, source):
+    it = typist("--tools", tools, "--scope", '{"l": [%s]}' % ",".join("1" * 1000))
+    it.terminal.type(f'LET kept = 3 PRINT("on") {source}\r')
+    it.read_until(r"\non\r")
+    assert "CancelledError" in it.type(CTRL_C, PROMPT)
+    assert it.enter("kept") == "3\n> "
+
+
+def test_ctrl_c_drops_what_is_typed(typist):
+    it = typist()
+    it.enter("IF true THEN", r"\.\.\. ")
+    it.type("PRINT(1", r"PRINT\(1")
+    it.type(CTRL_C, rf"\^C\r{PROMPT}")
+    assert it.enter("2") == "2\n> "
+
+
+def test_ctrl_d_and_signals_end_the_session(typist):
+    it = typist()
+    it.terminal.type(CTRL_D)
+    assert it.terminal.finish().status == 0
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        it = typist()
+        it.terminal.signal(number)
+        assert it.terminal.finish().status == 128 + number
+
+
+def test_without_a_terminal_standard_input_is_the_script(command):
+    ran = command("script", stdin='LET a = 1\nPRINT("a") PRINT(a)')
+    assert (ran.status, ran.lines) == (0, ["a", "1"]), ran
+    ran = command("script", "--check", stdin="LET a = \n")
+    assert ran.err.startswith("standard input:2:1: error: ParserError: "), ran
+
+
+def test_output_that_is_no_terminal_needs_a_file(command):
+    terminal = command.on_terminal("script", stdout=subprocess.DEVNULL)
+    terminal.read_until("give the script's FILE, or - for standard input")
+    assert terminal.finish().status == 2
+    terminal = command.on_terminal("script", "--check")
+    terminal.read_until("give the script's FILE, or - for standard input")
+    assert terminal.finish().status == 2
