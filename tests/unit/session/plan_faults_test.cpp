@@ -46,6 +46,7 @@ TEST_F(PlanFaultsTest, WithoutRestrictionsEveryPathIsAllowed) {
 TEST_F(PlanFaultsTest, ANameThatIsRegisteredAndAlsoAnExecutableFileIsAFault) {
     auto definition = std::make_shared<tool::Definition>();
     definition->name = "sh";
+    definition->origin = {tool::Origin::Kind::Plugin, "shells"};
     registry.add(definition);
     parse(R"({"requestId":"p","tools":[{"toolId":"a","toolPath":"ls"},)"
           R"({"toolId":"b","toolPath":"sh"},{"toolId":"c","toolPath":"./sh"}]})");
@@ -55,10 +56,10 @@ TEST_F(PlanFaultsTest, ANameThatIsRegisteredAndAlsoAnExecutableFileIsAFault) {
     ASSERT_EQ(faults.size(), 1u);
     EXPECT_EQ(faults[0].rule, std::string("plan-tool-path-ambiguous"));
     EXPECT_EQ(faults[0].pointer, "/tools/1/toolPath");
-    EXPECT_EQ(
-        faults[0].message,
-        "\"sh\" is a registered tool and also the file /bin/sh; give the tool another name, or "
-        "write \"./sh\" for the file");
+    EXPECT_EQ(faults[0].message,
+              "\"sh\" is a registered tool of the plugin shells, and also the file /bin/sh; give "
+              "the tool "
+              "another name, or write \"./sh\" for the file");
 }
 
 TEST_F(PlanFaultsTest, AFileThatIsNoProgramIsNoOtherMeaningOfAName) {
