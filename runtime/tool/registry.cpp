@@ -3,10 +3,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <system_error>
 
 namespace narratoria::tool {
+namespace {
+
+constexpr size_t kFewestSlots = 16;
+
+}  // namespace
 
 // The executable regular files of the folder, sorted by name. Empty if it cannot be read. A manifest
 // that cannot be used is reported when the tool is run.
@@ -30,50 +34,82 @@ std::vector<Registry::Shared> Registry::scan() const {
     return found;
 }
 
-Registry::Entries::iterator Registry::entry_of(const Definition& definition) {
-    const auto found = by_name_.find(definition.name);
-    if (found == by_name_.end() || found->second->definition.get() != &definition) {
-        return entries_.end();
+const Registry::Entry* Registry::entry_of(std::string_view name) const {
+    if (slots_.empty()) return nullptr;
+    const uint64_t hash = hash_text(name, seed_);
+    const auto tag = static_cast<uint32_t>(hash >> 32);
+    const size_t mask = slots_.size() - 1;
+    for (size_t at = static_cast<size_t>(hash) & mask;; at = (at + 1) & mask) {
+        const Slot slot = slots_[at];
+        if (slot.index == 0) return nullptr;
+        if (slot.tag != tag) continue;
+        const Entry& entry = entries_[slot.index - 1];
+        if (entry.name == name && entry.definition != nullptr) return &entry;
     }
-    return found->second;
+}
+
+Registry::Entry* Registry::entry_of(const Definition& definition) {
+    const Entry* const found = entry_of(definition.name);
+    if (found == nullptr || found->definition.get() != &definition) return nullptr;
+    return &entries_[static_cast<size_t>(found - entries_.data())];
+}
+
+void Registry::place(uint32_t index) {
+    const uint64_t hash = hash_text(entries_[index].name, seed_);
+    const size_t mask = slots_.size() - 1;
+    size_t at = static_cast<size_t>(hash) & mask;
+    while (slots_[at].index != 0) at = (at + 1) & mask;
+    slots_[at] = {static_cast<uint32_t>(hash >> 32), index + 1};
+}
+
+// Forgets removed entries. Leaves at least half of the slots free.
+void Registry::rebuild() {
+    std::erase_if(entries_, [](const Entry& entry) { return entry.definition == nullptr; });
+    size_t size = kFewestSlots;
+    while (size < 4 * entries_.size()) size *= 2;
+    slots_.assign(size, {});
+    for (size_t i = 0; i < entries_.size(); ++i) place(static_cast<uint32_t>(i));
 }
 
 bool Registry::add(Shared definition) {
     const std::string_view name = definition->name;
-    if (by_name_.contains(name)) return false;
-    entries_.push_back({std::move(definition)});
-    by_name_.emplace(name, std::prev(entries_.end()));
+    if (entry_of(name) != nullptr) return false;
+    if (2 * (entries_.size() + 1) > slots_.size()) rebuild();
+    entries_.push_back({std::move(definition), name});
+    place(static_cast<uint32_t>(entries_.size() - 1));
     return true;
 }
 
 void Registry::replace(Shared definition) {
-    if (const Shared other = find(definition->name)) remove(*other);
+    // Kept until the end: it may be the last reference to what the caller still names.
+    const Shared other = find(definition->name);
+    if (other != nullptr) remove(*other);
     add(std::move(definition));
 }
 
 void Registry::remove(const Definition& definition) {
-    const auto entry = entry_of(definition);
-    if (entry == entries_.end()) return;
-    by_name_.erase(definition.name);
-    // Last: this may destroy the definition, and with it the key in by_name_.
-    entries_.erase(entry);
+    Entry* const entry = entry_of(definition);
+    if (entry == nullptr) return;
+    entry->name = {};
+    // Last: this may destroy the definition.
+    const Shared removed = std::move(entry->definition);
 }
 
 void Registry::hide(const Definition& definition) {
-    const auto entry = entry_of(definition);
-    if (entry != entries_.end()) entry->hidden = true;
+    if (Entry* const entry = entry_of(definition)) entry->hidden = true;
 }
 
-Registry::Shared Registry::find(std::string_view name) const {
-    const auto found = by_name_.find(name);
-    return found == by_name_.end() ? nullptr : found->second->definition;
+const Registry::Shared& Registry::find(std::string_view name) const {
+    static const Shared kNone;
+    const Entry* const found = entry_of(name);
+    return found == nullptr ? kNone : found->definition;
 }
 
 std::vector<Registry::Shared> Registry::list() const {
     std::vector<Shared> out;
     if (!tools_folder_.empty()) out = scan();
     for (const Entry& entry : entries_) {
-        if (!entry.hidden) out.push_back(entry.definition);
+        if (entry.definition != nullptr && !entry.hidden) out.push_back(entry.definition);
     }
     return out;
 }

@@ -2,11 +2,11 @@
 #pragma once
 // The registered tools of a session.
 
-#include <list>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -15,14 +15,6 @@
 #include "tool/manifest.hpp"
 
 namespace narratoria::tool {
-
-// Seeded, so that the names of a plugin's tools cannot be chosen to collide.
-struct HashToolName {
-    uint64_t seed = hash_seed();
-    size_t operator()(std::string_view name) const {
-        return static_cast<size_t>(hash_text(name, seed));
-    }
-};
 
 // Maps names to definitions. Holds a reference to each definition until it is removed or replaced.
 // Engine thread only.
@@ -52,8 +44,9 @@ public:
         return manifests_.definition_of(path, problem);
     }
 
-    // Returns NULL if no tool has this name. Constant time.
-    Shared find(std::string_view name) const;
+    // Returns NULL if no tool has this name. Constant time. The reference is valid until the registry
+    // changes.
+    const Shared& find(std::string_view name) const;
 
     // The tools that a narrator can use: the executable files of the tools folder by name, then the
     // registered definitions in the order of registration. Reads the folder at each call, because
@@ -62,19 +55,31 @@ public:
 
 private:
     struct Entry {
-        Shared definition;
+        Shared definition;  // NULL: removed
+        std::string_view name;
         bool hidden = false;
     };
-    using Entries = std::list<Entry>;
-    Entries::iterator entry_of(const Definition& definition);
+    // An open-addressing table with linear probing: one cache line decides most lookups, and a list
+    // or a map of nodes costs two more. A removed entry keeps its slot until the table is rebuilt.
+    struct Slot {
+        uint32_t tag = 0;    // of the name's hash, to compare few names
+        uint32_t index = 0;  // in entries_, plus 1; 0: free
+    };
+
+    // NULL if there is none.
+    const Entry* entry_of(std::string_view name) const;
+    Entry* entry_of(const Definition& definition);
+    void place(uint32_t index);
+    void rebuild();
 
     std::vector<Shared> scan() const;
 
     std::string tools_folder_;
     mutable ManifestFiles manifests_;
-    Entries entries_;  // in the order of registration
-    // The keys are the definitions' names.
-    std::unordered_map<std::string_view, Entries::iterator, HashToolName> by_name_;
+    // Seeded, so that the names of a plugin's tools cannot be chosen to collide.
+    const uint64_t seed_ = hash_seed();
+    std::vector<Entry> entries_;  // in the order of registration
+    std::vector<Slot> slots_;     // a power of two of them, or none
 };
 
 }  // namespace narratoria::tool

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -83,6 +84,35 @@ TEST(Registry, KeepsADefinitionAliveForItsUsers) {
     registry.replace(define("dice"));
     EXPECT_EQ(used.use_count(), 1);
     EXPECT_EQ(used->name, "dice");
+}
+
+TEST(Registry, FindsEachOfManyToolsWhileOthersComeAndGo) {
+    Registry registry;
+    std::vector<std::string> expected;  // in the order of registration
+    for (unsigned i = 0; i < 6000; ++i) {
+        const std::string name = "tool_number_" + std::to_string(i * 7919 % 701);
+        const auto known = std::find(expected.begin(), expected.end(), name);
+        if (known == expected.end()) {
+            ASSERT_TRUE(registry.add(define(name)));
+            expected.push_back(name);
+        } else {
+            ASSERT_NE(registry.find(name), nullptr) << name;
+            registry.remove(*registry.find(name));
+            expected.erase(known);
+        }
+    }
+    EXPECT_EQ(names(registry), expected);
+    for (unsigned i = 0; i < 701; ++i) {
+        const std::string name = "tool_number_" + std::to_string(i);
+        const auto found = registry.find(name);
+        const bool is_expected =
+            std::find(expected.begin(), expected.end(), name) != expected.end();
+        ASSERT_EQ(found != nullptr, is_expected) << name;
+        if (found != nullptr) {
+            EXPECT_EQ(found->name, name);
+        }
+    }
+    EXPECT_EQ(registry.find(""), nullptr);
 }
 
 TEST(Registry, HidesADefinitionFromTheListOnly) {
