@@ -68,14 +68,10 @@ SessionTools::Found SessionTools::remove(std::string_view name, std::string& why
 }
 
 std::string SessionTools::problem_of(const tool::Definition& definition) const {
-    if (definition.origin.kind == tool::Origin::Kind::File) {
-        std::string problem;
-        registry_.file(definition.origin.place, problem);
-        if (problem.empty()) problem = resolver_.clash(definition.name, folder_);
-        return problem;
-    }
     std::string clash = resolver_.clash(definition.name, folder_);
-    return !clash.empty() ? clash : resolver_.resolve(definition.name, folder_).error;
+    if (!clash.empty()) return clash;
+    const bool is_file = definition.origin.kind == tool::Origin::Kind::File;
+    return resolver_.resolve(is_file ? definition.origin.place : definition.name, folder_).error;
 }
 
 SessionTools::Found SessionTools::find(std::string_view name, std::string& json,

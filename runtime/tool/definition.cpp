@@ -40,10 +40,12 @@ void append_json(std::string& out, const Definition& definition, std::string_vie
     }
     std::string limits;
     json::ObjectWriter limit_writer(limits);
-#define NARRATORIA_LIMIT(name, type, least, text)                                  \
-    if (definition.limits.name) {                                                  \
-        limit_writer.number(#name, static_cast<int64_t>(*definition.limits.name)); \
-    }
+    auto append = [&](const char* name, const std::optional<uint64_t>& value) {
+        if (!value) return;
+        if (*value > uint64_t{INT64_MAX}) limit_writer.raw(name, "null");
+        else limit_writer.number(name, static_cast<int64_t>(*value));
+    };
+#define NARRATORIA_LIMIT(name, type, least, text) append(#name, definition.limits.name);
     NAR_TOOL_LIMIT_LIST(NARRATORIA_LIMIT)
 #undef NARRATORIA_LIMIT
     limit_writer.end();

@@ -84,7 +84,7 @@ NAR_API nar_status nar_session_tools_remove(nar_session *session, nar_str name, 
  *   runner                     "process", "function", or the scheme of a tool runner
  *   origin.place               the path of the file, the id of the plugin, the owner in the host
  *   target                     what a registered name stands for; missing for functions and files
- *   times, limits              missing: those of the session. try_ms 0: none
+ *   times, limits              missing: those of the session. try_ms 0, a limit null: none
  *   problem                    why the tool cannot run, for example a manifest that is not valid;
  *                              missing if nothing is known
  * NAR_NOT_FOUND: no tool has this name. NAR_INVALID_ARGUMENT, TOOL_AMBIGUOUS: a registered tool and a

@@ -27,7 +27,7 @@
  * Cost         A sink costs one call through a function pointer. A noexcept sink has no guard.
  *
  * The other headers: session.hpp, event.hpp, result.hpp, narrator.hpp, status.hpp, text.hpp, and
- * validate.hpp, which engine.hpp does not include.
+ * tools.hpp and validate.hpp, which engine.hpp does not include.
  */
 
 #include "narratoria/core.hpp"

@@ -113,9 +113,11 @@ public:
         static_cast<void>(carried.release());
     }
 
-    // Registers a name for a toolPath: a file or "scheme:rest".
-    void add_path(const ToolOptions& options, std::string_view path) {
+    // Registers a name for a toolPath: a file or "scheme:rest". `limits`: of its attempts, or NULL.
+    void add_path(const ToolOptions& options, std::string_view path,
+                  const nar_limits* limits = nullptr) {
         nar_tool_registration registration{};
+        registration.limits = limits;
         registration.path = detail::to_c(path);
         enter(options, registration);
     }
