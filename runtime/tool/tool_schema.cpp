@@ -14,9 +14,9 @@ namespace {
 constexpr struct {
     std::string_view name;
     uint8_t types;
-} kTypes[] = {{"string", kStringBit}, {"number", kNumberBits}, {"boolean", kBooleanBit},
-              {"null", kNullBit},     {"array", kArrayBit},    {"object", kObjectBit},
-              {"any", kAllTypes}};
+} kTypes[] = {{"string", StringBit}, {"number", NumberBits}, {"boolean", BooleanBit},
+              {"null", NullBit},     {"array", ArrayBit},    {"object", ObjectBit},
+              {"any", AllTypes}};
 
 std::string_view nuwa_type(uint8_t types) {
     for (const auto& each : kTypes) {
@@ -102,9 +102,9 @@ std::string_view type_word(json::Type type) {
 std::string expected_words(uint8_t types) {
     std::string out;
     for (const auto& each : kTypes) {
-        if (each.types == kAllTypes || (types & each.types) == 0) continue;
+        if (each.types == AllTypes || (types & each.types) == 0) continue;
         if (!out.empty()) out += " | ";
-        out += (types & each.types) == kIntegerBit ? "integer" : std::string(each.name);
+        out += (types & each.types) == IntegerBit ? "integer" : std::string(each.name);
     }
     return out;
 }

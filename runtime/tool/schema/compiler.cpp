@@ -17,23 +17,23 @@ namespace {
 
 using json::Value;
 
-// Bits, so that a keyword can list those that have it. Open: a schema without "$schema", read as
+// Bits, so that a keyword can list those that have it. OpenDraft: a schema without "$schema", read as
 // 2020-12 with what older drafts have in addition.
 enum Draft : uint8_t {
-    kDraft4 = 1,
-    kDraft6 = 2,
-    kDraft7 = 4,
-    kDraft2019 = 8,
-    kDraft2020 = 16,
-    kOpen = 32,
+    Draft4 = 1,
+    Draft6 = 2,
+    Draft7 = 4,
+    Draft2019 = 8,
+    Draft2020 = 16,
+    OpenDraft = 32,
 };
 constexpr uint8_t kEvery = 63;
-constexpr uint8_t kSince6 = kEvery & ~kDraft4;
-constexpr uint8_t kSince7 = kSince6 & ~kDraft6;
-constexpr uint8_t kSince2019 = kSince7 & ~kDraft7;
-constexpr uint8_t kSince2020 = kDraft2020 | kOpen;
+constexpr uint8_t kSince6 = kEvery & ~Draft4;
+constexpr uint8_t kSince7 = kSince6 & ~Draft6;
+constexpr uint8_t kSince2019 = kSince7 & ~Draft7;
+constexpr uint8_t kSince2020 = Draft2020 | OpenDraft;
 // Before 2019-09 a "$ref" replaces the schema that it stands in.
-constexpr uint8_t kReplacing = kDraft4 | kDraft6 | kDraft7;
+constexpr uint8_t kReplacing = Draft4 | Draft6 | Draft7;
 
 // 0: unknown.
 uint8_t draft_of(std::string_view uri) {
@@ -41,12 +41,12 @@ uint8_t draft_of(std::string_view uri) {
     for (const std::string_view scheme : {"https://", "http://"}) {
         if (uri.starts_with(scheme)) uri.remove_prefix(scheme.size());
     }
-    if (uri == "json-schema.org/draft/2020-12/schema") return kDraft2020;
-    if (uri == "json-schema.org/draft/2019-09/schema") return kDraft2019;
-    if (uri == "json-schema.org/draft-07/schema") return kDraft7;
-    if (uri == "json-schema.org/draft-06/schema") return kDraft6;
-    if (uri == "json-schema.org/draft-04/schema") return kDraft4;
-    if (uri == "json-schema.org/schema") return kOpen;
+    if (uri == "json-schema.org/draft/2020-12/schema") return Draft2020;
+    if (uri == "json-schema.org/draft/2019-09/schema") return Draft2019;
+    if (uri == "json-schema.org/draft-07/schema") return Draft7;
+    if (uri == "json-schema.org/draft-06/schema") return Draft6;
+    if (uri == "json-schema.org/draft-04/schema") return Draft4;
+    if (uri == "json-schema.org/schema") return OpenDraft;
     return 0;
 }
 
@@ -63,7 +63,7 @@ public:
 
     bool run() {
         const size_t before = faults_.size();
-        rule_of(out_.document.root(), {kNoResource, kOpen});
+        rule_of(out_.document.root(), {kNoResource, OpenDraft});
         compile_waiting();
         // A reference may lead to a schema under an unknown keyword, which has references too.
         for (size_t i = 0; i < references_.size() && !full(); ++i) {
@@ -163,7 +163,7 @@ private:
         if (is_root) {
             parts.context.resource = 0;
             out_.resources.emplace_back().root = waiting.rule;
-            draft_of_resource_.push_back(kOpen);
+            draft_of_resource_.push_back(OpenDraft);
             resource_at_.emplace(waiting.value.index(), 0);
             resource_of_uri_.emplace("", 0);
         }
@@ -195,7 +195,7 @@ private:
                       " is no known draft; the newest is "
                       "\"https://json-schema.org/draft/2020-12/schema\"");
         }
-        const Value id = schema.find(draft == kDraft4 ? "id" : "$id");
+        const Value id = schema.find(draft == Draft4 ? "id" : "$id");
         const bool replaced = (draft & kReplacing) != 0 && schema.find("$ref");
         if (id && !id.is_string()) fault(id, "an id must be a string");
         if (id && id.is_string() && !replaced) take_id(parts, id, draft, is_root);
@@ -220,7 +220,7 @@ private:
                 }
             }
         }
-        if (parts.context.draft == kDraft2019) {
+        if (parts.context.draft == Draft2019) {
             const Value anchor = schema.find("$recursiveAnchor");
             if (anchor && !anchor.is_boolean()) {
                 fault(anchor, "\"$recursiveAnchor\" must be true or false");
@@ -238,7 +238,7 @@ private:
             fragment = text.substr(at + 1);
             text = text.substr(0, at);
         }
-        if (!fragment.empty() && (draft & (kReplacing | kOpen)) == 0) {
+        if (!fragment.empty() && (draft & (kReplacing | OpenDraft)) == 0) {
             fault(id, "\"$id\" must not have a fragment; \"$anchor\" names a place");
             return;
         }
@@ -399,13 +399,13 @@ private:
     }
 
     static std::optional<uint8_t> type_bits(std::string_view name) {
-        if (name == "null") return kNullBit;
-        if (name == "boolean") return kBooleanBit;
-        if (name == "number") return kNumberBits;
-        if (name == "integer") return kIntegerBit;
-        if (name == "string") return kStringBit;
-        if (name == "array") return kArrayBit;
-        if (name == "object") return kObjectBit;
+        if (name == "null") return NullBit;
+        if (name == "boolean") return BooleanBit;
+        if (name == "number") return NumberBits;
+        if (name == "integer") return IntegerBit;
+        if (name == "string") return StringBit;
+        if (name == "array") return ArrayBit;
+        if (name == "object") return ObjectBit;
         return std::nullopt;
     }
 
@@ -471,18 +471,18 @@ private:
         number_into(parts.number.maximum, parts, value, "maximum");
     }
     void read_exclusive_minimum(Parts& parts, Value value) {
-        if (value.is_boolean() && (parts.context.draft & (kDraft4 | kOpen)) != 0) {
+        if (value.is_boolean() && (parts.context.draft & (Draft4 | OpenDraft)) != 0) {
             parts.exclusive_minimum = value;
-        } else if (parts.context.draft == kDraft4) {
+        } else if (parts.context.draft == Draft4) {
             fault(value, "\"exclusiveMinimum\" must be true or false in draft 4");
         } else {
             number_into(parts.number.above, parts, value, "exclusiveMinimum");
         }
     }
     void read_exclusive_maximum(Parts& parts, Value value) {
-        if (value.is_boolean() && (parts.context.draft & (kDraft4 | kOpen)) != 0) {
+        if (value.is_boolean() && (parts.context.draft & (Draft4 | OpenDraft)) != 0) {
             parts.exclusive_maximum = value;
-        } else if (parts.context.draft == kDraft4) {
+        } else if (parts.context.draft == Draft4) {
             fault(value, "\"exclusiveMaximum\" must be true or false in draft 4");
         } else {
             number_into(parts.number.below, parts, value, "exclusiveMaximum");
@@ -530,7 +530,7 @@ private:
     }
 
     void read_items(Parts& parts, Value value) {
-        if (value.is_array() && (parts.context.draft & kDraft2020) != 0) {
+        if (value.is_array() && (parts.context.draft & Draft2020) != 0) {
             fault(value,
                   "\"items\" must be a schema in draft 2020-12; \"prefixItems\" takes a list");
             return;
@@ -770,9 +770,9 @@ private:
             {"$comment", kSince7, &C::read_text},
             {"$defs", kSince2019, &C::read_definitions},
             {"$dynamicRef", kSince2020, &C::read_dynamic_reference},
-            {"$recursiveRef", kDraft2019, &C::read_recursive_reference},
+            {"$recursiveRef", Draft2019, &C::read_recursive_reference},
             {"$ref", kEvery, &C::read_reference},
-            {"additionalItems", kEvery & ~kDraft2020, &C::read_additional_items},
+            {"additionalItems", kEvery & ~Draft2020, &C::read_additional_items},
             {"additionalProperties", kEvery, &C::read_additional_properties},
             {"allOf", kEvery, &C::read_all_of},
             {"anyOf", kEvery, &C::read_any_of},
@@ -967,8 +967,8 @@ private:
 
     // A schema that leads back to itself without going into the value would never end.
     void refuse_loops() {
-        enum : uint8_t { kUnseen, kOpenNow, kDone };
-        std::vector<uint8_t> state(out_.rules.size(), kUnseen);
+        enum : uint8_t { Unseen, Open, Done };
+        std::vector<uint8_t> state(out_.rules.size(), Unseen);
         std::vector<std::pair<RuleIndex, bool>> stack;
         for (RuleIndex start = 0; start < out_.rules.size(); ++start) {
             stack.emplace_back(start, false);
@@ -978,16 +978,16 @@ private:
                 const bool is_left = stack.back().second;
                 stack.pop_back();
                 if (is_left) {
-                    state[rule] = kDone;
+                    state[rule] = Done;
                     continue;
                 }
-                if (state[rule] != kUnseen) continue;
-                state[rule] = kOpenNow;
+                if (state[rule] != Unseen) continue;
+                state[rule] = Open;
                 stack.emplace_back(rule, true);
                 each_beside(out_.rules[rule], [&](RuleIndex to) {
-                    if (state[to] == kUnseen) {
+                    if (state[to] == Unseen) {
                         stack.emplace_back(to, false);
-                    } else if (state[to] == kOpenNow) {
+                    } else if (state[to] == Open) {
                         fault(Value(&out_.document.root().tape(), out_.rules[rule].place),
                               "schema-loop",
                               "this schema refers back to itself without going into the value, so "
@@ -1014,7 +1014,7 @@ private:
         std::vector<RuleIndex> target(out_.rules.size(), kNoRule);
         for (RuleIndex i = 0; i < out_.rules.size(); ++i) {
             const Rule& rule = out_.rules[i];
-            if (rule.general == kNoRule || rule.types != kAllTypes || rule.number != kNoRule ||
+            if (rule.general == kNoRule || rule.types != AllTypes || rule.number != kNoRule ||
                 rule.string != kNoRule || rule.array != kNoRule || rule.object != kNoRule) {
                 continue;
             }

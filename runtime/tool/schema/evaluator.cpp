@@ -187,7 +187,7 @@ private:
     [[gnu::always_inline]] bool fits(RuleIndex index, Value value, Evaluated* seen) {
         if (!spend(1)) return false;
         const Rule& rule = program_.rules[index];
-        if (rule.types != kAllTypes && !has_type(rule.types, value)) {
+        if (rule.types != AllTypes && !has_type(rule.types, value)) {
             return wrong_type(rule.types, value);
         }
         if (rule.plain) {
@@ -199,16 +199,16 @@ private:
 
     static bool has_type(uint8_t types, Value value) {
         switch (value.type()) {
-            case json::Type::Null: return (types & kNullBit) != 0;
+            case json::Type::Null: return (types & NullBit) != 0;
             case json::Type::False:
-            case json::Type::True: return (types & kBooleanBit) != 0;
-            case json::Type::String: return (types & kStringBit) != 0;
-            case json::Type::Array: return (types & kArrayBit) != 0;
-            case json::Type::Object: return (types & kObjectBit) != 0;
+            case json::Type::True: return (types & BooleanBit) != 0;
+            case json::Type::String: return (types & StringBit) != 0;
+            case json::Type::Array: return (types & ArrayBit) != 0;
+            case json::Type::Object: return (types & ObjectBit) != 0;
             case json::Type::Number: break;
         }
-        const auto numbers = static_cast<uint8_t>(types & kNumberBits);
-        if (numbers == 0 || numbers == kNumberBits) return numbers != 0;
+        const auto numbers = static_cast<uint8_t>(types & NumberBits);
+        if (numbers == 0 || numbers == NumberBits) return numbers != 0;
         return is_integer_text(value.text());
     }
 
@@ -640,7 +640,7 @@ private:
             const uint8_t types =
                 each.rule == kNoRule ? uint8_t{0} : program_.rules[each.rule].types;
             faults_->push_back({path_, "required", "is missing",
-                                types == kAllTypes ? uint8_t{0} : types, std::nullopt});
+                                types == AllTypes ? uint8_t{0} : types, std::nullopt});
         }
         return false;
     }

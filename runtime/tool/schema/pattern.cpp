@@ -16,12 +16,12 @@ constexpr int kMaxNesting = 100;
 // A longer pattern has a larger program than is allowed.
 constexpr size_t kMaxText = 6 * Pattern::kMaxProgram;
 
-const Ranges kDigit = {{'0', '9'}};
-const Ranges kWord = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
-const Ranges kSpace = {{0x09, 0x0D},     {0x20, 0x20},     {0xA0, 0xA0},     {0x1680, 0x1680},
+const Ranges digits = {{'0', '9'}};
+const Ranges word_characters = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
+const Ranges spaces = {{0x09, 0x0D},     {0x20, 0x20},     {0xA0, 0xA0},     {0x1680, 0x1680},
                        {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F},
                        {0x3000, 0x3000}, {0xFEFF, 0xFEFF}};
-const Ranges kLineEnd = {{0x0A, 0x0A}, {0x0D, 0x0D}, {0x2028, 0x2029}};
+const Ranges line_ends = {{0x0A, 0x0A}, {0x0D, 0x0D}, {0x2028, 0x2029}};
 
 bool is_word(uint32_t c) {
     return c < 128 &&
@@ -235,7 +235,7 @@ private:
     TermPtr atom(int depth) {
         if (skip("^")) return assertion(Pattern::Op::Begin);
         if (skip("$")) return assertion(Pattern::Op::End);
-        if (skip(".")) return set_of(inverted(kLineEnd));
+        if (skip(".")) return set_of(inverted(line_ends));
         if (next_is('(')) return group(depth);
         if (next_is('[')) return set_of(character_class());
         if (next_is('*') || next_is('+') || next_is('?')) {
@@ -270,10 +270,10 @@ private:
         return term;
     }
 
-    std::optional<uint32_t> hexadecimal(size_t digits) {
-        if (at_ + digits > text_.size()) return std::nullopt;
+    std::optional<uint32_t> hexadecimal(size_t length) {
+        if (at_ + length > text_.size()) return std::nullopt;
         uint32_t value = 0;
-        for (size_t i = 0; i < digits; ++i) {
+        for (size_t i = 0; i < length; ++i) {
             const char c = text_[at_ + i];
             uint32_t digit = 0;
             if (c >= '0' && c <= '9') digit = static_cast<uint32_t>(c - '0');
@@ -282,7 +282,7 @@ private:
             else return std::nullopt;
             value = value << 4 | digit;
         }
-        at_ += digits;
+        at_ += length;
         return value;
     }
 
@@ -317,12 +317,12 @@ private:
         const auto single = [](uint32_t c) { return Ranges{{c, c}}; };
         const char c = text_[at_++];
         switch (c) {
-            case 'd': return kDigit;
-            case 'D': return inverted(kDigit);
-            case 'w': return kWord;
-            case 'W': return inverted(kWord);
-            case 's': return kSpace;
-            case 'S': return inverted(kSpace);
+            case 'd': return digits;
+            case 'D': return inverted(digits);
+            case 'w': return word_characters;
+            case 'W': return inverted(word_characters);
+            case 's': return spaces;
+            case 'S': return inverted(spaces);
             case 't': return single('\t');
             case 'n': return single('\n');
             case 'v': return single('\v');

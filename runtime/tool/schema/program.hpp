@@ -20,28 +20,28 @@ namespace narratoria::tool {
 
 // Types as bits. An integer is also a number, so a rule that allows numbers allows both.
 enum TypeBit : uint8_t {
-    kNullBit = 1,
-    kBooleanBit = 2,
-    kFractionBit = 4,
-    kIntegerBit = 8,
-    kStringBit = 16,
-    kArrayBit = 32,
-    kObjectBit = 64,
-    kNumberBits = kFractionBit | kIntegerBit,
-    kAllTypes = 127,
+    NullBit = 1,
+    BooleanBit = 2,
+    FractionBit = 4,
+    IntegerBit = 8,
+    StringBit = 16,
+    ArrayBit = 32,
+    ObjectBit = 64,
+    NumberBits = FractionBit | IntegerBit,
+    AllTypes = 127,
 };
 
 inline uint8_t type_bit(json::Value value) {
     switch (value.type()) {
-        case json::Type::Null: return kNullBit;
+        case json::Type::Null: return NullBit;
         case json::Type::False:
-        case json::Type::True: return kBooleanBit;
-        case json::Type::String: return kStringBit;
-        case json::Type::Array: return kArrayBit;
-        case json::Type::Object: return kObjectBit;
+        case json::Type::True: return BooleanBit;
+        case json::Type::String: return StringBit;
+        case json::Type::Array: return ArrayBit;
+        case json::Type::Object: return ObjectBit;
         case json::Type::Number: break;
     }
-    return is_integer_text(value.text()) ? kIntegerBit : kFractionBit;
+    return is_integer_text(value.text()) ? IntegerBit : FractionBit;
 }
 
 using RuleIndex = uint32_t;
@@ -127,7 +127,7 @@ struct GeneralRules {
 };
 
 struct Rule {
-    uint8_t types = kAllTypes;
+    uint8_t types = AllTypes;
     bool never = false;  // the schema false
     bool plain = true;   // nothing but `types` counts
     uint32_t resource = 0;

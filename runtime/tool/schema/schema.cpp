@@ -71,7 +71,7 @@ std::vector<Schema::Member> Schema::members() const {
         Member& member = out.emplace_back();
         member.name = each.name;
         member.required = each.required != UINT32_MAX;
-        member.types = kAllTypes;
+        member.types = AllTypes;
         if (each.rule == kNoRule) continue;
         member.types = types_of(*program_, each.rule, kTypeDepth);
         const json::Value schema(&program_->document.root().tape(),
@@ -104,10 +104,9 @@ std::string types_for_people(uint8_t types) {
     static constexpr struct {
         uint8_t bits;
         const char* name;
-    } kNames[] = {{kStringBit, "a string"},    {kNumberBits, "a number"},
-                  {kIntegerBit, "an integer"}, {kBooleanBit, "a boolean"},
-                  {kArrayBit, "an array"},     {kObjectBit, "an object"},
-                  {kNullBit, "null"},          {kFractionBit, "a number"}};
+    } kNames[] = {{StringBit, "a string"},   {NumberBits, "a number"}, {IntegerBit, "an integer"},
+                  {BooleanBit, "a boolean"}, {ArrayBit, "an array"},   {ObjectBit, "an object"},
+                  {NullBit, "null"},         {FractionBit, "a number"}};
     std::vector<const char*> names;
     for (const auto& each : kNames) {
         if ((types & each.bits) != each.bits) continue;
