@@ -27,6 +27,7 @@ PUBLIC = (
     "errors",
     "events",
     "options",
+    "registry",
     "script",
     "session",
     "state",

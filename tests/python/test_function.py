@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typing_extensions import NotRequired, Required
 
-from narratoria import DocumentError, _core
+from narratoria import DocumentError, Field, _core
 from narratoria._function import describe
 from narratoria._hooks import to_plain
 from narratoria.documents import Invocation, Plan
@@ -785,8 +785,14 @@ def fitting(schema, root, chance, depth=0):
     if "anyOf" in schema:
         options = schema["anyOf"]
         small = [one for one in options if one.get("type") == "null"]
-        return fitting(chance.choice(small if small and depth > 4 else options), root, chance, depth)
-    inner = [schema.get("items"), schema.get("additionalProperties"), *schema.get("prefixItems", ())]
+        return fitting(
+            chance.choice(small if small and depth > 4 else options), root, chance, depth
+        )
+    inner = [
+        schema.get("items"),
+        schema.get("additionalProperties"),
+        *schema.get("prefixItems", ()),
+    ]
     if schema.get("type") == "array" and "prefixItems" in schema:
         return [fitting(one, root, chance, depth + 1) for one in schema["prefixItems"]]
     if schema.get("type") == "array" and isinstance(inner[0], dict):
@@ -977,6 +983,132 @@ def test_what_a_function_returns():
     assert plain(types.MappingProxyType({Text("a"): ()})) == {"a": []}
     plan = Plan([Invocation("a", "b")], request_id="p")
     assert plain([plan, Log("x")]) == [plan.to_dict(), Log("x").to_dict()]
+
+
+class Open(TypedDict):
+    lit: bool
+    hours: NotRequired[float]
+
+
+class Pair(typing.NamedTuple):
+    a: int
+    b: int
+
+
+INTEGER = {"type": ["integer", "boolean"]}
+NUMBER = {"type": ["number", "boolean"]}
+
+
+@pytest.mark.parametrize(
+    "annotation, schema",
+    [
+        (bool, {"type": "boolean"}),
+        (int, INTEGER),
+        (float, NUMBER),
+        (Optional[str], {"anyOf": [{"type": "string"}, {"type": "null"}]}),
+        (list[int], {"type": "array", "items": INTEGER}),
+        (list, {"type": "array"}),
+        (list[typing.ForwardRef("Unknown")], None),
+        (tuple[int, ...], {"type": "array", "items": INTEGER}),
+        (
+            tuple[int, Any],
+            {"type": "array", "prefixItems": [INTEGER, {}], "minItems": 2, "maxItems": 2},
+        ),
+        (dict[str, float], {"type": "object", "additionalProperties": NUMBER}),
+        (Literal["a", 1], {"enum": ["a", 1]}),
+        (Colour, {"enum": ["red", "green", None]}),
+        (Name, {"type": "string"}),
+        (Point, {"type": "object", "properties": {"x": INTEGER, "y": INTEGER}}),
+        (
+            Open,
+            {
+                "type": "object",
+                "properties": {"lit": {"type": "boolean"}, "hours": NUMBER},
+                "required": ["lit"],
+            },
+        ),
+        (
+            Box[str],
+            {
+                "type": "object",
+                "properties": {
+                    "item": {"type": "string"},
+                    "others": {"type": "array", "items": {"type": "string"}},
+                },
+            },
+        ),
+        (Annotated[int, "how many"], {**INTEGER, "description": "how many"}),
+        (Annotated[str, Field(min_length=1)], {"type": "string", "minLength": 1}),
+        (Tree, {"type": "object", "properties": {}}),
+        # What may have any form in JSON, or none.
+        (None, None),
+        (Any, None),
+        (Plan, None),
+        (Sequence[str], None),
+        (Mapping[str, int], None),
+        (Pair, None),
+        (set[int], None),
+        (Union[int, set[int]], None),
+        (Flags, None),
+        (X, None),
+    ],
+)
+def test_the_schema_of_what_a_function_returns(annotation, schema):
+    def give(): ...
+
+    give.__annotations__["return"] = annotation
+    assert describe(give).result_schema == schema
+    if schema is not None:
+        checker(schema)
+
+
+def test_what_says_nothing_of_what_a_function_returns():
+    def told() -> "int": ...
+
+    def untold(): ...
+
+    def missing() -> "Something": ...  # noqa: F821
+
+    @functools.wraps(told)
+    def decorated():
+        return str(told())
+
+    def steps() -> typing.Generator[dict, None, int]:
+        yield {}
+        return 1
+
+    def iterates() -> typing.Iterator[dict]:
+        yield {}
+
+    class Callable:
+        def __call__(self) -> str: ...
+
+    async def waits() -> int: ...
+
+    assert describe(told).result_schema == INTEGER
+    assert describe(functools.partial(told), name="p").result_schema == INTEGER
+    assert describe(waits).result_schema == INTEGER
+    assert describe(steps).result_schema == INTEGER
+    assert describe(Callable()).result_schema == {"type": "string"}
+    for function in (untold, missing, decorated, iterates):
+        assert describe(function).result_schema is None
+
+
+@settings(max_examples=200, deadline=None)
+@given(annotations, st.integers(0, 2**32))
+def test_what_is_of_the_annotated_type_fits_the_schema_of_the_result(annotation, seed):
+    chance = random.Random(seed)
+    tool = tool_of(annotation)
+
+    def give(): ...
+
+    give.__annotations__["return"] = annotation
+    schema = describe(give).result_schema
+    if schema is None:
+        return
+    for _ in range(6):
+        bound = tool.bind({"value": near(tool.input_schema["properties"]["value"], chance)})
+        assert checker(schema).is_valid(plain(bound["value"])), (annotation, bound)
 
 
 def test_what_contains_itself():

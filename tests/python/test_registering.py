@@ -55,7 +55,7 @@ class Registering:
         self.session.narrator(lambda request: "The new one.")
 
 
-ALL = ["tool", "toolset", "handler", "renderer", "narrator"]
+EXTENSIONS = ["handler", "renderer", "narrator"]
 
 
 def give(session: Any, kind: str, work: Callable[[], object]) -> None:
@@ -119,7 +119,7 @@ def test_of_a_blocking_session(kind: str) -> None:
             assert session.play("x").outcome == "completed"
         else:
             assert session.execute(one("t")).success
-        assert register.refused == (ALL if kind in BOUND else [])
+        assert register.refused == (EXTENSIONS if kind in BOUND else [])
         if kind in FREE:
             assert session.call("learned") == "by heart" and session.call("shared") == "by all"
             assert session.play("x").narrative == "The new one."
@@ -150,7 +150,7 @@ def test_of_a_session_of_asyncio(kind: str) -> None:
             else:
                 assert (await session.execute(one("t"))).success
             await done.wait()
-            assert register.refused == (ALL if kind in BOUND else [])
+            assert register.refused == (EXTENSIONS if kind in BOUND else [])
             if kind in FREE:
                 assert await session.call("learned") == "by heart"
                 assert await session.call("shared") == "by all"

@@ -506,6 +506,12 @@ class TestTheTree:
         file.write_text("PRINT(1)", encoding="utf-8")
         assert len(narratoria.parse_script(file)["statements"]) == 1
 
+    def test_a_script_that_only_ends_too_early(self) -> None:
+        for source, is_incomplete in (("FOR x IN [1] DO", True), ("LET 1", False)):
+            with pytest.raises(narratoria.ScriptError) as raised:
+                narratoria.parse_script(source)
+            assert raised.value.incomplete is is_incomplete
+
     def test_a_tree_of_too_many_levels(self) -> None:
         with pytest.raises(ValueError, match="more than 1000 levels"):
             narratoria.parse_script("LET n = " + "1 + " * 3000 + "1")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         errors,
         events,
         options,
+        registry,
         script,
         session,
         state,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from narratoria.options import Limits, Times
+    from narratoria.registry import ToolInfo, Tools
     from narratoria.script import ScriptResult, parse_script
     from narratoria.session import Session, State, Turn, sample_story, validate
     from narratoria.tool import ToolError
@@ -100,6 +102,8 @@ _PLACES = {
     "ReentrantError": "errors",
     "ScriptError": "errors",
     "ScriptResult": "script",
+    "ToolInfo": "registry",
+    "Tools": "registry",
     "parse_script": "script",
     "SystemRefusedError": "errors",
     "ThreadError": "errors",
@@ -121,6 +125,7 @@ _MODULES = (
     "errors",
     "events",
     "options",
+    "registry",
     "script",
     "session",
     "state",
@@ -162,7 +167,9 @@ __all__ = [
     "ThreadError",
     "Times",
     "ToolError",
+    "ToolInfo",
     "ToolResult",
+    "Tools",
     "Toolset",
     "Turn",
     "UnsupportedError",
@@ -173,6 +180,7 @@ __all__ = [
     "events",
     "options",
     "parse_script",
+    "registry",
     "sample_story",
     "script",
     "session",

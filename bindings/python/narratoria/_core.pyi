@@ -135,11 +135,23 @@ class Session:
         self,
         name: str,
         description: str,
-        input_schema: dict[str, Any],
+        input_schema: dict[str, Any] | None,
+        result_schema: dict[str, Any] | None,
         function: Callable[[Any], Any],
         is_plain: bool,
         waits: bool,
     ) -> None: ...
+    def add_tool_path(
+        self,
+        name: str,
+        description: str,
+        input_schema: dict[str, Any] | None,
+        result_schema: dict[str, Any] | None,
+        path: str,
+    ) -> None: ...
+    def remove_tool(self, name: str) -> None: ...
+    def find_tool(self, name: str) -> dict[str, Any]: ...
+    def tools(self) -> list[dict[str, Any]]: ...
     def add_ui_handler(
         self, names: list[str], priority: int, function: Callable[[str, Any], bool]
     ) -> None: ...

@@ -54,6 +54,7 @@ from narratoria._converters import Converter, add_default, missing
 from narratoria._definitions import Definitions
 from narratoria._document import name_of
 from narratoria._hints import form_of, hints_of
+from narratoria._results import result_schema_of
 from narratoria.errors import DocumentError
 
 
@@ -65,6 +66,7 @@ class FunctionDescription:
         name: under which plans call it: letters, digits, `_` and `-`.
         description: what it does, for narrators; `""` when it says nothing.
         input_schema: JSON Schema of its input, draft 2020-12.
+        result_schema: JSON Schema of its result, from the return annotation; None: any value.
         is_async: whether it is an `async def` function (or generator).
         is_generator: whether it is a generator function, asynchronous or not.
         context_parameter: the name of the parameter that takes the `Context`; None without one.
@@ -85,6 +87,7 @@ class FunctionDescription:
         "is_async",
         "is_generator",
         "name",
+        "result_schema",
     )
 
     def __init__(
@@ -93,6 +96,7 @@ class FunctionDescription:
         name: str,
         description: str,
         input_schema: dict[str, Any],
+        result_schema: dict[str, Any] | None,
         is_async: bool,
         is_generator: bool,
         context_parameter: str | None,
@@ -104,6 +108,7 @@ class FunctionDescription:
         self.name = name
         self.description = description
         self.input_schema = input_schema
+        self.result_schema = result_schema
         self.is_async = is_async
         self.is_generator = is_generator
         self.context_parameter = context_parameter
@@ -282,13 +287,15 @@ def describe(
     if not inspect.isroutine(called):
         called = type(called).__call__
     is_asynchronous_generator = inspect.isasyncgenfunction(called)
+    is_generator = is_asynchronous_generator or inspect.isgeneratorfunction(called)
     return FunctionDescription(
         function,
         name,
         description,
         schema,
+        result_schema_of(function, is_generator),
         is_asynchronous_generator or inspect.iscoroutinefunction(called),
-        is_asynchronous_generator or inspect.isgeneratorfunction(called),
+        is_generator,
         context,
         converters,
         frozenset(required),

@@ -15,13 +15,40 @@ class _ContextByName:
 
 def hints_of(function: Any, tool: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters' annotations, those that are text evaluated."""
+    # The return type is not the tool's input: it may name what is there for type checkers alone.
+    annotations = {
+        parameter.name: parameter.annotation
+        for parameter in parameters.values()
+        if parameter.annotation is not parameter.empty
+    }
+    try:
+        return _evaluated(annotations, _plain_function(function, is_unwrapped=True))
+    except Exception as fault:
+        raise not_evaluated(f"the annotations of the tool {tool}", fault) from None
+
+
+def return_hint_of(function: Any) -> Any:
+    """The annotation of what it returns; Any without one, or with one that type checkers alone can
+    evaluate, or if a decorator may return something else."""
+    plain = _plain_function(function, is_unwrapped=False)
+    annotations = getattr(plain, "__annotations__", {})
+    if hasattr(plain, "__wrapped__") or "return" not in annotations:
+        return Any
+    try:
+        return _evaluated({"return": annotations["return"]}, plain)["return"]
+    except Exception:
+        return Any
+
+
+def _plain_function(function: Any, is_unwrapped: bool) -> Any:
+    """The function in a partial one, a method or an object that can be called."""
     import functools
     import inspect
-    import typing
 
     plain = function
     while True:
-        plain = inspect.unwrap(plain)
+        if is_unwrapped:
+            plain = inspect.unwrap(plain)
         if isinstance(plain, functools.partial):
             plain = plain.func
         elif inspect.ismethod(plain):
@@ -29,19 +56,19 @@ def hints_of(function: Any, tool: str, parameters: Mapping[str, Any]) -> dict[st
         elif not hasattr(plain, "__globals__") and hasattr(type(plain), "__call__"):
             inner = type(plain).__call__
             if not hasattr(inner, "__globals__"):
-                break
+                return plain
             plain = inner
         else:
-            break
+            return plain
 
-    # The return type is not the tool's input: it may name what is there for type checkers alone.
+
+def _evaluated(annotations: dict[str, Any], plain: Any) -> dict[str, Any]:
+    """Annotations of a function, as they are where it stands."""
+    import typing
+
     def holder() -> None: ...
 
-    holder.__annotations__ = {
-        parameter.name: parameter.annotation
-        for parameter in parameters.values()
-        if parameter.annotation is not parameter.empty
-    }
+    holder.__annotations__ = annotations
     names: dict[str, Any] = dict(getattr(plain, "__globals__", {}))
     if getattr(plain, "__closure__", None):
         for free, cell in zip(plain.__code__.co_freevars, plain.__closure__):
@@ -50,10 +77,7 @@ def hints_of(function: Any, tool: str, parameters: Mapping[str, Any]) -> dict[st
             except ValueError:
                 continue
     names.setdefault("Context", _ContextByName)
-    try:
-        return typing.get_type_hints(holder, names, names, include_extras=True)
-    except Exception as fault:
-        raise not_evaluated(f"the annotations of the tool {tool}", fault) from None
+    return typing.get_type_hints(holder, names, names, include_extras=True)
 
 
 def not_evaluated(annotations: str, fault: Exception) -> TypeError:

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from narratoria.documents import Asset, Opening, Outcome
     from narratoria.events import UiEvent
     from narratoria.options import Limits, Times
+    from narratoria.registry import Tools
     from narratoria.script import ScriptRun
     from narratoria.toolset import Toolset
 
@@ -317,6 +318,23 @@ class Registry:
         self._give_tool(describe(function, name=name, description=description), thread)
         return function
 
+    @property
+    def tools(self) -> Tools:
+        """The tools of the session by name, a live view: to list, look up, register and remove.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     @session.tool
+        ...     def roll(sides: int = 6) -> int:
+        ...         "Rolls a die."
+        ...         return min(sides, 4)
+        ...     {name: tool.description for name, tool in session.tools.items()}
+        {'roll': 'Rolls a die.'}
+        """
+        from narratoria.registry import Tools
+
+        return Tools(self, self._use)
+
     def use(self, toolset: Toolset) -> None:
         """Gives the session all tools of a :class:`narratoria.Toolset`, which any number of sessions
         may share. Tools that it gets later are not this session's.
@@ -365,7 +383,13 @@ class Registry:
         # A number of jobs that somebody has chosen holds for all tools.
         waits = about.is_async and not self._has_jobs
         self._use().add_tool(
-            about.name, about.description, about.input_schema, call, is_plain, waits
+            about.name,
+            about.description,
+            about.input_schema,
+            about.result_schema,
+            call,
+            is_plain,
+            waits,
         )
 
     def _run_tool(

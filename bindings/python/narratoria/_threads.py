@@ -27,7 +27,7 @@ _IDLE_S = 5.0
 _LOOK_S = 0.05
 
 # What the engine takes only while it calls nothing.
-_EXTENSIONS = frozenset(("add_tool", "add_ui_handler", "add_asset_renderer", "set_narrator"))
+_EXTENSIONS = frozenset(("add_ui_handler", "add_asset_renderer", "set_narrator"))
 
 _idle: list[SimpleQueue[Callable[[], None]]] = []
 os.register_at_fork(after_in_child=_idle.clear)

@@ -141,6 +141,8 @@ class ScriptError(Error):
         name: which error it is, for example ``"ParserError"`` (docs/nuwa-script.md lists them).
         message: what happened.
         line, column: the place, from 1; None: the error has no place in the source.
+        incomplete: whether it is right as far as it goes, and more text could mend it; only
+            ``parse_script`` says so.
         text: the error, and the line of the source with a caret below the place; also ``str(error)``.
         output: the lines that it had printed, without newlines.
         scope: its variables when it failed; ``{}`` if it is not valid.
@@ -167,6 +169,7 @@ class ScriptError(Error):
         self.message: str = error.get("message", text)
         self.line: int | None = error.get("line") or None
         self.column: int | None = error.get("column") or None
+        self.incomplete: bool = bool(error.get("incomplete"))
         self.text: str = text
         self.output: list[str] = []
         self.scope: dict[str, Any] = {}

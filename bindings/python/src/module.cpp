@@ -208,6 +208,10 @@ PYBIND11_MODULE(_core, module) {
         .def("attach", &python::Session::attach)
         .def("detach", &python::Session::detach)
         .def("add_tool", &python::Session::add_tool)
+        .def("add_tool_path", &python::Session::add_tool_path)
+        .def("remove_tool", &python::Session::remove_tool)
+        .def("find_tool", &python::Session::find_tool)
+        .def("tools", &python::Session::tools)
         .def("add_ui_handler", &python::Session::add_ui_handler)
         .def("add_asset_renderer", &python::Session::add_asset_renderer)
         .def("set_narrator", &python::Session::set_narrator);

@@ -152,11 +152,6 @@ py::object ResultText::to_dict() const {
 // ---------------------------------------------------------------- what is given to the engine
 
 struct Session::Tool : Given {
-    std::string name;
-    std::string description;
-    std::string input_schema;
-    nar_tool tool{};
-    const nar_tool* list = &tool;
     // A function from input to result that is done when it returns; else it gets an Invocation.
     bool is_plain = false;
 
@@ -209,6 +204,12 @@ struct Session::Tool : Given {
         const auto message = py::cast<std::string>(told[3]);
         invocations(host).diagnostics(host, token, detail::to_c(trace));
         end_invocation(host, token, lines, code, message);
+    }
+
+    static void released(void* instance) noexcept {
+        Tool& self = of(instance);
+        // Else it is dropped with all the others.
+        if (!self.session->is_closing_) self.session->retire(self);
     }
 
     static void cancel(void* instance, std::uint64_t token) noexcept {
@@ -478,7 +479,6 @@ void Session::close() {
     living().erase(this);
     // What is dropped may run code, which finds a session that is closed.
     const auto given = std::exchange(given_, {});
-    tools_.clear();
     narrator_ = nullptr;
     const auto opened = std::exchange(open_, {});
     for (const auto& [token, each] : opened) each->leave();
@@ -566,9 +566,11 @@ Session::Inside::Inside(Session& session) : session_(session) {
     ++session.depth_;
 }
 
-Session::Inside::~Inside() {
+Session::Inside::~Inside() { session_.leave(); }
+
+void Session::leave() {
     // What is dropped may come back here.
-    if (--session_.depth_ == 0) std::vector<std::unique_ptr<Given>>().swap(session_.retired_);
+    if (--depth_ == 0) std::vector<std::unique_ptr<Given>>().swap(retired_);
 }
 
 narratoria::Session& Session::handle() { return *session_; }
@@ -773,7 +775,7 @@ void Session::begin_use() {
 }
 
 void Session::end_use() {
-    if (depth_ > 0) --depth_;
+    if (depth_ > 0) leave();
 }
 
 void Session::run(std::int64_t budget_us) {
@@ -920,6 +922,15 @@ void Session::extend(Given& given, const char* extension, const Functions& funct
     }
 }
 
+// What is retired may be running.
+void Session::retire(const Given& given) noexcept {
+    const auto found = std::find_if(given_.begin(), given_.end(),
+                                    [&](const auto& each) { return each.get() == &given; });
+    if (found == given_.end()) return;
+    retired_.push_back(std::move(*found));
+    given_.erase(found);
+}
+
 void Session::replace(Given*& latest, Given& made) {
     if (Given* const before = std::exchange(latest, &made)) replaced_.push_back(before);
     drop_replaced();
@@ -956,32 +967,80 @@ void Session::detach(std::uint64_t sink) {
         const auto* attached = dynamic_cast<const Sink*>(each.get());
         return attached != nullptr && attached->number == sink;
     });
-    // It may be the one that is running.
-    retired_.push_back(std::move(*found));
-    given_.erase(found);
+    retire(**found);
 }
 
-void Session::add_tool(std::string name, std::string description, py::handle input_schema,
-                       py::object function, bool is_plain, bool waits) {
+const nar_host* Session::register_tool(nar_tool_registration& registration, std::string_view name,
+                                       std::string_view description, py::handle input_schema,
+                                       py::handle result_schema, bool waits) {
+    std::string input, result;
+    if (!input_schema.is_none()) append_json(input, input_schema);
+    if (!result_schema.is_none()) append_json(result, result_schema);
+    nar_tool tool{};
+    tool.size = sizeof tool;
+    tool.name = detail::to_c(name);
+    tool.description = detail::to_c(description);
+    tool.input_schema = detail::to_c(input);
+    tool.result_schema = detail::to_c(result);
+    tool.flags = waits ? NAR_TOOL_WAITS : 0;
+    registration.size = sizeof registration;
+    registration.flags = NAR_TOOL_REPLACES;
+    registration.tool = &tool;
+    registration.owner = detail::to_c("python");
+    const nar_host* host = nullptr;
+    detail::Check check;
+    check(nar_session_tools_add(handle().raw(), &registration, &host, check.details()));
+    return host;
+}
+
+void Session::add_tool(std::string_view name, std::string_view description, py::handle input_schema,
+                       py::handle result_schema, py::object function, bool is_plain, bool waits) {
     const Inside inside(*this);
     Tool& made = keep<Tool>(std::move(function));
-    made.name = std::move(name);
-    made.description = std::move(description);
-    append_json(made.input_schema, input_schema);
     made.is_plain = is_plain;
-    made.tool.size = sizeof made.tool;
-    made.tool.name = detail::to_c(made.name);
-    made.tool.description = detail::to_c(made.description);
-    made.tool.input_schema = detail::to_c(made.input_schema);
-    made.tool.flags = waits ? NAR_TOOL_WAITS : 0;
-    nar_tool_extension functions{};
-    functions.size = sizeof functions;
-    functions.tools = &made.list;
-    functions.tool_count = 1;
-    functions.invoke = Tool::invoke;
-    functions.cancel = Tool::cancel;
-    extend(made, NAR_EXTENSION_TOOL, functions);
-    replace(tools_[made.name], made);
+    nar_tool_registration registration{};
+    registration.user = &made;
+    registration.invoke = Tool::invoke;
+    registration.cancel = Tool::cancel;
+    registration.released = Tool::released;
+    try {
+        made.host =
+            register_tool(registration, name, description, input_schema, result_schema, waits);
+    } catch (...) {
+        retire(made);
+        throw;
+    }
+}
+
+void Session::add_tool_path(std::string_view name, std::string_view description,
+                            py::handle input_schema, py::handle result_schema,
+                            std::string_view path) {
+    const Inside inside(*this);
+    nar_tool_registration registration{};
+    registration.path = detail::to_c(path);
+    register_tool(registration, name, description, input_schema, result_schema, false);
+}
+
+void Session::remove_tool(std::string_view name) {
+    const Inside inside(*this);
+    detail::Check check;
+    check(nar_session_tools_remove(handle().raw(), detail::to_c(name), check.details()));
+}
+
+py::object Session::find_tool(std::string_view name) {
+    const Inside inside(*this);
+    nar_text* json = nullptr;
+    detail::Check check;
+    check(nar_session_tools_find(handle().raw(), detail::to_c(name), &json, check.details()));
+    return text(Text(json));
+}
+
+py::object Session::tools() {
+    const Inside inside(*this);
+    nar_text* json = nullptr;
+    detail::Check check;
+    check(nar_session_tools_list(handle().raw(), &json, check.details()));
+    return text(Text(json));
 }
 
 void Session::add_ui_handler(std::vector<std::string> names, std::int32_t priority,

@@ -26,7 +26,7 @@
 #include "event.hpp"
 #include "narratoria/asset_renderer.h"
 #include "narratoria/engine.hpp"
-#include "narratoria/tool.h"
+#include "narratoria/tools.h"
 #include "narratoria/ui_handler.h"
 
 namespace narratoria::python {
@@ -154,8 +154,14 @@ public:
 
     std::uint64_t attach(py::object sink, std::uint32_t kinds);
     void detach(std::uint64_t sink);
-    void add_tool(std::string name, std::string description, py::handle input_schema,
-                  py::object function, bool is_plain, bool waits);
+    // A schema may be None: any object, any value.
+    void add_tool(std::string_view name, std::string_view description, py::handle input_schema,
+                  py::handle result_schema, py::object function, bool is_plain, bool waits);
+    void add_tool_path(std::string_view name, std::string_view description, py::handle input_schema,
+                       py::handle result_schema, std::string_view path);
+    void remove_tool(std::string_view name);
+    py::object find_tool(std::string_view name);
+    py::object tools();
     void add_ui_handler(std::vector<std::string> names, std::int32_t priority, py::object function);
     void add_asset_renderer(std::vector<std::string> media_types, std::int32_t priority,
                             py::object function);
@@ -200,6 +206,7 @@ private:
     };
 
     narratoria::Session& handle();
+    void leave();
     void refuse_forked() const;
     void finish(const std::shared_ptr<Ticket>& ticket, py::object value);
     py::object text(Text&& text) const;
@@ -215,6 +222,10 @@ private:
     bool call(const char* what, Call&& callback) noexcept;
     template <class Each>
     Each& keep(py::object function);
+    void retire(const Given& given) noexcept;
+    const nar_host* register_tool(nar_tool_registration& registration, std::string_view name,
+                                  std::string_view description, py::handle input_schema,
+                                  py::handle result_schema, bool waits);
     void replace(Given*& latest, Given& made);
     void drop_replaced();
     template <class Functions>
@@ -226,10 +237,9 @@ private:
     std::optional<Engine> engine_;
     std::optional<narratoria::Session> session_;
     std::vector<std::unique_ptr<Given>> given_;
-    std::unordered_map<std::string, Given*> tools_;  // of given_: the latest of each name
-    Given* narrator_ = nullptr;                      // likewise
-    std::vector<std::unique_ptr<Given>> retired_;    // until nobody is inside
-    std::vector<Given*> replaced_;  // of given_: those whose functions may still run
+    Given* narrator_ = nullptr;                    // of given_: the latest
+    std::vector<std::unique_ptr<Given>> retired_;  // until nobody is inside
+    std::vector<Given*> replaced_;  // of given_: narrators whose functions may still run
     std::unordered_map<std::uint64_t, std::shared_ptr<Open>> open_;
     std::unordered_set<std::shared_ptr<Ticket>> tickets_;  // of what runs or waits
 

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tools of a session: those that plans, scripts and narrators call by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from narratoria._checks import path_text, text_of
+from narratoria.errors import InvalidArgumentError, NotFoundError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from os import PathLike
+    from typing import Any, Literal, TypeVar
+
+    from narratoria._core import Session as CoreSession
+    from narratoria._registry import Registry
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
+    _Base = Mapping[str, "ToolInfo"]
+else:
+    _Base = Mapping
+
+__all__ = ["ToolInfo", "Tools"]
+
+
+class ToolInfo:
+    """A tool that a session has.
+
+    Attributes:
+        name: under which it is called.
+        description: what it does, for narrators; may be empty.
+        input_schema, result_schema: JSON Schema; None: any object, any value.
+        runner: ``"process"``, ``"function"``, or the scheme of a tool runner.
+        origin: ``"file"``, ``"plugin"`` or ``"host"``.
+        place: the path of the file, the id of the plugin, or ``"python"`` for a function of this
+            session.
+        target: the path that a registered name stands for, or None.
+        problem: why it cannot run, for example a manifest that is not valid; None if nothing is known.
+
+    >>> import narratoria
+    >>> with narratoria.Session() as session:
+    ...     @session.tool
+    ...     def roll(sides: int = 6) -> int:
+    ...         "Rolls a die."
+    ...         return min(sides, 4)
+    ...     session.tools["roll"]
+    <ToolInfo roll: Rolls a die. (function of host python)>
+    """
+
+    __slots__ = (
+        "description",
+        "input_schema",
+        "name",
+        "origin",
+        "place",
+        "problem",
+        "result_schema",
+        "runner",
+        "target",
+    )
+
+    def __init__(self, found: Mapping[str, Any]) -> None:
+        self.name: str = found["name"]
+        self.description: str = found.get("description", "")
+        self.input_schema: dict[str, Any] | None = found.get("inputSchema")
+        self.result_schema: dict[str, Any] | None = found.get("resultSchema")
+        self.runner: str = found["runner"]
+        self.origin: Literal["file", "plugin", "host"] = found["origin"]["kind"]
+        self.place: str = found["origin"].get("place", "")
+        self.target: str | None = found.get("target")
+        self.problem: str | None = found.get("problem")
+
+    def __repr__(self) -> str:
+        described = f": {self.description}" if self.description else ""
+        return f"<ToolInfo {self.name}{described} ({self.runner} of {self.origin} {self.place})>"
+
+
+class Tools(_Base):
+    """The tools of a session by name, a live view: its functions, tools of plugins, and the executable
+    files of the story's tools folder.
+
+    >>> import narratoria
+    >>> with narratoria.Session(story="examples/stories/torch") as session:
+    ...     @session.tools.register
+    ...     def roll(sides: int = 6) -> int:
+    ...         return min(sides, 4)
+    ...     "roll" in session.tools, "sing" in session.tools, session.tools["roll"].runner
+    (True, False, 'function')
+    """
+
+    __slots__ = ("_session", "_use")
+
+    def __init__(self, session: Registry, use: Callable[[], CoreSession]) -> None:
+        self._session = session
+        # The compiled session, for a caller who may use it.
+        self._use = use
+
+    def __getitem__(self, name: str) -> ToolInfo:
+        if not isinstance(name, str):
+            raise KeyError(name)
+        try:
+            return ToolInfo(self._use().find_tool(name))
+        except NotFoundError:
+            raise KeyError(name) from None
+
+    def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str):
+            return False
+        try:
+            self._use().find_tool(name)
+        except NotFoundError:
+            return False
+        except InvalidArgumentError:
+            # Several have it.
+            return True
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(each["name"] for each in self._use().tools()))
+
+    def __len__(self) -> int:
+        return len({each["name"] for each in self._use().tools()})
+
+    def __repr__(self) -> str:
+        if self._session.is_closed:
+            return "<Tools closed>"
+        return f"<Tools {' '.join(self) or 'none'}>"
+
+    def all(self) -> list[ToolInfo]:
+        """All of them: files first, by name, then registered tools in the order of registration. Two of
+        one name are both in the list; a plan that names it is refused.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     session.tools.all()
+        []
+        """
+        return [ToolInfo(each) for each in self._use().tools()]
+
+    def register(
+        self,
+        function: Function,
+        /,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        thread: bool = True,
+    ) -> Function:
+        """Makes a function a tool, as :meth:`narratoria.Session.tool` does. Returns it.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     _ = session.tools.register(lambda sides: sides, name="roll")
+        ...     session.call("roll", sides=6)
+        6
+        """
+        give: Any = self._session.tool(name=name, description=description, thread=thread)
+        registered: Function = give(function)
+        return registered
+
+    def register_path(
+        self,
+        name: str,
+        path: str | PathLike[str],
+        *,
+        description: str = "",
+        input_schema: Mapping[str, Any] | None = None,
+        result_schema: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Gives a name to a tool that is a file, or has a path ``scheme:rest``. A tool of that name that
+        was registered before is replaced.
+
+        Args:
+            path: relative to the story's folder, else to the session's root.
+            description, input_schema, result_schema: what is left out is that of the file's manifest.
+
+        Raises:
+            InvalidDocumentError: a schema is no JSON Schema.
+
+        >>> import narratoria
+        >>> with narratoria.Session(story="examples/stories/torch") as session:
+        ...     session.tools.register_path("light", "tools/torch-lighter", description="Makes light.")
+        ...     session.tools["light"].description
+        'Makes light.'
+        """
+        self._use().add_tool_path(
+            text_of("the name of a tool", name),
+            text_of("the description of a tool", description),
+            _schema("input_schema", input_schema),
+            _schema("result_schema", result_schema),
+            path_text("path", path),
+        )
+
+    def remove(self, name: str) -> None:
+        """Removes a registered tool, whoever registered it. What runs goes on. Allowed in callbacks.
+
+        Raises:
+            KeyError: no registered tool has this name. A file of the story cannot be removed.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     _ = session.tools.register(lambda: 4, name="roll")
+        ...     session.tools.remove("roll")
+        ...     len(session.tools)
+        0
+        """
+        try:
+            self._use().remove_tool(text_of("the name of a tool", name))
+        except NotFoundError as error:
+            raise KeyError(str(error)) from None
+
+
+def _schema(what: str, schema: Any) -> dict[str, Any] | None:
+    if schema is None:
+        return None
+    if not hasattr(schema, "keys"):
+        raise TypeError(f"{what} is a dict, not {type(schema).__name__}")
+    return dict(schema)

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tools of a session: listed, looked up, registered and removed; and what their results are checked
+against."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import weakref
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypedDict
+
+import pytest
+from plans import line, one
+
+import narratoria
+from narratoria import Context, aio
+
+
+class Door(TypedDict):
+    open: bool
+
+
+@dataclass
+class Point:
+    x: int
+
+
+class TestListing:
+    def test_a_function_is_found_by_its_name(self, session: Any) -> None:
+        @session.tool
+        def roll(sides: int = 6) -> int:
+            """Rolls a die."""
+            return sides
+
+        tool = session.tools["roll"]
+        assert (tool.name, tool.description) == ("roll", "Rolls a die.")
+        assert tool.input_schema["properties"]["sides"]["type"] == "integer"
+        assert tool.result_schema == {"type": ["integer", "boolean"]}
+        assert (tool.runner, tool.origin, tool.place) == ("function", "host", "python")
+        assert (tool.target, tool.problem) == (None, None)
+
+    def test_it_is_a_mapping(self, session: Any) -> None:
+        tools = session.tools
+        assert not tools and list(tools) == [] and "roll" not in tools and 5 not in tools
+        session.tool(lambda: 1, name="roll")
+        session.tool(lambda: 1, name="sing")
+        assert list(tools) == ["roll", "sing"] and len(tools) == 2 and "sing" in tools
+        assert [each.name for each in tools.values()] == ["roll", "sing"] and tools.get("x") is None
+        assert repr(tools) == "<Tools roll sing>"
+        with pytest.raises(KeyError):
+            tools["dance"]
+
+    def test_files_of_a_story_are_there(self, torch: str) -> None:
+        with narratoria.Session(story=torch) as session:
+            files = [each for each in session.tools.all() if each.origin == "file"]
+            assert files and all(each.runner == "process" for each in files)
+            assert all(Path(each.place).is_file() for each in files)
+            assert files[0].name in session.tools
+
+    def test_a_session_that_is_closed(self) -> None:
+        with narratoria.Session() as session:
+            tools = session.tools
+        assert repr(tools) == "<Tools closed>"
+        with pytest.raises(narratoria.GoneError):
+            list(tools)
+
+    def test_in_a_session_of_asyncio_and_in_its_tools(self) -> None:
+        async def main() -> Any:
+            async with aio.Session() as session:
+
+                @session.tool
+                def look() -> list[str]:
+                    session.tools.register(lambda: 1, name="learned")
+                    return sorted(session.tools)
+
+                return await session.call("look")
+
+        assert asyncio.run(main()) == ["learned", "look"]
+
+
+class TestRegistering:
+    def test_a_path_gets_a_name(self, session: Any, make_tool: Any) -> None:
+        path = make_tool("t", line('{"type":"done","ok":true,"result":5}'))
+        session.tools.register_path(
+            "five", path, description="Five.", result_schema={"type": "integer", "maximum": 4}
+        )
+        tool = session.tools["five"]
+        assert (tool.description, tool.runner) == ("Five.", "process")
+        assert (tool.result_schema["maximum"], tool.target) == (4, path)
+        assert session.execute(one("five"))["t"].error_code == "RESULT_INVALID"
+        session.tools.register_path("five", path)
+        assert session.call("five") == 5
+
+    def test_a_schema_that_is_none_is_refused_with_its_place(self, session: Any) -> None:
+        with pytest.raises(narratoria.InvalidDocumentError, match="/properties/x/type"):
+            session.tools.register_path(
+                "t", "/bin/true", input_schema={"properties": {"x": {"type": "text"}}}
+            )
+        with pytest.raises(TypeError, match="input_schema is a dict, not str"):
+            session.tools.register_path("t", "/bin/true", input_schema="{}")
+        assert "t" not in session.tools
+
+    def test_a_tool_is_removed(self, session: Any) -> None:
+        def roll() -> int:
+            return 4
+
+        session.tools.register(roll)
+        watched = weakref.ref(roll)
+        del roll
+        assert session.call("roll") == 4
+        session.tools.remove("roll")
+        assert "roll" not in session.tools
+        gc.collect()
+        assert watched() is None
+        assert not session.execute(one("roll")).success
+        with pytest.raises(KeyError, match="roll"):
+            session.tools.remove("roll")
+
+    def test_a_tool_removes_itself_and_ends_as_usual(self, session: Any) -> None:
+        @session.tool
+        def once() -> str:
+            session.tools.remove("once")
+            return "done"
+
+        assert session.execute(one("once"))["t"].result == "done"
+        assert "once" not in session.tools
+
+    def test_in_a_function_that_the_session_calls_on_its_own_thread(self, session: Any) -> None:
+        def sink(event: Any) -> None:
+            session.tools.register(lambda: "la", name="sing")
+            session.tools.remove("dance")
+
+        session.tool(lambda: 1, name="dance")
+        session.add_sink(sink, ["plan_started"])
+        session.execute({"requestId": "p", "tools": []})
+        assert list(session.tools) == ["sing"] and session.call("sing") == "la"
+
+    def test_a_name_that_is_none(self, session: Any) -> None:
+        with pytest.raises(ValueError):
+            session.tools.register_path("größe", "/bin/true")
+        with pytest.raises(TypeError):
+            session.tools.remove(5)
+
+
+class TestResults:
+    @pytest.mark.parametrize("kind", ["thread", "here", "async"])
+    def test_a_result_of_another_type_fails(self, session: Any, kind: str) -> None:
+        def name() -> str:
+            return 5  # type: ignore[return-value]
+
+        async def name_later() -> str:
+            return name()
+
+        given = name_later if kind == "async" else name
+        session.tool(name="name", thread=kind == "thread")(given)
+        tool = session.execute(one("name"))["t"]
+        assert tool.error_code == "RESULT_INVALID" and "/result" in tool.error
+
+    def test_a_result_may_have_more_than_its_type_names(self, session: Any) -> None:
+        @dataclass
+        class Place(Point):
+            name: str = "hall"
+
+        @session.tool
+        def door() -> Door:
+            made: Any = {"open": True, "colour": "red"}
+            return made
+
+        @session.tool
+        def point() -> Point:
+            return Place(1)
+
+        @session.tool
+        def count() -> int:
+            return True
+
+        @session.tool
+        def nothing() -> str:
+            return None  # type: ignore[return-value]
+
+        assert session.call("door") == {"open": True, "colour": "red"}
+        assert session.call("point") == {"x": 1, "name": "hall"}
+        assert session.call("count") is True and session.call("nothing") is None
+
+    def test_the_result_of_a_generator(self, session: Any) -> None:
+        @session.tool
+        def steps(context: Context) -> Generator[dict[str, Any], None, int]:
+            yield {"type": "log", "level": "info", "message": "x"}
+            return "x"  # type: ignore[return-value]
+
+        assert session.execute(one("steps"))["t"].error_code == "RESULT_INVALID"
+
+    def test_a_script_gets_the_fault(self, session: Any) -> None:
+        @session.tool
+        def name() -> str:
+            return 5  # type: ignore[return-value]
+
+        with pytest.raises(narratoria.ScriptError, match="ToolExecutionError"):
+            session.run_script("CALL name {}")
