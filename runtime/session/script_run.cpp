@@ -54,9 +54,10 @@ tool::Registry::Shared ScriptTools::definition_of(std::string_view name) const {
 }
 
 std::string ScriptTools::path_of(std::string_view name, std::string& why) const {
-    const bool is_registered = registry_.find(name) != nullptr;
+    const auto& registered = registry_.find(name);
+    const bool is_registered = registered != nullptr;
     const auto [first, last] = files_.equal_range(name);
-    std::string places = is_registered ? "a registered tool" : "";
+    std::string places = is_registered ? "a tool of " + tool::describe(registered->origin) : "";
     for (auto each = first; each != last; ++each) {
         places += (places.empty() ? "" : " and ") + each->second;
     }

@@ -236,6 +236,24 @@ TEST_F(ToolsTest, a_registered_name_and_a_file_of_it_are_an_error_that_names_bot
     EXPECT_EQ(call("tools/sexton")["state"].string(), "completed");
 }
 
+TEST_F(ToolsTest, a_script_is_told_all_owners_of_a_name) {
+    auto error_of = [&](std::string_view script) {
+        std::string error;
+        session->run_script(
+            script, "", "", [](std::string_view) {},
+            [&](const ScriptEnd& end) { error = end.error; });
+        engine->run_until_idle();
+        return Json(error)["message"].string();
+    };
+    add({.name = "sexton", .owner = "my-game"});
+    EXPECT_THAT(error_of("CALL sexton {}"),
+                AllOf(HasSubstr("the host my-game"), HasSubstr(folder / "tools/sexton")));
+    folder.says("tools/bell.sh", {kDone});
+    folder.says("tools/bell.py", {kDone});
+    EXPECT_THAT(error_of("CALL bell {}"),
+                AllOf(HasSubstr(folder / "tools/bell.sh"), HasSubstr(folder / "tools/bell.py")));
+}
+
 TEST_F(ToolsTest, a_file_that_appears_after_the_registration_is_an_error_too) {
     add({.name = "late"});
     EXPECT_EQ(call("late")["state"].string(), "completed");
@@ -336,6 +354,41 @@ TEST_F(ToolsTest, a_name_may_stand_for_a_file_with_the_files_manifest) {
     EXPECT_EQ(toll["times"]["try_ms"].text(), "900");
     EXPECT_EQ(call("toll")["errorCode"].string(), "INPUT_INVALID");
     EXPECT_EQ(call("toll", R"("input":{"hour":12})")["state"].string(), "completed");
+}
+
+TEST_F(ToolsTest, a_name_for_a_file_has_limits_of_its_own) {
+    folder.says("bin/bell", {kDone});
+    nar_limits limits{};
+    limits.size = sizeof limits;
+    limits.cpu_seconds = 5;
+    limits.memory_bytes = UINT64_MAX;
+    session->tools().add_path({.name = "toll"}, folder / "bin/bell", &limits);
+    const Json toll(session->tools().find("toll").value().view());
+    EXPECT_EQ(toll["limits"].text(), R"({"memory_bytes":null,"cpu_seconds":5})");
+    EXPECT_EQ(call("toll")["state"].string(), "completed");
+}
+
+TEST_F(ToolsTest, a_name_for_a_scheme_that_nobody_runs_is_told_to_be_none) {
+    session->tools().add_path({.name = "toll"}, "belfry:toll");
+    const Json toll(session->tools().find("toll").value().view());
+    EXPECT_EQ(toll["runner"].string(), "belfry");
+    EXPECT_THAT(toll["problem"].string(), HasSubstr("no tool runner knows the scheme"));
+    EXPECT_EQ(call("toll")["errorCode"].string(), "SPAWN_FAILED");
+}
+
+TEST_F(ToolsTest, a_name_reaches_no_file_outside_of_the_allowed_paths) {
+    folder.says("bin/bell", {kDone});
+    folder.write("story.toml", "title = \"Tools\"\n[tools]\nallow_paths = [\"bin\"]\n");
+    open();
+    session->tools().add_path({.name = "toll"}, "bin/bell");
+    EXPECT_EQ(call("toll")["state"].string(), "completed");
+    session->tools().add_path({.name = "dig"}, "tools/sexton");
+    EXPECT_THROW(call("dig"), Error);
+    const Json all(session->tools().list().view());
+    EXPECT_FALSE(all[1].has("problem"));
+    for (const Json& each : {all[0], all[2]}) {
+        EXPECT_THAT(each["problem"].string(), HasSubstr("outside of the allowed paths"));
+    }
 }
 
 TEST_F(ToolsTest, a_name_may_stand_for_the_file_of_the_same_name) {
