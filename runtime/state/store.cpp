@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "state/store.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/json/writer.hpp"
 
 namespace narratoria::state {
-
-namespace {
-
-// True if merging the patch adds nothing.
-bool only_removes(json::Value patch) {
-    for (const json::Member member : patch.members()) {
-        if (member.value.is_null()) continue;
-        if (!member.value.is_object() || !only_removes(member.value)) return false;
-    }
-    return true;
-}
-
-}  // namespace
 
 Store::Store(uint32_t history_limit, SizeLimits limits) : history_(history_limit), limits_(limits) {
     overlap_.written_before = [this](std::string_view path, Writer earlier) {
@@ -30,20 +18,22 @@ Store::Store(uint32_t history_limit, SizeLimits limits) : history_(history_limit
 
 void Store::assign(json::Value document) { tree_.assign(document); }
 
-std::optional<Refusal> Store::refusal(json::Value patch) const {
+std::optional<Refusal> Store::refusal(json::Value patch) {
     const uint64_t bytes = patch.raw().size();
     if (bytes > limits_.patch_bytes) {
         return Refusal{"PATCH_TOO_LARGE", "the patch has " + std::to_string(bytes) +
                                               " bytes; the limit patch_bytes is " +
                                               std::to_string(limits_.patch_bytes)};
     }
-    // As if the patch only added: what it overwrites is known only when it is merged.
-    const uint64_t state_bytes = tree_.json_bytes();
-    if (state_bytes + bytes <= limits_.state_bytes || limits_.state_bytes == UINT64_MAX) return {};
-    if (only_removes(patch)) return {};
-    return Refusal{"STATE_TOO_LARGE", "the state has about " + std::to_string(state_bytes) +
-                                          " bytes, the patch " + std::to_string(bytes) +
-                                          "; the limit state_bytes is " +
+    const uint64_t before = tree_.json_bytes();
+    // Far from the limit, as if the patch only added.
+    if (before + bytes <= limits_.state_bytes || limits_.state_bytes == UINT64_MAX) return {};
+    patch_.prepare(patch);
+    const uint64_t after = tree_.json_bytes_after(patch_);
+    if (after <= std::max(before, limits_.state_bytes)) return {};
+    return Refusal{"STATE_TOO_LARGE", "the state has about " + std::to_string(before) +
+                                          " bytes, and would have " + std::to_string(after) +
+                                          " with the patch; the limit state_bytes is " +
                                           std::to_string(limits_.state_bytes)};
 }
 

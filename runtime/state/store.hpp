@@ -89,8 +89,8 @@ public:
     void close_writer(Writer writer);
 
     // Checks a patch against the limits. Callers of apply() and apply_host() do not apply a patch
-    // that is refused. A patch that only removes is never refused, so that a full state can shrink.
-    std::optional<Refusal> refusal(json::Value patch) const;
+    // that is refused. A full state takes each patch that does not enlarge it.
+    std::optional<Refusal> refusal(json::Value patch);
 
     // Merges a patch, which must be an object, for an open writer, and records its source text.
     // Returns the prepared patch for merging into other trees; it is valid until the next call.

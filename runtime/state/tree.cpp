@@ -370,6 +370,31 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
     }
 }
 
+// Counts like merge_members().
+uint64_t Tree::growth(const Object* target, const Patch& patch, uint32_t first, uint32_t end) {
+    const Patch::Member* const members = patch.members_.data();
+    uint64_t grown = 0;
+    for (uint32_t i = first; i < end; i = members[i].end) {
+        const Patch::Member& member = members[i];
+        if (member.superseded) continue;
+        const uint32_t position =
+            target != nullptr ? target->find(member.key, member.hash) : Object::kNone;
+        const Entry* const entry = position != Object::kNone ? &target->entries[position] : nullptr;
+        const Object* const child = entry != nullptr ? child_of(*entry) : nullptr;
+        if (member.kind == Kind::Object && child != nullptr) {
+            grown += growth(child, patch, i + 1, member.end);
+            continue;
+        }
+        if (entry != nullptr) grown -= json_bytes_of(entry->key.view()) + json_bytes_of(*entry);
+        if (member.kind == Kind::Removed) continue;
+        grown += json_bytes_of(member.key);
+        grown += member.kind == Kind::Object
+                     ? kEmptyBytes + growth(nullptr, patch, i + 1, member.end)
+                     : json_bytes_of(member.kind, member.value);
+    }
+    return grown;
+}
+
 void Tree::remove(Object* target, uint32_t position, std::string_view key) {
     if (oldest_ != UINT32_MAX) {
         report_overwritten(target, position, key, false);

@@ -104,6 +104,10 @@ public:
     // No smaller than append_json()'s output without the escapes in keys, and larger by at most one
     // byte per object. Kept with each change; the cost does not depend on the tree's size.
     uint64_t json_bytes() const { return bytes_; }
+    // json_bytes() after a merge of the patch, which is not done. Costs what the merge costs.
+    uint64_t json_bytes_after(const Patch& patch) const {
+        return bytes_ + growth(root_, patch, 0, patch.count_);
+    }
 
     // The number of keys of the root.
     size_t size() const;
@@ -119,6 +123,8 @@ private:
     bool visit(std::string_view pointer, bool& malformed, AtObject&& at_object,
                AtText&& at_text) const;
 
+    // Modulo 2^64: what shrinks is subtracted. `target` may be NULL: an object that is not there.
+    static uint64_t growth(const Object* target, const Patch& patch, uint32_t first, uint32_t end);
     // kWatched: another writer may overlap, so overwritten values are reported.
     template <bool kWatched>
     void merge_members(Object* target, const Patch& patch, uint32_t first, uint32_t end);

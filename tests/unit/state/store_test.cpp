@@ -319,7 +319,13 @@ TEST(Store, AStateAtItsLimitTakesWhatOverwritesOrRemovesButNothingMore) {
     EXPECT_EQ(patch(R"({"b":")" + value + R"("})"), "");
     EXPECT_EQ(patch(R"({"c":{"d":")" + value + R"("}})"), "");
     EXPECT_EQ(patch(R"({"e":")" + value + R"("})"), "STATE_TOO_LARGE");
-    EXPECT_EQ(patch(R"({"c":{"d":null},"b":null})"), "") << "it only removes";
+    const std::string shorter(299, 'y');
+    EXPECT_EQ(patch(R"({"b":")" + shorter + R"("})"), "") << "it replaces";
+    EXPECT_EQ(patch(R"({"c":{"d":")" + shorter + R"("}})"), "") << "it replaces what lies deeper";
+    EXPECT_EQ(patch(R"({"c":null,"e":")" + shorter + R"("})"), "")
+        << "it removes more than it adds";
+    EXPECT_EQ(patch(R"({"c":")" + value + R"("})"), "STATE_TOO_LARGE");
+    EXPECT_EQ(patch(R"({"e":null,"b":null})"), "") << "it only removes";
     EXPECT_EQ(patch(R"({"e":")" + value + R"("})"), "");
 }
 

@@ -326,7 +326,12 @@ TEST(Merge, DoesWhatTheReferenceDoes) {
         Reference reference = Reference::of(parse(start)->root());
         for (int round = 0; round < 12; ++round) {
             const std::string patch = documents.object(round % 5);
-            merge(tree, patch);
+            const auto parsed = parse(patch);
+            state::Patch prepared;
+            prepared.prepare(parsed->root());
+            const uint64_t foretold = tree.json_bytes_after(prepared);
+            tree.merge(prepared);
+            ASSERT_EQ(tree.json_bytes(), foretold) << "seed " << seed << ", patch " << patch;
             reference.merge(Reference::of(parse(patch)->root()));
             const std::string written = text_of(tree);
             // The size that is kept is the one that is measured.
