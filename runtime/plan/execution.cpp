@@ -64,7 +64,7 @@ public:
     std::shared_ptr<const state::HistoryOrigin> origin;
     state::Writer writer = state::kHost;  // opened at the first start
     Timer try_timer;
-    uint32_t try_ms = 0;  // 0: none
+    uint64_t try_ms = 0;  // 0: none
     Timer backoff_timer;
     int64_t first_started_ms = 0;
     int64_t attempt_started_ms = 0;
@@ -309,7 +309,7 @@ bool Execution::start_attempt(uint32_t tool) {
 
     const tool::Resolution resolution = with_.resolver.resolve(entry.tool_path, settings_.folder);
     // The plan's timeout counts, then that of the tool's own definition, then the session's.
-    uint32_t try_ms = entry.try_ms.value_or(settings_.try_ms);
+    uint64_t try_ms = entry.try_ms.value_or(settings_.try_ms);
     if (!entry.try_ms && resolution.definition) {
         try_ms = resolution.definition->try_ms.value_or(try_ms);
     }

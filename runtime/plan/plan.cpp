@@ -295,7 +295,7 @@ void Plan::read_tool(json::Value value, Tool& tool, Faults& faults) {
             fault(faults, timeout, "plan-range",
                   "\"timeoutMs\" must be from 0 (no limit) to 9007199254740991");
         } else {
-            tool.try_ms = static_cast<uint32_t>(std::min<int64_t>(*number, UINT32_MAX - 1));
+            tool.try_ms = static_cast<uint64_t>(*number);
         }
     }
     if (environment) {
@@ -341,7 +341,7 @@ void Plan::read_retry_policy(json::Value value, Tool& tool, Faults& faults) {
         return;
     }
     look_for_typos(value, kRetryMembers);
-    auto integer = [&](const char* key, int64_t highest, const char* range, uint32_t& out) {
+    auto integer = [&](const char* key, int64_t highest, const char* range, auto& out) {
         const json::Value field = value.find(key);
         if (!field) return;
         const std::optional<int64_t> number = field.integer();
@@ -351,7 +351,7 @@ void Plan::read_retry_policy(json::Value value, Tool& tool, Faults& faults) {
         } else if (*number < 0 || *number > highest) {
             fault(faults, field, "plan-range", std::string("\"") + key + "\" must be " + range);
         } else {
-            out = static_cast<uint32_t>(std::min<int64_t>(*number, UINT32_MAX));
+            out = static_cast<std::decay_t<decltype(out)>>(*number);
         }
     };
     integer("maxRetries", kMaximumRetries, "from 0 to 10", tool.max_retries);

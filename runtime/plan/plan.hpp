@@ -22,9 +22,9 @@ struct Tool {
     json::Value input;        // an object; empty: {}
     json::Value environment;  // an object of strings, or empty
     // "timeoutMs"; overrides the session's timeout of an attempt; 0: none
-    std::optional<uint32_t> try_ms;
+    std::optional<uint64_t> try_ms;
     uint32_t max_retries = 3;
-    uint32_t backoff_ms = 100;
+    uint64_t backoff_ms = 100;
     bool required = true;
     bool async = false;
     uint32_t line = 0;  // of the script or program that invoked it; 0: unknown

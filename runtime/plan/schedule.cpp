@@ -84,9 +84,9 @@ std::optional<uint64_t> Schedule::back_off(uint32_t tool) {
     if (item.attempt > entry.max_retries) return std::nullopt;
     item.phase = Phase::BackingOff;
     --running_;
+    if (entry.backoff_ms >= kMaxBackoffMs) return entry.backoff_ms;
     // The bound on the shift avoids an overflow.
-    const uint64_t doubled = uint64_t{entry.backoff_ms} << std::min(item.attempt - 1, 20u);
-    return std::min(doubled, std::max(kMaxBackoffMs, uint64_t{entry.backoff_ms}));
+    return std::min(entry.backoff_ms << std::min(item.attempt - 1, 20u), kMaxBackoffMs);
 }
 
 void Schedule::resume(uint32_t tool) {

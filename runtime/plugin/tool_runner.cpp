@@ -57,7 +57,7 @@ public:
         given.request = view(request_);
         given.environment = environment.data();
         given.environment_count = environment.size();
-        given.try_ms = invocation.try_ms;
+        given.try_ms = static_cast<uint32_t>(std::min<uint64_t>(invocation.try_ms, UINT32_MAX));
         starting_ = true;
         nar_status status = NAR_OK;
         nar_failure said = empty_failure();

@@ -33,7 +33,7 @@ struct Invocation {
     std::string_view tool_id;
     std::string_view folder;  // the base of relative paths in the plan
     uint32_t attempt = 1;
-    uint32_t try_ms = 0;  // 0: no limit
+    uint64_t try_ms = 0;  // 0: no limit
     Limits limits;
     std::string_view request;  // the document of spec 000 §6, on one line
     const std::vector<std::string>* environment = nullptr;  // NAME=value

@@ -255,6 +255,17 @@ TEST(PlanFaults, AllAreListedNotTheFirstAlone) {
                     "/tools/1/dependencies/0 plan-dependency-known"));
 }
 
+TEST(PlanDocument, TakesTimesOfMoreThan32Bits) {
+    for (const uint64_t time : {uint64_t{UINT32_MAX}, uint64_t{1} << 32, (uint64_t{1} << 53) - 1}) {
+        const Parsed parsed =
+            parse(with_tool(R"("timeoutMs":)" + std::to_string(time) +
+                            R"(,"retryPolicy":{"backoffMs":)" + std::to_string(time) + "}"));
+        ASSERT_TRUE(parsed.ok);
+        EXPECT_EQ(parsed.plan->tools[0].try_ms, time);
+        EXPECT_EQ(parsed.plan->tools[0].backoff_ms, time);
+    }
+}
+
 TEST(PlanFaults, ANumberOutOfRangeIsToldTheRange) {
     for (const auto& [members, message] :
          {std::pair(R"("timeoutMs":9007199254740992)",
