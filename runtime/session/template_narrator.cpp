@@ -2,6 +2,7 @@
 #include "session/template_narrator.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "base/json/writer.hpp"
 #include "base/uuid.hpp"
@@ -257,7 +258,9 @@ const plugin::Library& template_narrator_library() {
                                                 plugin_extension};
         plugin::Library made;
         std::string reason;
-        plugin::accept_plugin(&description, nullptr, made, reason);
+        if (!plugin::accept_plugin(&description, nullptr, made, reason)) {
+            throw std::logic_error("the template narrator is refused: " + reason);
+        }
         return made;
     }();
     return library;
