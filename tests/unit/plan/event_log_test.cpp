@@ -190,6 +190,23 @@ TEST(EventLog, WhereNoFileCanBeMadeTheEventsStayInMemory) {
     EXPECT_EQ(output.from_file, 0u);
 }
 
+TEST(EventLog, AFileThatRefusedIsNotTriedAgain) {
+    EventLog log(std::make_shared<EventSpool>());
+    std::string expected;
+    const auto fill_to = [&](size_t size) {
+        for (size_t i = 0; expected.size() < size; ++i) add(log, expected, line(i, 3000));
+    };
+    {
+        const TemporaryFolderSetting setting("/nonexistent/folder");
+        fill_to(2 * EventSpool::kInMemory);
+    }
+    fill_to(4 * EventSpool::kInMemory);
+    CountingOutput output;
+    ASSERT_TRUE(log.write(output));
+    EXPECT_EQ(output.text == expected, true);
+    EXPECT_EQ(output.from_file, 0u);
+}
+
 TEST(EventLog, AnOutputThatRefusesEndsTheWriting) {
     for (const uint64_t size : {EventSpool::kInMemory / 2, 2 * EventSpool::kInMemory}) {
         EventLog log(std::make_shared<EventSpool>());

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -548,6 +549,30 @@ TEST_F(ProcessTest, AReportThatHasArrivedIsReadBeforeTheReaperIsGivenUp) {
     EXPECT_EQ(clock.running(), 0u);
     EXPECT_EQ(kept.exits, 0);
     kept_process.reset();
+}
+
+TEST_F(ProcessTest, NothingIsAwaitedOfAReaperThatWasKilledAfterItsSupervisor) {
+    EXPECT_EQ(run(shell("exit 0")).exit.wait_status, 0);
+    ASSERT_EQ(idle_supervisors().size(), 1u);
+    const hostile::ProcessFacts supervisor = idle_supervisors()[0];
+    // The loop reads of neither end before the next start.
+    for (const int pid : {supervisor.pid, supervisor.parent}) {
+        const auto is_running = [&] {
+            const std::vector<hostile::ProcessFacts> all = descendants();
+            return std::any_of(all.begin(), all.end(), [&](const hostile::ProcessFacts& each) {
+                return each.pid == pid && each.state != 'Z';
+            });
+        };
+        ASSERT_TRUE(hostile::signal_descendant(pid, SIGKILL));
+        const Clock::time_point deadline = Clock::now() + std::chrono::seconds(300);
+        while (is_running() && Clock::now() < deadline) std::this_thread::yield();
+        ASSERT_FALSE(is_running());
+    }
+    EXPECT_EQ(run(shell("exit 3")).exit.wait_status, 3 << 8);
+    EXPECT_TRUE(until([&] { return pool->busy() == 0; }));
+    pool.reset();
+    // The killed supervisor, if its reaper had not reaped it.
+    while (::waitpid(-1, nullptr, 0) > 0) continue;
 }
 
 // With others to serve, its supervisor alone tells the end, and holds the pipes open until then.

@@ -20,6 +20,16 @@ std::string tree(const std::string& source) {
     return out;
 }
 
+TEST(SyntaxJson, EachLiteralStandsForItself) {
+    const Json list = Json(tree("PRINT([0, false, 1, true, 2, null, \"a\", {}, [], x])"));
+    const Json elements = list["statements"][0]["expression"]["arguments"][0]["elements"];
+    ASSERT_EQ(elements.size(), 10u);
+    EXPECT_EQ(elements[0]["value"].integer(), 0);
+    EXPECT_FALSE(elements[1]["value"].boolean());
+    EXPECT_TRUE(elements[3]["value"].boolean());
+    EXPECT_EQ(elements[4]["value"].integer(), 2);
+}
+
 TEST(SyntaxJson, HasEveryKindOfNode) {
     EXPECT_EQ(Json(tree("LET x = [1, \"a\"]\nCALL t {a: x[0]}\nIF NOT true THEN PRINT(null) ELSE\n"
                         "FOR i IN {b: -x.c}.b DO 1 + 2 * CALL u {} END END")),

@@ -127,6 +127,24 @@ TEST(Schema, LengthsCountCharacters) {
     EXPECT_THAT(faults_of(R"({"minLength":3})", R"("äö")"), SizeIs(1));
 }
 
+TEST(Schema, AnExclusiveLimitThatIsABooleanIsOfDraft4) {
+    const auto schema_in = [](const std::string& dialect, const std::string& limit) {
+        return R"({"$schema":")" + dialect + R"(",")" + limit + R"(":true})";
+    };
+    for (const std::string limit : {"exclusiveMinimum", "exclusiveMaximum"}) {
+        EXPECT_THAT(faults_of(schema_in("http://json-schema.org/draft-04/schema#", limit), "1"),
+                    IsEmpty());
+        for (const std::string dialect :
+             {"http://json-schema.org/draft-06/schema#", "http://json-schema.org/draft-07/schema#",
+              "https://json-schema.org/draft/2019-09/schema",
+              "https://json-schema.org/draft/2020-12/schema"}) {
+            EXPECT_THAT(refusals_of(schema_in(dialect, limit)),
+                        ElementsAre(HasSubstr("\"" + limit + "\" must be a number")))
+                << dialect;
+        }
+    }
+}
+
 TEST(Schema, AMissingDialectIsReadAsTheNewestWithWhatOlderOnesHave) {
     EXPECT_THAT(faults_of(R"({"items":[{"type":"null"}],"additionalItems":false})", "[null,1]"),
                 ElementsAre("/1 is one too many; there must not be more than 1 element"));
@@ -149,6 +167,16 @@ TEST(Schema, WhatIsNoSchemaIsRefusedWithEveryPlace) {
                 ElementsAre(R"(/type "type" is given twice)"));
     EXPECT_THAT(refusals_of(R"({"$schema":"https://example.com/mine"})"),
                 ElementsAre(HasSubstr("/$schema \"https://example.com/mine\" is no known draft")));
+    EXPECT_THAT(refusals_of(R"({"$schema":7})"),
+                ElementsAre(HasSubstr("/$schema \"$schema\" must be a string")));
+}
+
+TEST(Schema, RelativeIdsAreToldApart) {
+    const std::string schema =
+        R"({"$defs":{"x":{"$id":"a","type":"string"},"y":{"$id":"b","type":"integer"}},)"
+        R"("properties":{"p":{"$ref":"a"},"q":{"$ref":"./b"}}})";
+    EXPECT_THAT(faults_of(schema, R"({"p":"text","q":1})"), IsEmpty());
+    EXPECT_THAT(faults_of(schema, R"({"p":1,"q":"text"})"), SizeIs(2));
 }
 
 TEST(Schema, AReferenceOutOfTheDocumentOrToNothingIsRefused) {
