@@ -125,6 +125,8 @@ TEST(Schema, LengthsCountCharacters) {
                 ElementsAre(" has 2 characters, and must not have more than 1"));
     EXPECT_THAT(faults_of(R"({"minLength":1})", R"("")"), ElementsAre(" must not be empty"));
     EXPECT_THAT(faults_of(R"({"minLength":3})", R"("äö")"), SizeIs(1));
+    EXPECT_THAT(faults_of(R"({"minLength":2,"maxLength":2})", R"("äö")"), IsEmpty());
+    EXPECT_THAT(faults_of(R"({"minLength":-0})", R"("")"), IsEmpty());
 }
 
 TEST(Schema, AnExclusiveLimitThatIsABooleanIsOfDraft4) {
