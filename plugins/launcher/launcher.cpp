@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,12 +44,13 @@ public:
     }
 
     void start(const plugin::InvocationRequest& request, plugin::Invocation invocation) override {
-        if (!fault_.empty()) throw std::runtime_error(fault_);
+        if (!fault_.empty()) throw plugin::CannotStart(fault_);
         std::string_view path = request.path_behind_scheme();
         Command arguments = command_for(path);
         if (path.empty()) {
-            throw std::runtime_error("\"" + std::string(request.tool_path()) +
-                                     "\" names no tool; write launcher:PATH or launcher:NAME:PATH");
+            throw plugin::CannotStart(
+                "\"" + std::string(request.tool_path()) +
+                "\" names no tool; write launcher:PATH or launcher:NAME:PATH");
         }
         // A relative program is the story's own, wherever the tools work.
         std::string& program = arguments.front();
@@ -83,7 +83,7 @@ private:
         // "./a:b" is a file whose name has a colon.
         if (colon == std::string_view::npos || path.substr(0, colon).find('/') != path.npos) {
             if (!command_.empty()) return command_;
-            throw std::runtime_error(
+            throw plugin::CannotStart(
                 "the setting \"command\" is missing: the command in front of the tool; write in "
                 "story.toml under [plugins.\"" +
                 std::string(kId) + "\"]: " + std::string(kCommandExample));
@@ -94,12 +94,12 @@ private:
         if (found != commands_.end()) return found->second;
         std::string known;
         for (const auto& [one, command] : commands_) known += (known.empty() ? "" : ", ") + one;
-        throw std::runtime_error("the setting \"commands\" has no \"" + name +
-                                 "\" (it has: " + (known.empty() ? "none" : known) +
-                                 "); write in story.toml under [plugins.\"" + std::string(kId) +
-                                 "\"]: commands." + name +
-                                 " = [\"ssh\", \"host\"]; a file whose name has a colon is "
-                                 "written ./a:b");
+        throw plugin::CannotStart("the setting \"commands\" has no \"" + name +
+                                  "\" (it has: " + (known.empty() ? "none" : known) +
+                                  "); write in story.toml under [plugins.\"" + std::string(kId) +
+                                  "\"]: commands." + name +
+                                  " = [\"ssh\", \"host\"]; a file whose name has a colon is "
+                                  "written ./a:b");
     }
 
     static std::string tool(std::string_view path, const std::string& plan_folder) {
@@ -108,10 +108,10 @@ private:
         if (is_file(absolute)) return absolute;
         // Whatever stands in front would read it as an option of its own: -oProxyCommand=… of ssh.
         if (path.front() == '-') {
-            throw std::runtime_error("\"" + std::string(path) +
-                                     "\" is no file, and a path that is handed on must not begin "
-                                     "with a dash; write ./" +
-                                     std::string(path));
+            throw plugin::CannotStart("\"" + std::string(path) +
+                                      "\" is no file, and a path that is handed on must not begin "
+                                      "with a dash; write ./" +
+                                      std::string(path));
         }
         return std::string(path);
     }

@@ -315,6 +315,7 @@ bool Execution::start_attempt(uint32_t tool) {
     }
     tool::StartFailure failure;
     failure.message = resolution.error;
+    failure.may_retry = resolution.error.empty();
     std::unique_ptr<tool::Attempt> attempt;
     if (resolution.error.empty()) {
         std::vector<std::string> environment;
@@ -384,6 +385,7 @@ bool Execution::start_attempt(uint32_t tool) {
         outcome.code = failure.code;
         outcome.error = failure.message;
         outcome.no_supervisor = failure.no_supervisor;
+        outcome.may_retry = failure.may_retry;
         on_attempt_ended(tool, std::move(outcome));
         return true;
     }

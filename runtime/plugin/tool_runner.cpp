@@ -67,12 +67,14 @@ public:
         const std::string who = "the plugin " + instance_.library().id;
         if (!called) {
             failure.message = who + " is disabled: " + instance_.disabled_reason();
+            failure.may_retry = false;
         } else if (!run_failure_.message.empty()) {
             failure = run_failure_;
         } else if (status != NAR_OK) {
             failure.message = message_of(said);
             if (failure.message.empty()) failure.message = "it does not say why";
             failure.message = who + " could not start it: " + failure.message;
+            failure.may_retry = status != NAR_NOT_FOUND;
         } else {
             return true;
         }
@@ -139,6 +141,8 @@ public:
         if (!program.empty()) {
             process_ = processes_.start_source(program, std::move(arguments), request_,
                                                environment_, limits_, attempt_, failure);
+        } else {
+            failure.may_retry = false;
         }
         // From now on the process is the source, so messages of the plugin are refused.
         close();
@@ -148,10 +152,11 @@ public:
             return NAR_IO;
         }
         // Deferred: on_exit() may destroy this object, and the caller is still inside it.
-        processes_.loop().defer([this, alive = alive_, message = failure.message] {
+        processes_.loop().defer([this, alive = alive_, failure] {
             if (!*alive) return;
             process::Exit exit;
-            exit.start_failure = message;
+            exit.start_failure = failure.message;
+            exit.may_retry = failure.may_retry;
             attempt_.on_exit(exit);
         });
         return NAR_IO;
@@ -246,6 +251,7 @@ std::unique_ptr<tool::Attempt> FunctionRunner::begin(const tool::Invocation& inv
     const auto found = functions_.find(invocation.definition);
     if (found == functions_.end()) {
         failure.message = "nothing has the function \"" + invocation.definition->name + "\"";
+        failure.may_retry = false;
         return nullptr;
     }
     // A copy: the plugin may register a tool that replaces this one during the call.

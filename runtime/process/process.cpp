@@ -81,11 +81,19 @@ std::string describe_start_failure(uint32_t stage, int error, const std::string&
     }
 }
 
-// True if the file is there and will be no program in a second attempt either. What is not there may
-// come.
-bool is_no_program(uint32_t stage, int error, const std::string& path) {
-    return stage == SUPERVISOR_STAGE_EXECUTE &&
-           (error == EACCES || error == ENOEXEC || is_folder(path));
+// False if only a change of the file or of its path mends the failure.
+bool may_start_later(uint32_t stage, int error) {
+    if (stage != SUPERVISOR_STAGE_EXECUTE) return true;
+    switch (error) {
+        case EACCES:
+        case EISDIR:
+        case ELOOP:
+        case ENAMETOOLONG:
+        case ENOENT:
+        case ENOEXEC:
+        case ENOTDIR: return false;
+        default: return true;
+    }
 }
 
 supervisor_limits protocol_of(const Limits& limits) {
@@ -228,7 +236,7 @@ public:
             exit.start_failure =
                 describe_start_failure(ended.start_stage, ended.start_error, owner->path_,
                                        owner->folder_, pool.groups_.path());
-            exit.is_no_program = is_no_program(ended.start_stage, ended.start_error, owner->path_);
+            exit.may_retry = may_start_later(ended.start_stage, ended.start_error);
         }
         // A shell's and env's status for a program that is not there, for example "python3\r".
         if (exit.started && owner != nullptr && WIFEXITED(exit.wait_status) &&
@@ -735,10 +743,12 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
         for (const std::string& variable : *command.environment) append(variable);
     }
     if (has_zero) {
+        failure.may_retry = false;
         failure.message = "a path, an argument or a variable holds a NUL character";
         return nullptr;
     }
     if (packet.size() > SUPERVISOR_REQUEST_BYTES) {
+        failure.may_retry = false;
         failure.message = "its arguments and environment are larger than 192 KiB together";
         return nullptr;
     }

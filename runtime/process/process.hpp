@@ -71,7 +71,7 @@ struct Command {
 struct Exit {
     bool started = false;
     std::string start_failure;   // for people; set if `started` is false
-    bool is_no_program = false;  // the file exists and cannot be executed as it is
+    bool may_retry = true;       // as in StartFailure; set if `started` is false
     bool no_supervisor = false;  // as in StartFailure
     bool supervisor_lost = false;
     std::string loss;  // for people: how the supervisor was lost; set if `supervisor_lost` is true
@@ -167,6 +167,7 @@ private:
 struct StartFailure {
     bool out_of_descriptors = false;  // a retry may succeed after another process has ended
     bool no_supervisor = false;       // no program can be started: the host's settings are wrong
+    bool may_retry = true;            // false: each further start fails in the same way
     std::string message;
 };
 

@@ -120,6 +120,7 @@ TEST_F(LauncherTest, ANameThatNobodyKnowsIsTold) {
     EXPECT_EQ(tool["errorCode"].string(), "SPAWN_FAILED");
     EXPECT_THAT(tool["error"].string(), HasSubstr(R"(has no "moon" (it has: far, near))"));
     EXPECT_THAT(tool["error"].string(), HasSubstr(R"(commands.moon = ["ssh", "host"])"));
+    EXPECT_EQ(tool["retryCount"].integer(), 0);
 }
 
 TEST_F(LauncherTest, APathIsNeeded) {
@@ -178,6 +179,7 @@ TEST_F(LauncherTest, AProgramThatIsNotThereIsASpawnFailure) {
     const Json tool = run_path("launcher:door");
     EXPECT_EQ(tool["errorCode"].string(), "SPAWN_FAILED");
     EXPECT_THAT(tool["error"].string(), HasSubstr("no-such-launcher"));
+    EXPECT_EQ(tool["retryCount"].integer(), 0);
 }
 
 TEST_F(LauncherTest, AProgramOfTheStoryThatIsNotThereIsASpawnFailure) {
@@ -186,6 +188,7 @@ TEST_F(LauncherTest, AProgramOfTheStoryThatIsNotThereIsASpawnFailure) {
     const Json tool = run_path("launcher:door");
     EXPECT_EQ(tool["errorCode"].string(), "SPAWN_FAILED");
     EXPECT_THAT(tool["error"].string(), HasSubstr(folder / "./no-such-launcher"));
+    EXPECT_EQ(tool["retryCount"].integer(), 0);
 }
 
 TEST_F(LauncherTest, TheExitStatusIsTheTools) {

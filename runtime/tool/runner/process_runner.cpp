@@ -45,6 +45,7 @@ std::unique_ptr<Source> ProcessRunner::start_source(
     if (!started) {
         failure.shortage = start_failure.out_of_descriptors;
         failure.no_supervisor = start_failure.no_supervisor;
+        failure.may_retry = start_failure.may_retry;
         failure.message = start_failure.message;
         return nullptr;
     }

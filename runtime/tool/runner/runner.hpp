@@ -92,6 +92,7 @@ public:
 struct StartFailure {
     bool shortage = false;       // too few descriptors or too little memory; a retry may succeed
     bool no_supervisor = false;  // as in Outcome
+    bool may_retry = true;       // as in Outcome
     std::string code = "SPAWN_FAILED";
     std::string message;
 };

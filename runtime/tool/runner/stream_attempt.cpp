@@ -189,7 +189,7 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
         return outcome;
     };
     if (!exit.start_failure.empty()) {
-        outcome.may_retry = !exit.is_no_program;
+        outcome.may_retry = exit.may_retry;
         outcome.no_supervisor = exit.no_supervisor;
         return fail("SPAWN_FAILED", exit.start_failure);
     }

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
@@ -188,13 +189,21 @@ private:
     const nar_invocation* invocation_;
 };
 
+// Thrown by ToolRunner::start if no later attempt could start either, for example because the toolPath
+// names nothing. The tool is then not tried again.
+class CannotStart : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
 // Runs tools in its own way. The class declares its schemes (letters, digits, + - . _). It receives
 // the tools whose toolPath begins with one of them and a colon:
 //   static constexpr std::string_view kSchemes[] = {"launcher"};
 class ToolRunner {
 public:
     // Starts an attempt and returns soon. An exception means that it could not be started, for the
-    // reason in what(); the Invocation is then invalid.
+    // reason in what(); the Invocation is then invalid, and the plan's retries follow, but not after
+    // CannotStart.
     virtual void start(const InvocationRequest& request, Invocation invocation) = 0;
 
     // Requests the end. ended() must still be called, and may be called from here. The Invocation

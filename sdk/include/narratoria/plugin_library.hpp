@@ -203,6 +203,18 @@ struct ToolRunnerOf {
     static constexpr std::string_view id = NAR_EXTENSION_TOOL_RUNNER;
     static constexpr bool is_implemented = std::is_base_of_v<ToolRunner, Class>;
 
+    // Whether the exception that is being handled is a CannotStart.
+    static bool is_final_failure() noexcept {
+#if defined(__cpp_exceptions)
+        try {
+            throw;
+        } catch (const CannotStart&) {
+            return true;
+        } catch (...) {
+        }
+#endif
+        return false;
+    }
     static nar_status start(void* instance, std::uint64_t token, const nar_invocation* raw,
                             nar_failure* failure) noexcept {
         auto& self = Instance<Class>::of(instance);
@@ -217,6 +229,7 @@ struct ToolRunnerOf {
             NARRATORIA_CATCH_ALL {
                 InvocationAccess::forget(invocation);
                 tell(failure, what_was_thrown());
+                if (is_final_failure()) status = NAR_NOT_FOUND;
             }
         });
         if (status == NAR_OK) tell(failure, "");
