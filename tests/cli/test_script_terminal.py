@@ -118,6 +118,15 @@ def test_tab_completes_tools_keywords_and_variables(typist, tools):
     assert it.enter('"wand' + TAB + 'x"').endswith("wandx\n> ")
 
 
+def test_tab_completes_the_tools_of_a_story(typist, command):
+    story = command.story({"wait": [{"narrative": "You wait."}]}, {"open-door.sh": ROLL})
+    it = typist("--story", str(story))
+    assert it.enter("CALL op" + TAB + " { sides: 4 }") == "3\n> "
+    # Also those that were made meanwhile.
+    command.script("story/tools/close.py", ROLL)
+    assert it.enter("CALL cl" + TAB + " { sides: 3 }") == "2\n> "
+
+
 def test_history_is_kept_between_sessions(typist, command):
     it = typist()
     it.enter("LET first = 1")
@@ -160,6 +169,19 @@ def test_ctrl_c_drops_what_is_typed(typist):
     it.type("PRINT(1", r"PRINT\(1")
     it.type(CTRL_C, rf"\^C\r{PROMPT}")
     assert it.enter("2") == "2\n> "
+
+
+def test_many_ctrl_c_at_the_prompt_end_nothing(typist):
+    it = typist()
+    for _ in range(200):
+        it.terminal.signal(signal.SIGINT)
+    # What is typed in front of the last one is dropped.
+    while "\n2\r" not in it.type("2\r", r"\n2\r\n|\^C\r\n> "):
+        pass
+    it.type("3\r", r"\n3\r\n> ")
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+        it.terminal.signal(number)
+    assert it.terminal.finish().status == 128 + signal.SIGTERM
 
 
 def test_ctrl_d_and_signals_end_the_session(typist):

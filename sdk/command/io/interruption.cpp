@@ -14,7 +14,7 @@
 namespace narratoria::command::interruption {
 namespace {
 
-enum class SignalAction { Leave, Cancel, Note };
+enum class SignalAction { Leave, Cancel, Note, NoteAll };
 
 // Everything a handler touches is lock-free and lives for ever.
 std::atomic<SignalAction> action{SignalAction::Leave};
@@ -36,7 +36,9 @@ void on_end(int signal) {
     const int saved = errno;
     int none = 0;
     const bool is_first = first_signal.compare_exchange_strong(none, signal);
-    if (!is_first || action.load() == SignalAction::Leave) {
+    if (action.load() == SignalAction::NoteAll) {
+        if (signal != SIGINT) first_signal.store(signal);
+    } else if (!is_first || action.load() == SignalAction::Leave) {
         show_cursor();
         forget_replacements_in_signal();
         _exit(kExitSignal + signal);
@@ -106,12 +108,18 @@ void is_noted() noexcept {
     running.store(nullptr);
 }
 
+void all_are_noted() noexcept {
+    action.store(SignalAction::NoteAll);
+    running.store(nullptr);
+}
+
 void leaves() noexcept { action.store(SignalAction::Leave); }
 
 int received() noexcept { return first_signal.load(); }
 
 void clear() noexcept {
-    first_signal.store(0);
+    int dealt_with = SIGINT;
+    first_signal.compare_exchange_strong(dealt_with, 0);
     char drained[16];
     while (wake_reader.load() >= 0 && read(wake_reader.load(), drained, sizeof drained) > 0) {
     }

@@ -27,13 +27,17 @@ public:
 // From now on the first signal is only noted: somebody polls descriptor() and asks received().
 void is_noted() noexcept;
 
+// From now on no signal leaves, however many come: the terminal has to be set back first. Of several
+// the last that is no Ctrl-C is received().
+void all_are_noted() noexcept;
+
 // From now on, as at the start, the first signal leaves.
 void leaves() noexcept;
 
 // The first signal since install or clear; 0 when there was none.
 int received() noexcept;
 
-// Takes a signal as dealt with: the next is a first one again.
+// Takes a Ctrl-C as dealt with: the next signal is a first one again. Another signal stays.
 void clear() noexcept;
 
 // Readable once a signal came.

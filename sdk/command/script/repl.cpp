@@ -35,9 +35,8 @@ public:
     Repl(ScriptSession& session, std::string scope)
         : session_(session),
           scope_(scope.empty() ? "{}" : std::move(scope)),
-          tools_(session.tool_names()),
           editor_(open_line_editor(session.engine(), [this](std::string_view before) {
-              return complete(before, tools_, variables());
+              return complete(before, session_.tool_names(), variables());
           })) {}
 
     int run() {
@@ -51,7 +50,7 @@ public:
         say("Nuwa Script. Tab completes, Ctrl-D ends.\n");
         std::string input;
         for (;;) {
-            interruption::is_noted();
+            interruption::all_are_noted();
             std::string line;
             switch (editor_->read(input.empty() ? "> " : "... ", line)) {
                 case LineEditor::Ending::Input: say("\n"); return kExitSuccess;
@@ -138,7 +137,6 @@ private:
 
     ScriptSession& session_;
     std::string scope_;
-    const std::vector<std::string> tools_;
     HistoryFile history_;
     const std::unique_ptr<LineEditor> editor_;
 };

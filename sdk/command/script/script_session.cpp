@@ -14,6 +14,7 @@
 #include "io/message.hpp"
 #include "json.hpp"
 #include "narratoria/script.h"
+#include "narratoria/tools.hpp"
 
 namespace narratoria::command {
 namespace {
@@ -23,6 +24,18 @@ ScriptError error_in(const Error& error) {
     const json::Document details = json::read(error.details());
     const json::Value* const found = json::member(details, "error");
     return found == nullptr ? error.details() : json::line(*found);
+}
+
+bool is_identifier(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// As narratoria/script.h says.
+std::string script_name_of(std::string_view file) {
+    std::string name(file.substr(0, file.rfind('.')));
+    std::replace_if(
+        name.begin(), name.end(), [](char c) { return !is_identifier(c); }, '_');
+    return name;
 }
 
 }  // namespace
@@ -93,24 +106,25 @@ ScriptSession::Outcome ScriptSession::run(const std::string& source, const std::
     return outcome;
 }
 
-std::vector<std::string> ScriptSession::tool_names() const {
-    namespace fs = std::filesystem;
+std::vector<std::string> ScriptSession::tool_names() {
     std::vector<std::string> names;
-    for (const std::string& folder : {tools_, story_.empty() ? story_ : story_ + "/tools"}) {
-        std::error_code failure;
-        for (auto each = fs::directory_iterator(folder, failure);
-             !failure && each != fs::directory_iterator(); each.increment(failure)) {
-            std::error_code unknown;
-            if (!each->is_regular_file(unknown)) continue;
-            if (access(each->path().c_str(), X_OK) != 0) continue;
-            // As narratoria/script.h says.
-            std::string name = each->path().stem().string();
-            for (char& c : name) {
-                const bool is_kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                                     (c >= '0' && c <= '9') || c == '_';
-                if (!is_kept) c = '_';
-            }
-            names.push_back(std::move(name));
+    const json::Document tools = json::read(session_->tools().list().view());
+    for (const json::Value& tool : tools.GetArray()) {
+        const std::string_view name = json::text(tool, "name");
+        const json::Value* const origin = json::member(tool, "origin");
+        if (origin != nullptr && json::text(*origin, "kind") == "file") {
+            names.push_back(script_name_of(name));
+        } else if (std::all_of(name.begin(), name.end(), is_identifier)) {
+            names.emplace_back(name);
+        }
+    }
+    namespace fs = std::filesystem;
+    std::error_code failure;
+    for (auto each = fs::directory_iterator(tools_, failure);
+         !failure && each != fs::directory_iterator(); each.increment(failure)) {
+        std::error_code unknown;
+        if (each->is_regular_file(unknown) && access(each->path().c_str(), X_OK) == 0) {
+            names.push_back(script_name_of(each->path().filename().string()));
         }
     }
     std::sort(names.begin(), names.end());

@@ -40,8 +40,8 @@ public:
                 const std::function<void(std::string_view line)>& on_line,
                 const std::function<void()>& after_batch);
 
-    // What a script of this session can CALL, sorted.
-    std::vector<std::string> tool_names() const;
+    // What a script of this session can CALL now, sorted.
+    std::vector<std::string> tool_names();
 
     Engine& engine() { return *engine_; }
 
