@@ -7,16 +7,19 @@
     tests/mutation/run.py --only runtime/plan    mutants of one folder or file
     tests/mutation/run.py --list                 prints the mutants and runs none
     tests/mutation/run.py --minutes 30           as many of them as fit in half an hour
+    tests/mutation/run.py --sources              mutants of .cpp files; one of a header takes minutes
     tests/mutation/run.py --write                also writes docs/mutations.md
+    tests/mutation/run.py --add                  adds to the numbers and rows of docs/mutations.md
+    tests/mutation/run.py --judge                runs none; counts the page's reasons again
     tests/mutation/run.py --again --write        those that docs/mutations.md lists, after tests were
                                                  added; takes the ones that are noticed off the page
 
-Each mutant is compiled in a copy of the tree (build/mutation). The unit tests of its folder run
-first; if they pass, the unit tests of the folders above it, the conformance tests, and the tests
-with the shared library and its processes (sdk, fault, plugin, hostile) run. A mutant survives if all
-pass. A test that hangs is ended and counts as a failure. A survivor is either a gap in the tests, or
-changes nothing that can be observed; docs/mutations.md has a column for the reason, which later runs
-keep.
+Each mutant is compiled in a copy of the tree (build/mutation). The unit tests of its file run first,
+then those of its folder; if they pass, the unit tests of the folders above it, the conformance tests,
+and the tests with the shared library and its processes (sdk, fault, plugin, hostile) run. A mutant
+survives if all pass. A test that hangs is ended and counts as a failure. A survivor is either a gap in
+the tests, or changes nothing that can be observed; docs/mutations.md has a column for the reason, which
+later runs keep. A reason begins with one of REASONS.
 
 Ctrl-C and SIGTERM end the run and every process of it, restore the copy, and report what was tried.
 """
@@ -38,7 +41,7 @@ from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[2]
 WORK = TREE / "build" / "mutation"
-# Built as the tree itself is, so that a compiler cache knows all but the mutants.
+# The tests are built as the tree's are, so a compiler cache knows them; the runtime: quick_build.cmake.
 COPY, BUILD = WORK / "tree", WORK / "tree" / "build" / "release"
 TABLE = TREE / "docs" / "mutations.md"
 # From a folder of runtime/ to the folders of tests/unit whose tests run it.
@@ -51,6 +54,7 @@ SUITES = {
     "tool": ["tool", "plan"],
     "plan": ["plan", "session"],
     "plugin": ["plugin", "session"],
+    "script": ["script", "session"],
     "engine": ["session", "api"],
     "session": ["session", "api"],
     "api": ["api"],
@@ -60,9 +64,17 @@ CONFORMANCE = "narratoria_conformance_tests"
 WIDER = ["narratoria_sdk_tests", "narratoria_fault_tests", "narratoria_plugin_tests",
          "narratoria_hostile_tests"]
 UNIT = "narratoria_unit_tests"
+# Their tests wait most of the time, so this many processes share them.
+SHARDS = {"narratoria_plugin_tests": 4, "narratoria_hostile_tests": 4}
 KINDS = "killed", "timeout", "survived", "no code"
+# What a reason begins with, and what the page says of such survivors.
+REASONS = {
+    "equivalent:": "change nothing that a test could observe",
+    "noticed elsewhere:": "are noticed by tests that do not run here, which the reason names",
+    "tested:": "are noticed since tests were added, each seen failing with the change",
+}
 # A run of the tests may take this many times as long as without a mutant, and never less than:
-SLOWER, LEAST_SECONDS = 10, 60
+SLOWER, LEAST_SECONDS = 10, 20
 
 
 @dataclass(frozen=True)
@@ -208,18 +220,33 @@ def end_leftovers():
                 pass
 
 
-def run(command, seconds):
-    """"passed", "failed" or "timeout". Nothing of it runs afterwards."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               stdin=subprocess.DEVNULL, cwd=BUILD, start_new_session=True)
+def start(program, suites, shard=0, shards=1):
+    environment = {**os.environ, "GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)}
+    return subprocess.Popen([str(BUILD / "tests" / program), filter_of(suites), "--gtest_brief=1",
+                             "--gtest_fail_fast"],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment,
+                            stdin=subprocess.DEVNULL, cwd=BUILD, start_new_session=True)
+
+
+def run(stage, seconds):
+    """"passed", "failed" or "timeout". Its programs run at the same time, and none afterwards."""
+    end = time.monotonic() + seconds
+    processes = [start(program, suites, shard, SHARDS.get(program, 1)) for program, suites in stage
+                 for shard in range(SHARDS.get(program, 1))]
     try:
-        return "passed" if process.wait(seconds) == 0 else "failed"
-    except subprocess.TimeoutExpired:
+        while time.monotonic() < end:
+            ends = [process.poll() for process in processes]
+            if any(ends):
+                return "failed"
+            if None not in ends:
+                return "passed"
+            time.sleep(0.05)
         return "timeout"
     finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        for process in processes:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
         end_leftovers()
 
 
@@ -229,21 +256,32 @@ def build(*targets):
     return done.returncode == 0, done.stdout
 
 
-def suites_of(folders):
+def suites_in(files):
     names = set()
-    for folder in folders:
-        for file in (COPY / "tests/unit" / folder).rglob("*_test.cpp"):
-            names.update(re.findall(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+)", file.read_text(), re.M))
-    return "--gtest_filter=" + ":".join(f"{name}.*:*/{name}.*" for name in sorted(names))
+    for file in files:
+        names.update(re.findall(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+)", file.read_text(), re.M))
+    return frozenset(names)
+
+
+def filter_of(suites):
+    """Of all tests if there are no names."""
+    names = [f"{name}.*:*/{name}.*" for name in sorted(suites)]
+    return "--gtest_filter=" + (":".join(names) or "*")
 
 
 def stages_of(file):
-    folder = file.split("/")[1]
-    first = SUITES[folder][:1]
-    stages = [(UNIT, suites_of(first))]
-    if SUITES[folder][1:]:
-        stages.append((UNIT, suites_of(SUITES[folder][1:])))
-    return stages + [(program, "--gtest_filter=*") for program in [CONFORMANCE, *WIDER]]
+    """Of each stage: its programs with their suites, and those whose time without a mutant sets the
+    limit. No suite runs twice."""
+    own = Path(file).relative_to("runtime").with_suffix("")
+    unit = COPY / "tests/unit"
+    first, *above = [suites_in((unit / folder).rglob("*_test.cpp")) for folder in SUITES[own.parts[0]]]
+    its = suites_in([unit / f"{own}_test.cpp"] if (unit / f"{own}_test.cpp").exists() else [])
+    others = frozenset().union(*above) - first
+    whole = ((UNIT, first),)
+    wider = tuple((program, frozenset()) for program in [CONFORMANCE, *WIDER])
+    last = (*([(UNIT, others)] if others else []), *wider)
+    stages = [(((UNIT, its),), whole), (((UNIT, first - its),), whole)]
+    return [stage for stage in stages if stage[0][0][1]] + [(last, wider)]
 
 
 def synchronize():
@@ -272,8 +310,9 @@ class Runner:
         COPY.mkdir(parents=True, exist_ok=True)
         synchronize()
         if not (BUILD / "build.ninja").exists():
-            subprocess.run(["cmake", "--preset", "release", "-DNARRATORIA_PYTHON=OFF"], cwd=COPY,
-                           check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(["cmake", "--preset", "release", "-DNARRATORIA_PYTHON=OFF",
+                            f"-DCMAKE_PROJECT_INCLUDE={COPY}/tests/mutation/quick_build.cmake"],
+                           cwd=COPY, check=True, stdout=subprocess.DEVNULL)
         fine, said = build(UNIT, CONFORMANCE, *WIDER)
         if not fine:
             sys.exit(f"the tree does not build without a mutant:\n{said[-3000:]}")
@@ -281,15 +320,16 @@ class Runner:
     def limit_of(self, stage):
         if stage not in self.limits:
             begin = time.monotonic()
-            if run([str(BUILD / "tests" / stage[0]), stage[1]], 3600) != "passed":
-                sys.exit(f"without a mutant these tests fail: {stage[0]} {stage[1]}")
+            if run(stage, 3600) != "passed":
+                sys.exit("without a mutant some of these tests fail: " +
+                         ", ".join(f"{program} {filter_of(suites)}" for program, suites in stage))
             self.limits[stage] = max(LEAST_SECONDS, SLOWER * (time.monotonic() - begin))
         return self.limits[stage]
 
     def try_one(self, mutant):
         """"killed", "timeout", "no code" (it does not compile) or "survived"."""
         stages = stages_of(mutant.file)
-        limits = [self.limit_of(stage) for stage in stages]
+        limits = [self.limit_of(whole) for _, whole in stages]
         target = COPY / mutant.file
         original = target.read_bytes()
         lines = original.decode().splitlines(keepends=True)
@@ -298,15 +338,13 @@ class Runner:
         lines[mutant.line - 1] = mutant.after + "\n"
         try:
             target.write_text("".join(lines), encoding="utf-8")
-            built = None
-            for stage, limit in zip(stages, limits):
-                if stage[0] != built:
-                    fine, _ = build(stage[0])
-                    if not fine:
-                        return "no code"
-                    built = stage[0]
-                outcome = run([str(BUILD / "tests" / stage[0]), stage[1], "--gtest_brief=1",
-                               "--gtest_fail_fast"], limit)
+            built = set()
+            for (stage, _), limit in zip(stages, limits):
+                programs = {program for program, _ in stage}
+                if not programs <= built and not build(*programs)[0]:
+                    return "no code"
+                built |= programs
+                outcome = run(stage, limit)
                 if outcome != "passed":
                     return "timeout" if outcome == "timeout" else "killed"
             return "survived"
@@ -325,13 +363,14 @@ tests (`tests/cli`, `tests/python`, the sanitizers, …) do not run here, so one
 
 {summary}
 
+{verdict}
+
 | folder | changes tried | noticed | of them by a time limit | not noticed |
 |---|---|---|---|---|
 {folders}"""
 
 SURVIVORS = """
-None of these tests noticed the following changes. The last column says why, where somebody has looked: the change
-cannot be observed, or a test is missing.
+None of these tests noticed the following changes when they were tried. The last column says why, where somebody has looked.
 
 | place | change | line | becomes | reason |
 |---|---|---|---|---|
@@ -385,21 +424,58 @@ def counts_after(outcomes):
 
 
 def summary_kept():
-    return TABLE.read_text(encoding="utf-8").split("\n\n")[2]
+    """What the page says of the runs: from its third paragraph to the verdict, if it has one."""
+    parts = TABLE.read_text(encoding="utf-8").split("\n\n")
+    end = next(at for at, part in enumerate(parts) if part.startswith(("All together:", "| folder")))
+    return "\n\n".join(parts[2:end])
 
 
-def write_table(survivors, counts, summary):
-    kept = reasons_kept()
+def rows_kept():
+    """Of the page: (file, line) and the row, in order."""
+    rows = []
+    for line in TABLE.read_text(encoding="utf-8").splitlines(keepends=True):
+        place = re.match(r"\| \[`([^`]+):(\d+)`\]", line)
+        if place:
+            rows.append(((place[1], int(place[2])), line))
+    return rows
+
+
+def verdict_of(counts, reasons):
+    """How many of the changes a test is still missing for."""
+    tried = sum(cells[0] for cells in counts.values())
+    parts, judged, equivalent = [], 0, 0
+    for begin, what in REASONS.items():
+        number = sum(reason.startswith(begin) for reason in reasons)
+        judged += number
+        equivalent += number if begin == "equivalent:" else 0
+        if number:
+            parts.append(f"{number} {what}")
+    left = len(reasons) - judged
+    share = 100 * left / max(tried - equivalent, 1)
+    text = f"All together: {tried} changes compiled, and {len(reasons)} of them were not noticed. Of these, "
+    return (text + "; ".join(parts) + f". **Left without a test: {left}, which is {share:.1f} % of the "
+            f"{tried - equivalent} that can be observed.**")
+
+
+def write_page(counts, summary, rows):
     folders = ""
     for folder, (tried, by_time, survived) in sorted(counts.items()):
         folders += f"| `runtime/{folder}` | {tried} | {tried - survived} | {by_time} | {survived} |\n"
-    rows = []
-    for mutant in sorted(survivors, key=lambda one: (one.file, one.line, one.operator)):
+    lines = [row for _, row in sorted(rows)]
+    reasons = [re.split(r"(?<!\\)\|", row)[5].strip() for row in lines]
+    TABLE.write_text(HEAD.format(summary=summary, verdict=verdict_of(counts, reasons), folders=folders) +
+                     (SURVIVORS + "".join(lines) if lines else ""), encoding="utf-8")
+
+
+def write_table(survivors, counts, summary, rows=()):
+    kept = reasons_kept()
+    new = []
+    for mutant in survivors:
         entry = entry_of(mutant)
-        rows.append(f"| [`{mutant.file}:{mutant.line}`](../{mutant.file}) | {entry[1]} | {entry[2]} | {entry[3]} | "
-                    f"{kept.get(entry, '')} |\n")
-    TABLE.write_text(HEAD.format(summary=summary, folders=folders) +
-                     (SURVIVORS + "".join(rows) if rows else ""), encoding="utf-8")
+        row = (f"| [`{mutant.file}:{mutant.line}`](../{mutant.file}) | {entry[1]} | {entry[2]} | {entry[3]} | "
+               f"{kept.get(entry, '')} |\n")
+        new.append(((mutant.file, mutant.line), row))
+    write_page(counts, summary, [*rows, *new])
 
 
 def try_all(mutants, minutes, outcomes):
@@ -428,9 +504,16 @@ def main():
     parser.add_argument("--again", action="store_true", help="those that docs/mutations.md lists")
     parser.add_argument("--list", action="store_true", help="print the mutants and run none")
     parser.add_argument("--write", action="store_true", help="write docs/mutations.md")
+    parser.add_argument("--sources", action="store_true", help="no mutants of headers")
+    parser.add_argument("--add", action="store_true", help="add to docs/mutations.md")
+    parser.add_argument("--judge", action="store_true", help="count the reasons of docs/mutations.md again")
     options = parser.parse_args()
+    if options.judge:
+        write_page(counts_after({}), summary_kept(), rows_kept())
+        return
 
-    every = list(generated(options.only))
+    every = [mutant for mutant in generated(options.only)
+             if mutant.file.endswith(".cpp") or not options.sources]
     chosen = random.Random(options.seed).sample(every, min(options.count, len(every)))
     mutants = ([] if options.without_named else list(named(options.only))) + chosen
     if options.again:
@@ -464,10 +547,16 @@ def main():
         summary = (f"After tests were added, `{command}` tried {tried} of the {len(listed)} unnoticed ones "
                    f"again; tests noticed {tried - counts['survived']} of them then.")
     print(summary)
-    if options.write and outcomes:
+    if options.add and outcomes:
+        counts = counts_after({})
+        for folder, cells in counts_of(outcomes).items():
+            before = counts.get(folder, (0, 0, 0))
+            counts[folder] = tuple(a + b for a, b in zip(before, cells))
+        write_table(survivors, counts, f"{summary_kept()}\n\n{summary}", rows_kept())
+    elif options.write and outcomes:
         if options.again:
             left = [mutant for mutant in mutants if mutant not in outcomes]
-            write_table(survivors + left, counts_after(outcomes), f"{summary_kept()}\n{summary}")
+            write_table(survivors + left, counts_after(outcomes), f"{summary_kept()}\n\n{summary}")
         else:
             write_table(survivors, counts_of(outcomes), summary)
 
