@@ -30,7 +30,8 @@ nar_status read_root(nar_str given, std::string& root, nar_error* error) {
 
 // Where warnings and errors go if the host gives no log function: whoever tries the library without
 // one must still learn that a plugin was left out.
-void log_to_stderr(uint32_t level, std::string_view message, std::string_view session) {
+void log_to_stderr(uint32_t level, std::string_view message, std::string_view session,
+                   std::string_view) {
     if (level < NAR_LOG_WARN) return;
     std::string line = "narratoria: ";
     if (!session.empty()) line.append("session ").append(session).append(": ");
@@ -39,18 +40,18 @@ void log_to_stderr(uint32_t level, std::string_view message, std::string_view se
     (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
 
-std::function<void(uint32_t, std::string_view, std::string_view)> log_function(
-    const nar_engine_options& options) {
+decltype(engine::EngineSettings::log) log_function(const nar_engine_options& options) {
     if (options.log_line != nullptr) {
         return [log = options.log_line, user = options.user](
-                   uint32_t level, std::string_view message, std::string_view session) {
-            const nar_log_line line{sizeof line, level, view(message), view(session)};
+                   uint32_t level, std::string_view message, std::string_view session,
+                   std::string_view code) {
+            const nar_log_line line{sizeof line, level, view(message), view(session), view(code)};
             log(user, &line);
         };
     }
     if (options.log != nullptr) {
         return [log = options.log, user = options.user](uint32_t level, std::string_view message,
-                                                        std::string_view) {
+                                                        std::string_view, std::string_view) {
             log(user, level, view(message));
         };
     }

@@ -152,11 +152,12 @@ void Engine::remove(Member* session) {
     wake();
 }
 
-void Engine::log(uint32_t level, std::string_view message, std::string_view session) {
+void Engine::log(uint32_t level, std::string_view message, std::string_view session,
+                 std::string_view code) {
     if (!settings_.log) return;
     ++callback_depth_;
     try {
-        settings_.log(level, message, session);
+        settings_.log(level, message, session, code);
     } catch (const std::exception& exception) {
         keep_thrown("the log function", exception.what());
     } catch (...) {

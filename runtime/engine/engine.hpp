@@ -55,7 +55,9 @@ struct EngineSettings {
     Limits limits;
     std::string supervisor;
     // `session`: the id of the session that the line concerns, or empty.
-    std::function<void(uint32_t level, std::string_view message, std::string_view session)> log;
+    std::function<void(uint32_t level, std::string_view message, std::string_view session,
+                       std::string_view code)>
+        log;
     Clock* clock = nullptr;  // the loop's clock; NULL: the system clock
 };
 
@@ -123,7 +125,8 @@ public:
     // For tools that only wait. Bounded, because each costs memory.
     plan::JobSlots& waiting_slots() { return waiting_slots_; }
     // Logs a line. `session`: the id of the session that it concerns, or empty.
-    void log(uint32_t level, std::string_view message, std::string_view session = {});
+    void log(uint32_t level, std::string_view message, std::string_view session = {},
+             std::string_view code = {});
 
 private:
     // Runs the host's posts. They are not limited, and run_until_idle() waits for them.

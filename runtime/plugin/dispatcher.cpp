@@ -130,7 +130,7 @@ void Dispatcher::note_refused(std::string id, std::string path, std::string reas
     const std::string message = "plugin " + (id.empty() ? path : id) + " is left out" +
                                 (path.empty() || id.empty() ? "" : " (" + path + ")") + ": " +
                                 reason;
-    session_.log(NAR_LOG_WARN, message);
+    session_.log(NAR_LOG_WARN, message, "PLUGIN_LEFT_OUT");
     session_.warn("PLUGIN_LEFT_OUT", message);
     refused_.push_back({std::move(id), std::move(path), std::move(reason)});
 }

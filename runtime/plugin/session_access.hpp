@@ -41,7 +41,8 @@ public:
     // The nesting depth of callbacks. Not zero: the engine must not be driven.
     virtual uint32_t& callback_depth() = 0;
     virtual const std::string& session_id() const = 0;  // thread-safe
-    virtual void log(uint32_t level, std::string_view message) = 0;
+    // `code`: as in nar_log_line, or empty.
+    virtual void log(uint32_t level, std::string_view message, std::string_view code = {}) = 0;
     // Excludes a plugin call that was already reported from the batch's timing.
     virtual void excuse(int64_t milliseconds) = 0;
     // Publishes a warning event. Deferred, because the stream may be publishing another event.

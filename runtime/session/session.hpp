@@ -145,8 +145,8 @@ private:
     bool on_engine_thread() const override { return with_.engine.on_its_thread(); }
     uint32_t& callback_depth() override { return with_.engine.callback_depth(); }
     const std::string& session_id() const override { return stream_.session_id(); }
-    void log(uint32_t level, std::string_view message) override {
-        with_.engine.log(level, message, stream_.session_id());
+    void log(uint32_t level, std::string_view message, std::string_view code = {}) override {
+        with_.engine.log(level, message, stream_.session_id(), code);
     }
     void excuse(int64_t milliseconds) override { stream_.excuse(milliseconds); }
     void warn(std::string_view code, std::string_view message) override;

@@ -88,11 +88,12 @@ FIELD(nar_limits, reserved, 52);
 FIELD(nar_limits, patch_bytes, 56);
 FIELD(nar_limits, state_bytes, 64);
 
-SIZE(nar_log_line, 40);
+SIZE(nar_log_line, 56);
 FIELD(nar_log_line, size, 0);
 FIELD(nar_log_line, level, 4);
 FIELD(nar_log_line, message, 8);
 FIELD(nar_log_line, session_id, 24);
+FIELD(nar_log_line, code, 40);
 
 SIZE(nar_engine_options, 168);
 FIELD(nar_engine_options, size, 0);

@@ -44,7 +44,7 @@ public:
     bool on_engine_thread() const override { return true; }
     uint32_t& callback_depth() override { return depth_; }
     const std::string& session_id() const override { return folder_; }
-    void log(uint32_t, std::string_view message) override {
+    void log(uint32_t, std::string_view message, std::string_view = {}) override {
         std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());
     }
     void excuse(int64_t) override {}

@@ -101,6 +101,8 @@ std::vector<std::string> texts_in(const json::Value& array) {
     return texts;
 }
 
+std::string_view text_of(nar_str text) { return {text.data, static_cast<std::size_t>(text.size)}; }
+
 bool is_blank(std::string_view text) {
     return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
@@ -128,8 +130,8 @@ public:
         EngineOptions engine_options;
         // The paths of assets that it prints stay readable for a day.
         engine_options.output_mode = NAR_OUTPUT_KEEP;
-        engine_options.log = [this](std::uint32_t level, std::string_view message) {
-            take_log(level, message);
+        engine_options.log_line = [this](const nar_log_line& line) {
+            take_log(line.level, text_of(line.message), text_of(line.code));
         };
         options.groups.apply_to(engine_options);
         engine_.emplace(engine_options);
@@ -233,8 +235,16 @@ private:
 
     // The words and the choices alone: at the beginning, and where the console is not to be had.
     void tell(std::string_view words) {
-        std::string text = "\n";
-        for (const std::string& line : wrap(words, 74)) text += "  " + line + "\n";
+        // Empty lines at the ends of a text are how it was written, not what it says.
+        words = words.substr(std::min(words.find_first_not_of(" \t\r\n"), words.size()));
+        words = words.substr(0, words.find_last_not_of(" \t\r\n") + 1);
+        std::string text;
+        if (!words.empty()) {
+            text += '\n';
+            for (const std::string& line : wrap(words, 74)) {
+                text += line.empty() ? "\n" : "  " + line + "\n";
+            }
+        }
         if (!choices_.empty()) text += '\n';
         for (std::size_t index = 0; index < choices_.size(); ++index) {
             text += fmt::format("    {}. {}\n", index + 1, printable(choices_[index]));
@@ -242,7 +252,7 @@ private:
         write(text);
     }
 
-    void take_log(std::uint32_t level, std::string_view message) {
+    void take_log(std::uint32_t level, std::string_view message, std::string_view code) {
         if (level < log_level_) return;
         if (level == NAR_LOG_ERROR && message.starts_with(kConsole)) {
             // It can write no more, and whether by a closed pipe or a full disk shows here too.
@@ -251,7 +261,7 @@ private:
             return;
         }
         // The display has told the reason of each plan.
-        if (has_console_ && message.starts_with("a prompt ended with the fallback text")) return;
+        if (has_console_ && code == "FALLBACK") return;
         if (is_open_) {
             remark(message);
         } else {

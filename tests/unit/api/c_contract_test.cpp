@@ -614,6 +614,7 @@ TEST(CLog, ALineNamesItsSession) {
         static_cast<std::vector<std::string>*>(user)->push_back(std::to_string(line->level) + " " +
                                                                 text(line->session_id) + ": " +
                                                                 text(line->message));
+        EXPECT_EQ(text(line->code), "PLUGIN_LEFT_OUT");
     };
     CallError error;
     nar_engine* engine = nullptr;

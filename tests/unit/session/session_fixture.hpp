@@ -156,8 +156,10 @@ protected:
         made.jobs = 2;
         made.root = "/";
         made.clock = &clock;
-        made.log = [this](uint32_t, std::string_view message, std::string_view session_id) {
+        made.log = [this](uint32_t, std::string_view message, std::string_view session_id,
+                          std::string_view code) {
             lines.push_back(std::string(session_id) + ": " + std::string(message));
+            line_codes.emplace_back(code);
         };
         return made;
     }
@@ -170,6 +172,7 @@ protected:
     std::vector<uint64_t> withdrawn;
     std::vector<Record> records;
     std::vector<TurnEnd> turns;
+    std::vector<std::string> line_codes;
     std::vector<std::string> lines;  // of the log, "session: message"
     engine::Engine engine{engine_settings()};
     Session* session = nullptr;  // the engine's
