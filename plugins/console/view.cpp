@@ -132,7 +132,7 @@ void View::take_warning(const plugin::Event& event) {
     const std::string_view code = json::text(body, "code");
     // The host's log says so before the story begins.
     if (code == "PLUGIN_LEFT_OUT") return;
-    if (code != "PLAN_REFUSED") {
+    if (code != "PLAN_REFUSED" && code != "NARRATOR_FAILED") {
         say_refused();
         line("    " + style_.dim("! " + printable(message)));
         return;
@@ -178,7 +178,7 @@ void View::say_ended(const EndedTool& tool, std::string_view last_error) {
     if (tool.retries > 0) about += ", " + counted(tool.retries + 1, "attempt");
     const std::string_view fallback =
         tool.state == "completed" ? "done" : std::string_view(tool.state);
-    line(fmt::format("    {} {} {}", sign,
+    line(fmt::format("    {} {}{} {}", sign, tool.state == "skipped" ? "skipped: " : "",
                      tool.text.empty() || tool.text == last_error ? fallback : tool.text,
                      style_.dim("(" + about + ")")));
 }

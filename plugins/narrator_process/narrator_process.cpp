@@ -87,9 +87,7 @@ public:
                           false};
         // One that closed its input, or has ended, is told of by the host: note_end decides.
         if (process_.write(question.line) == plugin::Written::Busy) {
-            const std::string why = "the narrator's process does not read its standard input";
-            log(plugin::Level::Warning, why);
-            throw std::runtime_error(why);
+            throw std::runtime_error("the narrator's process does not read its standard input");
         }
         questions_.insert_or_assign(id, std::move(question));
     }
@@ -188,12 +186,8 @@ private:
         tail_.clear();
     }
 
-    // Logs it once: the host tells it to the next request, which nobody will read.
-    std::string could_not_start(std::string_view reason) {
-        const std::string why =
-            "the narrator's process could not be started: " + std::string(reason);
-        if (std::exchange(start_failure_, why) != why) log(plugin::Level::Error, why);
-        return why;
+    static std::string could_not_start(std::string_view reason) {
+        return "the narrator's process could not be started: " + std::string(reason);
     }
 
     struct Said {
@@ -247,10 +241,11 @@ private:
             why = "the narrator's process ended with " + last_end_;
             const std::string_view last_words = trimmed(tail_);
             if (!last_words.empty()) why += "; its standard error: " + std::string(last_words);
-            if (!ended_well) log(plugin::Level::Warning, why);
         } else {
             why = could_not_start(exit.error);
         }
+        // A request that is open tells it.
+        if (questions_.empty() && !(was_started && ended_well)) log(plugin::Level::Warning, why);
         std::map<std::uint64_t, Question> open = std::exchange(questions_, {});
         // The next process knows nothing of them.
         for (const auto& [call, number] : std::exchange(calls_, {})) {
@@ -300,7 +295,7 @@ private:
         line_ = std::string();
         const std::string why = "the narrator's process wrote a line of more than " +
                                 std::to_string(kLongestLine / 1024 / 1024) + " MiB";
-        log(plugin::Level::Warning, why);
+        if (questions_.empty()) log(plugin::Level::Warning, why);
         for (auto& [id, question] : questions_) {
             said_.push_back({std::move(question.reply), false, why});
         }
@@ -384,10 +379,8 @@ private:
         if (process_.write(line) != plugin::Written::Busy) return;
         const auto question = questions_.extract(id);
         if (question.empty()) return;
-        const std::string why = "the narrator's process does not read its standard input";
-        log(plugin::Level::Warning, why);
         forget_calls(id);
-        question.mapped().reply.fail(why);
+        question.mapped().reply.fail("the narrator's process does not read its standard input");
     }
 
     // Their outcomes are not passed on any more.
@@ -456,7 +449,6 @@ private:
     std::deque<std::uint64_t> cancelled_;  // whose answers may still come
     bool has_run_ = false;
     std::string last_end_;
-    std::string start_failure_;
     std::uint64_t answers_ = 0;  // of this process
     std::vector<Said> said_;     // and is not handed on yet
     std::string line_;           // what has come of a line of its standard output

@@ -562,9 +562,12 @@ void Execution::report_attempt(uint32_t tool, State state, tool::Outcome& outcom
         with_.stream.warn(subject, outcome.warning_code, outcome.warning);
     }
     if (outcome.lines_after_done > 0) {
-        with_.stream.warn(subject, "AFTER_DONE",
-                          std::to_string(outcome.lines_after_done) +
-                              " lines came after the done event and were not accepted");
+        with_.stream.warn(
+            subject, "AFTER_DONE",
+            outcome.lines_after_done == 1
+                ? std::string("one line came after the done event and was not accepted")
+                : std::to_string(outcome.lines_after_done) +
+                      " lines came after the done event and were not accepted");
     }
     with_.stream.publish(event::Kind::AttemptEnded, subject, records::attempt_ended(record));
     result.attempts.push_back(record);
@@ -599,8 +602,8 @@ void Execution::settle(uint32_t tool, State state, std::string code, std::string
         ToolResult& its = result_->tools[skipped];
         its.state = State::Skipped;
         its.error_code = failed ? "DEPENDENCY_FAILED" : "DEPENDENCY_SKIPPED";
-        its.error = "skipped: the tool " + named(plan_->tools[lacking].tool_id) +
-                    ", on which it depends, " + (failed ? "failed" : "was skipped");
+        its.error = "the tool " + named(plan_->tools[lacking].tool_id) + ", on which it depends, " +
+                    (failed ? "failed" : "was skipped");
         publish_end(skipped);
     }
     if (ended_) return;
@@ -649,7 +652,7 @@ void Execution::stop(Stop reason) {
 // Returns false if the `done` that the tool had sent stands.
 bool Execution::end_tool(uint32_t tool, const Ending& ending) {
     if (!running_[tool]) {
-        settle(tool, State::Skipped, ending.code, "skipped: " + ending.what);
+        settle(tool, State::Skipped, ending.code, ending.what);
         return true;
     }
     Running& running = *running_[tool];

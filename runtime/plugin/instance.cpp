@@ -104,6 +104,8 @@ void Instance::end_call(const char* what, int64_t start) {
     if (took > kCallBudgetMs && !is_own()) {
         // Otherwise the stream would report the same time against its sinks.
         session_.excuse(took);
+        // Nobody can move what the runtime does itself to a thread.
+        if (is_built_in(library_.id)) return;
         report(std::string(what) + " held the engine thread for " + std::to_string(took) +
                " ms; what takes long belongs on a thread of its own, or in a process");
     }

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <iterator>
 
 #include "base/descriptor.hpp"
 #include "base/json/pointer.hpp"
@@ -125,6 +126,10 @@ bool parse_abi(std::string_view text, Metadata& out) {
 }
 
 }  // namespace
+
+bool is_built_in(std::string_view id) {
+    return std::find(std::begin(kBuiltInIds), std::end(kBuiltInIds), id) != std::end(kBuiltInIds);
+}
 
 bool is_id(std::string_view text) {
     auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };

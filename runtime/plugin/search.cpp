@@ -71,10 +71,9 @@ std::string abi_reason(const Metadata& metadata) {
 void examine(Candidate& candidate) {
     candidate.metadata = read_metadata(candidate.path, candidate.reason);
     if (candidate.metadata) candidate.reason = abi_reason(*candidate.metadata);
-    for (const char* id : kBuiltInIds) {
-        if (!candidate.metadata || candidate.metadata->id != id) continue;
-        candidate.reason =
-            "\"" + std::string(id) + "\" is a narrator that is built in; give it an id of its own";
+    if (candidate.metadata && is_built_in(candidate.metadata->id)) {
+        candidate.reason = "\"" + candidate.metadata->id +
+                           "\" is a narrator that is built in; give it an id of its own";
     }
     if (!candidate.reason.empty()) candidate.verdict = Verdict::Refused;
 }
@@ -212,13 +211,15 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
     for (Searched& each : out.places) {
         if (!each.place.loads_all || each.place.folder.empty()) continue;
         for (Candidate& candidate : each.candidates) {
-            const bool was_refused = candidate.verdict == Verdict::Refused;
+            // Then its id is among the missing, if no other file has it.
+            const bool was_asked_for = candidate.wanted;
             take(candidate, each.place);
-            if (candidate.verdict == Verdict::Refused && was_refused) {
-                out.missing.push_back({candidate.path,
-                                       "in the story's plugins/: " + candidate.reason,
-                                       candidate.reason});
-            }
+            const bool is_behind_another =
+                candidate.metadata && taken.contains(candidate.metadata->id);
+            if (candidate.verdict != Verdict::Refused || was_asked_for || is_behind_another)
+                continue;
+            out.missing.push_back(
+                {candidate.path, "in the story's plugins/: " + candidate.reason, candidate.reason});
         }
     }
     return out;

@@ -138,17 +138,19 @@ void Turn::on_answer(NarratorAnswer answer) {
 
 void Turn::on_narrator_timeout() {
     end_invocations(plan::Stop::Abandoned);
+    // The player waits for each, and sees how many may follow.
     refuse("NARRATOR_TIMEOUT", "narrator-time",
            "the narrator did not answer within " +
-               std::to_string(with_.settings.times.narrator_ms) + " ms (narrator_ms of [times])");
+               std::to_string(with_.settings.times.narrator_ms) + " ms (narrator_ms of [times])",
+           " (generation " + std::to_string(generation_) + " of " +
+               std::to_string(plan::kMaxGenerations) + ")");
 }
 
 // Also publishes a warning: the faults go to the narrator only, and the player needs the reason,
 // too.
-void Turn::refuse(const char* code, const char* rule, const std::string& message) {
-    with_.stream.warn({}, code,
-                      message + " (generation " + std::to_string(generation_) + " of " +
-                          std::to_string(plan::kMaxGenerations) + ")");
+void Turn::refuse(const char* code, const char* rule, const std::string& message,
+                  const std::string& progress) {
+    with_.stream.warn({}, code, message + progress);
     std::string faults;
     append_faults(faults, {{rule, "", 0, message, ""}}, "");
     refuse(message, std::move(faults));

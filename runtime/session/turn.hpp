@@ -95,7 +95,9 @@ private:
     void end_invocations(plan::Stop reason);
     void fall_back();
     void refuse(std::string fault, std::string faults);
-    void refuse(const char* code, const char* rule, const std::string& message);
+    // `progress` is for the player only.
+    void refuse(const char* code, const char* rule, const std::string& message,
+                const std::string& progress = {});
     void take_plan(std::string_view text);
     // Counts an execution of this requestId. False once the limit is reached.
     bool may_execute_again(const plan::Plan& plan);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """narratoria play: a session in the terminal."""
 
+import json
 import os
 import re
 import signal
@@ -111,6 +112,15 @@ def test_a_plan_that_is_refused_again_and_again_is_told_once(command):
     assert told[0].startswith("    ! 5 times: the narrator's plan was refused: ") and "/tools/0/toolPath" in told[0]
     assert "/tools/1/toolPath" in told[1]
     assert ran.out.index("plan-path-allowed") < ran.out.index("Nothing comes of it") < ran.out.index("You rest.")
+
+
+def test_a_narrator_that_fails_is_told_once(command):
+    toml = ('title = "T"\n[narrator]\nname = "narratoria.narrator_process"\n'
+            '[plugins."narratoria.narrator_process"]\ncommand = ["sh", "-c", "echo broken >&2; exit 3"]\n')
+    ran = command("play", "--story", command.story({}, toml=toml), "go")
+    assert ran.status == 1, ran
+    assert ran.out.count("exit status 3") == 1, ran
+    assert "    ! 5 times: the narrator gave no plan: the narrator's process ended with exit status 3" in ran.out
 
 
 def test_each_plan_that_is_refused_is_told(command):
@@ -428,3 +438,30 @@ def test_ctrl_c_with_given_prompts_ends_the_command_with_130(command):
     out, _ = process.communicate(timeout=300)
     assert process.returncode == 130
     assert b"Gone." not in out
+
+
+def test_the_opening_has_one_empty_line_before_its_text_and_its_choices(command):
+    answers = {"I wait": [{"narrative": "You wait."}]}
+    for text, told in (("", ""),
+                       ('text = "\\n \\nIt rains.\\n\\nHard.\\n\\n"\n', "  It rains.\n\n  Hard.\n\n")):
+        toml = f'title = "T"\n[opening]\n{text}choices = ["I wait"]\n'
+        ran = command("play", "--story", command.story(answers, toml=toml))
+        assert ran.out == f"  T\n  ─\n\n{told}    1. I wait\n", ran
+
+
+def test_a_skipped_tool_says_so_once(command):
+    tools = [{"toolId": "a", "toolPath": "tools/fails", "retryPolicy": {"maxRetries": 0}},
+             {"toolId": "b", "toolPath": "tools/fails", "dependencies": ["a"]}]
+    story = command.story({"go": [{"plan": {"tools": tools}}]}, {"fails": said(done(ok=False))})
+    ran = command("play", "--story", story, "go")
+    assert '    – skipped: the tool "a", on which it depends, failed (b)\n' in ran.out, ran
+    (story / "plan.json").write_text(json.dumps({"requestId": "p", "tools": tools}))
+    ran = command("run", story / "plan.json")
+    assert '\nskipped b: the tool "a", on which it depends, failed\n' in ran.err, ran
+
+
+def test_a_story_with_many_prompts_is_not_blamed_for_the_time_of_reading_them(command):
+    answers = {f"say word{number}": [{"narrative": f"You say it {number} times."}] for number in range(50000)}
+    ran = command("play", "--story", command.story(answers), "say word7")
+    assert ran.status == 0 and "You say it 7 times." in ran.out, ran
+    assert "held the engine thread" not in ran.out

@@ -158,7 +158,8 @@ while not os.path.exists('started'):
 sys.exit(3)
 )");
     EXPECT_EQ(prompt("look").outcome, Outcome::Fallback);
-    EXPECT_THAT(log, HasSubstr("exit status 3"));
+    EXPECT_THAT(last_fault(), HasSubstr("exit status 3"));
+    EXPECT_EQ(lines_of(log).size(), 1U) << "that of the fallback: " << log;
     expect_nothing_left();
 }
 

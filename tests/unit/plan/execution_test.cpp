@@ -706,9 +706,9 @@ TEST_F(ExecutionTest, DependantsOfARequiredFailureAreSkippedWithTheNameTheyLack)
     ASSERT_TRUE(result);
     EXPECT_FALSE(result->success);
     EXPECT_EQ(of("left").error_code, "DEPENDENCY_FAILED");
-    EXPECT_EQ(of("left").error, R"(skipped: the tool "bad", on which it depends, failed)");
+    EXPECT_EQ(of("left").error, R"(the tool "bad", on which it depends, failed)");
     EXPECT_EQ(of("top").error_code, "DEPENDENCY_SKIPPED");
-    EXPECT_EQ(of("top").error, R"(skipped: the tool "left", on which it depends, was skipped)");
+    EXPECT_EQ(of("top").error, R"(the tool "left", on which it depends, was skipped)");
     EXPECT_EQ(of("right").state, State::Completed);
     EXPECT_THAT(result->failed_tools, ElementsAre("bad"));
     EXPECT_THAT(result->disabled_skills, ElementsAre("bad"));

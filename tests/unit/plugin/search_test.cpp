@@ -100,6 +100,26 @@ TEST_F(PluginSearch, InSafeModeStrangersAreLeftOut) {
     EXPECT_EQ(found.places[1].candidates[0].verdict, Verdict::Refused);
 }
 
+TEST_F(PluginSearch, InSafeModeEachPluginOfTheStoryIsMissingOnce) {
+    plugin("story/plugins/a.so", "a");
+    plugin("story/plugins/b.so", "b");
+    plugin("story/plugins/c.so", "c");
+    plugin("installed/c.so", "c");
+    EXPECT_THAT(loads({{"c"}, "", {"b"}}, true), ElementsAre("installed/c.so"));
+    ASSERT_EQ(found.missing.size(), 2U);
+    EXPECT_EQ(found.missing[0].wish, "b");
+    EXPECT_EQ(found.missing[1].wish, folder / "story/plugins/a.so");
+    for (const Search::Missing& missing : found.missing) {
+        EXPECT_THAT(missing.reason, HasSubstr("NARRATORIA_SAFE_MODE is set"));
+    }
+}
+
+TEST_F(PluginSearch, AnotherAbiIsToldOnceAlsoIfTheStoryAsksForIt) {
+    plugin("story/plugins/a.so", "a", "2.0");
+    EXPECT_THAT(loads({{}, "", {"a"}}), IsEmpty());
+    EXPECT_EQ(found.missing.size(), 1U);
+}
+
 TEST_F(PluginSearch, AFolderWithTwoNamesIsListedOnceWhereItsPluginsLoad) {
     plugin("installed/c.so", "c");
     std::filesystem::create_directory_symlink(folder / "installed", folder / "other");
