@@ -20,7 +20,7 @@ std::vector<json::Position> positions_of(const Faults& faults, std::string_view 
     json::Position at{1, 1};
     size_t byte = 0;
     for (const size_t i : order) {
-        if (faults[i].line != 0) {
+        if (faults[i].line != 0 || !faults[i].has_position) {
             positions[i] = {faults[i].line, faults[i].column};
             continue;
         }
@@ -53,9 +53,11 @@ void append_faults(std::string& out, const Faults& faults, std::string_view text
         if (i > 0) out += ',';
         json::ObjectWriter writer(out);
         if (!fault.file.empty()) writer.string("file", fault.file);
-        writer.number("line", static_cast<int64_t>(positions[i].line));
-        writer.number("column", static_cast<int64_t>(positions[i].column));
-        writer.number("byte", static_cast<int64_t>(fault.byte));
+        if (fault.has_position) {
+            writer.number("line", static_cast<int64_t>(positions[i].line));
+            writer.number("column", static_cast<int64_t>(positions[i].column));
+            writer.number("byte", static_cast<int64_t>(fault.byte));
+        }
         writer.string("pointer", fault.pointer);
         writer.string("rule", fault.rule);
         if (fault.is_warning) writer.string("level", "warning");
@@ -72,8 +74,10 @@ std::string describe_faults(const Faults& faults, std::string_view text) {
         const Fault& fault = faults[i];
         if (!out.empty()) out += '\n';
         if (!fault.file.empty()) out += fault.file + ": ";
-        out += "line " + std::to_string(positions[i].line) + ", column " +
-               std::to_string(positions[i].column) + ": ";
+        if (fault.has_position) {
+            out += "line " + std::to_string(positions[i].line) + ", column " +
+                   std::to_string(positions[i].column) + ": ";
+        }
         if (!fault.pointer.empty()) out += fault.pointer + ": ";
         out += fault.message + " [" + fault.rule + "]";
     }

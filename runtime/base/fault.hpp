@@ -18,6 +18,8 @@ struct Fault {
     // is, because the reader of the fault does not have that file's text.
     size_t line = 0;
     size_t column = 0;
+    // False: about a file or a folder, not about a place in a text. Then all three are 0.
+    bool has_position = true;
     // A warning: the document is valid, and the runtime accepts it and reports the fault.
     bool is_warning = false;
 };
@@ -28,8 +30,8 @@ using Faults = std::vector<Fault>;
 void place_faults(Faults& faults, size_t first, std::string_view text);
 
 // Appends [{"file","line","column","byte","pointer","rule","level","message"}], the format of
-// nar_validate. `byte` refers to `text`. "file" is present only if set, "level" only for warnings.
-// Scans the text once.
+// nar_validate. `byte` refers to `text`. "file" is present only if set, the position only if there is
+// one, "level" only for warnings. Scans the text once.
 void append_faults(std::string& out, const Faults& faults, std::string_view text);
 
 // One line per fault: "line 3, column 5: /tools/0/toolId: message [rule]".

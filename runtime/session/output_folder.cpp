@@ -190,6 +190,8 @@ size_t OutputFolder::remove_abandoned(const std::string& base) {
         if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
         if (may_be_kept && (::fstat(lock.get(), &status) != 0 ||
                             std::time(nullptr) - status.st_mtime < kKeptSeconds)) {
+            // An empty one keeps nothing. This fails if it is not empty.
+            if (::unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR) == 0) --left;
             continue;
         }
         std::error_code ignored;

@@ -29,7 +29,7 @@ constexpr size_t kPromptsSizeLimit = size_t{64} << 20;
 
 Fault file_fault(const char* file, const char* rule, std::string message) {
     Fault fault{rule, "", 0, std::move(message), file};
-    fault.line = fault.column = 1;
+    fault.has_position = false;
     return fault;
 }
 

@@ -58,6 +58,7 @@ struct Story {
     struct Mentions {
         std::vector<Mention> allow_paths;
         std::vector<Mention> plugins;
+        std::vector<Mention> choices;     // of the opening
         std::optional<Mention> narrator;  // unless it is the built-in one
     };
     Mentions mentions;

@@ -65,6 +65,7 @@ public:
         : story_(story), prompts_(prompts), faults_(faults) {}
 
     void check() {
+        check_choices();
         check_allowed_paths();
         check_plugins();
         check_tools();
@@ -78,6 +79,28 @@ private:
         fault.message = utf8::repaired(message);
         fault.is_warning = true;
         faults_.push_back(std::move(fault));
+    }
+
+    // Another narrator understands what it likes.
+    void check_choices() {
+        if (story_.narrator != kTemplateNarrator || story_.prompts_text.empty()) return;
+        for (const Mention& mention : story_.mentions.choices) {
+            const NormalizedPrompt prompt(mention.text);
+            Bindings captures;
+            const bool is_matched = std::any_of(
+                prompts_.entries.begin(), prompts_.entries.end(), [&](const PromptEntry& entry) {
+                    return std::any_of(entry.patterns.begin(), entry.patterns.end(),
+                                       [&](const PromptPattern& pattern) {
+                                           return pattern.match(prompt, captures);
+                                       });
+                });
+            if (is_matched) continue;
+            warn(mention, "story-choice-unmatched",
+                 "no pattern in prompts.json matches the choice " + json::quoted(mention.text) +
+                     ", so a player who takes it " +
+                     (prompts_.unmatched ? "gets the answer of \"unmatched\""
+                                         : "hears that nothing matches"));
+        }
     }
 
     void check_allowed_paths() {
@@ -160,7 +183,7 @@ private:
         const bool is_in_story = missing.wish.starts_with(story_.folder + "/");
         file.place.file = utf8::repaired(
             std::string_view(missing.wish).substr(is_in_story ? story_.folder.size() + 1 : 0));
-        file.place.line = file.place.column = 1;
+        file.place.has_position = false;
         warn(file, "story-plugin-refused", "this plugin is left out: " + missing.why);
     }
 
@@ -188,6 +211,16 @@ private:
 
     std::pair<const char*, std::string> trouble_of(const std::string& path,
                                                    const tool::Resolver& resolver) const {
+        const bool is_bare = path.find('/') == std::string::npos;
+        const auto is_file = [&](const std::string& file) {
+            struct stat status {};
+            return ::stat(file.c_str(), &status) == 0;
+        };
+        // Probably the name of a plugin's tool, which allow_paths does not concern.
+        if (is_bare && offers_tools_ && !is_file(story_.folder + "/" + path) &&
+            !is_file(story_.folder + "/tools/" + path)) {
+            return {};
+        }
         const tool::Resolution resolution = resolver.resolve(path, story_.folder);
         if (resolution.forbidden) {
             return {"story-tool-forbidden",
@@ -196,8 +229,6 @@ private:
         const std::string& file = resolution.target;
         struct stat status {};
         if (::stat(file.c_str(), &status) != 0) {
-            const bool is_bare = path.find('/') == std::string::npos;
-            if (is_bare && offers_tools_) return {};
             std::string meant = near_file(path, file);
             if (meant.empty() && is_bare) meant = near_file(path, story_.folder + "/tools/" + path);
             if (meant.empty() && !is_bare) {

@@ -302,6 +302,8 @@ private:
                 json::append_pointer(pointer, position++);
                 const auto choice = text(&element, pointer);
                 if (!choice) continue;
+                story_.mentions.choices.push_back(
+                    {*choice, place_of(element.source().begin, pointer)});
                 if (choices.size() > 1) choices += ',';
                 json::append_string(choices, *choice);
             }

@@ -11,20 +11,25 @@ namespace narratoria::command {
 std::vector<std::string> fault_lines(const json::Value& faults, const std::string& shown_file) {
     std::vector<std::string> lines;
     if (!faults.IsArray()) return lines;
+    // In front of the files of a story.
+    std::string folder = shown_file == "." || shown_file == "./" ? std::string() : shown_file;
+    if (!folder.empty() && folder.back() != '/') folder += '/';
     for (const json::Value& fault : faults.GetArray()) {
         const std::string_view own_file = json::text(fault, "file");
         const std::string_view pointer = json::text(fault, "pointer");
-        std::string line = own_file.empty() ? shown_file : printable(own_file);
-        if (const std::uint64_t number = json::count(fault, "line"); number > 0) {
+        std::string line = own_file.empty() ? shown_file : folder + printable(own_file);
+        const std::uint64_t number = json::count(fault, "line");
+        if (number > 0) {
             line += fmt::format(":{}", number);
             if (const std::uint64_t column = json::count(fault, "column"); column > 0) {
                 line += fmt::format(":{}", column);
             }
         }
-        line += fmt::format(
-            ": {}{}: {} [{}]", json::text(fault, "level") == "warning" ? "warning: " : "",
-            pointer.empty() ? std::string("(root)") : printable(pointer),
-            printable(json::text(fault, "message")), printable(json::text(fault, "rule")));
+        line += json::text(fault, "level") == "warning" ? ": warning: " : ": ";
+        // A fault of a whole file has no place in it.
+        if (number > 0) line += (pointer.empty() ? "(root)" : printable(pointer)) + ": ";
+        line += fmt::format("{} [{}]", printable(json::text(fault, "message")),
+                            printable(json::text(fault, "rule")));
         lines.push_back(std::move(line));
     }
     return lines;

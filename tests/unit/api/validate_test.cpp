@@ -41,7 +41,7 @@ TEST(Validate, ListsTheFaultsOfEachKindOfDocument) {
     EXPECT_NE(faults_of(NAR_DOCUMENT_RESULT, "{").find("json-syntax"), std::string::npos);
     EXPECT_EQ(faults_of(NAR_DOCUMENT_STORY, NARRATORIA_SOURCE_DIR "/examples/stories/torch"), "[]");
     EXPECT_NE(faults_of(NAR_DOCUMENT_STORY, NARRATORIA_SOURCE_DIR "/examples")
-                  .find(R"([{"file":"story.toml","line":1,"column":1,"byte":0,"pointer":"",)"),
+                  .find(R"([{"file":"story.toml","pointer":"",)"),
               std::string::npos);
 }
 

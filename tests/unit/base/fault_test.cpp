@@ -37,6 +37,17 @@ TEST(Fault, OfAFileKeepsThePlaceThatWasFoundThere) {
               "story.toml: line 4, column 2: /times/try: unknown [story-key]");
 }
 
+TEST(Fault, OfAWholeFileHasNoPosition) {
+    Fault fault{"story-file", "", 0, "is not there", "story.toml"};
+    fault.has_position = false;
+    std::string out;
+    append_faults(out, {fault}, "");
+    EXPECT_EQ(
+        out,
+        R"([{"file":"story.toml","pointer":"","rule":"story-file","message":"is not there"}])");
+    EXPECT_EQ(describe_faults({fault}, ""), "story.toml: is not there [story-file]");
+}
+
 TEST(Fault, IsDescribedInALine) {
     const Faults faults = {{"r", "/a", 3, "is wrong", ""}, {"s", "", 0, "is bad", ""}};
     EXPECT_EQ(describe_faults(faults, "ab\nc"),

@@ -161,9 +161,11 @@ TEST_F(OutputFolderTest, WhatAKilledHostLeftIsRemovedAndWhatIsInUseIsNot) {
     ASSERT_TRUE(living && living_kept) << why;
     set_age(living_kept->path(), 25 * 60 * 60);
     fs::create_directories(base + "/session-dead/deep");
+    fs::create_directories(base + "/kept-session-dead");
     fs::create_directories(base + "/other");
     OutputFolder::remove_abandoned(base);
     EXPECT_FALSE(fs::exists(base + "/session-dead"));
+    EXPECT_FALSE(fs::exists(base + "/kept-session-dead")) << "it is empty";
     EXPECT_TRUE(fs::exists(base + "/other")) << "not ours";
     EXPECT_TRUE(fs::exists(living->path()));
     EXPECT_TRUE(fs::exists(living_kept->path()));

@@ -161,6 +161,34 @@ TEST_F(StoryCheck, NamesAToolOutsideOfTheAllowedPaths) {
     EXPECT_THAT(warning(), HasSubstr("Too many levels of symbolic links"));
 }
 
+TEST_F(StoryCheck, LeavesNamesOfPluginsToolsAloneWhateverPathsAreAllowed) {
+    std::filesystem::create_directory(folder / "plugins");
+    std::filesystem::copy_file(NARRATORIA_BUILD_DIR "/lib/libnarratoria.so.1",
+                               folder / "plugins/dice.so");
+    write("plugins/dice.so.json",
+          R"({"schema":"plugin/1","id":"org.example.dice","name":"N","version":"1","abi":"1.0",)"
+          R"("extensions":["narratoria.tool/1"]})");
+    for (const char* rest : {"", "[tools]\nallow_paths = [\"tools\"]\n"}) {
+        toml(rest);
+        tool("roll");
+        EXPECT_THAT(places(), IsEmpty()) << messages;
+        tool("./roll");
+        EXPECT_EQ(places().size(), 1u) << messages << "a path is no name";
+    }
+    add("roll", kProgram);
+    tool("roll");
+    EXPECT_THAT(places(), ElementsAre(kToolPlace + "story-tool-forbidden"));
+}
+
+TEST_F(StoryCheck, NamesAChoiceOfTheOpeningThatNothingMatches) {
+    tool("lamp");
+    toml("[opening]\nchoices = [\"Go home.\", \"sing\"]\n");
+    EXPECT_THAT(places(), ElementsAre("story.toml:3:24 /opening/choices/1 story-choice-unmatched"));
+    EXPECT_THAT(messages, HasSubstr("hears that nothing matches"));
+    toml("[opening]\nchoices = [\"sing\"]\n[narrator]\nname = \"org.example.bard\"\n");
+    EXPECT_THAT(warning(), HasSubstr("no narrator")) << "another narrator may know it";
+}
+
 TEST_F(StoryCheck, NamesAnAllowedPathThatIsNotThere) {
     toml("[tools]\nallow_paths = [\"tools\", \"tool/\",\n \"tools/*\"]\n");
     EXPECT_THAT(places(),
@@ -185,7 +213,7 @@ TEST_F(StoryCheck, NamesANarratorAndPluginsThatAreNotThere) {
     std::filesystem::create_directory(folder / "plugins");
     write("plugins/rain.so", "no library");
     toml("");
-    EXPECT_THAT(places(), ElementsAre("plugins/rain.so:1:1  story-plugin-refused"));
+    EXPECT_THAT(places(), ElementsAre("plugins/rain.so:0:0  story-plugin-refused"));
     EXPECT_THAT(messages, HasSubstr("it is no shared library"));
 }
 

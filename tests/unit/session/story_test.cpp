@@ -85,7 +85,7 @@ TEST(Story, MustBeAFolderWithAStoryFile) {
     Folder folder;
     Faults faults;
     EXPECT_FALSE(load_story(folder.path(), faults));
-    EXPECT_EQ(places(faults), List{"story.toml:1:1  story-file"});
+    EXPECT_EQ(places(faults), List{"story.toml:0:0  story-file"});
     EXPECT_NE(faults[0].message.find("there is no story.toml in"), std::string::npos);
 
     for (const std::string& missing : {folder.path() + "/nowhere", ""s, "a\0b"s,
@@ -93,7 +93,7 @@ TEST(Story, MustBeAFolderWithAStoryFile) {
         folder.with("file", "");
         faults.clear();
         EXPECT_FALSE(load_story(missing, faults));
-        ASSERT_EQ(places(faults), List{":1:1  story-folder"}) << missing;
+        ASSERT_EQ(places(faults), List{":0:0  story-folder"}) << missing;
         EXPECT_EQ(faults[0].rule, session::kStoryFolderRule);
     }
 }
@@ -104,18 +104,18 @@ TEST(Story, ThatCannotBeReadSaysWhy) {
     ASSERT_EQ(mkfifo((folder.path() + "/prompts.json").c_str(), 0600), 0);
     Faults faults;
     EXPECT_FALSE(load_story(folder.path(), faults));
-    EXPECT_EQ(places(faults), (List{"story.toml:1:1  story-file", "prompts.json:1:1  story-file"}))
+    EXPECT_EQ(places(faults), (List{"story.toml:0:0  story-file", "prompts.json:0:0  story-file"}))
         << "and a pipe nobody writes to is not waited for";
     Folder large;
     large.with("story.toml", kTitle + "#" + std::string(size_t{2} << 20, 'x'));
     faults.clear();
     EXPECT_FALSE(load_story(large.path(), faults));
-    EXPECT_EQ(places(faults), List{"story.toml:1:1  story-file"});
+    EXPECT_EQ(places(faults), List{"story.toml:0:0  story-file"});
 }
 
 TEST(Story, NeedsThePromptsOfTheNarratorItNames) {
     EXPECT_EQ(faults_of(kTitle + "[narrator]\nname = \"template\"\n"),
-              List{"prompts.json:1:1  story-file"});
+              List{"prompts.json:0:0  story-file"});
     EXPECT_EQ(faults_of(kTitle + "[narrator]\nname = \"org.example.llm\"\n"), List{});
 }
 
