@@ -2,6 +2,7 @@
 #include "event/document.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,12 @@
 namespace narratoria::event {
 namespace {
 
-// Returns the faults of one event in the order of its text.
-Faults check_event(Decoder& decoder, std::string_view text) {
+// Returns the faults of one event in the order of its text. Sets `is_done` for a "done".
+Faults check_event(Decoder& decoder, std::string_view text, bool& is_done) {
     Event event;
     Faults faults;
     if (!decoder.decode(text, event)) faults = decoder.faults(text);
+    is_done = event.tape != nullptr && event.type == Type::Done;
     // At run time an invalid media type only refuses the asset. In a document check it is a fault.
     const bool is_asset = event.tape != nullptr && event.type == Type::Asset;
     if (const json::Value value = is_asset ? event.field(Field::MediaType) : json::Value();
@@ -47,6 +49,9 @@ Faults check_event(Decoder& decoder, std::string_view text) {
 struct Lines {
     Faults faults;
     size_t events = 0;
+    std::optional<size_t> done;     // the number of the event that is the first "done", from 1
+    size_t last_byte = 0;           // of the last event
+    size_t byte_after_done = 0;     // of the first event behind it
     bool first_ends_early = false;  // the first line is the incomplete beginning of a value
     bool any_is_object = false;
 };
@@ -56,9 +61,13 @@ Lines check_lines(std::string padded, size_t size) {
     Decoder decoder;
     auto take = [&](const Line& line) {
         if (is_blank(line.text)) return true;
-        Faults faults = check_event(decoder, line.text);
+        bool is_done = false;
+        Faults faults = check_event(decoder, line.text, is_done);
         const bool is_json = faults.empty() || faults[0].rule.rfind("json-", 0) != 0;
         lines.any_is_object |= is_json;
+        lines.last_byte = line.offset;
+        if (lines.done == lines.events) lines.byte_after_done = line.offset;
+        if (is_done && !lines.done) lines.done = lines.events + 1;
         if (lines.events++ == 0 && !is_json) {
             lines.first_ends_early = faults[0].byte == line.text.size();
         }
@@ -74,6 +83,31 @@ Lines check_lines(std::string padded, size_t size) {
     return lines;
 }
 
+// Of the output as a whole. Warnings: the events may be a part of an output.
+void check_done(Lines& lines) {
+    Fault warning;
+    if (!lines.done) {
+        warning = {"event-done-missing", "", lines.last_byte,
+                   "there is no \"done\", and a tool that ends without it has failed; print "
+                   "{\"version\":\"0\",\"type\":\"done\",\"ok\":true} as the last line",
+                   ""};
+    } else if (const size_t after = lines.events - *lines.done; after > 0) {
+        warning = {
+            "event-after-done", "", lines.byte_after_done,
+            (after == 1 ? std::string("one event comes") : std::to_string(after) + " events come") +
+                " after the first \"done\", and the runtime does not accept what comes after "
+                "it; print one \"done\", as the last line",
+            ""};
+    } else {
+        return;
+    }
+    warning.is_warning = true;
+    const auto place =
+        std::upper_bound(lines.faults.begin(), lines.faults.end(), warning,
+                         [](const Fault& a, const Fault& b) { return a.byte < b.byte; });
+    lines.faults.insert(place, std::move(warning));
+}
+
 }  // namespace
 
 Faults check_document(std::string_view text) {
@@ -86,7 +120,8 @@ Faults check_document(std::string_view text) {
     padded.append(text);
     padded.append(json::kPadding, '\0');
     Decoder decoder;
-    Faults whole = check_event(decoder, {padded.data(), text.size()});
+    bool is_done = false;
+    Faults whole = check_event(decoder, {padded.data(), text.size()}, is_done);
     const bool is_one_value = whole.empty() || whole[0].rule.rfind("json-", 0) != 0;
     if (is_one_value) return whole;
 
@@ -95,6 +130,7 @@ Faults check_document(std::string_view text) {
     // real position.
     const char first = text[text.find_first_not_of(" \t\r\n")];
     if (first == '{' && lines.first_ends_early && !lines.any_is_object) return whole;
+    check_done(lines);
     return std::move(lines.faults);
 }
 

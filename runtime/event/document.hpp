@@ -10,7 +10,8 @@ namespace narratoria::event {
 
 // Returns all faults and warnings of `text`: one event that may span lines, or else one event per
 // line (NDJSON). They are in the order of the text, and their offsets refer to it. Each event is
-// checked on its own. A document without an event is a fault.
+// checked on its own; of several lines, a missing "done" and events after it are a warning. A document
+// without an event is a fault.
 Faults check_document(std::string_view text);
 
 }  // namespace narratoria::event

@@ -2,10 +2,11 @@
 """narratoria validate: every fault, with its place."""
 
 import json
+import shutil
 
 import pytest
 
-from harness import BUILD, TORCH, done, log
+from harness import BUILD, TORCH, done, environment, log
 
 PLAN = '{"requestId": "p", "tools": []}\n'
 # Two faults, on lines 2 and 4.
@@ -69,6 +70,15 @@ def test_what_a_tool_printed_is_checked_line_by_line(command):
     assert ran.status == 1, ran
     assert [line.split("out.ndjson:")[1].split(":")[0] for line in ran.lines] == ["2", "3"]
     assert ": /level: " in ran.lines[1]
+
+
+def test_an_output_without_done_or_with_events_after_it_has_a_warning(command):
+    for lines, line, said in (([log("one"), log("two")], 2, "event-done-missing"),
+                              ([log("one"), done(), log("late"), done()], 3, "event-after-done")):
+        ran = command("validate", "event", "-", stdin="\n".join(lines))
+        assert ran.status == 0, ran
+        assert ran.lines[0].startswith(f"standard input:{line}:1: warning: ") and said in ran.lines[0], ran
+        assert len(ran.lines) == 2, ran
 
 
 # covers: 003-13.7-result-schema
@@ -162,9 +172,10 @@ def story_with(command, toml="", plan=None):
      "story.toml:2:10: warning: /plugins/narratoria.event_lgo: ", 'did you mean "narratoria.event_log"?'),
 ], ids=["member", "tool", "duplicate", "allowed path", "narrator", "plugin"])
 def test_what_a_story_names_and_is_not_there_is_a_warning_with_the_nearest_name(command, toml, plan, place, said):
-    ran = command("validate", "story", story_with(command, toml, plan))
+    story = story_with(command, toml, plan)
+    ran = command("validate", "story", story)
     assert ran.status == 0, ran
-    assert ran.lines[0].startswith(place), ran
+    assert ran.lines[0].startswith(f"{story}/{place}"), ran
     assert said in ran.lines[0]
     assert len(ran.lines) == 2 and ran.lines[1].endswith("no faults"), ran
 
@@ -192,3 +203,42 @@ def test_duplicate_keys_of_a_plan_are_warnings(command):
     ran = command("validate", "plan", command.file("plan.json", '{"requestId": "a", "tools": [], "tools": []}'))
     assert ran.status == 0, ran
     assert ran.lines[0].startswith("plan.json:1:33: warning: /tools: ") or "/plan.json:1:33: warning: /tools: " in ran.lines[0]
+
+
+def test_faults_of_several_stories_name_their_folders(command):
+    for name in ("one", "two"):
+        command.story({"go": [{"narrative": "Gone."}]}, toml='title = "T"\nunheard = 1\n', name=name)
+    ran = command("validate", "story", "one", "two/")
+    assert [line.split(":")[0] for line in ran.lines] == ["one/story.toml", "two/story.toml"], ran
+    ran = command("validate", "story", ".", cwd=command.folder / "one")
+    assert ran.lines[0].startswith("story.toml:2:1: /unheard: "), ran
+
+
+def test_what_is_no_text_has_no_position(command):
+    (command.folder / "empty").mkdir()
+    ran = command("validate", "story", "empty")
+    assert ran.status == 1 and ran.out.startswith("empty/story.toml: there is no story.toml in "), ran
+    (fault,) = json.loads(command("validate", "story", "empty", "--json").out)["files"][0]["faults"]
+    assert fault["file"] == "story.toml" and not {"line", "column", "byte"} & set(fault)
+
+
+def test_a_choice_of_the_opening_that_no_pattern_matches_is_a_warning(command):
+    toml = 'title = "T"\n[opening]\nchoices = ["Go!", "fly away"]\n'
+    story = command.story({"go": [{"narrative": "Gone."}]}, toml=toml)
+    ran = command("validate", "story", story)
+    assert ran.status == 0 and len(ran.lines) == 2, ran
+    assert ran.lines[0].startswith(f"{story}/story.toml:3:19: warning: /opening/choices/1: "), ran
+    assert '"fly away"' in ran.lines[0] and '"unmatched"' in ran.lines[0]
+
+
+def test_safe_mode_says_which_plugins_of_a_story_are_left_out(command):
+    story = command.story({"go": [{"narrative": "Gone."}]})
+    (story / "plugins").mkdir()
+    shutil.copy(BUILD / "lib" / "narratoria" / "plugins" / "event_log.so", story / "plugins" / "own.so")
+    safe = environment(NARRATORIA_SAFE_MODE="1")
+    said = "own.so"
+    assert said not in command("play", "--story", story, "go").out
+    ran = command("play", "--story", story, "go", env=safe)
+    assert ran.status == 0 and ran.out.count(said) == 1 and "NARRATORIA_SAFE_MODE" in ran.out, ran
+    ran = command("validate", "story", story, env=safe)
+    assert ran.status == 0 and ran.lines[0].startswith(f"{story}/plugins/own.so: warning: "), ran

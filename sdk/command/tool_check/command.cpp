@@ -178,9 +178,8 @@ std::string for_people(const ToolFile& tool, const Evidence& evidence,
                                printable(finding.message));
         }
         if (!judgement.findings.empty()) {
-            out += fmt::format("{:21}{} ({})\n", "",
-                               style.cyan(fmt::format("→ {}", judgement.rule->advice)),
-                               judgement.rule->source);
+            out += fmt::format("{:21}{}\n", "",
+                               style.cyan(fmt::format("→ {}", judgement.rule->advice)));
         }
     }
     if (counts[1] > 0 && !evidence.plain.diagnostics.empty()) {

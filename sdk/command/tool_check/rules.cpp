@@ -49,8 +49,10 @@ constexpr Rule kRules[] = {
      "for example 2026-01-24T18:30:00Z, or leave the timestamp out"},
     {"T11", "returns the requestId that it was given", "spec 000 §3",
      "copy requestId from the invocation, or leave it out"},
-    {"T12", "announces assets that exist: readable files, by their absolute path",
-     "spec 000 §4.3, §7", "write and close the file first, then announce its absolute path"},
+    {"T12", "announces assets that exist: readable files", "spec 000 §4.3, §7",
+     "write and close the file first, then announce its absolute path; a relative one begins in "
+     "the "
+     "working folder that the tool is started in"},
     {"T13", "announces assets with a valid media type that matches the file", "spec 000 §4.3",
      "use the media type of the file, for example image/png"},
     {"T14", "gives each asset its own id", "spec 000 §4.3",
@@ -224,6 +226,8 @@ void Judge::judge_lines_and_events() {
         json::read(validate(Document::Events, evidence_.plain.output, Warnings::Listed).view());
     for (const json::Value& fault : faults.GetArray()) {
         const std::string_view rule = json::text(fault, "rule");
+        // T6 and T7 look for these, also in an output of one line.
+        if (rule == "event-done-missing" || rule == "event-after-done") continue;
         Finding finding = finding_of(fault, lines_);
         if (rule == "event-level") {
             levels_.push_back(std::move(finding));
@@ -376,12 +380,6 @@ void Judge::judge_assets() {
             ids.push_back(at(said, "/assetId", fmt::format("\"{}\" is repeated", printable(id))));
         }
         if (path.empty()) continue;  // T4 has said so
-        if (!path.starts_with('/')) {
-            files.push_back(
-                at(said, "/path",
-                   fmt::format("\"{}\" is not absolute, and works only in this working folder",
-                               printable(path))));
-        }
         struct stat status {};
         if (stat(path.c_str(), &status) != 0) {
             files.push_back(

@@ -104,12 +104,13 @@ TEST(EventDocument, NamesEachLineThatIsHalfAnEvent) {
 // covers: 000-3-timestamp
 TEST(EventDocument, ReportsATimestampThatIsNotIso8601AsAWarning) {
     const std::string line = R"({"version":"0","timestamp":"noon","type":"done","ok":true})";
-    const Faults valid = event::check_document(line + "\n" + line);
+    const std::string log = R"({"version":"0","timestamp":"noon","type":"state_patch","patch":{}})";
+    const Faults valid = event::check_document(log + "\n" + line);
     ASSERT_EQ(valid.size(), 2u);
     EXPECT_TRUE(valid[0].is_warning && valid[1].is_warning);
     EXPECT_EQ(valid[1].rule, "event-timestamp");
     EXPECT_EQ(valid[1].pointer, "/timestamp");
-    EXPECT_EQ(valid[1].byte, line.size() + 1 + line.find("\"noon\""));
+    EXPECT_EQ(valid[1].byte, log.size() + 1 + line.find("\"noon\""));
 
     const Faults invalid =
         event::check_document(R"({"version":"0","type":"done","timestamp":"","ok":1})");
@@ -156,11 +157,29 @@ TEST(EventDocument, IsJudgedEventByEvent) {
         << "what concerns the invocation as a whole is another check";
 }
 
+// covers: 000-4.6-exactly-one-done
+TEST(EventDocument, WarnsOfAnOutputWithoutDoneOrWithEventsAfterIt) {
+    const std::string patch = R"({"version":"0","type":"state_patch","patch":{}})";
+    const auto warning_of = [](const std::string& text) {
+        const Faults faults = event::check_document(text);
+        if (faults.size() != 1 || !faults[0].is_warning) return "not one warning"s;
+        return faults[0].rule + " @" + std::to_string(faults[0].byte);
+    };
+    EXPECT_EQ(warning_of(patch + "\n" + patch + "\n"),
+              "event-done-missing @" + std::to_string(patch.size() + 1));
+    EXPECT_EQ(warning_of(patch + "\n" + kGood + "\n\n" + kGood),
+              "event-after-done @" + std::to_string(patch.size() + kGood.size() + 3));
+    EXPECT_EQ(warning_of(kGood + "\n" + patch + "\n" + patch),
+              "event-after-done @" + std::to_string(kGood.size() + 1));
+    EXPECT_TRUE(event::check_document(patch + "\n" + kGood).empty());
+    EXPECT_TRUE(event::check_document(patch).empty()) << "one event alone is no output";
+}
+
 TEST(EventDocument, ListsAHundredThousandFaultsInOrder) {
     std::string text;
     for (int i = 0; i < 100000; ++i) text += i % 2 == 0 ? "{}\n" : kGood + "\n";
     const Faults faults = event::check_document(text);
-    EXPECT_EQ(faults.size(), 100000u) << "two for each broken line";
+    EXPECT_EQ(faults.size(), 100001u) << "two for each broken line, and one for all after done";
     EXPECT_TRUE(std::is_sorted(faults.begin(), faults.end(),
                                [](const Fault& a, const Fault& b) { return a.byte < b.byte; }));
 }
