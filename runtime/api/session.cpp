@@ -4,6 +4,7 @@
 #include "api/barrier.hpp"
 #include "api/options.hpp"
 #include "base/clock.hpp"
+#include "base/json/duplicates.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
 #include "base/utf8.hpp"
@@ -34,6 +35,9 @@ nar_status refuse_pointer(nar_str pointer, bool malformed, nar_error* error) {
     return fail(error, NAR_NOT_FOUND, "STATE_PATH",
                 "the state has nothing at \"" + copy(pointer) + "\"");
 }
+
+// A state that was written by a broken program may have any number of them.
+constexpr size_t kMaxStateWarnings = 20;
 
 // Reads the initial state: a JSON object, or empty.
 nar_status read_state(nar_str given, json::Document& document, nar_error* error) {
@@ -231,7 +235,16 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
             if (!made->narrator_fault().empty()) {
                 return fail(error, NAR_NOT_FOUND, "NARRATOR", made->narrator_fault());
             }
-            if (!view(options.state).empty()) made->state().assign(state.root());
+            if (!view(options.state).empty()) {
+                made->state().assign(state.root());
+                const Faults twice = json::duplicate_keys(state.root());
+                for (size_t i = 0; i < twice.size() && i < kMaxStateWarnings; ++i) {
+                    engine->engine.log(NAR_LOG_WARN,
+                                       "the state that the session begins with: " +
+                                           describe_faults({twice[i]}, view(options.state)),
+                                       made->id());
+                }
+            }
             *session = wrap(made.get());
             engine->engine.add(std::move(made));
             return NAR_OK;

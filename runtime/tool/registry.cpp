@@ -105,6 +105,14 @@ const Registry::Shared& Registry::find(std::string_view name) const {
     return found == nullptr ? kNone : found->definition;
 }
 
+std::vector<std::string_view> Registry::names() const {
+    std::vector<std::string_view> out;
+    for (const Entry& entry : entries_) {
+        if (entry.definition != nullptr && !entry.hidden) out.push_back(entry.name);
+    }
+    return out;
+}
+
 std::vector<Registry::Shared> Registry::list() const {
     std::vector<Shared> out;
     if (!tools_folder_.empty()) out = scan();

@@ -53,6 +53,10 @@ public:
     // files may be added or removed at any time.
     std::vector<Shared> list() const;
 
+    // Of the registered definitions that list() has, in the order of registration. Valid until the
+    // next change.
+    std::vector<std::string_view> names() const;
+
 private:
     struct Entry {
         Shared definition;  // NULL: removed

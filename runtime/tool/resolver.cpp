@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/json/writer.hpp"
+#include "base/near_name.hpp"
 
 namespace narratoria::tool {
 namespace {
@@ -150,7 +151,8 @@ Resolution Resolver::resolve_file(std::string_view tool_path, const std::string&
         }
         std::string listed;
         for (const std::string& root : roots) listed += (listed.empty() ? "" : ", ") + root;
-        out.error = "\"" + program + "\" lies outside of the allowed paths (" + listed + ")";
+        out.error = "\"" + program + "\" lies outside of the allowed paths (" + listed + ")" +
+                    near_registered(tool_path);
         return out;
     }
     out.definition = registry_.file(program, out.error);
@@ -158,6 +160,13 @@ Resolution Resolver::resolve_file(std::string_view tool_path, const std::string&
     out.target = std::move(program);
     find_runner(out);
     return out;
+}
+
+std::string Resolver::near_registered(std::string_view tool_path) const {
+    if (tool_path.find('/') != std::string_view::npos) return {};
+    const std::string_view meant = near_name(tool_path, registry_.names());
+    return meant.empty() ? std::string()
+                         : "; did you mean the registered tool " + json::quoted(meant) + "?";
 }
 
 void Resolver::find_runner(Resolution& resolution) const {

@@ -62,6 +62,8 @@ private:
     Resolution resolve_file(std::string_view tool_path, const std::string& folder,
                             std::string_view scheme = {}) const;
     void find_runner(Resolution& resolution) const;
+    // "; did you mean the registered tool "dice"?", or empty.
+    std::string near_registered(std::string_view tool_path) const;
 
     const Registry& registry_;
     const Runners& runners_;

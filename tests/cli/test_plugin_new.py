@@ -3,8 +3,13 @@
 tests/install/new_plugins.sh."""
 
 import os
+import resource
+import signal
+import subprocess
 
 import pytest
+
+from harness import DEADLINE, NARRATORIA
 
 KINDS = ["ui-handler", "asset-renderer", "narrator", "tool-runner", "tool", "event-sink"]
 FILES = ["CMakeLists.txt", "README.md", ".gitignore", "test/host.h", "test/plugin_test.c"]
@@ -127,3 +132,15 @@ def test_a_folder_that_cannot_be_written_is_refused(command):
     ran = command("plugin", "new", "paper-rain", "--kind", "tool", cwd=closed)
     assert ran.status == 2, ran
     assert "Permission denied" in ran.err
+
+
+def test_a_disk_that_refuses_leaves_nothing(command):
+    def no_bytes():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+    done = subprocess.run([NARRATORIA, "plugin", "new", "paper-rain", "--kind", "tool"], cwd=command.folder,
+                          preexec_fn=no_bytes, capture_output=True, text=True, timeout=DEADLINE, check=False)
+    assert done.returncode == 1, done
+    assert "cannot write paper-rain/" in done.stderr and "File too large" in done.stderr
+    assert os.listdir(command.folder) == []

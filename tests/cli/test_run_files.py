@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import tempfile
@@ -500,3 +501,45 @@ def test_a_trace_is_whole_after_a_cancel(command):
     events = json.loads((command.folder / "trace.json").read_text())["traceEvents"]
     assert len(slices(events, "plan")) == 1
     assert len(slices(events, "attempt")) == 1
+
+
+def test_a_pipe_without_a_reader_is_waited_for_aloud(command):
+    os.mkfifo(command.folder / "pipe")
+    for option in ("--events", "--result"):
+        process = subprocess.Popen([NARRATORIA, "run", command.plan(lit(command)), option, "pipe"],
+                                   cwd=command.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                   text=True)
+        try:
+            line = process.stderr.readline()
+            assert "waiting for a reader of pipe" in line and "cat pipe" in line
+            # This opens once the command opens the pipe, too.
+            assert (command.folder / "pipe").read_text().startswith("{")
+            assert process.wait(DEADLINE) == 0
+        finally:
+            process.kill()
+            process.communicate()
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin", "/dev/fd/0"])
+def test_the_plan_may_come_from_standard_input_by_any_name(command, name):
+    lit(command)
+    text = json.dumps({"requestId": "p", "tools": [{"toolId": "a", "toolPath": "./light"}]})
+    file = command.file("elsewhere.json", text)
+    with open(file, "rb") as given:
+        assert command("run", name, stdin=given.fileno()).status == 0
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(text.encode())
+        ours.shutdown(socket.SHUT_WR)
+        ran = command("run", name, stdin=theirs.fileno())
+        assert ran.status == 0, ran
+
+
+def test_duplicate_keys_of_the_plan_and_the_state_are_warnings(command):
+    plan = command.file("plan.json", '{"requestId": "p",\n "tools": [], "tools": []}')
+    state = command.file("state.json", '{"gold": 1,\n "gold": 2}')
+    ran = command("run", plan, "--state", state)
+    assert ran.status == 0, ran
+    assert ran.err.count("more than once") == 2, ran
+    assert f"warning: {plan}:2:15: /tools: " in ran.err and "line 2, column 2: /gold: " in ran.err
+    assert command("run", plan, "--quiet").err == ""

@@ -141,6 +141,13 @@ def test_misuse_is_refused_with_what_to_do(command, arguments, said):
     assert not (command.folder / "it-ran").exists()
 
 
+def test_the_advice_for_a_file_that_is_not_executable_is_a_command(command):
+    command.file("my tool's", "#!/bin/sh\n")
+    ran = command("tool", "run", "./my tool's")
+    assert ran.status == 2, ran
+    assert "chmod +x './my tool'\\''s'" in ran.err, ran
+
+
 def test_a_broken_interpreter_is_a_failure_with_its_reason(command):
     ran = command("tool", "run", command.script("broken", "#!/no/such/interpreter\n"))
     assert ran.status == 1, ran

@@ -30,7 +30,7 @@ ToolFile find_tool(const std::string& given) {
     }
     if (access(path.c_str(), X_OK) != 0) {
         throw Refused(fmt::format("{} cannot be run ({}); make it executable: chmod +x {}",
-                                  shown_path(given), reason(errno), shown_path(given)));
+                                  shown_path(given), reason(errno), shell_word(given)));
     }
     return {path, path.substr(path.rfind('/') + 1)};
 }

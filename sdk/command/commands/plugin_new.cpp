@@ -140,7 +140,8 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
     file << text;
     file.close();
     if (!file) {
-        throw Failed(fmt::format("cannot write {}: {}", printable(path.string()), reason(errno)));
+        throw Failed(fmt::format("cannot write {}: {}; nothing was created",
+                                 printable(path.string()), reason(errno)));
     }
 }
 
@@ -180,7 +181,6 @@ int plugin_new(const PluginNewOptions& options) {
             "the folder {} exists; nothing was written. Use another name, or move the folder away",
             options.name));
     }
-    std::filesystem::create_directory(folder / "test", error);
     const std::string source = fmt::format("{}.{}", kind.name, options.language);
     const std::pair<std::string, std::string> files[] = {
         {"CMakeLists.txt", "CMakeLists.txt"},
@@ -190,8 +190,19 @@ int plugin_new(const PluginNewOptions& options) {
         {"README.md", "README.md"},
         {"gitignore", ".gitignore"},
     };
-    for (const auto& [from, to] : files)
-        write_file(folder / to, filled(plugin_template(from), words));
+    try {
+        if (!std::filesystem::create_directory(folder / "test", error)) {
+            throw Failed(fmt::format("cannot create the folder {}/test: {}", options.name,
+                                     reason(error.value())));
+        }
+        for (const auto& [from, to] : files) {
+            write_file(folder / to, filled(plugin_template(from), words));
+        }
+    } catch (const Failed&) {
+        // All of it was made here, and half a plugin would be in the way of the next try.
+        std::filesystem::remove_all(folder, error);
+        throw;
+    }
 
     const std::string told = fmt::format(
         "{0}/ is a plugin in {1}: {2}. It builds and passes its test unchanged:\n  cd {0}\n  cmake "

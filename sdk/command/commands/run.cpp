@@ -20,7 +20,9 @@
 #include "io/progress.hpp"
 #include "io/state_lock.hpp"
 #include "io/trace.hpp"
+#include "json.hpp"
 #include "narratoria/engine.hpp"
+#include "narratoria/validate.hpp"
 
 namespace narratoria::command {
 namespace {
@@ -115,6 +117,18 @@ Session session_with_state(Engine& engine, const RunOptions& options, const std:
     }
 }
 
+// The event stream has the other warnings of a plan: looking for duplicate keys takes another pass.
+void warn_of_duplicates(const std::string& plan, const std::string& shown, Progress& progress) {
+    const Text text = validate(Document::Plan, plan, Warnings::Listed);
+    const json::Document faults = json::read(text.view());
+    for (const json::Value& fault : faults.GetArray()) {
+        if (json::text(fault, "rule") != "json-key-unique") continue;
+        progress.tell(fmt::format("{}:{}:{}: {}: {}", shown, json::count(fault, "line"),
+                                  json::count(fault, "column"), json::text(fault, "pointer"),
+                                  json::text(fault, "message")));
+    }
+}
+
 int run(const RunOptions& options) {
     // Standard output is given as no file; "-" and its names under /dev say the same.
     RunOptions asked = options;
@@ -178,6 +192,7 @@ int run(const RunOptions& options) {
         refuse_document(error, shown_path(asked.plan), "plan", "nothing was run");
     }
     if (outputs.events) outputs.events->start();
+    if (progress) warn_of_duplicates(plan, shown_path(asked.plan), *progress);
 
     const auto after_batch = [&] {
         if (outputs.events) outputs.events->flush();

@@ -82,6 +82,28 @@ std::string read_all(int descriptor, const std::string& path, std::string_view w
     return text;
 }
 
+// Opened by these names, a socket is refused, and a file would seem to lie in /dev.
+bool is_standard_input(const std::string& path) {
+    return path == "-" || path == "/dev/stdin" || path == "/dev/fd/0" || path == "/proc/self/fd/0";
+}
+
+// Opens what may be a FIFO. Says so before it waits for the reader of one.
+Descriptor open_output(const std::string& path, int flags, std::string_view what) {
+    struct stat status {};
+    const bool is_fifo = stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+    if (!is_fifo) return Descriptor(open(path.c_str(), flags));
+    Descriptor file(open(path.c_str(), flags | O_NONBLOCK));
+    if (file) {
+        fcntl(file.get(), F_SETFL, flags & O_APPEND);
+        return file;
+    }
+    if (errno != ENXIO) return file;
+    complain(fmt::format(
+        "waiting for a reader of {}, the pipe for the {}; read it in another terminal: cat {}",
+        shown_path(path), what, shell_word(path)));
+    return Descriptor(open(path.c_str(), flags));
+}
+
 std::string follow_links(std::string path, std::string_view what) {
     for (int links = 0; links < 40; ++links) {
         char target[PATH_MAX];
@@ -196,7 +218,7 @@ std::string final_target(const std::string& path, std::string_view what) {
 }
 
 std::optional<std::string> read_document_if_there(const std::string& path, std::string_view what) {
-    if (path == "-") return read_all(STDIN_FILENO, path, what);
+    if (is_standard_input(path)) return read_all(STDIN_FILENO, "-", what);
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (!file) {
         if (errno == ENOENT) return std::nullopt;
@@ -237,7 +259,7 @@ std::string absolute_path(const std::string& path) {
 
 std::string folder_of_document(const std::string& path) {
     struct stat status {};
-    if (path == "-" || stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    if (is_standard_input(path) || stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
         return absolute_path("");
     }
     std::string folder = absolute_path(path);
@@ -261,7 +283,7 @@ Replacement::Replacement(const std::string& path, std::string_view what, Durabil
     if (exists && !S_ISREG(status.st_mode)) {
         if (durability == Durability::ForPower) require_regular_file(path, what);
         direct_ = true;
-        file_ = Descriptor(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+        file_ = open_output(path, O_WRONLY | O_CLOEXEC | O_NOCTTY, what);
         if (!file_) {
             throw Refused(
                 fmt::format("cannot write the {} to {}: {}", what, shown_, reason(errno)));
@@ -378,7 +400,7 @@ LineFile::LineFile(const std::string& path, std::string_view what) : path_(path)
     }
     identity_ = identity_of(path, what);
     const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
-    file_ = Descriptor(open(path.c_str(), flags));
+    file_ = open_output(path, flags, what);
     if (!file_ && errno == ENOENT) {
         file_ = Descriptor(open(path.c_str(), flags | O_CREAT, 0666));
         created_ = static_cast<bool>(file_);

@@ -45,4 +45,18 @@ std::string shown_path(std::string_view path) {
     return path == "-" ? std::string("standard input") : printable(path);
 }
 
+std::string shell_word(std::string_view text) {
+    constexpr std::string_view kPlain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+,:@%";
+    if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) {
+        return std::string(text);
+    }
+    std::string word = "'";
+    for (const char letter : text) {
+        if (letter == '\'') word += "'\\''";
+        else word += letter;
+    }
+    return printable(word + "'");
+}
+
 }  // namespace narratoria::command

@@ -61,4 +61,7 @@ std::string reason(int error_number);
 // A file's name as it is shown in messages; "-" is standard input.
 std::string shown_path(std::string_view path);
 
+// A printable word for a shell, for commands that a message advises.
+std::string shell_word(std::string_view text);
+
 }  // namespace narratoria::command

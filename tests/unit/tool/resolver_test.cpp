@@ -13,6 +13,7 @@
 namespace {
 
 using namespace narratoria;
+using testing::EndsWith;
 using testing::HasSubstr;
 using tool::Resolution;
 using tool::Resolver;
@@ -201,6 +202,21 @@ TEST_F(ResolverTest, AllowsWhatLiesBelowAnyOfTheRoots) {
     EXPECT_TRUE(found.forbidden);
     EXPECT_EQ(found.error, "\"" + root + "/outside/tool\" lies outside of the allowed paths (" +
                                root + "/plan, " + root + "/story/tools)");
+}
+
+TEST_F(ResolverTest, NamesTheRegisteredToolThatAForbiddenNameIsCloseTo) {
+    auto definition = std::make_shared<tool::Definition>();
+    definition->name = "roll_dice";
+    registry.add(definition);
+    Resolver resolver(registry, runners, "");
+    resolver.restrict_to({root + "/plan"});
+    const auto error_of = [&](const char* path) {
+        return resolver.resolve(path, root + "/story").error;
+    };
+    EXPECT_THAT(error_of("rol_dice"),
+                EndsWith("; did you mean the registered tool \"roll_dice\"?"));
+    EXPECT_THAT(error_of("./rol_dice"), EndsWith(")")) << "a path is no name";
+    EXPECT_THAT(error_of("sing"), EndsWith(")"));
 }
 
 TEST_F(ResolverTest, SaysOfALoopThatItIsOne) {
