@@ -4,6 +4,7 @@
  *     embed PLAN.json */
 #include "narratoria/narratoria.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,9 +20,11 @@ static void print_result(void *user, nar_result *result) {
 
 int main(int argc, char **argv) {
     static char text[1 << 20];
-    FILE *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
+    if (argc != 2) return fprintf(stderr, "usage: embed PLAN.json\n"), 2;
+    FILE *file = fopen(argv[1], "rb");
     const nar_str plan = {text, file != NULL ? fread(text, 1, sizeof text, file) : 0};
-    if (!file || plan.size == sizeof text) return fprintf(stderr, "usage: embed PLAN.json\n"), 2;
+    if (!file || ferror(file)) return fprintf(stderr, "%s: %s\n", argv[1], strerror(errno)), 2;
+    if (plan.size == sizeof text) return fprintf(stderr, "%s: too large\n", argv[1]), 2;
     const char *slash = strrchr(argv[1], '/');
     const nar_str folder = {argv[1], slash != NULL ? (uint64_t)(slash - argv[1]) + 1 : 0};
     int outcome = 1;

@@ -2,8 +2,10 @@
 // The engine in a game's frame loop: 60 frames per second, with 500 µs of each for the engine. Runs a
 // plan and prints the longest time that a frame spent inside the engine.   frame_loop PLAN.json
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -18,9 +20,13 @@ int main(int argument_count, char** arguments) {
     constexpr std::chrono::nanoseconds kFrame{1'000'000'000 / 60};
     constexpr microseconds kBudget{500};
 
-    std::ifstream file(argument_count == 2 ? arguments[1] : "", std::ios::binary);
-    if (!file) {
+    if (argument_count != 2) {
         std::fprintf(stderr, "usage: frame_loop PLAN.json\n");
+        return 2;
+    }
+    std::ifstream file(arguments[1], std::ios::binary);
+    if (!file) {
+        std::fprintf(stderr, "%s: %s\n", arguments[1], std::strerror(errno));
         return 2;
     }
     const std::string plan{std::istreambuf_iterator<char>(file), {}};
