@@ -74,10 +74,10 @@ TEST(Schema, AFaultSaysWhatIsExpectedAndWhatIsThere) {
     ASSERT_THAT(faults, SizeIs(3));
     EXPECT_EQ(faults[0].keyword, "enum");
     EXPECT_EQ(faults[1].keyword, "type");
-    EXPECT_EQ(faults[1].expected, kObjectBit);
+    EXPECT_EQ(faults[1].expected, ObjectBit);
     EXPECT_EQ(faults[1].received, json::Type::String);
     EXPECT_EQ(faults[2].keyword, "required");
-    EXPECT_EQ(faults[2].expected, kStringBit);
+    EXPECT_EQ(faults[2].expected, StringBit);
     EXPECT_EQ(faults[2].received, std::nullopt);
 }
 
