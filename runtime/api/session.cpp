@@ -9,6 +9,7 @@
 #include "base/json/writer.hpp"
 #include "base/utf8.hpp"
 #include "base/uuid.hpp"
+#include "plugin/given_metadata.hpp"
 #include "session/plugin_setup.hpp"
 
 using namespace narratoria;
@@ -57,6 +58,29 @@ nar_status read_state(nar_str given, json::Document& document, nar_error* error)
         return invalid_document(error, "STATE", faults, text, "the state is not valid");
     }
     return NAR_OK;
+}
+
+// Calls `set` with the metadata, if any was given; the session keeps it if `set` succeeds. Writes the
+// error if it does not.
+template <typename Set>
+nar_status with_metadata(session::Session& its, const nar_state_metadata* given, nar_error* error,
+                         Set&& set) {
+    nar_state_metadata read;
+    if (!read_struct(given, read)) {
+        return refuse_argument(error, "the size of the metadata is not set");
+    }
+    std::optional<plugin::GivenMetadata> metadata;
+    std::optional<state::Description> description;
+    if (given != nullptr) {
+        const plugin::GuardedCall call = [&engine = its.engine()](const auto& function) {
+            engine.call_host(function, "a function for the metadata of the state");
+        };
+        description = metadata.emplace(read, call, call).description();
+    }
+    std::string why;
+    const nar_status status = set(std::move(description), why);
+    if (status == NAR_OK && metadata) metadata->keep();
+    return status == NAR_OK ? NAR_OK : fail(error, status, "STATE", why);
 }
 
 // Overrides the engine's times and limits with the story's.
@@ -368,6 +392,69 @@ nar_status nar_session_patch_state(nar_session* session, nar_str patch, nar_erro
             return fail(error, NAR_INVALID_ARGUMENT, refusal->code, refusal->message);
         }
         return NAR_OK;
+    });
+}
+
+nar_status nar_session_set_state(nar_session* session, nar_str key, nar_str value,
+                                 const nar_state_metadata* metadata, nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) {
+        return with_metadata(its, metadata, error, [&](auto description, std::string& why) {
+            return its.set_state(view(key), view(value), std::move(description), {}, "", why);
+        });
+    });
+}
+
+nar_status nar_session_clear_state(nar_session* session, nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) -> nar_status {
+        std::string why;
+        const nar_status status = its.clear_state({}, "", why);
+        return status == NAR_OK ? NAR_OK : fail(error, status, "STATE", why);
+    });
+}
+
+nar_status nar_session_register_state_metadata(nar_session* session, nar_str key,
+                                               const nar_state_metadata* metadata,
+                                               nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) {
+        return with_metadata(its, metadata, error, [&](auto description, std::string& why) {
+            return its.register_state_metadata(view(key), std::move(description), why);
+        });
+    });
+}
+
+nar_status nar_session_get_state_metadata(nar_session* session, nar_str key, nar_text** json,
+                                          nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) {
+        return give_text(json, error, [&](std::string& text) -> nar_status {
+            const auto found = its.state_metadata().find(view(key));
+            if (found == nullptr) {
+                return fail(
+                    error, NAR_NOT_FOUND, "STATE_METADATA",
+                    "nobody has described the state's key \"" + utf8::repaired(view(key)) + "\"");
+            }
+            state::Metadata::append_json(text, *found);
+            return NAR_OK;
+        });
+    });
+}
+
+nar_status nar_session_get_all_state_metadata(nar_session* session, nar_text** json,
+                                              nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) {
+        return give_text(json, error, [&](std::string& text) {
+            its.state_metadata().append_json(text);
+            return NAR_OK;
+        });
+    });
+}
+
+nar_status nar_session_format_state_for_prompt(nar_session* session, nar_text** text,
+                                               nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) {
+        return give_text(text, error, [&](std::string& out) {
+            its.format_state_for_prompt(out);
+            return NAR_OK;
+        });
     });
 }
 

@@ -186,6 +186,28 @@ void Inbox::deliver_diagnostics(uint64_t token) {
     if (!diagnostics.empty()) receiver->on_diagnostics(diagnostics);
 }
 
+void Inbox::deliver_output(uint64_t token) {
+    std::string output;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = tokens_.find(token);
+        if (found == tokens_.end()) return;
+        output = found->second.output.substr(found->second.delivered);
+        found->second.output.clear();
+        found->second.delivered = 0;
+    }
+    for (size_t at = 0; at < output.size(); at += kPiece) {
+        Receiver* receiver = nullptr;
+        {
+            const std::lock_guard lock(mutex_);
+            const auto found = tokens_.find(token);
+            if (found == tokens_.end()) return;
+            receiver = found->second.receiver;
+        }
+        receiver->on_output(output.substr(at, kPiece));
+    }
+}
+
 void Inbox::deliver_lines() {
     std::vector<Line> lines;
     uint64_t lost = 0;

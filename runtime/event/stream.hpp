@@ -101,6 +101,8 @@ public:
     int64_t time_us() const { return time_us_; }
 
     const std::string& session_id() const { return session_id_; }
+    // True while sinks receive a record.
+    bool is_sending() const { return sending_ > 0; }
     bool wanted(Kind kind) const { return (wanted_ & (1u << static_cast<uint32_t>(kind))) != 0; }
 
 private:

@@ -44,6 +44,9 @@ public:
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
 
+    void on_started() override {
+        if (starting != nullptr) execution_.report_start(*starting);
+    }
     void on_batch() override { execution_.with_.stream.begin_batch(clock::wall_us()); }
     void on_batch_end() override { execution_.with_.stream.end_batch(); }
     void on_event(const event::Event& event) override { execution_.on_event(tool_, event); }
@@ -58,6 +61,7 @@ private:
 public:
     std::shared_ptr<const tool::Definition> definition;  // of the attempt; must outlive it
     std::unique_ptr<tool::Attempt> attempt;
+    Start* starting = nullptr;  // while start_attempt() runs and has reported nothing
     AttemptRecord record;
     state::Tree output;
     // Of its patches; created with the first one.
@@ -73,6 +77,14 @@ public:
     bool done = false;
     bool warned_request_id = false;
     bool warned_timestamp = false;
+};
+
+// A start that was not reported yet, and can be undone.
+struct Execution::Start {
+    uint32_t tool;
+    std::unique_ptr<Running> fresh;  // NULL: a retry
+    Running& running;
+    std::shared_ptr<const tool::Definition> definition;
 };
 
 Execution::Execution(ExecutionContext context, std::unique_ptr<Plan> plan, Settings settings,
@@ -308,6 +320,8 @@ bool Execution::start_attempt(uint32_t tool) {
     Running& running = first ? *fresh : *running_[tool];
 
     const tool::Resolution resolution = with_.resolver.resolve(entry.tool_path, settings_.folder);
+    Start start{tool, std::move(fresh), running, resolution.definition};
+    running.starting = &start;
     // The plan's timeout counts, then that of the tool's own definition, then the session's.
     uint64_t try_ms = entry.try_ms.value_or(settings_.try_ms);
     if (!entry.try_ms && resolution.definition) {
@@ -339,11 +353,12 @@ bool Execution::start_attempt(uint32_t tool) {
         const bool others_end = with_.slots.used() + with_.waiting_slots.used() > 1 ||
                                 (settings_.has_processes && settings_.has_processes());
         attempt = resolution.runner->start(invocation, running, failure);
-        if (!attempt && failure.shortage) {
+        if (!attempt && failure.shortage && running.starting != nullptr) {
             // The end of another tool, or of a process that is ending, frees descriptors. Nothing
             // was published or counted yet, so the caller can undo the start.
             if (others_end) {
                 shortage_ = std::move(failure.message);
+                running.starting = nullptr;
                 return false;
             }
             failure.message +=
@@ -352,9 +367,35 @@ bool Execution::start_attempt(uint32_t tool) {
         }
     }
 
+    if (running.starting != nullptr) report_start(start);
+    running.attempt = std::move(attempt);
+    if (!running.attempt) {
+        tool::Outcome outcome;
+        // A start that fails is judged like an attempt that ended, retries included.
+        outcome.code = failure.code;
+        outcome.error = failure.message;
+        outcome.no_supervisor = failure.no_supervisor;
+        outcome.may_retry = failure.may_retry;
+        on_attempt_ended(tool, std::move(outcome));
+        return true;
+    }
+    running.try_ms = try_ms;
+    // A tool that acted while it was started may have finished its work, or had a patch refused.
+    if (try_ms > 0 && !running.done && !running.refusal) {
+        running.try_timer.start(try_ms, [this, tool] { on_try_timeout(tool); });
+    }
+    return true;
+}
+
+// Publishes the start of an attempt. From here on it is not undone.
+void Execution::report_start(Start& start) {
+    const uint32_t tool = start.tool;
+    const Tool& entry = plan_->tools[tool];
+    Running& running = start.running;
+    running.starting = nullptr;
     const int64_t now_ms = clock::steady_ms();
-    if (first) {
-        running_[tool] = std::move(fresh);
+    if (start.fresh) {
+        running_[tool] = std::move(start.fresh);
         running.first_started_ms = now_ms;
         running.writer = with_.state.open_writer(schedule_.is_exclusive(tool));
         conflicts_.add_writer(running.writer, tool);
@@ -368,8 +409,7 @@ bool Execution::start_attempt(uint32_t tool) {
         result_->tools[tool].diagnostics.clear();
     }
     running.record.attempt = schedule_.attempt(tool);
-    running.attempt = std::move(attempt);
-    running.definition = resolution.definition;
+    running.definition = std::move(start.definition);
     running.attempt_started_ms = now_ms;
     running.timed_out = running.done = false;
     running.refusal.reset();
@@ -378,20 +418,6 @@ bool Execution::start_attempt(uint32_t tool) {
     running.record.started_us = clock::wall_us();
     with_.stream.publish(event::Kind::AttemptStarted, subject_of(tool),
                          records::attempt_started(running.record.attempt));
-
-    if (!running.attempt) {
-        tool::Outcome outcome;
-        // A start that fails is judged like an attempt that ended, retries included.
-        outcome.code = failure.code;
-        outcome.error = failure.message;
-        outcome.no_supervisor = failure.no_supervisor;
-        outcome.may_retry = failure.may_retry;
-        on_attempt_ended(tool, std::move(outcome));
-        return true;
-    }
-    running.try_ms = try_ms;
-    if (try_ms > 0) running.try_timer.start(try_ms, [this, tool] { on_try_timeout(tool); });
-    return true;
 }
 
 void Execution::on_event(uint32_t tool, const event::Event& event) {

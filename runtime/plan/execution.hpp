@@ -111,6 +111,7 @@ public:
 
 private:
     class Running;
+    struct Start;
     struct Appended {
         std::unique_ptr<Plan> plan;
         std::optional<ToolRefusal> refusal;
@@ -128,6 +129,7 @@ private:
     bool give_back(uint32_t tool);
     void stop_waiting_for_slots();
     bool start_attempt(uint32_t tool);  // false: no descriptors now
+    void report_start(Start& start);
     void on_event(uint32_t tool, const event::Event& event);
     void on_try_timeout(uint32_t tool);
     void on_attempt_ended(uint32_t tool, tool::Outcome outcome);

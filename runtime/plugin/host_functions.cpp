@@ -14,12 +14,15 @@
 
 #include "base/fork_count.hpp"
 #include "base/given_struct.hpp"
+#include "base/json/pointer.hpp"
 #include "base/utf8.hpp"
+#include "narratoria/context.h"
 #include "narratoria/host_loop.h"
 #include "narratoria/host_process.h"
 #include "narratoria/host_session.h"
 #include "narratoria/invocation.h"
 #include "narratoria/narrator.h"
+#include "plugin/given_metadata.hpp"
 #include "plugin/instance.hpp"
 #include "plugin/invocation.hpp"
 
@@ -516,6 +519,180 @@ nar_status invoke_cancel(const nar_host* host, uint64_t token, uint64_t number) 
     });
 }
 
+// ---------------------------------------------------------------- context
+
+// Lets a write of an invocation follow the invocation's output so far. The patch is then applied by
+// `apply`, which is left empty for token 0.
+nar_status begin_write(Instance& instance, uint64_t token, ApplyPatch& apply, std::string& why) {
+    if (instance.disabled()) {
+        why = "the plugin is disabled";
+        return NAR_GONE;
+    }
+    if (token == 0) return NAR_OK;
+    Inbox& inbox = instance.inbox();
+    Inbox::Found found = inbox.find(&instance, token);
+    if (found.status == NAR_OK) {
+        if (instance.session().is_publishing() ||
+            static_cast<InvocationReceiver*>(found.receiver)->is_delivering()) {
+            why = "an event is being handled; post the call (narratoria.post/1)";
+            return NAR_REENTRANT;
+        }
+        inbox.deliver_output(token);
+        found = inbox.find(&instance, token);
+    }
+    if (found.status != NAR_OK) {
+        why = "the invocation has ended, or never existed";
+        return found.status;
+    }
+    apply = [receiver = static_cast<InvocationReceiver*>(found.receiver)](std::string_view patch,
+                                                                          std::string& reason) {
+        return receiver->on_patch(patch, reason);
+    };
+    return NAR_OK;
+}
+
+// Calls `set` with the metadata, if any was given; the session keeps it if `set` succeeds.
+template <typename Set>
+nar_status with_metadata(Instance& instance, const nar_state_metadata* given, std::string& why,
+                         Set&& set) {
+    nar_state_metadata read;
+    if (!read_struct(given, read)) {
+        why = "the size of the metadata is not set";
+        return NAR_INVALID_ARGUMENT;
+    }
+    if (given == nullptr) return set(std::nullopt);
+    // The session drops all metadata before it ends its instances. An exception disables a plugin, but
+    // not the host, whose tools may share one instance.
+    const auto call = [&instance](const auto& function) {
+        instance.call("a formatter of the state", [&] {
+            if (!instance.is_own()) return function();
+            try {
+                function();
+            } catch (const std::exception& error) {
+                instance.report(std::string("a formatter of the state threw an exception: ") +
+                                error.what());
+            } catch (...) {
+                instance.report("a formatter of the state threw an exception");
+            }
+        });
+    };
+    const auto release = [&instance](const auto& function) {
+        instance.call_always("the release of a formatter", function);
+    };
+    GivenMetadata metadata(read, call, release);
+    const nar_status status = set(metadata.description());
+    if (status == NAR_OK) metadata.keep();
+    return status;
+}
+
+nar_status context_set_state(const nar_host* host, uint64_t token, nar_str key, nar_str value,
+                             const nar_state_metadata* metadata, nar_failure* failure) {
+    return on_engine_thread(host, "context.set_state", [&](Instance& instance) {
+        std::string why;
+        ApplyPatch apply;
+        nar_status status = begin_write(instance, token, apply, why);
+        if (status == NAR_OK) {
+            status = with_metadata(instance, metadata, why, [&](auto description) {
+                return instance.session().set_state(view(key), view(value), std::move(description),
+                                                    apply, instance.library().id, why);
+            });
+        }
+        if (status != NAR_OK) write_failure(failure, why);
+        return status;
+    });
+}
+
+nar_status context_clear_state(const nar_host* host, uint64_t token, nar_failure* failure) {
+    return on_engine_thread(host, "context.clear_state", [&](Instance& instance) {
+        std::string why;
+        ApplyPatch apply;
+        nar_status status = begin_write(instance, token, apply, why);
+        if (status == NAR_OK) {
+            status = instance.session().clear_state(apply, instance.library().id, why);
+        }
+        if (status != NAR_OK) write_failure(failure, why);
+        return status;
+    });
+}
+
+nar_status context_register(const nar_host* host, nar_str key, const nar_state_metadata* metadata,
+                            nar_failure* failure) {
+    return on_engine_thread(host, "context.register_state_metadata", [&](Instance& instance) {
+        std::string why = "the plugin is disabled";
+        nar_status status = NAR_GONE;
+        if (!instance.disabled()) {
+            why.clear();
+            status = with_metadata(instance, metadata, why, [&](auto description) {
+                return instance.session().register_state_metadata(view(key), std::move(description),
+                                                                  why);
+            });
+        }
+        if (status != NAR_OK) write_failure(failure, why);
+        return status;
+    });
+}
+
+nar_status read_key(Instance& instance, nar_str key, std::string& text) {
+    std::string pointer;
+    json::append_pointer(pointer, view(key));
+    return instance.session().read_state(pointer, text);
+}
+
+nar_status context_get(const nar_host* host, nar_str key, nar_write_fn write, void* user) {
+    if (write == nullptr) return NAR_INVALID_ARGUMENT;
+    return on_engine_thread(host, "context.get_state_value", [&](Instance& instance) {
+        std::string text;
+        const nar_status status = read_key(instance, key, text);
+        return status == NAR_OK ? write_out(text, write, user) : status;
+    });
+}
+
+nar_status context_has(const nar_host* host, nar_str key) {
+    return on_engine_thread(host, "context.has_state", [&](Instance& instance) {
+        std::string text;
+        return read_key(instance, key, text);
+    });
+}
+
+nar_status context_get_all(const nar_host* host, nar_write_fn write, void* user) {
+    if (write == nullptr) return NAR_INVALID_ARGUMENT;
+    return on_engine_thread(host, "context.get_all_state", [&](Instance& instance) {
+        std::string text;
+        const nar_status status = instance.session().read_state("", text);
+        return status == NAR_OK ? write_out(text, write, user) : status;
+    });
+}
+
+nar_status context_get_metadata(const nar_host* host, nar_str key, nar_write_fn write, void* user) {
+    if (write == nullptr) return NAR_INVALID_ARGUMENT;
+    return on_engine_thread(
+        host, "context.get_state_metadata", [&](Instance& instance) -> nar_status {
+            const auto found = instance.session().state_metadata().find(view(key));
+            if (found == nullptr) return NAR_NOT_FOUND;
+            std::string text;
+            state::Metadata::append_json(text, *found);
+            return write_out(text, write, user);
+        });
+}
+
+nar_status context_get_all_metadata(const nar_host* host, nar_write_fn write, void* user) {
+    if (write == nullptr) return NAR_INVALID_ARGUMENT;
+    return on_engine_thread(host, "context.get_all_state_metadata", [&](Instance& instance) {
+        std::string text;
+        instance.session().state_metadata().append_json(text);
+        return write_out(text, write, user);
+    });
+}
+
+nar_status context_format(const nar_host* host, nar_write_fn write, void* user) {
+    if (write == nullptr) return NAR_INVALID_ARGUMENT;
+    return on_engine_thread(host, "context.format_state_for_prompt", [&](Instance& instance) {
+        std::string text;
+        instance.session().format_state_for_prompt(text);
+        return write_out(text, write, user);
+    });
+}
+
 nar_status invocation_output(const nar_host* host, uint64_t token, nar_str bytes) {
     return from_any_thread(host, [&](Instance& instance) {
         return instance.inbox().send_output(&instance, token, view(bytes));
@@ -578,6 +755,17 @@ constexpr nar_host_config kConfig{
     config_publish};
 constexpr nar_host_thread_check kThreadCheck{sizeof(nar_host_thread_check), 0, thread_check};
 constexpr nar_host_state kState{sizeof(nar_host_state), 0, state_read, state_patch};
+constexpr nar_host_context kContext{sizeof(nar_host_context),
+                                    0,
+                                    context_set_state,
+                                    context_get,
+                                    context_has,
+                                    context_get_all,
+                                    context_clear_state,
+                                    context_get_metadata,
+                                    context_get_all_metadata,
+                                    context_register,
+                                    context_format};
 constexpr nar_host_assets kAssets{sizeof(nar_host_assets), 0, assets_list};
 constexpr nar_host_prompt kPrompt{sizeof(nar_host_prompt), 0, prompt_submit, prompt_cancel};
 constexpr nar_host_post kPost{sizeof(nar_host_post), 0, post};
@@ -609,6 +797,7 @@ const void* get_extension(const nar_host*, nar_str id) {
         {NAR_HOST_CONFIG, &kConfig},
         {NAR_HOST_THREAD_CHECK, &kThreadCheck},
         {NAR_HOST_STATE, &kState},
+        {NAR_HOST_CONTEXT, &kContext},
         {NAR_HOST_ASSETS, &kAssets},
         {NAR_HOST_PROMPT, &kPrompt},
         {NAR_HOST_POST, &kPost},

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/inbox.hpp"
@@ -27,6 +28,10 @@ class InvocationReceiver : public Inbox::Receiver {
 public:
     // The plugin hands the invocation over to a program. Closes the token.
     virtual nar_status on_run(std::vector<std::string> arguments) = 0;
+    // True while an event of the invocation is handled: nothing may be delivered meanwhile.
+    virtual bool is_delivering() const = 0;
+    // The tool patches the state by a call; takes effect at once. `patch`: a JSON object on one line.
+    virtual nar_status on_patch(std::string_view patch, std::string& why) = 0;
 };
 
 }  // namespace narratoria::plugin

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "base/loop.hpp"
 #include "narratoria/status.h"
 #include "process/process.hpp"
+#include "state/metadata.hpp"
 
 namespace narratoria::plugin {
 
@@ -29,6 +31,9 @@ struct ProcessDefaults {
     const std::vector<std::string>& environment;
     const process::Limits& limits;
 };
+
+// Applies a patch, a JSON object on one line, for a running tool. Otherwise `why` says what to do.
+using ApplyPatch = std::function<nar_status(std::string_view patch, std::string& why)>;
 
 // Implemented by the session, which outlives its plugins. Engine thread only, except where a
 // function says otherwise.
@@ -50,6 +55,24 @@ public:
 
     virtual nar_status read_state(std::string_view pointer, std::string& json) = 0;
     virtual nar_status patch_state(std::string_view patch, std::string_view who) = 0;
+    // The operations of spec 002's ToolContext (narratoria/context.h). `apply` is empty for a write
+    // of the plugin `who` itself. If the status is not NAR_OK, nothing has changed, and `why` says
+    // what to do.
+    virtual nar_status set_state(std::string_view key, std::string_view value,
+                                 std::optional<state::Description> metadata,
+                                 const ApplyPatch& apply, std::string_view who,
+                                 std::string& why) = 0;
+    virtual nar_status clear_state(const ApplyPatch& apply, std::string_view who,
+                                   std::string& why) = 0;
+    // Nothing: removes the key's metadata.
+    virtual nar_status register_state_metadata(std::string_view key,
+                                               std::optional<state::Description> metadata,
+                                               std::string& why) = 0;
+    virtual const state::Metadata& state_metadata() const = 0;
+    virtual void format_state_for_prompt(std::string& out) = 0;
+    // True while sinks receive a record.
+    virtual bool is_publishing() const = 0;
+
     virtual void list_assets(std::string& json) = 0;
     virtual nar_status submit_prompt(std::string_view text) = 0;
     virtual void cancel() = 0;

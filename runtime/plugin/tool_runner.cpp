@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -64,6 +65,9 @@ public:
         const bool called =
             instance_.call(what, [&] { status = call(data(), token_, given, said); });
         starting_ = false;
+        // The start failed: nobody is left to be told of an end.
+        if (!called || status != NAR_OK || !run_failure_.message.empty()) close();
+        else if (ending_ms_) terminate(*std::exchange(ending_ms_, std::nullopt));
         const std::string who = "the plugin " + instance_.library().id;
         if (!called) {
             failure.message = who + " is disabled: " + instance_.disabled_reason();
@@ -83,6 +87,11 @@ public:
 
     void terminate(uint32_t grace_ms) override {
         if (process_) return process_->terminate(grace_ms);
+        // The plugin is not told of an end before its function has returned.
+        if (starting_) {
+            ending_ms_ = grace_ms;
+            return;
+        }
         if (token_ == 0 || std::exchange(told_to_end_, true)) return;
         // An end that is queued will be delivered soon; do not cancel an ended invocation.
         if (instance_.inbox().has_end(token_)) return;
@@ -106,9 +115,25 @@ public:
 
     void on_output(std::string bytes) override {
         if (!is_read_) return;
+        start_early();
         const size_t size = bytes.size();
         bytes.append(json::kPadding, '\0');
-        attempt_.on_output(bytes.data(), size);
+        deliver([&] { attempt_.on_output(bytes.data(), size); });
+    }
+
+    bool is_delivering() const override { return is_delivering_; }
+
+    nar_status on_patch(std::string_view patch, std::string& why) override {
+        start_early();
+        std::string line = R"({"version":"0","type":"state_patch","patch":)";
+        line += patch;
+        line += '}';
+        bool is_taken = false;
+        deliver([&] { is_taken = attempt_.take_event(std::move(line)); });
+        if (is_taken) return NAR_OK;
+        why = "the tool has written done or an invalid line, or the patch of " +
+              std::to_string(patch.size()) + " bytes exceeds the limit line_bytes";
+        return NAR_STALE;
     }
 
     void on_diagnostics(std::string_view bytes) override { attempt_.on_diagnostics(bytes); }
@@ -165,6 +190,20 @@ public:
 private:
     void* data() const { return own_ ? own_.get() : instance_.data(); }
 
+    // The plugin acts while its function is called, before the runner has reported the start.
+    void start_early() {
+        if (starting_ && !std::exchange(started_early_, true)) attempt_.start_early();
+    }
+
+    // The attempt may be destroyed meanwhile, and this object with it.
+    template <typename Call>
+    void deliver(Call&& call) {
+        is_delivering_ = true;
+        const auto alive = alive_;
+        call();
+        if (*alive) is_delivering_ = false;
+    }
+
     void close() {
         if (token_ != 0) instance_.inbox().close(std::exchange(token_, 0));
     }
@@ -182,6 +221,9 @@ private:
     Timer grace_;
     uint64_t token_;
     bool starting_ = false;
+    bool started_early_ = false;
+    bool is_delivering_ = false;
+    std::optional<uint32_t> ending_ms_;  // told to end while starting, with this grace period
     bool told_to_end_ = false;
     bool is_read_ = true;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
@@ -199,10 +241,9 @@ std::unique_ptr<tool::Attempt> begin_attempt(tool::ProcessRunner& processes, Ins
     auto source = std::make_unique<PluginSource>(processes, instance, std::move(own), cancel,
                                                  invocation, *attempt);
     PluginSource& its = *source;
-    // The source joins the attempt only after a successful start: the plugin may hand over to a
-    // process that fails before `start` has returned.
-    if (!its.start(invocation, what, std::forward<Call>(call), failure)) return nullptr;
+    // Before the start, in which the plugin may act already.
     attempt->set_source(std::move(source));
+    if (!its.start(invocation, what, std::forward<Call>(call), failure)) return nullptr;
     return attempt;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/clock.hpp"
 #include "base/json/writer.hpp"
@@ -85,22 +86,22 @@ void append_default(std::string& out, std::string_view key, const Value& value) 
 
 }  // namespace
 
-std::string format_state_for_prompt(
-    json::Value state,
-    const std::function<std::optional<StateDescription>(std::string_view key)>& describe) {
+std::string format_state_for_prompt(json::Value state, const state::Metadata& metadata) {
     std::string out;
     Limits unlimited;
     unlimited.value_bytes = unlimited.memory_bytes = 0;
     Memory memory(unlimited);
     for (const json::Member member : state.members()) {
-        const std::optional<StateDescription> known =
-            describe ? describe(member.key) : std::nullopt;
+        // Shared: the formatter may replace the metadata of its own key.
+        const auto known = metadata.find(member.key);
         if (!out.empty()) out += '\n';
         out += member.key;
         out += ": ";
-        if (known && known->formatter) out += known->formatter(member.value.raw());
+        std::optional<std::string> formatted;
+        if (known && known->formatter) formatted = known->formatter(member.value.raw());
+        if (formatted) out += *formatted;
         else append_default(out, member.key, memory.from_json(member.value));
-        if (known && !known->description.empty()) out += " (" + known->description + ")";
+        if (known && !known->text.empty()) out += " (" + known->text + ")";
     }
     return out.empty() ? "No state information available." : out;
 }

@@ -8,8 +8,11 @@
 #include "base/clock.hpp"
 #include "base/json/writer.hpp"
 #include "base/utf8.hpp"
+#include "script/state_prompt.hpp"
 #include "session/plan_faults.hpp"
 #include "session/plugin_setup.hpp"
+#include "session/state_change.hpp"
+#include "state/replacement.hpp"
 
 namespace narratoria::session {
 namespace {
@@ -85,6 +88,8 @@ Session::~Session() {
     }
     // Sinks may read the state and the assets, so they are detached before those are destroyed.
     stream_.detach_all();
+    // Formatters may be code of plugins, which end with this object's members.
+    metadata_.clear();
     if (settings_.narrator && settings_.narrator->released) {
         with_.engine.call_host([&] { settings_.narrator->released(settings_.narrator->user); });
     }
@@ -416,6 +421,86 @@ nar_status Session::patch_state(std::string_view patch, std::string_view who) {
         return NAR_INVALID_ARGUMENT;
     }
     return NAR_OK;
+}
+
+nar_status Session::apply_patch(std::string_view patch, const plugin::ApplyPatch& apply,
+                                std::string_view who, std::string& why) {
+    json::Document document;
+    json::ParseError error;
+    if (!document.parse(patch, error)) {
+        why = "the patch is not valid: " + error.message;
+        return NAR_INVALID_DOCUMENT;
+    }
+    // Here and not only where it is applied: a tool that calls a function can act on the refusal,
+    // one that prints an event is ended.
+    auto refusal = with_.store->refusal(document.root());
+    if (!refusal && apply) return apply(patch, why);
+    if (!refusal) refusal = patch_state(document.root(), who);
+    if (!refusal) return NAR_OK;
+    why = std::move(refusal->message);
+    return NAR_INVALID_ARGUMENT;
+}
+
+nar_status Session::set_state(std::string_view key, std::string_view value,
+                              std::optional<state::Description> metadata,
+                              const plugin::ApplyPatch& apply, std::string_view who,
+                              std::string& why) {
+    if (destroying_) {
+        why = "the session is ending";
+        return NAR_GONE;
+    }
+    StateChange change;
+    if (const auto status = read_state_change(with_.store->tree(), key, value, change, why)) {
+        return status;
+    }
+    if (!metadata && change.description) metadata.emplace().text = std::move(*change.description);
+    if (metadata) why = metadata_.refusal(key, metadata->text);
+    if (!why.empty()) return NAR_INVALID_ARGUMENT;
+    if (const auto status = apply_patch(change.patch, apply, who, why)) return status;
+    if (metadata) metadata_.set(key, std::move(*metadata));
+    else if (change.forgets) metadata_.remove(key);
+    return NAR_OK;
+}
+
+nar_status Session::clear_state(const plugin::ApplyPatch& apply, std::string_view who,
+                                std::string& why) {
+    if (destroying_) {
+        why = "the session is ending";
+        return NAR_GONE;
+    }
+    if (!with_.store->tree().empty()) {
+        std::string patch;
+        state::append_removal_of_all(patch, with_.store->tree());
+        if (const auto status = apply_patch(patch, apply, who, why)) return status;
+    }
+    metadata_.clear();
+    return NAR_OK;
+}
+
+nar_status Session::register_state_metadata(std::string_view key,
+                                            std::optional<state::Description> metadata,
+                                            std::string& why) {
+    if (destroying_) {
+        why = "the session is ending";
+        return NAR_GONE;
+    }
+    if (!utf8::is_valid(key)) why = "a key of the state must be UTF-8";
+    else if (metadata) why = metadata_.refusal(key, metadata->text);
+    if (!why.empty()) return NAR_INVALID_ARGUMENT;
+    if (metadata) metadata_.set(key, std::move(*metadata));
+    else metadata_.remove(key);
+    return NAR_OK;
+}
+
+void Session::format_state_for_prompt(std::string& out) {
+    // A copy: formatters may change the state.
+    std::string text;
+    with_.store->tree().append_json(text);
+    json::Document document;
+    json::ParseError error;
+    if (document.parse(text, error, json::kDepthOfOwn)) {
+        out += script::format_state_for_prompt(document.root(), metadata_);
+    }
 }
 
 nar_status Session::submit_prompt(std::string_view text) {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "session/session_tools.hpp"
 #include "session/settings.hpp"
 #include "session/turn.hpp"
+#include "state/metadata.hpp"
 #include "state/store.hpp"
 #include "tool/registry.hpp"
 #include "tool/resolver.hpp"
@@ -105,6 +107,18 @@ public:
     // it was not applied, if a limit of the session refuses it.
     std::optional<state::Refusal> patch_state(json::Value patch, std::string_view who);
     state::Store& state() { return *with_.store; }
+    // The operations of spec 002's ToolContext, for plugins and for the host, whose `who` is empty.
+    nar_status set_state(std::string_view key, std::string_view value,
+                         std::optional<state::Description> metadata,
+                         const plugin::ApplyPatch& apply, std::string_view who,
+                         std::string& why) override;
+    nar_status clear_state(const plugin::ApplyPatch& apply, std::string_view who,
+                           std::string& why) override;
+    nar_status register_state_metadata(std::string_view key,
+                                       std::optional<state::Description> metadata,
+                                       std::string& why) override;
+    const state::Metadata& state_metadata() const override { return metadata_; }
+    void format_state_for_prompt(std::string& out) override;
     const asset::Registry& assets() const { return assets_; }
     engine::Engine& engine() { return with_.engine; }
 
@@ -153,6 +167,9 @@ private:
     nar_status read_state(std::string_view pointer, std::string& json) override;
     nar_status patch_state(std::string_view patch, std::string_view who) override;
     void list_assets(std::string& json) override { assets_.append_json(json); }
+    bool is_publishing() const override { return stream_.is_sending(); }
+    nar_status apply_patch(std::string_view patch, const plugin::ApplyPatch& apply,
+                           std::string_view who, std::string& why);
     nar_status submit_prompt(std::string_view text) override;
     void cancel() override { request_cancel(); }
     plugin::ProcessDefaults process_defaults() override {
@@ -184,6 +201,7 @@ private:
     HostSinks host_sinks_{*this};
     event::Stream stream_;
     asset::Registry assets_;
+    state::Metadata metadata_;
     tool::Registry registry_;
     tool::Runners runners_;
     tool::Resolver resolver_;

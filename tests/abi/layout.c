@@ -10,6 +10,7 @@
 
 #include "narratoria/asset_renderer.h"
 #include "narratoria/base.h"
+#include "narratoria/context.h"
 #include "narratoria/engine.h"
 #include "narratoria/event.h"
 #include "narratoria/event_sink.h"
@@ -232,6 +233,28 @@ FIELD(nar_host_process, release, 40);
 CONSTANT(NAR_STREAM_INPUT, 0);
 CONSTANT(NAR_STREAM_OUTPUT, 1);
 CONSTANT(NAR_STREAM_DIAGNOSTICS, 2);
+
+/* context.h */
+SIZE(nar_state_metadata, 48);
+FIELD(nar_state_metadata, size, 0);
+FIELD(nar_state_metadata, reserved, 4);
+FIELD(nar_state_metadata, description, 8);
+FIELD(nar_state_metadata, user, 24);
+FIELD(nar_state_metadata, format, 32);
+FIELD(nar_state_metadata, released, 40);
+
+SIZE(nar_host_context, 80);
+FIELD(nar_host_context, size, 0);
+FIELD(nar_host_context, reserved, 4);
+FIELD(nar_host_context, set_state, 8);
+FIELD(nar_host_context, get_state_value, 16);
+FIELD(nar_host_context, has_state, 24);
+FIELD(nar_host_context, get_all_state, 32);
+FIELD(nar_host_context, clear_state, 40);
+FIELD(nar_host_context, get_state_metadata, 48);
+FIELD(nar_host_context, get_all_state_metadata, 56);
+FIELD(nar_host_context, register_state_metadata, 64);
+FIELD(nar_host_context, format_state_for_prompt, 72);
 
 /* host_session.h */
 SIZE(nar_host_state, 24);
@@ -551,6 +574,7 @@ ID(NAR_HOST_TIMER, "narratoria.timer/1");
 ID(NAR_HOST_POLL, "narratoria.poll/1");
 ID(NAR_HOST_PROCESS, "narratoria.process/1");
 ID(NAR_HOST_STATE, "narratoria.state/1");
+ID(NAR_HOST_CONTEXT, "narratoria.context/1");
 ID(NAR_HOST_ASSETS, "narratoria.assets/1");
 ID(NAR_HOST_PROMPT, "narratoria.prompt/1");
 ID(NAR_HOST_INVOCATION, "narratoria.invocation/1");

@@ -5,6 +5,7 @@
  */
 #include "narratoria/asset_renderer.h"
 #include "narratoria/base.h"
+#include "narratoria/context.h"
 #include "narratoria/engine.h"
 #include "narratoria/event.h"
 #include "narratoria/event_sink.h"
@@ -54,6 +55,8 @@ STRUCT(nar_process_exit)
 STRUCT(nar_process_events)
 STRUCT(nar_host_process)
 STRUCT(nar_host_state)
+STRUCT(nar_state_metadata)
+STRUCT(nar_host_context)
 STRUCT(nar_host_assets)
 STRUCT(nar_host_prompt)
 STRUCT(nar_invocation)
@@ -130,6 +133,12 @@ FUNCTION(nar_session_read_state)
 FUNCTION(nar_session_run_script)
 FUNCTION(nar_script_parse)
 FUNCTION(nar_session_state_size)
+FUNCTION(nar_session_set_state)
+FUNCTION(nar_session_clear_state)
+FUNCTION(nar_session_register_state_metadata)
+FUNCTION(nar_session_get_state_metadata)
+FUNCTION(nar_session_get_all_state_metadata)
+FUNCTION(nar_session_format_state_for_prompt)
 FUNCTION(nar_session_title)
 FUNCTION(nar_session_tools_add)
 FUNCTION(nar_session_tools_find)

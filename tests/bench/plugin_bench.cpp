@@ -51,6 +51,20 @@ public:
     void warn(std::string_view, std::string_view) override {}
     nar_status read_state(std::string_view, std::string&) override { return NAR_NOT_FOUND; }
     nar_status patch_state(std::string_view, std::string_view) override { return NAR_OK; }
+    nar_status set_state(std::string_view, std::string_view, std::optional<state::Description>,
+                         const plugin::ApplyPatch&, std::string_view, std::string&) override {
+        return NAR_OK;
+    }
+    nar_status clear_state(const plugin::ApplyPatch&, std::string_view, std::string&) override {
+        return NAR_OK;
+    }
+    nar_status register_state_metadata(std::string_view, std::optional<state::Description>,
+                                       std::string&) override {
+        return NAR_OK;
+    }
+    const state::Metadata& state_metadata() const override { return metadata_; }
+    void format_state_for_prompt(std::string&) override {}
+    bool is_publishing() const override { return false; }
     void list_assets(std::string&) override {}
     nar_status submit_prompt(std::string_view) override { return NAR_OK; }
     void cancel() override {}
@@ -74,6 +88,7 @@ private:
     std::string folder_ = "/";
     std::vector<std::string> environment_;
     process::Limits limits_;
+    state::Metadata metadata_;
     tool::Registry registry_;
     tool::Runners runners_;
     const tool::RunnerSettings settings_{"/"};

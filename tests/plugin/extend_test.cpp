@@ -143,9 +143,9 @@ TEST_F(ExtendTest, TheHostAndItsServicesAreInReadOnlyMemory) {
     };
     EXPECT_EQ(access(tool.host), "r-");
     for (const char* id :
-         {NAR_HOST_LOG, NAR_HOST_CONFIG, NAR_HOST_THREAD_CHECK, NAR_HOST_STATE, NAR_HOST_ASSETS,
-          NAR_HOST_PROMPT, NAR_HOST_POST, NAR_HOST_TIMER, NAR_HOST_POLL, NAR_HOST_PROCESS,
-          NAR_EXTENSION_NARRATOR, NAR_HOST_INVOKE, NAR_HOST_INVOCATION}) {
+         {NAR_HOST_LOG, NAR_HOST_CONFIG, NAR_HOST_THREAD_CHECK, NAR_HOST_STATE, NAR_HOST_CONTEXT,
+          NAR_HOST_ASSETS, NAR_HOST_PROMPT, NAR_HOST_POST, NAR_HOST_TIMER, NAR_HOST_POLL,
+          NAR_HOST_PROCESS, NAR_EXTENSION_NARRATOR, NAR_HOST_INVOKE, NAR_HOST_INVOCATION}) {
         const void* table = tool.host->get_extension(tool.host, detail::to_c(id));
         ASSERT_NE(table, nullptr) << id;
         EXPECT_EQ(access(table), "r-") << id;

@@ -68,6 +68,9 @@ bool is_permanent(std::string_view code);
 class AttemptListener {
 public:
     virtual ~AttemptListener() = default;
+    // The tool acts before Runner::start has returned. Must precede its events then; from here on
+    // the start is no longer undone.
+    virtual void on_started() {}
     // Bracket the events of one read, so that they share one timestamp.
     virtual void on_batch() = 0;
     virtual void on_batch_end() = 0;
@@ -109,7 +112,8 @@ public:
                                    StartFailure& failure);
 
 private:
-    // Called with valid input. Must not call the listener before it returns.
+    // Called with valid input. Must not call the listener before it returns, unless it called
+    // on_started() first; never on_ended().
     virtual std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,
                                            StartFailure& failure) = 0;
 };

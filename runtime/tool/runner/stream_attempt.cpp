@@ -5,6 +5,7 @@
 
 #include <csignal>
 
+#include "base/json/tape.hpp"
 #include "base/utf8.hpp"
 #include "process/limit_end.hpp"
 
@@ -59,6 +60,18 @@ void StreamAttempt::on_output(char* data, size_t size) {
     if (!go_on && !done_) stop_for_protocol_error();
     // After done, no line limit applies; count and drop the unfinished line now.
     if (done_) count_after_done({});
+}
+
+bool StreamAttempt::take_event(std::string line) {
+    if (done_ || broken_ || line.size() > limits_.line_bytes) return false;
+    const size_t size = line.size();
+    line.append(json::kPadding, '\0');
+    const process::DestructionWatch watch(destroyed_);
+    listener_.on_batch();
+    const bool is_taken = take({{line.data(), size}, framer_.line_number(), 0}, watch.destroyed());
+    if (watch.destroyed()) return true;
+    listener_.on_batch_end();
+    return is_taken;
 }
 
 void StreamAttempt::on_exit(const process::Exit& exit) {

@@ -52,6 +52,14 @@ public:
     void set_source(std::unique_ptr<Source> source) { source_ = std::move(source); }
     bool has_source() const { return source_ != nullptr; }
 
+    // See AttemptListener. For a source that produces output while it is started.
+    void start_early() { listener_.on_started(); }
+
+    // Takes an event that the tool made by a call instead of writing it: `line` is a valid event other
+    // than done. It has taken effect when this returns. False after done or an invalid line, or if it
+    // exceeds the line limit. Must not be called while output is taken.
+    bool take_event(std::string line);
+
     void terminate() override;
     std::string diagnostics() const override { return diagnostics_.text(); }
     Outcome outcome_of_done() const override;

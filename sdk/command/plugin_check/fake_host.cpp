@@ -98,6 +98,11 @@ void PluginCheckHost::publish_extensions() {
                                              config_opening, config_publish});
     publish(NAR_HOST_THREAD_CHECK, nar_host_thread_check{0, 0, thread_check_is_engine_thread});
     publish(NAR_HOST_STATE, nar_host_state{0, 0, state_read, state_patch});
+    publish(NAR_HOST_CONTEXT,
+            nar_host_context{0, 0, context_set_state, context_get_state_value, context_has_state,
+                             context_get_all_state, context_clear_state, context_get_state_metadata,
+                             context_get_all_state_metadata, context_register_state_metadata,
+                             context_format_state_for_prompt});
     publish(NAR_HOST_ASSETS, nar_host_assets{0, 0, assets_list});
     publish(NAR_HOST_PROMPT, nar_host_prompt{0, 0, prompt_submit, prompt_cancel});
     publish(NAR_HOST_POST, nar_host_post{0, 0, post_post});

@@ -18,6 +18,7 @@
 
 #include "io/file.hpp"
 #include "narratoria/asset_renderer.h"
+#include "narratoria/context.h"
 #include "narratoria/event_sink.h"
 #include "narratoria/host_loop.h"
 #include "narratoria/host_process.h"
@@ -173,6 +174,25 @@ private:
     static nar_status state_read(const nar_host* host, nar_str pointer, nar_write_fn write,
                                  void* user);
     static nar_status state_patch(const nar_host* host, nar_str patch);
+    static nar_status context_set_state(const nar_host* host, std::uint64_t token, nar_str key,
+                                        nar_str value, const nar_state_metadata* metadata,
+                                        nar_failure* failure);
+    static nar_status context_get_state_value(const nar_host* host, nar_str key, nar_write_fn write,
+                                              void* user);
+    static nar_status context_has_state(const nar_host* host, nar_str key);
+    static nar_status context_get_all_state(const nar_host* host, nar_write_fn write, void* user);
+    static nar_status context_clear_state(const nar_host* host, std::uint64_t token,
+                                          nar_failure* failure);
+    static nar_status context_get_state_metadata(const nar_host* host, nar_str key,
+                                                 nar_write_fn write, void* user);
+    static nar_status context_get_all_state_metadata(const nar_host* host, nar_write_fn write,
+                                                     void* user);
+    static nar_status context_register_state_metadata(const nar_host* host, nar_str key,
+                                                      const nar_state_metadata* metadata,
+                                                      nar_failure* failure);
+    static nar_status context_format_state_for_prompt(const nar_host* host, nar_write_fn write,
+                                                      void* user);
+    bool has_open_invocation(std::uint64_t token);
     static nar_status assets_list(const nar_host* host, nar_write_fn write, void* user);
     static nar_status prompt_submit(const nar_host* host, nar_str text);
     static nar_status prompt_cancel(const nar_host* host);

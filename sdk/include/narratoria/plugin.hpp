@@ -42,6 +42,7 @@
 #include "narratoria/exceptions.hpp"
 #include "narratoria/narrator.h"
 #include "narratoria/plugin_answer.hpp"
+#include "narratoria/plugin_context.hpp"
 #include "narratoria/plugin_event.hpp"
 #include "narratoria/plugin_extension.hpp"
 #include "narratoria/plugin_host.hpp"

@@ -4,6 +4,7 @@
 // runners). Not for direct use: include narratoria/plugin.hpp.
 
 #include "narratoria/exceptions.hpp"
+#include "narratoria/plugin_context.hpp"
 #include "narratoria/plugin_event.hpp"
 #include "narratoria/plugin_host.hpp"
 
@@ -165,6 +166,10 @@ public:
     // True if the invocation should end: cancelled, timed out, its output was invalid, or the
     // instance has ended. Check it from time to time in long work, and then call ended().
     bool is_cancelled() const noexcept { return running_->is_cancelled(); }
+
+    // The session's state, where this tool's writes take effect at once (spec 002 ToolContext). It
+    // does not keep the invocation open. Its functions belong on the engine thread.
+    Context context() const { return Context(running_->shared_core(), token()); }
 
     // Appends bytes to the tool's output; any split is allowed, and they are copied. Returns false
     // if the invocation has ended.

@@ -3,6 +3,7 @@
 // The services of the host: log, settings, state, assets, prompts, and the engine's loop. Not for
 // direct use: include narratoria/plugin.hpp.
 
+#include "narratoria/context.h"
 #include "narratoria/exceptions.hpp"
 #include "narratoria/host.h"
 #include "narratoria/host_loop.h"
@@ -95,6 +96,7 @@ struct Offer;
 NARRATORIA_OFFER(nar_host_log, NAR_HOST_LOG)
 NARRATORIA_OFFER(nar_host_thread_check, NAR_HOST_THREAD_CHECK)
 NARRATORIA_OFFER(nar_host_state, NAR_HOST_STATE)
+NARRATORIA_OFFER(nar_host_context, NAR_HOST_CONTEXT)
 NARRATORIA_OFFER(nar_host_assets, NAR_HOST_ASSETS)
 NARRATORIA_OFFER(nar_host_post, NAR_HOST_POST)
 NARRATORIA_OFFER(nar_host_timer, NAR_HOST_TIMER)
@@ -143,11 +145,11 @@ public:
         : host_(host),
           offers_(offered_by<nar_host_log>(host), offered_by<nar_host_config>(host),
                   offered_by<nar_host_thread_check>(host), offered_by<nar_host_state>(host),
-                  offered_by<nar_host_assets>(host), offered_by<nar_host_prompt>(host),
-                  offered_by<nar_host_post>(host), offered_by<nar_host_timer>(host),
-                  offered_by<nar_host_poll>(host), offered_by<nar_host_process>(host),
-                  offered_by<nar_host_narrator>(host), offered_by<nar_host_invoke>(host),
-                  offered_by<nar_host_invocation>(host)) {}
+                  offered_by<nar_host_context>(host), offered_by<nar_host_assets>(host),
+                  offered_by<nar_host_prompt>(host), offered_by<nar_host_post>(host),
+                  offered_by<nar_host_timer>(host), offered_by<nar_host_poll>(host),
+                  offered_by<nar_host_process>(host), offered_by<nar_host_narrator>(host),
+                  offered_by<nar_host_invoke>(host), offered_by<nar_host_invocation>(host)) {}
 
     // The host while the instance lives, else NULL. Any thread other than the engine's must hold
     // `ending` while it uses the pointer.
@@ -227,10 +229,10 @@ private:
     std::atomic<const nar_host*> host_;
     std::atomic<Life> life_{Life::Begins};
     const std::tuple<const nar_host_log*, const nar_host_config*, const nar_host_thread_check*,
-                     const nar_host_state*, const nar_host_assets*, const nar_host_prompt*,
-                     const nar_host_post*, const nar_host_timer*, const nar_host_poll*,
-                     const nar_host_process*, const nar_host_narrator*, const nar_host_invoke*,
-                     const nar_host_invocation*>
+                     const nar_host_state*, const nar_host_context*, const nar_host_assets*,
+                     const nar_host_prompt*, const nar_host_post*, const nar_host_timer*,
+                     const nar_host_poll*, const nar_host_process*, const nar_host_narrator*,
+                     const nar_host_invoke*, const nar_host_invocation*>
         offers_;
 };
 
@@ -523,6 +525,7 @@ public:
     const nar_host* raw() const noexcept { return core_->host(); }
 
 private:
+    friend class Context;
     friend class Timer;
     friend class Poll;
     friend class Process;

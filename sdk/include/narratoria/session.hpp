@@ -12,6 +12,7 @@
 #include "narratoria/result.hpp"
 #include "narratoria/script.h"
 #include "narratoria/session.h"
+#include "narratoria/state_metadata.hpp"
 #include "narratoria/text.hpp"
 
 #include <cstdint>
@@ -316,6 +317,56 @@ public:
         check(nar_session_patch_state(handle(), detail::to_c(patch), check.details()));
     }
 
+    // Sets a key of the state to a JSON value, which replaces the former one: narratoria/context.h
+    // has the rules. Throws NAR_INVALID_DOCUMENT or NAR_INVALID_ARGUMENT.
+    void set_state(std::string_view key, std::string_view value) {
+        detail::Check check;
+        check(nar_session_set_state(handle(), detail::to_c(key), detail::to_c(value), nullptr,
+                                    check.details()));
+    }
+    // Also replaces the key's metadata.
+    void set_state(std::string_view key, std::string_view value, const StateMetadata& metadata) {
+        give(metadata, [&](const nar_state_metadata* given, nar_error* error) {
+            return nar_session_set_state(handle(), detail::to_c(key), detail::to_c(value), given,
+                                         error);
+        });
+    }
+
+    // Removes all keys of the state and all metadata.
+    void clear_state() {
+        detail::Check check;
+        check(nar_session_clear_state(handle(), check.details()));
+    }
+
+    // Describes a key of the state, which need not have a value. An exception of the formatter
+    // leaves the default form, and is thrown by the driving call like that of any callback.
+    void register_state_metadata(std::string_view key, const StateMetadata& metadata) {
+        give(metadata, [&](const nar_state_metadata* given, nar_error* error) {
+            return nar_session_register_state_metadata(handle(), detail::to_c(key), given, error);
+        });
+    }
+    void remove_state_metadata(std::string_view key) {
+        detail::Check check;
+        check(nar_session_register_state_metadata(handle(), detail::to_c(key), nullptr,
+                                                  check.details()));
+    }
+
+    // {"description": …, "formatter": true or false}; nothing if the key is not described.
+    std::optional<Text> get_state_metadata(std::string_view key) const {
+        detail::Check check;
+        nar_text* text = nullptr;
+        const nar_status status =
+            nar_session_get_state_metadata(handle(), detail::to_c(key), &text, check.details());
+        if (status == NAR_NOT_FOUND) return std::nullopt;
+        check(status);
+        return Text(text);
+    }
+    // A JSON object by key.
+    Text get_all_state_metadata() const { return read(nar_session_get_all_state_metadata); }
+
+    // The state as text for the prompt of a model: a line "key: value (description)" for each key.
+    Text format_state_for_prompt() const { return read(nar_session_format_state_for_prompt); }
+
     // The history as JSON, oldest patch first: {"limit", "dropped", "patches": […]}.
     Text history() const { return read(nar_session_read_history); }
 
@@ -359,6 +410,17 @@ private:
                       "the session has ended: its engine was destroyed, or it was moved from", ""));
         }
         return session;
+    }
+
+    template <class Give>
+    void give(const StateMetadata& metadata, Give&& call) {
+        detail::Check check;
+        const auto guard = [core = core_](auto&& function) noexcept {
+            detail::guard(*core, function);
+        };
+        check(detail::give_metadata(metadata, guard, [&](const nar_state_metadata* given) {
+            return call(given, check.details());
+        }));
     }
 
     Text read(nar_status (*function)(nar_session*, nar_text**, nar_error*)) const {

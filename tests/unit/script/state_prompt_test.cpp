@@ -3,18 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace narratoria::script {
 namespace {
 
-std::string prompt(
-    const std::string& state,
-    const std::function<std::optional<StateDescription>(std::string_view)>& describe = {}) {
+std::string prompt(const std::string& state, const state::Metadata& metadata = {}) {
     json::Document document;
     json::ParseError error;
     EXPECT_TRUE(document.parse(state, error)) << error.message;
-    return format_state_for_prompt(document.root(), describe);
+    return format_state_for_prompt(document.root(), metadata);
 }
 
 // covers: 002-language-state-for-prompt
@@ -26,17 +26,16 @@ TEST(StateForPrompt, HasALineForEachKeyInOrder) {
 
 // covers: 002-language-state-for-prompt
 TEST(StateForPrompt, DescribesAndFormats) {
-    const auto describe = [](std::string_view key) -> std::optional<StateDescription> {
-        if (key == "gold") return StateDescription{"coins of the player", {}};
-        if (key == "hp") {
-            return StateDescription{
-                "health", [](std::string_view value) { return std::string(value) + " of 10"; }};
-        }
-        if (key == "plain") return StateDescription{"", {}};
-        return std::nullopt;
-    };
-    EXPECT_EQ(prompt(R"({"gold":5,"hp":7,"plain":1,"other":2})", describe),
-              "gold: 5 (coins of the player)\nhp: 7 of 10 (health)\nplain: 1\nother: 2");
+    state::Metadata metadata;
+    metadata.set("gold", {"coins of the player", {}});
+    metadata.set("hp", {"health", [](std::string_view value) -> std::optional<std::string> {
+                            return std::string(value) + " of 10";
+                        }});
+    metadata.set("plain", {"", {}});
+    // A formatter that fails leaves the default form.
+    metadata.set("list", {"", [](std::string_view) { return std::nullopt; }});
+    EXPECT_EQ(prompt(R"({"gold":5,"hp":7,"plain":1,"other":2,"list":[]})", metadata),
+              "gold: 5 (coins of the player)\nhp: 7 of 10 (health)\nplain: 1\nother: 2\nlist: []");
 }
 
 // covers: 002-language-state-for-prompt

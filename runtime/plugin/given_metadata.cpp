@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/given_metadata.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/utf8.hpp"
+
+namespace narratoria::plugin {
+namespace {
+
+nar_status append(void* to, nar_str piece) noexcept {
+    try {
+        if (piece.data != nullptr) static_cast<std::string*>(to)->append(piece.data, piece.size);
+        return NAR_OK;
+    } catch (...) {
+        return NAR_OUT_OF_MEMORY;
+    }
+}
+
+}  // namespace
+
+struct GivenMetadata::Owner {
+    nar_state_metadata given;
+    GuardedCall call;
+    GuardedCall release;
+    bool is_taken = false;
+
+    ~Owner() {
+        if (!is_taken || given.released == nullptr) return;
+        release([&] { given.released(given.user); });
+    }
+
+    std::optional<std::string> format(std::string_view value) const {
+        std::string text;
+        nar_status status = NAR_FAILED;  // unless the guard lets the call through
+        call([&] {
+            status = given.format(given.user, {value.data(), value.size()}, append, &text);
+        });
+        if (status != NAR_OK) return std::nullopt;
+        return utf8::repaired(text);
+    }
+};
+
+GivenMetadata::GivenMetadata(const nar_state_metadata& given, GuardedCall call, GuardedCall release)
+    : owner_(std::make_shared<Owner>(Owner{given, std::move(call), std::move(release)})) {}
+
+state::Description GivenMetadata::description() const {
+    const nar_str text = owner_->given.description;
+    state::Description description;
+    if (text.data != nullptr) description.text = utf8::repaired({text.data, text.size});
+    description.owner = owner_;
+    if (owner_->given.format != nullptr) {
+        description.formatter = [owner = owner_](std::string_view value) {
+            return owner->format(value);
+        };
+    }
+    return description;
+}
+
+void GivenMetadata::keep() { owner_->is_taken = true; }
+
+}  // namespace narratoria::plugin

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/state_change.hpp"
+
+#include "base/json/tape.hpp"
+#include "base/utf8.hpp"
+#include "state/replacement.hpp"
+
+namespace narratoria::session {
+namespace {
+
+// A tool's state_patch event, with its patch and the key around the value, must not be nested too
+// deeply for an event.
+constexpr uint32_t kDepth = json::kMaximumDepth - 3;
+
+}  // namespace
+
+nar_status read_state_change(const state::Tree& tree, std::string_view key, std::string_view value,
+                             StateChange& change, std::string& why) {
+    if (!utf8::is_valid(key)) {
+        why = "a key of the state must be UTF-8";
+        return NAR_INVALID_ARGUMENT;
+    }
+    json::Document document;
+    json::ParseError error;
+    if (!document.parse(value, error, kDepth)) {
+        why = "the value for the state is not valid JSON: byte " + std::to_string(error.byte + 1) +
+              ": " + error.message;
+        return NAR_INVALID_DOCUMENT;
+    }
+    json::Value its = document.root();
+    if (its.is_object()) {
+        const json::Value packed = its.find("value");
+        const json::Value metadata = its.find("metadata");
+        if (packed && metadata && (metadata.is_object() || metadata.is_null())) {
+            its = packed;
+            change.forgets = metadata.is_null();
+            if (metadata.is_object()) {
+                const json::Value text = metadata.find("description");
+                if (text && !text.is_string()) {
+                    why = std::string("metadata.description must be a string, not ") +
+                          json::type_name(text.type());
+                    return NAR_INVALID_DOCUMENT;
+                }
+                change.description.emplace(text ? text.text() : std::string_view());
+            }
+        }
+    }
+    state::append_replacement(change.patch, tree, key, its);
+    return NAR_OK;
+}
+
+}  // namespace narratoria::session

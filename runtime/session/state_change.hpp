@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a call of setState (spec 002) means: a patch, and what it says about the key's metadata.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "narratoria/status.h"
+#include "state/tree.hpp"
+
+namespace narratoria::session {
+
+struct StateChange {
+    std::string patch;                       // a JSON object on one line
+    std::optional<std::string> description;  // of the key's new metadata
+    bool forgets = false;                    // the key's metadata is removed
+};
+
+// Reads the JSON `value`, also {"value": …, "metadata": …}. On failure `why` says what to do.
+nar_status read_state_change(const state::Tree& tree, std::string_view key, std::string_view value,
+                             StateChange& change, std::string& why);
+
+}  // namespace narratoria::session

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state/replacement.hpp"
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/json/pointer.hpp"
+#include "base/json/writer.hpp"
+
+namespace narratoria::state {
+namespace {
+
+void append_member_name(std::string& out, std::string_view key) {
+    if (out.back() != '{') out += ',';
+    json::append_string(out, key);
+    out += ':';
+}
+
+// Appends `value`, an object, and null for what only `before`, an object too, has. The depth of both
+// is bounded by the parser.
+void append_object(std::string& out, json::Value value, json::Value before) {
+    std::unordered_map<std::string_view, json::Value> former;
+    for (const json::Member member : before.members())
+        former.insert_or_assign(member.key, member.value);
+    std::unordered_set<std::string_view> kept;
+    out += '{';
+    for (const json::Member member : value.members()) {
+        kept.insert(member.key);
+        append_member_name(out, member.key);
+        const auto found = former.find(member.key);
+        if (member.value.is_object() && found != former.end() && found->second.is_object()) {
+            append_object(out, member.value, found->second);
+        } else {
+            json::append_compact(out, member.value.raw());
+        }
+    }
+    for (const json::Member member : before.members()) {
+        if (!kept.insert(member.key).second) continue;
+        append_member_name(out, member.key);
+        out += "null";
+    }
+    out += '}';
+}
+
+}  // namespace
+
+void append_replacement(std::string& patch, const Tree& tree, std::string_view key,
+                        json::Value value) {
+    patch += '{';
+    append_member_name(patch, key);
+    std::string pointer;
+    json::append_pointer(pointer, key);
+    std::string now;
+    bool malformed = false;
+    json::Document before;
+    json::ParseError error;
+    if (value.is_object() && tree.read(pointer, now, malformed) && before.parse(now, error) &&
+        before.root().is_object()) {
+        append_object(patch, value, before.root());
+    } else {
+        json::append_compact(patch, value.raw());
+    }
+    patch += '}';
+}
+
+void append_removal_of_all(std::string& patch, const Tree& tree) {
+    std::string now;
+    tree.append_json(now);
+    json::Document before;
+    json::ParseError error;
+    patch += '{';
+    if (before.parse(now, error, json::kDepthOfOwn)) {
+        for (const json::Member member : before.root().members()) {
+            append_member_name(patch, member.key);
+            patch += "null";
+        }
+    }
+    patch += '}';
+}
+
+}  // namespace narratoria::state

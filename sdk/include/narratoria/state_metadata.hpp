@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What is known about a key of the state (narratoria/context.h has the rules). Not for direct use:
+// include narratoria/engine.hpp or narratoria/plugin.hpp.
+
+#include "narratoria/context.h"
+#include "narratoria/status.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace narratoria {
+
+// Spec 002 StateMetadata.
+struct StateMetadata {
+    std::string description = {};  // for people and models
+    // The value, as JSON, as text for a prompt. Empty: the default form, which an exception selects
+    // as well.
+    std::function<std::string(std::string_view value)> formatter = {};
+};
+
+namespace detail {
+
+// Carries a formatter through C's `void *user`. `Guard` runs a function and keeps its exceptions from
+// the C code that called it.
+template <class Guard>
+struct CarriedFormatter {
+    std::function<std::string(std::string_view value)> formatter;
+    Guard guard;
+
+    static nar_status format(void* user, nar_str value, nar_write_fn write, void* to) noexcept {
+        auto& self = *static_cast<CarriedFormatter*>(user);
+        nar_status status = NAR_FAILED;
+        self.guard([&] {
+            const std::string text = self.formatter(to_view(value));
+            status = write(to, to_c(text));
+        });
+        return status;
+    }
+    static void released(void* user) noexcept { delete static_cast<CarriedFormatter*>(user); }
+};
+
+// Calls `give` with the metadata as C has it. If that returns NAR_OK, the formatter is the host's.
+template <class Guard, class Give>
+nar_status give_metadata(const StateMetadata& metadata, Guard guard, Give&& give) {
+    using Carried = CarriedFormatter<Guard>;
+    nar_state_metadata given{};
+    given.size = sizeof given;
+    given.description = to_c(metadata.description);
+    std::unique_ptr<Carried> carried;
+    if (metadata.formatter) {
+        carried.reset(new Carried{metadata.formatter, std::move(guard)});
+        given.user = carried.get();
+        given.format = Carried::format;
+        given.released = Carried::released;
+    }
+    const nar_status status = give(&given);
+    if (status == NAR_OK) static_cast<void>(carried.release());
+    return status;
+}
+
+}  // namespace detail
+}  // namespace narratoria

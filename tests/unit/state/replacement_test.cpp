@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state/replacement.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace narratoria::state {
+namespace {
+
+// The patch that sets `key`, and the state after it.
+std::string after(const std::string& state, std::string_view key, const std::string& value) {
+    json::Document document, given, made;
+    json::ParseError error;
+    EXPECT_TRUE(document.parse(state, error) && given.parse(value, error)) << error.message;
+    Tree tree;
+    tree.assign(document.root());
+    std::string patch;
+    append_replacement(patch, tree, key, given.root());
+    EXPECT_TRUE(made.parse(patch, error)) << patch << ": " << error.message;
+    tree.merge(made.root());
+    patch += " -> ";
+    tree.append_json(patch);
+    return patch;
+}
+
+TEST(Replacement, ReplacesWhatIsThere) {
+    EXPECT_EQ(after("{}", "a", "1"), R"({"a":1} -> {"a":1})");
+    EXPECT_EQ(after(R"({"a":[1],"b":2})", "a", "[ 2 ]"), R"({"a":[2]} -> {"a":[2],"b":2})");
+    EXPECT_EQ(after(R"({"a":{"b":1}})", "a", "true"), R"({"a":true} -> {"a":true})");
+    EXPECT_EQ(after(R"({"a":1})", "a", R"({"b":{}})"), R"({"a":{"b":{}}} -> {"a":{"b":{}}})");
+}
+
+TEST(Replacement, RemovesWhatTheNewObjectHasNot) {
+    EXPECT_EQ(after(R"({"a":{"x":1,"o":{"p":1,"q":2},"y":2}})", "a", R"({"o":{"q":3},"z":4})"),
+              R"({"a":{"o":{"q":3,"p":null},"z":4,"x":null,"y":null}} -> )"
+              R"({"a":{"o":{"q":3},"z":4}})");
+    EXPECT_EQ(after(R"({"a":{"x":1}})", "a", "{}"), R"({"a":{"x":null}} -> {"a":{}})");
+    // A null of the initial state, too.
+    EXPECT_EQ(after(R"({"a":{"x":null}})", "a", "{}"), R"({"a":{"x":null}} -> {"a":{}})");
+}
+
+TEST(Replacement, NullRemoves) {
+    EXPECT_EQ(after(R"({"a":{"x":1},"b":1})", "a", "null"), R"({"a":null} -> {"b":1})");
+    EXPECT_EQ(after(R"({"a":{"x":1}})", "a", R"({"x":null,"y":[null]})"),
+              R"({"a":{"x":null,"y":[null]}} -> {"a":{"y":[null]}})");
+}
+
+TEST(Replacement, KeysAreNoPointers) {
+    EXPECT_EQ(after(R"({"a":{"b":1}})", "a/b", "2"), R"({"a/b":2} -> {"a":{"b":1},"a/b":2})");
+    EXPECT_EQ(after(R"({"~/\"":{"x":1}})", "~/\"", "{}"), R"({"~/\"":{"x":null}} -> {"~/\"":{}})");
+    EXPECT_EQ(after(R"({"":{"x":1}})", "", R"({"y":1})"),
+              R"({"":{"y":1,"x":null}} -> {"":{"y":1}})");
+}
+
+// Of a repeated name the last one counts.
+TEST(Replacement, ReadsRepeatedNamesAsAPatchDoes) {
+    EXPECT_EQ(after(R"({"a":{"x":1}})", "a", R"({"y":1,"y":{"z":2}})"),
+              R"({"a":{"y":1,"y":{"z":2},"x":null}} -> {"a":{"y":{"z":2}}})");
+}
+
+TEST(Replacement, RemovesAll) {
+    json::Document document;
+    json::ParseError error;
+    ASSERT_TRUE(document.parse(R"({"a":1,"b/c":{"d":2},"n":null})", error));
+    Tree tree;
+    std::string patch;
+    append_removal_of_all(patch, tree);
+    EXPECT_EQ(patch, "{}");
+    tree.assign(document.root());
+    patch.clear();
+    append_removal_of_all(patch, tree);
+    EXPECT_EQ(patch, R"({"a":null,"b/c":null,"n":null})");
+}
+
+}  // namespace
+}  // namespace narratoria::state
