@@ -52,6 +52,15 @@ def is_gone(pid: int) -> bool:
     return False
 
 
+# covers: 002-function-example
+def test_the_example_of_specification_002() -> None:
+    ended = run("get_user_profile.py", "123")
+    assert ended.returncode == 0, ended.stderr
+    profile, state = ended.stdout.splitlines()
+    assert profile == "{'id': '123', 'name': 'Alice', 'email': 'alice@example.com'}"
+    assert state == 'last_fetched_user_id: "123" (the user whose profile was read last)'
+
+
 # The first terminal that the leader of a session opens becomes its controlling one.
 _TAKE_TERMINAL = """
 import os, sys

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from narratoria.registry import ToolInfo, Tools
     from narratoria.script import ScriptResult, parse_script
     from narratoria.session import Session, State, Turn, sample_story, validate
+    from narratoria.state import StateMetadata
     from narratoria.tool import ToolError
     from narratoria.toolset import Toolset
 
@@ -111,6 +112,7 @@ _PLACES = {
     "Limits": "options",
     "Session": "session",
     "State": "session",
+    "StateMetadata": "state",
     "Times": "options",
     "ToolError": "tool",
     "Toolset": "toolset",
@@ -163,6 +165,7 @@ __all__ = [
     "ScriptResult",
     "Session",
     "State",
+    "StateMetadata",
     "SystemRefusedError",
     "ThreadError",
     "Times",

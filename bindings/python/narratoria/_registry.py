@@ -894,6 +894,16 @@ class Registry:
         """
         return State(self._core, self._use, self._changed)
 
+    def format_state_for_prompt(self) -> str:
+        """The state as text for the prompt of a model, like :meth:`State.format_for_prompt`.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     session.format_state_for_prompt()
+        'No state information available.'
+        """
+        return self.state.format_for_prompt()
+
     @property
     def assets(self) -> list[Asset]:
         """The asset registry, oldest first."""

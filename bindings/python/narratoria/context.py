@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from narratoria._core import Invocation
     from narratoria.session import State
+    from narratoria.state import StateMetadata
 
 __all__ = ["Context"]
 
@@ -145,6 +146,106 @@ class Context:
         if not hasattr(patch, "keys"):
             raise TypeError(f"a patch is a dict, not {type(patch).__name__}")
         self.emit({"type": "state_patch", "patch": dict(patch)})
+
+    def set_state(
+        self,
+        key: str,
+        value: Any,
+        metadata: StateMetadata | Mapping[str, Any] | str | None = None,
+    ) -> None:
+        """Sets a key of the state, at once: the value replaces the former one, and None removes the key.
+
+        It is a patch of this tool, as :meth:`patch` emits it, and follows what was emitted before.
+        ``metadata`` says what the key means.
+
+        Raises:
+            ValueError, TypeError: it is not JSON.
+            GoneError: the tool has ended, or was cancelled.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     @session.tool
+        ...     def pay(coins: int, context: narratoria.Context) -> int:
+        ...         context.set_state("gold", (context.get_state_value("gold") or 9) - coins)
+        ...         return context.get_state_value("gold")
+        ...     session.execute({"requestId": "p", "tools": [
+        ...         {"toolId": "t", "toolPath": "pay", "input": {"coins": 2}}]})["t"].result
+        7
+        """
+        from narratoria.state import set_state
+
+        set_state(self._state._use(), key, value, metadata, self._invocation)
+        self._state._changed()
+
+    def get_state_value(self, key: str) -> Any:
+        """The value of a key of the state; None if it has none.
+
+        >>> def examine(context: Context) -> None:
+        ...     lit = context.get_state_value("torchLit")
+        """
+        return self._state.get(key)
+
+    def has_state(self, key: str) -> bool:
+        """Whether the state has this key.
+
+        >>> def examine(context: Context) -> None:
+        ...     if not context.has_state("torch"): ...
+        """
+        return key in self._state
+
+    def get_all_state(self) -> dict[str, Any]:
+        """A copy of the whole state.
+
+        >>> def examine(context: Context) -> None:
+        ...     keys = list(context.get_all_state())
+        """
+        return self._state.to_dict()
+
+    def clear_state(self) -> None:
+        """Removes all keys and all metadata, as a patch of this tool.
+
+        Raises:
+            GoneError: the tool has ended, or was cancelled.
+
+        >>> def forget(context: Context) -> None:
+        ...     context.clear_state()
+        """
+        self._state._use().clear_state(self._invocation)
+        self._state._changed()
+
+    def get_state_metadata(self, key: str) -> StateMetadata | None:
+        """What is known about a key of the state; None if nothing is.
+
+        >>> def examine(context: Context) -> None:
+        ...     known = context.get_state_metadata("torch")
+        """
+        return self._state.metadata(key)
+
+    def get_all_state_metadata(self) -> dict[str, StateMetadata]:
+        """What is known about all keys of the state.
+
+        >>> def examine(context: Context) -> None:
+        ...     known = context.get_all_state_metadata()
+        """
+        return self._state.all_metadata()
+
+    def register_state_metadata(
+        self, key: str, metadata: StateMetadata | Mapping[str, Any] | str | None
+    ) -> None:
+        """Says what a key of the state means; None removes it.
+
+        >>> def prepare(context: Context) -> None:
+        ...     context.register_state_metadata("gold", "coins of the player")
+        """
+        self._state.describe(key, metadata)
+
+    def format_state_for_prompt(self) -> str:
+        """The state as text for a model, like :meth:`State.format_for_prompt`.
+
+        >>> def think(context: Context) -> None:
+        ...     prompt = context.format_state_for_prompt()
+        """
+        return self._state.format_for_prompt()
 
     def asset(
         self,

@@ -18,9 +18,84 @@ if TYPE_CHECKING:
 else:
     _Base = Mapping
 
-__all__ = ["State"]
+__all__ = ["State", "StateMetadata"]
 
 _MISSING = object()
+
+
+class StateMetadata:
+    """What is known about a key of the state, for people and models.
+
+    Attributes:
+        description: what the key means.
+        formatter: a function from the value to the text that a prompt shows; None: the default form.
+            It is None, too, if code other than Python registered it.
+
+    >>> StateMetadata("coins of the player", lambda value: f"{value} gold").description
+    'coins of the player'
+    """
+
+    __slots__ = ("description", "formatter")
+
+    def __init__(
+        self, description: str = "", formatter: Callable[[Any], str] | None = None
+    ) -> None:
+        if not isinstance(description, str):
+            raise TypeError(f"description is a str, not {type(description).__name__}")
+        if formatter is not None and not callable(formatter):
+            raise TypeError(f"formatter is a function, not {type(formatter).__name__}")
+        self.description = description
+        self.formatter = formatter
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, StateMetadata):
+            return NotImplemented
+        return (self.description, self.formatter) == (other.description, other.formatter)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        formatter = "" if self.formatter is None else f", formatter={self.formatter!r}"
+        return f"StateMetadata({self.description!r}{formatter})"
+
+
+def _plain(metadata: Any) -> tuple[str, Callable[[Any], str] | None] | None:
+    """As the compiled part takes it."""
+    if metadata is None:
+        return None
+    if isinstance(metadata, str):
+        metadata = StateMetadata(metadata)
+    elif hasattr(metadata, "keys"):
+        metadata = StateMetadata(metadata.get("description", ""), metadata.get("formatter"))
+    if not isinstance(metadata, StateMetadata):
+        raise TypeError(
+            f"metadata is a StateMetadata, a dict or a str, not {type(metadata).__name__}"
+        )
+    return (metadata.description, metadata.formatter)
+
+
+def _key(key: Any) -> str:
+    from narratoria._checks import text_of
+
+    return text_of("a key of the state", key)
+
+
+def set_state(core: Session, key: str, value: Any, metadata: Any, invocation: Any) -> None:
+    if metadata is None and hasattr(value, "keys") and "value" in value:
+        packed = value.get("metadata")
+        # The runtime unpacks what is JSON; a formatter is none.
+        if isinstance(packed, StateMetadata) or (hasattr(packed, "keys") and "formatter" in packed):
+            value, metadata = value["value"], packed
+    core.set_state(_key(key), value, _plain(metadata), invocation)
+
+
+def metadata_of(core: Session, key: str) -> StateMetadata | None:
+    found = core.state_metadata(_key(key))
+    return None if found is None else StateMetadata(*found)
+
+
+def all_metadata(core: Session) -> dict[str, StateMetadata]:
+    return {key: StateMetadata(*found) for key, found in core.all_state_metadata().items()}
 
 
 class State(_Base):
@@ -151,6 +226,94 @@ class State(_Base):
             raise TypeError(f"a patch is a dict, not {type(patch).__name__}")
         self._use().patch_state(dict(patch))
         self._changed()
+
+    def set(
+        self,
+        key: str,
+        value: Any,
+        metadata: StateMetadata | Mapping[str, Any] | str | None = None,
+    ) -> None:
+        """Sets a key to a value, which replaces the former one, also a dict. None removes the key.
+
+        Args:
+            key: a key of the state; not a JSON Pointer.
+            value: JSON. ``{"value": …, "metadata": …}`` is unpacked.
+            metadata: what the key means; None leaves what is known.
+
+        Raises:
+            ValueError, TypeError: it is not JSON; the message has the place as a JSON Pointer.
+
+        >>> import narratoria
+        >>> with narratoria.Session(state={"door": {"open": True, "age": 90}}) as session:
+        ...     session.state.set("door", {"open": False}, "the door to the cellar")
+        ...     session.state.to_dict(), session.state.metadata("door")
+        ({'door': {'open': False}}, StateMetadata('the door to the cellar'))
+        """
+        set_state(self._use(), key, value, metadata, None)
+        self._changed()
+
+    def clear(self) -> None:
+        """Removes all keys and all metadata.
+
+        >>> import narratoria
+        >>> with narratoria.Session(state={"a": 1, "b": 2}) as session:
+        ...     session.state.clear()
+        ...     session.state.to_dict()
+        {}
+        """
+        self._use().clear_state(None)
+        self._changed()
+
+    def metadata(self, key: str) -> StateMetadata | None:
+        """What is known about a key; None if nothing is.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     session.state.describe("gold", "coins of the player")
+        ...     session.state.metadata("gold"), session.state.metadata("silver")
+        (StateMetadata('coins of the player'), None)
+        """
+        return metadata_of(self._use(), key)
+
+    def all_metadata(self) -> dict[str, StateMetadata]:
+        """What is known about all keys, ordered by key.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     session.state.describe("gold", "coins of the player")
+        ...     session.state.all_metadata()
+        {'gold': StateMetadata('coins of the player')}
+        """
+        return all_metadata(self._use())
+
+    def describe(self, key: str, metadata: StateMetadata | Mapping[str, Any] | str | None) -> None:
+        """Says what a key means; it need not have a value yet. None removes what is known.
+
+        Metadata is for the running session: it is neither in patches nor in the history.
+
+        >>> import narratoria
+        >>> with narratoria.Session(state={"hp": 7}) as session:
+        ...     session.state.describe(
+        ...         "hp", narratoria.StateMetadata("health", lambda value: f"{value} of 10"))
+        ...     print(session.state.format_for_prompt())
+        hp: 7 of 10 (health)
+        """
+        self._use().register_state_metadata(_key(key), _plain(metadata))
+
+    def format_for_prompt(self) -> str:
+        """The state as text for the prompt of a model: a line ``key: value (description)`` for each key.
+
+        A formatter of the key's metadata writes the value. Without one it is JSON, indented, cut to
+        200 characters for a list or dict; a number of a key with ``time`` or ``date`` in its name is
+        shown as a time, too.
+
+        >>> import narratoria
+        >>> with narratoria.Session(state={"gold": 5, "doneTime": 1732354323045}) as session:
+        ...     print(session.state.format_for_prompt())
+        gold: 5
+        doneTime: 1732354323045 (2024-11-23T09:32:03.045Z)
+        """
+        return self._use().format_state_for_prompt()
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "narratoria/context.h"
 #include "narratoria/narrator.h"
 #include "value.hpp"
 
@@ -302,6 +303,43 @@ struct Session::Sink : Given {
     }
 };
 
+// A function that formats a key of the state. The engine owns it, and gives it back with released().
+struct Session::Formatter {
+    Session& session;
+    std::string key;
+    py::object function;
+
+    static nar_status format(void* user, nar_str value, nar_write_fn write, void* to) noexcept {
+        auto& self = *static_cast<Formatter*>(user);
+        if (self.session.kept_) return NAR_FAILED;
+        std::string text;
+        if (!self.session.call("a formatter of the state", [&] {
+                const py::object function = self.function;
+                const py::object made = call_python(function, to_python(view(value)));
+                if (!py::isinstance<py::str>(made)) {
+                    throw py::type_error("a formatter of the state returns a str");
+                }
+                text = py::cast<std::string>(made);
+            })) {
+            return NAR_FAILED;
+        }
+        return write(to, detail::to_c(text));
+    }
+
+    static void released(void* user) noexcept {
+        auto* self = static_cast<Formatter*>(user);
+        Session& session = self->session;
+        // The function is dropped with the lock.
+        session.call("the end of a formatter", [&] {
+            const std::unique_ptr<Formatter> dropped(self);
+            const auto found = session.formatters_.find(self->key);
+            if (found != session.formatters_.end() && found->second == self) {
+                session.formatters_.erase(found);
+            }
+        });
+    }
+};
+
 // ---------------------------------------------------------------- open calls
 
 Open::Open(Session& session, const nar_host* host, std::uint64_t token, py::object request)
@@ -490,6 +528,7 @@ int Session::traverse(visitproc visit, void* arg) const {
     for (const auto& [token, opened] : open_) {
         if (const int stopped = opened->traverse(visit, arg)) return stopped;
     }
+    for (const auto& [key, formatter] : formatters_) Py_VISIT(formatter->function.ptr());
     for (const auto& ticket : tickets_) {
         Py_VISIT(ticket->ended.ptr());
         Py_VISIT(ticket->printed.ptr());
@@ -512,6 +551,9 @@ void Session::clear() noexcept {
     std::vector<py::object> dropped;
     for (const auto& given : given_) {
         dropped.push_back(std::exchange(given->function, py::none()));
+    }
+    for (const auto& [key, formatter] : formatters_) {
+        dropped.push_back(std::exchange(formatter->function, py::none()));
     }
     for (const auto& [number, function] : std::exchange(posted_, {})) dropped.push_back(function);
     for (const auto& ticket : tickets_) {
@@ -864,6 +906,119 @@ void Session::patch_state(py::handle patch) {
     std::string json;
     append_json(json, patch, hooks_.attr("to_plain"));
     handle().patch_state(json);
+}
+
+// The host on which the writes of a running tool are made; NULL: the session's own.
+const nar_host* Session::writer(const std::shared_ptr<Invocation>& invocation) const {
+    if (invocation == nullptr) return nullptr;
+    if (invocation->session_ != this) {
+        throw Error(NAR_GONE, "TOOL_ENDED", "the tool has ended, and writes the state no more", "");
+    }
+    return invocation->host_;
+}
+
+namespace {
+
+void check_write(nar_status status, const nar_failure& failure) {
+    if (status == NAR_OK) return;
+    const bool has_ended = status == NAR_GONE || status == NAR_STALE;
+    throw Error(has_ended ? NAR_GONE : status, has_ended ? "TOOL_ENDED" : "STATE", failure.message,
+                "");
+}
+
+}  // namespace
+
+// Calls `give` with the metadata as C has it, or NULL. It throws if it fails.
+template <class Give>
+void Session::give_metadata(std::string_view key, const py::object& metadata, Give&& give) {
+    if (metadata.is_none()) return give(nullptr);
+    const auto pair = py::cast<py::tuple>(metadata);
+    const auto description = py::cast<std::string>(pair[0]);
+    nar_state_metadata given{};
+    given.size = sizeof given;
+    given.description = detail::to_c(description);
+    std::unique_ptr<Formatter> formatter;
+    if (!pair[1].is_none()) {
+        formatter.reset(new Formatter{*this, std::string(key), py::object(pair[1])});
+        given.user = formatter.get();
+        given.format = Formatter::format;
+        given.released = Formatter::released;
+    }
+    give(&given);
+    // Last: the former one is released meanwhile, and found under the same key.
+    if (formatter) formatters_[formatter->key] = formatter.get();
+    static_cast<void>(formatter.release());
+}
+
+void Session::set_state(std::string_view key, py::handle value, py::object metadata,
+                        std::shared_ptr<Invocation> invocation) {
+    const Inside inside(*this);
+    std::string json;
+    append_json(json, value, hooks_.attr("to_plain"));
+    const nar_host* const host = writer(invocation);
+    give_metadata(key, metadata, [&](const nar_state_metadata* given) {
+        if (host == nullptr) {
+            narratoria::detail::Check check;
+            return check(nar_session_set_state(handle().raw(), detail::to_c(key),
+                                               detail::to_c(json), given, check.details()));
+        }
+        nar_failure failure{};
+        failure.size = sizeof failure;
+        check_write(host_functions<nar_host_context>(host, NAR_HOST_CONTEXT)
+                        .set_state(host, invocation->token(), detail::to_c(key), detail::to_c(json),
+                                   given, &failure),
+                    failure);
+    });
+}
+
+void Session::clear_state(std::shared_ptr<Invocation> invocation) {
+    const Inside inside(*this);
+    const nar_host* const host = writer(invocation);
+    if (host == nullptr) return handle().clear_state();
+    nar_failure failure{};
+    failure.size = sizeof failure;
+    check_write(host_functions<nar_host_context>(host, NAR_HOST_CONTEXT)
+                    .clear_state(host, invocation->token(), &failure),
+                failure);
+}
+
+void Session::register_state_metadata(std::string_view key, py::object metadata) {
+    const Inside inside(*this);
+    give_metadata(key, metadata, [&](const nar_state_metadata* given) {
+        narratoria::detail::Check check;
+        check(nar_session_register_state_metadata(handle().raw(), detail::to_c(key), given,
+                                                  check.details()));
+    });
+}
+
+// The description and the formatter, as far as that is a function of Python.
+py::object Session::metadata_of(std::string_view key, const py::handle& metadata) const {
+    const auto found = formatters_.find(std::string(key));
+    const bool is_here = found != formatters_.end();
+    return py::make_tuple(metadata["description"],
+                          is_here ? found->second->function : py::object(py::none()));
+}
+
+py::object Session::state_metadata(std::string_view key) {
+    const Inside inside(*this);
+    auto found = handle().get_state_metadata(key);
+    if (!found) return py::none();
+    return metadata_of(key, text(std::move(*found)));
+}
+
+py::object Session::all_state_metadata() {
+    const Inside inside(*this);
+    py::dict all;
+    for (const auto& [key, metadata] : py::dict(text(handle().get_all_state_metadata()))) {
+        all[key] = metadata_of(py::cast<std::string>(key), metadata);
+    }
+    return all;
+}
+
+py::object Session::format_state_for_prompt() {
+    const Inside inside(*this);
+    const Text made = handle().format_state_for_prompt();
+    return to_str(made.view());
 }
 
 py::object Session::history() {

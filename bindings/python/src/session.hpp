@@ -83,6 +83,9 @@ public:
     // Says how it ended, once: after these last lines of events, which have room in any case, and with
     // the code and the message of a failure, if there is one.
     void end(std::string_view lines, std::string_view code, std::string_view message);
+
+private:
+    friend class Session;
 };
 
 class Question : public Open {
@@ -145,6 +148,15 @@ public:
     std::uint64_t state_size(std::string_view pointer);
     bool has_state(std::string_view pointer);
     void patch_state(py::handle patch);
+    // `metadata`: None, or a tuple of the description and of a callable or None. `invocation`: the tool
+    // that writes, or None.
+    void set_state(std::string_view key, py::handle value, py::object metadata,
+                   std::shared_ptr<Invocation> invocation);
+    void clear_state(std::shared_ptr<Invocation> invocation);
+    void register_state_metadata(std::string_view key, py::object metadata);
+    py::object state_metadata(std::string_view key);  // such a tuple, or None
+    py::object all_state_metadata();
+    py::object format_state_for_prompt();
     py::object history();
     py::object assets();
     py::object plugins();
@@ -192,6 +204,7 @@ private:
     struct AssetRenderer;
     struct Narrator;
     struct Sink;
+    struct Formatter;
 
     // While it lives the calling thread is inside, and nobody else.
     class Inside {
@@ -220,6 +233,10 @@ private:
     // Runs a callback: with the lock, and with nothing thrown out of it. False when it threw.
     template <class Call>
     bool call(const char* what, Call&& callback) noexcept;
+    template <class Give>
+    void give_metadata(std::string_view key, const py::object& metadata, Give&& give);
+    py::object metadata_of(std::string_view key, const py::handle& text) const;
+    const nar_host* writer(const std::shared_ptr<Invocation>& invocation) const;
     template <class Each>
     Each& keep(py::object function);
     void retire(const Given& given) noexcept;
@@ -240,6 +257,7 @@ private:
     Given* narrator_ = nullptr;                    // of given_: the latest
     std::vector<std::unique_ptr<Given>> retired_;  // until nobody is inside
     std::vector<Given*> replaced_;  // of given_: narrators whose functions may still run
+    std::unordered_map<std::string, Formatter*> formatters_;  // of the state, by key; the engine's
     std::unordered_map<std::uint64_t, std::shared_ptr<Open>> open_;
     std::unordered_set<std::shared_ptr<Ticket>> tickets_;  // of what runs or waits
 

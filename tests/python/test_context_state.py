@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ToolContext of specification 002 in Python: the state by keys, its metadata, its text for a model."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import weakref
+from typing import Any
+
+import pytest
+from plans import DONE, line, one
+
+import narratoria
+from narratoria import Context, StateMetadata
+from narratoria.events import StatePatch
+
+
+def patches(session: Any) -> list[tuple[str, Any]]:
+    return [(each["toolId"], each["patch"]) for each in session.history()["patches"]]
+
+
+# covers: 002-context-set-state, 002-context-get-state-value
+@pytest.mark.parametrize("kind", ["thread", "inline", "async"])
+def test_a_key_is_set_at_once_as_a_patch_of_the_tool(session: Any, kind: str) -> None:
+    def act(context: Context) -> Any:
+        context.log("before")
+        context.set_state("door", {"open": True, "age": 9})
+        assert context.get_state_value("door") == {"open": True, "age": 9}
+        context.set_state("door", {"open": False})
+        context.log("after")
+        return context.get_state_value("door")
+
+    async def act_async(context: Context) -> Any:
+        await asyncio.sleep(0)
+        return act(context)
+
+    if kind == "async":
+        session.tool(name="act")(act_async)
+    else:
+        session.tool(name="act", thread=kind == "thread")(act)
+    result = session.execute(one("act"))
+    assert result["t"].result == {"open": False}, result["t"].error
+    assert session.state.to_dict() == {"door": {"open": False}}
+    assert [event["type"] for event in result["t"].events] == [
+        "log",
+        "state_patch",
+        "state_patch",
+        "log",
+        "done",
+    ]
+    assert patches(session) == [
+        ("t", {"door": {"open": True, "age": 9}}),
+        ("t", {"door": {"open": False, "age": None}}),
+    ]
+
+
+# covers: 002-context-one-state, 002-context-has-state, 002-context-get-all-state
+def test_what_a_process_patched_is_read_by_a_function(session: Any, make_tool: Any) -> None:
+    process = make_tool(
+        "process", line('{"type":"state_patch","patch":{"gold":5,"n":{"a":1}}}') + "\n" + DONE
+    )
+
+    @session.tool
+    def read(context: Context) -> Any:
+        return [
+            context.get_state_value("gold"),
+            context.get_state_value("silver"),
+            context.has_state("gold"),
+            context.has_state("n/a"),
+            context.get_all_state(),
+        ]
+
+    session.execute(one(process))
+    result = session.execute(one("read"))
+    assert result["t"].result == [5, None, True, False, {"gold": 5, "n": {"a": 1}}]
+
+
+# covers: 002-context-clear-state
+def test_clearing(session: Any) -> None:
+    session.state.set("a", 1, "first")
+
+    @session.tool
+    def clear(context: Context) -> None:
+        context.clear_state()
+        context.set_state("b", 2)
+
+    session.execute(one("clear"))
+    assert session.state.to_dict() == {"b": 2}
+    assert session.state.all_metadata() == {}
+    assert patches(session)[1:] == [("t", {"a": None}), ("t", {"b": 2})]
+    session.state.clear()
+    assert session.state.to_dict() == {}
+
+
+# covers: 002-context-register-metadata, 002-context-get-metadata, 002-context-get-all-metadata
+def test_metadata_of_a_tool(session: Any) -> None:
+    def coins(value: Any) -> str:
+        return f"{value} coins"
+
+    @session.tool
+    def describe(context: Context) -> str:
+        context.register_state_metadata("hp", {"description": "health"})
+        context.set_state("gold", 5, StateMetadata("of the player", coins))
+        assert context.get_state_metadata("gold") == StateMetadata("of the player", coins)
+        assert context.get_state_metadata("silver") is None
+        assert list(context.get_all_state_metadata()) == ["gold", "hp"]
+        return context.format_state_for_prompt()
+
+    result = session.execute(one("describe"))
+    assert result["t"].result == "gold: 5 coins (of the player)", result["t"].error
+    session.state.set("hp", 7)
+    assert session.format_state_for_prompt() == "gold: 5 coins (of the player)\nhp: 7 (health)"
+    session.state.describe("gold", None)
+    assert session.state.metadata("gold") is None
+
+
+# covers: 002-language-state-unpacked
+def test_a_value_with_metadata_is_unpacked(session: Any) -> None:
+    state = session.state
+    state.set("a", {"value": 1, "metadata": {"description": "first"}})
+    assert state.format_for_prompt() == "a: 1 (first)"
+    state.set("a", {"value": 2, "metadata": {"description": "x", "formatter": lambda value: "two"}})
+    assert state.format_for_prompt() == "a: two (x)"
+    state.set("a", {"value": 3, "metadata": StateMetadata("third")})
+    assert state.format_for_prompt() == "a: 3 (third)"
+    state.set("a", 4)
+    assert state.format_for_prompt() == "a: 4 (third)"
+    state.set("a", {"value": 5, "metadata": None})
+    assert state.format_for_prompt() == "a: 5"
+
+
+# covers: 002-metadata-formatter
+def test_a_formatter_that_fails_leaves_the_default_form(
+    session: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    state = session.state
+    state.set("a", 1, StateMetadata("first", lambda value: 1 / 0))
+    state.set("b", 2, StateMetadata("", lambda value: value))
+    assert state.format_for_prompt() == "a: 1 (first)\nb: 2"
+    assert "ZeroDivisionError" in caplog.text
+    assert "returns a str" in caplog.text
+
+
+def test_a_formatter_is_released_when_it_is_replaced_and_with_the_session() -> None:
+    class Formatter:
+        def __call__(self, value: Any) -> str:
+            return "x"
+
+    session = narratoria.Session()
+    first, second = Formatter(), Formatter()
+    seen = [weakref.ref(first), weakref.ref(second)]
+    session.state.set("a", 1, StateMetadata("", first))
+    session.state.set("a", 1, StateMetadata("", second))
+    del first, second
+    assert seen[0]() is None
+    assert seen[1]() is not None
+    session.close()
+    assert seen[1]() is None
+
+
+def test_a_formatter_that_refers_to_its_session_is_collected() -> None:
+    class Formatter:
+        def __init__(self, session: Any) -> None:
+            self.session = session
+
+        def __call__(self, value: Any) -> str:
+            return "x"
+
+    session: Any = narratoria.Session()
+    formatter: Any = Formatter(session)
+    session.state.describe("a", StateMetadata("", formatter))
+    gone = weakref.ref(formatter)
+    del session, formatter
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "metadata", "error"),
+    [
+        (1, 1, None, TypeError),
+        ("\ud800", 1, None, ValueError),
+        ("a", object(), None, TypeError),
+        ("a", float("nan"), None, ValueError),
+        ("a", 1, 7, TypeError),
+        ("a", 1, {"description": 7}, TypeError),
+        ("a", 1, {"formatter": "x"}, TypeError),
+        ("a", 1, "x" * 5000, narratoria.InvalidArgumentError),
+        ("a", {"value": 1, "metadata": {"description": 7}}, None, narratoria.InvalidDocumentError),
+    ],
+)
+def test_what_is_refused_changes_nothing(
+    session: Any, key: Any, value: Any, metadata: Any, error: Any
+) -> None:
+    with pytest.raises(error):
+        session.state.set(key, value, metadata)
+
+    caught: list[BaseException] = []
+
+    @session.tool
+    def act(context: Context) -> None:
+        with pytest.raises(error) as refused:
+            context.set_state(key, value, metadata)
+        caught.append(refused.value)
+
+    result = session.execute(one("act"))
+    assert result.success, result["t"].error
+    assert len(caught) == 1
+    assert session.state.to_dict() == {}
+    assert session.state.all_metadata() == {}
+
+
+def test_a_tool_that_has_ended_writes_no_more(session: Any) -> None:
+    kept: list[Context] = []
+
+    @session.tool
+    def keep(context: Context) -> None:
+        kept.append(context)
+
+    session.execute(one("keep"))
+    with pytest.raises(narratoria.GoneError, match="ended"):
+        kept[0].set_state("a", 1)
+    with pytest.raises(narratoria.GoneError, match="ended"):
+        kept[0].clear_state()
+    assert session.state.to_dict() == {}
+
+
+def test_a_narrator_and_a_sink_use_it(session: Any) -> None:
+    session.state.set("gold", 5, "coins")
+    told: list[str] = []
+
+    @session.narrator
+    def narrate(request: Any) -> Any:
+        told.append(session.format_state_for_prompt())
+        session.state.set("asked", True)
+        return {"requestId": "p", "narrative": "Well.", "tools": []}
+
+    session.add_sink(lambda event: told.append(session.state.format_for_prompt()), ["narrative"])
+    session.play("look")
+    assert told == ["gold: 5 (coins)", "gold: 5 (coins)\nasked: true"]
+
+
+def test_in_asyncio() -> None:
+    async def play() -> None:
+        async with narratoria.aio.Session(state={"gold": 5}) as session:
+            session.state.describe("gold", "coins")
+
+            @session.tool
+            async def pay(context: Context) -> str:
+                await asyncio.sleep(0)
+                context.set_state("gold", context.get_state_value("gold") - 1)
+                return context.format_state_for_prompt()
+
+            result = await session.execute(one("pay"))
+            assert result["t"].result == "gold: 4 (coins)"
+            assert session.format_state_for_prompt() == "gold: 4 (coins)"
+            assert isinstance(next(iter(result["t"].typed_events())), StatePatch)
+
+    asyncio.run(play())
