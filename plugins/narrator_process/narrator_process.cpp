@@ -81,10 +81,13 @@ public:
         log_lines_left_ = kMaxLogLines;
         if (!process_.is_running()) start();
         const std::uint64_t id = reply.token();
-        Question question{std::move(reply),
-                          "{\"id\":" + std::to_string(id) +
-                              ",\"request\":" + without_ends_of_lines(request) + "}\n",
-                          false};
+        std::string line =
+            "{\"id\":" + std::to_string(id) + ",\"request\":" + without_ends_of_lines(request);
+        if (tells_state_) {
+            line += ",\"stateForPrompt\":" +
+                    plugin::quoted(plugin::Context(host_).format_state_for_prompt());
+        }
+        Question question{std::move(reply), line + "}\n", false};
         // One that closed its input, or has ended, is told of by the host: note_end decides.
         if (process_.write(question.line) == plugin::Written::Busy) {
             throw std::runtime_error("the narrator's process does not read its standard input");
@@ -109,10 +112,11 @@ private:
 
     void read(const Settings& settings) {
         for (const std::string& name :
-             settings.unknown_keys({"command", "environment", "restart"})) {
+             settings.unknown_keys({"command", "environment", "restart", "state_for_prompt"})) {
             host_.log(plugin::Level::Warning,
                       "there is no setting \"" + name +
-                          "\"; the settings are command, environment and restart");
+                          "\"; the settings are command, environment, restart and "
+                          "state_for_prompt");
         }
         auto command = settings.command("command", kCommandExample);
         if (!command) {
@@ -129,6 +133,7 @@ private:
             }
         }
         restart_ = settings.flag("restart", "restart = true").value_or(true);
+        tells_state_ = settings.flag("state_for_prompt", "state_for_prompt = true").value_or(false);
     }
 
     // What the host's process has, and what the settings put over it.
@@ -442,6 +447,7 @@ private:
     Settings::Texts command_;
     std::vector<std::pair<std::string, std::string>> environment_;
     bool restart_ = true;
+    bool tells_state_ = false;
 
     std::map<std::uint64_t, Question> questions_;
     // Open invocations: request and `call` → the number of the host.

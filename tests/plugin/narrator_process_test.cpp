@@ -177,6 +177,20 @@ TEST_F(NarratorProcessTest, APlanIsTold) {
     expect_nothing_left();
 }
 
+// covers: 002-registry-format-state
+TEST_F(NarratorProcessTest, ItGetsTheStateAsTextIfItAsksForIt) {
+    shell("plan $id 'You wake up.'");
+    session->set_state("gold", "5", {"coins of the \"player\""});
+    prompt("look");
+    EXPECT_FALSE(Json(heard().at(0)).has("stateForPrompt"));
+    shell("plan $id 'You wake up.'", "state_for_prompt = true\n");
+    session->set_state("gold", "5", {"coins of the \"player\""});
+    session->set_state("hp", "7");
+    EXPECT_EQ(prompt("look").outcome, Outcome::Completed) << log;
+    EXPECT_EQ(Json(heard().back())["stateForPrompt"].string(),
+              "gold: 5 (coins of the \"player\")\nhp: 7");
+}
+
 TEST_F(NarratorProcessTest, ANarratorInPythonGetsAndGivesUtf8) {
     python(
         "for line in sys.stdin:\n"
