@@ -134,7 +134,7 @@ void View::take_warning(const plugin::Event& event) {
     if (code == "PLUGIN_LEFT_OUT") return;
     if (code != "PLAN_REFUSED" && code != "NARRATOR_FAILED") {
         say_refused();
-        line("    " + style_.dim("! " + printable(message)));
+        say_warning("! ", message);
         return;
     }
     const auto same = std::find_if(refused_.begin(), refused_.end(),
@@ -145,15 +145,17 @@ void View::take_warning(const plugin::Event& event) {
 
 void View::say_refused() {
     for (const auto& [message, count] : std::exchange(refused_, {})) {
-        std::string sign = count > 1 ? fmt::format("! {} times: ", count) : "! ";
-        // One line for each fault.
-        std::string_view rest = message;
-        while (!rest.empty()) {
-            const std::size_t end = std::min(rest.find('\n'), rest.size());
-            line("    " + style_.dim(sign + printable(rest.substr(0, end))));
-            rest.remove_prefix(std::min(end + 1, rest.size()));
-            sign = "  ";
-        }
+        say_warning(count > 1 ? fmt::format("! {} times: ", count) : "! ", message);
+    }
+}
+
+// A message has a line for each fault, or shows a line of a script.
+void View::say_warning(std::string sign, std::string_view message) {
+    while (!message.empty()) {
+        const std::size_t end = std::min(message.find('\n'), message.size());
+        line("    " + style_.dim(sign + printable(message.substr(0, end))));
+        message.remove_prefix(std::min(end + 1, message.size()));
+        sign = "  ";
     }
 }
 

@@ -55,6 +55,7 @@ private:
     void take_error(const plugin::Event& event);
     void take_warning(const plugin::Event& event);
     void say_refused();
+    void say_warning(std::string sign, std::string_view message);
     void say_ended(const terminal::EndedTool& tool, std::string_view last_error);
     void say_diagnostics(std::string_view text);
     void say_asset(std::string_view path, std::string_view kind, std::string_view id,

@@ -831,6 +831,8 @@ void with_host_locked(HostHandle* handle, const std::function<void()>& body) {
 
 const nar_host* host_of(const HostHandle* handle) { return handle->host.get(); }
 
+SessionAccess& session_of(const nar_host* host) { return handle_of(host)->instance->session(); }
+
 void retire_host(HostHandle* handle) {
     {
         const std::lock_guard lock(handle->mutex);

@@ -24,7 +24,7 @@ struct Metadata {
 };
 
 // The ids of the built-in narrators. No plugin file may use one.
-inline constexpr const char* kBuiltInIds[] = {"template"};
+inline constexpr const char* kBuiltInIds[] = {"template", "script"};
 bool is_built_in(std::string_view id);
 
 // True for a valid plugin id: a-z 0-9 . _ -, beginning with a letter or digit.

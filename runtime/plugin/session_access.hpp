@@ -15,6 +15,13 @@
 #include "process/process.hpp"
 #include "state/metadata.hpp"
 
+namespace narratoria::script {
+struct Limits;
+}
+namespace narratoria::tool {
+class Registry;
+}
+
 namespace narratoria::plugin {
 
 // The story of a session; all empty without one.
@@ -90,6 +97,13 @@ public:
     virtual nar_status cancel_invocation(uint64_t token, uint64_t number) = 0;
     // Thread-safe. The engine's inbox, which outlives the session.
     virtual Inbox& inbox() = 0;
+
+    // ---- for built-in narrators
+
+    // Answers a question: there is no plan, and there will be none for this prompt.
+    virtual void give_up(uint64_t token, std::string message) = 0;
+    virtual const tool::Registry& registry() const = 0;
+    virtual const script::Limits& script_limits() const = 0;
 };
 
 }  // namespace narratoria::plugin

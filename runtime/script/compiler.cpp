@@ -615,6 +615,15 @@ Program::~Program() {
     for (const Block* block : blocks) Memory::free_immortal(block);
 }
 
+std::vector<Program::ToolName> Program::tool_names() const {
+    std::vector<ToolName> names;
+    for (size_t i = 0; i < code_.size(); ++i) {
+        if (code_[i].operation != Operation::FindTool) continue;
+        names.push_back({strings_[code_[i].c].text(), bytes_[i]});
+    }
+    return names;
+}
+
 size_t Program::bytes() const {
     size_t bytes = sizeof(Program) + source_.capacity();
     const auto add = [&](const auto& vector) {

@@ -83,6 +83,12 @@ public:
     Program& operator=(const Program&) = delete;
 
     std::string_view source() const { return {source_.data(), source_.size() - 1}; }
+    struct ToolName {
+        std::string_view name;  // valid while the program lives
+        uint32_t byte;          // of the CALL
+    };
+    // The tools of all CALLs, in the order of the source.
+    std::vector<ToolName> tool_names() const;
     // What the program itself occupies.
     size_t bytes() const;
 

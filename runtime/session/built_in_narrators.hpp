@@ -12,7 +12,8 @@
 namespace narratoria::session {
 
 struct BuiltInNarrator {
-    std::string_view id;    // of its plugin
+    std::string_view id;     // of its plugin
+    std::string_view shown;  // how it is named, for messages
     std::string_view file;  // of the story, from which it answers; for messages
     // Whether `name`, that of [narrator] or of the host, means this narrator.
     bool (*is_named)(std::string_view name);
@@ -24,7 +25,7 @@ struct BuiltInNarrator {
 // NULL if `name` means none.
 const BuiltInNarrator* find_built_in(std::string_view name);
 
-// For messages: "template" is built in.
+// For messages: "template" and "FILE.nuwa" are built in.
 std::string list_built_in();
 
 }  // namespace narratoria::session

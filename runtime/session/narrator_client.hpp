@@ -17,6 +17,7 @@ namespace narratoria::session {
 struct NarratorAnswer {
     bool is_plan;      // false: the narrator failed
     std::string text;  // the plan, or the reason of the failure
+    bool is_final = false;  // it failed, and asking again for this prompt is of no use
 };
 
 // Owned by a session, which destroys it on the engine thread. Engine thread only, except answer().

@@ -72,6 +72,7 @@ std::optional<nar_narrator> choose_narrator(const SessionSettings& settings,
     std::string id = settings.narrator_id;
     if (id.empty() && settings.story) id = settings.story->narrator;
     if (id.empty()) return std::nullopt;
+    std::string plugin = id;
     if (const BuiltInNarrator* const built_in = find_built_in(id)) {
         if (!settings.story) {
             fault = "the narrator " + json::quoted(id) + " answers from a story's " +
@@ -79,11 +80,11 @@ std::optional<nar_narrator> choose_narrator(const SessionSettings& settings,
             return std::nullopt;
         }
         dispatcher.add(built_in->library(), "", built_in->settings(*settings.story, id));
-        id = built_in->id;
+        plugin = built_in->id;
     }
-    const std::optional<nar_narrator> narrator = dispatcher.narrator(id);
+    const std::optional<nar_narrator> narrator = dispatcher.narrator(plugin);
     if (narrator) return narrator;
-    const std::string reason = dispatcher.why_not(id);
+    const std::string reason = dispatcher.why_not(plugin);
     fault = (settings.narrator_id.empty() ? "the narrator of story.toml, \"" : "the narrator \"") +
             id + (settings.narrator_id.empty() ? "\", is not there: " : "\" is not there: ") +
             (settings.without_plugins ? "no plugins were to be loaded"

@@ -45,6 +45,12 @@ bool ScriptTools::has(std::string_view name) const {
     return registry_.find(name) != nullptr || files_.contains(name);
 }
 
+std::vector<std::string_view> ScriptTools::file_names() const {
+    std::vector<std::string_view> names;
+    for (const auto& [name, path] : files_) names.emplace_back(name);
+    return names;
+}
+
 tool::Registry::Shared ScriptTools::definition_of(std::string_view name) const {
     std::string ignored;
     const std::string path = path_of(name, ignored);
@@ -65,7 +71,8 @@ std::string ScriptTools::path_of(std::string_view name, std::string& why) const 
         why = "the name means " + places + "; rename one of them";
         return {};
     }
-    return is_registered ? std::string(name) : first->second;
+    if (is_registered) return std::string(name);
+    return first == last ? std::string() : first->second;
 }
 
 // ---------------------------------------------------------------- running
@@ -73,7 +80,6 @@ std::string ScriptTools::path_of(std::string_view name, std::string& why) const 
 ScriptRun::ScriptRun(Context context, std::shared_ptr<const script::Program> program,
                      const script::Limits& limits)
     : with_(std::move(context)),
-      invocations_(with_.invocations),
       machine_(std::move(program), *this,
                {.limits = limits, .clock = nullptr, .on_output = with_.on_printed}),
       timer_(with_.loop) {}
@@ -139,9 +145,13 @@ script::Tools::Outcome ScriptRun::start(const script::ToolCall& call, script::Me
         .number("line", call.line)
         .end();
     uint64_t number = 0;
-    const nar_status status = invocations_.invoke(
-        invocation, [this](uint64_t, std::string_view outcome) { on_outcome(outcome); }, number,
-        message);
+    // A question of a narrator may outlive its script.
+    const nar_status status = with_.invoke(
+        invocation,
+        [this, alive = alive_](uint64_t, std::string_view outcome) {
+            if (*alive) on_outcome(outcome);
+        },
+        number, message);
     return status == NAR_OK ? Outcome::Waiting : Outcome::Failed;
 }
 
@@ -170,12 +180,11 @@ void ScriptRun::stop(plan::Stop reason) {
 void ScriptRun::finish(plan::Stop reason) {
     ended_ = true;
     timer_.stop();
-    invocations_.end(reason);
     ScriptEnd end;
     machine_.append_scope(end.scope);
     end.error = machine_.error();
     if (end.error) end.error_text = script::describe(end.error, machine_.program().source());
-    end.result = invocations_.result();
+    end.reason = reason;
     // May destroy this object.
     const auto on_ended = with_.on_ended;
     on_ended(std::move(end));

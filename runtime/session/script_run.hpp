@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A Nuwa script that runs in a session. The machine computes; its CALLs are invocations of one open
-// execution.
+// A Nuwa script that runs in a session. The machine computes; its CALLs are invocations, those of a
+// job of its own or those of a narrator.
 
 #include <cstdint>
 #include <functional>
@@ -26,9 +26,11 @@ public:
     ScriptTools(const tool::Registry& registry, const std::string& folder);
 
     bool has(std::string_view name) const;
+    // The names of all files, valid while this object is.
+    std::vector<std::string_view> file_names() const;
     // NULL if the name means no tool, or several files.
     tool::Registry::Shared definition_of(std::string_view name) const;
-    // The toolPath of a name. Empty if it means several files: `why` then names them.
+    // The toolPath of a name. Empty if it means nothing, or several tools: `why` then names them.
     std::string path_of(std::string_view name, std::string& why) const;
 
 private:
@@ -42,17 +44,21 @@ struct ScriptEnd {
     std::string scope;  // JSON object
     script::Error error;
     std::string error_text;                      // for people
-    std::shared_ptr<const plan::Result> result;  // NULL if it called no tool
+    plan::Stop reason;                           // how to end tools that still run
+    std::shared_ptr<const plan::Result> result;  // NULL if it called no tool; only of a job
 };
 
-// Belongs to one job of a session. Ends with one call of on_ended, which may destroy it. Engine
+// Ends with one call of on_ended, which may destroy it. Engine
 // thread only.
 class ScriptRun : private script::Tools {
 public:
     struct Context {
         Loop& loop;
         ScriptTools tools;
-        Invocations::Context invocations;
+        // Invocations::invoke() of those to which the CALLs belong.
+        std::function<nar_status(std::string_view invocation, OnOutcome on_outcome,
+                                 uint64_t& number, std::string& why)>
+            invoke;
         std::function<void(std::string_view line)> on_printed;
         std::function<void(ScriptEnd end)> on_ended;
     };
@@ -69,7 +75,7 @@ public:
     }
     // Runs the script from the loop.
     void start();
-    // Ends it now, and what it has called. on_ended is called before this returns.
+    // Ends it now. on_ended is called before this returns.
     void stop(plan::Stop reason);
 
 private:
@@ -85,7 +91,6 @@ private:
     void finish(plan::Stop reason);
 
     const Context with_;
-    Invocations invocations_;
     script::Machine machine_;
     Timer timer_;
     bool ended_ = false;

@@ -129,20 +129,29 @@ bool Session::run_script(std::shared_ptr<const script::Program> program, std::st
                          std::string_view tools, ScriptHandler handler, script::Error& error) {
     Job job;
     job.folder = folder_;
+    // Owned by the two functions below.
+    const auto invocations = std::make_shared<Invocations>(Invocations::Context{
+        resolver_, folder_, none_disabled_,
+        [this](std::unique_ptr<plan::Plan> plan, plan::Settings settings,
+               Invocations::OnEnded on_ended) {
+            return open_execution(std::move(plan), std::move(settings), std::move(on_ended));
+        },
+        [](bool) {}});
     job.script = std::make_unique<ScriptRun>(
         ScriptRun::Context{
             loop(), ScriptTools(registry_, std::string(tools)),
-            Invocations::Context{resolver_, folder_, none_disabled_,
-                                 [this](std::unique_ptr<plan::Plan> plan, plan::Settings settings,
-                                        Invocations::OnEnded on_ended) {
-                                     return open_execution(std::move(plan), std::move(settings),
-                                                           std::move(on_ended));
-                                 },
-                                 [](bool) {}},
+            [invocations](std::string_view invocation, OnOutcome on_outcome, uint64_t& number,
+                          std::string& why) {
+                return invocations->invoke(invocation, std::move(on_outcome), number, why);
+            },
             [this, printed = handler.printed](std::string_view line) {
                 if (printed) with_.engine.call_host([&] { printed(line); });
             },
-            [this](const ScriptEnd& end) { on_script_ended(end); }},
+            [this, invocations](ScriptEnd end) {
+                invocations->end(end.reason);
+                end.result = invocations->result();
+                on_script_ended(end);
+            }},
         std::move(program), settings_.script);
     if (!scope.empty() && !job.script->set_scope(scope, error)) return false;
     job.on_script = std::move(handler);
@@ -512,6 +521,10 @@ nar_status Session::submit_prompt(std::string_view text) {
 
 nar_status Session::answer(uint64_t token, bool is_plan, std::string text) {
     return narrator_.answer(token, {is_plan, std::move(text)});
+}
+
+void Session::give_up(uint64_t token, std::string message) {
+    narrator_.answer(token, {false, std::move(message), true});
 }
 
 nar_status Session::invoke(uint64_t token, std::string_view invocation, OnOutcome on_outcome,

@@ -89,7 +89,7 @@ public:
     bool has_cancel() const override { return cancel_up_to_.load() > ended_; }
     void take_cancel() override;
 
-    const script::Limits& script_limits() const { return settings_.script; }
+    const script::Limits& script_limits() const override { return settings_.script; }
 
     std::string_view story_title() const {
         return settings_.story ? std::string_view(settings_.story->title) : std::string_view();
@@ -176,6 +176,8 @@ private:
         return {with_.engine.pool(), with_.engine.settings().root, environment_, settings_.limits};
     }
     nar_status answer(uint64_t token, bool is_plan, std::string text) override;
+    void give_up(uint64_t token, std::string message) override;
+    const tool::Registry& registry() const override { return registry_; }
     Inbox& inbox() override { return with_.engine.inbox(); }
 
     // Receives the violations of the host's own sinks.

@@ -107,6 +107,18 @@ void check_manifests(const std::string& folder, Faults& faults) {
     }
 }
 
+// The script that narrates.
+void check_script(Story& story, Faults& faults) {
+    if (read_script(story, story.narrator, story.script_text, faults) != nullptr) return;
+    // A file that is not there has no place; story.toml names it.
+    Fault& fault = faults.back();
+    if (fault.line > 0 || !story.mentions.narrator) return;
+    std::string message = std::move(fault.message);
+    fault = story.mentions.narrator->place;
+    fault.rule = "story-file";
+    fault.message = std::move(message);
+}
+
 // Reads as much of the story as can be read. False if its folder cannot be entered.
 bool read_story(const std::string& folder, Story& story, Prompts& prompts, Faults& faults) {
     struct stat status {};
@@ -165,6 +177,7 @@ bool read_story(const std::string& folder, Story& story, Prompts& prompts, Fault
             break;
         case Reading::Failed: break;
     }
+    if (is_script(story.narrator)) check_script(story, faults);
     check_manifests(story.folder, faults);
     return true;
 }
@@ -176,6 +189,38 @@ int rank(const Fault& fault) {
 }
 
 }  // namespace
+
+bool is_script(std::string_view narrator) { return narrator.ends_with(".nuwa"); }
+
+std::shared_ptr<const script::Program> read_script(const Story& story, const std::string& name,
+                                                   std::string& text, Faults& faults) {
+    const auto refuse = [&](std::string message) {
+        faults.push_back({"story-file", "", 0, std::move(message), name});
+        return nullptr;
+    };
+    if (name.front() == '/' || ("/" + name + "/").find("/../") != std::string::npos ||
+        name.find('\0') != std::string::npos) {
+        return refuse("the script " + json::quoted(name) +
+                      " must lie in the story's folder; write its path from there");
+    }
+    const script::Limits limits;
+    switch (read_file(story.folder, name.c_str(), limits.source_bytes, text, faults)) {
+        case Reading::Read: break;
+        case Reading::Missing:
+            return refuse("the script " + json::quoted(name) +
+                          " that narrates the story is not there");
+        case Reading::Failed: return nullptr;
+    }
+    script::Error error;
+    auto program = script::Program::compile(text, limits, error);
+    if (program == nullptr) {
+        Fault fault{"story-script", "", 0, error.name + ": " + error.message, name};
+        fault.line = std::max(error.line, 1u);
+        fault.column = std::max(error.column, 1u);
+        faults.push_back(std::move(fault));
+    }
+    return program;
+}
 
 std::optional<Story> load_story(const std::string& folder, Faults& faults) {
     const size_t before = faults.size();

@@ -4,13 +4,16 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/fault.hpp"
 #include "plugin/metadata.hpp"
+#include "script/program.hpp"
 #include "session/mention.hpp"
 #include "tool/limits.hpp"
 
@@ -53,6 +56,7 @@ struct Story {
     std::vector<std::string> fallback_templates;
     std::map<std::string, std::string> plugins;  // settings: plugin id → JSON object
     std::string prompts_text;                    // prompts.json unchanged; empty if there is none
+    std::string script_text;  // of the narrator, if that is a script; it has no fault
 
     // What story.toml names, with its places.
     struct Mentions {
@@ -63,6 +67,13 @@ struct Story {
     };
     Mentions mentions;
 };
+
+// True for a narrator that is a file of the story in Nuwa Script.
+bool is_script(std::string_view narrator);
+// Reads the script `name` of a story and compiles it. Returns NULL and appends a fault if it cannot
+// be read or is not valid.
+std::shared_ptr<const script::Program> read_script(const Story& story, const std::string& name,
+                                                   std::string& text, Faults& faults);
 
 // The rule of the only fault if the story's folder is missing or is not a folder.
 inline constexpr const char* kStoryFolderRule = "story-folder";

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json/error.hpp"
 #include "base/json/writer.hpp"
 #include "base/near_name.hpp"
 #include "base/utf8.hpp"
@@ -17,6 +18,7 @@
 #include "plugin/search.hpp"
 #include "process/script.hpp"
 #include "session/plugin_setup.hpp"
+#include "session/script_run.hpp"
 #include "session/story_toml.hpp"
 #include "tool/registry.hpp"
 #include "tool/resolver.hpp"
@@ -69,6 +71,7 @@ public:
         check_allowed_paths();
         check_plugins();
         check_tools();
+        check_script();
     }
 
 private:
@@ -206,6 +209,32 @@ private:
             }
             const auto& [rule, message] = found->second;
             if (!message.empty()) warn(mention, rule, message);
+        }
+    }
+
+    // The tools that the narrator's script calls.
+    void check_script() {
+        if (story_.script_text.empty()) return;
+        script::Error error;
+        const auto program = script::Program::compile(story_.script_text, {}, error);
+        if (program == nullptr) return;
+        const tool::Registry registry(story_.folder + "/tools");
+        const ScriptTools tools(registry, "");
+        const std::vector<std::string_view> names = tools.file_names();
+        for (const script::Program::ToolName& call : program->tool_names()) {
+            std::string why;
+            if (!tools.path_of(call.name, why).empty()) continue;
+            Mention mention{std::string(call.name), {"", "", call.byte, "", story_.narrator}};
+            const json::Position position = json::position_of(story_.script_text, call.byte);
+            mention.place.line = position.line;
+            mention.place.column = position.column;
+            if (!why.empty()) {
+                warn(mention, "story-tool-ambiguous", "CALL " + mention.text + ": " + why);
+            } else if (!offers_tools_) {
+                warn(mention, "story-tool-missing",
+                     "CALL " + mention.text + ": no tool of the story has this name" +
+                         did_you_mean(near_name(call.name, names)));
+            }
         }
     }
 

@@ -133,7 +133,11 @@ void Turn::on_answer(NarratorAnswer answer) {
                 " running; wait for each outcome before the answer");
     }
     if (answer.is_plan) return take_plan(answer.text);
-    refuse("NARRATOR_FAILED", "narrator-failed", "the narrator gave no plan: " + answer.text);
+    std::string message = "the narrator gave no plan: " + answer.text;
+    if (!answer.is_final) return refuse("NARRATOR_FAILED", "narrator-failed", message);
+    with_.stream.warn({}, "NARRATOR_FAILED", message);
+    fault_ = std::move(message);
+    fall_back();
 }
 
 void Turn::on_narrator_timeout() {

@@ -17,6 +17,7 @@
 #include "base/loop.hpp"
 #include "event/stream.hpp"
 #include "plugin/dispatcher.hpp"
+#include "script/limits.hpp"
 
 using namespace narratoria;
 
@@ -75,6 +76,9 @@ public:
     }
     nar_status cancel_invocation(uint64_t, uint64_t) override { return NAR_GONE; }
     Inbox& inbox() override { return inbox_; }
+    void give_up(uint64_t, std::string) override {}
+    const tool::Registry& registry() const override { return registry_; }
+    const script::Limits& script_limits() const override { return limits_of_scripts_; }
     plugin::ProcessDefaults process_defaults() override {
         return {pool_, folder_, environment_, limits_};
     }
@@ -90,6 +94,7 @@ private:
     process::Limits limits_;
     state::Metadata metadata_;
     tool::Registry registry_;
+    const script::Limits limits_of_scripts_;
     tool::Runners runners_;
     const tool::RunnerSettings settings_{"/"};
     tool::ProcessRunner processes_{pool_, settings_};

@@ -465,3 +465,62 @@ def test_a_story_with_many_prompts_is_not_blamed_for_the_time_of_reading_them(co
     ran = command("play", "--story", command.story(answers), "say word7")
     assert ran.status == 0 and "You say it 7 times." in ran.out, ran
     assert "held the engine thread" not in ran.out
+
+
+# ---------------------------------------------------------------- a script that narrates
+
+
+SCRIPT_STORY = 'title = "A"\n[narrator]\nname = "tale.nuwa"\n[fallback]\ntemplates = ["Nothing."]\n'
+
+
+def test_a_script_tells_what_it_prints_and_shows_its_calls_with_their_lines(command):
+    story = command.story({}, {"ring": said(done(summary="Rung.", result={"times": 3}))}, SCRIPT_STORY)
+    (story / "tale.nuwa").write_text(
+        'LET bell = CALL ring { hard: true }\nPRINT(FORMAT("{p}: it rings {n} times.", {p: prompt, n: bell.times}))')
+    ran = command("play", "--story", story, "Pull")
+    assert ran.status == 0, ran
+    assert ran.out.index("✓ Rung. (ring-1, line 1, ") < ran.out.index("  Pull: it rings 3 times.")
+
+
+def test_an_error_of_a_script_is_shown_with_a_caret(command):
+    story = command.story({}, {}, SCRIPT_STORY)
+    (story / "tale.nuwa").write_text("LET a = 1\nPRINT(a / 0)")
+    ran = command("play", "--story", story, "go")
+    assert ran.status == 1, ran
+    assert ("    ! the narrator gave no plan: tale.nuwa:2:9: DivisionByZeroError: Division by zero.\n"
+            "        2 | PRINT(a / 0)\n"
+            "          |         ^\n") in ran.out
+    assert "  Nothing." in ran.out
+
+
+def test_a_player_may_name_another_script_of_the_story(command):
+    story = command.story({}, {}, SCRIPT_STORY)
+    (story / "tale.nuwa").write_text('PRINT("one")')
+    (story / "other.nuwa").write_text('PRINT("two")')
+    assert "  two" in command("play", "--story", story, "--narrator", "other.nuwa", "go").lines
+    (story / "other.nuwa").write_text("END")
+    ran = command("play", "--story", story, "--narrator", "other.nuwa", "go")
+    assert ran.status == 2, ran
+    assert 'the narrator "other.nuwa" is not there: other.nuwa: line 1, column 1: ParserError: ' in ran.err
+
+
+FERRY = BUILD / "share" / "narratoria" / "stories" / "ferry"
+
+
+def test_the_story_of_the_ferry_is_told_by_a_script(command):
+    assert command("validate", "story", FERRY).lines == [f"{FERRY}: no faults"]
+    ran = command("play", "--story", FERRY, "I ring the bell", "I pole across", "I sing")
+    assert ran.status == 0, ran
+    for told in ("The bell rings, and the cliffs answer 3 times.", "1. I pole across",
+                 "The pole finds no ground. You drift back to the bank.",
+                 'The river does not know "I sing".'):
+        assert told in ran.out
+
+
+# covers: 002-core-registration
+def test_a_script_that_calls_what_nobody_brings_ends_in_the_fallback(command):
+    # The toll is a function of examples/python/ferry.py.
+    ran = command("play", "--story", FERRY, "I cross")
+    assert ran.status == 1, ran
+    assert "ToolNotFoundError: Tool 'pay_toll' not found." in ran.out
+    assert 'The river takes no notice of "I cross".' in ran.out

@@ -186,6 +186,40 @@ def test_a_story_that_is_whole_has_no_warnings(command):
     assert len(command("validate", "story", BUILD / "share" / "narratoria" / "stories" / "torch").lines) == 1
 
 
+@pytest.mark.parametrize("script, status, line", [
+    ("PRINT(1)\nIF true PRINT(1) END", 1,
+     "tale.nuwa:2:9: ParserError: Expected 'THEN' after IF condition. at 2:9 [story-script]"),
+    ("LET a = @", 1, "tale.nuwa:1:9: LexerError: Unknown character '@' at line 1, column 9 [story-script]"),
+    ("PRINT(1)\n  CALL lmap {}", 0,
+     'tale.nuwa:2:3: warning: CALL lmap: no tool of the story has this name; did you mean "lamp"? '
+     "[story-tool-missing]"),
+    ("CALL lamp { a: CALL lamp {} }", 0, None),
+], ids=["parser", "lexer", "tool", "whole"])
+def test_the_script_of_a_story_is_checked_with_its_calls(command, script, status, line):
+    folder = story_with(command, '[narrator]\nname = "tale.nuwa"\n')
+    (folder / "tale.nuwa").write_text(script)
+    ran = command("validate", "story", folder)
+    assert ran.status == status, ran
+    assert len(ran.lines) == (1 if line is None or status == 1 else 2), ran
+    assert line is None or ran.lines[0] == line
+
+
+def test_a_name_that_two_tools_of_a_script_have_is_a_warning(command):
+    folder = story_with(command, '[narrator]\nname = "tale.nuwa"\n')
+    command.script("story/tools/lamp.py", "#!/usr/bin/env python3\n")
+    (folder / "tale.nuwa").write_text("CALL lamp {}")
+    ran = command("validate", "story", folder)
+    assert "tale.nuwa:1:1: warning: CALL lamp: the name means " in ran.out, ran
+    assert "rename one of them [story-tool-ambiguous]" in ran.out
+
+
+def test_a_script_that_is_not_there_is_a_fault_of_story_toml(command):
+    folder = story_with(command, '[narrator]\nname = "tale.nuwa"\n')
+    ran = command("validate", "story", folder)
+    assert ran.status == 1, ran
+    assert ran.lines[0].startswith('story.toml:3:8: /narrator/name: the script "tale.nuwa"'), ran
+
+
 @pytest.mark.parametrize("key", ["try_ms", "plan_ms", "narrator_ms", "prompt_ms", "grace_ms"])
 @pytest.mark.parametrize("value, is_fine", [(4294967294, True), (4294967295, False), (4294967297, False)])
 def test_a_time_that_does_not_fit_is_refused_with_the_largest(command, key, value, is_fine):

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SOURCE, child_environment
+from conftest import BUILD, SOURCE, child_environment
 from plans import DONE, line
 
 EXAMPLES = SOURCE / "examples" / "python"
@@ -400,3 +400,41 @@ class TestServer:
         assert json.loads(answer.read())["outcome"] == "cancelled"
         assert idle.recv(1) == b""
         idle.close()
+
+
+# covers: 002-state-one
+def test_the_ferry_shows_four_kinds_of_tools_on_one_state_in_one_trace(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.ndjson"
+    ended = run("ferry.py", str(BUILD / "share" / "narratoria" / "stories" / "ferry"), "--events", str(trace))
+    assert ended.returncode == 0, ended.stderr
+    plan, level, bell, state = ended.stdout.splitlines()
+    assert plan == "You ring the bell, twice."
+    assert level == "The water stands at 7 feet. The ferryman takes 7 coins and has 7 now."
+    assert bell == "He has heard the bell before."
+    assert json.loads(state) == {
+        "bell": {"rung": True}, "river": {"level": 7}, "ferryman": {"purse": 7}}
+
+    records = [json.loads(record) for record in trace.read_text().splitlines()]
+    assert [record["seq"] for record in records] == list(range(1, len(records) + 1))
+    patches = [
+        (record["toolId"], record["event"]["patch"])
+        for record in records
+        if record["kind"] == "tool_event" and record["event"]["type"] == "state_patch"
+    ]
+    assert patches == [
+        ("bell", {"bell": {"rung": True}}),  # the plan's process
+        ("tide-1", {"river": {"level": 7}}),  # the plugin's function
+        ("pay_toll-2", {"ferryman": {"purse": 7}}),  # the function in Python
+        ("ring-bell-3", {"bell": {"rung": True}}),  # the script's process
+    ]
+    # The script: its CALLs with their lines, and what it printed.
+    source = (SOURCE / "examples" / "stories" / "ferry" / "ferry.nuwa").read_text().splitlines()
+    lines = [
+        record["event"]["line"]
+        for record in records
+        if record["kind"] == "tool_pending" and "line" in record["event"]
+    ]
+    assert ["CALL tide" in source[lines[0] - 1], "CALL pay_toll" in source[lines[1] - 1]] == [True, True]
+    assert [record["event"]["text"] for record in records if record["kind"] == "narrative"] == [
+        plan, f"{level}\n{bell}"]
+    assert records[-1]["kind"] == "turn_ended"

@@ -26,8 +26,10 @@ std::vector<std::string> fault_lines(const json::Value& faults, const std::strin
             }
         }
         line += json::text(fault, "level") == "warning" ? ": warning: " : ": ";
-        // A fault of a whole file has no place in it.
-        if (number > 0) line += (pointer.empty() ? "(root)" : printable(pointer)) + ": ";
+        // A fault of a whole file has no place in it, and nothing in a script has a pointer.
+        if (number > 0 && !own_file.ends_with(".nuwa")) {
+            line += (pointer.empty() ? "(root)" : printable(pointer)) + ": ";
+        }
         line += fmt::format("{} [{}]", printable(json::text(fault, "message")),
                             printable(json::text(fault, "rule")));
         lines.push_back(std::move(line));

@@ -3,27 +3,40 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "base/json/tape.hpp"
 
 namespace narratoria::session {
 namespace {
 
-TEST(BuiltInNarrators, EachIdIsReservedAndNamesItsNarrator) {
-    for (const char* id : plugin::kBuiltInIds) {
-        const BuiltInNarrator* const found = find_built_in(id);
-        ASSERT_NE(found, nullptr) << id;
+TEST(BuiltInNarrators, EachHasAReservedId) {
+    const std::pair<const char*, const char*> names[] = {{"template", "template"},
+                                                         {"tale.nuwa", "script"}};
+    ASSERT_EQ(std::size(names), std::size(plugin::kBuiltInIds));
+    for (const auto& [name, id] : names) {
+        const BuiltInNarrator* const found = find_built_in(name);
+        ASSERT_NE(found, nullptr) << name;
         EXPECT_EQ(found->id, id);
+        EXPECT_EQ(std::count(std::begin(plugin::kBuiltInIds), std::end(plugin::kBuiltInIds),
+                             found->id),
+                  1);
         EXPECT_EQ(found->library().id, id) << "its plugin is found by this id";
         json::Document settings;
         json::ParseError error;
-        ASSERT_TRUE(settings.parse(found->settings(Story(), id), error));
+        ASSERT_TRUE(settings.parse(found->settings(Story(), name), error));
         EXPECT_TRUE(settings.root().is_object());
     }
     EXPECT_EQ(find_built_in(""), nullptr);
+    EXPECT_EQ(find_built_in("script"), nullptr) << "a script is named by its file";
     EXPECT_EQ(find_built_in("org.example.model"), nullptr);
 }
 
-TEST(BuiltInNarrators, MessagesListThem) { EXPECT_EQ(list_built_in(), "\"template\" is built in"); }
+TEST(BuiltInNarrators, MessagesListThem) {
+    EXPECT_EQ(list_built_in(), "\"template\" and \"FILE.nuwa\" are built in");
+}
 
 }  // namespace
 }  // namespace narratoria::session

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/script_narrator.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "base/json/tape.hpp"
+#include "base/json/writer.hpp"
+#include "base/uuid.hpp"
+#include "narratoria/host.h"
+#include "narratoria/narrator.h"
+#include "plugin/host_functions.hpp"
+#include "plugin/session_access.hpp"
+#include "session/script_run.hpp"
+
+namespace narratoria::session {
+namespace {
+
+std::string_view view(nar_str text) { return {text.data, static_cast<size_t>(text.size)}; }
+
+// One per session. Engine thread only.
+class ScriptNarrator {
+public:
+    ScriptNarrator(plugin::SessionAccess& session, std::string file,
+                   std::shared_ptr<const script::Program> program)
+        : session_(session), file_(std::move(file)), program_(std::move(program)) {}
+
+    void generate(uint64_t token, std::string_view text) {
+        json::Document request;
+        json::ParseError error;
+        if (!request.parse(text, error, json::kDepthOfOwn)) {
+            return session_.give_up(token, error.message);
+        }
+        const json::Value root = request.root();
+        const std::string_view disabled = root.find("disabledSkills").raw();
+        // The script would do the same again.
+        if (root.find("generationAttempt").integer() != 1 && disabled == disabled_) {
+            return session_.give_up(token, std::move(error_));
+        }
+        disabled_ = disabled;
+        std::string scope;
+        json::ObjectWriter(scope)
+            .raw("prompt", root.find("prompt").find("text").raw())
+            .raw("state", root.find("state").raw())
+            .raw("disabledSkills", disabled)
+            .end();
+
+        token_ = token;
+        narrative_.clear();
+        error_ = file_ + ": the script did not end in time, and is not run again";
+        run_ = std::make_unique<ScriptRun>(
+            ScriptRun::Context{
+                session_.loop(), ScriptTools(session_.registry(), ""),
+                [this](std::string_view invocation, OnOutcome on_outcome, uint64_t& number,
+                       std::string& why) {
+                    return session_.invoke(token_, invocation, std::move(on_outcome), number, why);
+                },
+                [this](std::string_view line) { (narrative_ += line) += '\n'; },
+                [this](const ScriptEnd& end) { on_ended(end); }},
+            program_, session_.script_limits());
+        script::Error fault;
+        if (!run_->set_scope(scope, fault)) {
+            run_.reset();
+            return session_.give_up(token, file_ + ": " + fault.name + ": " + fault.message);
+        }
+        run_->start();
+    }
+
+    void cancel() { run_.reset(); }
+
+private:
+    void on_ended(const ScriptEnd& end) {
+        if (!end.error) return reply();
+        error_ = file_;
+        if (end.error.line > 0) {
+            error_ += ":" + std::to_string(end.error.line) + ":" + std::to_string(end.error.column);
+        }
+        error_ += ": " + end.error_text;
+        while (error_.ends_with('\n')) error_.pop_back();
+        if (end.error.name == "ToolExecutionError") session_.answer(token_, false, error_);
+        else session_.give_up(token_, error_);
+    }
+
+    void reply() {
+        if (narrative_.ends_with('\n')) narrative_.pop_back();
+        std::string plan;
+        json::ObjectWriter writer(plan);
+        writer.string("requestId", make_uuid());
+        if (!narrative_.empty()) writer.string("narrative", narrative_);
+        writer.raw("tools", "[]").end();
+        session_.answer(token_, true, std::move(plan));
+    }
+
+    plugin::SessionAccess& session_;
+    const std::string file_;
+    const std::shared_ptr<const script::Program> program_;
+    std::unique_ptr<ScriptRun> run_;  // of the last question
+    uint64_t token_ = 0;
+    std::string narrative_;
+    std::string disabled_;  // JSON; of the last question
+    std::string error_;     // of the last run that failed
+};
+
+// ---------------------------------------------------------------- as a plugin
+
+nar_status refuse(nar_failure* failure, std::string_view why) {
+    size_t size = std::min(why.size(), sizeof failure->message - 1);
+    // Not in the middle of a character.
+    while (size < why.size() && size > 0 && (why[size] & 0xC0) == 0x80) --size;
+    std::memcpy(failure->message, why.data(), size);
+    failure->message[size] = '\0';
+    return NAR_INVALID_DOCUMENT;
+}
+
+nar_status plugin_init(const nar_host* host, void** instance, nar_failure* failure) {
+    const auto* config =
+        static_cast<const nar_host_config*>(host->get_extension(host, NAR_STR(NAR_HOST_CONFIG)));
+    plugin::SessionAccess& session = plugin::session_of(host);
+    json::Document settings;
+    json::ParseError error;
+    if (!settings.parse(view(config->settings(host)), error)) return refuse(failure, error.message);
+    const json::Value root = settings.root();
+    if (const json::Value fault = root.find("fault")) return refuse(failure, fault.text());
+    script::Error fault;
+    auto program =
+        script::Program::compile(root.find("source").text(), session.script_limits(), fault);
+    if (program == nullptr) return refuse(failure, fault.name + ": " + fault.message);
+    *instance =
+        new ScriptNarrator(session, std::string(root.find("file").text()), std::move(program));
+    return NAR_OK;
+}
+
+void plugin_deinit(void* instance) { delete static_cast<ScriptNarrator*>(instance); }
+
+void plugin_generate(void* instance, uint64_t token, nar_str request) {
+    static_cast<ScriptNarrator*>(instance)->generate(token, view(request));
+}
+
+void plugin_cancel(void* instance, uint64_t) { static_cast<ScriptNarrator*>(instance)->cancel(); }
+
+const void* plugin_extension(nar_str id) {
+    static constexpr nar_narrator_extension narrator{sizeof(nar_narrator_extension), 0,
+                                                     plugin_generate, plugin_cancel};
+    return view(id) == NAR_EXTENSION_NARRATOR ? &narrator : nullptr;
+}
+
+}  // namespace
+
+const plugin::Library& script_narrator_library() {
+    static const plugin::Library library = [] {
+        static constexpr nar_str extensions[] = {NAR_STR_INIT(NAR_EXTENSION_NARRATOR)};
+        static constexpr nar_plugin description{sizeof(nar_plugin),
+                                                NAR_ABI_VERSION,
+                                                NAR_STR_INIT("script"),
+                                                NAR_STR_INIT("The script narrator"),
+                                                NAR_STR_INIT(NARRATORIA_VERSION),
+                                                extensions,
+                                                1,
+                                                plugin_init,
+                                                plugin_deinit,
+                                                plugin_extension};
+        plugin::Library made;
+        std::string reason;
+        plugin::accept_plugin(&description, nullptr, made, reason);
+        return made;
+    }();
+    return library;
+}
+
+std::string script_narrator_settings(const Story& story, std::string_view name) {
+    std::string text = story.script_text;
+    std::string out;
+    json::ObjectWriter settings(out);
+    settings.string("file", name);
+    Faults faults;
+    // The host may name another script than the story does.
+    if (name != story.narrator && read_script(story, std::string(name), text, faults) == nullptr) {
+        settings.string("fault", describe_faults(faults, ""));
+    }
+    settings.string("source", text).end();
+    return out;
+}
+
+}  // namespace narratoria::session
