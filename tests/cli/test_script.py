@@ -50,6 +50,7 @@ def test_the_scope_begins_with_given_variables(script):
     assert json.loads(ran.out) == {"output": [], "scope": {"n": 21, "twice": 42}, "error": None}
 
 
+# covers: 002-core-invocation, 002-function-arguments
 def test_a_call_runs_a_tool_of_the_folder_and_has_its_result(script):
     script.tool("roll-dice.py", ROLL)
     ran = script("LET a = CALL roll_dice { sides: 6 }.value "
@@ -73,6 +74,16 @@ def test_arguments_are_checked_against_the_manifest_of_the_tool(script):
     ran = script("CALL roll_dice {}", "--json")
     assert "Parameter 'sides': Required (Expected number, received undefined)" in (
         json.loads(ran.out)["error"]["message"])
+
+
+# covers: 002-schema-name, 002-core-registration
+def test_a_name_of_no_tool_is_an_error_also_in_another_case(script):
+    script.tool("roll_dice", ROLL)
+    for name in ("Roll_dice", "roll"):
+        ran = script(f'PRINT("first") CALL {name} {{}}', "--json")
+        assert json.loads(ran.out)["output"] == ["first"]
+        assert json.loads(ran.out)["error"]["name"] == "ToolNotFoundError"
+        assert json.loads(ran.out)["error"]["message"] == f"Tool '{name}' not found."
 
 
 def test_a_failing_tool_fails_the_script_with_its_message(script):

@@ -402,7 +402,7 @@ class TestServer:
         idle.close()
 
 
-# covers: 002-state-one
+# covers: 002-context-one-state
 def test_the_ferry_shows_four_kinds_of_tools_on_one_state_in_one_trace(tmp_path: Path) -> None:
     trace = tmp_path / "trace.ndjson"
     ended = run("ferry.py", str(BUILD / "share" / "narratoria" / "stories" / "ferry"), "--events", str(trace))
