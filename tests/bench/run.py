@@ -368,20 +368,33 @@ def plan(bench):
     ]
 
 
+# Not a package of npm or PyPI, so it is not measured again here.
+PEER_OF_SCRIPTS = "peer: the TypeScript interpreter of Nuwa Script, on a machine of this kind"
+
+
 def script(bench):
     program = bench.program("script")
     rates = {what: [] for what in ("loop", "call", "parse", "compile")}
+    session = {what: [] for what in ("none", "sink")}
     for _ in range(bench.rounds):
         for what, found in rates.items():
             found.append(bench.number(program, what) / 1e6)
+        for what, found in session.items():
+            found.append(bench.number(bench.program("script_calls"), what) / 1e6)
     waiting = bench.number(program, "waiting", 1000 if bench.quick else 10000)
     return [
         Row("script-loop", "Nuwa Script: 200,000 rounds of a nested FOR with four arithmetic "
-            "operations and a LET", median(rates["loop"]), "M/s", least=40, stretch=80),
-        Row("script-call", "100,000 CALLs of a tool in the process, with a schema",
-            median(rates["call"]), "M/s", least=2),
+            "operations and a LET", median(rates["loop"]), "M/s", peer="1.0 M/s", least=40, stretch=80,
+            note=PEER_OF_SCRIPTS),
+        Row("script-machine-call", "100,000 CALLs of a function behind the machine, without a session",
+            median(rates["call"]), "M/s"),
+        Row("script-call", "100,000 CALLs of a tool of the host that answers at once, with a schema, by "
+            "nar_session_run_script", median(session["none"]), "M/s", peer="0.97 M/s", least=2, stretch=4,
+            note=PEER_OF_SCRIPTS),
+        Row("script-call-sink", "the same with a sink, which gets every record",
+            median(session["sink"]), "M/s"),
         Row("script-parse", "10 MB of script into the syntax tree", median(rates["parse"]), "MB/s",
-            least=100, stretch=200),
+            peer="2.2 MB/s", least=100, stretch=200, note=PEER_OF_SCRIPTS),
         Row("script-compile", "the same into a program", median(rates["compile"]), "MB/s"),
         Row("script-waiting", "10,000 scripts of ten lines that wait in a CALL: each, with its "
             "program", waiting / 1024, "KiB", most=8, stretch=4),
@@ -659,7 +672,7 @@ ORDER = [
     "spawn", "spawn-1gb", "spawn-ninja", "spawn-make", "chain", "chain-nolibc", "pipeline",
     "pipeline-one-tree", "pipeline-nested", "pipeline-pool", "pipeline-with-log", "cat", "state-same", "state-random",
     "state-memory", "state-snapshot", "state-restore", "plan", "plan-memory", "plan-growth",
-    "script-loop", "script-call", "script-parse", "script-compile", "script-waiting", "many", "many-memory", "million",
+    "script-loop", "script-machine-call", "script-call", "script-call-sink", "script-parse", "script-compile", "script-waiting", "many", "many-memory", "million",
     "command", "frame", "plugin-sink", "plugin-sink-cpp", "plugin-sinks-16", "plugin-scan",
     "plugin-life", "schema-check", "tool-find", "page-streams", "page-first-byte", "python-plan", "python-tool", "python-tool-mcp", "python-sink",
     "python-sink-read", "python-import",
