@@ -23,13 +23,10 @@ static void invoke(void *self, uint64_t token, const nar_tool *tool,
     (void)host->ended(instance->host, token, &end);
 }
 
-static const nar_tool snow = {sizeof snow,
-                              0,
-                              NAR_STR_INIT("frozen-snow"),
-                              NAR_STR_INIT("Lets it snow."),
-                              NAR_STR_INIT("{\"type\":\"object\"}"),
-                              0,
-                              0};
+static const nar_tool snow = {.size = sizeof snow,
+                              .name = NAR_STR_INIT("frozen-snow"),
+                              .description = NAR_STR_INIT("Lets it snow."),
+                              .input_schema = NAR_STR_INIT("{\"type\":\"object\"}")};
 static const nar_tool *const tools[] = {&snow};
 static const nar_tool_extension extension = {sizeof extension, 0, tools, 1, invoke, NULL};
 FROZEN_PLUGIN("org.narratoria.frozen.tool", NAR_EXTENSION_TOOL)

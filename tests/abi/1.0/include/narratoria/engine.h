@@ -69,6 +69,9 @@ typedef struct nar_log_line {
     uint32_t level;     /* NAR_LOG_…                                                             */
     nar_str message;    /* UTF-8, without a newline at its end                                   */
     nar_str session_id; /* of the session that the line concerns, or empty                       */
+    nar_str code;       /* for programs: what a line is about that the event stream tells, too, or
+                           empty. "FALLBACK": a prompt ended with the fallback text.
+                           "PLUGIN_LEFT_OUT": the warning of that code                           */
 } nar_log_line;
 
 /* Values of nar_engine_options.output_mode: what becomes of a session's folder for its tools' files */

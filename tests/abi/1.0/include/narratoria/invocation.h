@@ -25,7 +25,8 @@ typedef struct nar_invocation {
     nar_str request;            /* what a process reads from stdin (spec 000 §6), on one line    */
     const nar_str *environment; /* "NAME=value" strings: the environment a process would get     */
     uint64_t environment_count;
-    uint32_t try_ms;            /* timeout of the attempt in milliseconds; 0: none               */
+    uint32_t try_ms;            /* timeout of the attempt in milliseconds; 0: none, UINT32_MAX:
+                                   that or longer                                               */
     uint32_t reserved;
 } nar_invocation;
 

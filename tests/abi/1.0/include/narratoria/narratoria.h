@@ -4,6 +4,7 @@
 /* Includes the whole ABI. Hosts start reading at engine.h and session.h, plugins at plugin.h. */
 #include "narratoria/asset_renderer.h"
 #include "narratoria/base.h"
+#include "narratoria/context.h"
 #include "narratoria/engine.h"
 #include "narratoria/event.h"
 #include "narratoria/event_sink.h"
@@ -21,6 +22,7 @@
 #include "narratoria/status.h"
 #include "narratoria/tool.h"
 #include "narratoria/tool_runner.h"
+#include "narratoria/tools.h"
 #include "narratoria/ui_handler.h"
 #include "narratoria/validate.h"
 #endif

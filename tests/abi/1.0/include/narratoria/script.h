@@ -62,7 +62,8 @@ NAR_API nar_status nar_session_run_script(nar_session *session, const nar_script
 
 /* Reads a script without running it. Returns its syntax tree as JSON (docs/nuwa-script.md); release
  * it with nar_text_release. `tree` may be NULL, to learn only whether the script is valid.
- * NAR_INVALID_DOCUMENT as above. [thread-safe] */
+ * NAR_INVALID_DOCUMENT as above; "incomplete":true in the error: the script is right as far as it
+ * goes, and more text behind it can mend it. [thread-safe] */
 NAR_API nar_status nar_script_parse(nar_str source, nar_text **tree, nar_error *error);
 
 #ifdef __cplusplus

@@ -6,6 +6,7 @@
  * (spec 003 §13): prompt → narrator → plan → tools → result → replan.
  * An engine can have any number of sessions. Destroy them before the engine, or with it.
  */
+#include "narratoria/context.h"
 #include "narratoria/event.h"
 #include "narratoria/engine.h"
 #include "narratoria/narrator.h"
@@ -112,6 +113,46 @@ NAR_API nar_status nar_session_state_size(nar_session *session, nar_str pointer,
 /* Merges a patch of the host into the state (RFC 7396). The history records it with an empty
  * toolId, and sinks receive NAR_KIND_STATE_PATCHED. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_patch_state(nar_session *session, nar_str patch, nar_error *error);
+
+/* Sets a key of the state to a JSON value, which replaces the former one (spec 002 setState;
+ * context.h has the rules). `metadata` may be NULL. It is a patch of the host, as above.
+ * NAR_INVALID_DOCUMENT: the value is not valid. [engine-thread, callback-ok] */
+NAR_API nar_status nar_session_set_state(nar_session *session, nar_str key, nar_str value,
+                                         const nar_state_metadata *metadata, nar_error *error);
+
+/* Removes all keys of the state and all metadata. [engine-thread, callback-ok] */
+NAR_API nar_status nar_session_clear_state(nar_session *session, nar_error *error);
+
+/* Describes a key of the state, which need not have a value; NULL removes the description.
+ * NAR_INVALID_ARGUMENT: key or description is too long, or there are 10,000 keys.
+ * [engine-thread, callback-ok] */
+NAR_API nar_status nar_session_register_state_metadata(nar_session *session, nar_str key,
+                                                       const nar_state_metadata *metadata,
+                                                       nar_error *error);
+
+/* Returns what is known about a key, {"description": "…", "formatter": true or false}; release it
+ * with nar_text_release. NAR_NOT_FOUND if nothing is. [engine-thread, callback-ok] */
+NAR_API nar_status nar_session_get_state_metadata(nar_session *session, nar_str key,
+                                                  nar_text **json, nar_error *error);
+
+/* Returns what is known about all keys, a JSON object by key; release it with nar_text_release.
+ * [engine-thread, callback-ok] */
+NAR_API nar_status nar_session_get_all_state_metadata(nar_session *session, nar_text **json,
+                                                      nar_error *error);
+
+/*
+ * Returns the state as text for the prompt of a model; release it with nar_text_release. A line for
+ * each key, in the order of the state:
+ *   key: value (description)
+ * or "No state information available." The formatter of the key's metadata writes the value.
+ * Without one it is JSON, indented by two, with these exceptions: an object or a list whose compact
+ * JSON is longer than 200 characters is that JSON cut to 197, and "..."; a number between 1e9 and
+ * 99999999999999 whose key contains "time" or "date" in any case is followed by that time, as
+ * milliseconds since 1970: startTime: 1732354323045 (2024-11-23T09:32:03.045Z)
+ * [engine-thread, callback-ok]
+ */
+NAR_API nar_status nar_session_format_state_for_prompt(nar_session *session, nar_text **text,
+                                                       nar_error *error);
 
 /* Returns the history as JSON, oldest patch first; release it with nar_text_release:
  *   {"limit", "dropped", "patches": [{seq, time, planId, toolId, attempt, patch}]}

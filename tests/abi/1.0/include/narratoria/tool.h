@@ -3,8 +3,10 @@
 #define NARRATORIA_TOOL_H
 /*
  * Extension narratoria.tool/1: a plugin with tools that are functions in the host's process. A plan
- * names one by its name alone ("toolPath": "weather"). Registered names take precedence over files.
- * Names consist of letters, digits, _ and -.
+ * names one by its name alone ("toolPath": "weather"). A plan that names a tool "weather" while there
+ * is also an executable file "weather" in the plan's folder or the story's tools folder is refused;
+ * "./weather" is always the file. Names consist of letters, digits, _ and -, at most 128.
+ * A host registers its own functions with nar_session_tools_add (tools.h).
  */
 #include "narratoria/invocation.h"
 
@@ -30,6 +32,11 @@ typedef struct nar_tool {
                              called.                                                              */
     uint32_t flags;       /* NAR_TOOL_WAITS or 0                                                  */
     uint32_t reserved_2;
+    nar_str result_schema; /* JSON Schema of done.result, like input_schema. Empty: any value. A
+                              result that violates it fails the attempt with RESULT_INVALID.      */
+    uint32_t try_ms;       /* timeout of an attempt; 0: the session's; NAR_NONE (engine.h): none. A
+                              plan's timeoutMs overrides it                                       */
+    uint32_t reserved_3;
 } nar_tool;
 
 typedef struct nar_tool_extension {

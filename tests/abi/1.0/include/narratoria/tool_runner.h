@@ -23,7 +23,8 @@ typedef struct nar_tool_runner_extension {
 
     /* Starts an attempt and returns soon. Its events follow through nar_host_invocation, now or
      * later. Any status other than NAR_OK fails the attempt (SPAWN_FAILED) with the reason in
-     * *failure, and the token becomes invalid. [engine-thread, active] */
+     * *failure, and the token becomes invalid. After NAR_NOT_FOUND the tool is not tried again: no
+     * later attempt could start either. [engine-thread, active] */
     nar_status (*start)(void *instance, uint64_t token, const nar_invocation *invocation,
                         nar_failure *failure);
 

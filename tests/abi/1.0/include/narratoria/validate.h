@@ -27,8 +27,9 @@ enum {
 /* Returns all faults in the order of the text, as JSON; release it with nar_text_release:
  *   [{"file", "line", "column", "byte", "pointer", "rule", "level", "message"}]
  * `file` is present only for a story, `level` ("warning") only in a warning; line and column count
- * from 1, byte from 0. An empty array means that the document is valid. NAR_OK means that the check
- * was made. [thread-safe] */
+ * from 1, byte from 0, and all three are absent if a whole file is concerned, such as a missing one.
+ * An empty array means that the document is valid. NAR_OK means that the check was made.
+ * [thread-safe] */
 NAR_API nar_status nar_validate(uint32_t document, nar_str text, nar_text **faults,
                                 nar_error *error);
 

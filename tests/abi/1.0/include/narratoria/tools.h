@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NARRATORIA_TOOLS_H
+#define NARRATORIA_TOOLS_H
+/*
+ * The tools of a session: those that plans, scripts and narrators call by name. A name has one
+ * owner:
+ *   a file     each executable file of the story's tools folder, with its manifest
+ *   a plugin   the tools of an extension narratoria.tool/1 (tool.h)
+ *   the host   what the host registers here: functions, and names for other tools
+ *
+ * A host registers its functions with nar_session_tools_add: one at a time, at any time, also inside
+ * callbacks, each with an owner and data of its own, and it can remove them again.
+ * nar_session_extend (plugins.h) with NAR_EXTENSION_TOOL is for a host that already has an extension
+ * in the form of a plugin, for example one that can also be built as a library: its tools come
+ * together, stay until the session ends, and replace tools of the same name.
+ */
+#include "narratoria/session.h"
+#include "narratoria/tool.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A flag: replaces a registered tool of the same name. Its running attempts end as they would have. */
+#define NAR_TOOL_REPLACES 1u
+
+/*
+ * A tool that the host registers. Everything is copied, `tool` with its texts, too.
+ *
+ * Either `invoke` is set: the tool is a function, which runs like a plugin's. It reports through
+ * nar_host_invocation (invocation.h) with the token and the nar_host that nar_session_tools_add
+ * returned: output, then ended; from inside the call, or later from any thread. It may be
+ * cancelled, its time is limited, and its events are those of a process.
+ * Or `path` is set: the name stands for another tool.
+ */
+typedef struct nar_tool_registration {
+    uint32_t size;
+    uint32_t flags;        /* NAR_TOOL_REPLACES or 0                                              */
+    const nar_tool *tool;  /* name, description, schemas, times; passed to invoke as a copy       */
+    nar_str owner;         /* who registers it, for lists and messages: a-z 0-9 . _ -, at most 128,
+                              "my-game". Empty: "host"                                            */
+    nar_str path;          /* a toolPath (spec 003): a file, relative to the story's folder, else to
+                              the engine's root, or "scheme:rest". What `tool` leaves empty is taken
+                              from the file's manifest. The attempts are subject to allow_paths   */
+    const nar_limits *limits; /* of `path`; NULL or 0: those of the session. The limits of a process
+                                 and line_bytes only                                              */
+    void *user;            /* passed to the functions                                             */
+    /* As in nar_tool_extension. An exception fails the attempt with TOOL_EXCEPTION.
+     * [engine-thread] */
+    void (*invoke)(void *user, uint64_t token, const nar_tool *tool,
+                   const nar_invocation *invocation);
+    /* Like cancel in tool_runner.h. May be NULL if invoke always reports the end before it returns.
+     * [engine-thread] */
+    void (*cancel)(void *user, uint64_t token);
+    /* Called once, after the last other call: the tool was removed or replaced, or the session
+     * ends, and no attempt of it runs any more. May be NULL. Not called for a refused registration.
+     * [engine-thread] */
+    void (*released)(void *user);
+} nar_tool_registration;
+
+/*
+ * Registers a tool. *host provides the services of a plugin's host (host.h) and lives as long as the
+ * session; it is the same for all tools; `host` may be NULL.
+ * NAR_INVALID_ARGUMENT: TOOL_NAME_IN_USE: another tool is registered under this name; the message
+ * names the owners of both. Otherwise a member violates the rule in the message.
+ * NAR_INVALID_DOCUMENT: INPUT_SCHEMA or RESULT_SCHEMA: the schema is no JSON Schema; the details list
+ * all faults, with JSON Pointers into the schema. [engine-thread, callback-ok]
+ */
+NAR_API nar_status nar_session_tools_add(nar_session *session,
+                                         const nar_tool_registration *registration,
+                                         const nar_host **host, nar_error *error);
+
+/* Removes a registered tool, whoever registered it. Its running attempts are not affected; an attempt
+ * that has not begun fails. NAR_NOT_FOUND: no registered tool has this name; the message says if a
+ * file has. Allowed inside the tool's own functions. [engine-thread, callback-ok] */
+NAR_API nar_status nar_session_tools_remove(nar_session *session, nar_str name, nar_error *error);
+
+/*
+ * Looks up the tool of a name: a registered one, or a file of the story's tools folder. Returns it as
+ * JSON; release it with nar_text_release:
+ *   {"name", "description", "inputSchema", "resultSchema", "runner", "origin": {"kind": "file" |
+ *    "plugin" | "host", "place"}, "target", "times": {"try_ms"}, "limits": {…}, "problem"}
+ *   inputSchema, resultSchema  JSON Schema; missing: any object, any value
+ *   runner                     "process", "function", or the scheme of a tool runner
+ *   origin.place               the path of the file, the id of the plugin, the owner in the host
+ *   target                     what a registered name stands for; missing for functions and files
+ *   times, limits              missing: those of the session. try_ms 0, a limit null: none
+ *   problem                    why the tool cannot run, for example a manifest that is not valid;
+ *                              missing if nothing is known
+ * NAR_NOT_FOUND: no tool has this name. NAR_INVALID_ARGUMENT, TOOL_AMBIGUOUS: a registered tool and a
+ * file have it; the message names both. [engine-thread, callback-ok]
+ */
+NAR_API nar_status nar_session_tools_find(nar_session *session, nar_str name, nar_text **json,
+                                          nar_error *error);
+
+/* Returns all tools as a JSON array of objects as nar_session_tools_find returns them, files first,
+ * by name, then registered tools in the order of registration; release it with nar_text_release.
+ * Reads the story's tools folder at each call. [engine-thread, callback-ok] */
+NAR_API nar_status nar_session_tools_list(nar_session *session, nar_text **json, nar_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
