@@ -14,7 +14,7 @@ namespace narratoria::session {
 struct BuiltInNarrator {
     std::string_view id;     // of its plugin
     std::string_view shown;  // how it is named, for messages
-    std::string_view file;  // of the story, from which it answers; for messages
+    std::string_view file;   // of the story, from which it answers; for messages
     // Whether `name`, that of [narrator] or of the host, means this narrator.
     bool (*is_named)(std::string_view name);
     const plugin::Library& (*library)();

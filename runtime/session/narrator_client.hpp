@@ -15,8 +15,8 @@ namespace narratoria::session {
 
 // The final message of a question's token. A narrator may send it from any thread.
 struct NarratorAnswer {
-    bool is_plan;      // false: the narrator failed
-    std::string text;  // the plan, or the reason of the failure
+    bool is_plan;           // false: the narrator failed
+    std::string text;       // the plan, or the reason of the failure
     bool is_final = false;  // it failed, and asking again for this prompt is of no use
 };
 

@@ -21,15 +21,14 @@ protected:
                      "[fallback]\ntemplates = [\"The river is silent.\"]\n" +
                          more);
         folder.write("tale.nuwa", std::string(script));
-        folder.says("tools/look", {patch(R"({"seen":true})"),
-                                   event("done", R"("ok":true,"result":{"far":2})")});
+        folder.says("tools/look",
+                    {patch(R"({"seen":true})"), event("done", R"("ok":true,"result":{"far":2})")});
         folder.says("tools/fails", {kFailed});
-        engine.emplace(EngineOptions{.root = folder.path(),
-                                     .log = [this](uint32_t, std::string_view line) {
-                                         log += std::string(line) + "\n";
-                                     }});
-        session.emplace(*engine, SessionOptions{.story = folder.path(),
-                                                .state = R"({"boat":"red"})"});
+        engine.emplace(EngineOptions{
+            .root = folder.path(),
+            .log = [this](uint32_t, std::string_view line) { log += std::string(line) + "\n"; }});
+        session.emplace(*engine,
+                        SessionOptions{.story = folder.path(), .state = R"({"boat":"red"})"});
         session->attach(std::ref(recorder));
     }
     Ended prompt(std::string_view words) {
@@ -135,7 +134,8 @@ TEST_F(ScriptNarrator, AnErrorOfTheScriptIsShownWithItsLineAndNothingRunsTwice) 
 
 TEST_F(ScriptNarrator, ACancelledPromptEndsTheScriptAndItsTool) {
     open("IF prompt == \"wait\" THEN CALL endless {} END PRINT(\"Here.\")");
-    folder.tool("tools/endless", "printf '%s\\n' '" + test::log("waiting") + "'; while :; do :; done");
+    folder.tool("tools/endless",
+                "printf '%s\\n' '" + test::log("waiting") + "'; while :; do :; done");
     recorder.on_record = [this](const Record& record) {
         if (record.kind == Kind::ToolEvent) session->cancel();
     };
@@ -146,10 +146,11 @@ TEST_F(ScriptNarrator, ACancelledPromptEndsTheScriptAndItsTool) {
 }
 
 TEST_F(ScriptNarrator, AScriptThatComputesForTooLongIsEndedAndNotRunAgain) {
-    open("LET l = [1,2,3,4,5,6,7,8,9,10]\n"
-         "FOR a IN l DO FOR b IN l DO FOR c IN l DO FOR d IN l DO FOR e IN l DO FOR f IN l DO "
-         "FOR g IN l DO LET x = 1 END END END END END END END",
-         "[times]\nnarrator_ms = 1\n");
+    open(
+        "LET l = [1,2,3,4,5,6,7,8,9,10]\n"
+        "FOR a IN l DO FOR b IN l DO FOR c IN l DO FOR d IN l DO FOR e IN l DO FOR f IN l DO "
+        "FOR g IN l DO LET x = 1 END END END END END END END",
+        "[times]\nnarrator_ms = 1\n");
     const Ended ended = prompt("go");
     EXPECT_EQ(ended.outcome, Outcome::Fallback);
     EXPECT_EQ(ended.generations, 2u);
@@ -165,7 +166,8 @@ TEST_F(ScriptNarrator, AStoryWithAScriptThatIsNoneIsRefusedWithItsPlace) {
 
 TEST_F(ScriptNarrator, AScriptThatIsNotThereOrNotOfTheStoryIsAFaultOfStoryToml) {
     for (const auto& [name, said] :
-         {std::pair("gone.nuwa", "the script \\\"gone.nuwa\\\" that narrates the story is not there"),
+         {std::pair("gone.nuwa",
+                    "the script \\\"gone.nuwa\\\" that narrates the story is not there"),
           std::pair("../tale.nuwa", "must lie in the story's folder"),
           std::pair("/tale.nuwa", "must lie in the story's folder")}) {
         folder.write("story.toml",
@@ -176,7 +178,8 @@ TEST_F(ScriptNarrator, AScriptThatIsNotThereOrNotOfTheStoryIsAFaultOfStoryToml) 
             ADD_FAILURE() << name;
         } catch (const Error& error) {
             EXPECT_THAT(std::string(error.details()), HasSubstr(said)) << name;
-            EXPECT_THAT(std::string(error.details()), HasSubstr("\"file\":\"story.toml\",\"line\":3"));
+            EXPECT_THAT(std::string(error.details()),
+                        HasSubstr("\"file\":\"story.toml\",\"line\":3"));
         }
     }
 }

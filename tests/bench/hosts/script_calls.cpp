@@ -31,9 +31,10 @@ struct Identity {
         const size_t begin = request.find(key) + key.size();
         const size_t end = request.find('}', begin);
         char line[256];
-        const int size = std::snprintf(
-            line, sizeof line, R"({"version":"0","type":"done","ok":true,"result":%.*s})" "\n",
-            static_cast<int>(end - begin), request.data() + begin);
+        const int size = std::snprintf(line, sizeof line,
+                                       R"({"version":"0","type":"done","ok":true,"result":%.*s})"
+                                       "\n",
+                                       static_cast<int>(end - begin), request.data() + begin);
         self.answers->output(self.host, token, {line, static_cast<uint64_t>(size)});
         self.answers->ended(self.host, token, nullptr);
     }
@@ -77,7 +78,9 @@ int main(int argc, char** argv) {
         "", "", [](std::string_view) {},
         [&](const ScriptEnd& end) {
             is_ok = end.ok;
-            if (!end.ok) std::fprintf(stderr, "%.*s\n", static_cast<int>(end.error.size()), end.error.data());
+            if (!end.ok)
+                std::fprintf(stderr, "%.*s\n", static_cast<int>(end.error.size()),
+                             end.error.data());
         });
     const double begin = bench::processor_seconds();
     engine.run_until_idle();

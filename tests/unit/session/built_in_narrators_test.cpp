@@ -20,9 +20,9 @@ TEST(BuiltInNarrators, EachHasAReservedId) {
         const BuiltInNarrator* const found = find_built_in(name);
         ASSERT_NE(found, nullptr) << name;
         EXPECT_EQ(found->id, id);
-        EXPECT_EQ(std::count(std::begin(plugin::kBuiltInIds), std::end(plugin::kBuiltInIds),
-                             found->id),
-                  1);
+        EXPECT_EQ(
+            std::count(std::begin(plugin::kBuiltInIds), std::end(plugin::kBuiltInIds), found->id),
+            1);
         EXPECT_EQ(found->library().id, id) << "its plugin is found by this id";
         json::Document settings;
         json::ParseError error;

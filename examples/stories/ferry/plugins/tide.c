@@ -59,9 +59,7 @@ static nar_status init(const nar_host *host, void **made, nar_failure *failure) 
     return NAR_OK;
 }
 
-static void deinit(void *made) {
-    free(made);
-}
+static void deinit(void *made) { free(made); }
 
 static const void *get_extension(nar_str id) {
     static const char known[] = NAR_EXTENSION_TOOL;
@@ -82,8 +80,10 @@ static const nar_plugin description = {
     .get_extension = get_extension,
 };
 
-NAR_PLUGIN_NOTE("{\"schema\":\"plugin/1\",\"id\":\"" ID "\",\"name\":\"The tide\","
-                "\"version\":\"1.0.0\",\"abi\":\"1.0\",\"extensions\":[\"" NAR_EXTENSION_TOOL "\"]}");
+NAR_PLUGIN_NOTE("{\"schema\":\"plugin/1\",\"id\":\"" ID
+                "\",\"name\":\"The tide\","
+                "\"version\":\"1.0.0\",\"abi\":\"1.0\",\"extensions\":[\"" NAR_EXTENSION_TOOL
+                "\"]}");
 
 NAR_PLUGIN_EXPORT nar_status nar_plugin_entry(const nar_host_description *host,
                                               const nar_plugin **plugin, nar_failure *failure) {
