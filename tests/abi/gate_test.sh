@@ -58,7 +58,7 @@ fails "a parameter more in a function of the library" validate.h \
     's/NAR_API nar_status nar_validate(uint32_t document,/& uint32_t more,/' nar_validate
 fails "more in a struct without size" base.h 's/^} nar_str;/    uint64_t more;\n&/' nar_str
 fails "a field in the padding at the end" invocation.h \
-    's/^    uint32_t try_ms;.*/&\n    uint16_t first;/' nar_invocation
+    '/^    uint64_t environment_count;/,/^}/s/^    uint32_t reserved;/    uint16_t first;\n&/' nar_invocation
 
 change "a break that is owned up to" invocation.h '/^    nar_str root;/d'
 mkdir "$work/owned" && echo "nobody read it" >"$work/owned/nar_invocation.txt"

@@ -151,8 +151,10 @@ TEST_F(NarratorProcessTest, ToolsOfAProcessThatEndedAreCancelled) {
     folder.tool("tools/slow",
                 "#!/bin/sh\n: >'" + folder / "started" + "'\nwhile :; do sleep 0.1; done\n");
     python(R"(
-heard = json.loads(sys.stdin.readline())
-say({'id': heard['id'], 'call': 1, 'invoke': {'tool': 'slow'}})
+line = sys.stdin.readline()
+with open('heard', 'a') as file:
+    file.write(line)
+say({'id': json.loads(line)['id'], 'call': 1, 'invoke': {'tool': 'slow'}})
 while not os.path.exists('started'):
     time.sleep(0.01)
 sys.exit(3)
