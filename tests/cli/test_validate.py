@@ -201,7 +201,7 @@ def test_the_script_of_a_story_is_checked_with_its_calls(command, script, status
     ran = command("validate", "story", folder)
     assert ran.status == status, ran
     assert len(ran.lines) == (1 if line is None or status == 1 else 2), ran
-    assert line is None or ran.lines[0] == line
+    assert line is None or ran.lines[0] == f"{folder}/{line}"
 
 
 def test_a_name_that_two_tools_of_a_script_have_is_a_warning(command):
@@ -217,7 +217,7 @@ def test_a_script_that_is_not_there_is_a_fault_of_story_toml(command):
     folder = story_with(command, '[narrator]\nname = "tale.nuwa"\n')
     ran = command("validate", "story", folder)
     assert ran.status == 1, ran
-    assert ran.lines[0].startswith('story.toml:3:8: /narrator/name: the script "tale.nuwa"'), ran
+    assert ran.lines[0].startswith(f'{folder}/story.toml:3:8: /narrator/name: the script "tale.nuwa"'), ran
 
 
 @pytest.mark.parametrize("key", ["try_ms", "plan_ms", "narrator_ms", "prompt_ms", "grace_ms"])

@@ -314,8 +314,9 @@ struct Session::Formatter {
         if (self.session.kept_) return NAR_FAILED;
         std::string text;
         if (!self.session.call("a formatter of the state", [&] {
-                const py::object function = self.function;
-                const py::object made = call_python(function, to_python(view(value)));
+                // It may be replaced while it runs.
+                const py::object kept = self.function;
+                const py::object made = call_python(kept, to_python(view(value)));
                 if (!py::isinstance<py::str>(made)) {
                     throw py::type_error("a formatter of the state returns a str");
                 }
