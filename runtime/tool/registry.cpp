@@ -100,9 +100,9 @@ void Registry::hide(const Definition& definition) {
 }
 
 const Registry::Shared& Registry::find(std::string_view name) const {
-    static const Shared kNone;
+    static const Shared none;
     const Entry* const found = entry_of(name);
-    return found == nullptr ? kNone : found->definition;
+    return found == nullptr ? none : found->definition;
 }
 
 std::vector<std::string_view> Registry::names() const {

@@ -85,7 +85,7 @@ while read -r page; do
         [ -e "${page%/*}/${link%%#*}" ] && continue
         echo "$page: $link is not there" >&2
         broken=1
-    done < <({ grep -o '](\([^)#:][^):]*\))' "$page" | sed 's/^](\(.*\))$/\1/'
+    done < <({ grep -o '](\([^)#: ][^): ]*\))' "$page" | sed 's/^](\(.*\))$/\1/'
         grep -o 'src="[^"]*"' "$page" | sed 's/^src="\(.*\)"$/\1/'; } || true)
 done <"$work/pages"
 [ $broken -eq 0 ]
