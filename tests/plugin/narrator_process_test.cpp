@@ -70,12 +70,6 @@ protected:
     static bool is_gone(const std::string& number) {
         return ::kill(std::stoi(number), 0) != 0 && errno == ESRCH;
     }
-    // Or a zombie, when it is the child of somebody who has not looked yet.
-    static bool is_dead(const std::string& number) {
-        std::ifstream in("/proc/" + number + "/stat");
-        const std::string text{std::istreambuf_iterator<char>(in), {}};
-        return text.empty() || text.find(") Z ") != std::string::npos;
-    }
     // What the last request said about the answer before.
     std::string last_fault() const {
         const std::vector<std::string> lines = heard();
@@ -411,7 +405,7 @@ TEST_F(NarratorProcessTest, WhatItStartedDoesNotOutliveIt) {
     EXPECT_EQ(numbers().size(), 10U);
     ASSERT_TRUE(until([&] {
         const std::vector<std::string> all = numbers();
-        return std::all_of(all.begin(), all.end(), is_dead);
+        return std::all_of(all.begin(), all.end(), hostile::is_dead);
     }));
 }
 
@@ -625,8 +619,9 @@ TEST_F(NarratorProcessTest, ItDiesWithItsHost) {
     EXPECT_EQ(WTERMSIG(status), SIGKILL);
     const std::string number = numbers().at(0);
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(300);
-    while (!is_dead(number) && std::chrono::steady_clock::now() < deadline) ::poll(nullptr, 0, 5);
-    EXPECT_TRUE(is_dead(number));
+    while (!hostile::is_dead(number) && std::chrono::steady_clock::now() < deadline)
+        ::poll(nullptr, 0, 5);
+    EXPECT_TRUE(hostile::is_dead(number));
 }
 
 TEST_F(NarratorProcessTest, EachSessionHasAProcessOfItsOwn) {

@@ -9,7 +9,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -30,13 +29,6 @@ using plugin::Written;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-// Or a zombie whose parent has not looked yet.
-bool is_dead(const std::string& number) {
-    std::ifstream in("/proc/" + number + "/stat");
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
-    return text.empty() || text.find(") Z ") != std::string::npos;
-}
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -225,7 +217,7 @@ TEST_F(ProcessServiceTest, AFunctionMayDestroyItsOwnProcess) {
     events.on_exit = [&](const plugin::ProcessExit&) { has_ended = true; };
     process.emplace(*host, plugin::Program{{"sh", "-c", "echo $$; exec sleep 1000"}, {}, {}, {}},
                     std::move(events));
-    ASSERT_TRUE(until([&] { return !number.empty() && is_dead(number); }));
+    ASSERT_TRUE(until([&] { return !number.empty() && hostile::is_dead(number); }));
     ASSERT_TRUE(until([&] { return !engine->is_busy(); }));
     EXPECT_FALSE(has_ended) << "nothing more was to be told";
 }
@@ -346,7 +338,7 @@ TEST_F(ProcessServiceTest, NothingThatItStartedIsLeftWhenItsExitIsTold) {
     shell(heard, "setsid sleep 1000 & echo $!; exit 3");
     ASSERT_TRUE(until([&] { return heard.exit.has_value(); }));
     EXPECT_EQ(heard.exit->status, 3);
-    EXPECT_TRUE(is_dead(first_line(heard.output)));
+    EXPECT_TRUE(hostile::is_dead(first_line(heard.output)));
 }
 
 TEST_F(ProcessServiceTest, ItKeepsNoHostBusyUntilItIsBeingEnded) {
@@ -371,8 +363,8 @@ TEST_F(ProcessServiceTest, AtTheSessionsEndItIsAskedToEndAndThenKilled) {
     session.reset();
     EXPECT_TRUE(engine->is_busy());
     engine->run_until_idle();
-    EXPECT_TRUE(is_dead(first_line(polite.output)));
-    EXPECT_TRUE(is_dead(first_line(stubborn.output)));
+    EXPECT_TRUE(hostile::is_dead(first_line(polite.output)));
+    EXPECT_TRUE(hostile::is_dead(first_line(stubborn.output)));
     EXPECT_FALSE(polite.exit) << "nobody is there to be told";
 }
 
@@ -388,7 +380,7 @@ TEST_F(ProcessServiceTest, TheEndOfTheEngineWaitsForTheGraceOfThoseThatEnd) {
               "while :; do sleep 0.001; done");
         ASSERT_TRUE(until([&] { return heard.output.find("again") != std::string::npos; }));
         close();
-        EXPECT_TRUE(is_dead(first_line(heard.output)));
+        EXPECT_TRUE(hostile::is_dead(first_line(heard.output)));
         processes.clear();
         open();
     }
@@ -412,7 +404,7 @@ TEST_F(ProcessServiceTest, NothingIsLeftWhenTheHostIsKilled) {
     std::istringstream numbers(folder.read("numbers"));
     std::string inner, outer;
     numbers >> inner >> outer;
-    EXPECT_TRUE(wait_until([&] { return is_dead(inner) && is_dead(outer); }));
+    EXPECT_TRUE(wait_until([&] { return hostile::is_dead(inner) && hostile::is_dead(outer); }));
 }
 
 // ---------------------------------------------------------------- who breaks rules
@@ -436,7 +428,7 @@ TEST_F(ProcessServiceTest, TheProcessesOfADisabledPluginAreKilled) {
     std::string output;
     ASSERT_EQ(functions->start(host->raw(), &program, &events, &output, &process, nullptr), NAR_OK);
     EXPECT_NE(process, 0U);
-    ASSERT_TRUE(until([&] { return !output.empty() && is_dead(first_line(output)); }));
+    ASSERT_TRUE(until([&] { return !output.empty() && hostile::is_dead(first_line(output)); }));
     EXPECT_THAT(output, Not(HasSubstr("more"))) << "a disabled plugin is not called";
     EXPECT_THAT(log, HasSubstr("is disabled"));
     EXPECT_EQ(functions->start(host->raw(), &program, &events, &output, &process, nullptr),

@@ -21,6 +21,15 @@
 
 namespace narratoria::hostile {
 
+// True for a process that is gone, or a zombie whose parent has not looked yet.
+inline bool is_dead(const std::string& number) {
+    std::ifstream in("/proc/" + number + "/stat");
+    std::string text;
+    // Reading fails if the process goes meanwhile. A stream buffer would throw that.
+    std::getline(in, text);
+    return text.empty() || text.find(") Z ") != std::string::npos;
+}
+
 // The open descriptors of this process and what they are.
 inline std::map<int, std::string> open_descriptors() {
     std::map<int, std::string> found;
