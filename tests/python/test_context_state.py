@@ -142,6 +142,60 @@ def test_a_formatter_that_fails_leaves_the_default_form(
     assert "returns a str" in caplog.text
 
 
+def test_a_formatter_that_fails_again_and_again_is_logged_once(
+    session: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    session.state.set("a", 0, StateMetadata("", lambda value: str(6 // value)))
+    for value in (0, 0, 2, 0, 0):
+        session.state.set("a", value)
+        assert session.state.format_for_prompt() == f"a: {3 if value else 0}"
+    assert len(caplog.records) == 2
+    session.state.describe("a", StateMetadata("", lambda value: value))
+    for _ in range(2):
+        session.state.format_for_prompt()
+    assert len(caplog.records) == 3
+
+
+@pytest.mark.parametrize("act", ["clear", "remove", "replace"])
+def test_the_end_of_a_formatter_changes_the_metadata_of_its_own_key(
+    session: Any, act: str
+) -> None:
+    acts: dict[str, Any] = {
+        "clear": session.state.clear,
+        "remove": lambda: session.state.describe("a", None),
+        "replace": lambda: session.state.describe("a", StateMetadata("", lambda value: "third")),
+    }
+
+    class Formatter:
+        def __call__(self, value: Any) -> str:
+            return "first"
+
+        def __del__(self) -> None:
+            acts[act]()
+
+    session.state.describe("a", StateMetadata("", Formatter()))
+    session.state.describe("a", StateMetadata("", lambda value: "second"))
+    found = session.state.all_metadata()
+    assert list(found) == (["a"] if act == "replace" else [])
+    session.state.set("a", 1)
+    assert session.state.format_for_prompt() == ("a: third" if act == "replace" else "a: 1")
+    # The key is free for another one.
+    session.state.describe("a", StateMetadata("", lambda value: "fourth"))
+    assert session.state.format_for_prompt() == "a: fourth"
+    assert session.state.metadata("a").formatter(1) == "fourth"
+
+
+def test_a_refused_formatter_leaves_the_former_one(session: Any) -> None:
+    state = session.state
+    state.set("a", 1, StateMetadata("", lambda value: "first"))
+    with pytest.raises(narratoria.Error):
+        state.set("a", 2, StateMetadata("x" * 1_000_000, lambda value: "second"))
+    assert state.metadata("a").formatter(1) == "first"
+    with pytest.raises(narratoria.Error):
+        state.describe("b", StateMetadata("x" * 1_000_000, lambda value: "second"))
+    assert state.all_metadata().keys() == {"a"} and state.format_for_prompt() == "a: first"
+
+
 def test_a_formatter_is_released_when_it_is_replaced_and_with_the_session() -> None:
     class Formatter:
         def __call__(self, value: Any) -> str:

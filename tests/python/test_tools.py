@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
+from conftest import BUILD
 from plans import line, one
 
 import narratoria
@@ -118,6 +119,24 @@ class TestRegistering:
         assert not session.execute(one("roll")).success
         with pytest.raises(KeyError, match="roll"):
             session.tools.remove("roll")
+
+    def test_a_tool_of_a_plugin_is_not_replaced(self) -> None:
+        plugin = BUILD / "tests/plugins/get_user_profile.so"
+        if not plugin.exists():
+            pytest.skip("the plugin is built with the tests only")
+        with narratoria.Session(plugins=[plugin]) as session:
+            both = "the host python.*the plugin org.example.users"
+            with pytest.raises(narratoria.InvalidArgumentError, match=both):
+                session.tool(lambda: 1, name="get_user_profile")
+            with pytest.raises(narratoria.InvalidArgumentError, match=both):
+                session.tools.register_path("get_user_profile", "/bin/true")
+            assert session.tools["get_user_profile"].origin == "plugin"
+            session.tools.remove("get_user_profile")
+            for result in (1, 2):
+                session.tool(lambda result=result: result, name="get_user_profile")
+                assert session.call("get_user_profile") == result
+            session.tools.register_path("get_user_profile", "/bin/true")
+            assert session.tools["get_user_profile"].target == "/bin/true"
 
     def test_a_tool_removes_itself_and_ends_as_usual(self, session: Any) -> None:
         @session.tool

@@ -278,8 +278,8 @@ class Registry:
         is the tool's ``result``. An exception fails the attempt, with the traceback in its
         diagnostics and in the log; a :class:`narratoria.ToolError` fails it without a traceback.
         The function may be async, or a generator that yields events (dicts). A parameter with the
-        annotation :class:`Context` receives one. A function replaces an earlier one of the same
-        name.
+        annotation :class:`Context` receives one. A function replaces a tool of the same name that
+        Python registered; one of a plugin must be removed first, with ``session.tools.remove``.
 
         A function that is not async runs in a thread of its own, beside everything else. Its state
         and its session may be used there as usual. When its time is up its attempt ends, and the
@@ -295,6 +295,7 @@ class Registry:
         Raises:
             TypeError: it is not a function, or a parameter has no schema; the message names it.
             ValueError: the name is too long or has other characters; a ``lambda`` has no name.
+            InvalidArgumentError: a plugin has a tool of this name.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:

@@ -170,7 +170,7 @@ class Tools(_Base):
         result_schema: Mapping[str, Any] | None = None,
     ) -> None:
         """Gives a name to a tool that is a file, or has a path ``scheme:rest``. A tool of that name that
-        was registered before is replaced.
+        Python registered before is replaced.
 
         Args:
             path: relative to the story's folder, else to the session's root.
@@ -178,6 +178,7 @@ class Tools(_Base):
 
         Raises:
             InvalidDocumentError: a schema is no JSON Schema.
+            InvalidArgumentError: a plugin has a tool of this name.
 
         >>> import narratoria
         >>> with narratoria.Session(story="examples/stories/torch") as session:

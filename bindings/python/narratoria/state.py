@@ -29,7 +29,8 @@ class StateMetadata:
     Attributes:
         description: what the key means.
         formatter: a function from the value to the text that a prompt shows; None: the default form.
-            It is None, too, if code other than Python registered it.
+            It is None, too, if code other than Python registered it. If it raises, the default form
+            is shown; the first of its failures in a row is logged with its traceback.
 
     >>> StateMetadata("coins of the player", lambda value: f"{value} gold").description
     'coins of the player'
@@ -289,7 +290,8 @@ class State(_Base):
     def describe(self, key: str, metadata: StateMetadata | Mapping[str, Any] | str | None) -> None:
         """Says what a key means; it need not have a value yet. None removes what is known.
 
-        Metadata is for the running session: it is neither in patches nor in the history.
+        Metadata is for the running session: it is neither in patches nor in the history. What a
+        formatter raises is logged, not raised: see :class:`StateMetadata`.
 
         >>> import narratoria
         >>> with narratoria.Session(state={"hp": 7}) as session:

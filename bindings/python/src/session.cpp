@@ -20,6 +20,8 @@ namespace {
 
 // How long the main thread may be deaf to a signal that another thread got.
 constexpr int kLongestWaitMs = 50;
+// Of the tools that Python registers.
+constexpr std::string_view kOwner = "python";
 // What is handled without looking for signals.
 constexpr std::chrono::microseconds kRound{10'000};
 
@@ -304,39 +306,48 @@ struct Session::Sink : Given {
 };
 
 // A function that formats a key of the state. The engine owns it, and gives it back with released().
-struct Session::Formatter {
-    Session& session;
+struct Session::Formatter : Given {
     std::string key;
-    py::object function;
+    bool has_failed = false;  // when it was called last, which is logged already
 
     static nar_status format(void* user, nar_str value, nar_write_fn write, void* to) noexcept {
         auto& self = *static_cast<Formatter*>(user);
-        if (self.session.kept_) return NAR_FAILED;
-        std::string text;
-        if (!self.session.call("a formatter of the state", [&] {
-                // It may be replaced while it runs.
-                const py::object kept = self.function;
-                const py::object made = call_python(kept, to_python(view(value)));
-                if (!py::isinstance<py::str>(made)) {
-                    throw py::type_error("a formatter of the state returns a str");
-                }
-                text = py::cast<std::string>(made);
-            })) {
-            return NAR_FAILED;
-        }
-        return write(to, detail::to_c(text));
+        if (self.session->kept_) return NAR_FAILED;
+        std::optional<std::string> text;
+        self.session->call("a formatter of the state", [&] {
+            try {
+                text = self.call(value);
+                self.has_failed = false;
+            } catch (py::error_already_set& error) {
+                const bool is_told = std::exchange(self.has_failed, true);
+                if (!is_told || !error.matches(PyExc_Exception)) throw;
+            }
+        });
+        return text ? write(to, detail::to_c(*text)) : NAR_FAILED;
     }
 
+    std::string call(nar_str value) const {
+        // It may be replaced while it runs.
+        const py::object kept = function;
+        const py::object made = call_python(kept, to_python(view(value)));
+        if (!py::isinstance<py::str>(made)) {
+            PyErr_SetString(PyExc_TypeError, "a formatter of the state returns a str");
+            throw py::error_already_set();
+        }
+        return py::cast<std::string>(made);
+    }
+
+    // What its function drops may run code that gives, removes or asks for formatters: later, when the
+    // engine and formatters_ agree.
     static void released(void* user) noexcept {
-        auto* self = static_cast<Formatter*>(user);
-        Session& session = self->session;
-        // The function is dropped with the lock.
+        std::unique_ptr<Formatter> self(static_cast<Formatter*>(user));
+        Session& session = *self->session;
         session.call("the end of a formatter", [&] {
-            const std::unique_ptr<Formatter> dropped(self);
             const auto found = session.formatters_.find(self->key);
-            if (found != session.formatters_.end() && found->second == self) {
+            if (found != session.formatters_.end() && found->second == self.get()) {
                 session.formatters_.erase(found);
             }
+            session.retired_.push_back(std::move(self));
         });
     }
 };
@@ -518,6 +529,7 @@ void Session::close() {
     living().erase(this);
     // What is dropped may run code, which finds a session that is closed.
     const auto given = std::exchange(given_, {});
+    const auto retired = std::exchange(retired_, {});
     narrator_ = nullptr;
     const auto opened = std::exchange(open_, {});
     for (const auto& [token, each] : opened) each->leave();
@@ -612,8 +624,8 @@ Session::Inside::Inside(Session& session) : session_(session) {
 Session::Inside::~Inside() { session_.leave(); }
 
 void Session::leave() {
-    // What is dropped may come back here.
-    if (--depth_ == 0) std::vector<std::unique_ptr<Given>>().swap(retired_);
+    // What is dropped may come back here. It finds no engine while that is destroyed: see close().
+    if (--depth_ == 0 && !is_closing_) std::vector<std::unique_ptr<Given>>().swap(retired_);
 }
 
 narratoria::Session& Session::handle() { return *session_; }
@@ -940,7 +952,10 @@ void Session::give_metadata(std::string_view key, const py::object& metadata, Gi
     given.description = detail::to_c(description);
     std::unique_ptr<Formatter> formatter;
     if (!pair[1].is_none()) {
-        formatter.reset(new Formatter{*this, std::string(key), py::object(pair[1])});
+        formatter = std::make_unique<Formatter>();
+        formatter->session = this;
+        formatter->key = key;
+        formatter->function = py::object(pair[1]);
         given.user = formatter.get();
         given.format = Formatter::format;
         given.released = Formatter::released;
@@ -1140,13 +1155,34 @@ const nar_host* Session::register_tool(nar_tool_registration& registration, std:
     tool.result_schema = detail::to_c(result);
     tool.flags = waits ? NAR_TOOL_WAITS : 0;
     registration.size = sizeof registration;
-    registration.flags = NAR_TOOL_REPLACES;
+    registration.flags = 0;
     registration.tool = &tool;
-    registration.owner = detail::to_c("python");
+    registration.owner = detail::to_c(kOwner);
     const nar_host* host = nullptr;
-    detail::Check check;
-    check(nar_session_tools_add(handle().raw(), &registration, &host, check.details()));
+    const auto add = [&] {
+        detail::Check check;
+        check(nar_session_tools_add(handle().raw(), &registration, &host, check.details()));
+    };
+    try {
+        add();
+    } catch (const Error& error) {
+        if (error.code() != "TOOL_NAME_IN_USE" || !is_own_tool(name)) throw;
+        registration.flags = NAR_TOOL_REPLACES;
+        add();
+    }
     return host;
+}
+
+// Python has registered the tool of this name, which is not a file.
+bool Session::is_own_tool(std::string_view name) {
+    for (const py::handle each : tools()) {
+        const py::object origin = each["origin"];
+        if (py::cast<std::string>(each["name"]) == name &&
+            py::cast<std::string>(origin["kind"]) == "host") {
+            return py::cast<std::string>(origin["place"]) == kOwner;
+        }
+    }
+    return false;
 }
 
 void Session::add_tool(std::string_view name, std::string_view description, py::handle input_schema,

@@ -243,6 +243,7 @@ private:
     const nar_host* register_tool(nar_tool_registration& registration, std::string_view name,
                                   std::string_view description, py::handle input_schema,
                                   py::handle result_schema, bool waits);
+    bool is_own_tool(std::string_view name);
     void replace(Given*& latest, Given& made);
     void drop_replaced();
     template <class Functions>
