@@ -274,7 +274,7 @@ class Terminal:
         fcntl.ioctl(self.descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def type(self, text):
-        os.write(self.descriptor, text.encode())
+        os.write(self.descriptor, text if isinstance(text, bytes) else text.encode())
 
     def read_until(self, pattern, deadline=DEADLINE):
         """Everything up to the first place that matches, of what is to come."""

@@ -77,6 +77,25 @@ def test_an_unfinished_block_goes_on_in_the_next_line(typist):
     assert it.enter("END") == "{a: 2}\n> "
 
 
+def test_the_end_of_the_input_says_what_is_unfinished(typist):
+    it = typist()
+    it.enter("IF true THEN", r"\.\.\. ")
+    it.enter("  PRINT(1)", r"\.\.\. ")
+    it.terminal.type(CTRL_D)
+    assert "ParserError: " in it.read_until(r"  2 \|   PRINT\(1\)\r\n")
+    assert it.terminal.finish().status == 0
+
+
+def test_a_character_that_is_cut_off_takes_nothing_with_it(typist):
+    it = typist()
+    # The first byte of two or three, then Enter or a character of another length.
+    for begun in (b"\xc3", b"\xe2\x98"):
+        it.terminal.type(b'PRINT("on") // ' + begun + b"\r")
+        it.read_until(rf"\non\r{PROMPT}")
+    it.terminal.type(b'PRINT("\xe2\xc3\xbc\xc3")\r')
+    it.read_until(f"\n\ufffdü\ufffd\r{PROMPT}")
+
+
 def test_a_string_cannot_go_on_in_the_next_line(typist):
     assert "without a closing quote" in typist().enter('PRINT("a')
 

@@ -14,6 +14,7 @@
 #include <cwchar>
 #include <exception>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "display.hpp"
@@ -100,18 +101,33 @@ private:
     int read_character(wchar_t& character) {
         std::mbstate_t state{};
         for (;;) {
+            const bool is_first = std::mbsinit(&state) != 0;
+            char byte;
+            const int got = read_byte(byte);
+            if (got <= 0) return got;
+            const std::size_t length = std::mbrtowc(&character, &byte, 1, &state);
+            if (length == static_cast<std::size_t>(-2)) continue;
+            if (length == static_cast<std::size_t>(-1)) {
+                character = L'\uFFFD';
+                // What cannot go on a character begins the next one.
+                if (!is_first) kept_ = byte;
+            }
+            return 1;
+        }
+    }
+    int read_byte(char& byte) {
+        if (kept_) {
+            byte = *std::exchange(kept_, std::nullopt);
+            return 1;
+        }
+        for (;;) {
             if (!wait_for_input()) {
                 errno = EINTR;
                 return -1;
             }
-            char byte;
             const ssize_t got = ::read(STDIN_FILENO, &byte, 1);
             if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-            if (got <= 0) return static_cast<int>(got);
-            const std::size_t length = std::mbrtowc(&character, &byte, 1, &state);
-            if (length == static_cast<std::size_t>(-2)) continue;
-            if (length == static_cast<std::size_t>(-1)) character = L'\uFFFD';
-            return 1;
+            return static_cast<int>(got);
         }
     }
 
@@ -178,6 +194,7 @@ private:
     Engine& engine_;
     const std::function<Completion(std::string_view)> complete_;
     std::string prompt_;
+    std::optional<char> kept_;  // read already
     std::exception_ptr problem_;
     std::unique_ptr<History, EndsHistory> history_;
     std::unique_ptr<EditLine, EndsEditor> editor_;
