@@ -32,8 +32,7 @@ std::string_view without_end(std::string_view text, bool (*belongs)(char)) {
 
 }  // namespace
 
-Completion complete(std::string_view before, const std::vector<std::string>& tools,
-                    const std::vector<std::string>& variables) {
+Completion complete(std::string_view before, const Names& tools, const Names& variables) {
     Completion found;
     if (is_in_string_or_comment(before)) return found;
     const std::string_view front = without_end(before, is_name);
@@ -48,12 +47,9 @@ Completion complete(std::string_view before, const std::vector<std::string>& too
     const auto add = [&](std::string_view word) {
         if (word.starts_with(typed)) found.words.emplace_back(word);
     };
-    if (is_call) {
-        std::for_each(tools.begin(), tools.end(), add);
-    } else {
-        std::for_each(std::begin(kWords), std::end(kWords), add);
-        std::for_each(variables.begin(), variables.end(), add);
-    }
+    const std::vector<std::string> names = is_call ? tools() : variables();
+    std::for_each(names.begin(), names.end(), add);
+    if (!is_call) std::for_each(std::begin(kWords), std::end(kWords), add);
     std::sort(found.words.begin(), found.words.end());
     found.words.erase(std::unique(found.words.begin(), found.words.end()), found.words.end());
     return found;

@@ -36,7 +36,8 @@ public:
         : session_(session),
           scope_(scope.empty() ? "{}" : std::move(scope)),
           editor_(open_line_editor(session.engine(), [this](std::string_view before) {
-              return complete(before, session_.tool_names(), variables());
+              return complete(
+                  before, [this] { return session_.tool_names(); }, [this] { return variables(); });
           })) {}
 
     int run() {
@@ -53,7 +54,10 @@ public:
             interruption::all_are_noted();
             std::string line;
             switch (editor_->read(input.empty() ? "> " : "... ", line)) {
-                case LineEditor::Ending::Input: say("\n"); return kExitSuccess;
+                case LineEditor::Ending::Input:
+                    say("\n");
+                    if (!input.empty()) complain_of(parse_script(input), false);
+                    return kExitSuccess;
                 case LineEditor::Ending::Signal:
                     say(interruption::received() == SIGINT ? "^C\n" : "\n");
                     input.clear();
@@ -107,18 +111,23 @@ private:
 
     ScriptError execute(const std::string& source) {
         std::string lines;
+        const auto say_lines = [&] {
+            if (!lines.empty()) say(std::exchange(lines, {}));
+        };
         try {
             ScriptSession::Outcome outcome = session_.run(
                 source, scope_, [&](std::string_view line) { (lines += line) += '\n'; },
-                [&] {
-                    if (!lines.empty()) say(std::exchange(lines, {}));
-                });
+                say_lines);
             if (outcome.has_run) scope_ = std::move(outcome.scope);
             return std::move(outcome.error);
         } catch (const Error& error) {
+            say_lines();
             if (error.status() != NAR_INVALID_ARGUMENT) throw;
             complain(printable(error.message()));
             return {};
+        } catch (...) {
+            say_lines();
+            throw;
         }
     }
 
