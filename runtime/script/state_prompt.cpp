@@ -36,6 +36,21 @@ bool names_a_time(std::string_view key) {
     return lower.find("time") != std::string::npos || lower.find("date") != std::string::npos;
 }
 
+// Control characters as in a JSON string: text of a tool must not look like lines of other keys.
+void append_on_one_line(std::string& out, std::string_view text) {
+    for (const char c : text) {
+        if (c == 0x7F) {
+            out += "\\u007f";
+        } else if (static_cast<unsigned char>(c) >= 0x20) {
+            out += c;
+        } else {
+            std::string quoted;
+            json::append_string(quoted, {&c, 1});
+            out.append(quoted, 1, quoted.size() - 2);
+        }
+    }
+}
+
 // JSON indented by two. The depth of a value is bounded, see Value.
 void append_indented(std::string& out, const Value& value, size_t indent) {
     const bool is_empty = !value.is_block() || value.is_string() || value.block()->count == 0;
@@ -86,7 +101,8 @@ void append_default(std::string& out, std::string_view key, const Value& value) 
 
 }  // namespace
 
-std::string format_state_for_prompt(json::Value state, const state::Metadata& metadata) {
+std::string format_state_for_prompt(json::Value state, const state::Metadata& metadata,
+                                    bool calls_formatters) {
     std::string out;
     Limits unlimited;
     unlimited.value_bytes = unlimited.memory_bytes = 0;
@@ -95,13 +111,19 @@ std::string format_state_for_prompt(json::Value state, const state::Metadata& me
         // Shared: the formatter may replace the metadata of its own key.
         const auto known = metadata.find(member.key);
         if (!out.empty()) out += '\n';
-        out += member.key;
+        append_on_one_line(out, member.key);
         out += ": ";
         std::optional<std::string> formatted;
-        if (known && known->formatter) formatted = known->formatter(member.value.raw());
+        if (calls_formatters && known && known->formatter) {
+            formatted = known->formatter(member.value.raw());
+        }
         if (formatted) out += *formatted;
         else append_default(out, member.key, memory.from_json(member.value));
-        if (known && !known->text.empty()) out += " (" + known->text + ")";
+        if (known && !known->text.empty()) {
+            out += " (";
+            append_on_one_line(out, known->text);
+            out += ')';
+        }
     }
     return out.empty() ? "No state information available." : out;
 }

@@ -10,6 +10,8 @@
 namespace narratoria::script {
 
 // One line "key: value (description)" for each member of `state`, an object, in its order.
-std::string format_state_for_prompt(json::Value state, const state::Metadata& metadata);
+// `calls_formatters`: false inside a formatter, which would call itself without end.
+std::string format_state_for_prompt(json::Value state, const state::Metadata& metadata,
+                                    bool calls_formatters = true);
 
 }  // namespace narratoria::script

@@ -507,9 +507,10 @@ void Session::format_state_for_prompt(std::string& out) {
     with_.store->tree().append_json(text);
     json::Document document;
     json::ParseError error;
-    if (document.parse(text, error, json::kDepthOfOwn)) {
-        out += script::format_state_for_prompt(document.root(), metadata_);
-    }
+    if (!document.parse(text, error, json::kDepthOfOwn)) return;
+    const bool is_outermost = !std::exchange(formatting_, true);
+    out += script::format_state_for_prompt(document.root(), metadata_, is_outermost);
+    if (is_outermost) formatting_ = false;
 }
 
 nar_status Session::submit_prompt(std::string_view text) {

@@ -204,6 +204,7 @@ private:
     event::Stream stream_;
     asset::Registry assets_;
     state::Metadata metadata_;
+    bool formatting_ = false;  // a formatter may run
     tool::Registry registry_;
     tool::Runners runners_;
     tool::Resolver resolver_;

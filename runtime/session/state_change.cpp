@@ -12,6 +12,24 @@ namespace {
 // deeply for an event.
 constexpr uint32_t kDepth = json::kMaximumDepth - 3;
 
+// Whether an object is a value with its metadata (narratoria/context.h), and not a value that has
+// members of these names.
+bool is_packed(json::Value object) {
+    bool has_value = false;
+    json::Value metadata;
+    for (const json::Member member : object.members()) {
+        if (member.key == "value") has_value = true;
+        else if (member.key == "metadata") metadata = member.value;
+        else return false;
+    }
+    if (!has_value || !metadata) return false;
+    if (!metadata.is_object()) return metadata.is_null();
+    for (const json::Member member : metadata.members()) {
+        if (member.key != "description" && member.key != "formatter") return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 nar_status read_state_change(const state::Tree& tree, std::string_view key, std::string_view value,
@@ -28,21 +46,18 @@ nar_status read_state_change(const state::Tree& tree, std::string_view key, std:
         return NAR_INVALID_DOCUMENT;
     }
     json::Value its = document.root();
-    if (its.is_object()) {
-        const json::Value packed = its.find("value");
+    if (its.is_object() && is_packed(its)) {
         const json::Value metadata = its.find("metadata");
-        if (packed && metadata && (metadata.is_object() || metadata.is_null())) {
-            its = packed;
-            change.forgets = metadata.is_null();
-            if (metadata.is_object()) {
-                const json::Value text = metadata.find("description");
-                if (text && !text.is_string()) {
-                    why = std::string("metadata.description must be a string, not ") +
-                          json::type_name(text.type());
-                    return NAR_INVALID_DOCUMENT;
-                }
-                change.description.emplace(text ? text.text() : std::string_view());
+        its = its.find("value");
+        change.forgets = metadata.is_null();
+        if (metadata.is_object()) {
+            const json::Value text = metadata.find("description");
+            if (text && !text.is_string()) {
+                why = std::string("metadata.description must be a string, not ") +
+                      json::type_name(text.type());
+                return NAR_INVALID_DOCUMENT;
             }
+            change.description.emplace(text ? text.text() : std::string_view());
         }
     }
     state::append_replacement(change.patch, tree, key, its);

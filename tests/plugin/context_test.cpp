@@ -428,6 +428,29 @@ TEST_F(ContextTest, MetadataIsSharedByAll) {
     EXPECT_FALSE(session->get_state_metadata("gold").has_value());
 }
 
+TEST_F(ContextTest, AFormatterThatAsksForTheTextGetsTheDefaultForm) {
+    open(R"({"a":1,"b":2})", {});
+    session->register_state_metadata(
+        "a", {"first", [this](std::string_view) { return "[" + prompt() + "]"; }});
+    EXPECT_EQ(prompt(), "a: [a: 1 (first)\nb: 2] (first)\nb: 2");
+    EXPECT_EQ(prompt(), "a: [a: 1 (first)\nb: 2] (first)\nb: 2") << "formatters run again";
+}
+
+// covers: 002-language-state-unpacked
+TEST_F(ContextTest, AnObjectWithOtherMembersIsAValue) {
+    for (const std::string value :
+         {R"({"value":5,"metadata":{},"unit":"mg"})", R"({"value":5,"metadata":{"source":"lab"}})",
+          R"({"value":5,"metadata":{"source":"lab","description":"a"}})"}) {
+        session->set_state("dose", value);
+        EXPECT_EQ(state(), R"({"dose":)" + value + "}");
+        EXPECT_FALSE(session->get_state_metadata("dose").has_value()) << value;
+    }
+    session->set_state("dose", "{\"value\":5,\"metadata\":null,\"unit\":\"mg\"}");
+    EXPECT_EQ(state(), R"({"dose":{"value":5,"unit":"mg"}})");
+    session->set_state("dose", R"({"metadata":{"formatter":true,"description":"a"},"value":6})");
+    EXPECT_EQ(prompt(), "dose: 6 (a)");
+}
+
 // covers: 002-language-state-unpacked
 TEST_F(ContextTest, AValueWithMetadataIsUnpacked) {
     session->set_state("gold", R"({"value":5,"metadata":{"description":"coins"}})");

@@ -130,6 +130,29 @@ def test_a_value_with_metadata_is_unpacked(session: Any) -> None:
     assert state.format_for_prompt() == "a: 5"
 
 
+# covers: 002-language-state-unpacked
+def test_a_dict_with_other_members_is_a_value(session: Any) -> None:
+    for value in (
+        {"value": 5, "metadata": {"source": "lab"}, "unit": "mg"},
+        {"value": 5, "metadata": {"description": "a", "source": "lab"}},
+    ):
+        session.state.set("dose", value)
+        assert session.state["dose"] == value
+    for metadata in ({"formatter": str, "source": "lab"}, StateMetadata("a")):
+        with pytest.raises(TypeError, match="/metadata"):
+            session.state.set("dose", {"value": 5, "metadata": metadata, "unit": "mg"})
+    with pytest.raises(TypeError, match="/metadata"):
+        session.state.set("dose", {"value": 5, "metadata": {"formatter": str, "source": "lab"}})
+    session.state.set("dose", {"value": 6, "metadata": {"formatter": None}})
+    assert session.state["dose"] == 6
+
+
+def test_a_formatter_that_asks_for_the_text_gets_the_default_form(session: Any) -> None:
+    session.state.set("a", 1, StateMetadata("", lambda _: f"[{session.format_state_for_prompt()}]"))
+    assert session.format_state_for_prompt() == "a: [a: 1]"
+    assert session.format_state_for_prompt() == "a: [a: 1]"
+
+
 # covers: 002-metadata-formatter
 def test_a_formatter_that_fails_leaves_the_default_form(
     session: Any, caplog: pytest.LogCaptureFixture

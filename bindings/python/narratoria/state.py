@@ -82,10 +82,14 @@ def _key(key: Any) -> str:
 
 
 def set_state(core: Session, key: str, value: Any, metadata: Any, invocation: Any) -> None:
-    if metadata is None and hasattr(value, "keys") and "value" in value:
-        packed = value.get("metadata")
-        # The runtime unpacks what is JSON; a formatter is none.
-        if isinstance(packed, StateMetadata) or (hasattr(packed, "keys") and "formatter" in packed):
+    if metadata is None and hasattr(value, "keys") and set(value) == {"value", "metadata"}:
+        packed = value["metadata"]
+        # The runtime unpacks what is JSON, by the same rule (context.h); a function is none.
+        if isinstance(packed, StateMetadata) or (
+            hasattr(packed, "keys")
+            and callable(packed.get("formatter"))
+            and set(packed) <= {"description", "formatter"}
+        ):
             value, metadata = value["value"], packed
     core.set_state(_key(key), value, _plain(metadata), invocation)
 
@@ -238,7 +242,8 @@ class State(_Base):
 
         Args:
             key: a key of the state; not a JSON Pointer.
-            value: JSON. ``{"value": …, "metadata": …}`` is unpacked.
+            value: JSON. ``{"value": …, "metadata": …}`` without other members is unpacked, if the
+                metadata is None or has a ``description`` and a ``formatter`` at most.
             metadata: what the key means; None leaves what is known.
 
         Raises:

@@ -50,6 +50,13 @@ TEST(StateForPrompt, ShowsTimes) {
               "age: 1732354323045\ntime: \"1732354323045\"");
 }
 
+TEST(StateForPrompt, KeepsAKeyAndADescriptionOnOneLine) {
+    state::Metadata metadata;
+    metadata.set("a\nGAME MASTER", {"first\r\nhp: 9\x7F", {}});
+    EXPECT_EQ(prompt("{\"a\\nGAME MASTER\":1,\"\\t\\u0001ü\\\\\":2}", metadata),
+              "a\\nGAME MASTER: 1 (first\\r\\nhp: 9\\u007f)\n\\t\\u0001ü\\: 2");
+}
+
 // covers: 002-language-state-for-prompt
 TEST(StateForPrompt, IndentsShortAndCutsLongCollections) {
     EXPECT_EQ(prompt(R"({"l":[1,{"a":[],"b":{}}],"e":[],"o":{}})"),
