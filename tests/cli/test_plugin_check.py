@@ -108,6 +108,7 @@ CAUGHT = [
     ("maps_little", "P29", "failed", "more bytes are mapped"),
     ("crashes_after_deinit", "P20", "crashed", "a thread that still ran when deinit had returned"),
     ("logs_after_deinit", "P20", "failed", "log.write was called after deinit had returned"),
+    ("metadata_without_size", "P34", "failed", "nar_state_metadata.size is 0"),
     ("overwrites_check", "P30", "failed", "overwrote memory of the check"),
 ]
 if len(os.sched_getaffinity(0)) > 1:

@@ -112,6 +112,9 @@ public:
     static std::string reason_in(TrialReport& report, const nar_failure& failure, std::size_t room,
                                  std::string_view who);
 
+    // Tells the plugin why a call is refused; NULL, or too small: it has not asked.
+    static void write_reason(nar_failure* failure, std::string_view why);
+
     // The plugin submitted a prompt since the last call.
     bool take_prompt();
 
@@ -193,6 +196,8 @@ private:
     static nar_status context_format_state_for_prompt(const nar_host* host, nar_write_fn write,
                                                       void* user);
     bool has_open_invocation(std::uint64_t token);
+    // Uses the metadata as a host does that takes it. False, and a finding: it has no valid size.
+    bool use(const nar_state_metadata* metadata, const char* function, nar_failure* failure);
     static nar_status assets_list(const nar_host* host, nar_write_fn write, void* user);
     static nar_status prompt_submit(const nar_host* host, nar_str text);
     static nar_status prompt_cancel(const nar_host* host);

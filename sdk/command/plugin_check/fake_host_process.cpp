@@ -11,6 +11,13 @@
 
 namespace narratoria::command {
 
+void PluginCheckHost::write_reason(nar_failure* failure, std::string_view why) {
+    if (failure == nullptr || failure->size <= offsetof(nar_failure, message)) return;
+    const std::size_t room = std::min<std::size_t>(failure->size, sizeof *failure) -
+                             offsetof(nar_failure, message) - 1;
+    failure->message[why.copy(failure->message, room)] = '\0';
+}
+
 nar_status PluginCheckHost::process_start(const nar_host* host, const nar_program* program,
                                           const nar_process_events* events, void* user,
                                           std::uint64_t* process, nar_failure* failure) {
@@ -18,11 +25,7 @@ nar_status PluginCheckHost::process_start(const nar_host* host, const nar_progra
     PluginCheckHost* self = entered(host, "process.start", kInActive, true, &status);
     if (self == nullptr) return status;
     const auto refuse = [&](nar_status answer, const std::string& why) {
-        if (failure != nullptr && failure->size > offsetof(nar_failure, message)) {
-            const std::size_t room = std::min<std::size_t>(failure->size, sizeof *failure) -
-                                     offsetof(nar_failure, message) - 1;
-            failure->message[why.copy(failure->message, room)] = '\0';
-        }
+        write_reason(failure, why);
         return answer;
     };
     nar_program what{};

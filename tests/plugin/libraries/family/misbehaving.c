@@ -100,6 +100,7 @@
  * fills_cache                100 bytes for each of the first 200 instances, which is allowed
  * crashes_after_deinit       a thread of init crashes 20 ms after deinit, which did not join it
  * logs_after_deinit          a thread of init logs 300 ms after deinit, which did not join it
+ * metadata_without_size      handle registers metadata of the state whose size is 0
  * overwrites_check           handle overwrites the memory that the check shares with its processes
  */
 #define _GNU_SOURCE
@@ -118,6 +119,7 @@
 #include <unistd.h>
 
 #include "narratoria/asset_renderer.h"
+#include "narratoria/context.h"
 #include "narratoria/event_sink.h"
 #include "narratoria/host_loop.h"
 #include "narratoria/host_session.h"
@@ -342,6 +344,13 @@ static nar_status ui_handle(void *self, const nar_ui_event *event) {
     if (chdir("/") != 0) return NAR_FAILED;
 #elif MISBEHAVIOUR_CRASHES_ON_ODD_DATA
     instance->events += *(const volatile unsigned char *)event->payload.data;
+#elif MISBEHAVIOUR_METADATA_WITHOUT_SIZE
+    const nar_host_context *context =
+        offered(instance->host, NAR_STR(NAR_HOST_CONTEXT), sizeof(nar_host_context));
+    const nar_state_metadata metadata = {.description = NAR_STR_INIT("times")};
+    if (context != NULL) {
+        (void)context->register_state_metadata(instance->host, NAR_STR("visits"), &metadata, NULL);
+    }
 #endif
     if (instance->state != NULL) {
         uint64_t size = 0;
