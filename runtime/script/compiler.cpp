@@ -624,6 +624,13 @@ std::vector<Program::ToolName> Program::tool_names() const {
     return names;
 }
 
+bool Program::acts() const {
+    return std::any_of(code_.begin(), code_.end(), [](const Instruction& instruction) {
+        return instruction.operation == Operation::Print ||
+               instruction.operation == Operation::FindTool;
+    });
+}
+
 size_t Program::bytes() const {
     size_t bytes = sizeof(Program) + source_.capacity();
     const auto add = [&](const auto& vector) {

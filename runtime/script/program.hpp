@@ -89,6 +89,8 @@ public:
     };
     // The tools of all CALLs, in the order of the source.
     std::vector<ToolName> tool_names() const;
+    // Whether it has a PRINT or a CALL.
+    bool acts() const;
     // What the program itself occupies.
     size_t bytes() const;
 

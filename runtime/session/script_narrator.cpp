@@ -49,11 +49,13 @@ public:
 
         token_ = token;
         narrative_.clear();
+        has_called_ = false;
         error_ = file_ + ": the script did not end in time, and is not run again";
         run_ = std::make_unique<ScriptRun>(
             ScriptRun::Context{session_.loop(), ScriptTools(session_.registry(), ""),
                                [this](std::string_view invocation, OnOutcome on_outcome,
                                       uint64_t& number, std::string& why) {
+                                   has_called_ = true;
                                    return session_.invoke(token_, invocation, std::move(on_outcome),
                                                           number, why);
                                },
@@ -84,6 +86,13 @@ private:
     }
 
     void reply() {
+        if (narrative_.empty() && !has_called_ && !std::exchange(has_warned_, true)) {
+            session_.warn("NARRATOR_SILENT",
+                          file_ + ": the script ended without a PRINT or a CALL, so the player "
+                                  "sees nothing");
+        }
+        // If the turn goes on, its plan was refused.
+        error_ = file_ + ": the script's answer was refused, and it is not run again";
         if (narrative_.ends_with('\n')) narrative_.pop_back();
         std::string plan;
         json::ObjectWriter writer(plan);
@@ -99,8 +108,10 @@ private:
     std::unique_ptr<ScriptRun> run_;  // of the last question
     uint64_t token_ = 0;
     std::string narrative_;
+    bool has_called_ = false;  // a tool
+    bool has_warned_ = false;  // that the script does nothing
     std::string disabled_;  // JSON; of the last question
-    std::string error_;     // of the last run that failed
+    std::string error_;     // why the last run has led to no plan
 };
 
 // ---------------------------------------------------------------- as a plugin

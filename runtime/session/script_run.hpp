@@ -44,12 +44,11 @@ struct ScriptEnd {
     std::string scope;  // JSON object
     script::Error error;
     std::string error_text;                      // for people
-    plan::Stop reason;                           // how to end tools that still run
+    plan::Stop reason{};                         // how to end tools that still run
     std::shared_ptr<const plan::Result> result;  // NULL if it called no tool; only of a job
 };
 
-// Ends with one call of on_ended, which may destroy it. Engine
-// thread only.
+// Ends with one call of on_ended, which may destroy it. Engine thread only.
 class ScriptRun : private script::Tools {
 public:
     struct Context {

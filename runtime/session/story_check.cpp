@@ -212,12 +212,16 @@ private:
         }
     }
 
-    // The tools that the narrator's script calls.
+    // Whether the narrator's script does something, and the tools that it calls.
     void check_script() {
-        if (story_.script_text.empty()) return;
+        if (!is_script(story_.narrator)) return;
         script::Error error;
         const auto program = script::Program::compile(story_.script_text, {}, error);
         if (program == nullptr) return;
+        if (!program->acts()) {
+            warn({"", {"", "", 0, "", story_.narrator}}, "story-script-silent",
+                 "the script has no PRINT and no CALL, so the player sees nothing");
+        }
         const tool::Registry registry(story_.folder + "/tools");
         const ScriptTools tools(registry, "");
         const std::vector<std::string_view> names = tools.file_names();

@@ -189,12 +189,14 @@ def test_a_story_that_is_whole_has_no_warnings(command):
 @pytest.mark.parametrize("script, status, line", [
     ("PRINT(1)\nIF true PRINT(1) END", 1,
      "tale.nuwa:2:9: ParserError: Expected 'THEN' after IF condition. at 2:9 [story-script]"),
+    ("", 0, "tale.nuwa:1:1: warning: the script has no PRINT and no CALL, so the player sees nothing "
+     "[story-script-silent]"),
     ("LET a = @", 1, "tale.nuwa:1:9: LexerError: Unknown character '@' at line 1, column 9 [story-script]"),
     ("PRINT(1)\n  CALL lmap {}", 0,
      'tale.nuwa:2:3: warning: CALL lmap: no tool of the story has this name; did you mean "lamp"? '
      "[story-tool-missing]"),
     ("CALL lamp { a: CALL lamp {} }", 0, None),
-], ids=["parser", "lexer", "tool", "whole"])
+], ids=["parser", "silent", "lexer", "tool", "whole"])
 def test_the_script_of_a_story_is_checked_with_its_calls(command, script, status, line):
     folder = story_with(command, '[narrator]\nname = "tale.nuwa"\n')
     (folder / "tale.nuwa").write_text(script)

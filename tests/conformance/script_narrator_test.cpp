@@ -72,10 +72,27 @@ TEST_F(ScriptNarrator, WhatItPrintsIsTheNarrative) {
     EXPECT_EQ(ended.generations, 1u);
 }
 
-TEST_F(ScriptNarrator, AScriptThatPrintsNothingTellsNothing) {
-    open("LET a = 1");
+TEST_F(ScriptNarrator, AScriptThatDoesNothingIsAWarningOnce) {
+    for (const std::string_view script : {"LET a = 1", "", "// a comment\n"}) {
+        recorder.records.clear();
+        open(script);
+        EXPECT_EQ(prompt("go").outcome, Outcome::Completed);
+        EXPECT_EQ(prompt("again").outcome, Outcome::Completed);
+        EXPECT_TRUE(recorder.of(Kind::Narrative).empty());
+        EXPECT_THAT(warnings(),
+                    ElementsAre("tale.nuwa: the script ended without a PRINT or a CALL, so the "
+                                "player sees nothing"))
+            << script;
+        EXPECT_EQ(recorder.one(Kind::Warning).body["code"].string(), "NARRATOR_SILENT");
+        session.reset();
+    }
+}
+
+TEST_F(ScriptNarrator, AScriptThatOnlyCallsToolsIsNoWarning) {
+    open("LET a = CALL look {}");
     EXPECT_EQ(prompt("go").outcome, Outcome::Completed);
     EXPECT_TRUE(recorder.of(Kind::Narrative).empty());
+    EXPECT_THAT(warnings(), ElementsAre());
 }
 
 // covers: 002-core-invocation, 002-function-promise
