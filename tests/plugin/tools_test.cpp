@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -12,7 +13,9 @@
 
 #include "conformance/folder.hpp"
 #include "conformance/stage.hpp"
+#include "narratoria/host_loop.h"
 #include "narratoria/host_session.h"
+#include "narratoria/tool.h"
 #include "narratoria/tools.hpp"
 
 namespace narratoria::test {
@@ -340,6 +343,83 @@ TEST_F(ToolsTest, the_function_that_releases_a_tool_may_register_another) {
     session->tools().remove("dice");
     EXPECT_EQ(chain.released, 1);
     EXPECT_EQ(call("dice")["result"].text(), "5");
+}
+
+TEST_F(ToolsTest, a_function_that_is_destroyed_may_remove_what_replaced_it) {
+    int alive = 0;
+    struct Last {
+        explicit Last(Session& its) : session(its) {}
+        ~Last() { session.tools().remove("dice"); }
+        Session& session;
+    };
+    session->tools().add({.name = "dice"},
+                         [last = std::make_shared<Last>(*session)](const plugin::InvocationRequest&,
+                                                                   plugin::Invocation) {});
+    session->tools().add({.name = "dice", .replaces = true},
+                         [kept = Alive(alive)](const plugin::InvocationRequest&,
+                                               plugin::Invocation its) { its.result("1"); });
+    EXPECT_EQ(alive, 0);
+    EXPECT_FALSE(session->tools().find("dice").has_value());
+    add({.name = "dice"}, "2");
+    EXPECT_EQ(call("dice")["result"].text(), "2");
+}
+
+TEST_F(ToolsTest, a_tool_is_released_before_the_call_that_replaces_it_returns) {
+    struct Old {
+        Session& session;
+        const nar_host* host = nullptr;
+        bool saw_host = false;
+        std::string seen = {};
+    } old{*session};
+    nar_tool tool{};
+    tool.size = sizeof tool;
+    tool.name = detail::to_c("dice");
+    tool.description = detail::to_c("old");
+    nar_tool_registration given{};
+    given.size = sizeof given;
+    given.tool = &tool;
+    given.user = &old;
+    given.invoke = [](void*, uint64_t, const nar_tool*, const nar_invocation*) {};
+    given.released = [](void* user) {
+        auto& its = *static_cast<Old*>(user);
+        its.saw_host = its.host != nullptr;
+        its.seen = Json(its.session.tools().find("dice").value().view())["description"].string();
+        // An attempt that begins here finds a tool that is whole.
+        its.session.execute(plan_of({entry("t", "dice")}), "/");
+    };
+    ASSERT_EQ(nar_session_tools_add(session->raw(), &given, nullptr, nullptr), NAR_OK);
+    int calls = 0;
+    session->tools().add({.name = "dice", .description = "new", .replaces = true},
+                         [&](const plugin::InvocationRequest&, plugin::Invocation its) {
+                             ++calls;
+                             its.result("1");
+                         });
+    EXPECT_EQ(old.seen, "new");
+    engine->run_until_idle();
+    EXPECT_EQ(calls, 1);
+    tool.description = detail::to_c("newest");
+    given.flags = NAR_TOOL_REPLACES;
+    ASSERT_EQ(nar_session_tools_add(session->raw(), &given, nullptr, nullptr), NAR_OK);
+    given.released = nullptr;
+    ASSERT_EQ(nar_session_tools_add(session->raw(), &given, &old.host, nullptr), NAR_OK);
+    EXPECT_FALSE(old.saw_host);
+    EXPECT_NE(old.host, nullptr);
+}
+
+TEST_F(ToolsTest, a_time_limit_is_clamped_and_never_negative) {
+    using std::chrono::milliseconds;
+    auto limit_of = [&](int64_t given) {
+        add({.name = "slow", .time_limit = milliseconds(given), .replaces = true});
+        return Json(session->tools().find("slow").value().view())["times"].text();
+    };
+    EXPECT_EQ(limit_of(0), R"({"try_ms":0})");
+    EXPECT_EQ(limit_of(4294967294), R"({"try_ms":4294967294})");
+    for (const int64_t long_one : {4294967295, 4294967296, 4294967301}) {
+        EXPECT_EQ(limit_of(long_one), R"({"try_ms":4294967294})");
+    }
+    const Error error = refusal([&] { limit_of(-1); });
+    EXPECT_EQ(error.status(), NAR_INVALID_ARGUMENT);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("slow"), HasSubstr("negative")));
 }
 
 TEST_F(ToolsTest, a_name_may_stand_for_a_file_with_the_files_manifest) {

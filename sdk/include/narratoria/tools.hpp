@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -32,13 +33,20 @@ struct ToolOptions {
     std::string_view input_schema = {};   // JSON Schema; any object
     std::string_view result_schema = {};  // JSON Schema of done.result; any value
     std::string_view owner = {};          // who registers it, for lists and messages; "host"
-    // Of an attempt; 0: none. The session's.
+    // Of an attempt; 0: none. Above 4294967294 ms it is that. The session's.
     std::optional<std::chrono::milliseconds> time_limit = {};
     bool waits = false;     // it needs no processor core while it runs (NAR_TOOL_WAITS)
     bool replaces = false;  // a registered tool of the same name
 };
 
 namespace detail {
+
+// Outlives a CarriedTool, which may be released inside the call that registers it. Made before that
+// call: nothing can fail after it.
+struct CarriedLife {
+    std::optional<plugin::detail::Core> core;  // once the tool is registered
+    bool is_released = false;
+};
 
 // A function behind C's `void* user`. The library deletes it after the last call.
 template <class Function>
@@ -47,16 +55,12 @@ public:
     template <class Given>
     explicit CarriedTool(Given&& function) : function_(std::forward<Given>(function)) {}
 
-    // Before the first call.
-    void set_host(const nar_host* host) {
-        core_ = std::make_shared<plugin::detail::Core>(host);
-        core_->activate();
-    }
+    const std::shared_ptr<CarriedLife>& life() const noexcept { return life_; }
 
     static void invoke(void* user, std::uint64_t token, const nar_tool*,
                        const nar_invocation* raw) noexcept {
         // Kept: the function may remove its tool.
-        const std::shared_ptr<plugin::detail::Core> core = of(user).core_;
+        const std::shared_ptr<plugin::detail::Core> core = of(user).core();
         plugin::detail::guard(*core, "a tool", [&] {
             const plugin::Invocation invocation(core, token);
             NARRATORIA_TRY { of(user).function_(plugin::InvocationRequest(*raw), invocation); }
@@ -70,19 +74,23 @@ public:
         });
     }
     static void cancel(void* user, std::uint64_t token) noexcept {
-        plugin::detail::cancel(*of(user).core_, plugin::detail::Offer<nar_host_invocation>::id,
+        plugin::detail::cancel(*of(user).core(), plugin::detail::Offer<nar_host_invocation>::id,
                                token);
     }
     static void released(void* user) noexcept {
         const std::unique_ptr<CarriedTool> self(&of(user));
-        self->core_->close();
-        self->core_->end();
+        self->life_->is_released = true;
+        if (!self->life_->core) return;
+        self->life_->core->close();
+        self->life_->core->end();
     }
 
 private:
     static CarriedTool& of(void* user) noexcept { return *static_cast<CarriedTool*>(user); }
 
-    std::shared_ptr<plugin::detail::Core> core_;
+    std::shared_ptr<plugin::detail::Core> core() const noexcept { return {life_, &*life_->core}; }
+
+    const std::shared_ptr<CarriedLife> life_ = std::make_shared<CarriedLife>();
     Function function_;
 };
 
@@ -98,19 +106,25 @@ public:
     // through the Invocation, at once or later from any thread; is_cancelled() of it says when it is
     // no longer wanted. An exception fails the attempt with TOOL_EXCEPTION. The function is destroyed
     // when the tool was removed or replaced, or the session ends, and no attempt runs any more.
-    // Throws NAR_INVALID_ARGUMENT (the name is in use, or not valid) or NAR_INVALID_DOCUMENT (a
-    // schema is none; the details list all faults).
+    // Throws NAR_INVALID_ARGUMENT (the name is in use, or not valid; the time limit is negative) or
+    // NAR_INVALID_DOCUMENT (a schema is none; the details list all faults).
     template <class Function>
     void add(const ToolOptions& options, Function&& function) {
         using Carried = detail::CarriedTool<std::decay_t<Function>>;
         auto carried = std::make_unique<Carried>(std::forward<Function>(function));
+        const std::shared_ptr<detail::CarriedLife> life = carried->life();
         nar_tool_registration registration{};
         registration.user = carried.get();
         registration.invoke = Carried::invoke;
         registration.cancel = Carried::cancel;
         registration.released = Carried::released;
-        carried->set_host(enter(options, registration));
+        const nar_host* const host = enter(options, registration);
+        // From here on it is the library's, which may have released it already: the destructor of a
+        // function that this one replaces may remove it.
         static_cast<void>(carried.release());
+        if (life->is_released) return;
+        life->core.emplace(host);
+        life->core->activate();
     }
 
     // Registers a name for a toolPath: a file or "scheme:rest". `limits`: of its attempts, or NULL.
@@ -158,9 +172,17 @@ private:
         tool.result_schema = detail::to_c(options.result_schema);
         tool.flags = options.waits ? NAR_TOOL_WAITS : 0;
         if (options.time_limit) {
-            tool.try_ms = options.time_limit->count() == 0
-                              ? NAR_NONE
-                              : static_cast<std::uint32_t>(options.time_limit->count());
+            const auto limit = options.time_limit->count();
+            if (limit < 0) {
+                NARRATORIA_THROW(Error(NAR_INVALID_ARGUMENT, {},
+                                       "the time limit of the tool \"" +
+                                           std::string(options.name) + "\" is negative: " +
+                                           std::to_string(limit) + " ms; 0 means no limit",
+                                       {}));
+            }
+            constexpr std::int64_t kLongest = NAR_NONE - 1;
+            tool.try_ms = static_cast<std::uint32_t>(limit < kLongest ? limit : kLongest);
+            if (limit == 0) tool.try_ms = NAR_NONE;
         }
         registration.size = sizeof registration;
         registration.flags = options.replaces ? NAR_TOOL_REPLACES : 0;
