@@ -8,7 +8,6 @@
 #include <string_view>
 
 namespace narratoria::process {
-namespace {
 
 // X_OK alone is not enough: a directory is executable, too.
 bool is_program(const std::string& path) {
@@ -16,8 +15,6 @@ bool is_program(const std::string& path) {
     return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
            ::access(path.c_str(), X_OK) == 0;
 }
-
-}  // namespace
 
 std::string find_program(const std::string& name, const std::vector<std::string>& environment,
                          std::string& reason) {

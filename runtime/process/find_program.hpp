@@ -5,6 +5,9 @@
 
 namespace narratoria::process {
 
+// True for a regular file, also through links, that this process may execute.
+bool is_program(const std::string& path);
+
 // Finds the program that execvp would run, with the PATH in `environment` (NAME=value). Searches
 // absolute folders only: an empty or relative entry would mean the current folder. Returns a name
 // with a slash unchanged. Returns "" if nothing is found; `reason` then names the folders searched.

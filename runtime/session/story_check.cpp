@@ -16,6 +16,7 @@
 #include "narratoria/narrator.h"
 #include "narratoria/tool.h"
 #include "plugin/search.hpp"
+#include "process/find_program.hpp"
 #include "process/script.hpp"
 #include "session/plugin_setup.hpp"
 #include "session/script_run.hpp"
@@ -282,7 +283,7 @@ private:
         if (!S_ISREG(status.st_mode)) {
             return {"story-tool-program", json::quoted(path) + " is no regular file"};
         }
-        if ((status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0) {
+        if (!process::is_program(file)) {
             return {"story-tool-program", json::quoted(path) + " is not executable; chmod +x " +
                                               process::shell_word(file)};
         }

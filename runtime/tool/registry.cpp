@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "process/find_program.hpp"
+
 namespace narratoria::tool {
 namespace {
 
@@ -20,12 +22,10 @@ std::vector<Registry::Shared> Registry::scan() const {
     std::error_code failure;
     fs::directory_iterator each(tools_folder_, failure), end;
     while (!failure && each != end) {
-        std::error_code ignored;
-        const auto permissions = each->status(ignored).permissions();
-        if (each->is_regular_file(ignored) &&
-            (permissions & fs::perms::owner_exec) != fs::perms::none) {
+        const std::string path = each->path().string();
+        if (process::is_program(path)) {
             std::string problem;
-            found.push_back(file(each->path().string(), problem));
+            found.push_back(file(path, problem));
         }
         each.increment(failure);
     }

@@ -8,6 +8,7 @@
 
 #include "base/json/writer.hpp"
 #include "base/near_name.hpp"
+#include "process/find_program.hpp"
 
 namespace narratoria::tool {
 namespace {
@@ -120,10 +121,7 @@ std::string Resolver::clash(std::string_view tool_path, const std::string& folde
     const auto registered = tool_path.empty() ? nullptr : registry_.find(tool_path);
     if (registered == nullptr) return {};
     std::string program = file_of(std::string(tool_path), folder);
-    struct stat status {};
-    const bool is_tool = ::stat(program.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-                         (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0;
-    if (!is_tool) return {};
+    if (!process::is_program(program)) return {};
     std::error_code none;
     if (!registered->path.empty() && std::filesystem::equivalent(program, registered->path, none)) {
         return {};
