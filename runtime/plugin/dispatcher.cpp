@@ -214,14 +214,14 @@ void Dispatcher::forget_extensions(const Instance* instance) {
 // Called when an instance is disabled. Ends everything that waits for it, so that nothing waits for
 // a timeout.
 void Dispatcher::give_up(Instance& instance) {
+    const std::string message =
+        "the plugin " + instance.library().id + " is disabled: " + instance.disabled_reason();
     for (const auto& definition : functions_->definitions_of(&instance)) {
-        tools_.registry.hide(*definition);
+        tools_.registry.hide(*definition, message);
     }
     for (const Attached& each : attached_) {
         if (each.instance == &instance) stream_->detach(each.sink);
     }
-    const std::string message =
-        "the plugin " + instance.library().id + " is disabled: " + instance.disabled_reason();
     InvocationEnd end;
     end.error_code = "PLUGIN_DISABLED";
     end.error = message;
@@ -389,8 +389,8 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
 Instance& Dispatcher::own_functions() {
     if (own_ == nullptr) {
         own_ = std::make_unique<Instance>(
-            OwnExtension{kOwnId, NAR_EXTENSION_TOOL, nullptr, nullptr, nullptr}, session_, story_);
-        own_->set_on_disabled([this] { give_up(*own_); });
+            OwnExtension{kOwnId, NAR_EXTENSION_TOOL, nullptr, nullptr, nullptr, true}, session_,
+            story_);
     }
     return *own_;
 }

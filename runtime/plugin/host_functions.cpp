@@ -561,20 +561,9 @@ nar_status with_metadata(Instance& instance, const nar_state_metadata* given, st
         return NAR_INVALID_ARGUMENT;
     }
     if (given == nullptr) return set(std::nullopt);
-    // The session drops all metadata before it ends its instances. An exception disables a plugin, but
-    // not the host, whose tools may share one instance.
+    // The session drops all metadata before it ends its instances.
     const auto call = [&instance](const auto& function) {
-        instance.call("a formatter of the state", [&] {
-            if (!instance.is_own()) return function();
-            try {
-                function();
-            } catch (const std::exception& error) {
-                instance.report(std::string("a formatter of the state threw an exception: ") +
-                                error.what());
-            } catch (...) {
-                instance.report("a formatter of the state threw an exception");
-            }
-        });
+        instance.call("a formatter of the state", function);
     };
     const auto release = [&instance](const auto& function) {
         instance.call_always("the release of a formatter", function);

@@ -115,11 +115,12 @@ void Instance::note_thrown(const char* what, const char* text) noexcept {
     try {
         disable(std::string(what) + " threw an exception: " + text);
     } catch (...) {
-        disabled_ = true;
+        if (!is_shared()) disabled_ = true;
     }
 }
 
 void Instance::disable(std::string reason) {
+    if (is_shared()) return report(reason);
     if (disabled_.exchange(true, std::memory_order_acq_rel)) return;
     reason_ = std::move(reason);
     processes.kill_all();

@@ -39,6 +39,9 @@ struct OwnExtension {
     const void* functions;
     void* data;
     void (*released)(void* data);  // may be NULL
+    // Several things of the host use the instance, so a violation of one is reported, and does not
+    // disable the others.
+    bool is_shared = false;
 };
 
 // Lifecycle: Made → Init → Active → Deinit → Over. Made and destroyed on the engine thread. Engine
@@ -87,7 +90,7 @@ public:
     bool is_narrator() const { return is_narrator_.load(); }
 
     // Disables the plugin after a violation. It receives no more calls, except to release
-    // resources.
+    // resources. A shared instance only reports the violation.
     void disable(std::string reason);
     void set_on_disabled(std::function<void()> on_disabled) {
         on_disabled_ = std::move(on_disabled);
@@ -133,6 +136,7 @@ public:
     uint64_t last_handle = 0;
 
 private:
+    bool is_shared() const { return own_ != nullptr && own_->is_shared; }
     void enter_phase(Phase phase);
     int64_t begin_call();
     void end_call(const char* what, int64_t start);

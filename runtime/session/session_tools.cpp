@@ -68,6 +68,8 @@ SessionTools::Found SessionTools::remove(std::string_view name, std::string& why
 }
 
 std::string SessionTools::problem_of(const tool::Definition& definition) const {
+    const std::string_view hidden = registry_.problem_of(definition);
+    if (!hidden.empty()) return std::string(hidden);
     std::string clash = resolver_.clash(definition.name, folder_);
     if (!clash.empty()) return clash;
     const bool is_file = definition.origin.kind == tool::Origin::Kind::File;
@@ -93,7 +95,7 @@ SessionTools::Found SessionTools::find(std::string_view name, std::string& json,
 
 void SessionTools::list(std::string& json) const {
     json += '[';
-    for (const auto& each : registry_.list()) {
+    for (const auto& each : registry_.list_all()) {
         if (json.back() != '[') json += ',';
         tool::append_json(json, *each, problem_of(*each));
     }

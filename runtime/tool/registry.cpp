@@ -75,7 +75,7 @@ bool Registry::add(Shared definition) {
     const std::string_view name = definition->name;
     if (entry_of(name) != nullptr) return false;
     if (2 * (entries_.size() + 1) > slots_.size()) rebuild();
-    entries_.push_back({std::move(definition), name});
+    entries_.push_back({std::move(definition), name, {}});
     place(static_cast<uint32_t>(entries_.size() - 1));
     return true;
 }
@@ -95,8 +95,14 @@ void Registry::remove(const Definition& definition) {
     const Shared removed = std::move(entry->definition);
 }
 
-void Registry::hide(const Definition& definition) {
-    if (Entry* const entry = entry_of(definition)) entry->hidden = true;
+void Registry::hide(const Definition& definition, std::string problem) {
+    if (Entry* const entry = entry_of(definition)) entry->problem = std::move(problem);
+}
+
+std::string_view Registry::problem_of(const Definition& definition) const {
+    const Entry* const found = entry_of(definition.name);
+    if (found == nullptr || found->definition.get() != &definition) return {};
+    return found->problem;
 }
 
 const Registry::Shared& Registry::find(std::string_view name) const {
@@ -108,16 +114,17 @@ const Registry::Shared& Registry::find(std::string_view name) const {
 std::vector<std::string_view> Registry::names() const {
     std::vector<std::string_view> out;
     for (const Entry& entry : entries_) {
-        if (entry.definition != nullptr && !entry.hidden) out.push_back(entry.name);
+        if (entry.definition != nullptr && entry.problem.empty()) out.push_back(entry.name);
     }
     return out;
 }
 
-std::vector<Registry::Shared> Registry::list() const {
+std::vector<Registry::Shared> Registry::collect(bool with_hidden) const {
     std::vector<Shared> out;
     if (!tools_folder_.empty()) out = scan();
     for (const Entry& entry : entries_) {
-        if (entry.definition != nullptr && !entry.hidden) out.push_back(entry.definition);
+        if (entry.definition == nullptr) continue;
+        if (with_hidden || entry.problem.empty()) out.push_back(entry.definition);
     }
     return out;
 }

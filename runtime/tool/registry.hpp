@@ -35,8 +35,10 @@ public:
     // Compares by identity: another definition of the same name stays registered.
     void remove(const Definition& definition);
     // Excludes a definition that can no longer run from list(). find() still returns it, so that a
-    // plan that names it fails with its runner's reason.
-    void hide(const Definition& definition);
+    // plan that names it fails with its runner's reason. `problem`: why; not empty.
+    void hide(const Definition& definition, std::string problem);
+    // Why the definition is hidden; empty if it is not. Valid until the registry changes.
+    std::string_view problem_of(const Definition& definition) const;
 
     // The definition of an executable file, with its manifest if it has one. Sets `problem` if that
     // cannot be used.
@@ -51,7 +53,9 @@ public:
     // The tools that a narrator can use: the executable files of the tools folder by name, then the
     // registered definitions in the order of registration. Reads the folder at each call, because
     // files may be added or removed at any time.
-    std::vector<Shared> list() const;
+    std::vector<Shared> list() const { return collect(false); }
+    // Also the hidden ones.
+    std::vector<Shared> list_all() const { return collect(true); }
 
     // Of the registered definitions that list() has, in the order of registration. Valid until the
     // next change.
@@ -61,7 +65,7 @@ private:
     struct Entry {
         Shared definition;  // NULL: removed
         std::string_view name;
-        bool hidden = false;
+        std::string problem;  // not empty: hidden
     };
     // An open-addressing table with linear probing: one cache line decides most lookups, and a list
     // or a map of nodes costs two more. A removed entry keeps its slot until the table is rebuilt.
@@ -77,6 +81,7 @@ private:
     void rebuild();
 
     std::vector<Shared> scan() const;
+    std::vector<Shared> collect(bool with_hidden) const;
 
     std::string tools_folder_;
     mutable ManifestFiles manifests_;

@@ -19,6 +19,7 @@
 #include "narratoria/host_loop.h"
 #include "narratoria/plugin.hpp"
 #include "narratoria/tool.h"
+#include "narratoria/tools.h"
 #include "narratoria/tools.hpp"
 
 namespace narratoria::test {
@@ -492,6 +493,14 @@ TEST_F(ContextTest, FormattersAreCalledAndReleased) {
         return metadata;
     };
     Acting& its = tool("idle", [](Acting&, uint64_t) {});
+    nar_tool registered{};
+    registered.size = sizeof registered;
+    registered.name = detail::to_c("registered");
+    nar_tool_registration given{};
+    given.size = sizeof given;
+    given.tool = &registered;
+    given.invoke = [](void*, uint64_t, const nar_tool*, const nar_invocation*) {};
+    ASSERT_EQ(nar_session_tools_add(session->raw(), &given, &its.host, nullptr), NAR_OK);
     nar_state_metadata metadata = metadata_of(first);
     EXPECT_EQ(its.set(0, "a", "1", &metadata), NAR_OK);
     EXPECT_EQ(prompt(), "a: <1>");
@@ -505,7 +514,8 @@ TEST_F(ContextTest, FormattersAreCalledAndReleased) {
     EXPECT_EQ(its.set(0, "a", "2", &metadata), NAR_OK);
     EXPECT_EQ(first.released, 1);
     EXPECT_EQ(prompt(), "a: <2>");
-    // An exception selects the default form. It does not disable the host, as it would a plugin.
+    // An exception selects the default form. It does not disable the tools that the host registered,
+    // as it would an extension.
     second.throws = true;
     EXPECT_EQ(prompt(), "a: 2");
     EXPECT_EQ(second.calls, 2);

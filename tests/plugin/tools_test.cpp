@@ -406,6 +406,54 @@ TEST_F(ToolsTest, a_tool_is_released_before_the_call_that_replaces_it_returns) {
     EXPECT_NE(old.host, nullptr);
 }
 
+TEST_F(ToolsTest, a_posted_function_that_throws_disables_no_tool) {
+    add({.name = "dice"}, "4");
+    const nar_host* host = nullptr;
+    nar_tool tool{};
+    tool.size = sizeof tool;
+    tool.name = detail::to_c("coin");
+    nar_tool_registration given{};
+    given.size = sizeof given;
+    given.tool = &tool;
+    given.invoke = [](void*, uint64_t, const nar_tool*, const nar_invocation*) {};
+    ASSERT_EQ(nar_session_tools_add(session->raw(), &given, &host, nullptr), NAR_OK);
+    const auto* posts = static_cast<const nar_host_post*>(
+        host->get_extension(host, detail::to_c(NAR_HOST_POST)));
+    ASSERT_EQ(posts->post(
+                  host, [](void*) { throw std::runtime_error("a lost coin"); }, nullptr, nullptr),
+              NAR_OK);
+    engine->run_until_idle();
+    EXPECT_THAT(log, HasSubstr("a posted function threw an exception: a lost coin"));
+    EXPECT_EQ(call("dice")["result"].text(), "4");
+    EXPECT_EQ(Json(session->tools().list().view()).size(), 3u);
+}
+
+TEST_F(ToolsTest, a_tool_that_cannot_run_any_more_is_listed_with_its_problem) {
+    nar_tool tool{};
+    tool.size = sizeof tool;
+    tool.name = detail::to_c("torn");
+    const nar_tool* const tools = &tool;
+    nar_tool_extension functions{};
+    functions.size = sizeof functions;
+    functions.tools = &tools;
+    functions.tool_count = 1;
+    functions.invoke = [](void*, uint64_t, const nar_tool*, const nar_invocation*) {
+        throw std::runtime_error("a torn page");
+    };
+    session->extend("book", NAR_EXTENSION_TOOL, &functions, nullptr);
+    EXPECT_EQ(call("torn")["state"].string(), "failed");
+    const Json all(session->tools().list().view());
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[1]["name"].string(), "torn");
+    EXPECT_THAT(all[1]["problem"].string(),
+                AllOf(HasSubstr("book is disabled"), HasSubstr("a torn page")));
+    const Json found(session->tools().find("torn").value().view());
+    EXPECT_EQ(found["problem"].string(), all[1]["problem"].string());
+    session->tools().remove("torn");
+    EXPECT_EQ(Json(session->tools().list().view()).size(), 1u);
+    session.reset();
+}
+
 TEST_F(ToolsTest, a_time_limit_is_clamped_and_never_negative) {
     using std::chrono::milliseconds;
     auto limit_of = [&](int64_t given) {

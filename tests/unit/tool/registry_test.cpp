@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "process/find_program.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -119,11 +121,31 @@ TEST(Registry, HidesADefinitionFromTheListOnly) {
     Registry registry;
     const auto dice = define("dice");
     registry.add(dice);
-    registry.hide(*dice);
+    EXPECT_EQ(registry.problem_of(*dice), "");
+    registry.hide(*dice, "it is worn");
     EXPECT_THAT(names(registry), IsEmpty());
+    EXPECT_THAT(registry.list_all(), ElementsAre(dice));
+    EXPECT_EQ(registry.problem_of(*dice), "it is worn");
     EXPECT_EQ(registry.find("dice"), dice);
     registry.replace(define("dice"));
     EXPECT_THAT(names(registry), ElementsAre("dice"));
+    EXPECT_EQ(registry.problem_of(*dice), "");
+    EXPECT_EQ(registry.problem_of(*registry.find("dice")), "");
+}
+
+// Root may execute a file that anybody may; its owner may not if only others may.
+TEST(Registry, ListsAFileThatThisProcessMayExecute) {
+    char made[] = "/tmp/narratoria-registry-XXXXXX";
+    ASSERT_NE(::mkdtemp(made), nullptr);
+    const std::string file = std::string(made) + "/odd";
+    std::ofstream(file) << "#!/bin/sh\n";
+    Registry registry(made);
+    for (const mode_t mode : {0655, 0765, 0666}) {
+        ASSERT_EQ(::chmod(file.c_str(), mode), 0);
+        EXPECT_EQ(registry.list().size(), ::access(file.c_str(), X_OK) == 0 ? 1u : 0u) << mode;
+        EXPECT_EQ(narratoria::process::is_program(file), registry.list().size() == 1) << mode;
+    }
+    fs::remove_all(made);
 }
 
 TEST(Registry, ListsTheExecutableFilesOfTheFolderAsTheyAreNow) {
