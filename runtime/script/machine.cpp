@@ -440,6 +440,21 @@ void Machine::execute() {
                 NUWA_SAVE();
                 if (!print(frame[instruction.b])) return;
                 frame[instruction.a] = Value::null();
+                if (on_output_) {
+                    // Who hears the line may have cancelled, or taken long: the slice ends here.
+                    left_ -= static_cast<int64_t>(work);
+                    if (left_ > 0) {
+                        steps_done_ -= static_cast<uint64_t>(left_);
+                        left_ = 0;
+                    }
+                    if (slice_end_ > 0) slice_end_ = steps_done_;
+                    if (!refill()) {
+                        ++at_;
+                        return;
+                    }
+                    left = left_;
+                    break;
+                }
                 NUWA_CHARGE_BEHIND(work)
                 break;
             }

@@ -11,8 +11,9 @@
 namespace narratoria::session {
 namespace {
 
-// Some milliseconds of computing between two looks at the loop.
-constexpr uint64_t kSliceSteps = 100'000;
+// About ten microseconds of arithmetic, half a millisecond of FORMAT: a slice is what a frame's budget
+// can be exceeded by.
+constexpr uint64_t kSliceSteps = 4'000;
 
 std::string script_name_of(const tool::Definition& definition) {
     std::string out = definition.name.substr(0, definition.name.rfind('.'));

@@ -515,3 +515,17 @@ class TestTheTree:
     def test_a_tree_of_too_many_levels(self) -> None:
         with pytest.raises(ValueError, match="more than 1000 levels"):
             narratoria.parse_script("LET n = " + "1 + " * 3000 + "1")
+
+
+def test_a_script_is_cancelled_between_two_lines_that_it_prints():
+    with narratoria.Session() as session:
+        heard = []
+
+        def hear(line):
+            heard.append(line)
+            session.cancel()
+
+        with pytest.raises(narratoria.ScriptError) as error:
+            session.run_script("FOR a IN [1, 2, 3, 4, 5] DO PRINT(a) END", on_print=hear)
+        assert error.value.name == "CancelledError"
+        assert heard == ["1"]

@@ -197,6 +197,30 @@ TEST_F(MachineTest, PrintedLinesGoToTheHostAtOnce) {
     EXPECT_TRUE(run->output().empty());
 }
 
+// Who hears the line may have cancelled, or taken long.
+TEST_F(MachineTest, APrintedLineEndsTheSlice) {
+    int lines = 0;
+    options_.on_output = [&](std::string_view) { ++lines; };
+    const auto run = machine("FOR a IN [1, 2, 3] DO PRINT(a) END");
+    for (int told = 1; told <= 3; ++told) {
+        EXPECT_EQ(run->run(100000), State::Ready);
+        EXPECT_EQ(lines, told);
+    }
+    EXPECT_EQ(run->run(100000), State::Finished);
+}
+
+TEST_F(MachineTest, AListenerCancelsBehindItsLine) {
+    int lines = 0;
+    std::unique_ptr<Machine> run;
+    options_.on_output = [&](std::string_view) {
+        if (++lines == 2) run->cancel();
+    };
+    run = machine("FOR a IN [1, 2, 3] DO PRINT(a) END");
+    EXPECT_EQ(run->run(), State::Failed);
+    EXPECT_EQ(run->error().name, "CancelledError");
+    EXPECT_EQ(lines, 2);
+}
+
 TEST_F(MachineTest, NowReadsTheGivenClock) {
     const auto run = machine("PRINT(NOW())");
     run->run();
