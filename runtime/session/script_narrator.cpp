@@ -88,8 +88,9 @@ private:
     void reply() {
         if (narrative_.empty() && !has_called_ && !std::exchange(has_warned_, true)) {
             session_.warn("NARRATOR_SILENT",
-                          file_ + ": the script ended without a PRINT or a CALL, so the player "
-                                  "sees nothing");
+                          file_ +
+                              ": the script ended without a PRINT or a CALL, so the player "
+                              "sees nothing");
         }
         // If the turn goes on, its plan was refused.
         error_ = file_ + ": the script's answer was refused, and it is not run again";
@@ -110,8 +111,8 @@ private:
     std::string narrative_;
     bool has_called_ = false;  // a tool
     bool has_warned_ = false;  // that the script does nothing
-    std::string disabled_;  // JSON; of the last question
-    std::string error_;     // why the last run has led to no plan
+    std::string disabled_;     // JSON; of the last question
+    std::string error_;        // why the last run has led to no plan
 };
 
 // ---------------------------------------------------------------- as a plugin

@@ -13,8 +13,8 @@ namespace narratoria::command {
 
 void PluginCheckHost::write_reason(nar_failure* failure, std::string_view why) {
     if (failure == nullptr || failure->size <= offsetof(nar_failure, message)) return;
-    const std::size_t room = std::min<std::size_t>(failure->size, sizeof *failure) -
-                             offsetof(nar_failure, message) - 1;
+    const std::size_t room =
+        std::min<std::size_t>(failure->size, sizeof *failure) - offsetof(nar_failure, message) - 1;
     failure->message[why.copy(failure->message, room)] = '\0';
 }
 

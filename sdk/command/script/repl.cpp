@@ -116,8 +116,7 @@ private:
         };
         try {
             ScriptSession::Outcome outcome = session_.run(
-                source, scope_, [&](std::string_view line) { (lines += line) += '\n'; },
-                say_lines);
+                source, scope_, [&](std::string_view line) { (lines += line) += '\n'; }, say_lines);
             if (outcome.has_run) scope_ = std::move(outcome.scope);
             return std::move(outcome.error);
         } catch (const Error& error) {
