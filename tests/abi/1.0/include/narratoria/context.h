@@ -26,7 +26,8 @@ typedef struct nar_state_metadata {
     nar_str description; /* for people and models; may be empty. At most 4096 bytes.             */
     void *user;
     /* Writes `value`, which is JSON, as text for a prompt, by calling write(to, text). NULL, or any
-     * status other than NAR_OK: the default form. It may call the session's functions.
+     * status other than NAR_OK: the default form. It may call the session's functions, and gets
+     * the state as text in the default form for all keys.
      * [engine-thread, callback-ok] */
     nar_status (*format)(void *user, nar_str value, nar_write_fn write, void *to);
     /* `format` is not called again: other metadata took its place, the state was cleared, or the
@@ -62,7 +63,9 @@ typedef struct nar_host_context {
     /* setState: the key has this JSON value from now on. The value replaces the former one, also an
      * object; as in every patch, null removes the key, and members of objects that are null are left
      * out. An object {"value": …, "metadata": {"description": …}} is unpacked; "metadata": null
-     * removes the key's metadata. `metadata` may be NULL: the metadata stays as it is.
+     * removes the key's metadata. With any other member, of the object or of its metadata ("formatter"
+     * may be there, and says nothing), it is a value like others. `metadata` may be NULL: the metadata
+     * stays as it is.
      * [engine-thread, active] */
     nar_status (*set_state)(const nar_host *host, uint64_t token, nar_str key, nar_str value,
                             const nar_state_metadata *metadata, nar_failure *failure);

@@ -144,7 +144,8 @@ NAR_API nar_status nar_session_get_all_state_metadata(nar_session *session, nar_
  * Returns the state as text for the prompt of a model; release it with nar_text_release. A line for
  * each key, in the order of the state:
  *   key: value (description)
- * or "No state information available." The formatter of the key's metadata writes the value.
+ * or "No state information available." Control characters of keys and descriptions are written as in
+ * JSON. The formatter of the key's metadata writes the value.
  * Without one it is JSON, indented by two, with these exceptions: an object or a list whose compact
  * JSON is longer than 200 characters is that JSON cut to 197, and "..."; a number between 1e9 and
  * 99999999999999 whose key contains "time" or "date" in any case is followed by that time, as

@@ -54,6 +54,10 @@ typedef struct nar_tool_registration {
     void (*cancel)(void *user, uint64_t token);
     /* Called once, after the last other call: the tool was removed or replaced, or the session
      * ends, and no attempt of it runs any more. May be NULL. Not called for a refused registration.
+     * The calls that replace or remove a tool may call it before they return;
+     * nar_session_tools_add has not written *host then. It may call the session's functions, also
+     * to remove or replace the tool that replaces its own: the `released` of that tool is then
+     * called before its nar_session_tools_add returns.
      * [engine-thread] */
     void (*released)(void *user);
 } nar_tool_registration;
