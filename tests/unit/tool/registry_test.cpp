@@ -140,7 +140,7 @@ TEST(Registry, ListsAFileThatThisProcessMayExecute) {
     const std::string file = std::string(made) + "/odd";
     std::ofstream(file) << "#!/bin/sh\n";
     Registry registry(made);
-    for (const mode_t mode : {0655, 0765, 0666}) {
+    for (const mode_t mode : {0655u, 0765u, 0666u, 0611u}) {
         ASSERT_EQ(::chmod(file.c_str(), mode), 0);
         EXPECT_EQ(registry.list().size(), ::access(file.c_str(), X_OK) == 0 ? 1u : 0u) << mode;
         EXPECT_EQ(narratoria::process::is_program(file), registry.list().size() == 1) << mode;
