@@ -417,8 +417,8 @@ TEST_F(ToolsTest, a_posted_function_that_throws_disables_no_tool) {
     given.tool = &tool;
     given.invoke = [](void*, uint64_t, const nar_tool*, const nar_invocation*) {};
     ASSERT_EQ(nar_session_tools_add(session->raw(), &given, &host, nullptr), NAR_OK);
-    const auto* posts = static_cast<const nar_host_post*>(
-        host->get_extension(host, detail::to_c(NAR_HOST_POST)));
+    const auto* posts =
+        static_cast<const nar_host_post*>(host->get_extension(host, detail::to_c(NAR_HOST_POST)));
     ASSERT_EQ(posts->post(
                   host, [](void*) { throw std::runtime_error("a lost coin"); }, nullptr, nullptr),
               NAR_OK);

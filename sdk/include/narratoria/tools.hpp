@@ -175,9 +175,9 @@ private:
             const auto limit = options.time_limit->count();
             if (limit < 0) {
                 NARRATORIA_THROW(Error(NAR_INVALID_ARGUMENT, {},
-                                       "the time limit of the tool \"" +
-                                           std::string(options.name) + "\" is negative: " +
-                                           std::to_string(limit) + " ms; 0 means no limit",
+                                       "the time limit of the tool \"" + std::string(options.name) +
+                                           "\" is negative: " + std::to_string(limit) +
+                                           " ms; 0 means no limit",
                                        {}));
             }
             constexpr std::int64_t kLongest = NAR_NONE - 1;
