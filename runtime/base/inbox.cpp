@@ -56,17 +56,23 @@ nar_status Inbox::post(Poster& from, const Post& post) {
     return NAR_OK;
 }
 
+Inbox::Token* Inbox::find(uint64_t number) {
+    if (number == held_number_ && number != 0) return &held_;
+    const auto found = tokens_.find(number);
+    return found == tokens_.end() ? nullptr : &found->second;
+}
+
 Inbox::Token* Inbox::find_open(const void* owner, uint64_t token, nar_status& status) {
-    const auto found = tokens_.find(token);
-    if (found == tokens_.end() || (owner != nullptr && found->second.owner != owner)) {
+    Token* const found = find(token);
+    if (found == nullptr || (owner != nullptr && found->owner != owner)) {
         status = NAR_GONE;
         return nullptr;
     }
-    if (found->second.has_end) {
+    if (found->has_end) {
         status = NAR_STALE;
         return nullptr;
     }
-    return &found->second;
+    return found;
 }
 
 void Inbox::mark_ready(uint64_t number, Token& token) {
@@ -84,6 +90,7 @@ nar_status Inbox::send_output(const void* owner, uint64_t token, std::string_vie
         if (waiting > 0 && waiting + bytes.size() > kMaxOutput) return NAR_BUSY;
         open->output.append(bytes);
         open->has_output = true;
+        if (open == &held_) return NAR_OK;
         mark_ready(token, *open);
     }
     loop_.wake();
@@ -99,6 +106,7 @@ nar_status Inbox::send_diagnostics(const void* owner, uint64_t token, std::strin
         const size_t waiting = open->diagnostics.size();
         if (waiting > 0 && waiting + bytes.size() > kMaxOutput) return NAR_BUSY;
         open->diagnostics.append(bytes);
+        if (open == &held_) return NAR_OK;
         mark_ready(token, *open);
     }
     loop_.wake();
@@ -109,14 +117,15 @@ nar_status Inbox::send_end(const void* owner, uint64_t token, std::any end,
                            std::string_view last_output) {
     {
         const std::lock_guard lock(mutex_);
-        const auto found = tokens_.find(token);
-        if (found == tokens_.end() || *found->second.end_type != end.type()) return NAR_GONE;
+        const Token* const found = find(token);
+        if (found == nullptr || *found->end_type != end.type()) return NAR_GONE;
         nar_status status = NAR_OK;
         Token* const open = find_open(owner, token, status);
         if (open == nullptr) return status;
         open->output.append(last_output);
         open->end = std::move(end);
         open->has_end = true;
+        if (open == &held_) return NAR_OK;
         mark_ready(token, *open);
     }
     loop_.wake();
@@ -131,6 +140,28 @@ uint64_t Inbox::open(const void* owner, Receiver& receiver, const std::type_info
     token.receiver = &receiver;
     token.end_type = &end_type;
     return number;
+}
+
+uint64_t Inbox::hold(const void* owner, const std::type_info& end_type) {
+    const uint64_t number = new_token();
+    const std::lock_guard lock(mutex_);
+    held_number_ = number;
+    held_.owner = owner;
+    held_.end_type = &end_type;
+    return number;
+}
+
+void Inbox::take(Held& messages) {
+    const std::lock_guard lock(mutex_);
+    messages.output.clear();
+    messages.diagnostics.clear();
+    // Swapped, so that both keep their memory for the next call.
+    messages.output.swap(held_.output);
+    messages.diagnostics.swap(held_.diagnostics);
+    messages.end = std::move(held_.end);
+    held_.end.reset();
+    held_.has_end = held_.has_output = false;
+    held_number_ = 0;
 }
 
 void Inbox::close(uint64_t token) {
@@ -166,7 +197,10 @@ bool Inbox::has_end(uint64_t token) const {
 Inbox::Found Inbox::find(const void* owner, uint64_t token) {
     const std::lock_guard lock(mutex_);
     Found found;
-    if (const Token* const open = find_open(owner, token, found.status)) {
+    if (token != 0 && token == held_number_) {
+        // It cannot be handed over.
+        found.status = NAR_INVALID_ARGUMENT;
+    } else if (const Token* const open = find_open(owner, token, found.status)) {
         found.receiver = open->receiver;
         found.has_output = open->has_output;
     }

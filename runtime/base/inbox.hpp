@@ -97,6 +97,18 @@ public:
         return open(owner, receiver, typeid(End));
     }
     void close(uint64_t token);
+    // Opens a token whose messages wait for take(), and wake nobody. One at a time.
+    template <typename End>
+    uint64_t hold(const void* owner) {
+        return hold(owner, typeid(End));
+    }
+    // Closes the held token. `end` is empty if none was sent.
+    struct Held {
+        std::string output;
+        std::string diagnostics;
+        std::any end;
+    };
+    void take(Held& messages);
     // Closes all tokens of an owner without calling their receivers.
     void close_all(const void* owner);
     // Sends `end` for each token of an owner that has no end yet.
@@ -146,10 +158,12 @@ private:
     class WakeForRest;
 
     uint64_t open(const void* owner, Receiver& receiver, const std::type_info& end_type);
+    uint64_t hold(const void* owner, const std::type_info& end_type);
     void deliver_post();
     void deliver_token();
 
     // Require the lock.
+    Token* find(uint64_t number);
     Token* find_open(const void* owner, uint64_t token, nar_status& status);
     void mark_ready(uint64_t number, Token& token);
 
@@ -157,6 +171,8 @@ private:
     const LogFunction log_;
     mutable std::mutex mutex_;  // guards everything below; never held during a callback
     std::unordered_map<uint64_t, Token> tokens_;
+    uint64_t held_number_ = 0;  // 0: none
+    Token held_{};
     std::deque<uint64_t> ready_;  // tokens with undelivered messages, in the order of sending
     size_t waiting_posts_ = 0;
     // Posters with waiting posts. They take turns, one post each: a poster with thousands of them

@@ -103,6 +103,7 @@ public:
     const std::string& session_id() const { return session_id_; }
     // True while sinks receive a record.
     bool is_sending() const { return sending_ > 0; }
+    bool has_sinks() const { return !sinks_.empty(); }
     bool wanted(Kind kind) const { return (wanted_ & (1u << static_cast<uint32_t>(kind))) != 0; }
 
 private:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/execution.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -197,6 +199,63 @@ void Execution::take_appended() {
         }
     }
     if (!schedule_.all_settled()) plan_time_.resume();
+}
+
+std::optional<json::Value> Execution::call(const tool::Resolution& tool,
+                                           std::string_view tool_path, std::string_view input,
+                                           uint32_t number, uint32_t line) {
+    Result& result = *result_;
+    // After a failure, the order of all calls decides which skills are disabled (finish()).
+    if (!settings_.is_open || closed_ || ended_ || has_failed_ || with_.stream.has_sinks() ||
+        !appended_.empty() || !schedule_.all_settled() ||
+        result.quick_results.size() > EventSpool::kInMemory) {
+        return std::nullopt;
+    }
+    const std::string_view skill = skill_of(tool_path);
+    auto& names = result.quick_names;
+    const auto name = std::find(names.begin(), names.end(), skill) - names.begin();
+    if (name == std::ssize(names)) names.emplace_back(skill);
+    quick_id_ = skill;
+    (quick_id_ += '-') += std::to_string(number);
+    quick_request_.clear();
+    json::ObjectWriter(quick_request_)
+        .string("requestId", plan_->request_id)
+        .string("tool", skill)
+        .raw("operation", R"("run")")
+        .raw("input", input)
+        .raw("dependencies", "{}")
+        .raw("results", "{}")
+        .end();
+    quick_request_ += '\n';
+    tool::Invocation invocation;
+    invocation.definition = tool.definition.get();
+    invocation.tool_path = tool_path;
+    invocation.plan_id = plan_->request_id;
+    invocation.tool_id = quick_id_;
+    invocation.folder = settings_.folder;
+    invocation.try_ms = tool.definition->try_ms.value_or(settings_.try_ms);
+    invocation.request = quick_request_;
+    invocation.environment = &with_.environment;
+    const int64_t started_us = clock::wall_us();
+    const int64_t started_ms = clock::steady_ms();
+    const std::optional<json::Value> answer = tool.runner->call(invocation);
+    if (!answer) return std::nullopt;
+    QuickCall made{};
+    made.before = static_cast<uint32_t>(result.tools.size());
+    made.number = number;
+    made.line = line;
+    made.execution_ms = static_cast<uint32_t>(clock::steady_ms() - started_ms);
+    made.name = static_cast<uint32_t>(name);
+    made.started_us = started_us;
+    const std::string_view text = answer->raw();
+    made.result = result.quick_results.size();
+    // null: there was no result.
+    if (!answer->is_null()) {
+        made.result_size = static_cast<uint32_t>(text.size());
+        result.quick_results += text;
+    }
+    result.quick.push_back(made);
+    return answer;
 }
 
 void Execution::cancel(uint32_t tool) {
@@ -609,6 +668,7 @@ void Execution::settle(uint32_t tool, State state, std::string code, std::string
         running_[tool]->output.append_json(result.output);
     }
     if (state != State::Completed) {
+        has_failed_ = true;
         result.error_code = std::move(code);
         result.error = std::move(error);
     }

@@ -104,6 +104,11 @@ public:
     // here. Returns its position, or kNone after the end or close(). With a refusal the tool fails
     // without an attempt.
     uint32_t append(std::unique_ptr<Plan> tool, std::optional<ToolRefusal> refusal = {});
+    // Runs a tool that answers at once (tool::Runner::call) to its end, if nobody can tell the
+    // difference: without a sink, nothing is published. `number` is that of its toolId. Returns its
+    // result, valid until the next call. Nothing: append() it next, with the same toolId.
+    std::optional<json::Value> call(const tool::Resolution& tool, std::string_view tool_path,
+                                    std::string_view input, uint32_t number, uint32_t line);
     // Ends one tool as cancelled, if it has not settled.
     void cancel(uint32_t tool);
     // No tool follows: the execution ends when all have settled.
@@ -168,6 +173,9 @@ private:
     std::vector<Appended> appended_;  // not in the plan yet
     std::deque<uint32_t> settled_;    // not told to on_tool_settled yet
     bool closed_ = false;
+    bool has_failed_ = false;  // a tool
+    std::string quick_request_;  // of call()
+    std::string quick_id_;       // likewise
     bool start_requested_ = false;
     bool starting_ = false;
     bool ended_ = false;

@@ -58,7 +58,66 @@ void append_attempt(std::string& out, const AttemptRecord& record, bool with_eve
     attempt.end();
 }
 
+// Passes `out` on from time to time. False if the output stopped.
+bool append_tool(std::string& out, Output& output, const ToolResult& tool, bool with_events) {
+    if (out.empty() || out.back() != '[') out += ',';
+    json::ObjectWriter writer(out);
+    writer.string("toolId", tool.tool_id);
+    writer.boolean("ok", tool.ok());
+    writer.string("state", state_name(tool.state));
+    writer.raw("output", tool.output);
+    writer.number("executionTime", tool.execution_ms);
+    writer.number("retryCount", tool.retry_count());
+    if (!tool.ok()) {
+        writer.string("error", tool.error);
+        writer.string("errorCode", tool.error_code);
+    }
+    writer.key("events");
+    out += '[';
+    if (with_events && tool.events.count() > 0) {
+        if (!output.write(out)) return false;
+        out.clear();
+        if (!tool.events.write(output)) return false;
+    }
+    out += ']';
+    writer.key("attempts");
+    out += '[';
+    for (size_t i = 0; i < tool.attempts.size(); ++i) {
+        if (i > 0) out += ',';
+        append_attempt(out, tool.attempts[i], with_events);
+    }
+    out += ']';
+    if (!tool.result.empty()) writer.raw("result", tool.result);
+    if (tool.line > 0) writer.number("line", tool.line);
+    if (!tool.diagnostics.empty()) writer.string("stderr", tool.diagnostics);
+    writer.end();
+    if (out.size() < 256 * 1024) return true;
+    const bool goes_on = output.write(out);
+    out.clear();
+    return goes_on;
+}
+
 }  // namespace
+
+ToolResult Result::expand(const QuickCall& call) const {
+    ToolResult tool(std::make_shared<EventSpool>());
+    tool.tool_id = quick_names[call.name] + "-" + std::to_string(call.number);
+    tool.state = State::Completed;
+    tool.line = call.line;
+    tool.execution_ms = call.execution_ms;
+    tool.result = quick_results.substr(call.result, call.result_size);
+    std::string done = R"({"version":"0","type":"done","ok":true)";
+    if (call.result_size > 0) (done += R"(,"result":)") += tool.result;
+    tool.events.add(done + "}");
+    tool.events.settle();
+    AttemptRecord record;
+    record.exit_status = 0;
+    record.started_us = call.started_us;
+    record.execution_ms = call.execution_ms;
+    record.event_count = 1;
+    tool.attempts.push_back(record);
+    return tool;
+}
 
 bool Result::write(Output& output, bool with_events) const {
     std::string out;
@@ -70,44 +129,13 @@ bool Result::write(Output& output, bool with_events) const {
     if (descriptor_wait_ms > 0) result.number("descriptorWaitTime", descriptor_wait_ms);
     result.key("toolResults");
     out += '[';
-    bool first = true;
-    for (const ToolResult& tool : tools) {
-        if (!first) out += ',';
-        first = false;
-        json::ObjectWriter writer(out);
-        writer.string("toolId", tool.tool_id);
-        writer.boolean("ok", tool.ok());
-        writer.string("state", state_name(tool.state));
-        writer.raw("output", tool.output);
-        writer.number("executionTime", tool.execution_ms);
-        writer.number("retryCount", tool.retry_count());
-        if (!tool.ok()) {
-            writer.string("error", tool.error);
-            writer.string("errorCode", tool.error_code);
+    size_t next_quick = 0;
+    for (size_t i = 0; i <= tools.size(); ++i) {
+        for (; next_quick < quick.size() && quick[next_quick].before == i; ++next_quick) {
+            const ToolResult tool = expand(quick[next_quick]);
+            if (!append_tool(out, output, tool, with_events)) return false;
         }
-        writer.key("events");
-        out += '[';
-        if (with_events && tool.events.count() > 0) {
-            if (!output.write(out)) return false;
-            out.clear();
-            if (!tool.events.write(output)) return false;
-        }
-        out += ']';
-        writer.key("attempts");
-        out += '[';
-        for (size_t i = 0; i < tool.attempts.size(); ++i) {
-            if (i > 0) out += ',';
-            append_attempt(out, tool.attempts[i], with_events);
-        }
-        out += ']';
-        if (!tool.result.empty()) writer.raw("result", tool.result);
-        if (tool.line > 0) writer.number("line", tool.line);
-        if (!tool.diagnostics.empty()) writer.string("stderr", tool.diagnostics);
-        writer.end();
-        if (out.size() >= 256 * 1024) {
-            if (!output.write(out)) return false;
-            out.clear();
-        }
+        if (i < tools.size() && !append_tool(out, output, tools[i], with_events)) return false;
     }
     out += ']';
     result.key("failedTools");

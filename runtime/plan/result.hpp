@@ -58,6 +58,19 @@ struct ToolResult {
     }
 };
 
+// A tool that answered at once: what its ToolResult is made of. Small, because a script may call a
+// million of them.
+struct QuickCall {
+    uint32_t before;  // the index in Result::tools of the tool behind it
+    uint32_t number;  // in its toolId
+    uint32_t line;
+    uint32_t execution_ms;
+    uint32_t name;         // index in Result::quick_names
+    uint32_t result_size;  // of its result, in Result::quick_results
+    uint64_t result;
+    int64_t started_us;
+};
+
 struct Result {
     std::string plan_id;
     std::string narrative;
@@ -72,12 +85,21 @@ struct Result {
     std::vector<std::string> disabled_skills;
     std::vector<std::string> conflicts;  // {path, tools} as JSON, in the order of detection
     std::vector<ToolResult> tools;
+    std::vector<QuickCall> quick;
+    std::vector<std::string> quick_names;  // skills
+    std::string quick_results;             // JSON, one behind the other
 
+    ToolResult expand(const QuickCall& call) const;
     // Writes the result as JSON. False if the output stopped.
     bool write(Output& output, bool with_events) const;
-    uint64_t event_bytes() const { return spool ? spool->total() : 0; }
+    uint64_t event_bytes() const {
+        return (spool ? spool->total() : 0) + quick_results.size() + quick.size() * kQuickEvent;
+    }
 
     std::shared_ptr<EventSpool> spool;
+
+private:
+    static constexpr uint64_t kQuickEvent = 50;  // about the size of `done` without its result
 };
 
 // Writes the members for an attempt's number and end, which results and records share.

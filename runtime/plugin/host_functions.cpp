@@ -541,7 +541,8 @@ nar_status begin_write(Instance& instance, uint64_t token, ApplyPatch& apply, st
         found = inbox.find(&instance, token);
     }
     if (found.status != NAR_OK) {
-        why = "the invocation has ended, or never existed";
+        why = found.status == NAR_INVALID_ARGUMENT ? kAnswersAtOnce
+                                                   : "the invocation has ended, or never existed";
         return found.status;
     }
     apply = [receiver = static_cast<InvocationReceiver*>(found.receiver)](std::string_view patch,

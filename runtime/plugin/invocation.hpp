@@ -22,6 +22,11 @@ struct InvocationEnd {
     uint64_t resident_kb = 0;
 };
 
+// Why the token of a tool with NAR_TOOL_ANSWERS_AT_ONCE is refused.
+inline constexpr const char* kAnswersAtOnce =
+    "a tool that answers at once (NAR_TOOL_ANSWERS_AT_ONCE) changes the state by events only "
+    "(state_patch)";
+
 // Receives the messages of one invocation. The plugin's Instance owns the token, whose end type is
 // InvocationEnd. Engine thread only.
 class InvocationReceiver : public Inbox::Receiver {

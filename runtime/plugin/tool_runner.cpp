@@ -15,7 +15,54 @@
 namespace narratoria::plugin {
 namespace {
 
+// How a tool writes `done` in whose output call() looks no further.
+constexpr std::string_view kDone = R"({"version":"0","type":"done","ok":true})";
+constexpr std::string_view kDoneWithResult = R"({"version":"0","type":"done","ok":true,"result":)";
+
 nar_str view(std::string_view text) { return {text.data(), text.size()}; }
+
+// `views` gets those of the environment, and must live as long as the invocation.
+nar_invocation invocation_of(const tool::Invocation& invocation, std::string_view root,
+                             const std::vector<std::string>& environment,
+                             std::vector<nar_str>& views) {
+    views.clear();
+    for (const std::string& variable : environment) views.push_back(view(variable));
+    nar_invocation given{};
+    given.size = sizeof given;
+    given.attempt = invocation.attempt;
+    given.plan_id = view(invocation.plan_id);
+    given.tool_id = view(invocation.tool_id);
+    given.tool_path = view(invocation.tool_path);
+    given.plan_folder = view(invocation.folder);
+    given.root = view(root);
+    given.request = view(invocation.request);
+    given.environment = views.data();
+    given.environment_count = views.size();
+    given.try_ms = static_cast<uint32_t>(std::min<uint64_t>(invocation.try_ms, UINT32_MAX));
+    return given;
+}
+
+bool is_empty(const InvocationEnd& end) {
+    return end.exit_status == 0 && end.error_code.empty() && end.error.empty() &&
+           end.user_us == 0 && end.system_us == 0 && end.resident_kb == 0;
+}
+
+// The text of the result, if nothing was said but that it has succeeded.
+std::optional<std::string_view> plain_result(const Inbox::Held& said) {
+    const auto* const end = std::any_cast<InvocationEnd>(&said.end);
+    if (end == nullptr || !is_empty(*end) || !said.diagnostics.empty()) return std::nullopt;
+    std::string_view text = said.output;
+    if (!text.ends_with("}\n") || text.find('\n') != text.size() - 1) return std::nullopt;
+    if (!text.starts_with(kDoneWithResult)) {
+        if (text.substr(0, text.size() - 1) == kDone) return "null";
+        return std::nullopt;
+    }
+    text.remove_prefix(kDoneWithResult.size());
+    text.remove_suffix(2);
+    // As opposed to no result at all.
+    if (text == "null") return std::nullopt;
+    return text;
+}
 
 // The source of an attempt that a plugin runs. Owned by the attempt.
 class PluginSource : public tool::Source, public InvocationReceiver {
@@ -29,6 +76,7 @@ public:
           own_(std::move(own)),
           cancel_(cancel),
           attempt_(attempt),
+          answers_at_once_(invocation.definition->answers_at_once),
           limits_(invocation.limits),
           request_(invocation.request),
           environment_(*invocation.environment),
@@ -46,19 +94,9 @@ public:
     bool start(const tool::Invocation& invocation, const char* what, Call&& call,
                tool::StartFailure& failure) {
         std::vector<nar_str> environment;
-        for (const std::string& variable : environment_) environment.push_back(view(variable));
-        nar_invocation given{};
-        given.size = sizeof given;
-        given.attempt = invocation.attempt;
-        given.plan_id = view(invocation.plan_id);
-        given.tool_id = view(invocation.tool_id);
-        given.tool_path = view(invocation.tool_path);
-        given.plan_folder = view(invocation.folder);
-        given.root = view(processes_.settings().folder);
+        nar_invocation given =
+            invocation_of(invocation, processes_.settings().folder, environment_, environment);
         given.request = view(request_);
-        given.environment = environment.data();
-        given.environment_count = environment.size();
-        given.try_ms = static_cast<uint32_t>(std::min<uint64_t>(invocation.try_ms, UINT32_MAX));
         starting_ = true;
         nar_status status = NAR_OK;
         nar_failure said = empty_failure();
@@ -67,6 +105,7 @@ public:
         starting_ = false;
         // The start failed: nobody is left to be told of an end.
         if (!called || status != NAR_OK || !run_failure_.message.empty()) close();
+        else if (answers_at_once_ && !instance_.inbox().has_end(token_)) end_for_it();
         else if (ending_ms_) terminate(*std::exchange(ending_ms_, std::nullopt));
         const std::string who = "the plugin " + instance_.library().id;
         if (!called) {
@@ -124,6 +163,10 @@ public:
     bool is_delivering() const override { return is_delivering_; }
 
     nar_status on_patch(std::string_view patch, std::string& why) override {
+        if (answers_at_once_) {
+            why = kAnswersAtOnce;
+            return NAR_INVALID_ARGUMENT;
+        }
         start_early();
         std::string line = R"({"version":"0","type":"state_patch","patch":)";
         line += patch;
@@ -160,6 +203,7 @@ public:
 
     nar_status on_run(std::vector<std::string> arguments) override {
         if (told_to_end_) return NAR_GONE;
+        if (answers_at_once_) return NAR_INVALID_ARGUMENT;
         tool::StartFailure failure;
         const std::string program =
             process::find_program(arguments.front(), environment_, failure.message);
@@ -204,6 +248,14 @@ private:
         if (*alive) is_delivering_ = false;
     }
 
+    // The tool has not ended when it had to.
+    void end_for_it() {
+        InvocationEnd end;
+        end.error_code = "TOOL_FAILED";
+        end.error = "the tool did not report its end before invoke returned "
+                    "(NAR_TOOL_ANSWERS_AT_ONCE)";
+        instance_.inbox().send_end(&instance_, token_, std::move(end));
+    }
     void close() {
         if (token_ != 0) instance_.inbox().close(std::exchange(token_, 0));
     }
@@ -213,6 +265,7 @@ private:
     const std::shared_ptr<OwnTool> own_;
     void (*const cancel_)(void*, uint64_t);
     tool::StreamAttempt& attempt_;
+    const bool answers_at_once_;
     const process::Limits limits_;
     std::string request_;
     std::vector<std::string> environment_;
@@ -297,14 +350,62 @@ std::unique_ptr<tool::Attempt> FunctionRunner::begin(const tool::Invocation& inv
     }
     // A copy: the plugin may register a tool that replaces this one during the call.
     const Function function = found->second;
+    const bool has_run = is_kept(invocation, *function.instance);
     return begin_attempt(
         processes_, *function.instance, function.own, function.extension.cancel, invocation,
         listener, "its tool",
         [&](void* data, uint64_t token, const nar_invocation& given, nar_failure&) -> nar_status {
-            function.extension.invoke(data, token, function.handle, &given);
+            if (has_run) report_kept(*function.instance, token);
+            else function.extension.invoke(data, token, function.handle, &given);
             return NAR_OK;
         },
         failure);
+}
+
+bool FunctionRunner::is_kept(const tool::Invocation& invocation, const Instance& instance) const {
+    return kept_ && kept_->instance == &instance && kept_->plan_id == invocation.plan_id &&
+           kept_->tool_id == invocation.tool_id && invocation.attempt == 1;
+}
+
+// As if the tool said it now.
+void FunctionRunner::report_kept(Instance& instance, uint64_t token) {
+    const Kept kept = std::move(*std::exchange(kept_, std::nullopt));
+    Inbox& inbox = instance.inbox();
+    inbox.send_diagnostics(&instance, token, kept.messages.diagnostics);
+    inbox.send_output(&instance, token, kept.messages.output);
+    if (kept.messages.end.has_value()) inbox.send_end(&instance, token, kept.messages.end);
+}
+
+std::optional<json::Value> FunctionRunner::call(const tool::Invocation& invocation) {
+    kept_.reset();
+    const auto found = functions_.find(invocation.definition);
+    if (found == functions_.end()) return std::nullopt;
+    // A copy, as in begin().
+    const Function function = found->second;
+    Instance& instance = *function.instance;
+    const nar_invocation given = invocation_of(invocation, processes_.settings().folder,
+                                               *invocation.environment, environment_);
+    const uint64_t token = instance.inbox().hold<InvocationEnd>(&instance);
+    const bool called = instance.call("its tool", [&] {
+        void* const data = function.own ? function.own.get() : instance.data();
+        function.extension.invoke(data, token, function.handle, &given);
+    });
+    instance.inbox().take(said_);
+    // The plugin is disabled; start() says so.
+    if (!called) return std::nullopt;
+    if (const auto text = plain_result(said_)) {
+        json::ParseError error;
+        const auto& schema = function.definition->result;
+        // One level less than the event may have.
+        const bool is_valid = result_.parse(*text, error, json::kMaximumDepth - 1) &&
+                              result_.root().raw().size() == text->size();
+        if (is_valid && (schema == nullptr || schema->check(result_.root()).empty())) {
+            return result_.root();
+        }
+    }
+    kept_ = Kept{&instance, std::string(invocation.plan_id), std::string(invocation.tool_id),
+                 std::move(said_)};
+    return std::nullopt;
 }
 
 std::unique_ptr<tool::Attempt> SchemeRunner::begin(const tool::Invocation& invocation,

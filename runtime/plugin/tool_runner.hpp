@@ -4,6 +4,8 @@
 // (narratoria/tool_runner.h). Their output is decoded like that of a process.
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -41,6 +43,8 @@ public:
     std::vector<std::shared_ptr<const tool::Definition>> definitions_of(
         const Instance* instance) const;
 
+    std::optional<json::Value> call(const tool::Invocation& invocation) override;
+
 private:
     struct Function {
         std::shared_ptr<const tool::Definition> definition;  // keeps the key alive
@@ -54,8 +58,23 @@ private:
                                          tool::AttemptListener& listener,
                                          tool::StartFailure& failure) override;
 
+    // What call() got from a tool, for the attempt of the same invocation.
+    struct Kept {
+        const Instance* instance;
+        std::string plan_id;
+        std::string tool_id;
+        Inbox::Held messages;
+    };
+    bool is_kept(const tool::Invocation& invocation, const Instance& instance) const;
+    void report_kept(Instance& instance, uint64_t token);
+
     tool::ProcessRunner& processes_;
     std::unordered_map<const tool::Definition*, Function> functions_;
+    std::optional<Kept> kept_;
+    // Of the last call(); members, so that a call allocates nothing.
+    Inbox::Held said_;
+    json::Document result_;
+    std::vector<nar_str> environment_;
 };
 
 // Runs the tool paths "scheme:rest" of one plugin. Both references must outlive the attempts.

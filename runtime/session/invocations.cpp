@@ -150,6 +150,31 @@ nar_status Invocations::invoke(std::string_view invocation, OnOutcome on_outcome
     return NAR_OK;
 }
 
+std::optional<json::Value> Invocations::call(const tool::Registry::Shared& tool,
+                                             std::string_view input, uint32_t line) {
+    if (is_ending_ || result_ || !waiting_.empty()) return std::nullopt;
+    auto known = checked_.find(tool.get());
+    if (known == checked_.end()) {
+        std::string invocation;
+        json::ObjectWriter(invocation).string("tool", tool->name).end();
+        std::string ignored;
+        const auto plan = read(invocation, count_, ignored);
+        tool::Resolution resolution;
+        if (plan != nullptr && !refusal_of(*plan)) {
+            resolution = with_.resolver.resolve(tool->name, with_.folder);
+            if (resolution.definition != tool || resolution.runner == nullptr) resolution = {};
+        }
+        // Keeps the definition, and so its address.
+        if (resolution.definition == nullptr) refused_.push_back(tool);
+        known = checked_.emplace(tool.get(), std::move(resolution)).first;
+    }
+    if (known->second.definition == nullptr) return std::nullopt;
+    if (!execution_) open();
+    const auto answer = execution_->call(known->second, tool->name, input, count_ + 1, line);
+    if (answer) ++count_;
+    return answer;
+}
+
 nar_status Invocations::cancel(uint64_t number) {
     const auto position = static_cast<uint32_t>(number - 1);
     if (number == 0 || number > count_ || !waiting_.contains(position)) return NAR_NOT_FOUND;

@@ -59,6 +59,7 @@ public:
                                    return session_.invoke(token_, invocation, std::move(on_outcome),
                                                           number, why);
                                },
+                               nullptr,
                                [this](std::string_view line) { (narrative_ += line) += '\n'; },
                                [this](const ScriptEnd& end) { on_ended(end); }},
             program_, session_.script_limits());

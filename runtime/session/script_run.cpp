@@ -2,9 +2,10 @@
 #include "session/script_run.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
-#include "base/json/tape.hpp"
+#include "base/clock.hpp"
 #include "base/json/writer.hpp"
 #include "tool/tool_schema.hpp"
 
@@ -14,6 +15,8 @@ namespace {
 // About ten microseconds of arithmetic, half a millisecond of FORMAT: a slice is what a frame's budget
 // can be exceeded by.
 constexpr uint64_t kSliceSteps = 4'000;
+// The same for tools that answer at once: after it, the next CALL goes through the loop.
+constexpr int64_t kSliceMs = 1;
 
 std::string script_name_of(const tool::Definition& definition) {
     std::string out = definition.name.substr(0, definition.name.rfind('.'));
@@ -53,11 +56,11 @@ std::vector<std::string_view> ScriptTools::file_names() const {
 }
 
 tool::Registry::Shared ScriptTools::definition_of(std::string_view name) const {
+    auto registered = registry_.find(name);
+    if (registered != nullptr) return files_.contains(name) ? nullptr : registered;
     std::string ignored;
     const std::string path = path_of(name, ignored);
-    if (path.empty()) return nullptr;
-    auto registered = registry_.find(name);
-    return registered != nullptr ? registered : registry_.file(path, ignored);
+    return path.empty() ? nullptr : registry_.file(path, ignored);
 }
 
 std::string ScriptTools::path_of(std::string_view name, std::string& why) const {
@@ -97,6 +100,7 @@ void ScriptRun::step_soon() {
 
 void ScriptRun::step() {
     timer_.stop();
+    slice_ms_ = clock::steady_ms();
     switch (machine_.run(kSliceSteps)) {
         case script::Machine::State::Ready: return step_soon();
         case script::Machine::State::Waiting:
@@ -113,36 +117,53 @@ void ScriptRun::step() {
 // The tool's runner checks its input, too; here the faults are told in the words of the language.
 bool ScriptRun::check(std::string_view name, script::Value& arguments, script::Memory& memory,
                       std::string& faults) {
-    const auto definition = with_.tools.definition_of(name);
-    if (definition == nullptr || definition->input == nullptr) return true;
-    const tool::Schema& schema = *definition->input;
-    if (schema.lists_its_members()) {
-        std::vector<script::Member> kept;
-        for (const script::Member& each : arguments.members()) {
-            if (schema.has_member(each.key.text())) kept.push_back(each);
-        }
-        if (kept.size() < arguments.members().size()) arguments = memory.object(std::move(kept));
-        if (!arguments.is_defined()) return true;  // beyond a limit, which the machine reports
+    tool_ = with_.tools.definition_of(name);
+    input_.clear();
+    if (tool_ == nullptr || tool_->input == nullptr) {
+        script::append_json(input_, arguments);
+        return true;
     }
-    std::string text;
-    script::append_json(text, arguments);
-    json::Document document;
+    const tool::Schema& schema = *tool_->input;
+    if (schema.lists_its_members()) {
+        const auto is_known = [&](const script::Member& each) {
+            return schema.has_member(each.key.text());
+        };
+        const auto members = arguments.members();
+        if (!std::all_of(members.begin(), members.end(), is_known)) {
+            std::vector<script::Member> kept;
+            std::copy_if(members.begin(), members.end(), std::back_inserter(kept), is_known);
+            arguments = memory.object(std::move(kept));
+            if (!arguments.is_defined()) return true;  // beyond a limit, which the machine reports
+        }
+    }
+    script::append_json(input_, arguments);
     json::ParseError error;
-    if (!document.parse(text, error)) return true;
-    faults = tool::describe_as_parameters(schema.check(document.root()));
-    return faults.empty();
+    if (!arguments_.parse(input_, error)) return true;
+    const auto found = schema.check(arguments_.root());
+    if (!found.empty()) faults = tool::describe_as_parameters(found);
+    return found.empty();
 }
 
-script::Tools::Outcome ScriptRun::start(const script::ToolCall& call, script::Memory&,
-                                        script::Value&, std::string& message) {
+bool ScriptRun::answers_at_once(const script::ToolCall& call) const {
+    return with_.call && tool_ != nullptr && tool_->answers_at_once &&
+           tool_->origin.kind != tool::Origin::Kind::File &&
+           clock::steady_ms() - slice_ms_ < kSliceMs && call.arguments.find("operation") == nullptr;
+}
+
+script::Tools::Outcome ScriptRun::start(const script::ToolCall& call, script::Memory& memory,
+                                        script::Value& result, std::string& message) {
+    if (answers_at_once(call)) {
+        if (const auto answer = with_.call(tool_, input_, call.line)) {
+            result = memory.from_json(*answer);
+            return Outcome::Returned;
+        }
+    }
     const std::string path = with_.tools.path_of(call.tool, message);
     if (path.empty()) return Outcome::Failed;
-    std::string input;
-    script::append_json(input, call.arguments);
     std::string invocation;
     json::ObjectWriter(invocation)
         .string("tool", path)
-        .raw("input", input)
+        .raw("input", input_)
         .number("line", call.line)
         .end();
     uint64_t number = 0;

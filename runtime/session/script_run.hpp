@@ -7,9 +7,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/json/tape.hpp"
 #include "base/loop.hpp"
 #include "plan/result.hpp"
 #include "script/machine.hpp"
@@ -58,6 +61,10 @@ public:
         std::function<nar_status(std::string_view invocation, OnOutcome on_outcome,
                                  uint64_t& number, std::string& why)>
             invoke;
+        // Invocations::call(); empty: no tool answers at once.
+        std::function<std::optional<json::Value>(const tool::Registry::Shared& tool,
+                                                 std::string_view input, uint32_t line)>
+            call;
         std::function<void(std::string_view line)> on_printed;
         std::function<void(ScriptEnd end)> on_ended;
     };
@@ -84,6 +91,7 @@ private:
     Outcome start(const script::ToolCall& call, script::Memory& memory, script::Value& result,
                   std::string& message) override;
 
+    bool answers_at_once(const script::ToolCall& call) const;
     void step();
     void step_soon();
     void on_outcome(std::string_view outcome);
@@ -92,6 +100,12 @@ private:
     const Context with_;
     script::Machine machine_;
     Timer timer_;
+    // From check() to start(): the tool of the CALL, or NULL, and its arguments as JSON. Members, so
+    // that a CALL allocates little.
+    tool::Registry::Shared tool_;
+    std::string input_;
+    json::Document arguments_;
+    int64_t slice_ms_ = 0;  // when step() began
     bool ended_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -138,20 +138,22 @@ bool Session::run_script(std::shared_ptr<const script::Program> program, std::st
         },
         [](bool) {}});
     job.script = std::make_unique<ScriptRun>(
-        ScriptRun::Context{loop(), ScriptTools(registry_, std::string(tools)),
-                           [invocations](std::string_view invocation, OnOutcome on_outcome,
-                                         uint64_t& number, std::string& why) {
-                               return invocations->invoke(invocation, std::move(on_outcome), number,
-                                                          why);
-                           },
-                           [this, printed = handler.printed](std::string_view line) {
-                               if (printed) with_.engine.call_host([&] { printed(line); });
-                           },
-                           [this, invocations](ScriptEnd end) {
-                               invocations->end(end.reason);
-                               end.result = invocations->result();
-                               on_script_ended(end);
-                           }},
+        ScriptRun::Context{
+            loop(), ScriptTools(registry_, std::string(tools)),
+            [invocations](std::string_view invocation, OnOutcome on_outcome, uint64_t& number,
+                          std::string& why) {
+                return invocations->invoke(invocation, std::move(on_outcome), number, why);
+            },
+            [invocations](const tool::Registry::Shared& tool, std::string_view input,
+                          uint32_t line) { return invocations->call(tool, input, line); },
+            [this, printed = handler.printed](std::string_view line) {
+                if (printed) with_.engine.call_host([&] { printed(line); });
+            },
+            [this, invocations](ScriptEnd end) {
+                invocations->end(end.reason);
+                end.result = invocations->result();
+                on_script_ended(end);
+            }},
         std::move(program), settings_.script);
     if (!scope.empty() && !job.script->set_scope(scope, error)) return false;
     job.on_script = std::move(handler);

@@ -41,6 +41,7 @@ struct Definition {
     LimitOverrides limits;           // over those of the session
     std::optional<uint32_t> try_ms;  // of one attempt, over that of the session; 0: none
     bool waits = false;              // needs no processor core while it runs
+    bool answers_at_once = false;    // Runner::call() can run it
     Origin origin;
 };
 

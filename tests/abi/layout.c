@@ -454,6 +454,7 @@ FIELD(nar_tool, result_schema, 64);
 FIELD(nar_tool, try_ms, 80);
 FIELD(nar_tool, reserved_3, 84);
 CONSTANT(NAR_TOOL_WAITS, 1);
+CONSTANT(NAR_TOOL_ANSWERS_AT_ONCE, 2);
 
 SIZE(nar_tool_extension, 40);
 FIELD(nar_tool_extension, size, 0);

@@ -7,10 +7,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json/tape.hpp"
 #include "event/event.hpp"
 #include "tool/definition.hpp"
 #include "tool/limits.hpp"
@@ -110,6 +112,11 @@ public:
     // the attempt. `listener` must outlive the attempt.
     std::unique_ptr<Attempt> start(const Invocation& invocation, AttemptListener& listener,
                                    StartFailure& failure);
+
+    // Runs a tool with Definition::answers_at_once, whose input is valid, without an attempt, and
+    // returns its result, valid until the next call. Nothing, if it did not simply succeed: start()
+    // the same invocation next. The attempt reports what this call got, and does not run the tool.
+    virtual std::optional<json::Value> call(const Invocation&) { return std::nullopt; }
 
 private:
     // Called with valid input. Must not call the listener before it returns, unless it called

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// CALLs of a script to tools of the host that answer at once (NAR_TOOL_ANSWERS_AT_ONCE): what can be
+// observed is the same as without the flag.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <regex>
+#include <thread>
+
+#include "conformance/stage.hpp"
+#include "narratoria/context.h"
+#include "narratoria/tool.h"
+
+namespace narratoria::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A tool of the host, whose output a function makes.
+class Answering {
+public:
+    using Answer = std::function<void(const nar_host_invocation& answers, const nar_host* host,
+                                      uint64_t token)>;
+
+    Answering(Session& session, uint32_t flags, Answer answer) : answer_(std::move(answer)) {
+        tool_.size = sizeof tool_;
+        tool_.name = detail::to_c("answer");
+        tool_.input_schema = detail::to_c(
+            R"({"type":"object","properties":{"n":{"type":"number"}},"required":["n"]})");
+        tool_.flags = flags;
+        functions_.size = sizeof functions_;
+        functions_.tools = &list_;
+        functions_.tool_count = 1;
+        functions_.invoke = [](void* user, uint64_t token, const nar_tool*,
+                               const nar_invocation* invocation) {
+            auto& self = *static_cast<Answering*>(user);
+            self.requests.emplace_back(detail::to_view(invocation->request));
+            self.answer_(*self.answers_, self.host, token);
+        };
+        functions_.cancel = [](void* user, uint64_t token) {
+            const auto& self = *static_cast<const Answering*>(user);
+            self.answers_->ended(self.host, token, nullptr);
+        };
+        host = session.extend("answering", NAR_EXTENSION_TOOL, &functions_, this);
+        answers_ = static_cast<const nar_host_invocation*>(
+            host->get_extension(host, detail::to_c(NAR_HOST_INVOCATION)));
+    }
+    Answering(const Answering&) = delete;
+    Answering& operator=(const Answering&) = delete;
+
+    std::vector<std::string> requests;
+    const nar_host* host = nullptr;
+
+private:
+    const Answer answer_;
+    nar_tool tool_{};
+    const nar_tool* const list_ = &tool_;
+    nar_tool_extension functions_{};
+    const nar_host_invocation* answers_ = nullptr;
+};
+
+// Writes these bytes and ends.
+Answering::Answer says(std::string bytes) {
+    return [bytes = std::move(bytes)](const nar_host_invocation& answers, const nar_host* host,
+                                      uint64_t token) {
+        EXPECT_EQ(answers.output(host, token, detail::to_c(bytes)), NAR_OK);
+        EXPECT_EQ(answers.ended(host, token, nullptr), NAR_OK);
+        EXPECT_EQ(answers.ended(host, token, nullptr), NAR_STALE);
+    };
+}
+std::string done(const std::string& members) {
+    return R"({"version":"0","type":"done","ok":true)" + members + "}\n";
+}
+
+struct Ran {
+    std::string scope;
+    std::string error;
+    std::string result;  // without what differs between two runs
+    std::string state;
+    size_t calls = 0;
+};
+
+Ran run(const std::string& source, uint32_t flags, const Answering::Answer& answer,
+        Recorder* recorder = nullptr) {
+    const Folder folder;
+    Engine engine({.root = folder.path()});
+    Session session(engine);
+    if (recorder != nullptr) session.attach(std::ref(*recorder));
+    const Answering tool(session, flags, answer);
+    Ran ran;
+    session.run_script(source, "", "", [](std::string_view) {}, [&](const ScriptEnd& end) {
+        ran.scope = end.scope;
+        ran.error = end.error;
+        if (end.result) ran.result = end.result.json().view();
+    });
+    engine.run_until_idle();
+    ran.state = session.state().view();
+    ran.calls = tool.requests.size();
+    std::string all = ran.result;
+    for (const std::string& request : tool.requests) all += request;
+    for (const char* changing :
+         {R"("planId":"[^"]*")", R"("requestId":"[^"]*")", R"("startedAt":"[^"]*")",
+          R"("executionTime":\d+)", R"("(user|system)Microseconds":\d+)"}) {
+        all = std::regex_replace(all, std::regex(changing), "_");
+    }
+    ran.result = all;
+    return ran;
+}
+
+constexpr const char* kThree = "LET a = CALL answer {n: 1, other: 2} LET b = CALL answer {n: 3}\n"
+                               "LET c = CALL answer {n: 4.5}";
+
+TEST(ToolsThatAnswerAtOnce, AreObservedAsAllOthers) {
+    for (const std::string& output :
+         {done(R"(,"result":{"x":[1,"ü"]})"), done(""), done(R"(,"result":null)"),
+          done(R"(,"result": 5)"), done(R"(,"summary":"Fine.","result":5)"),
+          std::string(R"({"version":"0","type":"done","ok":true})"),  // without a newline
+          patch(R"({"seen":true})") + "\n" + done(R"(,"result":5)"),
+          done(R"(,"result":5)") + log("late") + "\n", kFailed + "\n", std::string("no event\n"),
+          done(R"(,"result":5,"ok":false)"), done(R"(,"result":)"), std::string()}) {
+        const Ran slow = run(kThree, 0, says(output));
+        const Ran quick = run(kThree, NAR_TOOL_ANSWERS_AT_ONCE, says(output));
+        EXPECT_EQ(quick.scope, slow.scope) << output;
+        EXPECT_EQ(quick.error, slow.error) << output;
+        EXPECT_EQ(quick.result, slow.result) << output;
+        EXPECT_EQ(quick.state, slow.state) << output;
+        EXPECT_EQ(quick.calls, slow.calls) << output;
+    }
+}
+
+TEST(ToolsThatAnswerAtOnce, FailByTheirEndAsAllOthers) {
+    const Answering::Answer fails = [](const nar_host_invocation& answers, const nar_host* host,
+                                       uint64_t token) {
+        answers.diagnostics(host, token, detail::to_c("why"));
+        nar_invocation_end end{};
+        end.size = sizeof end;
+        end.error_code = detail::to_c("QUEUE_FULL");
+        end.error = detail::to_c("no room");
+        end.last_output = detail::to_c(R"({"version":"0","type":"done","ok":true})");
+        answers.ended(host, token, &end);
+    };
+    const Ran slow = run("CALL answer {n: 1}", 0, fails);
+    const Ran quick = run("CALL answer {n: 1}", NAR_TOOL_ANSWERS_AT_ONCE, fails);
+    EXPECT_THAT(slow.error, HasSubstr("no room"));
+    EXPECT_EQ(quick.error, slow.error);
+    EXPECT_EQ(quick.result, slow.result);
+}
+
+TEST(ToolsThatAnswerAtOnce, GoOnWithOtherToolsInBetween) {
+    // Every other call says more than its result.
+    const auto uneven = [] {
+        return [count = std::make_shared<int>(0)](const nar_host_invocation& answers,
+                                                  const nar_host* host, uint64_t token) {
+            const std::string text =
+                done(R"(,"result":)" + std::to_string(++*count)) + (*count % 2 == 0 ? "\n \n" : "");
+            answers.output(host, token, detail::to_c(text));
+            answers.ended(host, token, nullptr);
+        };
+    };
+    const std::string source = "FOR i IN [1,2,3,4,5] DO PRINT(CALL answer {n: i}) END";
+    EXPECT_EQ(run(source, NAR_TOOL_ANSWERS_AT_ONCE, uneven()).result,
+              run(source, 0, uneven()).result);
+}
+
+TEST(ToolsThatAnswerAtOnce, AreTracedForASink) {
+    Recorder recorder;
+    const Ran ran = run(kThree, NAR_TOOL_ANSWERS_AT_ONCE, says(done("")), &recorder);
+    EXPECT_EQ(ran.calls, 3u);
+    EXPECT_EQ(recorder.of(Kind::ToolPending).size(), 3u);
+    EXPECT_EQ(recorder.of(Kind::ToolEvent).size(), 3u);
+    EXPECT_EQ(recorder.of(Kind::ToolEnded).size(), 3u);
+}
+
+TEST(ToolsThatAnswerAtOnce, FailIfTheyDoNot) {
+    Recorder recorder;
+    for (Recorder* const sink : {static_cast<Recorder*>(nullptr), &recorder}) {
+        const Ran ran = run("CALL answer {n: 1}", NAR_TOOL_ANSWERS_AT_ONCE,
+                            [](const nar_host_invocation&, const nar_host*, uint64_t) {}, sink);
+        EXPECT_THAT(ran.error, HasSubstr("did not report its end before invoke returned"));
+    }
+}
+
+TEST(ToolsThatAnswerAtOnce, HaveNoTokenWhenInvokeHasReturned) {
+    uint64_t kept = 0;
+    const nar_host_invocation* its = nullptr;
+    const nar_host* its_host = nullptr;
+    nar_status from_a_thread = NAR_FAILED;
+    const Ran ran = run("CALL answer {n: 1} CALL answer {n: 2}", NAR_TOOL_ANSWERS_AT_ONCE,
+                        [&](const nar_host_invocation& answers, const nar_host* host,
+                            uint64_t token) {
+                            if (kept != 0) {
+                                EXPECT_EQ(answers.output(host, kept, detail::to_c("x")), NAR_GONE);
+                            }
+                            kept = token;
+                            its = &answers;
+                            its_host = host;
+                            std::thread([&] {
+                                from_a_thread =
+                                    its->output(its_host, kept, detail::to_c(done("")));
+                            }).join();
+                            answers.ended(host, token, nullptr);
+                        });
+    EXPECT_EQ(from_a_thread, NAR_OK);
+    EXPECT_EQ(ran.error, "");
+}
+
+TEST(ToolsThatAnswerAtOnce, MayNotHandOverNorWriteTheStateByTheirToken) {
+    Recorder recorder;
+    for (Recorder* const sink : {static_cast<Recorder*>(nullptr), &recorder}) {
+        size_t refused = 0;
+        run("CALL answer {n: 1}", NAR_TOOL_ANSWERS_AT_ONCE,
+            [&](const nar_host_invocation& answers, const nar_host* host, uint64_t token) {
+                const nar_str program = detail::to_c("/bin/true");
+                const nar_command command{sizeof(nar_command), 0, &program, 1};
+                EXPECT_EQ(answers.run(host, token, &command), NAR_INVALID_ARGUMENT);
+                const auto* const context = static_cast<const nar_host_context*>(
+                    host->get_extension(host, detail::to_c(NAR_HOST_CONTEXT)));
+                nar_failure failure{};
+                failure.size = sizeof failure;
+                EXPECT_EQ(context->set_state(host, token, detail::to_c("a"), detail::to_c("1"),
+                                             nullptr, &failure),
+                          NAR_INVALID_ARGUMENT);
+                EXPECT_THAT(failure.message, HasSubstr("state_patch"));
+                ++refused;
+                says(done(""))(answers, host, token);
+            },
+            sink);
+        EXPECT_EQ(refused, 1u);
+    }
+}
+
+TEST(ToolsThatAnswerAtOnce, LeaveTheLoopToACancellation) {
+    const Folder folder;
+    Engine engine({.root = folder.path()});
+    Session session(engine);
+    int calls = 0;
+    const Answering tool(session, NAR_TOOL_ANSWERS_AT_ONCE,
+                         [&](const nar_host_invocation& answers, const nar_host* host,
+                             uint64_t token) {
+                             if (++calls == 10) session.cancel();
+                             says(done(""))(answers, host, token);
+                         });
+    std::string error;
+    std::string list = "[";
+    for (int i = 0; i < 1000; ++i) list += "0,";
+    session.run_script("LET l = " + list + "] FOR a IN l DO FOR b IN l DO CALL answer {n: b} END END",
+                       "", "", [](std::string_view) {},
+                       [&](const ScriptEnd& end) { error = end.error; });
+    engine.run_until_idle();
+    EXPECT_THAT(error, HasSubstr("CancelledError"));
+    EXPECT_LT(calls, 1'000'000);
+}
+
+}  // namespace
+}  // namespace narratoria::test
