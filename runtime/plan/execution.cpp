@@ -201,9 +201,8 @@ void Execution::take_appended() {
     if (!schedule_.all_settled()) plan_time_.resume();
 }
 
-std::optional<json::Value> Execution::call(const tool::Resolution& tool,
-                                           std::string_view tool_path, std::string_view input,
-                                           uint32_t number, uint32_t line) {
+std::optional<json::Value> Execution::call(const tool::Resolution& tool, std::string_view tool_path,
+                                           std::string_view input, uint32_t number, uint32_t line) {
     Result& result = *result_;
     // After a failure, the order of all calls decides which skills are disabled (finish()).
     if (!settings_.is_open || closed_ || ended_ || has_failed_ || with_.stream.has_sinks() ||
@@ -218,15 +217,7 @@ std::optional<json::Value> Execution::call(const tool::Resolution& tool,
     quick_id_ = skill;
     (quick_id_ += '-') += std::to_string(number);
     quick_request_.clear();
-    json::ObjectWriter(quick_request_)
-        .string("requestId", plan_->request_id)
-        .string("tool", skill)
-        .raw("operation", R"("run")")
-        .raw("input", input)
-        .raw("dependencies", "{}")
-        .raw("results", "{}")
-        .end();
-    quick_request_ += '\n';
+    append_call(quick_request_, plan_->request_id, skill, input);
     tool::Invocation invocation;
     invocation.definition = tool.definition.get();
     invocation.tool_path = tool_path;

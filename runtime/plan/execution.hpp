@@ -173,7 +173,7 @@ private:
     std::vector<Appended> appended_;  // not in the plan yet
     std::deque<uint32_t> settled_;    // not told to on_tool_settled yet
     bool closed_ = false;
-    bool has_failed_ = false;  // a tool
+    bool has_failed_ = false;    // a tool
     std::string quick_request_;  // of call()
     std::string quick_id_;       // likewise
     bool start_requested_ = false;

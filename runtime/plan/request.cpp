@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/request.hpp"
 
-#include <string_view>
-
 #include "base/json/writer.hpp"
 
 namespace narratoria::plan {
@@ -49,6 +47,15 @@ std::string request_of(const Plan& plan, uint32_t tool, const std::vector<ToolRe
     request.end();
     out += '\n';
     return out;
+}
+
+void append_call(std::string& out, std::string_view plan_id, std::string_view skill,
+                 std::string_view input) {
+    json::append_string(out += R"({"requestId":)", plan_id);
+    json::append_string(out += R"(,"tool":)", skill);
+    (out += R"(,"operation":"run","input":)") += input;
+    out += R"(,"dependencies":{},"results":{}})"
+           "\n";
 }
 
 }  // namespace narratoria::plan

@@ -252,8 +252,9 @@ private:
     void end_for_it() {
         InvocationEnd end;
         end.error_code = "TOOL_FAILED";
-        end.error = "the tool did not report its end before invoke returned "
-                    "(NAR_TOOL_ANSWERS_AT_ONCE)";
+        end.error =
+            "the tool did not report its end before invoke returned "
+            "(NAR_TOOL_ANSWERS_AT_ONCE)";
         instance_.inbox().send_end(&instance_, token_, std::move(end));
     }
     void close() {

@@ -12,6 +12,7 @@
 #include "conformance/stage.hpp"
 #include "narratoria/context.h"
 #include "narratoria/tool.h"
+#include "narratoria/tools.hpp"
 
 namespace narratoria::test {
 namespace {
@@ -90,11 +91,13 @@ Ran run(const std::string& source, uint32_t flags, const Answering::Answer& answ
     if (recorder != nullptr) session.attach(std::ref(*recorder));
     const Answering tool(session, flags, answer);
     Ran ran;
-    session.run_script(source, "", "", [](std::string_view) {}, [&](const ScriptEnd& end) {
-        ran.scope = end.scope;
-        ran.error = end.error;
-        if (end.result) ran.result = end.result.json().view();
-    });
+    session.run_script(
+        source, "", "", [](std::string_view) {},
+        [&](const ScriptEnd& end) {
+            ran.scope = end.scope;
+            ran.error = end.error;
+            if (end.result) ran.result = end.result.json().view();
+        });
     engine.run_until_idle();
     ran.state = session.state().view();
     ran.calls = tool.requests.size();
@@ -109,8 +112,9 @@ Ran run(const std::string& source, uint32_t flags, const Answering::Answer& answ
     return ran;
 }
 
-constexpr const char* kThree = "LET a = CALL answer {n: 1, other: 2} LET b = CALL answer {n: 3}\n"
-                               "LET c = CALL answer {n: 4.5}";
+constexpr const char* kThree =
+    "LET a = CALL answer {n: 1, other: 2} LET b = CALL answer {n: 3}\n"
+    "LET c = CALL answer {n: 4.5}";
 
 TEST(ToolsThatAnswerAtOnce, AreObservedAsAllOthers) {
     for (const std::string& output :
@@ -176,8 +180,9 @@ TEST(ToolsThatAnswerAtOnce, AreTracedForASink) {
 TEST(ToolsThatAnswerAtOnce, FailIfTheyDoNot) {
     Recorder recorder;
     for (Recorder* const sink : {static_cast<Recorder*>(nullptr), &recorder}) {
-        const Ran ran = run("CALL answer {n: 1}", NAR_TOOL_ANSWERS_AT_ONCE,
-                            [](const nar_host_invocation&, const nar_host*, uint64_t) {}, sink);
+        const Ran ran = run(
+            "CALL answer {n: 1}", NAR_TOOL_ANSWERS_AT_ONCE,
+            [](const nar_host_invocation&, const nar_host*, uint64_t) {}, sink);
         EXPECT_THAT(ran.error, HasSubstr("did not report its end before invoke returned"));
     }
 }
@@ -187,21 +192,20 @@ TEST(ToolsThatAnswerAtOnce, HaveNoTokenWhenInvokeHasReturned) {
     const nar_host_invocation* its = nullptr;
     const nar_host* its_host = nullptr;
     nar_status from_a_thread = NAR_FAILED;
-    const Ran ran = run("CALL answer {n: 1} CALL answer {n: 2}", NAR_TOOL_ANSWERS_AT_ONCE,
-                        [&](const nar_host_invocation& answers, const nar_host* host,
-                            uint64_t token) {
-                            if (kept != 0) {
-                                EXPECT_EQ(answers.output(host, kept, detail::to_c("x")), NAR_GONE);
-                            }
-                            kept = token;
-                            its = &answers;
-                            its_host = host;
-                            std::thread([&] {
-                                from_a_thread =
-                                    its->output(its_host, kept, detail::to_c(done("")));
-                            }).join();
-                            answers.ended(host, token, nullptr);
-                        });
+    const Ran ran =
+        run("CALL answer {n: 1} CALL answer {n: 2}", NAR_TOOL_ANSWERS_AT_ONCE,
+            [&](const nar_host_invocation& answers, const nar_host* host, uint64_t token) {
+                if (kept != 0) {
+                    EXPECT_EQ(answers.output(host, kept, detail::to_c("x")), NAR_GONE);
+                }
+                kept = token;
+                its = &answers;
+                its_host = host;
+                std::thread([&] {
+                    from_a_thread = its->output(its_host, kept, detail::to_c(done("")));
+                }).join();
+                answers.ended(host, token, nullptr);
+            });
     EXPECT_EQ(from_a_thread, NAR_OK);
     EXPECT_EQ(ran.error, "");
 }
@@ -210,7 +214,8 @@ TEST(ToolsThatAnswerAtOnce, MayNotHandOverNorWriteTheStateByTheirToken) {
     Recorder recorder;
     for (Recorder* const sink : {static_cast<Recorder*>(nullptr), &recorder}) {
         size_t refused = 0;
-        run("CALL answer {n: 1}", NAR_TOOL_ANSWERS_AT_ONCE,
+        run(
+            "CALL answer {n: 1}", NAR_TOOL_ANSWERS_AT_ONCE,
             [&](const nar_host_invocation& answers, const nar_host* host, uint64_t token) {
                 const nar_str program = detail::to_c("/bin/true");
                 const nar_command command{sizeof(nar_command), 0, &program, 1};
@@ -236,21 +241,59 @@ TEST(ToolsThatAnswerAtOnce, LeaveTheLoopToACancellation) {
     Engine engine({.root = folder.path()});
     Session session(engine);
     int calls = 0;
-    const Answering tool(session, NAR_TOOL_ANSWERS_AT_ONCE,
-                         [&](const nar_host_invocation& answers, const nar_host* host,
-                             uint64_t token) {
-                             if (++calls == 10) session.cancel();
-                             says(done(""))(answers, host, token);
-                         });
+    const Answering tool(
+        session, NAR_TOOL_ANSWERS_AT_ONCE,
+        [&](const nar_host_invocation& answers, const nar_host* host, uint64_t token) {
+            if (++calls == 10) session.cancel();
+            says(done(""))(answers, host, token);
+        });
     std::string error;
     std::string list = "[";
     for (int i = 0; i < 1000; ++i) list += "0,";
-    session.run_script("LET l = " + list + "] FOR a IN l DO FOR b IN l DO CALL answer {n: b} END END",
-                       "", "", [](std::string_view) {},
-                       [&](const ScriptEnd& end) { error = end.error; });
+    session.run_script(
+        "LET l = " + list + "] FOR a IN l DO FOR b IN l DO CALL answer {n: b} END END", "", "",
+        [](std::string_view) {}, [&](const ScriptEnd& end) { error = end.error; });
     engine.run_until_idle();
     EXPECT_THAT(error, HasSubstr("CancelledError"));
     EXPECT_LT(calls, 1'000'000);
+}
+
+std::string error_of(Engine& engine, Session& session, const std::string& source) {
+    std::string error = "the script did not end";
+    session.run_script(
+        source, "", "", [](std::string_view) {}, [&](const ScriptEnd& end) { error = end.error; });
+    engine.run_until_idle();
+    return error;
+}
+
+TEST(ToolsThatAnswerAtOnce, MayBeFunctionsThatRemoveThemselves) {
+    const Folder folder;
+    Engine engine({.root = folder.path()});
+    Session session(engine);
+    int calls = 0;
+    session.tools().add(
+        {.name = "last", .answers_at_once = true},
+        [&](const plugin::InvocationRequest&, const plugin::Invocation& invocation) {
+            ++calls;
+            session.tools().remove("last");
+            invocation.result("1");
+        });
+    EXPECT_THAT(error_of(engine, session, "LET a = CALL last {} LET b = CALL last {}"),
+                HasSubstr("last"));
+    EXPECT_EQ(calls, 1);
+}
+
+TEST(ToolsThatAnswerAtOnce, AreHeldToTheirResultSchema) {
+    const Folder folder;
+    Engine engine({.root = folder.path()});
+    Session session(engine);
+    session.tools().add(
+        {.name = "age", .result_schema = R"({"type":"integer"})", .answers_at_once = true},
+        [](const plugin::InvocationRequest&, const plugin::Invocation& invocation) {
+            invocation.result("\"old\"");
+        });
+    EXPECT_THAT(error_of(engine, session, "LET a = CALL age {}"),
+                HasSubstr("the result breaks the tool's schema"));
 }
 
 }  // namespace

@@ -1,13 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json/writer.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <cstring>
 
 #include "base/utf8.hpp"
 
 namespace narratoria::json {
 
 namespace {
+
+// True if the text is printable ASCII without '"' and '\\', as nearly all keys and names are: eight
+// bytes at a time.
+bool is_plain(std::string_view text) {
+    constexpr uint64_t kOnes = 0x0101010101010101;
+    const auto zeros = [](uint64_t x) { return (x - kOnes) & ~x; };
+    uint64_t found = 0;
+    while (!text.empty()) {
+        uint64_t x = kOnes * 'a';
+        const size_t count = std::min(text.size(), sizeof x);
+        std::memcpy(&x, text.data(), count);
+        text.remove_prefix(count);
+        const uint64_t beyond_7e = x | (x + kOnes);
+        const uint64_t below_20 = (x - kOnes * 0x20) & ~x;
+        found |= beyond_7e | below_20 | zeros(x ^ kOnes * '"') | zeros(x ^ kOnes * '\\');
+    }
+    return (found & (kOnes << 7)) == 0;
+}
 
 void append_escape(std::string& out, unsigned char c) {
     static constexpr const char* kHex = "0123456789abcdef";
@@ -29,6 +50,12 @@ void append_escape(std::string& out, unsigned char c) {
 }  // namespace
 
 void append_string(std::string& out, std::string_view text) {
+    if (is_plain(text)) {
+        out += '"';
+        out.append(text);
+        out += '"';
+        return;
+    }
     if (!utf8::is_valid(text)) {
         append_string(out, utf8::repaired(text));
         return;

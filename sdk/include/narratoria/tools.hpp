@@ -37,6 +37,9 @@ struct ToolOptions {
     std::optional<std::chrono::milliseconds> time_limit = {};
     bool waits = false;     // it needs no processor core while it runs (NAR_TOOL_WAITS)
     bool replaces = false;  // a registered tool of the same name
+    // The function reports its end before it returns, so that a script's CALL needs no round of the
+    // loop (NAR_TOOL_ANSWERS_AT_ONCE has the rules).
+    bool answers_at_once = false;
 };
 
 namespace detail {
@@ -170,7 +173,8 @@ private:
         tool.description = detail::to_c(options.description);
         tool.input_schema = detail::to_c(options.input_schema);
         tool.result_schema = detail::to_c(options.result_schema);
-        tool.flags = options.waits ? NAR_TOOL_WAITS : 0;
+        tool.flags = (options.waits ? NAR_TOOL_WAITS : 0) |
+                     (options.answers_at_once ? NAR_TOOL_ANSWERS_AT_ONCE : 0);
         if (options.time_limit) {
             const auto limit = options.time_limit->count();
             if (limit < 0) {

@@ -20,6 +20,15 @@ extern "C" {
  * It takes no job slot (nar_engine_options.jobs); up to 1000 such tools of an engine run at once. */
 #define NAR_TOOL_WAITS 1u
 
+/* A flag: invoke reports the end before it returns; otherwise the attempt fails with TOOL_FAILED. It
+ * may not hand over (run), nor change the state by its token (nar_host_context): these return
+ * NAR_INVALID_ARGUMENT. A script goes on with the result at once, without a round of the loop, if no
+ * sink is attached to the session, the tool has succeeded and has written nothing but one event
+ *   {"version":"0","type":"done","ok":true,"result":…}
+ * in this order, without spaces, and with a newline; "result" may be missing. Otherwise the tool runs
+ * as any other, and slower. */
+#define NAR_TOOL_ANSWERS_AT_ONCE 2u
+
 typedef struct nar_tool {
     uint32_t size;
     uint32_t reserved;
@@ -30,7 +39,7 @@ typedef struct nar_tool {
                              Empty: any object. An input that violates the schema fails the
                              attempt with INPUT_INVALID, which is not retried, and invoke is not
                              called.                                                              */
-    uint32_t flags;       /* NAR_TOOL_WAITS or 0                                                  */
+    uint32_t flags;       /* NAR_TOOL_… joined by |, or 0                                         */
     uint32_t reserved_2;
     nar_str result_schema; /* JSON Schema of done.result, like input_schema. Empty: any value. A
                               result that violates it fails the attempt with RESULT_INVALID.      */
