@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/environment.hpp"
 #include "base/fork_count.hpp"
 
 extern char** environ;
@@ -31,17 +32,6 @@ bool is_handed_on(std::string_view variable) {
 }
 
 }  // namespace
-
-void set_variable(std::vector<std::string>& environment, const std::string& variable) {
-    const std::string start = variable.substr(0, variable.find('=') + 1);
-    for (std::string& each : environment) {
-        if (each.compare(0, start.size(), start) == 0) {
-            each = variable;
-            return;
-        }
-    }
-    environment.push_back(variable);
-}
 
 std::vector<std::string> tool_environment(const std::vector<std::string>& more) {
     std::vector<std::string> environment;

@@ -63,8 +63,6 @@ struct EngineSettings {
 
 // The environment of tools: selected variables of the host's environment, overridden by `more`.
 std::vector<std::string> tool_environment(const std::vector<std::string>& more);
-// Replaces or appends `variable`, which is NAME=value.
-void set_variable(std::vector<std::string>& environment, const std::string& variable);
 
 // Used on one thread at a time, the engine thread: the creating thread, or the last one that called
 // adopt_thread(). post(), wake(), on_its_thread() and the inbox are thread-safe. Destroys its

@@ -630,6 +630,7 @@ void Execution::report_attempt(uint32_t tool, State state, tool::Outcome& outcom
     record.user_us = outcome.user_us;
     record.system_us = outcome.system_us;
     record.resident_kb = outcome.resident_kb;
+    record.traces = std::move(outcome.traces);
     result.diagnostics = std::move(outcome.diagnostics);
     result.result = std::move(outcome.result);
 

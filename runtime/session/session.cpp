@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/environment.hpp"
 #include "base/json/writer.hpp"
 #include "base/utf8.hpp"
 #include "script/state_prompt.hpp"
@@ -51,7 +52,7 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
             resolver_.restrict_to(settings_.story->allow_paths, settings_.story->allow_schemes);
         }
         for (const auto& [name, value] : settings_.story->environment) {
-            engine::set_variable(environment_, name + "=" + value);
+            set_variable(environment_, name + "=" + value);
         }
     }
     with_.add_runners(runners_, with_.processes, dispatcher_);
@@ -234,7 +235,7 @@ void Session::provide_output() {
     output_ =
         OutputFolder::create(settings.output, id(), settings.output_mode == NAR_OUTPUT_KEEP, why);
     if (output_ != nullptr) {
-        engine::set_variable(environment_, start + output_->path());
+        set_variable(environment_, start + output_->path());
         return;
     }
     const std::string message = "the session has no folder for the files of its tools (" +

@@ -12,6 +12,7 @@ const char* kind_name(Origin::Kind kind) {
         case Origin::Kind::File: return "file";
         case Origin::Kind::Plugin: return "plugin";
         case Origin::Kind::Host: return "host";
+        case Origin::Kind::Project: return "project";
         case Origin::Kind::Plan: break;
     }
     return "plan";

@@ -13,15 +13,19 @@
 #include "tool/schema/schema.hpp"
 
 namespace narratoria::tool {
+namespace project {
+struct Binding;
+}
 
 // The runner of executable files.
 inline constexpr const char* kProcessRunner = "process";
 
 struct Origin {
     // Plan: no definition is registered; only the toolPath of a plan, "scheme:rest", is known.
-    enum class Kind : uint8_t { File, Plugin, Host, Plan };
+    enum class Kind : uint8_t { File, Plugin, Host, Plan, Project };
     Kind kind = Kind::File;
-    std::string place;  // the file's path, or the id of the plugin or of an owner in the host
+    std::string place;  // the file's path, the id of the plugin or of an owner in the host, or the
+                        // file that binds the tool
 };
 
 // The owner of a tool, for people: "the plugin dice".
@@ -34,11 +38,12 @@ struct Definition {
     std::string description;
     std::shared_ptr<const Schema> input;   // NULL: any object
     std::shared_ptr<const Schema> result;  // of done.result; NULL: any value
-    bool result_is_advice = false;   // a result that violates its schema causes a warning only
-    std::string runner;              // the name of a runner in Runners, or a scheme
-    std::string path;                // the toolPath that a registered name stands for, or empty
-    std::string settings;            // a JSON object for the runner, or empty
-    LimitOverrides limits;           // over those of the session
+    bool result_is_advice = false;  // a result that violates its schema causes a warning only
+    std::string runner;             // the name of a runner in Runners, or a scheme
+    std::string path;               // the toolPath that a registered name stands for, or empty
+    std::string settings;           // a JSON object for the runner, or empty
+    std::shared_ptr<const project::Binding> binding;  // of a project's tool (spec 001), or NULL
+    LimitOverrides limits;                            // over those of the session
     std::optional<uint32_t> try_ms;  // of one attempt, over that of the session; 0: none
     bool waits = false;              // needs no processor core while it runs
     bool answers_at_once = false;    // Runner::call() can run it

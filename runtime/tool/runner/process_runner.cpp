@@ -31,10 +31,10 @@ std::unique_ptr<Attempt> ProcessRunner::begin(const Invocation& invocation,
 std::unique_ptr<Source> ProcessRunner::start_source(
     std::string program, std::vector<std::string> arguments, std::string_view input,
     const std::vector<std::string>& environment, const process::Limits& limits,
-    process::Listener& listener, StartFailure& failure) {
+    process::Listener& listener, StartFailure& failure, std::string folder) {
     process::Command command;
     command.path = std::move(program);
-    command.folder = settings_.folder;
+    command.folder = folder.empty() ? settings_.folder : std::move(folder);
     command.arguments = std::move(arguments);
     command.environment = &environment;
     command.input = input;

@@ -20,14 +20,15 @@ public:
     ProcessRunner(const ProcessRunner&) = delete;
     ProcessRunner& operator=(const ProcessRunner&) = delete;
 
-    // Starts a process for an attempt of another runner. `program` must be absolute. `input` and
+    // Starts a process for an attempt of another runner, in `folder` or, if that is empty, in the
+    // session's. `program` must be absolute. `input` and
     // `environment` are read during the call only; `listener` must outlive the source. Returns NULL
     // and a `failure` if the process cannot be started.
     std::unique_ptr<Source> start_source(std::string program, std::vector<std::string> arguments,
                                          std::string_view input,
                                          const std::vector<std::string>& environment,
                                          const process::Limits& limits, process::Listener& listener,
-                                         StartFailure& failure);
+                                         StartFailure& failure, std::string folder = {});
 
     const RunnerSettings& settings() const { return settings_; }
     Loop& loop() { return pool_.loop(); }

@@ -44,7 +44,8 @@ private:
 }  // namespace
 
 bool is_permanent(std::string_view code) {
-    return code == "INPUT_INVALID" || code == "GUARANTEE_UNAVAILABLE" || code == "PATCH_TOO_LARGE";
+    return code == "INPUT_INVALID" || code == "GUARANTEE_UNAVAILABLE" ||
+           code == "GUARANTEE_BLOCKED" || code == "COVERAGE_MISSING" || code == "PATCH_TOO_LARGE";
 }
 
 std::unique_ptr<Attempt> Runner::start(const Invocation& invocation, AttemptListener& listener,

@@ -59,6 +59,8 @@ struct Outcome {
     uint64_t user_us = 0;
     uint64_t system_us = 0;
     uint64_t resident_kb = 0;
+    std::vector<std::string>
+        traces;  // finished JSON objects: capability_check, tool_call (spec 001)
 };
 
 // True for codes of failures that another attempt cannot mend, whoever reports them. No runner

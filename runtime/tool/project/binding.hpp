@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a project folder says of one tool of specification 001: how it is called, and what it is kept
+// from doing.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/guarantees.hpp"
+
+namespace narratoria::tool::project {
+
+inline constexpr int kProtocolVersion = 1;
+
+enum class RunnerKind : uint8_t { Local, Service, Container };
+constexpr std::string_view name_of(RunnerKind kind) {
+    constexpr std::string_view kNames[] = {"local", "service", "container"};
+    return kNames[static_cast<size_t>(kind)];
+}
+
+struct Pack {
+    std::string id;
+    std::string name;
+    std::string version;
+};
+
+// The Python that runs local tools of a project.
+struct PythonEnvironment {
+    std::string interpreter;        // absolute
+    std::string kind;               // python_env: "venv" or "system"
+    std::string dependencies;       // deps_source: "pyproject", "requirements" or "none"
+    std::vector<std::string> path;  // for PYTHONPATH: the packs' folders, then the project's
+    std::string problem;  // for people, not empty: no tool can run, for example an empty .venv
+};
+
+// Immutable once it is shared.
+struct Binding {
+    std::string name;
+    std::string kind = "python";  // or "node"
+    std::string entry;            // "module:function"
+    RunnerKind runner = RunnerKind::Local;
+    std::string root;                         // the project's folder, absolute
+    std::string flow;                         // project.flow of a service's request, or empty
+    std::string purity = "impure";            // or "pure"
+    std::string resolved_source = "binding";  // or "installed_pack", "builtin_pack"
+    std::optional<Pack> pack;
+    uint32_t timeout_ms = 10'000;
+    std::map<std::string, std::string> environment;
+    Guarantees guarantees;
+    bool allow_unsafe = false;  // waives coverage (allow_unsafe_execution), never the guarantees
+    PythonEnvironment python;   // local
+    bool sandbox = false;       // local: covers the guarantees
+    bool warm = true;           // local: forked from a server with the modules, not started anew
+    std::string url;            // service
+    bool handshake_required = false;   // service
+    std::string image;                 // container
+    std::vector<std::string> command;  // container
+    std::string enforcement;           // container: "declared", "verified" or empty
+};
+
+}  // namespace narratoria::tool::project

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/runner/call.hpp"
+
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/json/tape.hpp"
+#include "base/uuid.hpp"
+#include "process/process.hpp"
+
+namespace narratoria::tool {
+namespace {
+
+std::string input_of(std::string_view request) {
+    json::Document document;
+    json::ParseError error;
+    if (!document.parse(request, error)) return "{}";
+    const json::Value input = document.root().find("input");
+    return input ? std::string(input.raw()) : "{}";
+}
+
+std::string text_of(const json::Value& object, std::string_view key) {
+    const json::Value value = object.find(key);
+    return value && value.is_string() ? std::string(value.text()) : std::string();
+}
+
+// What a trace says of a value instead of its content: {"type":"object","keys":["name"],"count":1}
+std::string summary_of(std::string_view text) {
+    json::Document document;
+    json::ParseError error;
+    std::string out;
+    if (!document.parse(text, error)) return "{}";
+    const json::Value value = document.root();
+    json::ObjectWriter summary(out);
+    summary.string("type", json::type_name(value.type()));
+    int64_t count = 0;
+    if (value.is_object()) {
+        summary.key("keys");
+        out += '[';
+        for (const json::Member member : value.members()) {
+            if (count++ > 0) out += ',';
+            json::append_string(out, member.key);
+        }
+        out += ']';
+        summary.number("count", count);
+    } else if (value.is_array()) {
+        for (const json::Value each : value.elements()) {
+            (void)each;
+            ++count;
+        }
+        summary.number("count", count);
+    }
+    summary.end();
+    return out;
+}
+
+bool is_check(const json::Value& value) {
+    if (!value.is_object()) return false;
+    const json::Value allowed = value.find("allowed");
+    const json::Value capability = value.find("capability");
+    return allowed && allowed.is_boolean() && capability && capability.is_string();
+}
+
+void append_check(std::string& out, const project::Binding& binding, std::string_view capability,
+                  bool allowed, std::string_view source, std::string_view reason,
+                  std::string_view duration) {
+    json::ObjectWriter trace(out);
+    trace.string("type", "capability_check")
+        .string("tool_name", binding.name)
+        .string("runner", name_of(binding.runner))
+        .string("resolved_source", binding.resolved_source)
+        .string("capability", capability)
+        .boolean("allowed", allowed)
+        .string("guarantee_source", source)
+        .string("reason", reason)
+        .number("protocol_version", project::kProtocolVersion);
+    if (!duration.empty()) trace.raw("duration_ms", duration);
+    trace.end();
+}
+
+}  // namespace
+
+bool read_reply(std::string_view text, Reply& reply, std::string& why) {
+    json::Document document;
+    json::ParseError error;
+    if (!document.parse(text, error)) {
+        why = "its reply is not JSON: " + error.message;
+        return false;
+    }
+    const json::Value root = document.root();
+    if (!root.is_object()) {
+        why = std::string("its reply is ") + json::type_name(root.type()) + ", not an object";
+        return false;
+    }
+    const json::Value ok = root.find("ok");
+    if (!ok || !ok.is_boolean()) {
+        why = ok ? "\"ok\" in its reply is not true or false" : "its reply has no \"ok\"";
+        return false;
+    }
+    if (const json::Value version = root.find("protocol_version")) {
+        if (!version.is_number() || version.integer() != project::kProtocolVersion) {
+            why = "its reply is of protocol version " + std::string(version.raw()) +
+                  ", and only version 1 is understood";
+            return false;
+        }
+    }
+    reply.ok = ok.boolean();
+    const json::Value result = root.find("result") ? root.find("result") : root.find("output");
+    reply.result = result ? std::string(result.raw()) : "null";
+    if (const json::Value fault = root.find("error"); fault && fault.is_object()) {
+        reply.error_type = text_of(fault, "type");
+        reply.error_message = text_of(fault, "message");
+        reply.reason_code = text_of(fault, "reason_code");
+        if (const json::Value details = fault.find("details")) reply.details = details.raw();
+    } else if (fault && fault.is_string()) {
+        reply.error_message = fault.text();
+    } else {
+        reply.error_type = text_of(root, "error_type");
+        reply.error_message = text_of(root, "error_message");
+    }
+    if (const json::Value checks = root.find("capability_checks"); checks && checks.is_array()) {
+        for (const json::Value each : checks.elements()) {
+            if (is_check(each)) reply.checks.emplace_back(each.raw());
+        }
+    }
+    return true;
+}
+
+Call::Call(Loop& loop, const Invocation& invocation, AttemptListener& listener)
+    : loop_(loop),
+      listener_(listener),
+      binding_(invocation.definition->binding),
+      payload_(input_of(invocation.request)),
+      trace_id_(make_uuid()),
+      timeout_ms_(invocation.try_ms),
+      started_ms_(clock::steady_ms()) {}
+
+Call::~Call() {
+    *alive_ = false;
+    if (destroyed_ != nullptr) *destroyed_ = true;
+}
+
+std::string Call::request(bool with_context) const {
+    std::string out;
+    json::ObjectWriter request(out);
+    request.number("protocol_version", project::kProtocolVersion)
+        .string("tool", binding_->name)
+        .string("entry", binding_->entry)
+        .raw("payload", payload_);
+    if (with_context && binding_->guarantees.any()) {
+        request.key("capability_context");
+        json::ObjectWriter context(out);
+        context.string("tool_name", binding_->name)
+            .string("resolved_source", binding_->resolved_source)
+            .string("runner", name_of(binding_->runner))
+            .number("protocol_version", project::kProtocolVersion)
+            .key("guarantees");
+        binding_->guarantees.append_json(out);
+        context.key("sources");
+        binding_->guarantees.append_sources(out);
+        context.end();
+    }
+    if (with_context && binding_->sandbox) request.boolean("sandbox", true);
+    if (with_context) request.string("trace_id", trace_id_);
+    request.end();
+    return out += '\n';
+}
+
+void Call::check(std::string_view capability, bool allowed, GuaranteeSource source,
+                 std::string_view reason) {
+    append_check(traces_.emplace_back(), *binding_, capability, allowed, name_of(source), reason,
+                 {});
+    if (allowed) return;
+    blocked_capability_ = capability;
+    blocked_reason_ = reason;
+}
+
+bool Call::check_coverage(bool is_covered, std::string_view how_to_cover) {
+    const Guarantees& guarantees = binding_->guarantees;
+    if (!guarantees.any()) return true;
+    is_unsafe_override_ = !is_covered && binding_->allow_unsafe;
+    const bool may_start = is_covered || binding_->allow_unsafe;
+    for (size_t i = 0; i < kGuarantees; ++i) {
+        const auto guarantee = static_cast<Guarantee>(i);
+        if (!guarantees.requires_one(guarantee)) continue;
+        check(name_of(guarantee), may_start, guarantees.source_of(guarantee),
+              may_start ? "guarantee_allowed" : "coverage_missing");
+    }
+    if (guarantees.secrets()) {
+        check(kSecretsAllowed, may_start, guarantees.secrets_source(),
+              may_start ? "secrets_allowed" : "coverage_missing");
+    }
+    if (may_start) return true;
+    fail_soon("COVERAGE_MISSING", "CapabilityError",
+              "the guarantees of the tool \"" + binding_->name +
+                  "\" would not be enforced: " + std::string(how_to_cover));
+    return false;
+}
+
+bool Call::send(std::string line) {
+    const size_t size = line.size();
+    line.append(json::kPadding, '\0');
+    event::Event event;
+    if (!decoder_.decode({line.data(), size}, event)) return true;
+    const process::DestructionWatch watch(destroyed_);
+    listener_.on_batch();
+    listener_.on_event(event);
+    if (watch.destroyed()) return false;
+    listener_.on_batch_end();
+    return !watch.destroyed();
+}
+
+bool Call::log(std::string_view level, std::string_view message) {
+    std::string line;
+    json::ObjectWriter(line)
+        .string("version", "0")
+        .string("type", "log")
+        .string("level", level)
+        .string("message", message)
+        .end();
+    return send(std::move(line));
+}
+
+void Call::end_with_reply(std::string_view text, Outcome outcome) {
+    Reply reply;
+    std::string why;
+    if (!read_reply(text, reply, why)) {
+        return end_with_failure("PROTOCOL_ERROR", "ProtocolError",
+                                "the tool \"" + binding_->name + "\" answered, but " + why,
+                                std::move(outcome));
+    }
+    outcome.ok = reply.ok;
+    if (reply.ok) {
+        outcome.result = reply.result;
+    } else {
+        error_type_ = reply.error_type.empty() ? "ToolError" : reply.error_type;
+        const bool blocked = reply.reason_code == "guarantee_blocked" ||
+                             reply.reason_code == "secrets_blocked" ||
+                             reply.reason_code == "policy_denied";
+        outcome.code = blocked ? "GUARANTEE_BLOCKED" : "TOOL_FAILED";
+        outcome.error = error_type_ + ": " + reply.error_message;
+    }
+    end(&reply, std::move(outcome));
+}
+
+void Call::end_with_failure(std::string_view code, std::string_view error_type, std::string message,
+                            Outcome outcome) {
+    error_type_ = error_type;
+    outcome.ok = false;
+    outcome.code = code;
+    outcome.error = std::move(message);
+    end(nullptr, std::move(outcome));
+}
+
+void Call::fail_soon(std::string code, std::string error_type, std::string message) {
+    loop_.defer([this, alive = alive_, code = std::move(code), type = std::move(error_type),
+                 message = std::move(message)]() mutable {
+        if (*alive && !has_ended_) end_with_failure(code, type, std::move(message));
+    });
+}
+
+void Call::end(const Reply* reply, Outcome outcome) {
+    if (std::exchange(has_ended_, true)) return;
+    std::string line;
+    if (outcome.ok) {
+        json::ObjectWriter(line)
+            .string("version", "0")
+            .string("type", "done")
+            .boolean("ok", true)
+            .raw("result", reply->result)
+            .end();
+    } else if (reply != nullptr && !reply->details.empty()) {
+        // The details, for example a traceback, are for the author of the tool.
+        json::ObjectWriter(line)
+            .string("version", "0")
+            .string("type", "error")
+            .string("errorCode", error_type_)
+            .string("errorMessage", reply->error_message)
+            .raw("details", reply->details)
+            .end();
+    }
+    if (!line.empty()) {
+        const std::shared_ptr<bool> alive = alive_;
+        if (!send(std::move(line)) || !*alive) return;
+    }
+    if (reply != nullptr) {
+        for (const std::string& text : reply->checks) {
+            json::Document document;
+            json::ParseError error;
+            if (!document.parse(text, error)) continue;
+            const json::Value each = document.root();
+            const json::Value duration = each.find("duration_ms");
+            const bool is_timed = duration && duration.is_number();
+            append_check(traces_.emplace_back(), *binding_, text_of(each, "capability"),
+                         each.find("allowed").boolean(), text_of(each, "guarantee_source"),
+                         text_of(each, "reason"), is_timed ? duration.raw() : std::string_view());
+            if (each.find("allowed").boolean()) continue;
+            blocked_capability_ = text_of(each, "capability");
+            blocked_reason_ = text_of(each, "reason");
+        }
+    }
+    traces_.push_back(tool_call_trace(reply, outcome));
+    outcome.traces = std::move(traces_);
+    listener_.on_ended(std::move(outcome));
+}
+
+std::string Call::tool_call_trace(const Reply* reply, const Outcome& outcome) const {
+    std::string out;
+    json::ObjectWriter trace(out);
+    trace.string("type", "tool_call")
+        .string("tool", binding_->name)
+        .string("tool_name", binding_->name)
+        .string("kind", binding_->kind)
+        .raw("input_summary", summary_of(payload_))
+        .string("purity", binding_->purity)
+        .string("resolved_source", binding_->resolved_source)
+        .number("timeout_ms", static_cast<int64_t>(timeout_ms_))
+        .string("entry", binding_->entry)
+        .string("runner", name_of(binding_->runner));
+    append_trace(trace);
+    if (binding_->pack) {
+        trace.string("pack_id", binding_->pack->id)
+            .string("pack_name", binding_->pack->name)
+            .string("pack_version", binding_->pack->version);
+    }
+    trace.string("status", outcome.ok ? "ok" : "error");
+    if (outcome.ok) {
+        trace.raw("output_summary", summary_of(reply->result));
+    } else {
+        const std::string_view message =
+            reply != nullptr ? std::string_view(reply->error_message) : outcome.error;
+        trace.string("error_type", error_type_).string("error_message", message);
+    }
+    trace.number("duration_ms", clock::steady_ms() - started_ms_);
+    const bool blocked = !blocked_reason_.empty();
+    trace.string("decision", blocked ? "blocked" : "allowed");
+    if (blocked) {
+        trace.string("capability", blocked_capability_).string("reason", blocked_reason_);
+    }
+    trace.string("result", blocked ? "blocked" : outcome.ok ? "ok" : "error");
+    trace.end();
+    return out;
+}
+
+}  // namespace narratoria::tool

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// An attempt of a tool of specification 001: one JSON request, one JSON reply. The classes of the
+// three runners carry both; this one turns the reply into events and an outcome, and writes the traces
+// (capability_check and tool_call).
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json/writer.hpp"
+#include "base/loop.hpp"
+#include "event/event.hpp"
+#include "tool/project/binding.hpp"
+#include "tool/runner/runner.hpp"
+
+namespace narratoria::tool {
+
+// What a reply says. A reply that is none is a failure, too.
+struct Reply {
+    bool ok = false;
+    std::string result;  // JSON; "null" if there was none
+    std::string error_type;
+    std::string error_message;
+    std::string reason_code;          // "guarantee_blocked" …, or empty
+    std::string details;              // error.details as JSON, or empty
+    std::vector<std::string> checks;  // well-formed capability_checks, as JSON objects
+};
+
+// Reads the one JSON object that a tool answers with. `output` stands for `result` and `error_type`
+// with `error_message` for `error`, as older runners write them. False with `why`, for people: it is
+// no JSON, no object, without "ok", of another protocol version.
+bool read_reply(std::string_view text, Reply& reply, std::string& why);
+
+class Call : public Attempt {
+public:
+    // `invocation` has a definition with a binding. The listener must outlive the call.
+    Call(Loop& loop, const Invocation& invocation, AttemptListener& listener);
+    ~Call() override;
+
+protected:
+    const project::Binding& binding() const { return *binding_; }
+    Loop& loop() { return loop_; }
+    const std::string& payload() const { return payload_; }  // JSON
+    const std::string& trace_id() const { return trace_id_; }
+    uint64_t timeout_ms() const { return timeout_ms_; }
+    bool has_ended() const { return has_ended_; }
+
+    // The request of a local or a container tool, one line. `with_context`: also capability_context,
+    // sandbox and trace_id.
+    std::string request(bool with_context) const;
+
+    // Adds a capability_check to the trace.
+    void check(std::string_view capability, bool allowed, GuaranteeSource source,
+               std::string_view reason);
+    // Adds one for each guarantee. `is_covered`: the runner enforces them. True if the tool may
+    // start; otherwise ends the call soon (COVERAGE_MISSING).
+    bool check_coverage(bool is_covered, std::string_view how_to_cover);
+    bool is_unsafe_override() const { return is_unsafe_override_; }
+
+    // Sends a log event. False if the listener destroyed this object.
+    [[nodiscard]] bool log(std::string_view level, std::string_view message);
+
+    // Each ends the call, once; the listener may destroy this object in it. `outcome` has what the
+    // runner knows of the process, if there was one.
+    void end_with_reply(std::string_view text, Outcome outcome = {});
+    void end_with_failure(std::string_view code, std::string_view error_type, std::string message,
+                          Outcome outcome = {});
+    // The same in the next round of the loop: begin() must not end a call.
+    void fail_soon(std::string code, std::string error_type, std::string message);
+
+    Outcome outcome_of_done() const override { return {}; }
+
+    // Writes the runner's own fields of the tool_call trace.
+    virtual void append_trace(json::ObjectWriter& trace) const = 0;
+
+private:
+    [[nodiscard]] bool send(std::string line);
+    void end(const Reply* reply, Outcome outcome);
+    std::string tool_call_trace(const Reply* reply, const Outcome& outcome) const;
+
+    Loop& loop_;
+    AttemptListener& listener_;
+    const std::shared_ptr<const project::Binding> binding_;
+    const std::string payload_;
+    const std::string trace_id_;
+    const uint64_t timeout_ms_;
+    const int64_t started_ms_;
+    event::Decoder decoder_;
+    std::vector<std::string> traces_;
+    std::string blocked_capability_;  // of a check that was not allowed
+    std::string blocked_reason_;
+    std::string error_type_;
+    bool is_unsafe_override_ = false;
+    bool has_ended_ = false;
+    bool* destroyed_ = nullptr;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace narratoria::tool

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Runs the local tools of a project (spec 001): a function of a Python module, in a process of its
+// own that reads one request and answers with one reply.
+
+#include <memory>
+
+#include "tool/runner/process_runner.hpp"
+#include "tool/runner/runner.hpp"
+
+namespace narratoria::tool {
+
+// One per session. Engine thread only.
+class PythonRunner : public Runner {
+public:
+    static constexpr const char* kName = "local";
+
+    explicit PythonRunner(std::shared_ptr<ProcessRunner> processes)
+        : processes_(std::move(processes)) {}
+
+private:
+    std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,
+                                   StartFailure& failure) override;
+
+    const std::shared_ptr<ProcessRunner> processes_;
+};
+
+}  // namespace narratoria::tool
