@@ -89,7 +89,7 @@ bool read_reply(std::string_view text, Reply& reply, std::string& why) {
     }
     const json::Value root = document.root();
     if (!root.is_object()) {
-        why = std::string("its reply is ") + json::type_name(root.type()) + ", not an object";
+        why = std::string("its reply must be an object, not ") + json::type_name(root.type());
         return false;
     }
     const json::Value ok = root.find("ok");
