@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "tool/runner/container_runner.hpp"
 #include "tool/runner/python_runner.hpp"
 
 namespace narratoria::session {
@@ -12,6 +13,7 @@ namespace narratoria::session {
 void add_runners(tool::Runners& runners, std::shared_ptr<tool::ProcessRunner> processes,
                  const plugin::Dispatcher& plugins) {
     runners.add(tool::PythonRunner::kName, std::make_shared<tool::PythonRunner>(processes));
+    runners.add(tool::ContainerRunner::kName, std::make_shared<tool::ContainerRunner>(processes));
     runners.add(tool::kProcessRunner, std::move(processes));
     runners.add(plugin::FunctionRunner::kName, plugins.functions());
 }

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/runner/container_runner.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "base/hash.hpp"
+#include "process/find_program.hpp"
+#include "tool/runner/process_call.hpp"
+
+extern char** environ;
+
+namespace narratoria::tool {
+namespace {
+
+constexpr std::string_view kPrefix = "narratoria-";
+// The client's own failures: an unknown image, no daemon, a command that cannot start.
+constexpr int kClientFailed = 125;
+
+std::string line_of(const std::string& path) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+// The 22nd field of /proc/PID/stat; 0: there is no such process.
+uint64_t start_of(uint64_t process) {
+    const std::string text = line_of("/proc/" + std::to_string(process) + "/stat");
+    // The second field is a name in parentheses, which may have spaces and parentheses.
+    const size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos) return 0;
+    std::istringstream fields(text.substr(name_end + 1));
+    std::string field;
+    for (int i = 0; i < 20; ++i) fields >> field;
+    uint64_t started = 0;
+    std::from_chars(field.data(), field.data() + field.size(), started);
+    return started;
+}
+
+std::string this_machine() {
+    struct stat space {};
+    stat("/proc/self/ns/pid", &space);
+    const std::string text =
+        line_of("/proc/sys/kernel/random/boot_id") + "/" + std::to_string(space.st_ino);
+    char out[17];
+    std::snprintf(out, sizeof out, "%016llx", static_cast<unsigned long long>(hash_text(text, 0)));
+    return out;
+}
+
+bool take_number(std::string_view& text, uint64_t& number) {
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (failure != std::errc()) return false;
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    return true;
+}
+
+std::vector<std::string> environment_of_host() {
+    std::vector<std::string> variables;
+    for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
+        variables.emplace_back(*each);
+    }
+    return variables;
+}
+
+// Unique among the engines and sessions of this process.
+uint64_t next_number() {
+    static std::atomic<uint64_t> last = 0;
+    return ++last;
+}
+
+}  // namespace
+
+ContainerName ContainerName::of_this_process() {
+    const auto process = static_cast<uint64_t>(getpid());
+    return {this_machine(), process, start_of(process)};
+}
+
+std::string ContainerName::text(uint64_t number) const {
+    return std::string(kPrefix) + machine + "-" + std::to_string(process) + "-" +
+           std::to_string(started) + "-" + std::to_string(number);
+}
+
+bool ContainerName::is_left_behind(std::string_view name) const {
+    const std::string start = std::string(kPrefix) + machine + "-";
+    uint64_t its_process = 0;
+    uint64_t its_start = 0;
+    if (!name.starts_with(start)) return false;
+    name.remove_prefix(start.size());
+    if (!take_number(name, its_process) || !name.starts_with('-')) return false;
+    name.remove_prefix(1);
+    if (!take_number(name, its_start) || !name.starts_with('-')) return false;
+    return start_of(its_process) != its_start;
+}
+
+// A run of the client beside the calls.
+class ContainerRunner::Task : public process::Listener {
+public:
+    Task(ContainerRunner& runner, std::function<void(std::string_view)> on_end)
+        : runner_(runner), on_end_(std::move(on_end)) {}
+
+    bool start(const std::vector<std::string>& arguments) {
+        StartFailure ignored;
+        process_ = runner_.processes_->start_source(arguments.front(), arguments, "",
+                                                    runner_.environment_, {}, *this, ignored);
+        return process_ != nullptr;
+    }
+
+private:
+    void on_output(char* data, size_t size) override {
+        if (output_.size() + size <= 1024 * 1024) output_.append(data, size);
+    }
+    void on_diagnostics(std::string_view) override {}
+    void on_exit(const process::Exit&) override {
+        if (on_end_) on_end_(output_);
+        // Last: it destroys this object.
+        runner_.tasks_.remove_if([this](const auto& each) { return each.get() == this; });
+    }
+
+    ContainerRunner& runner_;
+    const std::function<void(std::string_view)> on_end_;
+    std::unique_ptr<Source> process_;
+    std::string output_;
+};
+
+class ContainerRunner::Call : public ProcessCall {
+public:
+    Call(ContainerRunner& runner, const Invocation& invocation, AttemptListener& listener)
+        : ProcessCall(*runner.processes_, invocation, listener),
+          runner_(runner),
+          name_(runner.name_.text(next_number())) {}
+    ~Call() override {
+        if (is_running_ && !has_ended()) runner_.remove(runtime_, {name_});
+    }
+
+    bool start(StartFailure& failure) {
+        const project::Binding& its = binding();
+        std::string reason;
+        runtime_ = runner_.find_runtime(reason);
+        if (runtime_.empty()) {
+            fail_soon("SPAWN_FAILED", "EnvironmentError", std::move(reason));
+            return true;
+        }
+        if (!check_coverage(is_covered(), how_to_cover())) return true;
+        runner_.remove_left_behind(runtime_);
+        std::vector<std::string> arguments = {runtime_, "run", "--rm", "-i", "--name", name_};
+        for (const auto& [name, value] : its.environment) {
+            arguments.insert(arguments.end(), {"-e", name + "=" + value});
+        }
+        if (its.guarantees.requires_one(Guarantee::NoNetwork)) {
+            arguments.emplace_back("--network=none");
+        }
+        if (its.guarantees.requires_one(Guarantee::NoFilesystemWrite)) {
+            arguments.emplace_back("--read-only");
+        }
+        arguments.push_back(its.image);
+        const std::vector<std::string> command = this->command();
+        arguments.insert(arguments.end(), command.begin(), command.end());
+        is_running_ =
+            start_process(arguments, request(false), runner_.environment_, its.root, failure);
+        return is_running_;
+    }
+
+private:
+    std::vector<std::string> command() const {
+        if (!binding().command.empty()) return binding().command;
+        return {"python", "-m", "namel3ss_tools.runner"};
+    }
+    bool is_covered() const {
+        return !binding().enforcement.empty() &&
+               !binding().guarantees.requires_one(Guarantee::NoSubprocess);
+    }
+    std::string how_to_cover() const {
+        if (binding().enforcement.empty()) {
+            return "set \"enforcement: declared\" or \"enforcement: verified\" in its binding";
+        }
+        return "a container does not keep a tool from starting processes (no_subprocess)";
+    }
+
+    // The end of the client does not end a container.
+    void on_terminate() override { runner_.remove(runtime_, {name_}); }
+
+    std::string explain(int exit_status) const override {
+        const std::string said = diagnostics();
+        if (exit_status < kClientFailed || exit_status > kClientFailed + 2) return {};
+        return "the container of the tool \"" + binding().name + "\" could not start: " + runtime_ +
+               " says: " + said;
+    }
+
+    void append_trace(json::ObjectWriter& trace) const override {
+        trace.string("image", binding().image);
+        std::string list = "[";
+        for (const std::string& each : command()) {
+            if (list.size() > 1) list += ',';
+            json::append_string(list, each);
+        }
+        trace.raw("command", list + "]");
+        if (!binding().enforcement.empty()) {
+            trace.string("container_enforcement", binding().enforcement);
+        }
+        trace.string("container_runtime", runtime_.substr(runtime_.rfind('/') + 1))
+            .number("protocol_version", project::kProtocolVersion);
+        if (is_unsafe_override()) trace.boolean("unsafe_override", true);
+    }
+
+    ContainerRunner& runner_;
+    const std::string name_;
+    std::string runtime_;
+    bool is_running_ = false;
+};
+
+ContainerRunner::ContainerRunner(std::shared_ptr<ProcessRunner> processes)
+    : processes_(std::move(processes)),
+      name_(ContainerName::of_this_process()),
+      environment_(environment_of_host()) {}
+
+ContainerRunner::~ContainerRunner() = default;
+
+std::unique_ptr<Attempt> ContainerRunner::begin(const Invocation& invocation,
+                                                AttemptListener& listener, StartFailure& failure) {
+    auto call = std::make_unique<Call>(*this, invocation, listener);
+    if (!call->start(failure)) return nullptr;
+    return call;
+}
+
+std::string ContainerRunner::find_runtime(std::string& reason) const {
+    const std::string start = std::string(kVariable) + "=";
+    for (const std::string& variable : environment_) {
+        if (!variable.starts_with(start) || variable.size() == start.size()) continue;
+        const std::string name = variable.substr(start.size());
+        std::string found = process::find_program(name, environment_, reason);
+        if (!found.empty() && process::is_program(found)) return found;
+        reason = variable + " names no program";
+        return {};
+    }
+    for (const char* name : {"docker", "podman"}) {
+        std::string found = process::find_program(name, environment_, reason);
+        if (!found.empty()) return found;
+    }
+    reason = "neither docker nor podman was found; install one, or name it in " +
+             std::string(kVariable) + " (" + reason + ")";
+    return {};
+}
+
+void ContainerRunner::start_task(std::vector<std::string> arguments,
+                                 std::function<void(std::string_view)> on_end) {
+    auto& task = tasks_.emplace_back(std::make_unique<Task>(*this, std::move(on_end)));
+    if (!task->start(arguments)) tasks_.pop_back();
+}
+
+void ContainerRunner::remove(const std::string& runtime, std::vector<std::string> names) {
+    std::vector<std::string> arguments = {runtime, "rm", "-f"};
+    arguments.insert(arguments.end(), names.begin(), names.end());
+    start_task(std::move(arguments), nullptr);
+}
+
+void ContainerRunner::remove_left_behind(const std::string& runtime) {
+    if (std::exchange(has_looked_, true)) return;
+    start_task({runtime, "ps", "-a", "--filter", "name=^" + std::string(kPrefix), "--format",
+                "{{.Names}}"},
+               [this, runtime](std::string_view output) {
+                   std::vector<std::string> names;
+                   while (!output.empty()) {
+                       const std::string_view line = output.substr(0, output.find('\n'));
+                       output.remove_prefix(std::min(output.size(), line.size() + 1));
+                       if (name_.is_left_behind(line)) names.emplace_back(line);
+                   }
+                   if (!names.empty()) remove(runtime, std::move(names));
+               });
+}
+
+}  // namespace narratoria::tool

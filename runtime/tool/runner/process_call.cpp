@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/runner/process_call.hpp"
+
+#include <sys/wait.h>
+
+#include <utility>
+
+#include "process/limit_end.hpp"
+
+namespace narratoria::tool {
+namespace {
+
+// A reply may have several lines, so the limit on a line does not apply.
+constexpr size_t kMaximumReply = 64 * 1024 * 1024;
+
+}  // namespace
+
+ProcessCall::ProcessCall(ProcessRunner& processes, const Invocation& invocation,
+                         AttemptListener& listener)
+    : Call(processes.loop(), invocation, listener),
+      processes_(processes),
+      limits_(invocation.limits) {}
+
+ProcessCall::~ProcessCall() {
+    if (process_) process_->terminate(processes_.settings().grace_ms);
+}
+
+bool ProcessCall::start_process(const std::vector<std::string>& arguments, std::string_view input,
+                                const std::vector<std::string>& environment,
+                                const std::string& folder, StartFailure& failure) {
+    process_ = processes_.start_source(arguments.front(), arguments, input, environment, limits_,
+                                       *this, failure, folder);
+    return process_ != nullptr;
+}
+
+void ProcessCall::terminate() {
+    if (std::exchange(told_to_end_, true)) return;
+    if (!process_) return fail_soon("CANCELLED", "CancelledError", "the tool was cancelled");
+    on_terminate();
+    process_->terminate(processes_.settings().grace_ms);
+}
+
+std::string ProcessCall::explain(int) const { return {}; }
+
+void ProcessCall::on_output(char* data, size_t size) {
+    if (reply_.size() + size > kMaximumReply) {
+        is_too_long_ = true;
+        process_->stop_reading();
+        process_->terminate(0);
+        return;
+    }
+    reply_.append(data, size);
+}
+
+void ProcessCall::on_diagnostics(std::string_view data) {
+    diagnostics_.add(data);
+    printed_ += data;
+    for (size_t end = 0; (end = printed_.find('\n')) != std::string::npos;) {
+        const std::string line = printed_.substr(0, end);
+        printed_.erase(0, end + 1);
+        if (!line.empty() && !log("info", line)) return;
+    }
+}
+
+void ProcessCall::on_exit(const process::Exit& exit) {
+    if (!printed_.empty() && !log("info", std::exchange(printed_, {}))) return;
+    Outcome outcome;
+    outcome.diagnostics = diagnostics_.text();
+    outcome.user_us = exit.user_us;
+    outcome.system_us = exit.system_us;
+    outcome.resident_kb = exit.resident_kb;
+    const std::string who = "the tool \"" + binding().name + "\"";
+    if (!exit.start_failure.empty()) {
+        outcome.may_retry = exit.may_retry;
+        outcome.no_supervisor = exit.no_supervisor;
+        return end_with_failure("SPAWN_FAILED", "ToolError", exit.start_failure,
+                                std::move(outcome));
+    }
+    if (exit.supervisor_lost) {
+        return end_with_failure("SUPERVISOR_LOST", "ToolError",
+                                "the process that watched over the tool " + exit.loss,
+                                std::move(outcome));
+    }
+    const bool signaled = WIFSIGNALED(exit.wait_status);
+    if (signaled) outcome.signal = WTERMSIG(exit.wait_status);
+    else outcome.exit_status = WEXITSTATUS(exit.wait_status);
+    const process::LimitEnd limit =
+        process::limit_end(limits_, exit, told_to_end_ || is_too_long_, "the tool");
+    if (!limit.code.empty()) {
+        return end_with_failure(limit.code, "ToolError", limit.text, std::move(outcome));
+    }
+    if (is_too_long_) {
+        return end_with_failure(
+            "PROTOCOL_ERROR", "ProtocolError",
+            who + " answered with more than " + std::to_string(kMaximumReply) + " bytes",
+            std::move(outcome));
+    }
+    if (told_to_end_) {
+        return end_with_failure("SIGNALED", "TimeoutError", who + " was ended before it answered",
+                                std::move(outcome));
+    }
+    if (reply_.empty()) {
+        std::string how = signaled ? "was ended by " + process::signal_text(outcome.signal)
+                                   : "exited with status " + std::to_string(outcome.exit_status);
+        std::string message = who + " " + how + " and did not answer";
+        if (const std::string reason = explain(outcome.exit_status); !reason.empty()) {
+            message = reason;
+        }
+        const std::string said = diagnostics_.text();
+        if (!said.empty()) message += "; it said: " + said;
+        return end_with_failure(signaled ? "SIGNALED" : "EXIT_STATUS", "ToolError",
+                                std::move(message), std::move(outcome));
+    }
+    end_with_reply(reply_, std::move(outcome));
+}
+
+}  // namespace narratoria::tool

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A call that a process carries: the request is its standard input, the reply its standard output.
+// What it prints on standard error becomes log events.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tool/runner/call.hpp"
+#include "tool/runner/process_runner.hpp"
+#include "tool/runner/stream_attempt.hpp"
+
+namespace narratoria::tool {
+
+class ProcessCall : public Call, private process::Listener {
+public:
+    // `processes` must outlive the call.
+    ProcessCall(ProcessRunner& processes, const Invocation& invocation, AttemptListener& listener);
+    ~ProcessCall() override;
+
+    void terminate() override;
+    std::string diagnostics() const override { return diagnostics_.text(); }
+
+protected:
+    // Starts the process. False with a `failure`.
+    bool start_process(const std::vector<std::string>& arguments, std::string_view input,
+                       const std::vector<std::string>& environment, const std::string& folder,
+                       StartFailure& failure);
+    ProcessRunner& processes() { return processes_; }
+
+private:
+    // Called once when the call is told to end: what the process has started elsewhere must end, too.
+    virtual void on_terminate() {}
+    // Of an exit without a reply: what is wrong, for people, instead of the exit; or empty.
+    virtual std::string explain(int exit_status) const;
+
+    void on_output(char* data, size_t size) override;
+    void on_diagnostics(std::string_view data) override;
+    void on_exit(const process::Exit& exit) override;
+
+    ProcessRunner& processes_;
+    const Limits limits_;
+    std::unique_ptr<Source> process_;
+    Tail diagnostics_;
+    std::string printed_;  // an unfinished line
+    std::string reply_;
+    bool told_to_end_ = false;
+    bool is_too_long_ = false;
+};
+
+}  // namespace narratoria::tool
