@@ -81,5 +81,5 @@ narratoria_install_page(README.md)
 install(FILES LICENSE CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(FILES docs/picture.svg docs/nuwa.tmLanguage.json DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs")
 install(DIRECTORY docs/page DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs")
-install(DIRECTORY examples/hosts examples/tools DESTINATION "${CMAKE_INSTALL_DOCDIR}/examples"
+install(DIRECTORY examples/container examples/hosts examples/tools DESTINATION "${CMAKE_INSTALL_DOCDIR}/examples"
     USE_SOURCE_PERMISSIONS PATTERN README.md EXCLUDE)

@@ -1,46 +1,537 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one Python tool: reads a request on standard input, writes a reply on standard output.
 
-Protocol: specification 001. One file without dependencies, so that it can also be the command of a
-container: ``python -m narratoria_runner``.
+Protocol: specification 001. One file without dependencies for Python 3.8 and later, so that it can
+also be the command of a container: ``python -m narratoria_runner``.
+
+With ``"sandbox": true`` it also refuses what the guarantees forbid. That makes good messages; it
+keeps nothing from native code. What keeps the tool from it is the kernel, see docs/guarantees.md.
 """
 
-import importlib
 import json
 import os
 import sys
-import traceback
 
 PROTOCOL_VERSION = 1
+LONGEST_TEXT = 64 * 1024
+NO_REPLY = 70  # the exit status when there is nowhere to reply to (EX_SOFTWARE)
+
+# Each with the words of its message: Tool "t" cannot use the network.
+GUARANTEES = {
+    "no_filesystem_write": "write to the filesystem",
+    "no_filesystem_read": "read from the filesystem",
+    "no_network": "use the network",
+    "no_subprocess": "spawn subprocesses",
+    "no_env_read": "read environment variables",
+    "no_env_write": "write environment variables",
+}
+
+
+class Fault(Exception):
+    """A failure whose cause is not the tool's code: it needs no traceback."""
+
+    def __init__(self, type_, message):
+        super().__init__(message)
+        self.type = type_
+
+
+class CapabilityError(PermissionError):
+    """The tool tried what a guarantee forbids."""
+
+
+# ---- The reply
+
+class Answer:
+    """Where the reply goes. What the tool prints, also from native code, goes to standard error
+    from now on."""
+
+    def __init__(self):
+        self.process = os.getpid()
+        try:
+            self.descriptor = os.dup(1)
+            self.file = identity(self.descriptor)
+        except OSError:
+            no_reply("standard output is closed")
+        try:
+            os.dup2(2, 1)
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nowhere, 1)
+            os.dup2(nowhere, 2)
+            os.close(nowhere)
+
+    def send(self, reply):
+        if os.getpid() != self.process:
+            os._exit(0)  # the tool forked, and this is not the process that was asked
+        try:
+            # The tool may have closed the descriptor, and another file may have its number now.
+            if identity(self.descriptor) != self.file:
+                raise OSError
+            unsent = memoryview(reply)
+            while unsent:
+                unsent = unsent[os.write(self.descriptor, unsent):]
+            os.close(self.descriptor)
+        except OSError:
+            no_reply("the tool closed the descriptor of its reply, or nobody reads it")
+
+
+def identity(descriptor):
+    status = os.fstat(descriptor)
+    return status.st_dev, status.st_ino
+
+
+def no_reply(why):
+    try:
+        os.write(2, ("narratoria_runner: the reply cannot be written: %s\n" % why).encode())
+    except OSError:
+        pass
+    os._exit(NO_REPLY)
+
+
+def encode(reply):
+    return json.dumps(reply, allow_nan=False, ensure_ascii=False).encode() + b"\n"
 
 
 def failure(type_, message, **more):
-    return {"ok": False, "protocol_version": PROTOCOL_VERSION,
-            "error": {"type": type_, "message": message, **more}}
+    error = {"type": type_, "message": shortened(message)}
+    error.update((name, value) for name, value in more.items() if value is not None)
+    return {"ok": False, "protocol_version": PROTOCOL_VERSION, "error": error}
 
 
-def run(request):
+def shortened(text):
+    text = text.encode("utf-8", "backslashreplace").decode()
+    if len(text) <= LONGEST_TEXT:
+        return text
+    half = LONGEST_TEXT // 2
+    return "%s\n… %d characters …\n%s" % (text[:half], len(text) - 2 * half, text[-half:])
+
+
+def reply_to(data, import_module=__import__):
+    """The reply to a request, as bytes. Raises nothing."""
+    guards = None
     try:
-        module, _, function = request["entry"].partition(":")
-        result = getattr(importlib.import_module(module), function)(request["payload"])
-        reply = {"ok": True, "protocol_version": PROTOCOL_VERSION, "result": result}
-        return json.dumps(reply, allow_nan=False)
-    except Exception as error:
-        details = {"traceback": traceback.format_exc()}
-        return json.dumps(failure(type(error).__name__, str(error), details=details))
+        request = read_request(data)
+        guards = Guards(request)
+        guards.install()
+        function = find_function(request["entry"], import_module)
+        reply = {"ok": True, "protocol_version": PROTOCOL_VERSION,
+                 "result": awaited(function(request.get("payload", {})))}
+        guards.report(reply)
+        return encode_result(reply)
+    except BaseException as error:  # also SystemExit, KeyboardInterrupt
+        try:
+            reply = explain(error, guards)
+            if guards is not None:
+                guards.report(reply)
+            return encode(reply)
+        except BaseException:
+            return encode(failure(type(error).__name__, "The tool failed; why cannot be said."))
 
+
+def encode_result(reply):
+    try:
+        return encode(reply)
+    except (TypeError, ValueError, RecursionError, UnicodeError) as error:
+        why = why_not_json(reply["result"]) or "cannot be written as JSON: %s" % error
+        raise Fault("ResultError", "The function's result " + why) from None
+
+
+def why_not_json(result):
+    """What is no JSON in a result, or None. Without recursion: the result may be nested deeply."""
+    waiting, seen = [("", result)], set()
+    while waiting:
+        path, value = waiting.pop()
+        where = "has, at %s, " % path[:200] if path else "is "
+        if value is None or isinstance(value, (bool, int)):
+            continue
+        if isinstance(value, float):
+            if value - value != 0:
+                return where + "%r: JSON has no such number." % value
+        elif isinstance(value, str):
+            try:
+                value.encode()
+            except UnicodeError:
+                return where + "text with half of a surrogate pair, which is no Unicode."
+        elif isinstance(value, (list, tuple, dict)):
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            if isinstance(value, dict):
+                for key, each in value.items():
+                    if not (key is None or isinstance(key, (str, int, float))):
+                        return where + "a dict with the key %s: keys must be text." % shown(key)
+                    waiting.append(("%s.%s" % (path, key) if path else str(key), each))
+            else:
+                waiting.extend(("%s[%d]" % (path, i), each) for i, each in enumerate(value))
+        elif isinstance(value, (bytes, bytearray, memoryview)):
+            return where + "bytes: decode them to text, or encode them as base64."
+        elif isinstance(value, (set, frozenset)):
+            return where + "a set: make it a list."
+        elif hasattr(value, "__next__") or hasattr(value, "__anext__"):
+            return where + "a generator: make it a list."
+        else:
+            kind = type(value)
+            return where + "a %s.%s, which JSON does not have: return dicts, lists, text, " \
+                "numbers, booleans or None." % (kind.__module__, kind.__qualname__)
+    return None
+
+
+def shown(value):
+    try:
+        return repr(value)[:200]
+    except BaseException:
+        return "of type " + type(value).__name__
+
+
+def explain(error, guards):
+    if isinstance(error, Fault):
+        return failure(error.type, str(error))
+    name = type(error).__name__
+    details = {"traceback": traceback_of(error)}
+    blocked = guards.blocked_by(error) if guards is not None else None
+    if blocked is not None:
+        return failure("CapabilityError", blocked, reason_code="guarantee_blocked",
+                       details=details)
+    if isinstance(error, SystemExit):
+        message = "The tool exited (sys.exit) with %s instead of returning a result." \
+            % shown(error.code)
+    else:
+        try:
+            message = str(error) or name
+        except BaseException as broken:
+            message = "its text cannot be read: str() raised %s" % type(broken).__name__
+    return failure(name, message, details=details)
+
+
+def traceback_of(error):
+    try:
+        import traceback
+        frames = error.__traceback__
+        while frames is not None and frames.tb_frame.f_globals is globals():
+            frames = frames.tb_next  # begin with the tool's code
+        return shortened("".join(traceback.format_exception(type(error), error, frames)))
+    except BaseException:
+        return "The traceback cannot be written."
+
+
+# ---- The request
+
+def read_request(data):
+    def fault(message):
+        return Fault("ProtocolError", message)
+
+    try:
+        request = json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        what = "is empty" if not data.strip() else "is not JSON: %s" % error
+        raise fault("The request (%d bytes) %s" % (len(data), what)) from None
+    if not isinstance(request, dict):
+        raise fault("The request is not a JSON object.")
+    version = request.get("protocol_version", PROTOCOL_VERSION)
+    if isinstance(version, bool) or version != PROTOCOL_VERSION:
+        raise fault("The request is of protocol version %s; this runner understands version %d."
+                    % (json.dumps(version), PROTOCOL_VERSION))
+    for name, type_, text in (("tool", str, "text"), ("entry", str, "text"),
+                              ("sandbox", bool, "true or false"), ("trace_id", str, "text"),
+                              ("capability_context", dict, "an object")):
+        if name in request and not isinstance(request[name], type_):
+            raise fault('"%s" in the request is not %s.' % (name, text))
+    if "entry" not in request:
+        raise fault('The request has no "entry".')
+    return request
+
+
+def find_function(entry, import_module):
+    name, colon, path = entry.partition(":")
+    parts = name.split(".") + path.split(".")
+    if not colon or not all(part.isidentifier() for part in parts):
+        raise Fault("ValueError", 'The entry "%s" is not of the form module:function.' % entry)
+    try:
+        import_module(name)
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if name == missing or name.startswith(missing + "."):
+            raise Fault("ModuleNotFoundError",
+                        'There is no module "%s" (entry "%s"). It was looked for in: %s.'
+                        % (missing, entry, ", ".join(sys.path))) from None
+        raise
+    module = value = sys.modules[name]
+    for part in path.split("."):
+        try:
+            value = getattr(value, part)
+        except AttributeError:
+            raise Fault("AttributeError", no_function(module, path)) from None
+    if not callable(value):
+        raise Fault("TypeError", '"%s" in the module "%s" is not a function but of type %s.'
+                    % (path, name, type(value).__name__))
+    return value
+
+
+def no_function(module, path):
+    import difflib
+    there = getattr(module, "__file__", None) or "built in"
+    message = 'The module "%s" (%s) has no function "%s".' % (module.__name__, there, path)
+    names = [name for name, value in vars(module).items() if callable(value)]
+    near = difflib.get_close_matches(path, names, 1)
+    return message + (' Did you mean "%s"?' % near[0] if near else "")
+
+
+def awaited(result):
+    if not hasattr(type(result), "__await__"):
+        return result
+    import asyncio
+
+    async def wait():
+        return await result
+
+    return asyncio.run(wait())
+
+
+# ---- Guarantees
+
+class Guards:
+    """Refuses what the guarantees forbid, with the message of the specification, and remembers it
+    for the reply's capability_checks."""
+
+    def __init__(self, request):
+        context = request.get("capability_context", {}) if request.get("sandbox") else {}
+        required, sources = (context.get(name, {}) for name in ("guarantees", "sources"))
+        self.tool = request.get("tool", "")
+        self.required = {name for name in GUARANTEES
+                         if isinstance(required, dict) and required.get(name) is True}
+        self.sources = sources if isinstance(sources, dict) else {}
+        self.blocked = {}  # guarantee: message of the first attempt
+        self.is_asking = False
+
+    def install(self):
+        if not self.required:
+            return
+        if "no_filesystem_write" in self.required:
+            sys.dont_write_bytecode = True
+        # Computed before the hook is there. Python itself and the modules of the tool stay readable.
+        folders = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
+        self.python = tuple({os.path.realpath(folder) + os.sep for folder in folders})
+        self.modules = tuple({os.path.realpath(folder) + os.sep for folder in sys.path})
+        self.library = os.path.dirname(os.__file__) + os.sep
+        scratch = os.environ.get("TMPDIR") if self.kernel_guards() else None
+        self.scratch = os.path.realpath(scratch) + os.sep if scratch else None
+        if self.required & {"no_env_read", "no_env_write"}:
+            guard_environment(self)
+        sys.addaudithook(self.on_event)
+
+    @staticmethod
+    def kernel_guards():
+        """True if the process is in the library's sandbox, which has a folder to write to."""
+        return os.environ.get("NARRATORIA_SANDBOX") == "1"
+
+    def on_event(self, event, arguments):
+        rule = RULES.get(event)
+        if rule is None or self.is_asking:
+            return
+        self.is_asking = True  # what a rule itself does is not an act of the tool
+        try:
+            found = rule(self, arguments)
+        finally:
+            self.is_asking = False
+        if found is not None:
+            self.block(*found)
+
+    def block(self, guarantee, attempt):
+        if guarantee not in self.required:
+            return
+        message = 'Tool "%s" cannot %s.' % (self.tool, GUARANTEES[guarantee])
+        if attempt:
+            message += " It tried to %s." % attempt[:1000]
+        self.blocked.setdefault(guarantee, message)
+        raise CapabilityError(1, message)
+
+    def blocked_by(self, error):
+        """The message if the error, or one that led to it, is a guarantee's; otherwise None."""
+        for _ in range(50):
+            if error is None:
+                return None
+            if isinstance(error, CapabilityError):
+                return error.strerror
+            guarantee = self.kernel_refused(error)
+            if guarantee is not None:
+                message = 'Tool "%s" cannot %s.' % (self.tool, GUARANTEES[guarantee])
+                if getattr(error, "filename", None) is not None:
+                    message += " It tried to use %s." % shown(error.filename)
+                self.blocked.setdefault(guarantee, message)
+                return message
+            error = error.__cause__ or error.__context__
+        return None
+
+    def kernel_refused(self, error):
+        """Which guarantee the kernel enforced when it refused an act that no rule has seen."""
+        import errno
+        number = getattr(error, "errno", None)
+        if not isinstance(error, OSError) or number is None:
+            return None
+        if number in (errno.ENETUNREACH, errno.ENETDOWN) and "no_network" in self.required:
+            return "no_network"
+        if number in (errno.EPERM, errno.EACCES, errno.EROFS) and error.filename is not None:
+            for guarantee in ("no_filesystem_write", "no_filesystem_read"):
+                if guarantee in self.required:
+                    return guarantee
+        return None
+
+    def report(self, reply):
+        if self.blocked:
+            reply["capability_checks"] = [
+                {"capability": guarantee, "allowed": False,
+                 "guarantee_source": str(self.sources.get(guarantee, "")),
+                 "reason": "guarantee_blocked"} for guarantee in self.blocked]
+
+    def is_library_code(self):
+        """True if Python's own library asks, as it does for TMPDIR or SSL_CERT_FILE."""
+        frame = sys._getframe(2)
+        while frame is not None:
+            file = frame.f_code.co_filename
+            inside = frame.f_globals is globals() or file.startswith("<frozen") or \
+                file in (os.__file__, self.library + "_collections_abc.py")
+            if not inside:
+                return file.startswith(self.library) and "-packages" not in file
+            frame = frame.f_back
+        return True
+
+
+def path_of(value):
+    """The absolute path that an event is about; None for a descriptor."""
+    if isinstance(value, int):
+        return None
+    try:
+        return os.path.realpath(os.fsdecode(value))
+    except (TypeError, ValueError, OSError):
+        return None
+
+
+def on_open(guards, arguments):
+    value, mode, flags = arguments
+    path = path_of(value)
+    if path is None or path in ("/dev/null", "/dev/urandom", "/dev/random"):
+        return None
+    writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+    writes = (flags & writing) if isinstance(flags, int) else 0
+    writes = writes or (isinstance(mode, str) and set(mode) & set("wax+"))
+    if writes:
+        return on_write(guards, (value,))
+    return on_read(guards, path, path.endswith((".py", ".pyc", ".so", ".pth")))
+
+
+def on_read(guards, path, is_module=False):
+    if guards.scratch and (path + os.sep).startswith(guards.scratch):
+        return None
+    if (path + os.sep).startswith(guards.python):
+        return None
+    if is_module and (path + os.sep).startswith(guards.modules):
+        return None
+    return "no_filesystem_read", "read %s" % path
+
+
+def on_list(guards, arguments):
+    path = path_of(arguments[0] if arguments[0] is not None else ".")
+    if path is None:
+        return None
+    importing = sys._getframe(2).f_code.co_filename.startswith("<frozen")
+    return on_read(guards, path, importing)
+
+
+def on_write(guards, arguments):
+    paths = [path for path in map(path_of, arguments[:2]) if path is not None]
+    if guards.scratch and paths and \
+            all((path + os.sep).startswith(guards.scratch) for path in paths):
+        return None
+    return "no_filesystem_write", "change %s" % " and ".join(paths) if paths else ""
+
+
+def on_address(guards, arguments):
+    address = arguments[1] if len(arguments) > 1 else ""
+    if isinstance(address, tuple) and len(address) >= 2:
+        address = "%s:%s" % address[:2]
+    return "no_network", "reach %s" % (address if isinstance(address, str) else shown(address))
+
+
+def on_name(guards, arguments):
+    return "no_network", "look up %s" % shown(arguments[0])
+
+
+def on_socket(guards, arguments):
+    import socket
+    family = arguments[1]
+    local = family in (-1, getattr(socket, "AF_UNIX", -1))  # pairs of sockets, as asyncio makes one
+    return None if local else ("no_network", "open a socket (%s)" % shown(family))
+
+
+def on_command(guards, arguments):
+    command = arguments[0] if arguments else ""
+    if len(arguments) > 1 and isinstance(arguments[1], (list, tuple)):
+        command = " ".join(str(each) for each in arguments[1])
+    return "no_subprocess", "start %s" % (command if isinstance(command, str) else shown(command))
+
+
+def on_variable(guards, arguments):
+    return "no_env_write", "change %s" % os.fsdecode(arguments[0])
+
+
+# Events of Python's audit hooks: what each of them asks for, or None if it is harmless. The kernel
+# decides in the sandbox; what no rule knows is reported when it has refused it.
+RULES = {"open": on_open, "os.listdir": on_list, "os.scandir": on_list, "socket.__new__": on_socket,
+         "os.fork": lambda *_: ("no_subprocess", "fork"),
+         "os.forkpty": lambda *_: ("no_subprocess", "fork")}
+RULES.update(dict.fromkeys(("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"),
+                           on_address))
+RULES.update(dict.fromkeys(("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"),
+                           on_name))
+RULES.update(dict.fromkeys(("subprocess.Popen", "os.system", "os.exec", "os.spawn",
+                            "os.posix_spawn", "pty.spawn"), on_command))
+RULES.update(dict.fromkeys(("os.putenv", "os.unsetenv"), on_variable))
+RULES.update(dict.fromkeys(("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link",
+                            "os.symlink", "os.truncate", "os.chmod", "os.chown", "os.utime",
+                            "os.setxattr", "os.removexattr", "os.lockf"), on_write))
+
+
+def guard_environment(guards):
+    """Python reads os.environ once, when it starts, so that no event tells of a read."""
+    class Environment(type(os.environ)):
+        def asks(self, name):
+            if guards.is_asking or "no_env_read" not in guards.required:
+                return True
+            if not guards.is_library_code():
+                guards.block("no_env_read", "read %s" % shown(name) if name else "list them")
+            return False
+
+        def __getitem__(self, name):
+            if not self.asks(name):
+                raise KeyError(name)
+            return super().__getitem__(name)
+
+        def __contains__(self, name):
+            return self.asks(name) and super().__contains__(name)
+
+        def __iter__(self):
+            return super().__iter__() if self.asks(None) else iter(())
+
+        def __len__(self):
+            return super().__len__() if self.asks(None) else 0
+
+    os.environ.__class__ = Environment
+
+
+# ---- Alone
 
 def main():
-    # What the tool prints must not break the protocol.
-    answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    request = json.load(sys.stdin)
-    reply = run(request)
-    sys.stdout.flush()
-    answer.write(reply + "\n")
-    answer.flush()
+    if sys.path and sys.path[0] == "":
+        sys.path[0] = os.getcwd()  # `python -c` looks there; the tool may change the folder
+    answer = Answer()
+    try:
+        data = sys.stdin.buffer.read()
+    except (AttributeError, OSError):
+        data = b""  # standard input is closed
+    answer.send(reply_to(data))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # The library puts what keeps Python warm before this file.
+    sys.exit(globals().get("serve", main)())

@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program that runs a project's Python tools: one request in, one reply out (spec 001)."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "runtime" / "tool" / "runner" / "python"
+SCRIPT = FOLDER / "narratoria_runner.py"
+DEADLINE = 300
+
+# As specification 001 prints them.
+REQUEST = """{
+  "protocol_version": 1,
+  "tool": "greeter",
+  "entry": "tools.sample_tool:greet",
+  "payload": { "name": "Ada" },
+  "sandbox": true,
+  "trace_id": "uuid",
+  "capability_context": { "guarantees": { "no_network": true } }
+}
+"""
+SUCCESS = """{
+  "ok": true,
+  "protocol_version": 1,
+  "result": { "message": "Hello Ada", "ok": true }
+}
+"""
+ERROR = """{
+  "ok": false,
+  "protocol_version": 1,
+  "error": { "type": "ValueError", "message": "Missing input", "reason_code": "guarantee_blocked" }
+}
+"""
+TOOL = '''
+def greet(payload):
+    if "name" not in payload:
+        raise ValueError("Missing input")
+    return {"message": "Hello " + payload["name"], "ok": True}
+'''
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+class Project:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def write(self, text, name="tool.py"):
+        file = self.folder / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+    def send(self, data, arguments=("-c", SCRIPT.read_text(encoding="utf-8")), **environment):
+        """Runs the program as the library does, or with other arguments."""
+        if isinstance(data, str):
+            data = data.encode()
+        return subprocess.run([sys.executable, *arguments], input=data, cwd=self.folder,
+                              capture_output=True, timeout=DEADLINE, check=False,
+                              env={**os.environ, **environment})
+
+    def ask(self, entry="tool:run", payload=None, **more):
+        ended = self.send(json.dumps(
+            {"protocol_version": 1, "tool": "t", "entry": entry, "payload": payload or {}, **more}))
+        assert ended.stdout.count(b"\n") == 1, ended
+        reply = json.loads(ended.stdout)
+        assert reply["protocol_version"] == 1
+        return Reply(reply, ended)
+
+    def run(self, code, **more):
+        """The reply of a function with this body."""
+        self.write("def run(payload):\n" + "".join(f"    {line}\n" for line in code.splitlines()))
+        return self.ask(**more)
+
+    def guarded(self, guarantee, code, **more):
+        context = {"guarantees": {guarantee: True}, "sources": {guarantee: "user"}}
+        return self.run(code, sandbox=True, capability_context=context, **more)
+
+
+class Reply:
+    def __init__(self, reply, ended):
+        self.reply, self.status = reply, ended.returncode
+        self.printed = ended.stderr.decode()
+
+    def result(self):
+        assert self.reply["ok"], self.reply
+        assert list(self.reply)[:3] == ["ok", "protocol_version", "result"]
+        return self.reply["result"]
+
+    def error(self):
+        assert self.reply["ok"] is False, self.reply
+        assert self.status == 0
+        return self.reply["error"]
+
+    def message(self, type_):
+        assert self.error()["type"] == type_
+        return self.error()["message"]
+
+
+def same(reply, example):
+    """The same members in the same order with the same values."""
+    def texts(text):
+        return json.dumps(json.loads(text))
+    assert texts(reply) == texts(example)
+
+
+def test_the_example_of_the_specification_is_answered_as_it_says(project):
+    project.write(TOOL, "tools/sample_tool.py")
+    same(project.send(REQUEST).stdout, SUCCESS)
+
+
+def test_an_error_has_the_members_of_the_specification(project):
+    project.write(TOOL, "tools/sample_tool.py")
+    error = project.ask("tools.sample_tool:greet", {}).error()
+    expected = json.loads(ERROR)["error"]
+    assert (error["type"], error["message"]) == (expected["type"], expected["message"])
+    assert 'raise ValueError("Missing input")' in error["details"]["traceback"]
+    assert "narratoria" not in error["details"]["traceback"]
+
+
+@pytest.mark.parametrize("module", ["narratoria_runner", "namel3ss_tools.runner"])
+def test_it_runs_as_a_module_under_both_names(project, module):
+    project.write(TOOL, "tools/sample_tool.py")
+    example = FOLDER.parents[3] / "examples" / "container"
+    path = os.pathsep.join((str(FOLDER), str(example)))
+    same(project.send(REQUEST, ("-m", module), PYTHONPATH=path).stdout, SUCCESS)
+
+
+def test_it_needs_nothing_that_python_3_8_does_not_have():
+    ast.parse(SCRIPT.read_text(encoding="utf-8"), feature_version=(3, 8))
+
+
+def test_numbers_stay_numbers_and_text_stays_text(project):
+    given = {"half": 0.5, "large": 12345678901234567890, "text": "é\u2028🔥\n", "list": [None, True]}
+    assert project.run("return payload", payload=given).result() == given
+
+
+def test_what_the_tool_prints_is_not_in_the_reply(project):
+    reply = project.run(
+        "import atexit, os, subprocess, sys\n"
+        "atexit.register(print, 'at exit')\n"
+        "print('from Python')\n"
+        "os.write(1, b'from the descriptor\\n')\n"
+        "subprocess.run(['echo', 'from a child'])\n"
+        "sys.__stdout__.write('from the first\\n')")
+    assert reply.result() is None
+    for text in ("from Python", "from the descriptor", "from a child", "from the first", "at exit"):
+        assert text in reply.printed
+
+
+def test_an_async_function_is_awaited(project):
+    project.write("import asyncio\nasync def run(payload):\n    await asyncio.sleep(0)\n    return 3")
+    assert project.ask().result() == 3
+
+
+def test_standard_input_is_empty_for_the_tool(project):
+    assert project.run("import sys\nreturn sys.stdin.read()").result() == ""
+
+
+@pytest.mark.parametrize("data, text", [
+    (b"", "(0 bytes) is empty"),
+    (b'{"protocol_version": 1, "tool"', "is not JSON"),
+    (b"\xff\xfe", "is not JSON"),
+    (b"[" * 100_000, "is not JSON"),
+    (b"[]", "not a JSON object"),
+    (b'{"protocol_version": 2, "entry": "tool:run"}', "version 2; this runner understands version 1"),
+    (b'{"protocol_version": "1", "entry": "tool:run"}', 'version "1"'),
+    (b'{"protocol_version": true, "entry": "tool:run"}', "version true"),
+    (b'{"protocol_version": 1}', 'no "entry"'),
+    (b'{"entry": 5}', '"entry" in the request is not text'),
+    (b'{"entry": "tool:run", "sandbox": "yes"}', '"sandbox" in the request is not true or false'),
+    (b'{"entry": "tool:run", "capability_context": []}', '"capability_context" in the request'),
+])
+def test_a_bad_request_is_refused(project, data, text):
+    project.write("def run(payload):\n    return 1")
+    ended = project.send(data)
+    reply = json.loads(ended.stdout)
+    assert reply["ok"] is False and reply["error"]["type"] == "ProtocolError"
+    assert text in reply["error"]["message"]
+
+
+@pytest.mark.parametrize("entry, type_, text", [
+    ("tool", "ValueError", "not of the form module:function"),
+    (":run", "ValueError", "not of the form module:function"),
+    ("tool:", "ValueError", "not of the form module:function"),
+    ("../tool:run", "ValueError", "not of the form module:function"),
+    ("nowhere:run", "ModuleNotFoundError", 'There is no module "nowhere"'),
+    ("tool.part:run", "ModuleNotFoundError", 'There is no module "tool.part"'),
+    ("tool:walk", "AttributeError", 'has no function "walk"'),
+    ("tool:rnu", "AttributeError", 'Did you mean "run"?'),
+    ("tool:NUMBER", "TypeError", "not a function but of type int"),
+])
+def test_an_entry_that_leads_nowhere_is_explained(project, entry, type_, text):
+    project.write("NUMBER = 1\ndef run(payload):\n    return 1")
+    assert text in project.ask(entry).message(type_)
+
+
+def test_a_module_that_the_tools_module_needs_is_named(project):
+    project.write("import no_such_package\ndef run(payload):\n    return 1")
+    assert "no_such_package" in project.ask().message("ModuleNotFoundError")
+
+
+@pytest.mark.parametrize("code, text", [
+    ("return float('nan')", "is nan: JSON has no such number"),
+    ("return {'a': [1, float('inf')]}", "has, at a[1], inf"),
+    ("return b'x'", "is bytes: decode them"),
+    ("return {'tags': {1, 2}}", "has, at tags, a set: make it a list"),
+    ("return (x for x in [1])", "a generator"),
+    ("import datetime; return {'when': datetime.date(2020, 1, 1)}", "at when, a datetime.date"),
+    ("return {(1, 2): 3}", "keys must be text"),
+    ("return '\\ud800'", "half of a surrogate pair"),
+    ("a = []; a.append(a); return a", "Circular reference"),
+    ("a = []\nfor _ in range(100000): a = [a]\nreturn a", "cannot be written as JSON"),
+])
+def test_a_result_that_is_no_json_is_explained(project, code, text):
+    assert text in project.run(code).message("ResultError")
+
+
+@pytest.mark.parametrize("code, type_, text", [
+    ("import sys; sys.exit(3)", "SystemExit", "(sys.exit) with 3"),
+    ("raise KeyboardInterrupt", "KeyboardInterrupt", "KeyboardInterrupt"),
+    ("raise GeneratorExit", "GeneratorExit", "GeneratorExit"),
+    ("def down(n): return down(n + 1)\ndown(0)", "RecursionError", "recursion"),
+    ("class Odd(Exception):\n    def __str__(self): raise RuntimeError\nraise Odd", "Odd",
+     "cannot be read: str() raised RuntimeError"),
+    ("class Odd(Exception):\n    def __str__(self): return 5\nraise Odd", "Odd", "cannot be read"),
+    ("raise ValueError('\\ud800')", "ValueError", "\\ud800"),
+    ("raise ValueError('x' * 10**7)", "ValueError", "characters …"),
+])
+def test_an_exception_becomes_an_error(project, code, type_, text):
+    assert text in project.run(code).message(type_)
+
+
+@pytest.mark.parametrize("module, type_", [
+    ("import sys; sys.exit(0)", "SystemExit"), ("def", "SyntaxError"), ("1 / 0", "ZeroDivisionError"),
+])
+def test_a_module_that_fails_in_its_import_is_an_error(project, module, type_):
+    project.write(module)
+    assert "tool.py" in project.ask().error()["details"]["traceback"]
+    assert project.ask().error()["type"] == type_
+
+
+def test_a_tool_that_closes_its_descriptors_fails_with_a_reason(project):
+    project.write("import os\ndef run(payload):\n    os.closerange(3, 1000)")
+    ended = project.send('{"entry": "tool:run"}')
+    assert (ended.stdout, ended.returncode) == (b"", 70)
+    assert b"closed the descriptor of its reply" in ended.stderr
+
+
+def test_a_reply_is_not_written_into_a_file_that_took_its_descriptor(project):
+    project.write("import os\n"
+                  "def run(payload):\n"
+                  "    os.closerange(3, 1000)\n"
+                  "    while os.open('other', os.O_RDWR | os.O_CREAT) < 100: pass")
+    ended = project.send('{"entry": "tool:run"}')
+    assert ended.returncode == 70
+    assert (project.folder / "other").read_bytes() == b""
+
+
+def test_a_tool_that_closes_standard_output_still_answers(project):
+    assert project.run("import sys, os\nsys.stdout.close()\nos.close(1)\nreturn 1").result() == 1
+
+
+def test_only_the_process_that_was_asked_answers(project):
+    assert project.run("import os\npid = os.fork()\nif pid: os.waitpid(pid, 0)\nreturn 1").result() == 1
+
+
+def test_daemon_threads_that_print_do_not_disturb_the_reply(project):
+    reply = project.run("import threading\n"
+                        "def speak():\n"
+                        "    while True: print('again')\n"
+                        "threading.Thread(target=speak, daemon=True).start()\n"
+                        "return 'done'")
+    assert reply.result() == "done"
+
+
+BLOCKED = {
+    "no_network": ("use the network", [
+        "import socket; socket.socket().connect(('127.0.0.1', 9))",
+        "import socket; socket.getaddrinfo('localhost', 80)",
+        "import socket; socket.socket(socket.AF_UNIX).connect('/tmp/x')",
+        "import urllib.request; urllib.request.urlopen('http://127.0.0.1:9')",
+    ]),
+    "no_filesystem_write": ("write to the filesystem", [
+        "open('new', 'w')", "import io; io.open('new', 'x')", "import os; os.mkdir('new')",
+        "import os; os.open('new', os.O_CREAT | os.O_WRONLY)", "import os; os.remove('tool.py')",
+        "import os; os.rename('tool.py', 'new')", "import pathlib; pathlib.Path('new').touch()",
+        "import os; os.chmod('tool.py', 0)", "import shutil; shutil.copy('tool.py', 'new')",
+    ]),
+    "no_filesystem_read": ("read from the filesystem", [
+        "open('data.txt').read()", "import os; os.listdir('.')", "open('/etc/hostname')",
+        "import os; list(os.scandir('/'))",
+    ]),
+    "no_subprocess": ("spawn subprocesses", [
+        "import subprocess; subprocess.run(['true'])", "import os; os.system('true')",
+        "import os; os.fork()", "import os; os.execv('/bin/true', ['true'])",
+        "import os; os.posix_spawn('/bin/true', ['true'], {})",
+    ]),
+    "no_env_read": ("read environment variables", [
+        "import os; os.environ['PATH']", "import os; os.getenv('PATH')",
+        "import os; dict(os.environ)", "import os; 'PATH' in os.environ",
+    ]),
+    "no_env_write": ("write environment variables", [
+        "import os; os.environ['A'] = 'b'", "import os; os.putenv('A', 'b')",
+        "import os; del os.environ['PATH']",
+    ]),
+}
+
+
+@pytest.mark.parametrize("guarantee, code",
+                         [(name, code) for name, (_, codes) in BLOCKED.items() for code in codes])
+def test_what_a_guarantee_forbids_fails_with_the_words_of_the_specification(
+        project, guarantee, code):
+    reply = project.guarded(guarantee, code)
+    assert reply.message("CapabilityError").startswith(f'Tool "t" cannot {BLOCKED[guarantee][0]}.')
+    assert reply.error()["reason_code"] == "guarantee_blocked"
+    assert reply.reply["capability_checks"] == [
+        {"capability": guarantee, "allowed": False, "guarantee_source": "user",
+         "reason": "guarantee_blocked"}]
+    assert not (project.folder / "new").exists()
+
+
+def test_the_path_the_address_and_the_command_are_named(project):
+    def said(guarantee, code):
+        return project.guarded(guarantee, code).error()["message"]
+    assert str(project.folder / "new") in said("no_filesystem_write", "open('new', 'w')")
+    code = "import socket; socket.socket(socket.AF_UNIX).connect('/tmp/x')"
+    assert "/tmp/x" in said("no_network", code)
+    assert "true --help" in said("no_subprocess", "import os; os.spawnv(0, 'true', ['true', '--help'])") \
+        or "fork" in said("no_subprocess", "import os; os.spawnv(0, 'true', ['true', '--help'])")
+    assert "'SECRET'" in said("no_env_read", "import os; os.getenv('SECRET')")
+
+
+def test_an_attempt_that_the_tool_survives_is_in_the_checks(project):
+    reply = project.guarded("no_network", "import socket\n"
+                                          "try: socket.create_connection(('127.0.0.1', 9))\n"
+                                          "except OSError: return 'alone'")
+    assert reply.result() == "alone"
+    assert reply.reply["capability_checks"][0]["capability"] == "no_network"
+
+
+@pytest.mark.parametrize("guarantee", BLOCKED)
+def test_what_a_guarantee_does_not_forbid_works(project, guarantee):
+    project.write("VALUE = 1", "other.py")
+    reply = project.guarded(
+        guarantee, "import asyncio, decimal, sqlite3, tempfile, threading, uuid, zoneinfo\n"
+                   "import other\n"
+                   "async def nothing(): return 1\n"
+                   "thread = threading.Thread(target=print); thread.start(); thread.join()\n"
+                   "return asyncio.run(nothing()) + other.VALUE")
+    assert reply.result() == 2
+    assert "capability_checks" not in reply.reply
+
+
+def test_without_the_sandbox_nothing_is_refused(project):
+    reply = project.run("import os; return 'PATH' in os.environ",
+                        capability_context={"guarantees": {"no_env_read": True}})
+    assert reply.result() is True
