@@ -72,6 +72,7 @@ libuv1-dev          probe_header uv.h
 rapidjson-dev       probe_header rapidjson/schema.h
 libfmt-dev          probe_header fmt/format.h
 libtomlplusplus-dev probe_header toml++/toml.h
+libcurl4-openssl-dev probe_header curl/curl.h
 libcli11-dev        probe_header CLI/CLI.hpp
 libmicrohttpd-dev   probe_header microhttpd.h
 libedit-dev         pkg-config --exists libedit

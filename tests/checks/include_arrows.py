@@ -15,7 +15,7 @@ from pathlib import Path
 # Upper to lower. An arrow may only point to the right.
 ORDER = [
     "api", "session", "engine", "plan", "script", "plugin", "tool",
-    "event", "state", "asset", "process", "base",
+    "event", "state", "asset", "http", "process", "base",
 ]
 INSIDERS = ("tests/unit/", "tests/fuzz/", "tests/bench/", "tests/grammar/")
 SOURCES = {".h", ".hpp", ".c", ".cpp", ".inl"}
