@@ -413,10 +413,19 @@ const nar_host* Dispatcher::add_tool(const nar_tool_registration& given,
     const bool is_function = definition->path.empty();
     if (is_function) definition->runner = FunctionRunner::kName;
     const std::shared_ptr<const tool::Definition> shared = std::move(definition);
-    tools_.registry.replace(shared);
+    std::shared_ptr<OwnTool> own;
     if (is_function) {
-        functions_->add(shared, instance, std::make_shared<OwnTool>(instance, shared, given));
+        own = std::make_shared<OwnTool>(instance, shared, given);
+        functions_->add(shared, instance, own);
     }
+    try {
+        tools_.registry.replace(shared);
+    } catch (...) {
+        functions_->remove(*shared);
+        throw;
+    }
+    // From here on nothing throws.
+    if (own != nullptr) own->accept();
     // Last, as in take_tools().
     if (other != nullptr) functions_->remove(*other);
     return instance.host();

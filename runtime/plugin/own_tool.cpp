@@ -37,7 +37,7 @@ OwnTool::OwnTool(Instance& instance, std::shared_ptr<const tool::Definition> def
 }
 
 OwnTool::~OwnTool() {
-    if (released_ == nullptr) return;
+    if (!is_accepted_ || released_ == nullptr) return;
     instance_.call_always(
         "released", [&] { call(0, "the function that releases it", [&] { released_(user_); }); });
 }

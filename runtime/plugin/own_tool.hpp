@@ -12,8 +12,9 @@
 
 namespace narratoria::plugin {
 
-// Shared by the registry's entry and the attempts that run; the last of them calls `released`. An
-// exception of a function fails its attempt, and the tool stays. Engine thread only.
+// Shared by the registry's entry and the attempts that run; the last of them calls `released`, once the
+// registration was accepted. An exception of a function fails its attempt, and the tool stays. Engine
+// thread only.
 class OwnTool {
 public:
     // `instance` is that of all of the host's functions, and must outlive this object.
@@ -23,6 +24,8 @@ public:
     OwnTool(const OwnTool&) = delete;
     OwnTool& operator=(const OwnTool&) = delete;
 
+    // Until then `user` is still the caller's.
+    void accept() noexcept { is_accepted_ = true; }
     // What the host's functions receive.
     const nar_tool* handle() const { return &handle_; }
     // The functions of a plugin's extension, with an OwnTool as their instance.
@@ -39,6 +42,7 @@ private:
     decltype(nar_tool_registration::invoke) const invoke_;
     decltype(nar_tool_registration::cancel) const cancel_;
     decltype(nar_tool_registration::released) const released_;
+    bool is_accepted_ = false;
 };
 
 }  // namespace narratoria::plugin

@@ -64,27 +64,37 @@ void Registry::place(uint32_t index) {
 
 // Forgets removed entries. Leaves at least half of the slots free.
 void Registry::rebuild() {
-    std::erase_if(entries_, [](const Entry& entry) { return entry.definition == nullptr; });
+    const auto is_removed = [](const Entry& entry) { return entry.definition == nullptr; };
+    const auto removed = std::count_if(entries_.begin(), entries_.end(), is_removed);
+    const size_t kept = entries_.size() - static_cast<size_t>(removed);
     size_t size = kFewestSlots;
-    while (size < 4 * entries_.size()) size *= 2;
-    slots_.assign(size, {});
+    while (size < 4 * kept) size *= 2;
+    // First, because it may throw.
+    std::vector<Slot> slots(size);
+    slots_.swap(slots);
+    std::erase_if(entries_, is_removed);
     for (size_t i = 0; i < entries_.size(); ++i) place(static_cast<uint32_t>(i));
 }
 
-bool Registry::add(Shared definition) {
-    const std::string_view name = definition->name;
-    if (entry_of(name) != nullptr) return false;
+void Registry::append(Shared definition) {
     if (2 * (entries_.size() + 1) > slots_.size()) rebuild();
+    const std::string_view name = definition->name;
     entries_.push_back({std::move(definition), name, {}});
     place(static_cast<uint32_t>(entries_.size() - 1));
+}
+
+bool Registry::add(Shared definition) {
+    if (entry_of(definition->name) != nullptr) return false;
+    append(std::move(definition));
     return true;
 }
 
 void Registry::replace(Shared definition) {
     // Kept until the end: it may be the last reference to what the caller still names.
     const Shared other = find(definition->name);
+    append(std::move(definition));
+    // Of two entries of one name the earlier one is found.
     if (other != nullptr) remove(*other);
-    add(std::move(definition));
 }
 
 void Registry::remove(const Definition& definition) {

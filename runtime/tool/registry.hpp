@@ -28,7 +28,8 @@ public:
     Registry(const Registry&) = delete;
     Registry& operator=(const Registry&) = delete;
 
-    // Appends a definition. False if its name is in use.
+    // Appends a definition. False if its name is in use. If this or replace() throws, nothing has
+    // changed.
     bool add(Shared definition);
     // Removes the definition of the same name, if there is one, and appends the new one.
     void replace(Shared definition);
@@ -77,6 +78,7 @@ private:
     // NULL if there is none.
     const Entry* entry_of(std::string_view name) const;
     Entry* entry_of(const Definition& definition);
+    void append(Shared definition);
     void place(uint32_t index);
     void rebuild();
 
