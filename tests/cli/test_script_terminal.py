@@ -182,6 +182,22 @@ def test_ctrl_c_ends_the_script_and_not_the_session(typist, tools, source):
     assert it.enter("kept") == "3\n> "
 
 
+def test_what_is_printed_is_shown_while_the_script_runs(typist, command):
+    command.script("tools/wait", "#!/bin/sh\nuntil [ -e \"$0.go\" ]; do :; done\n"
+                   """echo '{"version":"0","type":"done","ok":true}'\n""")
+    it = typist("--tools", str(command.folder / "tools"))
+    it.terminal.type('PRINT("before") CALL wait {} PRINT("after")\r')
+    it.read_until(r"\nbefore\r")
+    (command.folder / "tools/wait.go").touch()
+    assert it.read_until(PROMPT).replace("\r", "") == "\nafter\n> "
+
+
+def test_what_is_printed_before_an_error_stands_before_it(typist):
+    it = typist()
+    assert it.enter('PRINT("on") LET a = nothing').splitlines()[:2] == [
+        "on", "UndefinedVariableError: Variable 'nothing' not defined."]
+
+
 def test_ctrl_c_drops_what_is_typed(typist):
     it = typist()
     it.enter("IF true THEN", r"\.\.\. ")

@@ -107,6 +107,25 @@ protected:
     std::optional<Session> session;
 };
 
+TEST_F(ExtendTest, DiagnosticsOfAToolThatHandsOverToAProcessAreKept) {
+    OwnTool& tool = own("sexton");
+    tool.functions.invoke = [](void* instance, uint64_t token, const nar_tool*,
+                               const nar_invocation*) {
+        const auto& self = *static_cast<OwnTool*>(instance);
+        const auto* answers = static_cast<const nar_host_invocation*>(
+            self.host->get_extension(self.host, detail::to_c(NAR_HOST_INVOCATION)));
+        EXPECT_EQ(answers->diagnostics(self.host, token, detail::to_c("from the tool; ")), NAR_OK);
+        const nar_str arguments[] = {detail::to_c("sh"), detail::to_c("-c"),
+                                     detail::to_c(R"(echo from its process >&2
+                            echo '{"version":"0","type":"done","ok":true}')")};
+        const nar_command command{sizeof command, 0, arguments, 3};
+        EXPECT_EQ(answers->run(self.host, token, &command), NAR_OK);
+    };
+    tool.join(*session);
+    const Json ran = tool_of(run(plan_of({entry("t", "sexton")})), "t");
+    EXPECT_EQ(ran["stderr"].string(), "from the tool; from its process\n") << ran.text();
+}
+
 TEST_F(ExtendTest, AToolOfTheHostRunsByItsName) {
     OwnTool& tool = own("weather", R"({"weather":"rain"})");
     tool.join(*session);

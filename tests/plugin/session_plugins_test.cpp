@@ -591,6 +591,17 @@ TEST_F(PluginTest, WhyTheNarratorIsNotThereIsPartOfTheError) {
     }
 }
 
+// Its narrator is valid; another one of its extensions is not.
+TEST_F(PluginTest, ANarratorOfARefusedPluginIsNotAsked) {
+    story("", {"bad_schema"}, "[narrator]\nname = \"test.bad_schema\"");
+    try {
+        open();
+        FAIL() << "it was not refused";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("/properties/a/type: a type must be"));
+    }
+}
+
 TEST_F(PluginTest, WhyAGenerationCameToNothingStandsInTheStream) {
     story("silent", {"probe"}, "[narrator]\nname = \"test.probe\"\n[times]\nnarrator_ms = 5");
     open();

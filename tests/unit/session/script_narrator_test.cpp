@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// The script narrator as its session asks it. tests/conformance/script_narrator_test.cpp shows what a
+// player sees; here is what a session asks for that refuses an answer or does not wait for it.
+
+#include "session/script_narrator.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/json/writer.hpp"
+#include "narratoria/narrator.h"
+#include "plugin/instance.hpp"
+#include "plugin/session_access.hpp"
+#include "script/limits.hpp"
+#include "tool/registry.hpp"
+
+namespace narratoria::session {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A session of which the narrator needs the answers only.
+class Answers : public plugin::SessionAccess {
+public:
+    Loop& loop() override { return loop_; }
+    bool on_engine_thread() const override { return true; }
+    uint32_t& callback_depth() override { return depth_; }
+    const std::string& session_id() const override { return id_; }
+    void log(uint32_t, std::string_view, std::string_view) override {}
+    void excuse(int64_t) override {}
+    void warn(std::string_view, std::string_view message) override {
+        warnings.emplace_back(message);
+    }
+    nar_status read_state(std::string_view, std::string&) override { return NAR_NOT_FOUND; }
+    nar_status patch_state(std::string_view, std::string_view) override { return NAR_FAILED; }
+    nar_status set_state(std::string_view, std::string_view, std::optional<state::Description>,
+                         const plugin::ApplyPatch&, std::string_view, std::string&) override {
+        return NAR_FAILED;
+    }
+    nar_status clear_state(const plugin::ApplyPatch&, std::string_view, std::string&) override {
+        return NAR_FAILED;
+    }
+    nar_status register_state_metadata(std::string_view, std::optional<state::Description>,
+                                       std::string&) override {
+        return NAR_FAILED;
+    }
+    const state::Metadata& state_metadata() const override { return metadata_; }
+    void format_state_for_prompt(std::string&) override {}
+    bool is_publishing() const override { return false; }
+    void list_assets(std::string&) override {}
+    nar_status submit_prompt(std::string_view) override { return NAR_FAILED; }
+    void cancel() override {}
+    plugin::ProcessDefaults process_defaults() override { std::abort(); }
+    nar_status answer(uint64_t, bool is_plan, std::string text) override {
+        (is_plan ? plans : failures).push_back(std::move(text));
+        return NAR_OK;
+    }
+    nar_status invoke(uint64_t, std::string_view, std::function<void(uint64_t, std::string_view)>,
+                      uint64_t&, std::string&) override {
+        return NAR_FAILED;
+    }
+    nar_status cancel_invocation(uint64_t, uint64_t) override { return NAR_FAILED; }
+    Inbox& inbox() override { return inbox_; }
+    void give_up(uint64_t, std::string message) override { given_up.push_back(std::move(message)); }
+    const tool::Registry& registry() const override { return registry_; }
+    const script::Limits& script_limits() const override { return limits_; }
+
+    std::vector<std::string> plans, failures, given_up, warnings;
+
+private:
+    Loop loop_;
+    Inbox inbox_{loop_, {}};
+    uint32_t depth_ = 0;
+    std::string id_;
+    state::Metadata metadata_;
+    tool::Registry registry_;
+    script::Limits limits_;
+};
+
+class ScriptNarratorTest : public ::testing::Test {
+protected:
+    void open(std::string_view script) {
+        std::string settings;
+        json::ObjectWriter(settings).string("file", "tale.nuwa").string("source", script).end();
+        narrator.emplace(script_narrator_library(), "", session, settings, plugin::StoryInfo{});
+        std::string reason;
+        ASSERT_TRUE(narrator->init(reason)) << reason;
+    }
+    const nar_narrator_extension& functions() {
+        return *static_cast<const nar_narrator_extension*>(
+            narrator->extension(NAR_EXTENSION_NARRATOR));
+    }
+    void ask(int generation, std::string_view disabled = "[]") {
+        std::string request = R"({"prompt":{"text":"go"},"state":{},"disabledSkills":)";
+        request += disabled;
+        request += R"(,"generationAttempt":)" + std::to_string(generation) + "}";
+        functions().generate(narrator->data(), 1, {request.data(), request.size()});
+    }
+    void run() {
+        for (int i = 0; i < 10; ++i) session.loop().run_for(0);
+    }
+
+    Answers session;
+    std::optional<plugin::Instance> narrator;
+};
+
+TEST_F(ScriptNarratorTest, AnAnswerThatWasRefusedIsTheReasonIfItIsAskedAgain) {
+    open("PRINT(prompt)");
+    ask(1);
+    run();
+    ASSERT_EQ(session.plans.size(), 1u);
+    EXPECT_THAT(session.plans[0], HasSubstr(R"("narrative":"go")"));
+    ask(2);
+    run();
+    EXPECT_EQ(session.plans.size(), 1u);
+    EXPECT_THAT(session.given_up,
+                testing::ElementsAre(
+                    "tale.nuwa: the script's answer was refused, and it is not run again"));
+    // What it learns may change its answer, and another prompt is another story.
+    ask(3, R"(["look"])");
+    run();
+    ask(1, R"(["look"])");
+    run();
+    EXPECT_EQ(session.plans.size(), 3u);
+    EXPECT_EQ(session.given_up.size(), 1u);
+}
+
+TEST_F(ScriptNarratorTest, AScriptThatWasNotWaitedForSaysThatIfItIsAskedAgain) {
+    open("PRINT(prompt)");
+    ask(1);
+    functions().cancel(narrator->data(), 1);
+    run();
+    ask(2);
+    run();
+    EXPECT_TRUE(session.plans.empty());
+    EXPECT_THAT(
+        session.given_up,
+        testing::ElementsAre("tale.nuwa: the script did not end in time, and is not run again"));
+}
+
+}  // namespace
+}  // namespace narratoria::session
