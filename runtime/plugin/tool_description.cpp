@@ -5,9 +5,13 @@
 #include <string_view>
 
 #include "base/given_struct.hpp"
+#include "base/json/pointer.hpp"
+#include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
+#include "base/near_name.hpp"
 #include "base/utf8.hpp"
 #include "narratoria/engine.h"
+#include "tool/tool_schema.hpp"
 
 namespace narratoria::plugin {
 namespace {
@@ -27,21 +31,71 @@ bool is_tool_name(std::string_view text) {
            });
 }
 
+// `what` is wrong with the schema `text`, which has these faults.
+void refuse(const char* code, std::string what, Faults faults, std::string text,
+            ToolRefusal& refusal) {
+    refusal.code = code;
+    refusal.message = std::move(what) + ": " + describe_faults(faults, text);
+    std::replace(refusal.message.begin(), refusal.message.end(), '\n', ' ');
+    refusal.faults = std::move(faults);
+    refusal.schema = std::move(text);
+}
+
 // Returns NULL with a refusal, or without one for the schema that is not given.
-std::shared_ptr<const tool::Schema> compile(nar_str given, const char* code, const char* what,
+std::shared_ptr<const tool::Schema> compile(std::string text, const char* code, const char* what,
                                             std::string_view name, ToolRefusal& refusal) {
-    std::string text = utf8::repaired(view(given));
     if (text.empty()) return nullptr;
     Faults faults;
     auto schema = tool::Schema::compile(text, faults);
     if (schema != nullptr) return schema;
-    refusal.code = code;
-    refusal.message = json::quoted(name) + " has " + what +
-                      " that is no JSON Schema: " + describe_faults(faults, text);
-    std::replace(refusal.message.begin(), refusal.message.end(), '\n', ' ');
-    refusal.faults = std::move(faults);
-    refusal.schema = std::move(text);
+    refuse(code, json::quoted(name) + " has " + what + " that is no JSON Schema", std::move(faults),
+           std::move(text), refusal);
     return nullptr;
+}
+
+// Reads `root`, an input schema in the form of spec 002, whose text is `text`. False with a refusal.
+bool read_form(json::Value root, const std::string& text, bool has_result_schema,
+               tool::Definition& definition, ToolRefusal& refusal) {
+    Faults faults;
+    const auto fault = [&](json::Value at, std::string message) {
+        faults.push_back({"tool-schema", json::pointer_to(root, at.index()),
+                          static_cast<size_t>(at.raw().data() - at.tape().source().data()),
+                          std::move(message), ""});
+    };
+    static const std::vector<std::string_view> known = {"name", "description", "parameters",
+                                                        "returns"};
+    for (const json::Member member : root.members()) {
+        if (std::find(known.begin(), known.end(), member.key) != known.end()) continue;
+        const std::string_view meant = near_name(member.key, known);
+        fault(member.value,
+              json::quoted(member.key) + " is no key of a tool schema" +
+                  (meant.empty() ? "" : "; did you mean " + json::quoted(meant) + "?"));
+    }
+    tool::ToolSchema schema;
+    schema.read(root, "", faults);
+    if (!schema.name.empty() && schema.name != definition.name) {
+        fault(root.find("name"), "its name is " + json::quoted(schema.name) +
+                                     ", and the tool's is " + json::quoted(definition.name));
+    }
+    if (schema.has_returns && has_result_schema) {
+        fault(root.find("returns"),
+              "\"returns\" describes the result, and so does the result schema; give one of them");
+    }
+    if (faults.empty()) {
+        tool::ToolSchema::Compiled compiled = schema.compile(faults);
+        definition.input = std::move(compiled.input);
+        definition.result = std::move(compiled.result);
+        definition.result_is_advice = schema.has_returns;
+    }
+    if (faults.empty()) {
+        if (definition.description.empty()) definition.description = schema.description;
+        return true;
+    }
+    refuse("INPUT_SCHEMA",
+           json::quoted(definition.name) +
+               " has an input schema that is no tool schema (of spec 002, by its \"parameters\")",
+           std::move(faults), text, refusal);
+    return false;
 }
 
 }  // namespace
@@ -59,10 +113,22 @@ std::shared_ptr<tool::Definition> read_tool(const nar_tool* given, ToolRefusal& 
     auto definition = std::make_shared<tool::Definition>();
     definition->name = name;
     definition->description = utf8::repaired(view(read.description));
-    definition->input =
-        compile(read.input_schema, "INPUT_SCHEMA", "an input schema", name, refusal);
-    definition->result =
-        compile(read.result_schema, "RESULT_SCHEMA", "a result schema", name, refusal);
+    std::string input = utf8::repaired(view(read.input_schema));
+    std::string result = utf8::repaired(view(read.result_schema));
+    json::Document document;
+    json::ParseError error;
+    if (document.parse(input, error) && tool::ToolSchema::is_one(document.root())) {
+        if (!read_form(document.root(), input, !result.empty(), *definition, refusal)) {
+            return nullptr;
+        }
+    } else {
+        definition->input =
+            compile(std::move(input), "INPUT_SCHEMA", "an input schema", name, refusal);
+    }
+    if (!result.empty()) {
+        definition->result =
+            compile(std::move(result), "RESULT_SCHEMA", "a result schema", name, refusal);
+    }
     if (!refusal.code.empty()) return nullptr;
     definition->waits = (read.flags & NAR_TOOL_WAITS) != 0;
     definition->answers_at_once = (read.flags & NAR_TOOL_ANSWERS_AT_ONCE) != 0;

@@ -158,9 +158,9 @@ private:
         }
         ToolSchema schema;
         if (!schema.read(root, "", faults_)) return;
-        Faults none;
-        out_.input = Schema::compile(schema.input_schema(), none);
-        if (returns) out_.result = Schema::compile(schema.result_schema(), none);
+        ToolSchema::Compiled compiled = schema.compile(faults_);
+        out_.input = std::move(compiled.input);
+        out_.result = std::move(compiled.result);
         out_.result_is_advice = true;
     }
 

@@ -125,6 +125,12 @@ bool is_nuwa_type(std::string_view name) {
                        [name](const auto& each) { return each.name == name; });
 }
 
+bool ToolSchema::is_one(json::Value value) {
+    if (!value.is_object() || !value.find("parameters")) return false;
+    return !value.find("$schema") && !value.find("$ref") && !value.find("type") &&
+           !value.find("properties");
+}
+
 bool ToolSchema::read(json::Value value, const std::string& pointer, Faults& faults) {
     const size_t before = faults.size();
     Reader reader(value, pointer, faults);
@@ -134,7 +140,10 @@ bool ToolSchema::read(json::Value value, const std::string& pointer, Faults& fau
     }
     reader.text(value, "name", name);
     reader.text(value, "description", description);
-    if (const json::Value type = value.find("returns")) reader.type(type, returns);
+    if (const json::Value type = value.find("returns")) {
+        has_returns = true;
+        reader.type(type, returns);
+    }
     const json::Value list = value.find("parameters");
     if (!list) {
         reader.fault(value, "parameters", "\"parameters\" is missing");
@@ -195,6 +204,11 @@ std::string ToolSchema::result_schema() const {
     append_type(writer, returns);
     writer.end();
     return out;
+}
+
+ToolSchema::Compiled ToolSchema::compile(Faults& faults) const {
+    return {Schema::compile(input_schema(), faults),
+            has_returns ? Schema::compile(result_schema(), faults) : nullptr};
 }
 
 ToolSchema ToolSchema::of(std::string_view name, std::string_view description, const Schema* input,

@@ -3,6 +3,7 @@
 // ToolSchema, the form of spec 002: a list of parameters and the type of the result. Converts to
 // JSON Schema, and back as far as the form goes.
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,11 @@ struct ToolSchema {
     std::string description;
     std::vector<ToolParameter> parameters;
     std::string returns = "any";
+    bool has_returns = false;
 
+    // True for an object in this form rather than in JSON Schema: it has "parameters", and none of
+    // "$schema", "$ref", "type" and "properties".
+    static bool is_one(json::Value value);
     // Reads {"name", "description", "parameters", "returns"}. False with all faults; their pointers
     // begin with `pointer`, and their bytes refer to the text of the value's tape. "name" and
     // "description" of the tool may be missing where the surrounding document has them.
@@ -38,6 +43,12 @@ struct ToolSchema {
     // JSON Schema texts. A member that no parameter names is allowed, as in spec 002.
     std::string input_schema() const;
     std::string result_schema() const;
+    // Both, compiled. `result` is NULL without "returns".
+    struct Compiled {
+        std::shared_ptr<const Schema> input;
+        std::shared_ptr<const Schema> result;
+    };
+    Compiled compile(Faults& faults) const;
 
     // What `input` and `result` (NULL: any) come to in this form. A type that it does not have, for
     // example "integer" or a choice of two, becomes the next wider one.

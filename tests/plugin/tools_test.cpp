@@ -519,6 +519,59 @@ TEST_F(ToolsTest, a_name_reaches_no_file_outside_of_the_allowed_paths) {
     }
 }
 
+// covers: 002-schema-parameters
+TEST_F(ToolsTest, a_schema_in_the_form_of_spec_002_is_taken) {
+    add({.name = "get_user_profile",
+         .input_schema = R"({"name":"get_user_profile","description":"Retrieves a profile.",
+             "parameters":[{"name":"user_id","type":"string"}],"returns":"object"})"},
+        "5");
+    const Json tool(session->tools().find("get_user_profile").value().view());
+    EXPECT_EQ(tool["description"].string(), "Retrieves a profile.");
+    EXPECT_EQ(
+        tool["inputSchema"].text(),
+        R"({"type":"object","properties":{"user_id":{"type":"string"}},"required":["user_id"]})");
+    EXPECT_EQ(tool["resultSchema"].text(), R"({"type":"object"})");
+    EXPECT_EQ(call("get_user_profile")["errorCode"].string(), "INPUT_INVALID");
+    // As in a manifest: "returns" is not a promise.
+    const Json ran = call("get_user_profile", R"("input":{"user_id":"ann"})");
+    EXPECT_EQ(ran["result"].text(), "5") << ran.text();
+    EXPECT_EQ(recorder.one(Kind::Warning).body["code"].string(), "RESULT_INVALID");
+    // Without "returns" the result's schema is the other one.
+    add({.name = "dice",
+         .input_schema = R"({"parameters":[]})",
+         .result_schema = R"({"type":"null"})"});
+    EXPECT_EQ(call("dice")["errorCode"].string(), "RESULT_INVALID");
+    // JSON Schema has no "parameters", and may have members that it does not know.
+    add({.name = "coin", .input_schema = R"({"type":"object","parameters":[5]})"});
+    EXPECT_EQ(call("coin")["state"].string(), "completed");
+}
+
+TEST_F(ToolsTest, a_schema_in_the_form_of_spec_002_is_refused_with_all_its_faults) {
+    const Error error = refusal([&] {
+        add({.name = "dice",
+             .input_schema = R"({"name":"die","parameters":[{"name":"sides","type":"int"}],
+                 "return":"number"})"});
+    });
+    EXPECT_EQ(error.status(), NAR_INVALID_DOCUMENT);
+    EXPECT_EQ(error.code(), "INPUT_SCHEMA");
+    const Json faults(error.details());
+    ASSERT_EQ(faults.size(), 3u) << error.details();
+    EXPECT_EQ(faults[0]["pointer"].string(), "/return");
+    EXPECT_THAT(faults[0]["message"].string(), HasSubstr("did you mean \"returns\"?"));
+    EXPECT_EQ(faults[1]["pointer"].string(), "/parameters/0/type");
+    EXPECT_EQ(faults[2]["pointer"].string(), "/name");
+    EXPECT_THAT(
+        refusal([&] { add({.name = "dice", .input_schema = R"({"parameters":{}})"}); }).what(),
+        HasSubstr("must be an array of parameters"));
+    EXPECT_THAT(refusal([&] {
+                    add({.name = "dice",
+                         .input_schema = R"({"parameters":[],"returns":"null"})",
+                         .result_schema = "{}"});
+                }).what(),
+                HasSubstr("give one of them"));
+    EXPECT_FALSE(session->tools().find("dice").has_value());
+}
+
 TEST_F(ToolsTest, a_name_may_stand_for_the_file_of_the_same_name) {
     session->tools().add_path({.name = "sexton"}, "./tools/sexton");
     EXPECT_EQ(call("sexton")["state"].string(), "completed");

@@ -30,7 +30,7 @@ namespace narratoria {
 struct ToolOptions {
     std::string_view name;                // letters, digits, _ and -, at most 128
     std::string_view description = {};    // what it does, for narrators
-    std::string_view input_schema = {};   // JSON Schema; any object
+    std::string_view input_schema = {};   // JSON Schema, or the form of spec 002; any object
     std::string_view result_schema = {};  // JSON Schema of done.result; any value
     std::string_view owner = {};          // who registers it, for lists and messages; "host"
     // Of an attempt; 0: none. Above 4294967294 ms it is that. The session's.
