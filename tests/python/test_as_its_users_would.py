@@ -859,8 +859,7 @@ class TestTypes:
         assert (tool.error_code, tool.retry_count) == ("INPUT_INVALID", 0)
         assert "/until" in tool.error
 
-    def test_models_of_pydantic(self, session: Any) -> None:
-        pydantic = pytest.importorskip("pydantic")
+    def test_models_of_pydantic(self, session: Any, pydantic: Any) -> None:
         Torch = pydantic.create_model("Torch", hours=(Annotated[int, pydantic.Field(gt=0)], 3))
         Room = pydantic.create_model("Room", torch=(Torch, ...), names=(list[str], []))
 
@@ -882,9 +881,7 @@ class TestTypes:
         with pytest.raises(narratoria.DocumentError, match="/until"):
             describe(go).bind({"where": {"who": "Ada", "until": "soon"}})
 
-    def test_models_of_pydantic_keep_their_definitions(self, session: Any) -> None:
-        pydantic = pytest.importorskip("pydantic")
-
+    def test_models_of_pydantic_keep_their_definitions(self, session: Any, pydantic: Any) -> None:
         def made(kind: Any) -> Any:
             class Node(pydantic.BaseModel):
                 label: kind
@@ -910,8 +907,9 @@ class TestTypes:
         for wrong in ({"a": b}, {"a": a, "b": a}, {"a": a, "b": b, "c": b}):
             assert session.execute(one("walk", wrong))["t"].error_code == "INPUT_INVALID"
 
-    def test_what_only_pydantic_can_say_is_checked_by_pydantic(self, session: Any) -> None:
-        pydantic = pytest.importorskip("pydantic")
+    def test_what_only_pydantic_can_say_is_checked_by_pydantic(
+        self, session: Any, pydantic: Any
+    ) -> None:
         import decimal
 
         class Cat(pydantic.BaseModel):
