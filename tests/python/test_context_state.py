@@ -12,7 +12,7 @@ import pytest
 from plans import DONE, line, one
 
 import narratoria
-from narratoria import Context, StateMetadata
+from narratoria import Context, Plan, StateMetadata, aio
 from narratoria.events import StatePatch
 
 
@@ -179,10 +179,97 @@ def test_a_formatter_that_fails_again_and_again_is_logged_once(
     assert len(caplog.records) == 3
 
 
-@pytest.mark.parametrize("act", ["clear", "remove", "replace"])
-def test_the_end_of_a_formatter_changes_the_metadata_of_its_own_key(
-    session: Any, act: str
+INTERRUPTS = pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+
+
+def interrupt(kind: type[BaseException]) -> StateMetadata:
+    def formatter(value: Any) -> str:
+        raise kind
+
+    return StateMetadata("", formatter)
+
+
+@INTERRUPTS
+def test_an_interrupt_in_a_formatter_leaves_the_call_that_formats(session: Any, kind: Any) -> None:
+    formatted: list[Any] = []
+    session.state.set("a", 1, interrupt(kind))
+    session.state.set("b", 2, StateMetadata("", lambda value: formatted.append(value) or "two"))
+    with pytest.raises(kind):
+        session.format_state_for_prompt()
+    assert formatted == []
+    # Nothing of it is left for another call.
+    assert session.execute(Plan([])).success
+    session.state.describe("a", None)
+    assert session.state.format_for_prompt() == "a: 1\nb: two"
+
+
+@INTERRUPTS
+@pytest.mark.parametrize("thread", [True, False])
+def test_a_tool_may_catch_the_interrupt_of_a_formatter(
+    session: Any, kind: Any, thread: bool
 ) -> None:
+    session.state.set("a", 1, interrupt(kind))
+
+    @session.tool(thread=thread)
+    def look(context: Context) -> str:
+        try:
+            return context.format_state_for_prompt()
+        except kind:
+            return "interrupted"
+
+    if thread:
+        # As any interrupt there, it is the driving thread's, too.
+        with pytest.raises(kind):
+            session.execute(one("look"))
+    else:
+        assert session.execute(one("look"))["t"].result == "interrupted"
+    session.state.describe("a", None)
+    assert session.execute(one("look"))["t"].result == "a: 1"
+
+
+@INTERRUPTS
+def test_an_interrupt_in_a_formatter_cancels_no_other_plan(kind: Any) -> None:
+    async def main() -> None:
+        async with aio.Session() as session:
+            started, goes_on = asyncio.Event(), asyncio.Event()
+
+            @session.tool
+            async def wait() -> None:
+                started.set()
+                await goes_on.wait()
+
+            session.state.set("a", 1, interrupt(kind))
+            running = asyncio.create_task(session.execute(one("wait")))
+            await started.wait()
+            with pytest.raises(kind):
+                session.format_state_for_prompt()
+            goes_on.set()
+            assert (await running).success
+
+    asyncio.run(main())
+
+
+@INTERRUPTS
+def test_an_interrupt_in_a_sink_leaves_the_call_that_changes_the_state(
+    session: Any, kind: Any
+) -> None:
+    def sink(event: Any) -> None:
+        raise kind
+
+    session.add_sink(sink, ["state_patched"])
+    for change in (
+        lambda: session.state.patch({"a": 1}),
+        lambda: session.state.set("b", 2),
+        lambda: session.state.clear(),
+    ):
+        with pytest.raises(kind):
+            change()
+    session.remove_sink(sink)
+    assert session.state.to_dict() == {} and session.execute(Plan([])).success
+
+
+@pytest.mark.parametrize("act", ["clear", "remove", "replace"])
+def test_the_end_of_a_formatter_changes_the_metadata_of_its_own_key(session: Any, act: str) -> None:
     acts: dict[str, Any] = {
         "clear": session.state.clear,
         "remove": lambda: session.state.describe("a", None),

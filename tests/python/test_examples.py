@@ -405,14 +405,22 @@ class TestServer:
 # covers: 002-context-one-state
 def test_the_ferry_shows_four_kinds_of_tools_on_one_state_in_one_trace(tmp_path: Path) -> None:
     trace = tmp_path / "trace.ndjson"
-    ended = run("ferry.py", str(BUILD / "share" / "narratoria" / "stories" / "ferry"), "--events", str(trace))
+    ended = run(
+        "ferry.py",
+        str(BUILD / "share" / "narratoria" / "stories" / "ferry"),
+        "--events",
+        str(trace),
+    )
     assert ended.returncode == 0, ended.stderr
     plan, level, bell, state = ended.stdout.splitlines()
     assert plan == "You ring the bell, twice."
     assert level == "The water stands at 7 feet. The ferryman takes 7 coins and has 7 now."
     assert bell == "He has heard the bell before."
     assert json.loads(state) == {
-        "bell": {"rung": True}, "river": {"level": 7}, "ferryman": {"purse": 7}}
+        "bell": {"rung": True},
+        "river": {"level": 7},
+        "ferryman": {"purse": 7},
+    }
 
     records = [json.loads(record) for record in trace.read_text().splitlines()]
     assert [record["seq"] for record in records] == list(range(1, len(records) + 1))
@@ -434,7 +442,12 @@ def test_the_ferry_shows_four_kinds_of_tools_on_one_state_in_one_trace(tmp_path:
         for record in records
         if record["kind"] == "tool_pending" and "line" in record["event"]
     ]
-    assert ["CALL tide" in source[lines[0] - 1], "CALL pay_toll" in source[lines[1] - 1]] == [True, True]
+    assert ["CALL tide" in source[lines[0] - 1], "CALL pay_toll" in source[lines[1] - 1]] == [
+        True,
+        True,
+    ]
     assert [record["event"]["text"] for record in records if record["kind"] == "narrative"] == [
-        plan, f"{level}\n{bell}"]
+        plan,
+        f"{level}\n{bell}",
+    ]
     assert records[-1]["kind"] == "turn_ended"

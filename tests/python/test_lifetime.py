@@ -643,6 +643,26 @@ class TestNothingIsLeft:
         )
         assert done.returncode == 0, done.stderr
 
+    def test_a_removed_tool_whose_time_is_up_is_released_with_the_lock(self) -> None:
+        # The engine ends its attempt by itself, without Python's lock, and other threads may look at the
+        # session's functions then, as the collector does. The builds with assertions see that they wait.
+        script = """
+            import threading, narratoria
+            with narratoria.Session(times=narratoria.Times(grace_ms=1)) as session:
+                is_over = threading.Event()
+                @session.tool
+                def wait() -> None:
+                    session.tools.remove("wait")
+                    is_over.wait()
+                result = session.execute({"requestId": "p", "tools": [
+                    {"toolId": "t", "toolPath": "wait", "timeoutMs": 500,
+                     "retryPolicy": {"maxRetries": 0}}]})
+                is_over.set()
+                assert result["t"].state == "timeout" and not session.tools, result
+        """
+        done = python(script)
+        assert done.returncode == 0, done.stderr
+
     def test_events_are_freed(self, session: Any) -> None:
         import tracemalloc
 

@@ -17,7 +17,7 @@ from conftest import BUILD
 from plans import line, one
 
 import narratoria
-from narratoria import Context, aio
+from narratoria import Context, Limits, Times, aio
 
 
 class Door(TypedDict):
@@ -94,6 +94,58 @@ class TestRegistering:
         assert session.execute(one("five"))["t"].error_code == "RESULT_INVALID"
         session.tools.register_path("five", path)
         assert session.call("five") == 5
+
+    def test_a_path_has_times_and_limits_of_its_own(self, session: Any, make_tool: Any) -> None:
+        path = make_tool("endless", "while :; do :; done")
+        session.tools.register_path("endless", path, times=Times(try_ms=50))
+        tool = session.execute(one("endless"))["t"]
+        assert tool.state == "timeout" and "50 ms" in tool.error
+        assert session.tools["endless"].times == Times(try_ms=50)
+        limits = Limits(line_bytes=40, cpu_seconds=0)
+        session.tools.register_path("endless", path, times=Times(try_ms=0), limits=limits)
+        assert session.tools["endless"].times == Times(try_ms=0)
+        assert session.tools["endless"].limits == limits
+
+    def test_a_limit_of_a_path_holds(self, session: Any, make_tool: Any) -> None:
+        path = make_tool("talks", line('{"type":"done","ok":true,"result":"' + "x" * 100 + '"}'))
+        session.tools.register_path("talks", path, limits=Limits(line_bytes=40))
+        assert "40 bytes" in session.execute(one("talks"))["t"].error
+        session.tools.register_path("talks", path)
+        assert session.call("talks") == "x" * 100
+
+    def test_times_and_limits_that_are_none_of_a_tool_are_refused(self, session: Any) -> None:
+        register = session.tools.register_path
+        with pytest.raises(ValueError, match="a tool has no time plan_ms of its own"):
+            register("t", "/bin/true", times=Times(plan_ms=5))
+        with pytest.raises(
+            narratoria.InvalidArgumentError, match="no limit history_patches of its own"
+        ):
+            register("t", "/bin/true", limits=Limits(history_patches=5))
+        with pytest.raises(TypeError, match="times is a narratoria.Times, not int"):
+            register("t", "/bin/true", times=5)
+        with pytest.raises(TypeError, match="limits is a narratoria.Limits, not Times"):
+            register("t", "/bin/true", limits=Times(try_ms=5))
+        assert "t" not in session.tools
+
+    # covers: 002-schema-parameters
+    def test_an_input_schema_may_have_the_form_of_spec_002(
+        self, session: Any, make_tool: Any
+    ) -> None:
+        path = make_tool("t", line('{"type":"done","ok":true,"result":5}'))
+        parameter = {"name": "user_id", "type": "string", "description": "The user."}
+        session.tools.register_path(
+            "users", path, input_schema={"parameters": [parameter], "returns": "number"}
+        )
+        tool = session.tools["users"]
+        assert tool.input_schema["required"] == ["user_id"]
+        assert tool.result_schema == {"type": "number"}
+        assert session.call("users", user_id="ann") == 5
+        with pytest.raises(
+            narratoria.InvalidDocumentError, match='/parameters/0/type: "type" is missing'
+        ):
+            session.tools.register_path(
+                "users", path, input_schema={"parameters": [{"name": "user_id"}]}
+            )
 
     def test_a_schema_that_is_none_is_refused_with_its_place(self, session: Any) -> None:
         with pytest.raises(narratoria.InvalidDocumentError, match="/properties/x/type"):
@@ -177,6 +229,16 @@ class TestResults:
         session.tool(name="name", thread=kind == "thread")(given)
         tool = session.execute(one("name"))["t"]
         assert tool.error_code == "RESULT_INVALID" and "/result" in tool.error
+
+    def test_a_result_of_another_type_is_tried_again_as_the_plan_says(self, session: Any) -> None:
+        answers: list[Any] = ["two", 2]
+
+        @session.tool
+        def ask_a_model() -> int:
+            return answers.pop(0)
+
+        ran = session.execute(one("ask_a_model", retryPolicy={"maxRetries": 1, "backoffMs": 1}))
+        assert (ran["t"].result, len(ran["t"].attempts)) == (2, 2)
 
     def test_a_result_may_have_more_than_its_type_names(self, session: Any) -> None:
         @dataclass

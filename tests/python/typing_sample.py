@@ -71,6 +71,13 @@ def sessions(folder: Path) -> None:
         assert_type(session.tools["roll"].input_schema, "dict[str, Any] | None")
         assert_type(list(session.tools), list[str])
         session.tools.register_path("light", folder / "light", description="Makes light.")
+        session.tools.register_path(
+            "torch",
+            folder / "light",
+            times=narratoria.Times(try_ms=500),
+            limits=narratoria.Limits(),
+        )
+        assert_type(session.tools["torch"].times, narratoria.Times)
         session.tools.remove("light")
         ran = session.run_script("PRINT(1)", {"n": 1}, tools=folder, on_print=print)
         assert_type(ran, narratoria.ScriptResult)

@@ -43,6 +43,19 @@ def whole_number(what: str, value: Any, lowest: int, highest: int) -> int:
     return value
 
 
+def numbers_of(what: str, numbers: Any) -> dict[str, int]:
+    """Checks an argument `times` or `limits`, and returns what is set."""
+    if numbers is None:
+        return {}
+    # Imported here: most callers give none.
+    from narratoria.options import Limits, Times
+
+    kind: type[Times | Limits] = Times if what == "times" else Limits
+    if not isinstance(numbers, kind):
+        raise TypeError(f"{what} is a narratoria.{kind.__name__}, not {type(numbers).__name__}")
+    return numbers.to_dict()
+
+
 def need_callable(what: str, function: Any) -> None:
     """Refuses at once what would fail only when it is called."""
     if not callable(function):

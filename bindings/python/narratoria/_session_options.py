@@ -6,7 +6,7 @@ from __future__ import annotations
 from errno import ENOENT
 from os.path import exists
 
-from narratoria._checks import path_text, text_of, whole_number
+from narratoria._checks import numbers_of, path_text, text_of, whole_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,14 +46,6 @@ def core_options(
         )
     if not isinstance(without_plugins, bool):
         raise TypeError(f"without_plugins is True or False, not {without_plugins!r}")
-    if times is not None or limits is not None:
-        from narratoria.options import Limits, Times
-
-        for what, numbers, kind in (("times", times, Times), ("limits", limits, Limits)):
-            if numbers is not None and not isinstance(numbers, kind):
-                raise TypeError(
-                    f"{what} is a narratoria.{kind.__name__}, not {type(numbers).__name__}"
-                )
     if environment is not None and not hasattr(environment, "items"):
         raise TypeError(f"environment is a dict, not {type(environment).__name__}")
     given_environment: list[str] = []
@@ -75,8 +67,8 @@ def core_options(
         "environment": given_environment,
         "allow_paths": [path_text("each of allow_paths", each) for each in allow_paths],
         "allow_schemes": [text_of("each of allow_schemes", each) for each in allow_schemes],
-        "times": {} if times is None else times.to_dict(),
-        "limits": {} if limits is None else limits.to_dict(),
+        "times": numbers_of("times", times),
+        "limits": numbers_of("limits", limits),
     }
     for plugin in options["plugins"]:
         if "/" in plugin and not exists(plugin):

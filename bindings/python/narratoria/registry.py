@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from narratoria._checks import path_text, text_of
+from narratoria._checks import numbers_of, path_text, text_of
 from narratoria.errors import InvalidArgumentError, NotFoundError
 
 TYPE_CHECKING = False
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from narratoria._core import Session as CoreSession
     from narratoria._registry import Registry
+    from narratoria.options import Limits, Times
 
     Function = TypeVar("Function", bound=Callable[..., Any])
     _Base = Mapping[str, "ToolInfo"]
@@ -37,6 +38,8 @@ class ToolInfo:
         place: the path of the file, the id of the plugin, or ``"python"`` for a function of this
             session.
         target: the path that a registered name stands for, or None.
+        times, limits: of one attempt (``try_ms``) and of its process; None in them selects the
+            session's, 0 means no limit.
         problem: why it cannot run, for example a manifest that is not valid; None if nothing is known.
 
     >>> import narratoria
@@ -52,6 +55,7 @@ class ToolInfo:
     __slots__ = (
         "description",
         "input_schema",
+        "limits",
         "name",
         "origin",
         "place",
@@ -59,6 +63,7 @@ class ToolInfo:
         "result_schema",
         "runner",
         "target",
+        "times",
     )
 
     def __init__(self, found: Mapping[str, Any]) -> None:
@@ -71,6 +76,12 @@ class ToolInfo:
         self.place: str = found["origin"].get("place", "")
         self.target: str | None = found.get("target")
         self.problem: str | None = found.get("problem")
+        from narratoria.options import Limits, Times
+
+        self.times: Times = Times(**found.get("times", {}))
+        # In JSON "none" is null.
+        given = found.get("limits", {}).items()
+        self.limits: Limits = Limits(**{name: value or 0 for name, value in given})
 
     def __repr__(self) -> str:
         described = f": {self.description}" if self.description else ""
@@ -168,6 +179,8 @@ class Tools(_Base):
         description: str = "",
         input_schema: Mapping[str, Any] | None = None,
         result_schema: Mapping[str, Any] | None = None,
+        times: Times | None = None,
+        limits: Limits | None = None,
     ) -> None:
         """Gives a name to a tool that is a file, or has a path ``scheme:rest``. A tool of that name that
         Python registered before is replaced.
@@ -175,10 +188,15 @@ class Tools(_Base):
         Args:
             path: relative to the story's folder, else to the session's root.
             description, input_schema, result_schema: what is left out is that of the file's manifest.
+                Schemas are JSON Schema; an input schema may have the form of spec 002 instead, with
+                ``"parameters"`` and ``"returns"``.
+            times: only ``try_ms``, of one attempt; what is left out is the manifest's, then the
+                session's. A plan's ``timeoutMs`` overrides it.
+            limits: of its process, and ``line_bytes``; likewise.
 
         Raises:
             InvalidDocumentError: a schema is no JSON Schema.
-            InvalidArgumentError: a plugin has a tool of this name.
+            InvalidArgumentError: a plugin has a tool of this name, or a limit is none of a tool.
 
         >>> import narratoria
         >>> with narratoria.Session(story="examples/stories/torch") as session:
@@ -186,12 +204,18 @@ class Tools(_Base):
         ...     session.tools["light"].description
         'Makes light.'
         """
+        given_times = numbers_of("times", times)
+        for member in given_times:
+            if member != "try_ms":
+                raise ValueError(f"a tool has no time {member} of its own; set it for the session")
         self._use().add_tool_path(
             text_of("the name of a tool", name),
             text_of("the description of a tool", description),
             _schema("input_schema", input_schema),
             _schema("result_schema", result_schema),
             path_text("path", path),
+            given_times,
+            numbers_of("limits", limits),
         )
 
     def remove(self, name: str) -> None:

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <chrono>
 #include <unordered_set>
@@ -212,7 +213,10 @@ struct Session::Tool : Given {
     static void released(void* instance) noexcept {
         Tool& self = of(instance);
         // Else it is dropped with all the others.
-        if (!self.session->is_closing_) self.session->retire(self);
+        if (self.session->is_closing_) return;
+        // Other threads read given_, with the lock: traverse().
+        self.session->take_lock();
+        self.session->retire(self);
     }
 
     static void cancel(void* instance, std::uint64_t token) noexcept {
@@ -662,8 +666,9 @@ void Session::report(const char* what, py::error_already_set& error) noexcept {
             if (kept_) return;
             kept_ = exception_of(error);
             // What runs would go on until the driving call has returned: a narrator would be asked
-            // again, and a sink get all that is there.
-            if (!is_closing_) handle().cancel();
+            // again, and a sink get all that is there. A direct call ends at once, and its caller may
+            // catch what it throws.
+            if (!is_closing_ && direct_ == 0) handle().cancel();
             return;
         }
         call_python(hooks_.attr("report_exception"), py::str(what), exception_of(error));
@@ -691,6 +696,34 @@ bool Session::call(const char* what, Call&& callback) noexcept {
         report(what, made);
     }
     return false;
+}
+
+template <class Call>
+auto Session::directly(Call&& call) {
+    const Inside inside(*this);
+    struct Direct {
+        explicit Direct(std::uint32_t& its_depth) : depth(its_depth) { ++depth; }
+        ~Direct() { --depth; }
+        std::uint32_t& depth;
+    } const direct(direct_);
+    // What was kept before belongs to the driving call.
+    const bool was_kept = static_cast<bool>(kept_);
+    const auto throw_kept = [&] {
+        if (!was_kept) throw_what_was_kept();
+    };
+    try {
+        if constexpr (std::is_void_v<decltype(call())>) {
+            call();
+            throw_kept();
+        } else {
+            auto out = call();
+            throw_kept();
+            return out;
+        }
+    } catch (...) {
+        throw_kept();
+        throw;
+    }
 }
 
 // ---------------------------------------------------------------- driving
@@ -915,10 +948,11 @@ bool Session::has_state(std::string_view pointer) {
 }
 
 void Session::patch_state(py::handle patch) {
-    const Inside inside(*this);
-    std::string json;
-    append_json(json, patch, hooks_.attr("to_plain"));
-    handle().patch_state(json);
+    directly([&] {
+        std::string json;
+        append_json(json, patch, hooks_.attr("to_plain"));
+        handle().patch_state(json);
+    });
 }
 
 // The host on which the writes of a running tool are made; NULL: the session's own.
@@ -968,42 +1002,45 @@ void Session::give_metadata(std::string_view key, const py::object& metadata, Gi
 
 void Session::set_state(std::string_view key, py::handle value, py::object metadata,
                         std::shared_ptr<Invocation> invocation) {
-    const Inside inside(*this);
-    std::string json;
-    append_json(json, value, hooks_.attr("to_plain"));
-    const nar_host* const host = writer(invocation);
-    give_metadata(key, metadata, [&](const nar_state_metadata* given) {
-        if (host == nullptr) {
-            narratoria::detail::Check check;
-            return check(nar_session_set_state(handle().raw(), detail::to_c(key),
-                                               detail::to_c(json), given, check.details()));
-        }
-        nar_failure failure{};
-        failure.size = sizeof failure;
-        check_write(host_functions<nar_host_context>(host, NAR_HOST_CONTEXT)
-                        .set_state(host, invocation->token(), detail::to_c(key), detail::to_c(json),
-                                   given, &failure),
-                    failure);
+    directly([&] {
+        std::string json;
+        append_json(json, value, hooks_.attr("to_plain"));
+        const nar_host* const host = writer(invocation);
+        give_metadata(key, metadata, [&](const nar_state_metadata* given) {
+            if (host == nullptr) {
+                narratoria::detail::Check check;
+                return check(nar_session_set_state(handle().raw(), detail::to_c(key),
+                                                   detail::to_c(json), given, check.details()));
+            }
+            nar_failure failure{};
+            failure.size = sizeof failure;
+            check_write(host_functions<nar_host_context>(host, NAR_HOST_CONTEXT)
+                            .set_state(host, invocation->token(), detail::to_c(key),
+                                       detail::to_c(json), given, &failure),
+                        failure);
+        });
     });
 }
 
 void Session::clear_state(std::shared_ptr<Invocation> invocation) {
-    const Inside inside(*this);
-    const nar_host* const host = writer(invocation);
-    if (host == nullptr) return handle().clear_state();
-    nar_failure failure{};
-    failure.size = sizeof failure;
-    check_write(host_functions<nar_host_context>(host, NAR_HOST_CONTEXT)
-                    .clear_state(host, invocation->token(), &failure),
-                failure);
+    directly([&] {
+        const nar_host* const host = writer(invocation);
+        if (host == nullptr) return handle().clear_state();
+        nar_failure failure{};
+        failure.size = sizeof failure;
+        check_write(host_functions<nar_host_context>(host, NAR_HOST_CONTEXT)
+                        .clear_state(host, invocation->token(), &failure),
+                    failure);
+    });
 }
 
 void Session::register_state_metadata(std::string_view key, py::object metadata) {
-    const Inside inside(*this);
-    give_metadata(key, metadata, [&](const nar_state_metadata* given) {
-        narratoria::detail::Check check;
-        check(nar_session_register_state_metadata(handle().raw(), detail::to_c(key), given,
-                                                  check.details()));
+    directly([&] {
+        give_metadata(key, metadata, [&](const nar_state_metadata* given) {
+            narratoria::detail::Check check;
+            check(nar_session_register_state_metadata(handle().raw(), detail::to_c(key), given,
+                                                      check.details()));
+        });
     });
 }
 
@@ -1032,9 +1069,10 @@ py::object Session::all_state_metadata() {
 }
 
 py::object Session::format_state_for_prompt() {
-    const Inside inside(*this);
-    const Text made = handle().format_state_for_prompt();
-    return to_str(made.view());
+    return directly([&] {
+        const Text made = handle().format_state_for_prompt();
+        return to_str(made.view());
+    });
 }
 
 py::object Session::history() {
@@ -1095,6 +1133,7 @@ void Session::extend(Given& given, const char* extension, const Functions& funct
 
 // What is retired may be running.
 void Session::retire(const Given& given) noexcept {
+    assert(PyGILState_Check());
     const auto found = std::find_if(given_.begin(), given_.end(),
                                     [&](const auto& each) { return each.get() == &given; });
     if (found == given_.end()) return;
@@ -1143,7 +1182,7 @@ void Session::detach(std::uint64_t sink) {
 
 const nar_host* Session::register_tool(nar_tool_registration& registration, std::string_view name,
                                        std::string_view description, py::handle input_schema,
-                                       py::handle result_schema, bool waits) {
+                                       py::handle result_schema, bool waits, std::uint32_t try_ms) {
     std::string input, result;
     if (!input_schema.is_none()) append_json(input, input_schema);
     if (!result_schema.is_none()) append_json(result, result_schema);
@@ -1154,6 +1193,7 @@ const nar_host* Session::register_tool(nar_tool_registration& registration, std:
     tool.input_schema = detail::to_c(input);
     tool.result_schema = detail::to_c(result);
     tool.flags = waits ? NAR_TOOL_WAITS : 0;
+    tool.try_ms = try_ms;
     registration.size = sizeof registration;
     registration.flags = 0;
     registration.tool = &tool;
@@ -1197,7 +1237,7 @@ void Session::add_tool(std::string_view name, std::string_view description, py::
     registration.released = Tool::released;
     try {
         made.host =
-            register_tool(registration, name, description, input_schema, result_schema, waits);
+            register_tool(registration, name, description, input_schema, result_schema, waits, 0);
     } catch (...) {
         retire(made);
         throw;
@@ -1206,11 +1246,14 @@ void Session::add_tool(std::string_view name, std::string_view description, py::
 
 void Session::add_tool_path(std::string_view name, std::string_view description,
                             py::handle input_schema, py::handle result_schema,
-                            std::string_view path) {
+                            std::string_view path, const py::dict& times, const py::dict& limits) {
     const Inside inside(*this);
+    const Limits given_limits = limits_of(limits);
     nar_tool_registration registration{};
     registration.path = detail::to_c(path);
-    register_tool(registration, name, description, input_schema, result_schema, false);
+    registration.limits = &given_limits;
+    register_tool(registration, name, description, input_schema, result_schema, false,
+                  times_of(times).try_ms);
 }
 
 void Session::remove_tool(std::string_view name) {

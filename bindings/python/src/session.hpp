@@ -7,7 +7,8 @@
 // - The lock is given away while the engine is driven or waited for, and taken back by the first
 //   callback into Python, which keeps it until the driving call returns: an event costs no lock.
 // - What a callback throws never reaches C: an Exception is reported, anything above it (Ctrl-C in a
-//   callback) is kept and thrown from the driving call.
+//   callback) is kept and thrown from the innermost call of Python's that led to it: a driving one, or
+//   one that formats or changes the state.
 
 #include <pybind11/pybind11.h>
 #include <sys/types.h>
@@ -169,8 +170,10 @@ public:
     // A schema may be None: any object, any value.
     void add_tool(std::string_view name, std::string_view description, py::handle input_schema,
                   py::handle result_schema, py::object function, bool is_plain, bool waits);
+    // `times`, `limits`: as of the options; what is left out is that of the manifest or the session.
     void add_tool_path(std::string_view name, std::string_view description, py::handle input_schema,
-                       py::handle result_schema, std::string_view path);
+                       py::handle result_schema, std::string_view path, const py::dict& times,
+                       const py::dict& limits);
     void remove_tool(std::string_view name);
     py::object find_tool(std::string_view name);
     py::object tools();
@@ -233,6 +236,9 @@ private:
     // Runs a callback: with the lock, and with nothing thrown out of it. False when it threw.
     template <class Call>
     bool call(const char* what, Call&& callback) noexcept;
+    // Runs a call of Python's that drives nothing, but may call formatters and sinks.
+    template <class Call>
+    auto directly(Call&& call);
     template <class Give>
     void give_metadata(std::string_view key, const py::object& metadata, Give&& give);
     py::object metadata_of(std::string_view key, const py::handle& text) const;
@@ -242,7 +248,7 @@ private:
     void retire(const Given& given) noexcept;
     const nar_host* register_tool(nar_tool_registration& registration, std::string_view name,
                                   std::string_view description, py::handle input_schema,
-                                  py::handle result_schema, bool waits);
+                                  py::handle result_schema, bool waits, std::uint32_t try_ms);
     bool is_own_tool(std::string_view name);
     void replace(Given*& latest, Given& made);
     void drop_replaced();
@@ -265,6 +271,7 @@ private:
     const pid_t process_;
     std::thread::id owner_;
     std::uint32_t depth_ = 0;
+    std::uint32_t direct_ = 0;           // calls of directly()
     PyThreadState* released_ = nullptr;  // while the lock is given away
     // An exception that must get out. While there is one nothing of Python is called.
     py::object kept_;
