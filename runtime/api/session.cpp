@@ -147,6 +147,31 @@ nar_status read_plugin_settings(nar_str given, std::map<std::string, std::string
                             "the plugins' settings are not valid");
 }
 
+// Reads the project that the host names, or that the story's folder is.
+nar_status read_project(engine::Engine& engine, const nar_session_options& options,
+                        session::SessionSettings& settings, nar_error* error) {
+    if (has_nul(options.project)) {
+        return refuse_argument(error, "the project's path holds a NUL character");
+    }
+    std::string folder = copy(options.project);
+    if (folder.empty()) {
+        if (!settings.story || !tool::project::is_project(settings.story->folder)) return NAR_OK;
+        folder = settings.story->folder;
+    }
+    Faults faults;
+    settings.project = tool::project::load(
+        folder, tool::project::surroundings(engine.settings().environment), faults);
+    if (!settings.project) {
+        return invalid_document(error, "PROJECT", faults, "",
+                                ("the project " + json::quoted(folder) + " is not valid").c_str());
+    }
+    for (const Fault& warning : faults) {
+        engine.log(NAR_LOG_WARN, "the project " + folder + ": " + describe_faults({warning}, ""),
+                   settings.id);
+    }
+    return NAR_OK;
+}
+
 template <typename Fill>
 nar_status give_text(nar_text** place, nar_error* error, Fill&& fill) {
     if (place == nullptr) return refuse_argument(error, "the text pointer must not be NULL");
@@ -212,6 +237,9 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
                         prepare_limits(engine->engine, settings.limits, error)) {
                     return status;
                 }
+            }
+            if (const nar_status status = read_project(engine->engine, options, settings, error)) {
+                return status;
             }
             if (!read_times(options.times, settings.times)) {
                 return refuse_argument(error, "the size of times is not set");

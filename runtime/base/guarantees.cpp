@@ -10,16 +10,17 @@ namespace {
 
 struct Text {
     std::string_view name;
+    std::string_view capability;
     std::string_view forbidden;  // "Tool … cannot "
 };
 
 constexpr std::array<Text, kGuarantees> kTexts = {{
-    {"no_filesystem_write", "write to the filesystem"},
-    {"no_filesystem_read", "read from the filesystem"},
-    {"no_network", "use the network"},
-    {"no_subprocess", "spawn subprocesses"},
-    {"no_env_read", "read environment variables"},
-    {"no_env_write", "write environment variables"},
+    {"no_filesystem_write", "filesystem_write", "write to the filesystem"},
+    {"no_filesystem_read", "filesystem_read", "read from the filesystem"},
+    {"no_network", "network", "use the network"},
+    {"no_subprocess", "subprocess", "spawn subprocesses"},
+    {"no_env_read", "env_read", "read environment variables"},
+    {"no_env_write", "env_write", "write environment variables"},
 }};
 
 std::string message(std::string_view tool, std::string_view forbidden) {
@@ -42,6 +43,10 @@ std::vector<std::string_view> split(std::string_view text, char by) {
 
 std::string_view name_of(Guarantee guarantee) {
     return kTexts[static_cast<size_t>(guarantee)].name;
+}
+
+std::string_view capability_of(Guarantee guarantee) {
+    return kTexts[static_cast<size_t>(guarantee)].capability;
 }
 
 std::optional<Guarantee> guarantee_of(std::string_view name) {

@@ -24,9 +24,12 @@ enum class Guarantee : uint8_t {
 };
 inline constexpr size_t kGuarantees = 6;
 inline constexpr std::string_view kSecretsAllowed = "secrets_allowed";
+inline constexpr std::string_view kSecretsCapability = "secrets";
 
 // "no_network"
 std::string_view name_of(Guarantee guarantee);
+// What it forbids, as traces name it: "network".
+std::string_view capability_of(Guarantee guarantee);
 // Nothing: no guarantee has this name.
 std::optional<Guarantee> guarantee_of(std::string_view name);
 // What a tool without the right is told: `Tool "t" cannot use the network.`

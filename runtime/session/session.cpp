@@ -56,6 +56,10 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
         }
     }
     with_.add_runners(runners_, with_.processes, dispatcher_);
+    // Before the plugins: their tools must not take a name that the user bound.
+    if (settings_.project) {
+        for (const auto& tool : settings_.project->tools) registry_.add(tool);
+    }
     load_plugins(settings_, with_.engine, dispatcher_);
     if (const auto narrator = choose_narrator(settings_, dispatcher_, narrator_fault_)) {
         narrator_.set_narrator(*narrator);

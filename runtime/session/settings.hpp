@@ -11,6 +11,7 @@
 #include "narratoria/narrator.h"
 #include "script/limits.hpp"
 #include "session/story.hpp"
+#include "tool/project/project.hpp"
 
 namespace narratoria::session {
 
@@ -18,6 +19,7 @@ namespace narratoria::session {
 struct SessionSettings {
     std::string id;
     std::optional<Story> story;
+    std::optional<tool::project::Project> project;
     std::optional<nar_narrator> narrator;                // the host's own; its id was copied
     std::string narrator_id;                             // else a plugin's id; empty: none
     std::vector<std::string> plugins;                    // the host's list

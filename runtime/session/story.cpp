@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/story.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/descriptor.hpp"
 #include "base/json/writer.hpp"
+#include "base/regular_file.hpp"
 #include "session/prompts.hpp"
 #include "session/story_check.hpp"
 #include "session/story_toml.hpp"
@@ -35,43 +33,14 @@ Fault file_fault(const char* file, const char* rule, std::string message) {
 
 std::string reason(int error) { return std::strerror(error); }
 
-enum class Reading : uint8_t { Read, Missing, Failed };
-
-// Reads a regular file. Refuses anything else: reading a pipe could block.
-Reading read_file(const std::string& folder, const char* name, size_t limit, std::string& text,
-                  Faults& faults) {
-    auto failed = [&](std::string message) {
-        faults.push_back(file_fault(name, "story-file", std::move(message)));
-        return Reading::Failed;
-    };
-    const std::string path = folder + "/" + name;
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!file) {
-        const int error = errno;
-        if (error == ENOENT) return Reading::Missing;
-        return failed(std::string(name) + " cannot be opened: " + reason(error));
+FileReading read_file(const std::string& folder, const char* name, size_t limit, std::string& text,
+                      Faults& faults) {
+    std::string why;
+    const FileReading reading = read_regular_file(folder + "/" + name, name, limit, text, why);
+    if (reading == FileReading::Failed) {
+        faults.push_back(file_fault(name, "story-file", std::move(why)));
     }
-    struct stat status {};
-    if (::fstat(file.get(), &status) != 0) {
-        return failed(std::string(name) + " cannot be looked at: " + reason(errno));
-    }
-    if (S_ISDIR(status.st_mode)) return failed(std::string(name) + " is a folder, not a file");
-    if (!S_ISREG(status.st_mode)) return failed(std::string(name) + " is no regular file");
-    text.clear();
-    char buffer[64 * 1024];
-    for (;;) {
-        const ssize_t got = ::read(file.get(), buffer, sizeof buffer);
-        if (got == 0) return Reading::Read;
-        if (got < 0) {
-            if (errno == EINTR) continue;
-            return failed(std::string(name) + " cannot be read: " + reason(errno));
-        }
-        text.append(buffer, static_cast<size_t>(got));
-        if (text.size() > limit) {
-            return failed(std::string(name) + " is larger than " + std::to_string(limit >> 20) +
-                          " MiB, the most that is read");
-        }
-    }
+    return reading;
 }
 
 // The manifests in the story's tools folder.
@@ -90,7 +59,7 @@ void check_manifests(const std::string& folder, Faults& faults) {
         const std::string file = "tools/" + name;
         std::string text;
         if (read_file(folder, file.c_str(), tool::Manifest::kMaxBytes, text, faults) !=
-            Reading::Read) {
+            FileReading::Read) {
             continue;
         }
         const size_t first = faults.size();
@@ -151,21 +120,21 @@ bool read_story(const std::string& folder, Story& story, Prompts& prompts, Fault
 
     std::string text;
     switch (read_file(story.folder, kStoryToml, kStorySizeLimit, text, faults)) {
-        case Reading::Read: read_story_toml(text, story, faults); break;
-        case Reading::Missing:
+        case FileReading::Read: read_story_toml(text, story, faults); break;
+        case FileReading::Missing:
             faults.push_back(
                 file_fault(kStoryToml, "story-file",
                            "there is no story.toml in " + json::quoted(story.folder) +
                                "; a story needs one with at least a line title = \"…\""));
             break;
-        case Reading::Failed: break;
+        case FileReading::Failed: break;
     }
     switch (read_file(story.folder, kPromptsJson, kPromptsSizeLimit, text, faults)) {
-        case Reading::Read:
+        case FileReading::Read:
             prompts = read_prompts(text, faults);
             story.prompts_text = std::move(text);
             break;
-        case Reading::Missing:
+        case FileReading::Missing:
             // A fault only if the story names the template narrator. Otherwise the host may supply
             // another narrator, which needs no prompts.
             if (story.names_narrator && story.narrator == kTemplateNarrator) {
@@ -175,7 +144,7 @@ bool read_story(const std::string& folder, Story& story, Prompts& prompts, Fault
                     "answers from is not there; write it, or name another narrator"));
             }
             break;
-        case Reading::Failed: break;
+        case FileReading::Failed: break;
     }
     if (is_script(story.narrator)) check_script(story, faults);
     check_manifests(story.folder, faults);
@@ -205,11 +174,11 @@ std::shared_ptr<const script::Program> read_script(const Story& story, const std
     }
     const script::Limits limits;
     switch (read_file(story.folder, name.c_str(), limits.source_bytes, text, faults)) {
-        case Reading::Read: break;
-        case Reading::Missing:
+        case FileReading::Read: break;
+        case FileReading::Missing:
             return refuse("the script " + json::quoted(name) +
                           " that narrates the story is not there");
-        case Reading::Failed: return nullptr;
+        case FileReading::Failed: return nullptr;
     }
     script::Error error;
     auto program = script::Program::compile(text, limits, error);

@@ -66,7 +66,7 @@ def test_a_library_looks_in_its_own_folder_and_nowhere_else(library: Path) -> No
     ).stdout
     # An empty entry, as in "$ORIGIN:", is the folder in which a program happens to run.
     folders = re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", said)
-    assert folders == ([] if library.name.startswith("libuv") else ["$ORIGIN"])
+    assert folders == ([] if library.name.startswith(("libuv", "libyaml")) else ["$ORIGIN"])
 
 
 def test_no_library_knows_where_it_was_built() -> None:
@@ -93,6 +93,7 @@ def test_its_files() -> None:
     assert names == written | schemas | story | compiled | plugins
     assert len([name for name in compiled if name.startswith("_core.")]) == 1
     assert compiled >= {"libnarratoria.so.1", "libuv.so.1"}
+    assert len([name for name in compiled if name.startswith("libyaml-cpp.so.")]) == 1
 
 
 def test_the_page_is_there_where_it_could_be_built(caplog: pytest.LogCaptureFixture) -> None:
@@ -124,6 +125,7 @@ def test_its_metadata() -> None:
 
 def test_its_licenses() -> None:
     assert WHEEL.metadata.get_all("License-File") == ["LICENSE", "LICENSE.third-party"]
-    for name, text in (("LICENSE", "Apache License"), ("LICENSE.third-party", "libuv")):
+    for name, text in (("LICENSE", "Apache License"), ("LICENSE.third-party", "libuv"),
+                       ("LICENSE.third-party", "yaml-cpp")):
         held = WHEEL.read_text(f"licenses/{name}")
         assert held is not None and text in held

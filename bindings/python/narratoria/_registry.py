@@ -108,6 +108,7 @@ class Registry:
         self,
         story: str | PathLike[str] | None = None,
         *,
+        project: str | PathLike[str] | None = None,
         state: Mapping[str, Any] | None = None,
         narrator: str | Callable[..., Any] | None = None,
         plugins: Iterable[str | PathLike[str]] = (),
@@ -150,6 +151,7 @@ class Registry:
         self._has_jobs = jobs is not None
         options = core_options(
             story,
+            project=project,
             state=state,
             narrator=narrator,
             plugins=plugins,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def core_options(
     story: str | PathLike[str] | None,
     *,
+    project: str | PathLike[str] | None,
     state: Mapping[str, Any] | None,
     narrator: str | Callable[..., Any] | None,
     plugins: Iterable[str | PathLike[str]],
@@ -55,6 +56,7 @@ def core_options(
         given_environment.append(f"{name}={text_of(f'environment[{name!r}]', value)}")
     options: dict[str, Any] = {
         "story": None if story is None else path_text("story", story),
+        "project": None if project is None else path_text("project", project),
         "state": None if state is None else dict(state),
         "narrator_id": text_of("narrator", narrator) if isinstance(narrator, str) else None,
         "plugins": [path_text("each of plugins", each) for each in plugins],

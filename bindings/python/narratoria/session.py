@@ -148,6 +148,8 @@ class Session(Registry):
 
     Args:
         story: the story's folder.
+        project: the folder of a Namel3ss project, whose tools plans call by name; default: the
+            story's folder, if it has a ``.namel3ss/``.
         state: the initial state.
         narrator: a function (see :meth:`narrator`), or the id of a plugin; else the story's.
         plugins: ids or paths of plugins to load beside the story's.

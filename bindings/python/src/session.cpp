@@ -495,6 +495,7 @@ Session::Session(const py::dict& options)
     session_options.id = text_option(options, "id");
     session_options.story = text_option(options, "story");
     session_options.state = state;
+    session_options.project = text_option(options, "project");
     session_options.plugins = plugins.views;
     session_options.plugin_settings = plugin_settings;
     session_options.narrator_id = text_option(options, "narrator_id");

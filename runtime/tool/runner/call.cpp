@@ -183,11 +183,11 @@ bool Call::check_coverage(bool is_covered, std::string_view how_to_cover) {
     for (size_t i = 0; i < kGuarantees; ++i) {
         const auto guarantee = static_cast<Guarantee>(i);
         if (!guarantees.requires_one(guarantee)) continue;
-        check(name_of(guarantee), may_start, guarantees.source_of(guarantee),
+        check(capability_of(guarantee), may_start, guarantees.source_of(guarantee),
               may_start ? "guarantee_allowed" : "coverage_missing");
     }
     if (guarantees.secrets()) {
-        check(kSecretsAllowed, may_start, guarantees.secrets_source(),
+        check(kSecretsCapability, may_start, guarantees.secrets_source(),
               may_start ? "secrets_allowed" : "coverage_missing");
     }
     if (may_start) return true;
@@ -334,9 +334,8 @@ std::string Call::tool_call_trace(const Reply* reply, const Outcome& outcome) co
     trace.number("duration_ms", clock::steady_ms() - started_ms_);
     const bool blocked = !blocked_reason_.empty();
     trace.string("decision", blocked ? "blocked" : "allowed");
-    if (blocked) {
-        trace.string("capability", blocked_capability_).string("reason", blocked_reason_);
-    }
+    trace.string("capability", blocked ? std::string_view(blocked_capability_) : "none")
+        .string("reason", blocked ? std::string_view(blocked_reason_) : "policy_allowed");
     trace.string("result", blocked ? "blocked" : outcome.ok ? "ok" : "error");
     trace.end();
     return out;

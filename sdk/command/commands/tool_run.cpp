@@ -21,12 +21,15 @@
 #include "io/outcome.hpp"
 #include "json.hpp"
 #include "narratoria/engine.hpp"
+#include "narratoria/tools.hpp"
 
 namespace narratoria::command {
 namespace {
 
 struct ToolRunOptions {
     std::string tool;
+    std::string project;
+    std::optional<std::string> trace;
     std::optional<std::string> input;
     GroupOptions groups;
 };
@@ -64,6 +67,7 @@ private:
     int error_ = 0;
 };
 
+// A tool of a project goes by its name alone.
 std::string one_tool_plan(const ToolFile& tool, const std::string& input) {
     return fmt::format(
         R"({{"requestId":"{}","tools":[{{"toolId":{},"toolPath":{},"input":{},"retryPolicy":{{"maxRetries":0}}}}]}})",
@@ -78,11 +82,62 @@ void require_utf8(const std::string& path, const std::string& given) {
                     shown_path(given)));
 }
 
+Session session_of(Engine& engine, const ToolRunOptions& options) {
+    try {
+        return Session(engine, {.project = options.project});
+    } catch (const Error& error) {
+        refuse_document(error, shown_path(options.project), "project", "nothing was run");
+    }
+}
+
+// Refuses a name that is none of the project's before anything runs.
+void require_tool(Session& session, const ToolRunOptions& options) {
+    const Text text = session.tools().list();
+    const json::Document tools = json::read(text);
+    std::string names;
+    for (const json::Value& each : tools.GetArray()) {
+        const std::string_view name = json::text(each, "name");
+        if (name == options.tool) return;
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", printable(name));
+    }
+    throw Refused(fmt::format("the project {} binds no tool {}; {}", shown_path(options.project),
+                              printable(options.tool),
+                              names.empty() ? "it binds none" : "it binds " + names));
+}
+
+// The trace entries of all attempts, one a line.
+std::string trace_of(const Result& result) {
+    const Text text = result.json(Result::Events::LeftOut);
+    const json::Document document = json::read(text.view());
+    std::string out;
+    const json::Value* const tools = json::member(document, "toolResults");
+    if (tools == nullptr) return out;
+    for (const json::Value& tool : tools->GetArray()) {
+        const json::Value* const attempts = json::member(tool, "attempts");
+        if (attempts == nullptr) continue;
+        for (const json::Value& attempt : attempts->GetArray()) {
+            const json::Value* const traces = json::member(attempt, "traces");
+            if (traces == nullptr) continue;
+            for (const json::Value& each : traces->GetArray()) out += json::line(each) + "\n";
+        }
+    }
+    return out;
+}
+
 int tool_run(const ToolRunOptions& options) {
-    const ToolFile tool = find_tool(options.tool);
+    const bool is_of_project = !options.project.empty();
+    if (options.trace && !is_of_project) {
+        throw Refused("--trace writes the calls of a project's tool; give its folder: --project");
+    }
+    const ToolFile tool =
+        is_of_project ? ToolFile{options.tool, options.tool} : find_tool(options.tool);
     require_utf8(tool.path, options.tool);
     const std::string input = read_tool_input(options.input);
     require_standard_output("the tool's events are written to it");
+    const auto trace = options.trace
+                           ? std::make_unique<Replacement>(*options.trace, "trace",
+                                                           Replacement::Durability::ForReaders)
+                           : nullptr;
 
     Result result;
     std::unique_ptr<EventLines> lines;
@@ -91,7 +146,8 @@ int tool_run(const ToolRunOptions& options) {
     engine_options.output_mode = NAR_OUTPUT_KEEP;
     options.groups.apply_to(engine_options);
     Engine engine(engine_options);
-    Session session(engine);
+    Session session = session_of(engine, options);
+    if (is_of_project) require_tool(session, options);
     lines = std::make_unique<EventLines>(session);
     session.attach(
         [&](const Event& event) {
@@ -117,6 +173,13 @@ int tool_run(const ToolRunOptions& options) {
     }
     lines->flush();
     if (!result) throw Failed("the engine became idle without a result; please report this");
+    if (trace) {
+        if (!write_all(trace->descriptor(), trace_of(result))) {
+            throw Failed(
+                fmt::format("cannot write the trace to {}: {}", trace->shown(), reason(errno)));
+        }
+        trace->commit();
+    }
 
     if (interruption::received() != 0) return kExitSignal + interruption::received();
     if (lines->gone()) {
@@ -140,8 +203,16 @@ void add_tool_run(Command tool) {
     auto options = std::make_shared<ToolRunOptions>();
     command
         .option("TOOL", options->tool,
-                "The tool's program; a bare name is a file in the working folder")
+                "The tool's program; a bare name is a file in the working folder. With "
+                "--project: the name of one of its tools")
         .required();
+    command.option("--project", options->project, "Run a tool of this Namel3ss project by its name")
+        .type_name("FOLDER")
+        .not_empty();
+    command
+        .option("--trace", options->trace,
+                "Write the trace entries of a project's tool to FILE, one a line")
+        .type_name("FILE");
     command
         .option("--input", options->input,
                 "The tool's input: a JSON object, @FILE, or - for standard input (default: {})")
@@ -150,7 +221,9 @@ void add_tool_run(Command tool) {
     command.footer(
         "Exit status: 0 the tool completed, 1 it failed, 2 it was not run, 130 after Ctrl-C.\n"
         "Example:\n"
-        "  narratoria tool run tools/torch-lighter --input '{\"action\": \"light_torch\"}'");
+        "  narratoria tool run tools/torch-lighter --input '{\"action\": \"light_torch\"}'\n"
+        "  narratoria tool run greeter --project . --input '{\"name\": \"Ada\"}' --trace "
+        "trace.ndjson");
     command.action([options] { return tool_run(*options); });
 }
 

@@ -280,6 +280,7 @@ inline Session::Session(Engine& engine, const SessionOptions& options) : core_(e
     description.narrator_id = detail::to_c(options.narrator_id);
     description.without_plugins = options.without_plugins ? 1 : 0;
     description.plugin_settings = detail::to_c(options.plugin_settings);
+    description.project = detail::to_c(options.project);
 
     std::unique_ptr<Asked> asked;
     nar_narrator narrator{};

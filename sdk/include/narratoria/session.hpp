@@ -73,6 +73,9 @@ struct SessionOptions {
     bool without_plugins = false;                    // load none, whatever the story names
     // JSON object {"plugin id": {settings}}, merged over the story's; none.
     std::string_view plugin_settings = {};
+    // The folder of a Namel3ss project, whose tools are called by name; the story's folder, if it has
+    // a .namel3ss/.
+    std::string_view project = {};
 };
 
 namespace detail {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/toml.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace narratoria {
+
+std::optional<size_t> find_too_deep_toml(std::string_view text) {
+    constexpr uint32_t kDeepest = 128;
+    std::vector<uint32_t> outer;  // the dots before each open bracket
+    uint32_t dots = 0;
+    auto starts_with = [&](size_t at, std::string_view what) {
+        return at < text.size() && text.substr(at, what.size()) == what;
+    };
+    for (size_t at = 0; at < text.size(); ++at) {
+        const char c = text[at];
+        if (c == '"' || c == '\'') {
+            const bool escapes = c == '"';
+            const std::string three(3, c);
+            const bool many_lines = starts_with(at, three);
+            at += many_lines ? 3 : 1;
+            while (at < text.size() &&
+                   !(many_lines ? starts_with(at, three) : text[at] == c || text[at] == '\n')) {
+                at += escapes && text[at] == '\\' ? 2 : 1;
+            }
+            if (many_lines) {
+                // A multi-line string may end with up to two quotes of its content.
+                at += 2;
+                while (starts_with(at + 1, std::string_view(three).substr(2))) ++at;
+            }
+        } else if (c == '#') {
+            at = std::min(text.find('\n', at), text.size()) - 1;
+        } else if (c == '[' || c == '{') {
+            outer.push_back(dots);
+            if (outer.size() + dots > kDeepest) return at;
+        } else if (c == ']' || c == '}') {
+            if (outer.empty()) return std::nullopt;
+            dots = outer.back();
+            outer.pop_back();
+        } else if (c == ',' && !outer.empty()) {
+            dots = outer.back();
+        } else if (c == '\n' && outer.empty()) {
+            dots = 0;
+        } else if (c == '.' && outer.size() + ++dots > kDeepest) {
+            return at;
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace narratoria

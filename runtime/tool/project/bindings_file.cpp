@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/project/bindings_file.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json/pointer.hpp"
+#include "base/json/writer.hpp"
+#include "narratoria/engine.h"
+#include "tool/project/fields.hpp"
+
+namespace narratoria::tool::project {
+namespace {
+
+constexpr uint32_t kMaxTimeoutMs = NAR_NONE - 1;
+
+// Letters beyond ASCII are left to Python.
+bool is_identifier(std::string_view text) {
+    const auto fits = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || static_cast<unsigned char>(c) >= 0x80;
+    };
+    return !text.empty() && (text.front() < '0' || text.front() > '9') &&
+           std::all_of(text.begin(), text.end(), fits);
+}
+
+bool is_entry(std::string_view text) {
+    const size_t colon = text.find(':');
+    if (colon == std::string_view::npos || !is_identifier(text.substr(colon + 1))) return false;
+    std::string_view module = text.substr(0, colon);
+    for (;;) {
+        const size_t dot = std::min(module.find('.'), module.size());
+        if (!is_identifier(module.substr(0, dot))) return false;
+        if (dot == module.size()) return true;
+        module.remove_prefix(dot + 1);
+    }
+}
+
+bool is_url(std::string_view text) {
+    const size_t start = text.starts_with("http://")    ? 7
+                         : text.starts_with("https://") ? 8
+                                                        : text.size();
+    return start < text.size() && text[start] != '/' && text.find(' ') == std::string_view::npos;
+}
+
+Draft read_tool(File& file, const Node& name, const Node& value, const std::string& pointer) {
+    Draft draft;
+    Binding& binding = draft.binding;
+    binding.name = name.text;
+    const std::string whose = "the tool " + json::quoted(name.text);
+    if (value.kind != Node::Kind::Map) {
+        file.fault(value.byte, "project-type", pointer,
+                   whose + " must be a table with \"kind\" and \"entry\", not " +
+                       std::string(describe(value)));
+        return draft;
+    }
+    Fields fields(file, value, whose, pointer);
+    fields.allow({"kind", "entry", "runner", "url", "image", "command", "env", "purity",
+                  "timeout_ms", "timeout_seconds", "sandbox", "enforcement", "warm"});
+    binding.kind = fields.choice("kind", {"python", "node"}).value_or("python");
+    binding.entry = fields.required_text("entry", "\"tools.my_tool:run\"");
+    if (!binding.entry.empty() && !is_entry(binding.entry)) {
+        fields.fault("entry", "project-value",
+                     "\"entry\" must be module:function, as in tools.my_tool:run, not " +
+                         json::quoted(binding.entry));
+    }
+    if (const auto runner = fields.choice("runner", {"local", "service", "container"})) {
+        draft.runner = *runner == "local"     ? RunnerKind::Local
+                       : *runner == "service" ? RunnerKind::Service
+                                              : RunnerKind::Container;
+    }
+    binding.url = fields.text("url").value_or("");
+    if (!binding.url.empty() && !is_url(binding.url)) {
+        fields.fault("url", "project-value",
+                     "\"url\" must begin with http:// or https:// and a host, not " +
+                         json::quoted(binding.url));
+    }
+    binding.image = fields.text("image", true).value_or("");
+    binding.command = fields.texts("command").value_or(std::vector<std::string>());
+    if (const Node* command = fields.find("command");
+        command != nullptr && command->kind == Node::Kind::List && command->items.empty()) {
+        fields.fault("command", "project-value",
+                     "\"command\" is empty; leave it out for the default command");
+    }
+    binding.environment = fields.variables("env").value_or(std::map<std::string, std::string>());
+    binding.purity = fields.choice("purity", {"pure", "impure"}).value_or("impure");
+    binding.enforcement = fields.choice("enforcement", {"declared", "verified"}).value_or("");
+    draft.sandbox = fields.boolean("sandbox");
+    draft.warm = fields.boolean("warm");
+    draft.timeout_ms = fields.positive("timeout_ms", kMaxTimeoutMs);
+    if (const auto seconds = fields.positive("timeout_seconds", kMaxTimeoutMs / 1000);
+        seconds && !draft.timeout_ms) {
+        draft.timeout_ms = *seconds * 1000;
+    }
+    return draft;
+}
+
+}  // namespace
+
+std::vector<Draft> read_tools(File& file, const Node& tools, const std::string& pointer) {
+    std::vector<Draft> drafts;
+    for (const auto& [name, value] : tools.members) {
+        std::string at = pointer;
+        json::append_pointer(at, name.text);
+        const bool has_control = std::any_of(name.text.begin(), name.text.end(), [](char c) {
+            return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+        });
+        if (name.text.empty() || has_control) {
+            file.fault(name.byte, "project-value", at,
+                       "the name of a tool is empty or holds a control character");
+            continue;
+        }
+        Fault place = file.place_of(name.byte, at);
+        drafts.push_back(read_tool(file, name, value, at));
+        drafts.back().place = std::move(place);
+    }
+    return drafts;
+}
+
+std::vector<Draft> read_bindings(File& file) {
+    const std::optional<Node> root = parse_yaml(file);
+    if (!root) return {};
+    const Node* tools = root->find("tools");
+    if (root->kind != Node::Kind::Map || tools == nullptr) {
+        file.fault(0, "project-missing", "/tools",
+                   "\"tools\" is missing; this file begins with the line tools: and names each "
+                   "tool below it");
+        return {};
+    }
+    Fields(file, *root, "the file", "").allow({"tools"});
+    if (tools->kind == Node::Kind::Null) return {};
+    if (tools->kind != Node::Kind::Map) {
+        file.fault(tools->byte, "project-type", "/tools",
+                   "\"tools\" must be a table of tools, not " + std::string(describe(*tools)));
+        return {};
+    }
+    return read_tools(file, *tools, "/tools");
+}
+
+}  // namespace narratoria::tool::project

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tool/project/binding.hpp"
+#include "tool/project/tree.hpp"
+
+namespace narratoria::tool::project {
+
+// What a file says of one tool. Its pack and the project's settings complete it.
+struct Draft {
+    Binding binding;
+    std::optional<RunnerKind> runner;
+    std::optional<bool> sandbox;
+    std::optional<bool> warm;
+    std::optional<uint32_t> timeout_ms;
+    Fault place;  // where the file names the tool; the rest of the fault is empty
+};
+
+// Reads the tools of .namel3ss/tools.yaml, of a pack's tools.yaml, or of a pack's entrypoints.
+std::vector<Draft> read_tools(File& file, const Node& tools, const std::string& pointer);
+
+// All of a tools.yaml.
+std::vector<Draft> read_bindings(File& file);
+
+}  // namespace narratoria::tool::project

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tool/project/binding.hpp"
+
+namespace narratoria::tool::project {
+
+// The Python of a project: that of its .venv if it has one, else `configured`, else the python3 of
+// the tools' PATH in `environment` (NAME=value). The path for PYTHONPATH stays empty.
+PythonEnvironment find_python(const std::string& root, const std::string& configured,
+                              const std::vector<std::string>& environment);
+
+}  // namespace narratoria::tool::project
