@@ -3,8 +3,10 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "base/utf8.hpp"
 #include "process/limit_end.hpp"
 
 namespace narratoria::tool {
@@ -12,6 +14,8 @@ namespace {
 
 // A reply may have several lines, so the limit on a line does not apply.
 constexpr size_t kMaximumReply = 64 * 1024 * 1024;
+// A longer line becomes several log events.
+constexpr size_t kLongestLog = 64 * 1024;
 
 }  // namespace
 
@@ -28,9 +32,8 @@ ProcessCall::~ProcessCall() {
 bool ProcessCall::start_process(const std::vector<std::string>& arguments, std::string_view input,
                                 const std::vector<std::string>& environment,
                                 const std::string& folder, StartFailure& failure) {
-    process_ = processes_.start_source(arguments.front(), arguments, input, environment, limits_,
-                                       *this, failure, folder);
-    return process_ != nullptr;
+    return take_process(processes_.start_source(arguments.front(), arguments, input, environment,
+                                                limits_, *this, failure, folder));
 }
 
 void ProcessCall::terminate() {
@@ -54,16 +57,23 @@ void ProcessCall::on_output(char* data, size_t size) {
 
 void ProcessCall::on_diagnostics(std::string_view data) {
     diagnostics_.add(data);
-    printed_ += data;
-    for (size_t end = 0; (end = printed_.find('\n')) != std::string::npos;) {
-        const std::string line = printed_.substr(0, end);
-        printed_.erase(0, end + 1);
-        if (!line.empty() && !log("info", line)) return;
+    while (!data.empty()) {
+        const size_t line = std::min(data.find('\n'), data.size());
+        const size_t part = std::min(line, kLongestLog - printed_.size());
+        printed_.append(data.substr(0, part));
+        const bool is_whole = part == line && line < data.size();
+        data.remove_prefix(part + (is_whole ? 1 : 0));
+        if ((is_whole || printed_.size() == kLongestLog) && !log_printed()) return;
     }
 }
 
+bool ProcessCall::log_printed() {
+    const std::string line = utf8::repaired(std::exchange(printed_, {}));
+    return line.empty() || log("info", line);
+}
+
 void ProcessCall::on_exit(const process::Exit& exit) {
-    if (!printed_.empty() && !log("info", std::exchange(printed_, {}))) return;
+    if (!log_printed()) return;
     Outcome outcome;
     outcome.diagnostics = diagnostics_.text();
     outcome.user_us = exit.user_us;

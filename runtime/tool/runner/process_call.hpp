@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tool/runner/call.hpp"
@@ -14,7 +15,7 @@
 
 namespace narratoria::tool {
 
-class ProcessCall : public Call, private process::Listener {
+class ProcessCall : public Call, protected process::Listener {
 public:
     // `processes` must outlive the call.
     ProcessCall(ProcessRunner& processes, const Invocation& invocation, AttemptListener& listener);
@@ -28,7 +29,13 @@ protected:
     bool start_process(const std::vector<std::string>& arguments, std::string_view input,
                        const std::vector<std::string>& environment, const std::string& folder,
                        StartFailure& failure);
+    // Takes a process that somebody else started, with this object as its listener; or NULL.
+    bool take_process(std::unique_ptr<Source> process) {
+        process_ = std::move(process);
+        return process_ != nullptr;
+    }
     ProcessRunner& processes() { return processes_; }
+    const Limits& limits() const { return limits_; }
 
 private:
     // Called once when the call is told to end: what the process has started elsewhere must end, too.
@@ -36,6 +43,9 @@ private:
     // Of an exit without a reply: what is wrong, for people, instead of the exit; or empty.
     virtual std::string explain(int exit_status) const;
 
+    // Sends what was printed since the last line as a log event. False if the listener destroyed this
+    // object.
+    [[nodiscard]] bool log_printed();
     void on_output(char* data, size_t size) override;
     void on_diagnostics(std::string_view data) override;
     void on_exit(const process::Exit& exit) override;

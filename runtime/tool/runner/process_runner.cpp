@@ -39,6 +39,27 @@ std::unique_ptr<Source> ProcessRunner::start_source(
     command.environment = &environment;
     command.input = input;
     command.limits = limits;
+    auto started = launch(command, listener, failure);
+    return started ? std::make_unique<ProcessSource>(std::move(started)) : nullptr;
+}
+
+std::unique_ptr<process::Process> ProcessRunner::start_service(
+    std::string program, std::vector<std::string> arguments,
+    const std::vector<std::string>& environment, const process::Limits& limits,
+    process::Listener& listener, StartFailure& failure, std::string folder) {
+    process::Command command;
+    command.path = std::move(program);
+    command.folder = std::move(folder);
+    command.arguments = std::move(arguments);
+    command.environment = &environment;
+    command.is_service = true;
+    command.limits = limits;
+    return launch(command, listener, failure);
+}
+
+std::unique_ptr<process::Process> ProcessRunner::launch(process::Command& command,
+                                                        process::Listener& listener,
+                                                        StartFailure& failure) {
     command.owner = this;
     process::StartFailure start_failure;
     auto started = pool_.start(command, listener, start_failure);
@@ -47,9 +68,8 @@ std::unique_ptr<Source> ProcessRunner::start_source(
         failure.no_supervisor = start_failure.no_supervisor;
         failure.may_retry = start_failure.may_retry;
         failure.message = start_failure.message;
-        return nullptr;
     }
-    return std::make_unique<ProcessSource>(std::move(started));
+    return started;
 }
 
 }  // namespace narratoria::tool

@@ -30,12 +30,22 @@ public:
                                          const process::Limits& limits, process::Listener& listener,
                                          StartFailure& failure, std::string folder = {});
 
+    // The same for a program whose standard input stays open, and which goes on between calls.
+    std::unique_ptr<process::Process> start_service(std::string program,
+                                                    std::vector<std::string> arguments,
+                                                    const std::vector<std::string>& environment,
+                                                    const process::Limits& limits,
+                                                    process::Listener& listener,
+                                                    StartFailure& failure, std::string folder);
+
     const RunnerSettings& settings() const { return settings_; }
     Loop& loop() { return pool_.loop(); }
 
 private:
     std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,
                                    StartFailure& failure) override;
+    std::unique_ptr<process::Process> launch(process::Command& command, process::Listener& listener,
+                                             StartFailure& failure);
 
     process::Pool& pool_;
     const RunnerSettings& settings_;

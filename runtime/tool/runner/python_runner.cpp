@@ -16,7 +16,9 @@ namespace {
 
 class PythonCall : public ProcessCall {
 public:
-    using ProcessCall::ProcessCall;
+    PythonCall(ProcessRunner& processes, PythonServers& servers, const Invocation& invocation,
+               AttemptListener& listener)
+        : ProcessCall(processes, invocation, listener), servers_(servers) {}
 
     bool start(std::vector<std::string> environment, StartFailure& failure) {
         const project::PythonEnvironment& python = binding().python;
@@ -33,11 +35,28 @@ public:
         if (path.back() == ':') path.pop_back();
         set_variable(environment, path);
         set_variable(environment, "PYTHONUNBUFFERED=1");
+        if (may_be_warm()) {
+            const std::string module = binding().entry.substr(0, binding().entry.find(':'));
+            return take_process(servers_.start(
+                {python.interpreter, binding().root, module, std::move(environment), limits()},
+                request(true), *this, [this](std::string_view why) { on_alone(why); }, failure));
+        }
         return start_process({python.interpreter, "-c", narratoria_python_runner}, request(true),
                              environment, binding().root, failure);
     }
 
 private:
+    // A limit of all processes together would count the server, too; and a server that may fork does
+    // not keep its module from it.
+    bool may_be_warm() const {
+        const process::Controllers group = limits().controllers();
+        return binding().warm && !binding().guarantees.any() && !group.processes && !group.memory;
+    }
+    void on_alone(std::string_view why) {
+        // Nothing follows, so it does not matter whether the listener destroyed this object.
+        (void)log("debug",
+                  "the tool \"" + binding().name + "\" is not kept warm: " + std::string(why));
+    }
     void append_trace(json::ObjectWriter& trace) const override {
         trace.string("python_env", binding().python.kind)
             .string("python_path", binding().python.interpreter)
@@ -46,13 +65,15 @@ private:
             .boolean("sandbox", binding().sandbox);
         if (is_unsafe_override()) trace.boolean("unsafe_override", true);
     }
+
+    PythonServers& servers_;
 };
 
 }  // namespace
 
 std::unique_ptr<Attempt> PythonRunner::begin(const Invocation& invocation,
                                              AttemptListener& listener, StartFailure& failure) {
-    auto call = std::make_unique<PythonCall>(*processes_, invocation, listener);
+    auto call = std::make_unique<PythonCall>(*processes_, servers_, invocation, listener);
     std::vector<std::string> environment = *invocation.environment;
     for (const auto& [name, value] : invocation.definition->binding->environment) {
         set_variable(environment, name + "=" + value);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Runs the local tools of a project (spec 001): a function of a Python module, in a process of its
-// own that reads one request and answers with one reply.
+// own that reads one request and answers with one reply. The process is forked from a server that
+// has imported the module, or started anew if the binding says so.
 
 #include <memory>
 
 #include "tool/runner/process_runner.hpp"
+#include "tool/runner/python_servers.hpp"
 #include "tool/runner/runner.hpp"
 
 namespace narratoria::tool {
@@ -16,13 +18,14 @@ public:
     static constexpr const char* kName = "local";
 
     explicit PythonRunner(std::shared_ptr<ProcessRunner> processes)
-        : processes_(std::move(processes)) {}
+        : processes_(std::move(processes)), servers_(*processes_) {}
 
 private:
     std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,
                                    StartFailure& failure) override;
 
     const std::shared_ptr<ProcessRunner> processes_;
+    PythonServers servers_;
 };
 
 }  // namespace narratoria::tool

@@ -42,23 +42,12 @@ class CapabilityError(PermissionError):
 # ---- The reply
 
 class Answer:
-    """Where the reply goes. What the tool prints, also from native code, goes to standard error
-    from now on."""
+    """Where the reply goes: a descriptor that the tool does not know."""
 
-    def __init__(self):
+    def __init__(self, descriptor):
         self.process = os.getpid()
-        try:
-            self.descriptor = os.dup(1)
-            self.file = identity(self.descriptor)
-        except OSError:
-            no_reply("standard output is closed")
-        try:
-            os.dup2(2, 1)
-        except OSError:
-            nowhere = os.open(os.devnull, os.O_RDWR)
-            os.dup2(nowhere, 1)
-            os.dup2(nowhere, 2)
-            os.close(nowhere)
+        self.descriptor = descriptor
+        self.file = identity(descriptor)
 
     def send(self, reply):
         if os.getpid() != self.process:
@@ -73,6 +62,23 @@ class Answer:
             os.close(self.descriptor)
         except OSError:
             no_reply("the tool closed the descriptor of its reply, or nobody reads it")
+
+
+def take_standard_output():
+    """A descriptor of standard output. What the tool prints, also from native code, goes to
+    standard error from now on."""
+    try:
+        descriptor = os.dup(1)
+    except OSError:
+        no_reply("standard output is closed")
+    try:
+        os.dup2(2, 1)
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        os.close(nowhere)
+    return descriptor
 
 
 def identity(descriptor):
@@ -520,10 +526,15 @@ def guard_environment(guards):
 
 # ---- Alone
 
-def main():
+def fix_path():
+    """`python -c` looks in the current folder, and the tool may change that."""
     if sys.path and sys.path[0] == "":
-        sys.path[0] = os.getcwd()  # `python -c` looks there; the tool may change the folder
-    answer = Answer()
+        sys.path[0] = os.getcwd()
+
+
+def main():
+    fix_path()
+    answer = Answer(take_standard_output())
     try:
         data = sys.stdin.buffer.read()
     except (AttributeError, OSError):

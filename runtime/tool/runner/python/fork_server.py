@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps Python warm: imports a tool's module once, and forks for each call.
+
+The library puts this before narratoria_runner.py, whose functions it uses. One server serves the
+tools of one module, one call after the other. Standard input has requests, each as its size in
+bytes, a line feed, and the text. Standard output has frames: a letter, a size, a line feed, bytes.
+
+    T    a request was taken: from here on the tool may act
+    L    what the tool printed
+    A    a part of the reply
+    E    the call has ended: wait status, user and system microseconds, resident kilobytes, and 1 if
+         the tool left processes behind, in which case the server exits
+    F    this server cannot fork, for the reason given; it runs the call itself, and exits
+    C    a file that was read in the import has changed; the request was not taken, the server exits
+
+A call is a child process that has imported the module and knows nothing of earlier calls. Where
+that cannot be had, the server answers F: see Server.why_not(). This is an isolation of calls from
+each other. It keeps nothing from a module that is hostile; that is the kernel's work.
+"""
+
+import atexit
+import ctypes
+import gc
+import random
+import resource
+import select
+import signal
+import time
+import weakref
+
+PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PIDFD_OPEN = 4, 36, 434
+LIBC = ctypes.CDLL(None, use_errno=True)
+# More than a pipe holds. What a process that was left behind writes must not keep the server busy.
+MOST_LEFT_IN_A_PIPE = 2 * 1024 * 1024
+
+
+class Seeds:
+    """Gives each call random numbers of its own. A generator that the module seeded with a number
+    keeps its state, as it would in a fresh process."""
+
+    def __init__(self):
+        self.own = weakref.WeakSet()  # generators that seeded themselves
+        self.is_fixed = False  # the module seeded the generator of the module random
+        self.seed, self.seed_all, self.set_all = random.Random.seed, random.seed, random.setstate
+
+        def seed(generator, a=None, version=2):
+            (self.own.add if a is None else self.own.discard)(generator)
+            return self.seed(generator, a, version)
+
+        def seed_all(a=None, version=2):
+            self.is_fixed = a is not None
+            return self.seed_all(a, version)
+
+        def set_all(state):
+            self.is_fixed = True
+            return self.set_all(state)
+
+        random.Random.seed, random.seed, random.setstate = seed, seed_all, set_all
+
+    def release(self):
+        random.Random.seed, random.seed, random.setstate = self.seed, self.seed_all, self.set_all
+
+    def note(self):
+        self.state = random.getstate() if self.is_fixed else None
+        self.bits = unseeded_bits()
+
+    def renew(self):
+        """In the child. Python itself has given the module random a new seed."""
+        self.release()
+        for generator in self.own:
+            self.seed(generator)
+        if self.is_fixed:
+            random.setstate(self.state)
+        for bits in self.bits:
+            bits.state = type(bits)().state
+
+
+def unseeded_bits():
+    """The generators of numpy that took their seed from the system: a number of 128 bits."""
+    numpy = sys.modules.get("numpy.random")
+    if numpy is None:
+        return []
+    found = [each for each in gc.get_objects() if isinstance(each, numpy.BitGenerator)]
+    found += [each._bit_generator for each in gc.get_objects()
+              if isinstance(each, (numpy.Generator, numpy.RandomState))]
+    found.append(numpy.mtrand._rand._bit_generator)
+    unseeded = {}
+    for bits in found:
+        entropy = getattr(getattr(bits, "seed_seq", None) or getattr(bits, "_seed_seq", None),
+                          "entropy", None)
+        if isinstance(entropy, int) and entropy >= 1 << 64:
+            unseeded[id(bits)] = bits
+    return list(unseeded.values())
+
+
+class Files:
+    """The files that the import has read, except those of Python's own installation."""
+
+    def __init__(self):
+        self.stamps = {}
+        self.is_open = True
+        self.start_ns = time.time_ns()
+        folders = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
+        self.left_out = tuple(folder + os.sep for folder in folders) + ("/proc/", "/dev/", "/sys/")
+        sys.addaudithook(self.on_event)
+
+    def on_event(self, event, arguments):
+        if self.is_open and event == "open" and isinstance(arguments[0], str):
+            self.add(arguments[0])
+
+    def add(self, path):
+        path = os.path.abspath(path)
+        if not path.endswith(".pyc") and not path.startswith(self.left_out):
+            self.stamps.setdefault(path, stamp(path))
+
+    def close(self):
+        self.is_open = False
+        for module in list(sys.modules.values()):
+            path = getattr(module, "__file__", None)
+            if isinstance(path, str):
+                self.add(path)
+        # What changed while it was read counts as changed.
+        for path, read in self.stamps.items():
+            if read is not None and read[0] >= self.start_ns:
+                self.stamps[path] = "changed"
+        for folder in sys.path:  # packages that are installed, updated or removed
+            if folder.endswith("-packages"):
+                self.stamps[folder] = stamp(folder)
+
+    def have_changed(self):
+        return any(stamp(path) != read for path, read in self.stamps.items())
+
+
+def stamp(path):
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def prctl(option, value):
+    return LIBC.prctl(option, ctypes.c_ulong(value), *[ctypes.c_ulong(0)] * 3) == 0
+
+
+def descriptors():
+    # The listing's own descriptor is closed by now.
+    return {name for name in os.listdir("/proc/self/fd") if os.path.lexists("/proc/self/fd/" + name)}
+
+
+def shared_memory():
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        return {line.split()[0] for line in maps if line.split()[1] == "rw-s"}
+
+
+def threads():
+    return len(os.listdir("/proc/self/task"))
+
+
+def has_children():
+    """Also reaps those that have ended."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0] != 0:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+class Server:
+    def __init__(self):
+        fix_path()
+        self.requests = os.dup(0)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        self.frames = take_standard_output()
+        self.seeds = None
+
+    # ---- The pipes
+
+    def send(self, kind, data=b""):
+        unsent = memoryview(self.frame(kind, data))
+        while unsent:
+            unsent = unsent[os.write(self.frames, unsent):]
+
+    @staticmethod
+    def frame(kind, data):
+        return b"%b%d\n%b" % (kind, len(data), data)
+
+    def receive(self):
+        """A request, or None at the end of the input."""
+        size = b""
+        while not size.endswith(b"\n"):
+            digit = os.read(self.requests, 1)
+            if not digit:
+                return None
+            size += digit
+        left, parts = int(size), []
+        while left > 0:
+            part = os.read(self.requests, min(left, 1 << 20))
+            if not part:
+                return None
+            parts.append(part)
+            left -= len(part)
+        return b"".join(parts)
+
+    # ---- Its life
+
+    def run(self):
+        request = self.receive()
+        if request is None:
+            return
+        self.send(b"T")
+        why = self.load(request)
+        if why is not None:
+            return self.run_alone(request, why)
+        # The tool is told to end, and the server relays its last words.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        while True:
+            ends = self.call(request)
+            if ends or signal.SIGTERM in signal.sigpending():
+                break
+            request = self.receive()
+            if request is None:
+                break
+            if self.files.have_changed() or self.has_used_its_time():
+                self.send(b"C")
+                break
+            self.send(b"T")
+        os._exit(0)  # the module's atexit handlers belong to the calls
+
+    @staticmethod
+    def has_used_its_time():
+        """A server must not reach the limit that is set for a call."""
+        limit = resource.getrlimit(resource.RLIMIT_CPU)[0]
+        return limit != resource.RLIM_INFINITY and time.process_time() > limit / 2
+
+    def load(self, request):
+        """Imports the module. None if the server can fork; otherwise why not, or "" when that is
+        nothing to tell of: the reply says it."""
+        self.failure = None
+        try:
+            entry = read_request(request)["entry"]
+        except Fault:
+            return ""
+        before = descriptors(), shared_memory()
+        self.files, self.seeds = Files(), Seeds()
+        try:
+            __import__(entry.partition(":")[0])
+        except BaseException as error:
+            self.failure = error
+            return ""
+        self.files.close()
+        why = self.why_not(*before)
+        if why is None:
+            self.seeds.note()
+            gc.collect()
+            gc.freeze()
+        return why
+
+    @staticmethod
+    def why_not(open_before, shared_before):
+        if len(sys._current_frames()) > 1:
+            return "its module starts a thread when it is imported"
+        if not open_before >= descriptors():
+            return "its module opens a file or a socket when it is imported, and keeps it open"
+        if not shared_before >= shared_memory():
+            return "its module makes shared memory when it is imported"
+        if has_children():
+            return "its module starts a process when it is imported"
+        if any(signal.getitimer(timer)[0] for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL,
+                                                        signal.ITIMER_PROF)):
+            return "its module sets a timer when it is imported"
+        if not prctl(PR_SET_CHILD_SUBREAPER, 1):
+            return "this system does not give it processes that lost their parent"
+        watch = LIBC.syscall(PIDFD_OPEN, os.getpid(), 0)
+        if watch < 0:
+            return "this system has no descriptors of processes (Linux 5.3)"
+        os.close(watch)
+        if threads() > 1:
+            # Libraries of numerical work end their threads before a fork, and start them again.
+            child = os.fork()
+            if child == 0:
+                os._exit(0)
+            os.waitpid(child, 0)
+            if threads() > 1:
+                return "its module starts a native thread when it is imported"
+        # From now on no call can look into the server.
+        prctl(PR_SET_DUMPABLE, 0)
+        return None
+
+    def import_again(self, name):
+        if self.failure is not None:
+            raise self.failure
+        return __import__(name)
+
+    def run_alone(self, request, why):
+        """The call runs here: this process is as fresh as any."""
+        self.send(b"F", why.encode())
+        if self.seeds is not None:
+            self.seeds.release()
+        prctl(PR_SET_CHILD_SUBREAPER, 0)
+        os.close(self.requests)
+        answer = Answer(self.frames)
+        answer.send(self.frame(b"A", reply_to(request, self.import_again)))
+
+    # ---- A call
+
+    def call(self, request):
+        """True if the server must end."""
+        output, child_output = os.pipe()
+        reply, child_reply = os.pipe()
+        try:
+            child = os.fork()
+        except OSError:
+            for each in (output, child_output, reply, child_reply):
+                os.close(each)
+            prctl(PR_SET_DUMPABLE, 1)
+            self.run_alone(request, "")
+            sys.exit(0)
+        if child == 0:
+            try:
+                for each in (output, reply, self.requests, self.frames):
+                    os.close(each)
+                self.run_child(request, child_output, child_reply)
+            finally:
+                os._exit(NO_REPLY)
+        os.close(child_output)
+        os.close(child_reply)
+        try:
+            return self.relay(child, output, reply)
+        finally:
+            os.close(output)
+            os.close(reply)
+
+    def run_child(self, request, output, reply):
+        prctl(PR_SET_DUMPABLE, 1)
+        os.setpgid(0, 0)  # as a fresh process leads a group
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.close(output)
+        self.seeds.renew()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        Answer(reply).send(reply_to(request))
+        # What a Python does at its end.
+        threading = sys.modules.get("threading")
+        for step in ((threading._shutdown if threading else None), atexit._run_exitfuncs,
+                     lambda: sys.stdout.flush(), lambda: sys.stderr.flush()):
+            try:
+                if step is not None:
+                    step()
+            except BaseException:
+                pass
+        LIBC.fflush(None)
+        os._exit(0)
+
+    def relay(self, child, output, reply):
+        ended = LIBC.syscall(PIDFD_OPEN, child, 0)
+        poll = select.poll()
+        kinds = {output: b"L", reply: b"A"}
+        for each in (output, reply, ended):
+            poll.register(each, select.POLLIN)
+        while True:
+            ready = [each for each, _ in poll.poll()]
+            if ended in ready:
+                break
+            for each in ready:
+                data = os.read(each, 1 << 16)
+                if data:
+                    self.send(kinds[each], data)
+                else:
+                    poll.unregister(each)
+        os.close(ended)
+        _, status, usage = os.wait4(child, 0)
+        for each, kind in kinds.items():
+            os.set_blocking(each, False)
+            left = MOST_LEFT_IN_A_PIPE
+            while left > 0:
+                try:
+                    data = os.read(each, 1 << 16)
+                except BlockingIOError:
+                    break
+                if not data:
+                    break
+                self.send(kind, data)
+                left -= len(data)
+        left_behind = has_children()
+        self.send(b"E", b"%d %d %d %d %d" % (
+            status, usage.ru_utime * 1e6, usage.ru_stime * 1e6, usage.ru_maxrss, left_behind))
+        return left_behind
+
+
+def serve():
+    Server().run()
+    return 0
+
+

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/runner/python_runner.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "tool/project/binding.hpp"
+
+namespace {
+
+using namespace narratoria;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+using Clock = std::chrono::steady_clock;
+
+class Heard : public tool::AttemptListener {
+public:
+    void on_batch() override {}
+    void on_batch_end() override {}
+    void on_event(const event::Event& event) override {
+        if (event.type != event::Type::Log) return;
+        const bool is_debug = event.text(event::Field::Level) == "debug";
+        (is_debug ? debug : logs).emplace_back(event.text(event::Field::Message));
+    }
+    void on_ended(tool::Outcome its_outcome) override {
+        ++ends;
+        outcome = std::move(its_outcome);
+    }
+
+    std::vector<std::string> logs;
+    std::vector<std::string> debug;
+    tool::Outcome outcome;
+    int ends = 0;
+};
+
+struct Running {
+    Heard heard;
+    std::unique_ptr<tool::Attempt> attempt;
+};
+
+class PythonRunnerTest : public testing::Test {
+protected:
+    PythonRunnerTest() {
+        char name[] = "/tmp/narratoria-python-XXXXXX";
+        folder = ::mkdtemp(name);
+        settings.folder = folder;
+        binding.name = "t";
+        binding.entry = "tool:run";
+        binding.root = folder;
+        binding.python.interpreter = interpreter();
+        binding.python.kind = "system";
+        binding.python.dependencies = "none";
+        binding.python.path = {folder};
+        make_runner();
+    }
+    ~PythonRunnerTest() override {
+        runner.reset();
+        std::filesystem::remove_all(folder);
+    }
+
+    static std::string interpreter() {
+        const char* const path = ::getenv("PATH");
+        for (const std::string& each : split(path == nullptr ? "" : path)) {
+            const std::string file = each + "/python3";
+            if (::access(file.c_str(), X_OK) == 0) return file;
+        }
+        ADD_FAILURE() << "python3 is not in PATH";
+        return {};
+    }
+    static std::vector<std::string> split(std::string_view list) {
+        std::vector<std::string> out;
+        for (size_t at = 0; at <= list.size();) {
+            const size_t end = std::min(list.find(':', at), list.size());
+            out.emplace_back(list.substr(at, end - at));
+            at = end + 1;
+        }
+        return out;
+    }
+
+    void make_runner() {
+        runner = std::make_unique<tool::PythonRunner>(
+            std::make_shared<tool::ProcessRunner>(pool, settings));
+    }
+
+    void write(const std::string& text, const std::string& name = "tool.py") const {
+        std::ofstream(folder + "/" + name) << text;
+    }
+    std::string read(const std::string& name) const {
+        std::ifstream file(folder + "/" + name);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+
+    std::unique_ptr<Running> start(std::string input = "{}") {
+        auto running = std::make_unique<Running>();
+        auto definition = std::make_shared<tool::Definition>();
+        definition->name = binding.name;
+        definition->binding = std::make_shared<tool::project::Binding>(binding);
+        definitions.push_back(definition);
+        const std::string request = R"({"input":)" + std::move(input) + "}";
+        tool::Invocation invocation;
+        invocation.definition = definition.get();
+        invocation.limits = limits;
+        invocation.request = request;
+        invocation.environment = &environment;
+        tool::StartFailure failure;
+        running->attempt = runner->start(invocation, running->heard, failure);
+        EXPECT_NE(running->attempt, nullptr) << failure.message;
+        return running;
+    }
+    Heard call(std::string input = "{}") {
+        const auto running = start(std::move(input));
+        EXPECT_TRUE(until([&] { return running->heard.ends > 0; }));
+        EXPECT_EQ(running->heard.ends, 1);
+        return running->heard;
+    }
+    // The result of a call that must succeed, or why it did not.
+    std::string result(std::string input = "{}") {
+        const Heard heard = call(std::move(input));
+        return heard.outcome.ok ? heard.outcome.result : heard.outcome.error;
+    }
+
+    bool until(const std::function<bool()>& condition) {
+        const Clock::time_point deadline = Clock::now() + std::chrono::seconds(300);
+        for (;;) {
+            loop.run_for(0);
+            if (condition()) return true;
+            if (Clock::now() >= deadline) return false;
+            pollfd ready{loop.descriptor(), POLLIN, 0};
+            const int next = loop.timeout();
+            ::poll(&ready, 1, next < 0 || next > 50 ? 50 : next);
+        }
+    }
+    bool ends(pid_t process) {
+        return until([&] { return ::kill(process, 0) != 0; });
+    }
+
+    std::string folder;
+    std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
+    Loop loop;
+    process::Pool pool{loop, ""};
+    tool::RunnerSettings settings;
+    tool::Limits limits;
+    tool::project::Binding binding;
+    std::unique_ptr<tool::PythonRunner> runner;
+    std::vector<std::shared_ptr<const tool::Definition>> definitions;
+};
+
+// Each test in a process that was forked and in a fresh one.
+class EveryPython : public PythonRunnerTest, public testing::WithParamInterface<bool> {
+protected:
+    EveryPython() { binding.warm = GetParam(); }
+};
+INSTANTIATE_TEST_SUITE_P(, EveryPython, testing::Bool(), [](const auto& each) {
+    return std::string(each.param ? "Warm" : "Fresh");
+});
+
+TEST_P(EveryPython, AnswersTheExampleOfTheSpecification) {
+    write("def run(payload):\n    return {'message': 'Hello ' + payload['name'], 'ok': True}\n");
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(result(R"({"name":"Ada"})"), R"({"message": "Hello Ada", "ok": true})");
+    }
+}
+
+TEST_P(EveryPython, LogsWhatTheFunctionPrints) {
+    write(
+        "import os, subprocess, sys\n"
+        "def run(payload):\n"
+        "    print('one')\n"
+        "    os.write(1, b'tw\\xff\\n')\n"
+        "    subprocess.run(['echo', 'three'])\n"
+        "    print('x' * 70000, file=sys.stderr)\n"
+        "    print('four', end='')\n");
+    for (int i = 0; i < 2; ++i) {
+        const Heard heard = call();
+        EXPECT_TRUE(heard.outcome.ok) << heard.outcome.error;
+        std::vector<std::string> logs;
+        for (const std::string& each : heard.logs) {
+            const bool is_long = each.find_first_not_of('x') == std::string::npos;
+            logs.push_back(is_long ? std::to_string(each.size()) : each);
+        }
+        EXPECT_THAT(logs, ElementsAre("one", "tw\xEF\xBF\xBD", "three", "65536", "4464", "four"));
+    }
+}
+
+TEST_P(EveryPython, ReportsAnExceptionAndCallsAgain) {
+    write("def run(payload):\n    raise ValueError('Missing input')\n");
+    for (int i = 0; i < 2; ++i) {
+        const Heard heard = call();
+        EXPECT_EQ(heard.outcome.code, "TOOL_FAILED");
+        EXPECT_EQ(heard.outcome.error, "ValueError: Missing input");
+    }
+}
+
+TEST_P(EveryPython, ReportsAModuleThatExitsInItsImport) {
+    write("import os\nos._exit(3)\n");
+    for (int i = 0; i < 2; ++i) {
+        const Heard heard = call();
+        EXPECT_EQ(heard.outcome.code, "EXIT_STATUS");
+        EXPECT_THAT(heard.outcome.error, HasSubstr("exited with status 3 and did not answer"));
+    }
+    write("import sys\nsys.exit(3)  \n");
+    for (int i = 0; i < 2; ++i) EXPECT_THAT(result(), StartsWith("SystemExit: "));
+}
+
+TEST_P(EveryPython, ReportsAFunctionThatEndsItsProcess) {
+    write(
+        "import os\n"
+        "def run(payload):\n"
+        "    print('so far')\n"
+        "    if 'signal' in payload: os.kill(os.getpid(), 9)\n"
+        "    if 'status' in payload: os._exit(5)\n"
+        "    os.closerange(3, 1000)\n");
+    EXPECT_THAT(result(R"({"signal":1})"),
+                HasSubstr("was ended by signal 9 (SIGKILL) and did not answer"));
+    EXPECT_THAT(result(R"({"status":1})"), HasSubstr("exited with status 5 and did not answer"));
+    EXPECT_THAT(result(), HasSubstr("the tool closed the descriptor of its reply"));
+}
+
+TEST_P(EveryPython, EndsWhatACallLeavesBehind) {
+    settings.grace_ms = 100;
+    write(
+        "import os, signal, time\n"
+        "def run(payload):\n"
+        "    if os.fork() == 0:\n"
+        "        os.setsid()\n"
+        "        if os.fork() == 0:\n"
+        "            with open('left', 'w') as file: file.write(str(os.getpid()))\n"
+        "            while True: time.sleep(100)\n"
+        "        os._exit(0)\n"
+        "    while not (os.path.exists('left') and os.path.getsize('left')): pass\n"
+        "    return 1\n");
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(result(), "1");
+        EXPECT_NE(::kill(std::stoi(read("left")), 0), 0) << "it must end before its call does";
+        std::filesystem::remove(folder + "/left");
+    }
+}
+
+TEST_P(EveryPython, EndsWithAllDescendantsWhenItIsCancelled) {
+    settings.grace_ms = 100;
+    write(
+        "import os, signal, time\n"
+        "def run(payload):\n"
+        "    signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "    if os.fork() == 0:\n"
+        "        os.setsid()\n"
+        "        with open('child', 'w') as file: file.write(str(os.getpid()))\n"
+        "        os.rename('child', 'left')\n"
+        "    while True: time.sleep(100)\n");
+    const auto running = start();
+    ASSERT_TRUE(until([&] { return std::filesystem::exists(folder + "/left"); }));
+    running->attempt->terminate();
+    EXPECT_TRUE(until([&] { return running->heard.ends > 0; }));
+    EXPECT_FALSE(running->heard.outcome.ok);
+    EXPECT_NE(::kill(std::stoi(read("left")), 0), 0);
+    write("def run(payload):\n    return 'again'\n");
+    EXPECT_EQ(result(), R"("again")");
+}
+
+TEST_P(EveryPython, EndsWithAnAttemptThatIsAbandoned) {
+    settings.grace_ms = 0;
+    write(
+        "import os, time\n"
+        "def run(payload):\n"
+        "    with open('child', 'w') as file: file.write(str(os.getpid()))\n"
+        "    os.rename('child', 'left')\n"
+        "    while True: time.sleep(100)\n");
+    auto running = start();
+    ASSERT_TRUE(until([&] { return std::filesystem::exists(folder + "/left"); }));
+    running.reset();
+    EXPECT_TRUE(ends(std::stoi(read("left"))));
+}
+
+TEST_P(EveryPython, RefusesAReplyWithoutEnd) {
+    write(
+        "import os\n"
+        "def run(payload):\n"
+        "    for each in range(3, 100):\n"
+        "        try:\n"
+        "            while True: os.write(each, b'x' * 1000000)\n"
+        "        except OSError: pass\n");
+    EXPECT_THAT(result(), HasSubstr("answered with more than"));
+}
+
+constexpr const char* kFamily =
+    "import os\n"
+    "CALLS = []\n"
+    "def run(payload):\n"
+    "    CALLS.append(1)\n"
+    "    return [os.getppid(), len(CALLS), os.getpid()]\n";
+
+// The process from which a call was forked, by the function above.
+pid_t parent(const std::string& result) { return std::stoi(result.substr(1)); }
+
+TEST_F(PythonRunnerTest, CallsOfAModuleAreForkedFromOneServerAndKnowNothingOfEachOther) {
+    write(kFamily);
+    const std::string first = result();
+    const std::string second = result();
+    EXPECT_EQ(parent(first), parent(second));
+    EXPECT_THAT(first, HasSubstr(", 1, "));
+    EXPECT_THAT(second, HasSubstr(", 1, "));
+    EXPECT_NE(first, second);
+}
+
+TEST_F(PythonRunnerTest, CallsAtTheSameTimeHaveServersOfTheirOwn) {
+    write(
+        "import os, time\n"
+        "def run(payload):\n"
+        "    open('begun' + payload['name'], 'w').close()\n"
+        "    while not (os.path.exists('beguna') and os.path.exists('begunb')): time.sleep(0.01)\n"
+        "    return payload['name']\n");
+    const auto a = start(R"({"name":"a"})");
+    const auto b = start(R"({"name":"b"})");
+    EXPECT_TRUE(until([&] { return a->heard.ends > 0 && b->heard.ends > 0; }));
+    EXPECT_EQ(a->heard.outcome.result, R"("a")");
+    EXPECT_EQ(b->heard.outcome.result, R"("b")");
+}
+
+TEST_F(PythonRunnerTest, CallsWithAnotherEnvironmentOrLimitHaveAnotherServer) {
+    write(kFamily);
+    const pid_t first = parent(result());
+    environment.emplace_back("NEW=1");
+    const pid_t second = parent(result());
+    limits.open_files = 100;
+    const pid_t third = parent(result());
+    EXPECT_NE(first, second);
+    EXPECT_NE(second, third);
+}
+
+TEST_F(PythonRunnerTest, AModuleIsLoadedAnewWhenAFileThatItReadHasChanged) {
+    write("VALUE = 1\n", "other.py");
+    write("first", "data.txt");
+    write(
+        "import other\n"
+        "TEXT = open('data.txt').read()\n"
+        "def run(payload):\n    return [other.VALUE, TEXT]\n");
+    EXPECT_EQ(result(), R"([1, "first"])");
+    EXPECT_EQ(result(), R"([1, "first"])");
+    write("VALUE = 22\n", "other.py");
+    EXPECT_EQ(result(), R"([22, "first"])");
+    write("second", "data.txt");
+    EXPECT_EQ(result(), R"([22, "second"])");
+}
+
+TEST_F(PythonRunnerTest, RandomNumbersDifferUnlessTheModuleFixesThem) {
+    write(
+        "import random, uuid\n"
+        "OWN, FIXED = random.Random(), random.Random(5)\n"
+        "def run(payload):\n"
+        "    return [random.random(), OWN.random(), str(uuid.uuid4())]"
+        " if payload else FIXED.random()\n");
+    const std::string first = result(R"({"a":1})");
+    EXPECT_NE(first, result(R"({"a":1})"));
+    EXPECT_EQ(result(), result());
+    write("import random\nrandom.seed(4)\ndef run(payload):\n    return random.random()\n");
+    EXPECT_EQ(result(), result());
+}
+
+TEST_F(PythonRunnerTest, AServerThatWasKilledIsReplaced) {
+    write(kFamily);
+    const pid_t first = parent(result());
+    ::kill(first, SIGKILL);
+    // Once the library may not have seen its end, once it has.
+    const pid_t second = parent(result());
+    EXPECT_NE(first, second);
+    ::kill(second, SIGKILL);
+    ASSERT_TRUE(ends(second));
+    EXPECT_NE(parent(result()), second);
+}
+
+TEST_F(PythonRunnerTest, ACallThatKillsItsServerFailsAndTheNextHasAnother) {
+    write(
+        "import os\n"
+        "def run(payload):\n"
+        "    if payload: os.kill(os.getppid(), 9)\n"
+        "    return 1\n");
+    EXPECT_EQ(result(), "1");
+    EXPECT_THAT(result(R"({"kill":1})"),
+                HasSubstr("was ended by signal 9 (SIGKILL) and did not answer"));
+    EXPECT_EQ(result(), "1");
+}
+
+TEST_F(PythonRunnerTest, AModuleThatCannotBeForkedRunsInAFreshProcessAndTheLogSaysWhy) {
+    const std::pair<const char*, const char*> modules[] = {
+        {"import threading, time\n"
+         "threading.Thread(target=time.sleep, args=(100,), daemon=True).start()\n",
+         "starts a thread"},
+        {"FILE = open(__file__)\n", "opens a file"},
+        {"import mmap\nSHARED = mmap.mmap(-1, 4096)\n", "shared memory"},
+        {"import os\nif os.fork() == 0:\n    import time; time.sleep(100)\n", "starts a process"},
+        {"import signal\nsignal.setitimer(signal.ITIMER_REAL, 1000)\n", "sets a timer"},
+    };
+    for (const auto& [text, reason] : modules) {
+        write(std::string(text) + kFamily);
+        const Heard first = call();
+        const Heard second = call();
+        EXPECT_THAT(first.outcome.result, HasSubstr(", 1, ")) << first.outcome.error;
+        EXPECT_THAT(second.outcome.result, HasSubstr(", 1, ")) << second.outcome.error;
+        EXPECT_THAT(first.debug, ElementsAre(HasSubstr(reason)));
+    }
+}
+
+TEST_F(PythonRunnerTest, AServerEndsWithItsRunner) {
+    write(kFamily);
+    const pid_t server = parent(result());
+    runner.reset();
+    EXPECT_TRUE(ends(server));
+}
+
+TEST_F(PythonRunnerTest, OnlySoManyIdleServersAreKept) {
+    std::vector<pid_t> servers;
+    for (int i = 0; i < 10; ++i) {
+        const std::string module = "tool" + std::to_string(i);
+        write(kFamily, module + ".py");
+        binding.entry = module + ":run";
+        servers.push_back(parent(result()));
+    }
+    EXPECT_TRUE(ends(servers[0]));
+    EXPECT_TRUE(ends(servers[1]));
+    EXPECT_EQ(parent(result()), servers[9]);
+    EXPECT_EQ(::kill(servers[2], 0), 0);
+}
+
+TEST_F(PythonRunnerTest, ACallCannotLookIntoItsServer) {
+    if (::geteuid() == 0) GTEST_SKIP() << "root may look into every process";
+    write(
+        "import os\n"
+        "def run(payload):\n"
+        "    try: open('/proc/%d/mem' % os.getppid(), 'r+b')\n"
+        "    except OSError as error: return type(error).__name__\n");
+    EXPECT_EQ(result(), R"("PermissionError")");
+}
+
+TEST_F(PythonRunnerTest, ABindingThatAsksForItHasAFreshProcessForEachCall) {
+    binding.warm = false;
+    write("import os\nSTART = os.getpid()\ndef run(payload):\n    return START == os.getpid()\n");
+    EXPECT_EQ(result(), "true");
+    EXPECT_EQ(result(), "true");
+}
+
+}  // namespace
