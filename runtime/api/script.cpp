@@ -53,6 +53,15 @@ session::ScriptHandler handler_of(const nar_script_handler& read) {
     return handler;
 }
 
+constexpr const char* kNulInTools = "the path of tools holds a NUL character";
+
+// A relative folder is one of the engine's root.
+std::string tools_folder(session::Session& its, nar_str given) {
+    const std::string folder = copy(given);
+    if (folder.empty() || folder.front() == '/') return folder;
+    return its.engine().settings().root + "/" + folder;
+}
+
 }  // namespace
 
 extern "C" {
@@ -70,13 +79,8 @@ nar_status nar_session_run_script(nar_session* session, const nar_script* script
         if (!read_struct(handler, read)) {
             return refuse_argument(error, "the handler's size is not set");
         }
-        if (has_nul(given.tools)) {
-            return refuse_argument(error, "the path of tools holds a NUL character");
-        }
-        std::string tools = copy(given.tools);
-        if (!tools.empty() && tools.front() != '/') {
-            tools = its.engine().settings().root + "/" + tools;
-        }
+        if (has_nul(given.tools)) return refuse_argument(error, kNulInTools);
+        const std::string tools = tools_folder(its, given.tools);
         script::Error fault;
         const auto program =
             script::Program::compile(view(given.source), its.script_limits(), fault);
@@ -84,6 +88,19 @@ nar_status nar_session_run_script(nar_session* session, const nar_script* script
             return NAR_OK;
         }
         return refuse(error, fault, view(given.source));
+    });
+}
+
+nar_status nar_session_script_names(nar_session* session, nar_str tools, nar_text** names,
+                                    nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) -> nar_status {
+        if (names == nullptr) return refuse_argument(error, "names must not be NULL");
+        *names = nullptr;
+        if (has_nul(tools)) return refuse_argument(error, kNulInTools);
+        auto text = std::make_unique<nar_text>();
+        its.tools().list_script_names(tools_folder(its, tools), text->text);
+        *names = text.release();
+        return NAR_OK;
     });
 }
 

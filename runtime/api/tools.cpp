@@ -51,7 +51,9 @@ std::string read_limits(const nar_limits* given, tool::LimitOverrides& out) {
 std::string fault_of(const nar_tool_registration& given) {
     if ((given.flags & ~NAR_TOOL_REPLACES) != 0) return "flags has an unknown bit";
     if (!view(given.owner).empty() && !plugin::is_id(copy(given.owner))) {
-        return "the owner names it in messages: a-z 0-9 . _ - only, at most 128 of them";
+        return "the owner must begin with a-z or 0-9, and have at most 128 of a-z 0-9 . _ -; leave "
+               "it "
+               "empty for \"host\"";
     }
     if (view(given.path).empty()) return given.invoke == nullptr ? "set invoke or path" : "";
     if (has_nul(given.path)) return "the path holds a NUL character";

@@ -41,6 +41,13 @@ Faults check_result(std::string_view text) {
     return plan::check_result(document.root());
 }
 
+// The name of a file without the ending of a manifest; empty if it has another one.
+std::string_view stem_of_manifest(std::string_view path) {
+    if (!path.ends_with(tool::kManifestEnding)) return {};
+    path.remove_suffix(tool::kManifestEnding.size());
+    return path.substr(path.rfind('/') + 1);
+}
+
 }  // namespace
 
 extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** faults,
@@ -48,7 +55,8 @@ extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** f
     return guarded(error, [&]() -> nar_status {
         if (faults == nullptr) return refuse_argument(error, "faults must not be NULL");
         *faults = nullptr;
-        const std::string_view content = view(text);
+        std::string_view content = view(text);
+        std::string file;
         Faults found;
         const bool with_warnings = (document & NAR_DOCUMENT_WARNINGS) != 0;
         const uint32_t kind = document & ~uint32_t{NAR_DOCUMENT_WARNINGS};
@@ -58,6 +66,17 @@ extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** f
             case NAR_DOCUMENT_RESULT: found = check_result(content); break;
             case NAR_DOCUMENT_PLUGIN: plugin::parse_metadata(content, found); break;
             case NAR_DOCUMENT_TOOL: tool::Manifest().parse(content, found); break;
+            case NAR_DOCUMENT_TOOL_FILE: {
+                if (has_nul(text)) return refuse_argument(error, "the path holds a NUL character");
+                const std::string path(content);
+                std::string problem;
+                if (!tool::read_manifest(path, file, problem)) {
+                    return fail(error, NAR_IO, "MANIFEST_FILE", problem);
+                }
+                content = file;
+                tool::Manifest().parse(content, found, stem_of_manifest(path));
+                break;
+            }
             case NAR_DOCUMENT_STORY:
                 if (with_warnings) session::check_story(std::string(content), found);
                 else session::load_story(std::string(content), found);

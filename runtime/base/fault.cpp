@@ -61,6 +61,7 @@ void append_faults(std::string& out, const Faults& faults, std::string_view text
         writer.string("pointer", fault.pointer);
         writer.string("rule", fault.rule);
         if (fault.is_warning) writer.string("level", "warning");
+        if (!fault.tool.empty()) writer.string("tool", fault.tool);
         writer.string("message", fault.message);
         writer.end();
     }

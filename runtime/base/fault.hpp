@@ -22,6 +22,7 @@ struct Fault {
     bool has_position = true;
     // A warning: the document is valid, and the runtime accepts it and reports the fault.
     bool is_warning = false;
+    std::string tool{};  // the name of the tool that it is about, if it is about one; for programs
 };
 
 using Faults = std::vector<Fault>;
@@ -29,9 +30,9 @@ using Faults = std::vector<Fault>;
 // Sets line and column of the faults from index `first` on; their `byte` refers to `text`.
 void place_faults(Faults& faults, size_t first, std::string_view text);
 
-// Appends [{"file","line","column","byte","pointer","rule","level","message"}], the format of
-// nar_validate. `byte` refers to `text`. "file" is present only if set, the position only if there is
-// one, "level" only for warnings. Scans the text once.
+// Appends [{"file","line","column","byte","pointer","rule","level","tool","message"}], the format of
+// nar_validate. `byte` refers to `text`. "file" and "tool" are present only if set, the position only
+// if there is one, "level" only for warnings. Scans the text once.
 void append_faults(std::string& out, const Faults& faults, std::string_view text);
 
 // One line per fault: "line 3, column 5: /tools/0/toolId: message [rule]".

@@ -2,6 +2,7 @@
 #include "script/error.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/json/error.hpp"
 #include "base/utf8.hpp"
@@ -15,6 +16,24 @@ constexpr size_t kShownBefore = 80;
 constexpr size_t kShownAfter = 40;
 
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
+
+// What to do about an error at this place, where the message does not say it; or empty.
+std::string_view hint_at(std::string_view line, size_t at) {
+    std::string_view rest = line.substr(at);
+    if (rest.starts_with("\xEF\xBB\xBF")) {
+        return "a byte order mark, which editors do not show; save the script as UTF-8 without one";
+    }
+    // To the language an exponent is a name behind a number.
+    if (at == 0 || !is_digit(line[at - 1]) || !(rest.starts_with('e') || rest.starts_with('E'))) {
+        return {};
+    }
+    rest.remove_prefix(1);
+    if (rest.starts_with('+') || rest.starts_with('-')) rest.remove_prefix(1);
+    if (rest.empty() || !is_digit(rest.front())) return {};
+    return "numbers have no exponent; write all digits";
+}
 
 }  // namespace
 
@@ -52,7 +71,10 @@ std::string describe(const Error& error, std::string_view source) {
     for (size_t i = begin; i < at; ++i) {
         if (!continues(source[i])) out += source[i] == '\t' ? '\t' : ' ';
     }
-    return out + "^\n";
+    out += "^\n";
+    const std::string_view hint = hint_at(source, at);
+    if (!hint.empty()) out.append("  hint: ").append(hint).append("\n");
+    return out;
 }
 
 }  // namespace narratoria::script

@@ -21,7 +21,8 @@ struct Error {
 // Sets line and column to the position of `byte` in `source`.
 void place(Error& error, std::string_view source, size_t byte);
 
-// The error for people: name and message, then the line of the source with a caret below the column.
+// The error for people: name and message, then the line of the source with a caret below the column,
+// and a line "  hint: …" if there is more to say.
 std::string describe(const Error& error, std::string_view source);
 
 }  // namespace narratoria::script

@@ -47,7 +47,40 @@ std::string hexadecimal(uint32_t value) {
     return out;
 }
 
+// Identifier for every other word.
+TokenKind keyword_of(std::string_view word) {
+    switch (word.size()) {
+        case 2:
+            if (word == "IF") return TokenKind::If;
+            if (word == "IN") return TokenKind::In;
+            if (word == "DO") return TokenKind::Do;
+            if (word == "OR") return TokenKind::Or;
+            break;
+        case 3:
+            if (word == "LET") return TokenKind::Let;
+            if (word == "END") return TokenKind::EndKeyword;
+            if (word == "FOR") return TokenKind::For;
+            if (word == "AND") return TokenKind::And;
+            if (word == "NOT") return TokenKind::Not;
+            break;
+        case 4:
+            if (word == "CALL") return TokenKind::Call;
+            if (word == "THEN") return TokenKind::Then;
+            if (word == "ELSE") return TokenKind::Else;
+            if (word == "true") return TokenKind::True;
+            if (word == "null") return TokenKind::Null;
+            break;
+        case 5:
+            if (word == "false") return TokenKind::False;
+            break;
+        default: break;
+    }
+    return TokenKind::Identifier;
+}
+
 }  // namespace
+
+bool is_keyword(std::string_view word) { return keyword_of(word) != TokenKind::Identifier; }
 
 Lexer::Lexer(std::string_view source, Symbols& symbols)
     : source_(source), symbols_(symbols), valid_(utf8::valid_prefix(source)) {}
@@ -77,7 +110,7 @@ void Lexer::next(Token& token) {
             do ++at;
             while (is_name(text[at]));
             const std::string_view word = source_.substr(begin, at - begin);
-            token.kind = keyword(word);
+            token.kind = keyword_of(word);
             if (token.kind == TokenKind::Identifier) token.symbol = symbols_.intern(word);
             break;
         }
@@ -122,36 +155,6 @@ void Lexer::next(Token& token) {
     if (at > valid_) return fail_at_character(token, valid_);
     token.end = static_cast<uint32_t>(at);
     at_ = at;
-}
-
-TokenKind Lexer::keyword(std::string_view word) const {
-    switch (word.size()) {
-        case 2:
-            if (word == "IF") return TokenKind::If;
-            if (word == "IN") return TokenKind::In;
-            if (word == "DO") return TokenKind::Do;
-            if (word == "OR") return TokenKind::Or;
-            break;
-        case 3:
-            if (word == "LET") return TokenKind::Let;
-            if (word == "END") return TokenKind::EndKeyword;
-            if (word == "FOR") return TokenKind::For;
-            if (word == "AND") return TokenKind::And;
-            if (word == "NOT") return TokenKind::Not;
-            break;
-        case 4:
-            if (word == "CALL") return TokenKind::Call;
-            if (word == "THEN") return TokenKind::Then;
-            if (word == "ELSE") return TokenKind::Else;
-            if (word == "true") return TokenKind::True;
-            if (word == "null") return TokenKind::Null;
-            break;
-        case 5:
-            if (word == "false") return TokenKind::False;
-            break;
-        default: break;
-    }
-    return TokenKind::Identifier;
 }
 
 void Lexer::read_number(Token& token) {

@@ -81,7 +81,6 @@ private:
     bool read_escape(std::string& out, size_t& at);
     bool read_unicode(uint32_t& unit, size_t at) const;
     void read_number(Token& token);
-    TokenKind keyword(std::string_view word) const;
     void fail(Token& token, size_t at, std::string message);
     void fail_at_character(Token& token, size_t at);
 
@@ -91,6 +90,9 @@ private:
     size_t valid_;  // bytes of valid UTF-8 at the beginning
     Error error_;
 };
+
+// True for a word that the language keeps for itself.
+bool is_keyword(std::string_view word);
 
 // The token as a message shows it: 'THEN', number '12', end of script.
 std::string describe(const Token& token, std::string_view source);

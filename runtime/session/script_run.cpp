@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/json/writer.hpp"
+#include "session/script_name.hpp"
 #include "tool/tool_schema.hpp"
 
 namespace narratoria::session {
@@ -18,60 +19,66 @@ constexpr uint64_t kSliceSteps = 4'000;
 // The same for tools that answer at once: after it, the next CALL goes through the loop.
 constexpr int64_t kSliceMs = 1;
 
-std::string script_name_of(const tool::Definition& definition) {
-    std::string out = definition.name.substr(0, definition.name.rfind('.'));
-    for (char& c : out) {
-        const bool is_identifier =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-        if (!is_identifier) c = '_';
-    }
-    return out;
-}
-
 }  // namespace
 
 // ---------------------------------------------------------------- names
 
 ScriptTools::ScriptTools(const tool::Registry& registry, const std::string& folder)
     : registry_(registry) {
-    add_files(registry);
-    if (!folder.empty()) add_files(tool::Registry(folder));
+    add(registry);
+    if (!folder.empty()) add(tool::Registry(folder));
 }
 
-void ScriptTools::add_files(const tool::Registry& registry) {
+void ScriptTools::add(const tool::Registry& registry) {
     for (const auto& definition : registry.list()) {
-        if (definition->origin.kind != tool::Origin::Kind::File) continue;
-        files_.emplace(script_name_of(*definition), definition->origin.place);
+        const bool is_file = definition->origin.kind == tool::Origin::Kind::File;
+        std::string name = script_name(*definition);
+        if (!is_file && name == definition->name) continue;
+        others_.emplace(std::move(name), is_file ? definition->origin.place : definition->name);
     }
 }
 
 bool ScriptTools::has(std::string_view name) const {
-    return registry_.find(name) != nullptr || files_.contains(name);
+    return registry_.find(name) != nullptr || others_.contains(name);
 }
 
-std::vector<std::string_view> ScriptTools::file_names() const {
-    std::vector<std::string_view> names;
-    for (const auto& [name, path] : files_) names.emplace_back(name);
+std::vector<std::string_view> ScriptTools::names() const {
+    std::vector<std::string_view> names = registry_.names();
+    std::erase_if(
+        names, [&](std::string_view name) { return script_name(*registry_.find(name)) != name; });
+    for (const auto& [name, path] : others_) names.emplace_back(name);
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    std::string why;
+    std::erase_if(names, [&](std::string_view name) { return path_of(name, why).empty(); });
     return names;
 }
 
 tool::Registry::Shared ScriptTools::definition_of(std::string_view name) const {
     auto registered = registry_.find(name);
-    if (registered != nullptr) return files_.contains(name) ? nullptr : registered;
+    if (registered != nullptr) return others_.contains(name) ? nullptr : registered;
     std::string ignored;
     const std::string path = path_of(name, ignored);
-    return path.empty() ? nullptr : registry_.file(path, ignored);
+    if (path.empty()) return nullptr;
+    registered = registry_.find(path);
+    return registered != nullptr ? registered : registry_.file(path, ignored);
 }
 
 std::string ScriptTools::path_of(std::string_view name, std::string& why) const {
-    const auto& registered = registry_.find(name);
-    const bool is_registered = registered != nullptr;
-    const auto [first, last] = files_.equal_range(name);
-    std::string places = is_registered ? "a tool of " + tool::describe(registered->origin) : "";
-    for (auto each = first; each != last; ++each) {
-        places += (places.empty() ? "" : " and ") + each->second;
-    }
+    const bool is_registered = registry_.find(name) != nullptr;
+    const auto [first, last] = others_.equal_range(name);
     if (std::distance(first, last) + is_registered > 1) {
+        std::string places;
+        const auto add = [&](std::string_view path) {
+            const auto& registered = registry_.find(path);
+            places += places.empty() ? "" : " and ";
+            if (registered == nullptr) places += path;
+            else if (path != name)
+                places += json::quoted(path) + " of " + tool::describe(registered->origin);
+            else places += "a tool of " + tool::describe(registered->origin);
+        };
+        if (is_registered) add(name);
+        for (auto each = first; each != last; ++each) add(each->second);
         why = "the name means " + places + "; rename one of them";
         return {};
     }

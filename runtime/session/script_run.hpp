@@ -21,26 +21,28 @@
 
 namespace narratoria::session {
 
-// The names under which a script calls tools: registered ones, and the executable files of the
-// story's tools folder and of another one.
+// The names by which a script calls tools (script_name): of the registered ones, and of the executable
+// files of the story's tools folder and of another one.
 class ScriptTools {
 public:
     // Reads the folders once: a file that appears later is not found.
     ScriptTools(const tool::Registry& registry, const std::string& folder);
 
     bool has(std::string_view name) const;
-    // The names of all files, valid while this object is.
-    std::vector<std::string_view> file_names() const;
-    // NULL if the name means no tool, or several files.
+    // All names that mean one tool, sorted. Valid until the registry changes and while this object is.
+    std::vector<std::string_view> names() const;
+    // NULL if the name means no tool, or several.
     tool::Registry::Shared definition_of(std::string_view name) const;
     // The toolPath of a name. Empty if it means nothing, or several tools: `why` then names them.
     std::string path_of(std::string_view name, std::string& why) const;
 
 private:
-    void add_files(const tool::Registry& registry);
+    void add(const tool::Registry& registry);
 
     const tool::Registry& registry_;
-    std::multimap<std::string, std::string, std::less<>> files_;  // by the script's name
+    // The toolPaths of files, and of registered tools that a script calls by another name; by that
+    // name.
+    std::multimap<std::string, std::string, std::less<>> others_;
 };
 
 struct ScriptEnd {

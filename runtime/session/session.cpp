@@ -319,8 +319,10 @@ void Session::on_execution_ended(std::shared_ptr<plan::Result> result) {
 void Session::on_turn_ended(TurnEnd end) {
     if (end.outcome == TurnOutcome::Fallback) {
         log(NAR_LOG_WARN,
-            "a prompt ended with the fallback text after " + std::to_string(end.generations) +
-                " answers of the narrator; the last one: " + end.fault,
+            "a prompt ended with the fallback text after " +
+                (end.generations == 1 ? std::string("one answer")
+                                      : std::to_string(end.generations) + " answers") +
+                " of the narrator; the last one: " + end.fault,
             "FALLBACK");
     }
     turn_.reset();

@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "base/json/writer.hpp"
+#include "process/script.hpp"
+#include "session/script_name.hpp"
+#include "session/script_run.hpp"
 
 namespace narratoria::session {
 
@@ -73,7 +76,13 @@ std::string SessionTools::problem_of(const tool::Definition& definition) const {
     std::string clash = resolver_.clash(definition.name, folder_);
     if (!clash.empty()) return clash;
     const bool is_file = definition.origin.kind == tool::Origin::Kind::File;
-    return resolver_.resolve(is_file ? definition.origin.place : definition.name, folder_).error;
+    const tool::Resolution resolution =
+        resolver_.resolve(is_file ? definition.origin.place : definition.name, folder_);
+    if (!resolution.error.empty() || definition.runner != tool::kProcessRunner) {
+        return resolution.error;
+    }
+    const std::string trouble = process::script_trouble(resolution.target);
+    return trouble.empty() ? trouble : json::quoted(resolution.target) + " " + trouble;
 }
 
 SessionTools::Found SessionTools::find(std::string_view name, std::string& json,
@@ -89,7 +98,7 @@ SessionTools::Found SessionTools::find(std::string_view name, std::string& json,
         why = "no tool has the name " + json::quoted(name);
         return Found::No;
     }
-    tool::append_json(json, *found, problem_of(*found));
+    tool::append_json(json, *found, script_name(*found), problem_of(*found));
     return Found::Yes;
 }
 
@@ -97,7 +106,17 @@ void SessionTools::list(std::string& json) const {
     json += '[';
     for (const auto& each : registry_.list_all()) {
         if (json.back() != '[') json += ',';
-        tool::append_json(json, *each, problem_of(*each));
+        tool::append_json(json, *each, script_name(*each), problem_of(*each));
+    }
+    json += ']';
+}
+
+void SessionTools::list_script_names(const std::string& folder, std::string& json) const {
+    const ScriptTools tools(registry_, folder);
+    json += '[';
+    for (const std::string_view name : tools.names()) {
+        if (json.back() != '[') json += ',';
+        json::append_string(json, name);
     }
     json += ']';
 }

@@ -30,6 +30,8 @@ public:
     Found find(std::string_view name, std::string& json, std::string& why) const;
     // Appends the JSON of all tools.
     void list(std::string& json) const;
+    // Appends the JSON of what scripts can CALL. `folder`: of further tools, or empty.
+    void list_script_names(const std::string& folder, std::string& json) const;
 
 private:
     // Why the tool cannot run; empty if nothing is known.

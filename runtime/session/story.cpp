@@ -45,13 +45,12 @@ FileReading read_file(const std::string& folder, const char* name, size_t limit,
 
 // The manifests in the story's tools folder.
 void check_manifests(const std::string& folder, Faults& faults) {
-    constexpr std::string_view kEnding = ".tool.json";
     std::vector<std::string> names;
     std::error_code failure;
     std::filesystem::directory_iterator each(folder + "/tools", failure), end;
     while (!failure && each != end) {
         std::string name = each->path().filename().string();
-        if (name.ends_with(kEnding)) names.push_back(std::move(name));
+        if (name.ends_with(tool::kManifestEnding)) names.push_back(std::move(name));
         each.increment(failure);
     }
     std::sort(names.begin(), names.end());
@@ -63,14 +62,8 @@ void check_manifests(const std::string& folder, Faults& faults) {
             continue;
         }
         const size_t first = faults.size();
-        tool::Manifest manifest;
-        const std::string stem = name.substr(0, name.size() - kEnding.size());
-        if (manifest.parse(text, faults) && !manifest.name.empty() && manifest.name != stem) {
-            faults.push_back({"manifest-name", "/name", 0,
-                              "the name is " + json::quoted(manifest.name) +
-                                  ", and the file's is " + json::quoted(stem),
-                              ""});
-        }
+        tool::Manifest().parse(text, faults,
+                               name.substr(0, name.size() - tool::kManifestEnding.size()));
         for (size_t i = first; i < faults.size(); ++i) faults[i].file = file;
         place_faults(faults, first, text);
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,8 @@ namespace fs = std::filesystem;
 
 // A folder with more entries is no place that an author chose names in.
 constexpr size_t kMaxEntries = 1000;
+
+constexpr const char* kOfPlugin = "story-tool-plugin";
 
 std::string did_you_mean(std::string_view name) {
     return name.empty() ? std::string() : "; did you mean " + json::quoted(name) + "?";
@@ -148,7 +151,9 @@ private:
             report_missing(missing, ids, narrators);
         }
         for (const plugin::Candidate* candidate : search.loads) {
-            offers_tools_ = offers_tools_ || offers(*candidate, NAR_EXTENSION_TOOL);
+            if (offers(*candidate, NAR_EXTENSION_TOOL)) {
+                tool_plugins_.push_back(candidate->metadata->id);
+            }
             const auto& narrator = story_.mentions.narrator;
             if (narrator && candidate->metadata->id == narrator->text &&
                 !offers(*candidate, NAR_EXTENSION_NARRATOR)) {
@@ -209,8 +214,26 @@ private:
                 found = known.emplace(path, trouble_of(path, resolver)).first;
             }
             const auto& [rule, message] = found->second;
-            if (!message.empty()) warn(mention, rule, message);
+            if (message.empty()) continue;
+            if (rule == kOfPlugin) warn_once(mention, message);
+            else warn(mention, rule, message);
         }
+    }
+
+    // What a plugin brings is known only once it is loaded, which a check does not do: a story may come
+    // from anywhere.
+    std::string only_a_plugin() const {
+        std::string ids;
+        for (const std::string& id : tool_plugins_)
+            ids += (ids.empty() ? "" : ", ") + json::quoted(id);
+        return "only a plugin can bring it (" + ids + "); narratoria validate story --plugins " +
+               process::shell_word(story_.folder) + " loads " +
+               (tool_plugins_.size() == 1 ? "it" : "them") + " and looks";
+    }
+    void warn_once(const Mention& mention, const std::string& message) {
+        if (!told_.insert(mention.text).second) return;
+        warn(mention, kOfPlugin, message);
+        faults_.back().tool = mention.text;
     }
 
     // Whether the narrator's script does something, and the tools that it calls.
@@ -225,7 +248,7 @@ private:
         }
         const tool::Registry registry(story_.folder + "/tools");
         const ScriptTools tools(registry, "");
-        const std::vector<std::string_view> names = tools.file_names();
+        const std::vector<std::string_view> names = tools.names();
         for (const script::Program::ToolName& call : program->tool_names()) {
             std::string why;
             if (!tools.path_of(call.name, why).empty()) continue;
@@ -235,10 +258,15 @@ private:
             mention.place.column = position.column;
             if (!why.empty()) {
                 warn(mention, "story-tool-ambiguous", "CALL " + mention.text + ": " + why);
-            } else if (!offers_tools_) {
+                continue;
+            }
+            const std::string meant = did_you_mean(near_name(call.name, names));
+            if (tool_plugins_.empty()) {
                 warn(mention, "story-tool-missing",
-                     "CALL " + mention.text + ": no tool of the story has this name" +
-                         did_you_mean(near_name(call.name, names)));
+                     "CALL " + mention.text + ": no tool of the story has this name" + meant);
+            } else {
+                warn_once(mention, "CALL " + mention.text + ": no file in tools/ has this name; " +
+                                       only_a_plugin() + meant);
             }
         }
     }
@@ -251,14 +279,21 @@ private:
             return ::stat(file.c_str(), &status) == 0;
         };
         // Probably the name of a plugin's tool, which allow_paths does not concern.
-        if (is_bare && offers_tools_ && !is_file(story_.folder + "/" + path) &&
+        if (is_bare && !tool_plugins_.empty() && !is_file(story_.folder + "/" + path) &&
             !is_file(story_.folder + "/tools/" + path)) {
-            return {};
+            return {kOfPlugin, json::quoted(path) + " is no file of the story; " + only_a_plugin() +
+                                   did_you_mean(near_file(path, story_.folder + "/tools/" + path))};
         }
         const tool::Resolution resolution = resolver.resolve(path, story_.folder);
         if (resolution.forbidden) {
             return {"story-tool-forbidden",
                     resolution.error + "; a plan with this tool is refused"};
+        }
+        if (resolution.target.empty() && resolution.definition != nullptr) {
+            // Its manifest cannot be used. Those of tools/ are checked with the story.
+            const fs::path place(resolution.definition->origin.place);
+            if (place.parent_path() == story_.folder + "/tools") return {};
+            return {"story-tool-program", resolution.error};
         }
         const std::string& file = resolution.target;
         struct stat status {};
@@ -296,7 +331,8 @@ private:
     const Story& story_;
     const Prompts& prompts_;
     Faults& faults_;
-    bool offers_tools_ = false;
+    std::vector<std::string> tool_plugins_;  // the ids of those that bring tools
+    std::set<std::string, std::less<>> told_;
 };
 
 }  // namespace

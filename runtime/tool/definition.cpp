@@ -21,12 +21,18 @@ const char* kind_name(Origin::Kind kind) {
 }  // namespace
 
 std::string describe(const Origin& origin) {
-    return std::string("the ") + kind_name(origin.kind) + " " + origin.place;
+    const std::string_view kind = kind_name(origin.kind);
+    std::string out = "the " + std::string(kind);
+    // A host that gives no owner is "host" itself.
+    if (origin.place != kind) out += " " + origin.place;
+    return out;
 }
 
-void append_json(std::string& out, const Definition& definition, std::string_view problem) {
+void append_json(std::string& out, const Definition& definition, std::string_view script_name,
+                 std::string_view problem) {
     json::ObjectWriter writer(out);
-    writer.string("name", definition.name).string("description", definition.description);
+    writer.string("name", definition.name).string("scriptName", script_name);
+    writer.string("description", definition.description);
     if (definition.input) writer.raw("inputSchema", definition.input->text());
     if (definition.result) writer.raw("resultSchema", definition.result->text());
     writer.string("runner", definition.runner).key("origin");

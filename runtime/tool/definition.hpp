@@ -54,6 +54,7 @@ struct Definition {
 std::shared_ptr<const Definition> file_definition(const std::string& path);
 
 // Appends a definition as nar_session_tools_find returns it. `problem`: why it cannot run, or empty.
-void append_json(std::string& out, const Definition& definition, std::string_view problem);
+void append_json(std::string& out, const Definition& definition, std::string_view script_name,
+                 std::string_view problem);
 
 }  // namespace narratoria::tool

@@ -26,8 +26,9 @@ constexpr size_t kMaxEntries = 1000;
 
 class Reader {
 public:
-    Reader(const json::Document& document, Manifest& out, Faults& faults)
-        : document_(document), out_(out), faults_(faults) {}
+    // `stem`: the NAME of its file, or empty.
+    Reader(const json::Document& document, std::string_view stem, Manifest& out, Faults& faults)
+        : document_(document), stem_(stem), out_(out), faults_(faults) {}
 
     void read() {
         const Value root = document_.root();
@@ -93,7 +94,11 @@ private:
             fault(name, "manifest-name", "\"name\" must consist of letters, digits, _ and -");
             return;
         }
-        out_.name = name.text();
+        if (!stem_.empty() && name.text() != stem_) {
+            fault(name, "manifest-name",
+                  "the name is " + json::quoted(name.text()) + ", and the file's is " +
+                      json::quoted(stem_) + "; they must be the same");
+        }
     }
 
     void read_text(Value object, const char* name, std::string* out) {
@@ -165,6 +170,7 @@ private:
     }
 
     const json::Document& document_;
+    const std::string_view stem_;
     Manifest& out_;
     Faults& faults_;
 };
@@ -200,16 +206,15 @@ bool read_file(const std::string& path, std::string& text, struct stat& status,
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// The file name without its extension, as skills are named (spec 003 §13.3).
+}  // namespace
+
 std::string_view stem_of(std::string_view path) {
     const std::string_view name = base_name(path);
     const size_t dot = name.rfind('.');
     return dot == std::string_view::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
-}  // namespace
-
-bool Manifest::parse(std::string_view text, Faults& faults) {
+bool Manifest::parse(std::string_view text, Faults& faults, std::string_view stem) {
     const size_t before = faults.size();
     json::Document document;
     json::ParseError error;
@@ -217,14 +222,21 @@ bool Manifest::parse(std::string_view text, Faults& faults) {
         faults.push_back({json::rule_of(error.kind), "", error.byte, error.message, ""});
         return false;
     }
-    Reader(document, *this, faults).read();
+    Reader(document, stem, *this, faults).read();
     return faults.size() == before;
 }
 
 std::string manifest_path(std::string_view tool) {
     std::string path(tool.substr(0, tool.size() - base_name(tool).size()));
     path += stem_of(tool);
-    return path + ".tool.json";
+    return path.append(kManifestEnding);
+}
+
+bool read_manifest(const std::string& path, std::string& text, std::string& problem) {
+    struct stat status {};
+    if (read_file(path, text, status, problem)) return true;
+    problem = "the manifest " + json::quoted(path) + " cannot be read: " + problem;
+    return false;
 }
 
 std::shared_ptr<const Definition> ManifestFiles::definition_of(const std::string& tool,
@@ -255,12 +267,9 @@ std::shared_ptr<const Definition> ManifestFiles::definition_of(const std::string
     std::string text;
     Manifest manifest;
     Faults faults;
-    if (read_file(path, text, status, problem) && !manifest.parse(text, faults)) {
+    if (read_file(path, text, status, problem) && !manifest.parse(text, faults, stem_of(tool))) {
         problem = describe_faults(faults, text);
         std::replace(problem.begin(), problem.end(), '\n', ' ');
-    } else if (problem.empty() && !manifest.name.empty() && manifest.name != stem_of(tool)) {
-        problem = "its name is " + json::quoted(manifest.name) + ", and the tool's is " +
-                  json::quoted(stem_of(tool));
     }
     std::shared_ptr<const Definition> definition;
     if (problem.empty()) {

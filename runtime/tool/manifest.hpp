@@ -17,7 +17,6 @@
 namespace narratoria::tool {
 
 struct Manifest {
-    std::string name;  // empty: not given
     std::string description;
     std::shared_ptr<const Schema> input;   // NULL: any object
     std::shared_ptr<const Schema> result;  // NULL: any value
@@ -27,12 +26,22 @@ struct Manifest {
 
     static constexpr size_t kMaxBytes = size_t{2} << 20;
 
-    // False with all faults; the manifest must then not be used.
-    bool parse(std::string_view text, Faults& faults);
+    // False with all faults; the manifest must then not be used. `stem`: the NAME of the file
+    // NAME.tool.json, which a name in it must be; empty: not known.
+    bool parse(std::string_view text, Faults& faults, std::string_view stem = {});
 };
+
+// The ending of a manifest's file name.
+inline constexpr std::string_view kManifestEnding = ".tool.json";
+
+// The file name of a path without its extension, as skills are named (spec 003 §13.3).
+std::string_view stem_of(std::string_view path);
 
 // The path of the manifest of a tool, which need not exist.
 std::string manifest_path(std::string_view tool);
+
+// Reads a manifest's file. False with the reason: only a regular file of at most kMaxBytes is read.
+bool read_manifest(const std::string& path, std::string& text, std::string& problem);
 
 // Definitions of executable files, with their manifests. A manifest is read again when the file has
 // changed. Engine thread only.

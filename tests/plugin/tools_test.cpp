@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -23,6 +24,8 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 // Counts its copies that are alive, to see when the library drops a function.
 class Alive {
@@ -219,6 +222,70 @@ TEST_F(ToolsTest, find_and_list_describe_registered_tools_and_files) {
     EXPECT_EQ(all[0]["name"].string(), "sexton");
     EXPECT_EQ(all[1]["name"].string(), "dice");
     EXPECT_FALSE(session->tools().find("nobody").has_value());
+}
+
+TEST_F(ToolsTest, a_function_that_forgets_its_invocation_fails_by_its_own_name) {
+    session->tools().add({.name = "dice"},
+                         [](const plugin::InvocationRequest&, const plugin::Invocation&) {});
+    const Json tool = call("dice");
+    EXPECT_EQ(tool["errorCode"].string(), "TOOL_DROPPED");
+    EXPECT_EQ(tool["error"].string().find("plugin"), std::string::npos) << tool["error"].string();
+}
+
+TEST_F(ToolsTest, an_owner_that_is_no_id_is_refused_with_the_rule) {
+    for (const char* owner : {"-game", "My game", ".x"}) {
+        const Error error = refusal([&] { add({.name = "dice", .owner = owner}); });
+        EXPECT_EQ(error.status(), NAR_INVALID_ARGUMENT);
+        EXPECT_THAT(error.what(), HasSubstr("the owner must begin with a-z or 0-9"));
+    }
+    add({.name = "dice"});
+    EXPECT_THAT(
+        refusal([&] { add({.name = "dice"}); }).what(),
+        HasSubstr("\"dice\" of the host cannot be registered: the name belongs to a tool of the "
+                  "host; "));
+}
+
+TEST_F(ToolsTest, each_tool_has_one_name_in_scripts) {
+    auto lines_of = [&](const std::string& script) {
+        std::string lines;
+        session->run_script(
+            script, "", "", [&](std::string_view line) { (lines += line) += '\n'; },
+            [&](const ScriptEnd& end) { lines += end.error; });
+        engine->run_until_idle();
+        return lines;
+    };
+    for (const char* name : {"ring-bell", "3d", "LET", "plain"}) add({.name = name});
+    folder.says("tools/toll-bell.sh", {kDone});
+    std::map<std::string, std::string> names;
+    for (const Json& each : Json(session->tools().list().view()).elements()) {
+        names[std::string(each["name"].string())] = each["scriptName"].string();
+    }
+    EXPECT_THAT(names,
+                UnorderedElementsAre(Pair("sexton", "sexton"), Pair("toll-bell.sh", "toll_bell"),
+                                     Pair("ring-bell", "ring_bell"), Pair("3d", "_3d"),
+                                     Pair("LET", "_LET"), Pair("plain", "plain")));
+    EXPECT_EQ(Json(session->tools().find("ring-bell").value().view())["scriptName"].string(),
+              "ring_bell");
+    EXPECT_EQ(session->script_names().view(),
+              R"(["_3d","_LET","plain","ring_bell","sexton","toll_bell"])");
+    for (const auto& [name, script_name] : names) {
+        EXPECT_EQ(lines_of("CALL " + script_name + " {} PRINT(1)"), "1\n") << name;
+    }
+    // A name of two tools is none.
+    add({.name = "ring_bell", .owner = "my-game"});
+    EXPECT_EQ(session->script_names().view(), R"(["_3d","_LET","plain","sexton","toll_bell"])");
+    EXPECT_THAT(lines_of("CALL ring_bell {}"),
+                AllOf(HasSubstr("a tool of the host my-game"), HasSubstr("of the host; rename")));
+}
+
+TEST_F(ToolsTest, an_input_of_a_renamed_function_is_checked_in_scripts) {
+    add({.name = "ring-bell", .input_schema = R"({"required":["times"]})"});
+    std::string error;
+    session->run_script(
+        "CALL ring_bell {}", "", "", [](std::string_view) {},
+        [&](const ScriptEnd& end) { error = end.error; });
+    engine->run_until_idle();
+    EXPECT_EQ(Json(error)["name"].string(), "ToolArgumentError");
 }
 
 TEST_F(ToolsTest, a_registered_name_and_a_file_of_it_are_an_error_that_names_both) {

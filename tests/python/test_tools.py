@@ -37,11 +37,16 @@ class TestListing:
             return sides
 
         tool = session.tools["roll"]
-        assert (tool.name, tool.description) == ("roll", "Rolls a die.")
+        assert (tool.name, tool.script_name, tool.description) == ("roll", "roll", "Rolls a die.")
         assert tool.input_schema["properties"]["sides"]["type"] == "integer"
         assert tool.result_schema == {"type": ["integer", "boolean"]}
         assert (tool.runner, tool.origin, tool.place) == ("function", "host", "python")
         assert (tool.target, tool.problem) == (None, None)
+
+    def test_a_script_calls_it_by_its_script_name(self, session: Any) -> None:
+        session.tool(lambda: 3, name="roll-dice")
+        assert session.tools["roll-dice"].script_name == "roll_dice"
+        assert session.run_script("LET a = CALL roll_dice {}").scope == {"a": 3}
 
     def test_it_is_a_mapping(self, session: Any) -> None:
         tools = session.tools

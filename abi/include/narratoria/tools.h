@@ -82,15 +82,16 @@ NAR_API nar_status nar_session_tools_remove(nar_session *session, nar_str name, 
 /*
  * Looks up the tool of a name: a registered one, or a file of the story's tools folder. Returns it as
  * JSON; release it with nar_text_release:
- *   {"name", "description", "inputSchema", "resultSchema", "runner", "origin": {"kind": "file" |
- *    "plugin" | "host", "place"}, "target", "times": {"try_ms"}, "limits": {…}, "problem"}
+ *   {"name", "scriptName", "description", "inputSchema", "resultSchema", "runner", "origin": {"kind":
+ *    "file" | "plugin" | "host", "place"}, "target", "times": {"try_ms"}, "limits": {…}, "problem"}
+ *   scriptName                 by which scripts CALL it (script.h)
  *   inputSchema, resultSchema  JSON Schema; missing: any object, any value
  *   runner                     "process", "function", or the scheme of a tool runner
  *   origin.place               the path of the file, the id of the plugin, the owner in the host
  *   target                     what a registered name stands for; missing for functions and files
  *   times, limits              missing: those of the session. try_ms 0, a limit null: none
- *   problem                    why the tool cannot run, for example a manifest that is not valid;
- *                              missing if nothing is known
+ *   problem                    why the tool cannot run, for example a manifest that is not valid,
+ *                              or an interpreter that is not there; missing if nothing is known
  * NAR_NOT_FOUND: no tool has this name. NAR_INVALID_ARGUMENT, TOOL_AMBIGUOUS: a registered tool and a
  * file have it; the message names both. [engine-thread, callback-ok]
  */

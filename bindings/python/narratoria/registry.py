@@ -31,6 +31,7 @@ class ToolInfo:
 
     Attributes:
         name: under which it is called.
+        script_name: by which scripts ``CALL`` it.
         description: what it does, for narrators; may be empty.
         input_schema, result_schema: JSON Schema; None: any object, any value.
         runner: ``"process"``, ``"function"``, or the scheme of a tool runner.
@@ -62,12 +63,14 @@ class ToolInfo:
         "problem",
         "result_schema",
         "runner",
+        "script_name",
         "target",
         "times",
     )
 
     def __init__(self, found: Mapping[str, Any]) -> None:
         self.name: str = found["name"]
+        self.script_name: str = found["scriptName"]
         self.description: str = found.get("description", "")
         self.input_schema: dict[str, Any] | None = found.get("inputSchema")
         self.result_schema: dict[str, Any] | None = found.get("resultSchema")

@@ -154,11 +154,13 @@ struct End {
 // One attempt of a tool that this plugin runs. The plugin writes to it what a process would print:
 // events of spec 000, one per line; `done` decides the outcome. Call ended() exactly once, also
 // after a cancellation. If the last copy is destroyed without it, the invocation fails with
-// PLUGIN_DROPPED. Like Reply, it can be copied and used on any thread.
+// PLUGIN_DROPPED, that of a function of the host with TOOL_DROPPED. Like Reply, it can be copied and
+// used on any thread.
 class Invocation {
 public:
-    Invocation(std::shared_ptr<detail::Core> core, std::uint64_t token)
-        : running_(std::make_shared<Running>(std::move(core), token)) {}
+    // `is_of_host`: of a function of the host, not of a plugin.
+    Invocation(std::shared_ptr<detail::Core> core, std::uint64_t token, bool is_of_host = false)
+        : running_(std::make_shared<Running>(std::move(core), token, is_of_host)) {}
 
     // Identifies the invocation; the same number is passed to cancel_invocation.
     std::uint64_t token() const noexcept { return running_->token(); }
@@ -233,13 +235,16 @@ private:
     friend struct detail::InvocationAccess;
 
     struct Running final : detail::Pending {
-        Running(std::shared_ptr<detail::Core> owner, std::uint64_t number)
-            : Pending(std::move(owner), detail::Offer<nar_host_invocation>::id, number) {}
+        Running(std::shared_ptr<detail::Core> owner, std::uint64_t number, bool is_of_host)
+            : Pending(std::move(owner), detail::Offer<nar_host_invocation>::id, number),
+              is_of_host_(is_of_host) {}
         ~Running() {
             detail::guard(core(), "an invocation", [this] {
                 End end;
-                end.error_code = "PLUGIN_DROPPED";
-                end.error = "the plugin dropped the invocation without reporting its end";
+                end.error_code = is_of_host_ ? "TOOL_DROPPED" : "PLUGIN_DROPPED";
+                end.error = is_of_host_
+                                ? "the function dropped the invocation without reporting its end"
+                                : "the plugin dropped the invocation without reporting its end";
                 ended(end);
             });
         }
@@ -259,6 +264,9 @@ private:
                     return host_side.ended(host, token(), &told);
                 });
         }
+
+    private:
+        const bool is_of_host_;
     };
 
     template <class Call>

@@ -230,6 +230,14 @@ public:
         static_cast<void>(parcel.release());
     }
 
+    // The names of all tools that a script can CALL now, a sorted JSON array. `tools`: as above.
+    Text script_names(std::string_view tools = {}) const {
+        detail::Check check;
+        nar_text* names = nullptr;
+        check(nar_session_script_names(handle(), detail::to_c(tools), &names, check.details()));
+        return Text(names);
+    }
+
     // Cancels the running turn or plan and drops those that wait. Their handlers are called in the
     // next driving call. Thread-safe and signal-safe while this object lives and is not being
     // moved.

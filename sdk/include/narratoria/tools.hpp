@@ -65,7 +65,7 @@ public:
         // Kept: the function may remove its tool.
         const std::shared_ptr<plugin::detail::Core> core = of(user).core();
         plugin::detail::guard(*core, "a tool", [&] {
-            const plugin::Invocation invocation(core, token);
+            const plugin::Invocation invocation(core, token, true);
             NARRATORIA_TRY { of(user).function_(plugin::InvocationRequest(*raw), invocation); }
             NARRATORIA_CATCH_ALL {
                 const std::string why = plugin::detail::what_was_thrown();

@@ -20,6 +20,8 @@ enum class Document : std::uint32_t {
     Story = NAR_DOCUMENT_STORY,    // the text is the path of the story's folder
     Plugin = NAR_DOCUMENT_PLUGIN,  // a plugin's metadata
     Tool = NAR_DOCUMENT_TOOL,      // a tool's manifest, NAME.tool.json
+    // The text is the path of a manifest: its name must be that of the file.
+    ToolFile = NAR_DOCUMENT_TOOL_FILE,
 };
 
 enum class Warnings : std::uint32_t {

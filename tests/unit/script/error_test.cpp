@@ -40,6 +40,25 @@ TEST(ScriptError, ShowsAPartOfALongLine) {
     EXPECT_LT(shown.size(), 400u);
 }
 
+TEST(ScriptError, HasAHintForWhatOtherLanguagesAllow) {
+    const auto hint = [](const std::string& source) {
+        const std::string text = described(source);
+        const size_t at = text.find("  hint: ");
+        return at == std::string::npos ? std::string() : text.substr(at);
+    };
+    for (const char* number : {"1e999", "12E3", "1.5e-3", "2e+7"}) {
+        EXPECT_EQ(hint("PRINT(" + std::string(number) + ")"),
+                  "  hint: numbers have no exponent; write all digits\n");
+    }
+    EXPECT_EQ(hint("PRINT(1ex)"), "");
+    EXPECT_EQ(hint("PRINT(e1e3"), "");
+    EXPECT_EQ(hint("PRINT(1 e3)"), "");
+    EXPECT_EQ(
+        hint("\xEF\xBB\xBFPRINT(1)"),
+        "  hint: a byte order mark, which editors do not show; save the script as UTF-8 without "
+        "one\n");
+}
+
 TEST(ScriptError, AnErrorWithoutAPlaceHasNoLine) {
     Limits limits;
     limits.source_bytes = 3;

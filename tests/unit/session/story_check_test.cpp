@@ -53,6 +53,16 @@ protected:
         plan(R"({"tools":[{"toolId":"a","toolPath":")" + path + R"("}]})");
     }
 
+    // A plugin that may bring tools.
+    void add_dice() {
+        std::filesystem::create_directory(folder / "plugins");
+        std::filesystem::copy_file(NARRATORIA_BUILD_DIR "/lib/libnarratoria.so.1",
+                                   folder / "plugins/dice.so");
+        write("plugins/dice.so.json",
+              R"({"schema":"plugin/1","id":"org.example.dice","name":"N","version":"1",)"
+              R"("abi":"1.0","extensions":["narratoria.tool/1"]})");
+    }
+
     // "file:line:column pointer rule" of each warning; a fault has another ending.
     std::vector<std::string> places() {
         messages.clear();
@@ -114,6 +124,18 @@ TEST_F(StoryCheck, LeavesToolsAloneThatDependOnThePromptOrOnAScheme) {
     EXPECT_THAT(places(), IsEmpty()) << messages;
 }
 
+TEST_F(StoryCheck, SaysOnceThatAManifestCannotBeUsed) {
+    tool("tools/lamp");
+    write("tools/lamp.tool.json", R"({"name":"lmap"})");
+    EXPECT_THAT(places(), ElementsAre("tools/lamp.tool.json:1:9 /name manifest-name (fault)"));
+    std::filesystem::create_directory(folder / "more");
+    std::filesystem::rename(folder / "tools/lamp", folder / "more/lamp");
+    std::filesystem::rename(folder / "tools/lamp.tool.json", folder / "more/lamp.tool.json");
+    tool("more/lamp");
+    EXPECT_THAT(places(), ElementsAre(kToolPlace + "story-tool-program"));
+    EXPECT_THAT(messages, HasSubstr("more/lamp.tool.json\" cannot be used: "));
+}
+
 TEST_F(StoryCheck, NamesAToolThatCannotRun) {
     tool("tools/lamp");
     add("tools/lamp", kProgram, 0644);
@@ -161,23 +183,35 @@ TEST_F(StoryCheck, NamesAToolOutsideOfTheAllowedPaths) {
     EXPECT_THAT(warning(), HasSubstr("Too many levels of symbolic links"));
 }
 
-TEST_F(StoryCheck, LeavesNamesOfPluginsToolsAloneWhateverPathsAreAllowed) {
-    std::filesystem::create_directory(folder / "plugins");
-    std::filesystem::copy_file(NARRATORIA_BUILD_DIR "/lib/libnarratoria.so.1",
-                               folder / "plugins/dice.so");
-    write("plugins/dice.so.json",
-          R"({"schema":"plugin/1","id":"org.example.dice","name":"N","version":"1","abi":"1.0",)"
-          R"("extensions":["narratoria.tool/1"]})");
+TEST_F(StoryCheck, NamesThePluginsThatCouldBringAToolWhateverPathsAreAllowed) {
+    add_dice();
     for (const char* rest : {"", "[tools]\nallow_paths = [\"tools\"]\n"}) {
         toml(rest);
         tool("roll");
-        EXPECT_THAT(places(), IsEmpty()) << messages;
+        EXPECT_THAT(places(), ElementsAre(kToolPlace + "story-tool-plugin"));
+        EXPECT_THAT(messages,
+                    HasSubstr("\"roll\" is no file of the story; only a plugin can bring it "
+                              "(\"org.example.dice\"); narratoria validate story --plugins " +
+                              folder.string() + " loads it and looks\n"));
+        tool("lmap");
+        EXPECT_THAT(warning(), HasSubstr("did you mean \"lamp\"?"));
         tool("./roll");
         EXPECT_EQ(places().size(), 1u) << messages << "a path is no name";
     }
     add("roll", kProgram);
     tool("roll");
     EXPECT_THAT(places(), ElementsAre(kToolPlace + "story-tool-forbidden"));
+}
+
+TEST_F(StoryCheck, NamesAToolOfAScriptThatOnlyAPluginCouldBringOnce) {
+    add_dice();
+    toml("[narrator]\nname = \"tale.nuwa\"\n");
+    write("tale.nuwa", "CALL lamp {}\nCALL roll {}\nCALL roll {}\nCALL lmap {}\n");
+    EXPECT_THAT(places(), ElementsAre("tale.nuwa:2:1  story-tool-plugin",
+                                      "tale.nuwa:4:1  story-tool-plugin"));
+    EXPECT_THAT(messages, HasSubstr("CALL roll: no file in tools/ has this name; only a plugin can "
+                                    "bring it (\"org.example.dice\")"));
+    EXPECT_THAT(messages, HasSubstr("did you mean \"lamp\"?"));
 }
 
 TEST_F(StoryCheck, NamesAChoiceOfTheOpeningThatNothingMatches) {

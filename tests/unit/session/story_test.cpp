@@ -152,7 +152,7 @@ TEST(Story, ManifestsOfItsToolsAreChecked) {
         .with("tools/b.tool.json", R"({"name":"c"})");
     EXPECT_FALSE(load_story(folder.path(), faults));
     EXPECT_EQ(places(faults), (List{"tools/a.tool.json:2:10 /input/type schema-keyword",
-                                    "tools/b.tool.json:1:1 /name manifest-name"}));
+                                    "tools/b.tool.json:1:9 /name manifest-name"}));
 }
 
 }  // namespace

@@ -36,7 +36,6 @@ TEST(Manifest, HasSchemasTimesAndLimits) {
         "limits":{"memory_bytes":1000000,"line_bytes":2000}})",
                                faults))
         << describe_faults(faults, "");
-    EXPECT_EQ(manifest.name, "w");
     EXPECT_EQ(manifest.input->text(), R"({"required":["city"]})");
     EXPECT_EQ(manifest.result->text(), R"({"type":"object"})");
     EXPECT_FALSE(manifest.result_is_advice);
@@ -70,6 +69,18 @@ TEST(Manifest, EveryFaultIsReportedWithItsPlaceInTheFile) {
     EXPECT_THAT(refusals_of("[]"), ElementsAre(HasSubstr("must be a JSON object")));
     EXPECT_THAT(refusals_of(R"({"parameters":[],"result":{}})"),
                 ElementsAre(HasSubstr("/result \"result\" is JSON Schema")));
+}
+
+TEST(Manifest, ItsNameIsThatOfItsFile) {
+    Manifest manifest;
+    Faults faults;
+    EXPECT_TRUE(manifest.parse(R"({"name":"bell"})", faults, "bell"));
+    EXPECT_TRUE(manifest.parse(R"({"name":"bell"})", faults)) << "no file is known";
+    EXPECT_FALSE(manifest.parse(R"({"name":"bell"})", faults, "gong"));
+    ASSERT_EQ(faults.size(), 1u);
+    EXPECT_EQ(faults[0].byte, 8u);
+    EXPECT_EQ(faults[0].pointer, "/name");
+    EXPECT_THAT(faults[0].message, HasSubstr(R"("bell", and the file's is "gong")"));
 }
 
 class ManifestFilesTest : public testing::Test {
@@ -120,7 +131,7 @@ TEST_F(ManifestFilesTest, OneThatCannotBeUsedIsAProblemWithItsPlace) {
     EXPECT_THAT(problem_, HasSubstr("cannot be used")) << "also the second time";
     write("b.tool.json", R"({"name":"c"})");
     get("b");
-    EXPECT_THAT(problem_, HasSubstr(R"(its name is "c", and the tool's is "b")"));
+    EXPECT_THAT(problem_, HasSubstr(R"(the name is "c", and the file's is "b")"));
 }
 
 TEST_F(ManifestFilesTest, APipeInItsPlaceIsNotReadFrom) {
