@@ -85,6 +85,18 @@ std::string printable(std::string_view text) {
     return out;
 }
 
+std::string printable_lines(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find_first_of("\n\t"), text.size());
+        append_printable(out, text.substr(0, end));
+        if (end < text.size()) out += text[end];
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return out;
+}
+
 std::size_t columns(std::string_view text) {
     std::size_t sum = 0;
     while (!text.empty()) sum += columns_of(take(text));

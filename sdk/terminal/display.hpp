@@ -14,6 +14,9 @@ namespace narratoria::terminal {
 // bidirectional overrides and bytes that are no UTF-8 are written as escapes (\n, \x1B, \u{202E}).
 std::string printable(std::string_view text);
 
+// Printable lines: as above, but line breaks and tabs stay.
+std::string printable_lines(std::string_view text);
+
 // Columns that printable text takes on a terminal.
 std::size_t columns(std::string_view text);
 

@@ -2,13 +2,16 @@
 """narratoria script: a Nuwa script, and the tools that it calls."""
 
 import json
+import os
 import re
+import select
 import signal
 import subprocess
+import time
 
 import pytest
 
-from harness import NARRATORIA, SOURCE, default_signals, environment
+from harness import NARRATORIA, SOURCE, default_signals, done, environment, event, log
 
 ROLL = """#!/usr/bin/env python3
 import json, sys
@@ -162,3 +165,119 @@ def test_ctrl_c_ends_a_script_that_computes_and_one_that_waits(script, command):
         child.send_signal(signal.SIGINT)
         child.communicate(timeout=60)
         assert child.returncode == 130
+
+
+@pytest.mark.parametrize("folder", ["nowhere", "a_file", ""])
+def test_tools_must_be_a_folder(command, folder):
+    command.file("a_file", "")
+    ran = command("script", "-", "--tools", folder, stdin='PRINT("before")')
+    assert (ran.status, ran.out) == (2, ""), ran
+    assert "--tools" in ran.err and "give a folder" in ran.err, ran
+
+
+@pytest.mark.parametrize("scope, said", [
+    ("[]", "--scope:1:1: "), ("", "--scope is empty"), ("@nowhere", "the value of --scope from nowhere"),
+    ('{"a": %s}' % ("[" * 600 + "]" * 600), "--scope: ")], ids=["list", "empty", "no file", "deep"])
+def test_faults_of_the_scope_are_told_as_those_of_scope(script, scope, said):
+    ran = script("PRINT(1)", "--scope", scope)
+    assert ran.status == 2, ran
+    assert said in ran.err and "--input" not in ran.err and "tool" not in ran.err, ran
+
+
+@pytest.mark.parametrize("story", ["nowhere", "a_file"])
+def test_a_story_that_is_not_there_is_told_in_one_line(script, command, story):
+    command.file("a_file", "")
+    ran = script("PRINT(1)", "--story", story)
+    assert (ran.status, ran.out) == (2, ""), ran
+    assert len(ran.err.splitlines()) == 1 and "\\n" not in ran.err and story in ran.err, ran
+
+
+def test_faults_of_a_story_are_lines_with_their_places(script, command):
+    story = command.story({}, toml='title = "T"\nunheard = 1\n')
+    ran = script("PRINT(1)", "--story", story)
+    assert (ran.status, ran.out) == (2, ""), ran
+    assert ran.err.startswith(f"{story}/story.toml:2:1: /unheard: "), ran
+    assert "\\n" not in ran.err and "nothing was run" in ran.err, ran
+
+
+def test_a_plugin_that_is_left_out_is_told_once(script, command):
+    story = command.story({})
+    (story / "plugins").mkdir()
+    (story / "plugins" / "broken.so").write_text("no library")
+    ran = script("PRINT(1)", "--story", story)
+    assert (ran.status, ran.out) == (0, "1\n"), ran
+    assert len(ran.err.splitlines()) == 1 and "broken.so is left out" in ran.err, ran
+
+
+def test_warnings_and_logs_of_tools_are_on_standard_error(script, command):
+    lines = [log("steady"), log("creaks", level="warn"), log("cracks", level="error"),
+             event("asset", assetId="a", kind="image", mediaType="image/png", path="/nowhere.png")]
+    script.tool("bridge", "#!/bin/sh\n" + "".join(f"echo '{line}'\n" for line in lines)
+                + f"echo '{done(result=3)}'\n")
+    script.tool("bridge.tool.json", json.dumps({"parameters": [], "returns": "string"}))
+    for options in ([], ["--json"]):
+        ran = script("PRINT(CALL bridge {})", *options)
+        assert ran.status == 0, ran
+        assert ran.out == "3\n" or json.loads(ran.out)["output"] == ["3"]
+        said = ran.err.splitlines()
+        assert [line for line in said if "creaks" in line and ": warning: " in line], ran
+        assert [line for line in said if "cracks" in line and ": error: " in line], ran
+        assert [line for line in said if "asset a was refused" in line], ran
+        assert [line for line in said if line.startswith("warning: ") and '"/result"' in line], ran
+        assert len(said) == 4 and "steady" not in ran.err, ran
+
+
+def test_control_characters_go_unchanged_to_what_is_no_terminal(script, command):
+    source = 'PRINT("a\\u001b[31mb\\u0007\\tc\\nd\\u202e")'
+    ran = script(source)
+    assert ran.out == "a\x1b[31mb\x07\tc\nd\u202e\n"
+
+
+def start(command, *words, stdout=subprocess.PIPE):
+    return subprocess.Popen([NARRATORIA, "script", *words], cwd=command.folder, env=environment(),
+                            stdout=stdout, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                            preexec_fn=default_signals)
+
+
+def test_ctrl_c_prints_the_object_of_json(script, command):
+    marker = command.folder / "started"
+    os.mkfifo(marker)
+    started = os.open(marker, os.O_RDONLY | os.O_NONBLOCK)
+    script.tool("slow", f"#!/bin/sh\necho >{marker}\nexec sleep 60\n")
+    command.file("b.nuwa", "LET a = 1 PRINT(a)\nCALL slow {}")
+    child = start(command, "b.nuwa", "--tools", "tools", "--json")
+    assert select.select([started], [], [], 60)[0], child.poll()
+    os.close(started)
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=60)
+    assert child.returncode == 130
+    ended = json.loads(out)
+    assert (ended["output"], ended["scope"]) == (["1"], {"a": 1})
+    assert (ended["error"]["name"], ended["error"]["line"]) == ("CancelledError", 2)
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["lines", "json"])
+def test_the_first_ctrl_c_ends_it_though_nobody_reads_on(script, command, options):
+    command.file("b.nuwa", 'FOR i IN l DO FOR j IN l DO PRINT("0123456789012345678901234567890123456789") END END')
+    numbers = json.dumps({"l": list(range(100))})
+    reader, writer = os.pipe()
+    child = start(command, "b.nuwa", "--scope", numbers, *options, stdout=writer)
+    try:
+        limit = time.monotonic() + 60
+        # More than the pipe takes is still to be written.
+        while select.select([], [writer], [], 0)[1]:
+            assert time.monotonic() < limit and child.poll() is None
+        child.send_signal(signal.SIGINT)
+        assert child.wait(timeout=60) == 130
+    finally:
+        child.kill()
+        child.communicate()
+        os.close(reader)
+        os.close(writer)
+
+
+@pytest.mark.parametrize("source, hint", [
+    ("PRINT(1e999)", "  hint: numbers have no exponent; write all digits"),
+    ("\ufeffPRINT(1)", "  hint: a byte order mark, which editors do not show; save the script as UTF-8 without one")])
+def test_an_error_has_a_hint(script, source, hint):
+    assert script(source).err.splitlines()[-1] == hint

@@ -243,3 +243,40 @@ def test_output_that_is_no_terminal_needs_a_file(command):
     terminal = command.on_terminal("script", "--check")
     terminal.read_until("give the script's FILE, or - for standard input")
     assert terminal.finish().status == 2
+
+
+HOSTILE = 'PRINT("a\\u001b[31mb\\u009b31m\\u0007\\tc\\nd\\u202e")'
+HARMLESS = "a\\x1B[31mb\\u{009B}31m\\x07\tc\nd\\u{202E}\n"
+
+
+def test_control_characters_of_a_script_do_nothing_to_the_terminal(typist, command):
+    it = typist()
+    # The terminal shows a tab as spaces.
+    assert it.enter(HOSTILE).expandtabs() == (HARMLESS + "> ").expandtabs()
+    assert "\x1b[31m" not in it.enter('"\\u001b[31m"')
+    command.file("a.nuwa", HOSTILE)
+    shown = command.on_terminal("script", "a.nuwa").finish()
+    assert shown.status == 0
+    assert shown.out.replace("\r", "").expandtabs() == HARMLESS.expandtabs()
+
+
+def test_tab_offers_only_names_that_can_be_called_or_read(typist, command):
+    for name in ("3d", "LET", "ring-bell", "twice.py", "twice.sh"):
+        command.script(f"tools/{name}", ROLL)
+    it = typist("--tools", str(command.folder / "tools"), "--scope",
+                '{"1st": 1, "IF": 2, "\\u001b[31m": 3, "fine": 4}')
+    assert it.type("CALL " + TAB + TAB, r"ring_bell\r\n").splitlines()[-1] == "_3d _LET ring_bell"
+    it.type(CTRL_C, rf"\^C\r{PROMPT}")
+    assert it.enter("CALL _3" + TAB + " { sides: 3 }") == "2\n> "
+    shown = it.type(TAB + TAB, r"true\r\n")
+    assert "fine" in shown and "1st" not in shown and "\x1b[31m" not in shown and " IF IF " not in shown
+
+
+def test_logs_of_tools_are_shown(typist, command):
+    command.script("tools/creak", "#!/bin/sh\n"
+                   """echo '{"version":"0","type":"log","level":"warn","message":"it creaks"}'\n"""
+                   """echo '{"version":"0","type":"done","ok":true,"result":3}'\n""")
+    it = typist("--tools", str(command.folder / "tools"))
+    for _ in range(2):
+        shown = it.enter("CALL creak {}")
+        assert "warning: it creaks" in shown and "3" in shown.splitlines()

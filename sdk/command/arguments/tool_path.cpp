@@ -6,11 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <optional>
 
 #include "io/file.hpp"
 #include "io/message.hpp"
-#include "json.hpp"
 
 namespace narratoria::command {
 
@@ -33,33 +31,6 @@ ToolFile find_tool(const std::string& given) {
                                   shown_path(given), reason(errno), shell_word(given)));
     }
     return {path, path.substr(path.rfind('/') + 1)};
-}
-
-std::string read_tool_input(const std::optional<std::string>& option) {
-    if (!option) return "{}";
-    const std::string& given = *option;
-    std::string text;
-    std::string shown = "--input";
-    if (given.empty()) {
-        throw Refused(
-            "--input is empty; give one JSON object, for example '{\"target\": \"door\"}', or "
-            "leave "
-            "the option out for {}");
-    }
-    if (given == "-" || given.starts_with('@')) {
-        const std::string file = given == "-" ? given : given.substr(1);
-        text = read_document(file, "input");
-        shown = shown_path(file);
-    } else {
-        text = given;
-    }
-    if (const std::optional<json::Mistake> mistake = json::mistake_in_object(text)) {
-        throw Refused(
-            fmt::format("{}:{}:{}: {}; the input of a tool is one JSON object, for example "
-                        "'{{\"target\": \"door\"}}', a file as @FILE, or - for standard input",
-                        shown, mistake->line, mistake->column, mistake->message));
-    }
-    return text;
 }
 
 }  // namespace narratoria::command

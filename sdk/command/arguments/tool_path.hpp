@@ -2,7 +2,6 @@
 #pragma once
 // The TOOL of `tool run` and `tool check`: a path to a program.
 
-#include <optional>
 #include <string>
 
 namespace narratoria::command {
@@ -15,9 +14,5 @@ struct ToolFile {
 // Throws Refused when there is no such file, or it is none that can be run. A bare name is a file
 // in the working folder, never a search in PATH.
 ToolFile find_tool(const std::string& given);
-
-// The value of --input: JSON, @FILE, or - for standard input; "{}" when it was not given. Throws
-// Refused unless it is one JSON object.
-std::string read_tool_input(const std::optional<std::string>& given);
 
 }  // namespace narratoria::command

@@ -6,15 +6,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "arguments/group_options.hpp"
-#include "arguments/tool_path.hpp"
+#include "arguments/json_object.hpp"
 #include "commands/command.hpp"
 #include "display.hpp"
 #include "io/file.hpp"
@@ -89,26 +91,44 @@ int parse_only(const std::string& source, const ScriptOptions& options) {
 int run_file(const ScriptOptions& options) {
     const std::string source = read_document(options.file, "script");
     if (options.check || options.tree) return parse_only(source, options);
-    const std::string scope = options.scope ? read_tool_input(options.scope) : std::string();
+    const std::string scope = read_object(kScriptScope, options.scope);
     require_standard_output("what the script prints is written to it");
 
     ScriptSession session(options.story, options.tools, options.groups);
+    const bool is_terminal = isatty(STDOUT_FILENO) != 0;
     std::string lines;
     const auto on_line = [&](std::string_view line) {
         if (options.json) (lines += lines.empty() ? "" : ",") += json::quoted(line);
-        else (lines += line) += '\n';
+        else (lines += is_terminal ? printable_lines(line) : std::string(line)) += '\n';
     };
     const ScriptSession::Outcome outcome = session.run(source, scope, on_line, [&] {
-        if (options.json || lines.empty()) return;
-        print_output(std::exchange(lines, {}), "what the script prints");
+        if (!options.json) print_lines(lines);
     });
+    const bool was_interrupted = interruption::received() != 0;
+    if (options.json) {
+        const std::string result = as_json(lines, outcome) + "\n";
+        if (was_interrupted) print_output(result, "the result");
+        else print_unless_interrupted(result, "the result");
+    } else if (!outcome.error.empty() && !was_interrupted) {
+        complain_of(outcome.error, options.file);
+    }
     if (interruption::received() != 0) return kExitSignal + interruption::received();
-    if (options.json) print_output(as_json(lines, outcome) + "\n", "the result");
-    else if (!outcome.error.empty()) complain_of(outcome.error, options.file);
     return outcome.error.empty() ? kExitSuccess : kExitFailure;
 }
 
+void require_tools_folder(const std::optional<std::string>& folder) {
+    if (!folder) return;
+    std::error_code failure;
+    const std::filesystem::directory_iterator entries(*folder, failure);
+    if (!failure) return;
+    throw Refused(
+        fmt::format("--tools {} cannot be used: {}; give a folder with the executable files that "
+                    "the script calls",
+                    folder->empty() ? "''" : shown_path(*folder), reason(failure.value())));
+}
+
 int run_script(ScriptOptions options) {
+    require_tools_folder(options.tools);
     if (!options.file.empty()) return run_file(options);
     if (isatty(STDIN_FILENO) == 0) {
         options.file = "-";
@@ -117,7 +137,7 @@ int run_script(ScriptOptions options) {
     if (options.json || options.check || options.tree || isatty(STDOUT_FILENO) == 0) {
         throw Refused("give the script's FILE, or - for standard input");
     }
-    const std::string scope = options.scope ? read_tool_input(options.scope) : std::string();
+    const std::string scope = read_object(kScriptScope, options.scope);
     ScriptSession session(options.story, options.tools, options.groups);
     return run_repl(session, scope);
 }
@@ -150,7 +170,7 @@ void add_script(Command application) {
     options->groups.add_to(command);
     command.footer(
         "Exit status: 0 the script ran to its end, 1 it is not valid or failed, 2 it was not run,\n"
-        "130 after Ctrl-C.\n"
+        "130 after Ctrl-C (with --json the object is printed all the same).\n"
         "Example:\n"
         "  echo 'PRINT(FORMAT(\"Hello {name}\", {name: who}))' |\n"
         "      narratoria script - --scope '{\"who\": \"Ada\"}'");

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "arguments/group_options.hpp"
+#include "arguments/json_object.hpp"
 #include "arguments/tool_path.hpp"
 #include "commands/command.hpp"
 #include "commands/drive.hpp"
@@ -132,7 +133,7 @@ int tool_run(const ToolRunOptions& options) {
     const ToolFile tool =
         is_of_project ? ToolFile{options.tool, options.tool} : find_tool(options.tool);
     require_utf8(tool.path, options.tool);
-    const std::string input = read_tool_input(options.input);
+    const std::string input = read_object(kToolInput, options.input);
     require_standard_output("the tool's events are written to it");
     const auto trace = options.trace
                            ? std::make_unique<Replacement>(*options.trace, "trace",

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <cstring>
 #include <utility>
 
+#include "io/interruption.hpp"
 #include "io/message.hpp"
 
 namespace narratoria::command {
@@ -200,6 +202,19 @@ void print_output(std::string_view text, std::string_view what) {
     if (write_all(STDOUT_FILENO, text)) return;
     if (errno == EPIPE) throw ReaderGone();
     throw Refused(fmt::format("cannot write {} to standard output: {}", what, reason(errno)));
+}
+
+bool print_unless_interrupted(std::string_view text, std::string_view what) {
+    while (!text.empty()) {
+        pollfd ready[] = {{STDOUT_FILENO, POLLOUT, 0}, {interruption::descriptor(), POLLIN, 0}};
+        if (poll(ready, 2, -1) < 0) continue;
+        if (ready[0].revents == 0) return false;
+        // A pipe that can be written takes as much without waiting.
+        const std::size_t size = std::min<std::size_t>(text.size(), PIPE_BUF);
+        print_output(text.substr(0, size), what);
+        text.remove_prefix(size);
+    }
+    return true;
 }
 
 void require_regular_file(const std::string& path, std::string_view what) {

@@ -38,6 +38,10 @@ void require_standard_output(std::string_view instead);
 // fails; ReaderGone when the reader of a pipe has closed it.
 void print_output(std::string_view text, std::string_view what);
 
+// The same, but when a signal has come and nobody reads on, the rest is dropped: false. A reader that
+// is stuck must not keep the first Ctrl-C from taking effect.
+bool print_unless_interrupted(std::string_view text, std::string_view what);
+
 // Throws Refused unless `path` is a regular file or does not exist: opening a FIFO would block, and a
 // device cannot be replaced.
 void require_regular_file(const std::string& path, std::string_view what);

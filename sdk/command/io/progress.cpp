@@ -7,6 +7,7 @@
 #include "display.hpp"
 #include "io/file.hpp"
 #include "io/interruption.hpp"
+#include "io/notice.hpp"
 #include "json.hpp"
 
 namespace narratoria::command {
@@ -28,8 +29,8 @@ Progress::Progress() : style_(Style::for_descriptor(STDERR_FILENO)) {
 }
 
 std::uint32_t Progress::wanted_kinds() noexcept {
-    return kinds(Kind::ToolEvent, Kind::ToolStarted, Kind::ToolEnded, Kind::AttemptStarted,
-                 Kind::AttemptEnded, Kind::AssetRefused, Kind::StateConflict, Kind::Warning);
+    return notice_kinds() |
+           kinds(Kind::ToolStarted, Kind::ToolEnded, Kind::AttemptStarted, Kind::AttemptEnded);
 }
 
 void Progress::say(const std::string& line) {
@@ -51,7 +52,9 @@ void Progress::take(const Event& event) {
     if (event.kind() == Kind::ToolEvent) {
         // A plan may bring millions of these; most are nothing to look at here.
         const Type type = event.type();
-        if (type == Type::Log || type == Type::Error) take_tool_event(event);
+        if (type == Type::Log || type == Type::Error) {
+            if (const std::string line = notice_of(event, style_); !line.empty()) say(line);
+        }
         if (type == Type::Done || (live_ && type == Type::Log)) {
             board_.note(event);
             changed_ = true;
@@ -61,7 +64,6 @@ void Progress::take(const Event& event) {
     changed_ = true;
     const std::string name = printable(event.tool_id());
     switch (event.kind()) {
-        case Kind::ToolEvent: take_tool_event(event); break;
         case Kind::ToolStarted:
             if (!live_) {
                 say(fmt::format("started {} ({})", name,
@@ -81,58 +83,11 @@ void Progress::take(const Event& event) {
             say_ended(board_.ended(event));
             last_errors_.erase(name);
             break;
-        case Kind::AssetRefused: {
-            const json::Document body = json::read(event.body());
-            say(style_.yellow(fmt::format("{}: asset {} was refused: {}: {}", name,
-                                          one_line(body, "assetId"), one_line(body, "code"),
-                                          one_line(body, "message"))));
+        default:
+            if (const std::string line = notice_of(event, style_); !line.empty()) say(line);
             break;
-        }
-        case Kind::StateConflict: {
-            const json::Document body = json::read(event.body());
-            std::string tools;
-            if (const json::Value* list = json::member(body, "tools"); list && list->IsArray()) {
-                for (const json::Value& tool : list->GetArray()) {
-                    if (!tool.IsString()) continue;
-                    if (!tools.empty()) tools += " and ";
-                    tools += printable({tool.GetString(), tool.GetStringLength()});
-                }
-            }
-            say(style_.yellow(
-                fmt::format("warning: {} wrote {} at the same time; the last value is kept", tools,
-                            one_line(body, "path"))));
-            break;
-        }
-        case Kind::Warning:
-            say(style_.yellow(fmt::format("warning: {}{}{}", name, name.empty() ? "" : ": ",
-                                          one_line(json::read(event.body()), "message"))));
-            break;
-        default: break;
     }
     board_.note(event);
-}
-
-void Progress::take_tool_event(const Event& event) {
-    if (event.type() == Type::Log) {
-        // Nearly every log is info or debug; those are not worth a parse.
-        const std::string_view text = event.body();
-        if (text.find("\"warn\"") == std::string_view::npos &&
-            text.find("\"error\"") == std::string_view::npos &&
-            text.find('\\') == std::string_view::npos) {
-            return;
-        }
-        const json::Document body = json::read(text);
-        const std::string_view level = json::text(body, "level");
-        if (level != "warn" && level != "error") return;
-        const std::string line =
-            fmt::format("{}: {}: {}", printable(event.tool_id()),
-                        level == "warn" ? "warning" : "error", one_line(body, "message"));
-        say(level == "warn" ? style_.yellow(line) : style_.red(line));
-    } else if (event.type() == Type::Error) {
-        const json::Document body = json::read(event.body());
-        say(style_.red(fmt::format("{}: error: {}: {}", printable(event.tool_id()),
-                                   one_line(body, "errorCode"), one_line(body, "errorMessage"))));
-    }
 }
 
 void Progress::say_ended(const EndedTool& tool) {

@@ -39,7 +39,6 @@ public:
 
 private:
     void say(const std::string& line);
-    void take_tool_event(const Event& event);
     void say_ended(const EndedTool& tool);
 
     Style style_;

@@ -14,6 +14,13 @@ constexpr std::string_view kWords[] = {"AND",  "CALL", "DO",    "ELSE",    "END"
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
 
+// The host may give variables of any name; a script reads only these.
+bool is_variable(std::string_view name) {
+    return !name.empty() && is_letter(name.front()) &&
+           std::all_of(name.begin(), name.end(), is_name) &&
+           std::find(std::begin(kWords), std::end(kWords), name) == std::end(kWords);
+}
+
 // Strings and comments end with their line.
 bool is_in_string_or_comment(std::string_view line) {
     bool in_string = false;
@@ -47,8 +54,9 @@ Completion complete(std::string_view before, const Names& tools, const Names& va
     const auto add = [&](std::string_view word) {
         if (word.starts_with(typed)) found.words.emplace_back(word);
     };
-    const std::vector<std::string> names = is_call ? tools() : variables();
-    std::for_each(names.begin(), names.end(), add);
+    for (const std::string& name : is_call ? tools() : variables()) {
+        if (is_call || is_variable(name)) add(name);
+    }
     if (!is_call) std::for_each(std::begin(kWords), std::end(kWords), add);
     std::sort(found.words.begin(), found.words.end());
     found.words.erase(std::unique(found.words.begin(), found.words.end()), found.words.end());

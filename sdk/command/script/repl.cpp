@@ -111,12 +111,12 @@ private:
 
     ScriptError execute(const std::string& source) {
         std::string lines;
-        const auto say_lines = [&] {
-            if (!lines.empty()) say(std::exchange(lines, {}));
-        };
+        const auto say_lines = [&] { print_lines(lines); };
         try {
             ScriptSession::Outcome outcome = session_.run(
-                source, scope_, [&](std::string_view line) { (lines += line) += '\n'; }, say_lines);
+                source, scope_,
+                [&](std::string_view line) { (lines += printable_lines(line)) += '\n'; },
+                say_lines);
             if (outcome.has_run) scope_ = std::move(outcome.scope);
             return std::move(outcome.error);
         } catch (const Error& error) {
@@ -134,7 +134,7 @@ private:
         std::vector<std::string> lines = lines_of(error);
         // In front of both the source and its caret: "  1 | ".
         constexpr std::size_t kMargin = 6;
-        if (is_wrapped && lines.size() == 3 &&
+        if (is_wrapped && lines.size() >= 3 &&
             std::string_view(lines[1]).substr(kMargin).starts_with(kShow)) {
             lines[1].erase(kMargin, kShow.size());
             // A limit can be met at the wrapper itself.

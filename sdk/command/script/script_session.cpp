@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "script/script_session.hpp"
 
-#include <unistd.h>
+#include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
+#include <utility>
 
 #include "commands/drive.hpp"
 #include "display.hpp"
+#include "io/faults.hpp"
 #include "io/file.hpp"
 #include "io/interruption.hpp"
 #include "io/message.hpp"
+#include "io/notice.hpp"
 #include "json.hpp"
 #include "narratoria/script.h"
-#include "narratoria/tools.hpp"
+#include "story/folder.hpp"
 
 namespace narratoria::command {
 namespace {
@@ -24,18 +25,6 @@ ScriptError error_in(const Error& error) {
     const json::Document details = json::read(error.details());
     const json::Value* const found = json::member(details, "error");
     return found == nullptr ? error.details() : json::line(*found);
-}
-
-bool is_identifier(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-// As narratoria/script.h says.
-std::string script_name_of(std::string_view file) {
-    std::string name(file.substr(0, file.rfind('.')));
-    std::replace_if(
-        name.begin(), name.end(), [](char c) { return !is_identifier(c); }, '_');
-    return name;
 }
 
 }  // namespace
@@ -70,18 +59,40 @@ std::vector<std::string> lines_of(const ScriptError& error) {
     return lines;
 }
 
+void print_lines(std::string& lines) {
+    if (!lines.empty())
+        print_unless_interrupted(std::exchange(lines, {}), "what the script prints");
+}
+
 ScriptSession::ScriptSession(const std::optional<std::string>& story,
                              const std::optional<std::string>& tools, const GroupOptions& groups)
     : groups_(groups),
-      story_(story.value_or("")),
+      story_(story ? find_story(*story, "script") : std::string()),
       tools_(tools ? absolute_path(*tools) : std::string()) {
     EngineOptions engine_options;
     engine_options.output_mode = NAR_OUTPUT_KEEP;
+    engine_options.log_line = [](const nar_log_line& line) {
+        // A line with a code is a record, too.
+        if (line.level >= NAR_LOG_WARN && line.code.size == 0) {
+            complain(printable(detail::to_view(line.message)));
+        }
+    };
     groups_.apply_to(engine_options);
     engine_.emplace(engine_options);
     SessionOptions session_options;
     session_options.story = story_;
-    session_.emplace(*engine_, session_options);
+    try {
+        session_.emplace(*engine_, session_options);
+    } catch (const Error& error) {
+        refuse_document(error, shown_path(story_), "story", "nothing was run");
+    }
+    session_->attach(
+        [this](const Event& event) {
+            if (const std::string line = notice_of(event, style_); !line.empty()) {
+                (notices_ += line) += '\n';
+            }
+        },
+        notice_kinds());
 }
 
 ScriptSession::Outcome ScriptSession::run(const std::string& source, const std::string& scope,
@@ -96,10 +107,17 @@ ScriptSession::Outcome ScriptSession::run(const std::string& source, const std::
     } catch (const Error& error) {
         if (error.status() != NAR_INVALID_DOCUMENT) throw;
         outcome.error = error_in(error);
+        const json::Document read = json::read(outcome.error);
+        if (json::text(read, "name") == "ScopeError") {
+            throw Refused(fmt::format("--scope: {}", printable(json::text(read, "message"))));
+        }
         return outcome;
     }
     const interruption::CancelsSession cancels(session_->raw());
-    drive_until_idle(*engine_, after_batch);
+    drive_until_idle(*engine_, [&] {
+        after_batch();
+        tell_notices();
+    });
     if (!outcome.has_run) {
         throw Failed("the engine became idle without a result; please report this");
     }
@@ -108,28 +126,15 @@ ScriptSession::Outcome ScriptSession::run(const std::string& source, const std::
 
 std::vector<std::string> ScriptSession::tool_names() {
     std::vector<std::string> names;
-    const json::Document tools = json::read(session_->tools().list().view());
-    for (const json::Value& tool : tools.GetArray()) {
-        const std::string_view name = json::text(tool, "name");
-        const json::Value* const origin = json::member(tool, "origin");
-        if (origin != nullptr && json::text(*origin, "kind") == "file") {
-            names.push_back(script_name_of(name));
-        } else if (std::all_of(name.begin(), name.end(), is_identifier)) {
-            names.emplace_back(name);
-        }
+    const json::Document read = json::read(session_->script_names(tools_).view());
+    for (const json::Value& name : read.GetArray()) {
+        names.emplace_back(name.GetString(), name.GetStringLength());
     }
-    namespace fs = std::filesystem;
-    std::error_code failure;
-    for (auto each = fs::directory_iterator(tools_, failure);
-         !failure && each != fs::directory_iterator(); each.increment(failure)) {
-        std::error_code unknown;
-        if (each->is_regular_file(unknown) && access(each->path().c_str(), X_OK) == 0) {
-            names.push_back(script_name_of(each->path().filename().string()));
-        }
-    }
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
     return names;
+}
+
+void ScriptSession::tell_notices() {
+    if (!notices_.empty()) write_all(STDERR_FILENO, std::exchange(notices_, {}));
 }
 
 }  // namespace narratoria::command

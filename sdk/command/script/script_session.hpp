@@ -2,6 +2,8 @@
 #pragma once
 // A session of the library in which `narratoria script` runs scripts, one after the other.
 
+#include <unistd.h>
+
 #include <functional>
 #include <optional>
 #include <string>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "arguments/group_options.hpp"
+#include "io/message.hpp"
 #include "narratoria/engine.hpp"
 
 namespace narratoria::command {
@@ -23,6 +26,9 @@ ScriptError parse_script(const std::string& source, std::string* tree = nullptr)
 // The error for people: name and message, then the line of the source and its caret. Printable.
 std::vector<std::string> lines_of(const ScriptError& error);
 
+// Writes what a script printed, and empties it. After a signal nothing waits for a reader.
+void print_lines(std::string& lines);
+
 class ScriptSession {
 public:
     // `groups` is copied, `tools` is a folder.
@@ -35,7 +41,8 @@ public:
         ScriptError error;
     };
     // Runs a script until it ended or a signal cancelled it. `on_line` gets each printed line;
-    // `after_batch` is the moment to write them.
+    // `after_batch` is the moment to write them. Warnings and the logs of its tools are told on
+    // standard error.
     Outcome run(const std::string& source, const std::string& scope,
                 const std::function<void(std::string_view line)>& on_line,
                 const std::function<void()>& after_batch);
@@ -46,9 +53,13 @@ public:
     Engine& engine() { return *engine_; }
 
 private:
+    void tell_notices();
+
     GroupOptions groups_;
     std::string story_;
     std::string tools_;
+    Style style_ = Style::for_descriptor(STDERR_FILENO);
+    std::string notices_;  // lines that are still to be told
     std::optional<Engine> engine_;
     std::optional<Session> session_;
 };

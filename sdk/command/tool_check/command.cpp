@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "arguments/json_object.hpp"
 #include "arguments/tool_path.hpp"
 #include "commands/command.hpp"
 #include "display.hpp"
@@ -106,6 +107,7 @@ private:
 
 Evidence gather(const ToolFile& tool, const std::string& input, double time_limit) {
     Evidence evidence;
+    evidence.path = tool.path;
     evidence.has_return = has_carriage_return(tool.path);
     evidence.request_id = make_uuid();
     evidence.time_limit = time_limit;
@@ -236,7 +238,7 @@ std::string as_json(const ToolFile& tool, const std::vector<Judgement>& judgemen
 
 int tool_check(const ToolCheckOptions& options) {
     const ToolFile tool = find_tool(options.tool);
-    const std::string input = read_tool_input(options.input);
+    const std::string input = read_object(kToolInput, options.input);
     require_standard_output("the findings are written to it");
     interruption::is_noted();
     run_under_guard();

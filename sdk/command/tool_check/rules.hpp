@@ -37,6 +37,7 @@ struct Judgement {
 
 // The runs that the rules are judged by.
 struct Evidence {
+    std::string path;  // of the tool, absolute
     std::string request_id;
     double grace = 2;
     double time_limit = 30;

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "arguments/json_object.hpp"
+
+#include <fmt/core.h>
+
+#include "io/file.hpp"
+#include "io/message.hpp"
+#include "json.hpp"
+
+namespace narratoria::command {
+
+std::string read_object(const ObjectOption& option, const std::optional<std::string>& given) {
+    if (!given) return "{}";
+    if (given->empty()) {
+        throw Refused(fmt::format(
+            "{} is empty; give one JSON object, for example '{}', or leave the option out for {{}}",
+            option.name, option.example));
+    }
+    std::string text = *given;
+    std::string shown(option.name);
+    if (*given == "-" || given->starts_with('@')) {
+        const std::string file = *given == "-" ? *given : given->substr(1);
+        text = read_document(file, fmt::format("value of {}", option.name));
+        shown = shown_path(file);
+    }
+    if (const std::optional<json::Mistake> mistake = json::mistake_in_object(text)) {
+        throw Refused(fmt::format(
+            "{}:{}:{}: {}; {} one JSON object, for example '{}', a file as @FILE, or - for "
+            "standard "
+            "input",
+            shown, mistake->line, mistake->column, mistake->message, option.is, option.example));
+    }
+    return text;
+}
+
+}  // namespace narratoria::command
