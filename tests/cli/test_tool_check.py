@@ -12,7 +12,7 @@ import pytest
 
 from harness import NARRATORIA, SOURCE, TORCH, default_signals, done, environment, event, log
 
-RULES = [f"T{number}" for number in range(1, 20)]
+RULES = [f"T{number}" for number in range(1, 21)]
 
 
 def check(command, tool, *arguments):
@@ -448,3 +448,48 @@ def test_a_tool_that_kills_the_check_is_named(command):
     assert ran.out == ""
     assert "the check was ended by signal 9" in ran.err
     assert "what it checks may have sent it" in ran.err
+
+
+# ---------------------------------------------------------------- T20
+
+
+@pytest.mark.parametrize("manifest, result, said", [
+    ({"result": {"type": "object", "required": ["degrees"]}}, {"degrees": 3}, None),
+    ({"result": {"type": "object", "required": ["degrees"]}}, {"warm": True}, '"/result/degrees" is missing'),
+    ({"result": {"type": "integer"}}, "three", '"/result"'),
+    ({"parameters": [], "returns": "string"}, 3, '"/result"'),
+])
+def test_t20_the_result_fits_the_manifest(command, manifest, result, said):
+    tool = command.tool("weather", log("looks up"), done(result=result))
+    command.file("weather.tool.json", manifest)
+    rules = check(command, tool)
+    assert failed(rules) == (set() if said is None else {"T20"}), rules["T20"]
+    if said is None:
+        assert rules["T20"]["verdict"] == "passed"
+        return
+    (finding,) = rules["T20"]["findings"]
+    assert said in finding["message"], finding
+    assert (finding["line"], finding["pointer"]) == (2, "/result")
+
+
+@pytest.mark.parametrize("manifest, output, why", [
+    (None, done(result=3), "no manifest"),
+    ({"description": "Tells the weather."}, done(result=3), "no manifest"),
+    ({"result": {"type": "integer"}}, done(), "no result"),
+    ({"result": {"type": "integer"}}, done(False, result="?"), "no result"),
+])
+def test_t20_needs_a_schema_and_a_result(command, manifest, output, why):
+    tool = command.tool("weather", output)
+    if manifest is not None:
+        command.file("weather.tool.json", manifest)
+    rule = check(command, tool)["T20"]
+    assert rule["verdict"] == "not_applicable" and why in rule["why"], rule
+
+
+def test_t20_a_manifest_that_cannot_be_used_is_a_finding(command):
+    tool = command.tool("weather", done(result=3))
+    command.file("weather.tool.json", {"name": "climate", "result": {"type": "objekt"}})
+    rules = check(command, tool)
+    assert failed(rules) == {"T20"}
+    (message,) = findings(rules, "T20")
+    assert "/result/type" in message and '"climate"' in message, message

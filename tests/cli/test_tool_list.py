@@ -25,6 +25,7 @@ def test_the_list_has_schema_runner_and_origin(command, story):
     assert ran.status == 0, ran
     assert ran.out == (
         f"bell.sh  (process; file {story}/tools/bell.sh)\n"
+        "    in scripts: bell\n"
         f"dice  (process; file {story}/tools/dice)\n"
         "    Rolls\n"
         '    input: {"properties":{"sides":{"type":"integer"}}}\n'
@@ -36,9 +37,9 @@ def test_the_list_as_json(command, story):
     ran = command("tool", "list", "--story", story, "--json")
     assert ran.status == 0, ran
     assert ran.result == [
-        {"name": "bell.sh", "description": "", "runner": "process",
+        {"name": "bell.sh", "scriptName": "bell", "description": "", "runner": "process",
          "origin": {"kind": "file", "place": f"{story}/tools/bell.sh"}},
-        {"name": "dice", "description": "Rolls", "inputSchema": DICE["input"],
+        {"name": "dice", "scriptName": "dice", "description": "Rolls", "inputSchema": DICE["input"],
          "resultSchema": DICE["result"], "runner": "process",
          "origin": {"kind": "file", "place": f"{story}/tools/dice"}, "times": DICE["times"]},
     ]
@@ -94,3 +95,46 @@ def test_misuse_exits_with_2(command, words):
 def test_no_tools_is_no_fault(command):
     ran = command("tool", "list")
     assert (ran.status, ran.out) == (0, "there are no tools\n"), ran
+
+
+@pytest.mark.parametrize("file, name", [
+    ("ring-bell", "ring_bell"), ("ring.the.bell.sh", "ring_the_bell"), ("3d.py", "_3d"), ("LET", "_LET"),
+    (".hidden", "_hidden"), ("glöckchen.sh", "gl_ckchen"), ("let", "let")])
+def test_the_list_has_the_name_that_scripts_call(command, file, name):
+    story = command.story({}, {file: f"#!/bin/sh\necho '{done(result=5)}'\n"})
+    ran = command("tool", "list", "--story", story, "--json")
+    assert [tool["scriptName"] for tool in ran.result] == [name], ran
+    command.file("a.nuwa", f"PRINT(CALL {name} {{}})")
+    ran = command("script", "a.nuwa", "--story", story)
+    assert (ran.status, ran.out) == (0, "5\n"), ran
+
+
+@pytest.mark.parametrize("script, said", [
+    ("#!/no/interpreter\n", "names an interpreter that is not there: #!/no/interpreter"),
+    ("#!/bin/sh\r\n", "carriage return")])
+def test_a_tool_whose_interpreter_is_not_there_cannot_run(command, script, said):
+    story = command.story({}, {"dice": script})
+    ran = command("tool", "list", "--story", story)
+    assert ran.status == 0 and f"cannot run: \"{story}/tools/dice\"" in ran.out and said in ran.out, ran
+    (tool,) = command("tool", "list", "--story", story, "--json").result
+    assert said in tool["problem"]
+    ran = command("tool", "list", "--story", story, "--format", "mcp")
+    assert ran.status == 1 and "dice is left out: it cannot run" in ran.err, ran
+
+
+@pytest.mark.parametrize("form", ["openai", "mcp"])
+@pytest.mark.parametrize("schema, shown", [
+    ({"type": "string"}, None), ({"type": ["string", "null"]}, None), (False, None),
+    ({"type": ["object", "null"], "minProperties": 1}, {"type": "object", "minProperties": 1}),
+    ({"minProperties": 1}, {"type": "object", "minProperties": 1}),
+    (True, {"type": "object"})], ids=str)
+def test_the_forms_for_models_have_only_inputs_that_are_objects(command, form, schema, shown):
+    story = command.story({}, {"odd": "#!/bin/sh\n", "plain": "#!/bin/sh\n"})
+    (story / "tools" / "odd.tool.json").write_text(json.dumps({"input": schema}))
+    ran = command("tool", "list", "--story", story, "--format", form)
+    tools = ran.result["tools"] if form == "mcp" else [tool["function"] for tool in ran.result]
+    inputs = {tool["name"]: tool["inputSchema" if form == "mcp" else "parameters"] for tool in tools}
+    assert inputs["plain"] == {"type": "object"}
+    assert inputs.get("odd") == shown, ran
+    assert ran.status == (1 if shown is None else 0), ran
+    assert ("the tool odd is left out: " in ran.err and "input schema" in ran.err) == (shown is None), ran

@@ -63,6 +63,22 @@ def test_a_manifest_of_a_tool_has_its_faults_with_their_places(command):
     assert "weather.tool.json:3:11: /limit: " in second and '"limits"' in second
 
 
+def test_the_name_in_a_manifest_is_that_of_its_file(command):
+    text = '{"description": "Rings.",\n "name": "bell"}\n'
+    assert command("validate", "tool", command.file("bell.tool.json", text)).status == 0
+    file = command.file("gong.tool.json", text)
+    ran = command("validate", "tool", file)
+    assert ran.status == 1, ran
+    assert ran.lines == [f'{file}:2:10: /name: the name is "bell", and the file\'s is "gong"; they must be '
+                         "the same [manifest-name]"]
+    # A text without a file may have any name, and the story says it at the same place.
+    assert command("validate", "tool", "-", stdin=text).status == 0
+    folder = story_with(command)
+    (folder / "tools" / "lamp.tool.json").write_text(text)
+    ran = command("validate", "story", folder)
+    assert ran.status == 1 and ran.lines[0].startswith(f"{folder}/tools/lamp.tool.json:2:10: /name: "), ran
+
+
 # covers: 003-13.7-event-schema
 def test_what_a_tool_printed_is_checked_line_by_line(command):
     text = "\n".join([log("fine"), "no JSON", log("loud", level="shout"), done()]) + "\n"
@@ -117,7 +133,7 @@ def test_json_is_for_programs(command):
     assert {"column", "byte", "rule", "message"} <= set(file["faults"][0])
 
 
-@pytest.mark.parametrize("arguments", [["plan", "missing.json"], ["plan", "."], ["story", "missing"],
+@pytest.mark.parametrize("arguments", [["plan", "missing.json"], ["plan", "."], ["tool", "missing.tool.json"], ["story", "missing"],
                                        ["story", "-"]])
 def test_what_cannot_be_read_exits_with_2(command, arguments):
     ran = command("validate", *arguments)
@@ -213,6 +229,42 @@ def test_a_name_that_two_tools_of_a_script_have_is_a_warning(command):
     ran = command("validate", "story", folder)
     assert "tale.nuwa:1:1: warning: CALL lamp: the name means " in ran.out, ran
     assert "rename one of them [story-tool-ambiguous]" in ran.out
+
+
+def test_a_tool_that_only_a_plugin_could_bring_is_a_warning_that_names_it(command):
+    folder = story_with(command, '[narrator]\nname = "tale.nuwa"\n',
+                        '{"tools": [{"toolId": "a", "toolPath": "roll"}]}')
+    (folder / "tale.nuwa").write_text("CALL rool {}\nCALL lamp {}")
+    (folder / "plugins").mkdir()
+    shutil.copy(BUILD / "tests" / "plugins" / "probe.so", folder / "plugins")
+    ran = command("validate", "story", folder)
+    assert ran.status == 0 and len(ran.lines) == 3, ran
+    assert ran.lines[0].startswith(f'{folder}/prompts.json:3:') and '"roll" is no file of the story' in ran.lines[0]
+    assert ran.lines[1].startswith(f"{folder}/tale.nuwa:1:1: warning: CALL rool: no file in tools/ has this name")
+    for line in ran.lines[:2]:
+        assert "only a plugin can bring it (" in line and "[story-tool-plugin]" in line
+        assert f"narratoria validate story --plugins {folder} loads it and looks" in line
+    assert ran.lines[2].endswith("no faults")
+    faults = command("validate", "story", folder, "--json").result["files"][0]["faults"]
+    assert [fault["tool"] for fault in faults] == ["roll", "rool"]
+
+
+def test_with_its_plugins_a_story_is_warned_of_only_what_they_do_not_bring(command):
+    folder = story_with(command, '[narrator]\nname = "tale.nuwa"\n',
+                        '{"tools": [{"toolId": "a", "toolPath": "probe_add"}, {"toolId": "b", "toolPath": "roll"}]}')
+    (folder / "tale.nuwa").write_text("CALL probe_add { a: 1 }\nCALL rool {}")
+    (folder / "plugins").mkdir()
+    shutil.copy(BUILD / "tests" / "plugins" / "probe.so", folder / "plugins")
+    ran = command("validate", "story", "--plugins", folder)
+    assert ran.status == 0 and ran.err == "", ran
+    assert [line.split(": warning: ")[1] for line in ran.lines[:-1]] == [
+        '/prompts/0/answers/0/plan/tools/1/toolPath: "roll": neither a file in tools/ nor a plugin of the story '
+        "brings this tool [story-tool-missing]",
+        "CALL rool: neither a file in tools/ nor a plugin of the story brings this tool [story-tool-missing]"]
+    # A story that no session takes is not loaded.
+    (folder / "tale.nuwa").write_text("CALL")
+    ran = command("validate", "story", "--plugins", folder)
+    assert ran.status == 1 and "ParserError" in ran.out and "story-tool-plugin" in ran.out, ran
 
 
 def test_a_script_that_is_not_there_is_a_fault_of_story_toml(command):

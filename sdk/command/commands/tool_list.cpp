@@ -49,27 +49,44 @@ bool allows(const Format& format, std::string_view name) {
            });
 }
 
-// A schema in the form that both formats demand: its root is an object with "type": "object". An
-// input is always an object, so this allows no less.
-std::string object_schema(const json::Value* schema) {
-    if (schema == nullptr) return R"({"type":"object"})";
+// A schema in the form that both formats demand: an object with "type": "object". An input is always an
+// object, so this allows no less. Empty if the schema allows no object: `why` then says so.
+std::string object_schema(const json::Value* schema, std::string& why) {
+    constexpr const char* kAny = R"({"type":"object"})";
+    if (schema == nullptr || schema->IsTrue()) return kAny;
     if (!schema->IsObject()) {
-        return schema->IsFalse() ? R"({"type":"object","not":{}})" : R"({"type":"object"})";
+        why = "its input schema is false, which allows no input";
+        return {};
+    }
+    const json::Value* const type = json::member(*schema, "type");
+    const auto is_object = [](const json::Value& name) { return name == "object"; };
+    if (type != nullptr && type->IsArray() && std::any_of(type->Begin(), type->End(), is_object)) {
+        json::Document narrowed;
+        narrowed.CopyFrom(*schema, narrowed.GetAllocator());
+        narrowed["type"].SetString("object");
+        return json::line(narrowed);
+    }
+    if (type != nullptr && !is_object(*type)) {
+        why = fmt::format(
+            "the \"type\" of its input schema is {}; it must be \"object\", as every input is one",
+            printable(json::line(*type)));
+        return {};
     }
     std::string text = json::line(*schema);
-    if (json::member(*schema, "type") != nullptr) return text;
-    text.insert(1, schema->ObjectEmpty() ? R"("type":"object")" : R"("type":"object",)");
+    if (type == nullptr) {
+        text.insert(1, schema->ObjectEmpty() ? R"("type":"object")" : R"("type":"object",)");
+    }
     return text;
 }
 
-std::string as_openai(const json::Value& tool) {
+std::string as_openai(const json::Value& tool, const std::string& input) {
     return fmt::format(
         R"({{"type":"function","function":{{"name":{},"description":{},"parameters":{}}}}})",
         json::quoted(json::text(tool, "name")), json::quoted(json::text(tool, "description")),
-        object_schema(json::member(tool, "inputSchema")));
+        input);
 }
 
-std::string as_mcp(const json::Value& tool) {
+std::string as_mcp(const json::Value& tool, const std::string& input) {
     std::string output;
     const json::Value* const result = json::member(tool, "resultSchema");
     // The protocol has structured results that are objects only.
@@ -78,8 +95,7 @@ std::string as_mcp(const json::Value& tool) {
     }
     return fmt::format(R"({{"name":{},"description":{},"inputSchema":{}{}}})",
                        json::quoted(json::text(tool, "name")),
-                       json::quoted(json::text(tool, "description")),
-                       object_schema(json::member(tool, "inputSchema")), output);
+                       json::quoted(json::text(tool, "description")), input, output);
 }
 
 // Of the tools that a model can call. Each other one is told on standard error.
@@ -96,13 +112,15 @@ std::string formatted(const json::Value& tools, bool is_openai, bool& is_complet
             why = fmt::format("the name of {} has 1 to {} letters, digits, _{} and -", format.whose,
                               format.longest_name, format.allows_dots ? ", ." : "");
         }
+        std::string input;
+        if (why.empty()) input = object_schema(json::member(tool, "inputSchema"), why);
         if (!why.empty()) {
             complain(fmt::format("the tool {} is left out: {}", printable(name), why));
             is_complete = false;
             continue;
         }
         if (!out.empty()) out += ',';
-        out += is_openai ? as_openai(tool) : as_mcp(tool);
+        out += is_openai ? as_openai(tool, input) : as_mcp(tool, input);
     }
     return (is_openai ? "[" + out + "]" : R"({"tools":[)" + out + "]}") + "\n";
 }
@@ -124,6 +142,8 @@ std::string shown(const json::Value& tools, const Style& style) {
             if (found != nullptr) line(what, json::line(*found));
         };
         line("", std::string(json::text(tool, "description")));
+        const std::string_view script_name = json::text(tool, "scriptName");
+        if (script_name != json::text(tool, "name")) line("in scripts: ", std::string(script_name));
         value("input: ", "inputSchema");
         value("result: ", "resultSchema");
         line("target: ", std::string(json::text(tool, "target")));
@@ -195,9 +215,10 @@ void add_tool_list(Command tool) {
             "Context Protocol (mcp)")
         .one_of({"openai", "mcp"});
     command.footer(
-        "Exit status: 0 all tools are in the list, 1 --format left out a tool that cannot run or\n"
-        "whose name that form does not allow (standard error says which and why), 2 nothing was "
-        "listed.\n"
+        "Exit status: 0 all tools are in the list, 1 --format left out a tool that cannot run, or\n"
+        "whose name or input that form does not allow (standard error says which and why), 2 "
+        "nothing\n"
+        "was listed.\n"
         "Example:\n  narratoria tool list --story examples/stories/torch --format openai");
     command.action([options] { return list(*options); });
 }

@@ -6,8 +6,12 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +21,8 @@
 #include "io/file.hpp"
 #include "io/message.hpp"
 #include "json.hpp"
+#include "narratoria/engine.hpp"
+#include "narratoria/tools.hpp"
 
 namespace narratoria::command {
 namespace {
@@ -24,6 +30,7 @@ namespace {
 struct ValidateOptions {
     std::vector<std::string> files;
     bool as_json = false;
+    bool with_plugins = false;
 };
 
 struct Checked {
@@ -32,7 +39,52 @@ struct Checked {
     std::string unreadable;
 };
 
-Checked check(Document document, const std::string& what, const std::string& file) {
+// What the plugins of a story bring is known when they are loaded. Drops the warnings of tools that
+// they bring, and says of the others that they do not.
+std::string after_loading_plugins(const std::string& folder, const std::string& faults) {
+    json::Document read = json::read(faults);
+    bool is_open = false;
+    for (const json::Value& fault : read.GetArray()) {
+        // No session takes a story with faults.
+        if (json::text(fault, "level") != "warning") return faults;
+        is_open = is_open || json::member(fault, "tool") != nullptr;
+    }
+    if (!is_open) return faults;
+    EngineOptions options;
+    options.output_mode = NAR_OUTPUT_NONE;
+    options.log = [](std::uint32_t level, std::string_view message) {
+        if (level >= NAR_LOG_WARN) complain(printable(message));
+    };
+    Engine engine(options);
+    Session session(engine, {.story = folder});
+    std::set<std::string, std::less<>> names;
+    std::set<std::string, std::less<>> script_names;
+    const json::Document tools = json::read(session.tools().list().view());
+    for (const json::Value& tool : tools.GetArray()) {
+        names.emplace(json::text(tool, "name"));
+        script_names.emplace(json::text(tool, "scriptName"));
+    }
+    std::string out;
+    for (json::Value& fault : read.GetArray()) {
+        const std::string tool(json::text(fault, "tool"));
+        if (!tool.empty()) {
+            // A script's warning has no pointer.
+            const bool is_of_script = json::text(fault, "pointer").empty();
+            if ((is_of_script ? script_names : names).contains(tool)) continue;
+            const std::string message = fmt::format(
+                "{}{}: neither a file in tools/ nor a plugin of the story brings this tool",
+                is_of_script ? "CALL " : "", is_of_script ? tool : json::quoted(tool));
+            fault["message"].SetString(message.data(), static_cast<unsigned>(message.size()),
+                                       read.GetAllocator());
+            fault["rule"].SetString("story-tool-missing");
+        }
+        (out += out.empty() ? "" : ",") += json::line(fault);
+    }
+    return "[" + out + "]";
+}
+
+Checked check(Document document, const std::string& what, const std::string& file,
+              bool with_plugins) {
     Checked checked{file, {}, {}};
     try {
         if (document == Document::Story) {
@@ -40,6 +92,10 @@ Checked check(Document document, const std::string& what, const std::string& fil
                 throw Refused("a story is a folder; give its path instead of - (standard input)");
             }
             checked.faults = validate(document, file, Warnings::Listed).view();
+            if (with_plugins) checked.faults = after_loading_plugins(file, checked.faults);
+        } else if (document == Document::Tool && file.ends_with(".tool.json")) {
+            // Its name must be that of the file.
+            checked.faults = validate(Document::ToolFile, file, Warnings::Listed).view();
         } else {
             checked.faults = validate(document, read_document(file, what), Warnings::Listed).view();
         }
@@ -75,7 +131,7 @@ int run_validate(Document document, const std::string& what, const ValidateOptio
     std::size_t fault_count = 0;
     std::size_t unreadable = 0;
     for (const std::string& file : options.files) {
-        all.push_back(check(document, what, file));
+        all.push_back(check(document, what, file, options.with_plugins));
         const Checked& one = all.back();
         if (!one.unreadable.empty()) {
             ++unreadable;
@@ -104,6 +160,11 @@ void add_document(Command command, Document document, const std::string& name,
     auto options = std::make_shared<ValidateOptions>();
     kind.option(name == "story" ? "FOLDER" : "FILE", options->files, file_description).required();
     kind.flag("--json", options->as_json, "Print the faults as JSON");
+    if (document == Document::Story) {
+        kind.flag(
+            "--plugins", options->with_plugins,
+            "Also load the story's plugins, which runs their code, to see what tools they bring");
+    }
     kind.footer(fmt::format(
         "Each fault is one line: file:line:column: JSON Pointer: message [rule]\nA warning "
         "is marked as one and is no fault.\nExit status: 0 no faults, 1 faults, 2 a "

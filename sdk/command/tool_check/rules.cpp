@@ -20,6 +20,7 @@
 #include "json.hpp"
 #include "narratoria/validate.hpp"
 #include "tool_check/file_signature.hpp"
+#include "tool_check/manifest_check.hpp"
 
 namespace narratoria::command {
 namespace {
@@ -68,6 +69,8 @@ constexpr Rule kRules[] = {
      "do not ignore SIGTERM; exit, or pass it on to child processes and exit then"},
     {"T19", "leaves no process behind", "docs/writing-a-tool.md",
      "wait for all child processes before done"},
+    {"T20", "returns what its manifest says", "docs/tool-schemas.md",
+     "correct the result or the manifest; narratoria validate tool shows the places of its faults"},
 };
 
 struct Line {
@@ -162,6 +165,7 @@ private:
                          bool same_outcome);
     void judge_sigterm();
     void judge_left_behind();
+    void judge_result();
 
     const Evidence& evidence_;
     std::vector<Line> lines_;
@@ -518,6 +522,25 @@ void Judge::judge_left_behind() {
     decide_if(any, "it did not end by itself", std::move(findings));
 }
 
+void Judge::judge_result() {
+    const ManifestCheck manifest(evidence_.path);
+    if (!manifest.problem().empty()) return decide({about(printable(manifest.problem()))});
+    if (!manifest.describes_results()) {
+        return not_applicable("no manifest beside it describes its result");
+    }
+    for (const Said& said : events_) {
+        const json::Value* const ok = json::member(said.event, "ok");
+        const json::Value* const result = json::member(said.event, "result");
+        if (type_of(said) != "done" || result == nullptr || ok == nullptr || !ok->IsTrue())
+            continue;
+        Findings findings;
+        const std::string fault = manifest.fault_of(json::line(*result));
+        if (!fault.empty()) findings.push_back(at(said, "/result", printable(fault)));
+        return decide(std::move(findings));
+    }
+    not_applicable("it returns no result");
+}
+
 std::vector<Judgement> Judge::all() {
     judge_start();
     if (evidence_.plain.start_error != 0) {
@@ -537,6 +560,7 @@ std::vector<Judgement> Judge::all() {
     judge_other_run(evidence_.unknown_fields, "with unknown fields", true);
     judge_sigterm();
     judge_left_behind();
+    judge_result();
     return std::move(judgements_);
 }
 
