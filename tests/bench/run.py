@@ -661,12 +661,36 @@ def python_import(bench):
                 each[0], each[1], most=30)]
 
 
+def python_call(bench):
+    """A tool of a project: a function of a module, in a process of its own."""
+    count = 20 if bench.quick else 60
+    bench.file("greeter.py", "def greet(payload):\n"
+               "    return {'message': 'Hello ' + payload['name'], 'ok': True}\n")
+    calls = lambda how: bench.number(bench.program("python_calls"), bench.work, "greeter:greet",
+                                     sys.executable, count, how)
+    results = bench.in_turn(
+        lambda: calls("warm"), lambda: calls("fresh"),
+        lambda: bench.number(bench.program("command_time"), count, sys.executable, "-c",
+                             "import greeter; greeter.greet({'name': 'Ada'})"))
+    each = [f"{median(column) * 1e3:.2f} ms" for column in zip(*results)]
+    return [
+        Row("python-call", "a trivial Python tool of a project (`module:function`), forked from the server "
+            "of its module: the median of a call, beside a fresh `python3 -c` that calls the function",
+            median(row[0] * 1e3 for row in results), "ms", each[0], each[2], most=3),
+        Row("python-call-python", "the same against that `python3`",
+            median(row[2] / row[0] for row in results), "×", each[0], each[2], least=5),
+        Row("python-call-fresh", "the same with `warm = false`: over that `python3`",
+            median((row[1] - row[2]) * 1e3 for row in results), "ms", each[1], each[2]),
+    ]
+
+
 MEASURES = {
     "spawn": spawn, "chain": chain, "pipeline": pipeline, "cat": cat, "state": state,
     "memory": memory, "plan": plan, "script": script, "many": many, "million": million,
     "command": command, "frame": frame, "plugins": plugins, "schemas": schemas, "page": page,
     "python-plan": python_plan,
     "python-tool": python_tool, "python-sink": python_sink, "python-import": python_import,
+    "python-call": python_call,
 }
 ORDER = [
     "spawn", "spawn-1gb", "spawn-ninja", "spawn-make", "chain", "chain-nolibc", "pipeline",
@@ -675,7 +699,7 @@ ORDER = [
     "script-loop", "script-machine-call", "script-call", "script-call-sink", "script-parse", "script-compile", "script-waiting", "many", "many-memory", "million",
     "command", "frame", "plugin-sink", "plugin-sink-cpp", "plugin-sinks-16", "plugin-scan",
     "plugin-life", "schema-check", "tool-find", "page-streams", "page-first-byte", "python-plan", "python-tool", "python-tool-mcp", "python-sink",
-    "python-sink-read", "python-import",
+    "python-sink-read", "python-import", "python-call", "python-call-python", "python-call-fresh",
 ]
 HEAD = ["row", "work", "ours", "peer", "measured", "bar", "stretch", "", "when"]
 
