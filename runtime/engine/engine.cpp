@@ -51,6 +51,7 @@ Engine::Engine(EngineSettings settings)
                            std::string_view session) { log(level, line, session); }),
       host_posts_(*this),
       pool_(loop_, settings_.supervisor),
+      http_(loop_, pool_),
       slots_(settings_.jobs != 0 ? settings_.jobs : cores()) {
     loop_.set_on_wake([this] { on_wake(); });
     pool_.set_on_warning([this](std::string_view message) { log(NAR_LOG_WARN, message); });

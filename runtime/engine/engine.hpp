@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The engine: owns the sessions and the resources that they share, which are the loop, the inbox,
-// the process pool and the job slots.
+// the process pool, the HTTP client and the job slots.
 
 #include <pthread.h>
 
@@ -18,6 +18,7 @@
 #include "base/inbox.hpp"
 #include "base/loop.hpp"
 #include "engine/member.hpp"
+#include "http/client.hpp"
 #include "narratoria/engine.h"
 #include "plan/job_slots.hpp"
 #include "process/process.hpp"
@@ -119,6 +120,7 @@ public:
     Loop& loop() { return loop_; }
     Inbox& inbox() { return inbox_; }
     process::Pool& pool() { return pool_; }
+    http::Client& http() { return http_; }
     plan::JobSlots& slots() { return slots_; }
     // For tools that only wait. Bounded, because each costs memory.
     plan::JobSlots& waiting_slots() { return waiting_slots_; }
@@ -152,6 +154,7 @@ private:
     Inbox inbox_;
     HostPosts host_posts_;
     process::Pool pool_;
+    http::Client http_;
     plan::JobSlots slots_;
     plan::JobSlots waiting_slots_{kMaxWaitingTools};
     std::vector<std::unique_ptr<Member>> sessions_;

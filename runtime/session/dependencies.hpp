@@ -23,7 +23,7 @@ struct Dependencies {
     std::shared_ptr<tool::ProcessRunner> processes;
     // Registers the built-in runners. The session calls it once, before it loads plugins.
     std::function<void(tool::Runners& runners, std::shared_ptr<tool::ProcessRunner> processes,
-                       const plugin::Dispatcher& plugins)>
+                       http::Client& http, const plugin::Dispatcher& plugins)>
         add_runners;
 };
 

@@ -5,15 +5,18 @@
 
 #include "tool/runner/container_runner.hpp"
 #include "tool/runner/python_runner.hpp"
+#include "tool/runner/service_runner.hpp"
 
 namespace narratoria::session {
 
 // One line per kind of tool. A runner that also runs tool paths "scheme:rest" registers its scheme
 // here, too (Runners::add_scheme).
 void add_runners(tool::Runners& runners, std::shared_ptr<tool::ProcessRunner> processes,
-                 const plugin::Dispatcher& plugins) {
+                 http::Client& http, const plugin::Dispatcher& plugins) {
     runners.add(tool::PythonRunner::kName, std::make_shared<tool::PythonRunner>(processes));
     runners.add(tool::ContainerRunner::kName, std::make_shared<tool::ContainerRunner>(processes));
+    runners.add(tool::ServiceRunner::kName,
+                std::make_shared<tool::ServiceRunner>(processes->loop(), http));
     runners.add(tool::kProcessRunner, std::move(processes));
     runners.add(plugin::FunctionRunner::kName, plugins.functions());
 }

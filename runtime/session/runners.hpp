@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 
+#include "http/client.hpp"
 #include "plugin/dispatcher.hpp"
 #include "tool/runner/process_runner.hpp"
 #include "tool/runner/runners.hpp"
@@ -11,6 +12,6 @@ namespace narratoria::session {
 // Registers the built-in runners. Plugins register theirs when they are loaded. `runners` must
 // not run anything once `plugins` is gone.
 void add_runners(tool::Runners& runners, std::shared_ptr<tool::ProcessRunner> processes,
-                 const plugin::Dispatcher& plugins);
+                 http::Client& http, const plugin::Dispatcher& plugins);
 
 }  // namespace narratoria::session

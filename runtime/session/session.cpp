@@ -55,7 +55,7 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
             set_variable(environment_, name + "=" + value);
         }
     }
-    with_.add_runners(runners_, with_.processes, dispatcher_);
+    with_.add_runners(runners_, with_.processes, with_.engine.http(), dispatcher_);
     // Before the plugins: their tools must not take a name that the user bound.
     if (settings_.project) {
         for (const auto& tool : settings_.project->tools) registry_.add(tool);

@@ -15,6 +15,8 @@ import sys
 connections = 0
 counts = {}  # requests received, by path
 tasks = set()  # asyncio itself does not keep them alive
+received = {}  # the last request: its body, by path
+canned = {}  # status and body to answer with, by path
 gates = {}  # path: futures of those that wait there
 BIG = 100_000_000
 
@@ -54,6 +56,18 @@ async def serve(reader, writer, number):
         method, path, headers, body = await read_request(reader)
         counts[path] = counts.get(path, 0) + 1
         name = path.split("?")[0]
+        if name.startswith("/set/"):  # /set/STATUS/PATH: the body is the answer of /PATH
+            _, _, status, where = name.split("/", 3)
+            canned["/" + where] = status + " Canned", body
+            writer.write(answer("set"))
+            continue
+        if name.startswith("/last/"):
+            writer.write(answer(received.get(name[len("/last"):], b"")))
+            continue
+        received[name] = body
+        if name in canned:
+            writer.write(answer(canned[name][1], status=canned[name][0]))
+            continue
         if name == "/hello":
             writer.write(answer("hello"))
         elif name == "/echo":

@@ -412,10 +412,7 @@ std::string coverage_problem(const Binding& binding) {
         case RunnerKind::Local:
             if (binding.sandbox) return {};
             return "set \"sandbox: true\" in its binding";
-        case RunnerKind::Service:
-            if (binding.handshake_required) return {};
-            return "set \"service_handshake_required = true\" in [python_tools] of namel3ss.toml, "
-                   "so that the service is asked";
+        case RunnerKind::Service: return {};  // the handshake before the call asks the service
         case RunnerKind::Container: break;
     }
     if (binding.guarantees.requires_one(Guarantee::NoSubprocess)) {

@@ -61,7 +61,7 @@ protected:
         Dependencies dependencies = make_dependencies(engine, settings);
         dependencies.add_runners = [this](tool::Runners& runners,
                                           const std::shared_ptr<tool::ProcessRunner>&,
-                                          const plugin::Dispatcher&) {
+                                          http::Client&, const plugin::Dispatcher&) {
             // The fixture owns it, so that a test can look at it.
             runners.add(tool::kProcessRunner, {std::shared_ptr<void>(), &runner});
         };

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""An HTTP service for tools of specification 001 (Namel3ss Python tool protocol v1).
+
+    python3 service.py [--port 8787] [--root FOLDER] [--enforced no_network,no_subprocess]
+
+Runs the functions of the modules below FOLDER, by default the folder of this file. Python's standard library
+only. Copy it, and change what you need.
+"""
+
+import argparse
+import importlib
+import json
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+PROTOCOL_VERSION = 1
+LARGEST_BODY = 16 * 1024 * 1024
+GUARANTEES = ("no_filesystem_write", "no_filesystem_read", "no_network", "no_subprocess",
+              "no_env_read", "no_env_write")
+
+
+class Refused(Exception):
+    """A request that is not answered with a result; the message says why."""
+
+
+def find_function(root, entry):
+    """The function of "package.module:function". Only modules below the root may be named."""
+    module, colon, name = str(entry).partition(":")
+    parts = module.split(".")
+    if not colon or not name.isidentifier() or not all(part.isidentifier() for part in parts):
+        raise Refused(f'entry must be "module:function", not {json.dumps(entry)}')
+    file = root.joinpath(*parts).with_suffix(".py")
+    if not file.is_file():
+        raise Refused(f"there is no {file.relative_to(root)} in the service's folder")
+    function = getattr(importlib.import_module(module), name, None)
+    if not callable(function):
+        raise Refused(f"{module} has no function {name}")
+    return function
+
+
+def run_tool(root, request):
+    """The reply to a call."""
+    try:
+        if request.get("protocol_version") != PROTOCOL_VERSION:
+            raise Refused(f"protocol_version must be {PROTOCOL_VERSION}")
+        result = find_function(root, request.get("entry"))(request.get("payload"))
+        json.dumps(result)
+    except Exception as error:  # whatever the tool raises is its answer
+        return {"ok": False, "protocol_version": PROTOCOL_VERSION,
+                "error": {"type": type(error).__name__, "message": str(error)}}
+    return {"ok": True, "protocol_version": PROTOCOL_VERSION, "result": result}
+
+
+def shake_hands(enforced, request):
+    """The reply to a handshake: what the surroundings of this process enforce."""
+    if request.get("protocol_version") != PROTOCOL_VERSION:
+        return {"ok": False, "error": {"type": "ProtocolError",
+                                       "message": f"protocol_version must be {PROTOCOL_VERSION}"}}
+    return {"ok": True, "enforcement": "enforced" if enforced else "none",
+            "supported_guarantees": {name: name in enforced for name in GUARANTEES},
+            "service_version": "1.0.0"}
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"  # keeps the connection
+    wbufsize = -1  # headers and body in one packet, or each call waits 40 ms
+    timeout = 300  # of an idle connection
+
+    def do_POST(self):
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or int(length) > LARGEST_BODY:
+            # The body is not read, so nothing can follow on this connection.
+            self.close_connection = True
+            return self.reply(413 if length.isdecimal() else 411, {
+                "ok": False, "error": {"type": "ProtocolError", "message":
+                                       f"Content-Length must be at most {LARGEST_BODY}"}})
+        try:
+            request = json.loads(self.rfile.read(int(length)))
+            if not isinstance(request, dict):
+                raise ValueError("it is no object")
+        except ValueError as error:
+            return self.reply(400, {"ok": False, "error": {
+                "type": "ProtocolError", "message": f"the request is not a JSON object: {error}"}})
+        if self.path.split("?")[0] == "/capabilities/handshake":
+            return self.reply(200, shake_hands(self.server.enforced, request))
+        return self.reply(200, run_tool(self.server.root, request))
+
+    def reply(self, status, document):
+        body = json.dumps(document).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format, *arguments):
+        pass
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Serves Python functions as tools.")
+    parser.add_argument("--port", type=int, default=8787, help="0: any free port")
+    parser.add_argument("--root", type=Path, default=Path(__file__).parent)
+    parser.add_argument("--enforced", default="", metavar="NAMES", help="guarantees that the "
+                        "surroundings of this process enforce, for example a container: nothing here does")
+    options = parser.parse_args()
+    enforced = [name for name in options.enforced.split(",") if name]
+    unknown = [name for name in enforced if name not in GUARANTEES]
+    if unknown:
+        parser.error(f"unknown guarantee: {', '.join(unknown)}")
+
+    server = ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
+    server.root = options.root.resolve()
+    server.enforced = enforced
+    sys.path.insert(0, str(server.root))
+    print(json.dumps({"port": server.server_port}), flush=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        pass
+
+
+if __name__ == "__main__":
+    main()

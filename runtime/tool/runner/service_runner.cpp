@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/runner/service_runner.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/json/tape.hpp"
+#include "base/utf8.hpp"
+#include "http/url.hpp"
+#include "tool/runner/call.hpp"
+
+namespace narratoria::tool {
+namespace {
+
+constexpr uint64_t kMaximumReply = 64 * 1024 * 1024;
+constexpr uint64_t kMaximumHandshake = 1024 * 1024;
+// Shorter than the time of most calls, so that the message says what is wrong.
+constexpr uint64_t kConnectMs = 5000;
+constexpr size_t kMaximumExcerpt = 200;
+
+bool is_success(int status) { return status >= 200 && status < 300; }
+
+const char* code_of(const http::Error& error) {
+    switch (error.failure) {
+        case http::Failure::Protocol:
+        case http::Failure::Redirect:
+        case http::Failure::HeaderLimit:
+        case http::Failure::BodyLimit: return "PROTOCOL_ERROR";
+        default: return error.sent ? "SERVICE_LOST" : "SERVICE_UNREACHABLE";
+    }
+}
+
+// Another attempt ends in the same way.
+bool is_permanent(http::Failure failure) {
+    return failure == http::Failure::Setup || failure == http::Failure::Tls ||
+           failure == http::Failure::Redirect;
+}
+
+// The beginning of a body that is no reply, on one line.
+std::string excerpt_of(std::string_view body) {
+    std::string text = utf8::repaired(body.substr(0, kMaximumExcerpt));
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+    if (body.size() > kMaximumExcerpt) text += "…";
+    return text;
+}
+
+// What a service says of itself. `refusal` is empty if it enforces all that `required` requires.
+struct Handshake {
+    std::string enforcement = "none";
+    std::string refusal;  // for people, behind "the service at URL "
+};
+
+// `supported` may be empty.
+std::string missing_of(const json::Value& supported, const Guarantees& required) {
+    const auto find = [&](std::string_view name) {
+        return supported ? supported.find(name) : json::Value();
+    };
+    std::string missing;
+    const auto add = [&](std::string_view name) {
+        if (!missing.empty()) missing += ", ";
+        missing += name;
+    };
+    for (size_t i = 0; i < kGuarantees; ++i) {
+        const auto guarantee = static_cast<Guarantee>(i);
+        if (!required.requires_one(guarantee)) continue;
+        const json::Value value = find(name_of(guarantee));
+        if (!value || !value.is_boolean() || !value.boolean()) add(name_of(guarantee));
+    }
+    if (!required.secrets()) return missing;
+    const json::Value listed = find(kSecretsAllowed);
+    const auto is_listed = [&](const std::string& secret) {
+        if (!listed || !listed.is_array()) return false;
+        for (const json::Value each : listed.elements()) {
+            if (each.is_string() && each.text() == secret) return true;
+        }
+        return false;
+    };
+    const auto& secrets = *required.secrets();
+    if (!listed || !listed.is_array() || !std::all_of(secrets.begin(), secrets.end(), is_listed)) {
+        add(kSecretsAllowed);
+    }
+    return missing;
+}
+
+Handshake read_handshake(int status, std::string_view body, const Guarantees& required) {
+    Handshake handshake;
+    json::Document document;
+    json::ParseError error;
+    if (!document.parse(body, error) || !document.root().is_object()) {
+        handshake.refusal =
+            is_success(status) ? "answered the handshake with something else than a JSON object: " +
+                                     excerpt_of(body)
+                               : "has no handshake (status " + std::to_string(status) + ")";
+        return handshake;
+    }
+    const json::Value root = document.root();
+    if (const json::Value level = root.find("enforcement"); level && level.is_string()) {
+        handshake.enforcement = level.text();
+    }
+    const json::Value version = root.find("protocol_version");
+    const json::Value ok = root.find("ok");
+    if (version && (!version.is_number() || version.integer() != project::kProtocolVersion)) {
+        handshake.refusal = "answered the handshake in protocol version " +
+                            std::string(version.raw()) + ", and only version 1 is understood";
+    } else if (!ok || !ok.is_boolean()) {
+        handshake.refusal = "answered the handshake without \"ok\"";
+    } else if (!ok.boolean()) {
+        Reply reply;
+        std::string ignored;
+        read_reply(body, reply, ignored);
+        handshake.refusal = reply.error_message.empty()
+                                ? "refused the handshake"
+                                : "refused the handshake: " + reply.error_message;
+    } else if (!is_success(status)) {
+        handshake.refusal = "answered the handshake with status " + std::to_string(status);
+    } else if (handshake.enforcement != "enforced") {
+        handshake.refusal =
+            "does not enforce guarantees (its enforcement is \"" + handshake.enforcement + "\")";
+    } else {
+        const json::Value supported = root.find("supported_guarantees");
+        const std::string missing =
+            missing_of(supported && supported.is_object() ? supported : json::Value(), required);
+        if (!missing.empty()) handshake.refusal = "does not enforce " + missing;
+    }
+    return handshake;
+}
+
+}  // namespace
+
+class ServiceRunner::Call : public tool::Call, private http::Listener {
+public:
+    Call(ServiceRunner& runner, const Invocation& invocation, AttemptListener& listener)
+        : tool::Call(runner.loop_, invocation, listener),
+          runner_(runner),
+          needs_handshake_(binding().handshake_required || binding().guarantees.any()) {}
+
+    void start() {
+        std::string reason;
+        const auto url = http::Url::parse(binding().url, reason);
+        if (!url) {
+            return fail_soon("SERVICE_UNREACHABLE", "ServiceError",
+                             "the url of the tool \"" + binding().name + "\" cannot be used: " +
+                                 reason + ". Mend it in the project's binding.");
+        }
+        url_ = *url;
+        if (!needs_handshake_) return post_call();
+        const auto known = runner_.covered_.find(key());
+        if (known == runner_.covered_.end()) return post_handshake();
+        enforcement_ = known->second;
+        is_covered_ = true;
+        if (check_coverage(true, {})) post_call();
+    }
+
+    void terminate() override {
+        if (has_ended()) return;
+        exchange_.reset();
+        fail_soon("CANCELLED", "TimeoutError",
+                  "the service at " + url_.shown() + " did not answer in time");
+    }
+    std::string diagnostics() const override { return {}; }
+
+private:
+    enum class Stage : uint8_t { Handshake, Call };
+
+    // In one URL there is no line feed.
+    std::string key() const {
+        std::string key = url_.text() + "\n";
+        binding().guarantees.append_json(key);
+        return key + "\n" + binding().name;
+    }
+
+    void post(Stage stage, const http::Url& url, std::string body, uint64_t maximum) {
+        stage_ = stage;
+        status_ = 0;
+        body_.clear();
+        http::Request request;
+        request.method = "POST";
+        request.url = url.text();
+        request.headers = {{"Content-Type", "application/json"}, {"Accept", "application/json"}};
+        request.body = std::move(body);
+        request.times.connect_ms = kConnectMs;
+        request.max_body_bytes = maximum;
+        exchange_ = runner_.http_.start(std::move(request), *this);
+    }
+
+    void post_handshake() {
+        std::string body;
+        json::ObjectWriter request(body);
+        request.number("protocol_version", project::kProtocolVersion)
+            .string("tool_name", binding().name)
+            .string("runner", kName)
+            .key("required_guarantees");
+        binding().guarantees.append_json(body);
+        request.end();
+        post(Stage::Handshake, url_.with_path("/capabilities/handshake"), std::move(body),
+             kMaximumHandshake);
+    }
+
+    void post_call() {
+        std::string body;
+        json::ObjectWriter request(body);
+        request.number("protocol_version", project::kProtocolVersion)
+            .string("tool_name", binding().name)
+            .string("kind", binding().kind)
+            .string("entry", binding().entry)
+            .raw("payload", payload())
+            .number("timeout_ms", static_cast<int64_t>(timeout_ms()))
+            .string("trace_id", trace_id())
+            .key("project");
+        json::ObjectWriter project(body);
+        project.string("app_root", binding().root);
+        if (binding().flow.empty()) project.raw("flow", "null");
+        else project.string("flow", binding().flow);
+        project.end();
+        request.end();
+        post(Stage::Call, url_, std::move(body), kMaximumReply);
+    }
+
+    void on_response(const http::Response& response) override { status_ = response.status; }
+    void on_body(std::string_view bytes) override { body_ += bytes; }
+    void on_end(const http::Error* error) override {
+        // The listener of the call may destroy it in any of these.
+        if (error != nullptr) return on_error(*error);
+        if (stage_ == Stage::Handshake) return on_handshake();
+        on_reply();
+    }
+
+    void on_error(const http::Error& error) {
+        runner_.covered_.erase(key());
+        const char* const code = code_of(error);
+        Outcome outcome;
+        outcome.may_retry = !is_permanent(error.failure);
+        end_with_failure(
+            code, std::string_view(code) == "PROTOCOL_ERROR" ? "ProtocolError" : "ServiceError",
+            "the tool \"" + binding().name + "\" is a service, and " +
+                (stage_ == Stage::Handshake ? "its handshake failed: " : "its call failed: ") +
+                error.text,
+            std::move(outcome));
+    }
+
+    void on_handshake() {
+        const Handshake handshake = read_handshake(status_, body_, binding().guarantees);
+        enforcement_ = handshake.enforcement;
+        is_covered_ = handshake.refusal.empty();
+        if (is_covered_) runner_.covered_.insert_or_assign(key(), enforcement_);
+        const std::string why = "the service at " + url_.shown() + " " + handshake.refusal;
+        if (!check_coverage(is_covered_, why)) return;
+        if (is_covered_ || binding().allow_unsafe) return post_call();
+        // The project requires a handshake of a tool without guarantees.
+        end_with_failure("COVERAGE_MISSING", "CapabilityError",
+                         "the tool \"" + binding().name + "\" may not run: " + why);
+    }
+
+    void on_reply() {
+        if (!is_success(status_)) {
+            // A service may say what was wrong with an error's status, too.
+            Reply reply;
+            std::string ignored;
+            if (!read_reply(body_, reply, ignored) || reply.ok) {
+                return end_with_failure("HTTP_STATUS", "ServiceError",
+                                        "the service at " + url_.shown() + " answered the tool \"" +
+                                            binding().name + "\" with status " +
+                                            std::to_string(status_) +
+                                            (body_.empty() ? "" : ": " + excerpt_of(body_)));
+            }
+        }
+        end_with_reply(body_);
+    }
+
+    void append_trace(json::ObjectWriter& trace) const override {
+        trace.string("service_url", url_.host.empty() ? http::shown(binding().url) : url_.shown())
+            .number("protocol_version", project::kProtocolVersion)
+            .boolean("service_handshake", needs_handshake_);
+        if (needs_handshake_) trace.string("enforcement_level", enforcement_);
+        if (is_unsafe_override()) trace.boolean("unsafe_override", true);
+    }
+
+    ServiceRunner& runner_;
+    const bool needs_handshake_;
+    http::Url url_;
+    Stage stage_ = Stage::Call;
+    bool is_covered_ = false;
+    std::string enforcement_ = "none";
+    int status_ = 0;
+    std::string body_;
+    std::unique_ptr<http::Exchange> exchange_;
+};
+
+std::unique_ptr<Attempt> ServiceRunner::begin(const Invocation& invocation,
+                                              AttemptListener& listener, StartFailure&) {
+    auto call = std::make_unique<Call>(*this, invocation, listener);
+    call->start();
+    return call;
+}
+
+}  // namespace narratoria::tool

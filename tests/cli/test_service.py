@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tools of a project that are HTTP services, with the service in examples/service."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from harness import SOURCE
+
+SERVICE = SOURCE / "examples" / "service" / "service.py"
+
+
+class Service:
+    """A running service; `url` is where its tools are."""
+
+    def __init__(self, *options):
+        self.process = subprocess.Popen([sys.executable, SERVICE, "--port", "0", *options],
+                                        stdout=subprocess.PIPE, text=True)
+        self.port = json.loads(self.process.stdout.readline())["port"]
+        self.url = f"http://127.0.0.1:{self.port}/tools"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def run(command):
+    """Runs the tool "greeter", bound to a URL; its end and its trace."""
+    project = command.folder / "project"
+    (project / ".namel3ss").mkdir(parents=True)
+
+    def run(url, payload, settings=""):
+        (project / ".namel3ss" / "tools.yaml").write_text(
+            "tools:\n  greeter:\n    entry: tools.sample_tool:greet\n    runner: service\n"
+            f"    url: {url}\n")
+        (project / "namel3ss.toml").write_text(settings)
+        trace = command.folder / "trace.ndjson"
+        trace.unlink(missing_ok=True)
+        ran = command("tool", "run", "greeter", "--project", project, "--trace", trace,
+                      "--input", json.dumps(payload))
+        return ran, [json.loads(line) for line in trace.read_text().splitlines()]
+
+    return run
+
+
+NO_NETWORK = '[capability_overrides]\ngreeter = { no_network = true }\n'
+
+
+def test_a_tool_is_called_over_http(run):
+    with Service() as service:
+        ran, trace = run(service.url, {"name": "Ada"})
+    assert ran.status == 0, ran
+    assert json.loads(ran.lines[-1])["result"] == {"message": "Hello Ada", "ok": True}
+    [call] = trace
+    assert call["service_url"] == service.url
+    assert call["service_handshake"] is False
+    assert "enforcement_level" not in call
+
+
+def test_the_error_of_a_service_is_the_tools(run):
+    with Service() as service:
+        ran, trace = run(service.url, {})
+    assert ran.status == 1, ran
+    assert "ValueError: Missing input" in ran.err
+    assert trace[-1]["error_type"] == "ValueError"
+    assert trace[-1]["error_message"] == "Missing input"
+
+
+def test_guarantees_are_asked_for_in_a_handshake(run):
+    with Service("--enforced", "no_network,no_subprocess") as service:
+        ran, trace = run(service.url, {"name": "Ada"}, NO_NETWORK)
+    assert ran.status == 0, ran
+    assert [line["type"] for line in trace] == ["capability_check", "tool_call"]
+    assert trace[0]["allowed"] is True
+    assert trace[1]["service_handshake"] is True
+    assert trace[1]["enforcement_level"] == "enforced"
+
+
+def test_a_service_that_does_not_enforce_is_not_called(run):
+    with Service() as service:
+        ran, trace = run(service.url, {"name": "Ada"}, NO_NETWORK)
+        assert ran.status == 1, ran
+        assert "COVERAGE_MISSING" in ran.err
+        assert (f'the service at {service.url} does not enforce guarantees '
+                '(its enforcement is "none")') in ran.err
+        assert trace[0]["reason"] == "coverage_missing"
+        ran, trace = run(service.url, {"name": "Ada"}, NO_NETWORK.replace(
+            "true", "true, allow_unsafe_execution = true"))
+    assert ran.status == 0, ran
+    assert trace[-1]["unsafe_override"] is True
+
+
+def test_a_service_that_is_not_there_is_named(run):
+    with Service() as service:
+        pass
+    ran, trace = run(service.url, {"name": "Ada"})
+    assert ran.status == 1, ran
+    assert (f"SERVICE_UNREACHABLE: the tool \"greeter\" is a service, and its call failed: "
+            f"{service.url}: no connection: Connection refused") in ran.err
+    assert trace[-1]["status"] == "error"
