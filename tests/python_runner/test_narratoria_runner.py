@@ -360,6 +360,23 @@ def test_what_a_guarantee_does_not_forbid_works(project, guarantee):
     assert "capability_checks" not in reply.reply
 
 
+@pytest.mark.parametrize("guarantee", ["no_filesystem_write", "no_filesystem_read"])
+def test_the_scratch_folder_of_the_sandbox_may_be_used(project, guarantee):
+    scratch = project.folder / "narratoria-scratch-1"
+    scratch.mkdir()
+    context = {"guarantees": {guarantee: True}, "sources": {}}
+    project.write("import tempfile\n"
+                  "def run(payload):\n"
+                  "    with tempfile.NamedTemporaryFile('w+') as file:\n"
+                  "        file.write('kept'); file.flush()\n"
+                  "        return open(file.name).read()\n")
+    ended = project.send(
+        json.dumps({"tool": "t", "entry": "tool:run", "sandbox": True,
+                    "capability_context": context}),
+        arguments=("-c", SCRIPT.read_text(encoding="utf-8"), "--has-scratch"), TMPDIR=str(scratch))
+    assert json.loads(ended.stdout)["result"] == "kept"
+
+
 def test_without_the_sandbox_nothing_is_refused(project):
     reply = project.run("import os; return 'PATH' in os.environ",
                         capability_context={"guarantees": {"no_env_read": True}})

@@ -157,6 +157,15 @@ def threads():
     return len(os.listdir("/proc/self/task"))
 
 
+def empty(folder):
+    for each in list(os.scandir(folder)):
+        if each.is_dir(follow_symlinks=False):
+            empty(each.path)
+            os.rmdir(each.path)
+        else:
+            os.unlink(each.path)
+
+
 def has_children():
     """Also reaps those that have ended."""
     try:
@@ -170,6 +179,7 @@ def has_children():
 class Server:
     def __init__(self):
         fix_path()
+        del sys.argv[1:]
         self.requests = os.dup(0)
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
@@ -240,11 +250,15 @@ class Server:
         """Imports the module. None if the server can fork; otherwise why not, or "" when that is
         nothing to tell of: the reply says it."""
         self.failure = None
+        self.scratch = os.environ.get("TMPDIR") if HAS_SCRATCH else None
         try:
             entry = read_request(request)["entry"]
         except Fault:
             return ""
-        before = descriptors(), shared_memory()
+        try:
+            before = descriptors(), shared_memory()
+        except OSError:
+            return "its sandbox does not let the server look at itself"
         self.files, self.seeds = Files(), Seeds()
         try:
             __import__(entry.partition(":")[0])
@@ -253,6 +267,8 @@ class Server:
             return ""
         self.files.close()
         why = self.why_not(*before)
+        if why is None and self.scratch and os.listdir(self.scratch):
+            why = "its module leaves temporary files when it is imported"
         if why is None:
             self.seeds.note()
             gc.collect()
@@ -386,6 +402,11 @@ class Server:
                 self.send(kind, data)
                 left -= len(data)
         left_behind = has_children()
+        if self.scratch and not left_behind:
+            try:
+                empty(self.scratch)
+            except (OSError, RecursionError):
+                left_behind = True  # the supervisor removes it
         self.send(b"E", b"%d %d %d %d %d" % (
             status, usage.ru_utime * 1e6, usage.ru_stime * 1e6, usage.ru_maxrss, left_behind))
         return left_behind

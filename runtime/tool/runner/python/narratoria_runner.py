@@ -15,6 +15,8 @@ import sys
 PROTOCOL_VERSION = 1
 LONGEST_TEXT = 64 * 1024
 NO_REPLY = 70  # the exit status when there is nowhere to reply to (EX_SOFTWARE)
+# Given by the library: the folder for temporary files is the tool's own, and goes with its process.
+HAS_SCRATCH = "--has-scratch" in sys.argv[1:2]
 
 # Each with the words of its message: Tool "t" cannot use the network.
 GUARANTEES = {
@@ -319,16 +321,11 @@ class Guards:
         self.python = tuple({os.path.realpath(folder) + os.sep for folder in folders})
         self.modules = tuple({os.path.realpath(folder) + os.sep for folder in sys.path})
         self.library = os.path.dirname(os.__file__) + os.sep
-        scratch = os.environ.get("TMPDIR") if self.kernel_guards() else None
-        self.scratch = os.path.realpath(scratch) + os.sep if scratch else None
+        scratch = os.environ.get("TMPDIR", "")
+        self.scratch = os.path.realpath(scratch) + os.sep if HAS_SCRATCH and scratch else None
         if self.required & {"no_env_read", "no_env_write"}:
             guard_environment(self)
         sys.addaudithook(self.on_event)
-
-    @staticmethod
-    def kernel_guards():
-        """True if the process is in the library's sandbox, which has a folder to write to."""
-        return os.environ.get("NARRATORIA_SANDBOX") == "1"
 
     def on_event(self, event, arguments):
         rule = RULES.get(event)
@@ -534,6 +531,7 @@ def fix_path():
 
 def main():
     fix_path()
+    del sys.argv[1:]
     answer = Answer(take_standard_output())
     try:
         data = sys.stdin.buffer.read()
