@@ -64,6 +64,11 @@ def shake_hands(enforced, request):
             "service_version": "1.0.0"}
 
 
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 1024  # calls that come at once
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"  # keeps the connection
     wbufsize = -1  # headers and body in one packet, or each call waits 40 ms
@@ -112,7 +117,7 @@ def main():
     if unknown:
         parser.error(f"unknown guarantee: {', '.join(unknown)}")
 
-    server = ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
+    server = Server(("127.0.0.1", options.port), Handler)
     server.root = options.root.resolve()
     server.enforced = enforced
     sys.path.insert(0, str(server.root))

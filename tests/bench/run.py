@@ -661,6 +661,43 @@ def python_import(bench):
                 each[0], each[1], most=30)]
 
 
+class Server:
+    """A process that prints {"port": N} when it listens."""
+
+    def __init__(self, *command):
+        self.process = subprocess.Popen([sys.executable, *command], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.port = json.loads(self.process.stdout.readline())["port"]
+
+    def __enter__(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+
+def service_call(bench):
+    """A tool of a project that is an HTTP service, on loopback."""
+    count, at_once = (300 if bench.quick else 1000), 1000
+    with Server(TREE / "examples/service/service.py", "--port", "0") as service:
+        results = bench.in_turn(
+            lambda: bench.number(bench.program("service_calls"), f"{service}/tools", count, "one"),
+            lambda: bench.number(bench.program("curl_calls"), f"{service}/tools", count))
+    with Server(TREE / "tests/support/http_server.py") as service:
+        all_at_once = bench.in_turn(
+            lambda: bench.number(bench.program("service_calls"), f"{service}/gate/{at_once}", at_once, "all"))
+    each = [f"{median(column) * 1e3:.3f} ms" for column in zip(*results)]
+    return [
+        Row("service-call", "a tool that is an HTTP service on loopback (`examples/service`), its trace "
+            "included: the median of a call over the same request by libcurl alone",
+            median((ours - peer) * 1e3 for ours, peer in results), "ms", each[0], each[1], most=0.25),
+        Row("service-many", f"{at_once:,} such calls at once on one thread, each on a connection of its own "
+            "and answered when all have come: until the last has ended, the server in Python included",
+            median(row[0] * 1e3 for row in all_at_once), "ms"),
+    ]
+
+
 def python_call(bench):
     """A tool of a project: a function of a module, in a process of its own."""
     count = 20 if bench.quick else 60
@@ -691,6 +728,7 @@ MEASURES = {
     "python-plan": python_plan,
     "python-tool": python_tool, "python-sink": python_sink, "python-import": python_import,
     "python-call": python_call,
+    "service-call": service_call,
 }
 ORDER = [
     "spawn", "spawn-1gb", "spawn-ninja", "spawn-make", "chain", "chain-nolibc", "pipeline",
@@ -700,6 +738,7 @@ ORDER = [
     "command", "frame", "plugin-sink", "plugin-sink-cpp", "plugin-sinks-16", "plugin-scan",
     "plugin-life", "schema-check", "tool-find", "page-streams", "page-first-byte", "python-plan", "python-tool", "python-tool-mcp", "python-sink",
     "python-sink-read", "python-import", "python-call", "python-call-python", "python-call-fresh",
+    "service-call", "service-many",
 ]
 HEAD = ["row", "work", "ours", "peer", "measured", "bar", "stretch", "", "when"]
 

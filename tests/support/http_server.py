@@ -7,6 +7,7 @@ badly. Prints {"port": N} or, with a certificate, {"port": N, "tls_port": N}; en
 import asyncio
 import json
 import os
+import resource
 import socket
 import ssl
 import struct
@@ -170,7 +171,7 @@ async def serve(reader, writer, number):
                 for each in gates.pop(name):
                     each.set_result(None)
             await gate
-            writer.write(answer("through"))
+            writer.write(answer('{"ok": true, "result": "through"}'))
         else:
             writer.write(answer("no such path", status="404 Not Found"))
         await writer.drain()
@@ -200,6 +201,8 @@ async def connected(reader, writer):
 
 
 async def main(certificate=None, key=None):
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     ports = {}
     server = await asyncio.start_server(connected, "127.0.0.1", 0, backlog=4096, limit=1 << 26)
     ports["port"] = server.sockets[0].getsockname()[1]

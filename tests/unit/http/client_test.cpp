@@ -235,7 +235,7 @@ TEST_F(HttpClient, RunsAThousandExchangesAtOnceOnOneThread) {
     while (over < static_cast<int>(heard.size())) loop.run_once();
     for (const Heard& each : heard) {
         EXPECT_FALSE(each.failed) << each.error.text;
-        EXPECT_EQ(each.body, "through");
+        EXPECT_THAT(each.body, HasSubstr("through"));
     }
     EXPECT_EQ(threads(), before);
     ::setrlimit(RLIMIT_NOFILE, &old);
