@@ -53,6 +53,7 @@ def run(command):
 NO_NETWORK = '[capability_overrides]\ngreeter = { no_network = true }\n'
 
 
+# covers: 001-service-success, 001-trace-service
 def test_a_tool_is_called_over_http(run):
     with Service() as service:
         ran, trace = run(service.url, {"name": "Ada"})
@@ -73,6 +74,7 @@ def test_the_error_of_a_service_is_the_tools(run):
     assert trace[-1]["error_message"] == "Missing input"
 
 
+# covers: 001-handshake-request, 001-trace-handshake
 def test_guarantees_are_asked_for_in_a_handshake(run):
     with Service("--enforced", "no_network,no_subprocess") as service:
         ran, trace = run(service.url, {"name": "Ada"}, NO_NETWORK)

@@ -36,6 +36,7 @@ LEVELS = ("MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "REQUIRED", "MAY", "RULE")
 BINDS = ("runtime", "tool", "narrator", "ui")
 SPECIFICATIONS = {
     "000": "Spec 000: tool protocol",
+    "001": "Spec 001: Python tool protocol",
     "002": "Spec 002: Nuwa Script",
     "003": "Spec 003: plan execution",
     "004": "Spec 004: data model",

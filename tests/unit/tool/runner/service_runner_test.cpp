@@ -123,6 +123,7 @@ protected:
 
 HttpServer* ServiceRunnerTest::server = nullptr;
 
+// covers: 001-service-request
 TEST_F(ServiceRunnerTest, SendsTheRequestOfTheSpecification) {
     ask("/set/200/tools", R"({"ok":true})");
     run(R"({"name":"Ada","share":0.1,"large":12345678901234567890})");
@@ -136,6 +137,7 @@ TEST_F(ServiceRunnerTest, SendsTheRequestOfTheSpecification) {
     EXPECT_EQ(handshakes(), 0);
 }
 
+// covers: 001-service-success
 TEST_F(ServiceRunnerTest, TurnsAReplyIntoItsResult) {
     const Heard heard = run();
     EXPECT_TRUE(heard.outcome.ok) << heard.outcome.error;
@@ -153,6 +155,7 @@ TEST_F(ServiceRunnerTest, TurnsAReplyIntoItsResult) {
     EXPECT_THAT(heard.outcome.traces[0], Not(HasSubstr("unsafe_override")));
 }
 
+// covers: 001-service-error
 TEST_F(ServiceRunnerTest, PassesTheErrorOfAServiceOnWithAnyStatus) {
     for (const int status : {200, 400, 500}) {
         set(status, "/tools",
@@ -161,6 +164,7 @@ TEST_F(ServiceRunnerTest, PassesTheErrorOfAServiceOnWithAnyStatus) {
     }
 }
 
+// covers: 001-service-error
 TEST_F(ServiceRunnerTest, SaysWhatIsWrongWithAReply) {
     set(200, "/tools", R"({"ok":true)");
     EXPECT_THAT(fail("PROTOCOL_ERROR").error,
@@ -208,6 +212,7 @@ TEST_F(ServiceRunnerTest, SaysWhatIsWrongWithAService) {
                 HasSubstr("the url of the tool \"greeter\" cannot be used: it does not begin"));
 }
 
+// covers: 001-trace-service
 TEST_F(ServiceRunnerTest, ShowsNoCredentialsInMessagesAndTraces) {
     binding.url = "http://ann:secret@127.0.0.1:1/tools?key=secret";
     const Outcome outcome = fail("SERVICE_UNREACHABLE");
@@ -236,6 +241,7 @@ constexpr const char* kEnforced =
     R"({"ok":true,"enforcement":"enforced","supported_guarantees":{"no_network":true},)"
     R"("service_version":"1.0.0"})";
 
+// covers: 001-handshake-request, 001-trace-handshake
 TEST_F(ServiceRunnerTest, ShakesHandsOnceForAToolAndItsGuarantees) {
     set_handshake(kEnforced);
     require(Guarantee::NoNetwork);
@@ -280,6 +286,7 @@ TEST_F(ServiceRunnerTest, ShakesHandsAgainWhenTheConnectionWasLost) {
     EXPECT_EQ(handshakes(), before + 2);
 }
 
+// covers: 001-handshake-response
 TEST_F(ServiceRunnerTest, CallsNoServiceThatDoesNotEnforceItsGuarantees) {
     require(Guarantee::NoNetwork);
     const auto calls = [&] { return std::stoi(ask("/count/tools", "")); };
@@ -318,6 +325,7 @@ TEST_F(ServiceRunnerTest, CallsNoServiceThatDoesNotEnforceItsGuarantees) {
     EXPECT_EQ(calls(), before);
 }
 
+// covers: 001-handshake-response
 TEST_F(ServiceRunnerTest, NeedsASupersetOfTheSecrets) {
     binding.guarantees.allow_secrets({"A", "B"}, GuaranteeSource::Pack);
     const auto handshake = [&](const std::string& secrets) {
