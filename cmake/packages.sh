@@ -76,6 +76,7 @@ libcurl4-openssl-dev probe_header curl/curl.h
 libyaml-cpp-dev     pkg-config --exists yaml-cpp
 libcli11-dev        probe_header CLI/CLI.hpp
 libmicrohttpd-dev   probe_header microhttpd.h
+libseccomp-dev      probe_header seccomp.h
 libedit-dev         pkg-config --exists libedit
 python3             probe_command python3
 LIST

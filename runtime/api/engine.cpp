@@ -137,6 +137,11 @@ nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engin
             return refuse_argument(error, "the size of times or limits is not set");
         }
         settings.supervisor = copy(options.supervisor);
+        if (std::string fault; !view(options.sandbox).empty() &&
+                               !read_guarantees(view(options.sandbox), GuaranteeSource::Policy,
+                                                settings.guarantees, fault)) {
+            return refuse_argument(error, "sandbox: " + utf8::repaired(fault));
+        }
         settings.log = log_function(options);
         if (has_nul(options.cgroup)) {
             return refuse_argument(error, "the cgroup folder's path holds a NUL character");

@@ -214,6 +214,7 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
             session::SessionSettings settings;
             settings.times = engine->engine.settings().times;
             settings.limits = engine->engine.settings().limits;
+            settings.sandbox.require_of_all(engine->engine.settings().guarantees);
             settings.id = copy(options.id);
             if (settings.id.empty()) settings.id = make_uuid();
             if (!utf8::is_valid(settings.id)) return refuse_argument(error, "the id is not UTF-8");
@@ -233,6 +234,8 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
                                             ("the story \"" + folder + "\" is not valid").c_str());
                 }
                 take_story(*settings.story, settings.times, settings.limits);
+                settings.sandbox = settings.story->sandbox;
+                settings.sandbox.require_of_all(engine->engine.settings().guarantees);
                 if (const nar_status status =
                         prepare_limits(engine->engine, settings.limits, error)) {
                     return status;

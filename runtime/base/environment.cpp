@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/environment.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace narratoria {
+
+bool is_handed_on(std::string_view variable) {
+    const std::string_view name = variable.substr(0, variable.find('='));
+    static constexpr std::string_view kNames[] = {"PATH", "HOME",   "USER",       "LANG",
+                                                  "TZ",   "TMPDIR", "VIRTUAL_ENV"};
+    return name.substr(0, 3) == "LC_" ||
+           std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
 
 void set_variable(std::vector<std::string>& environment, const std::string& variable) {
     const std::string start = variable.substr(0, variable.find('=') + 1);

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace narratoria {
 
 // Replaces or appends `variable`, which is NAME=value, in a list of such.
 void set_variable(std::vector<std::string>& environment, const std::string& variable);
+
+// True for a variable of the host that every tool gets: PATH, HOME, USER, LANG, LC_*, TZ, TMPDIR and
+// VIRTUAL_ENV. `variable` is NAME or NAME=value.
+bool is_handed_on(std::string_view variable);
 
 }  // namespace narratoria

@@ -23,14 +23,6 @@ uint32_t cores() {
     return static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-bool is_handed_on(std::string_view variable) {
-    const std::string_view name = variable.substr(0, variable.find('='));
-    static constexpr std::string_view kNames[] = {"PATH", "HOME",   "USER",       "LANG",
-                                                  "TZ",   "TMPDIR", "VIRTUAL_ENV"};
-    return name.substr(0, 3) == "LC_" ||
-           std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
-}
-
 }  // namespace
 
 std::vector<std::string> tool_environment(const std::vector<std::string>& more) {

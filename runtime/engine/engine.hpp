@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/guarantees.hpp"
 #include "base/inbox.hpp"
 #include "base/loop.hpp"
 #include "engine/member.hpp"
@@ -55,6 +56,7 @@ struct EngineSettings {
     Times times;
     Limits limits;
     std::string supervisor;
+    Guarantees guarantees;  // of every tool
     // `session`: the id of the session that the line concerns, or empty.
     std::function<void(uint32_t level, std::string_view message, std::string_view session,
                        std::string_view code)>

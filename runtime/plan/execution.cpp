@@ -204,6 +204,8 @@ void Execution::take_appended() {
 std::optional<json::Value> Execution::call(const tool::Resolution& tool, std::string_view tool_path,
                                            std::string_view input, uint32_t number, uint32_t line) {
     Result& result = *result_;
+    // Tools that answer at once run inside of the host, where no sandbox is; start() refuses them.
+    if (!with_.sandbox.empty()) return std::nullopt;
     // After a failure, the order of all calls decides which skills are disabled (finish()).
     if (!settings_.is_open || closed_ || ended_ || has_failed_ || with_.stream.has_sinks() ||
         !appended_.empty() || !schedule_.all_settled() ||
@@ -398,6 +400,11 @@ bool Execution::start_attempt(uint32_t tool) {
         invocation.limits = with_.limits;
         tool::apply(resolution.definition->limits, invocation.limits);
         invocation.request = request;
+        Guarantees guarantees;
+        if (!with_.sandbox.empty()) {
+            guarantees = with_.sandbox.guarantees_of(resolution.definition->name, entry.tool_path);
+            if (guarantees.any()) invocation.guarantees = &guarantees;
+        }
         invocation.environment = has_own ? &environment : &with_.environment;
         // Asked before the start: what a start in vain leaves behind is no reason to wait.
         const bool others_end = with_.slots.used() + with_.waiting_slots.used() > 1 ||
@@ -631,6 +638,7 @@ void Execution::report_attempt(uint32_t tool, State state, tool::Outcome& outcom
     record.system_us = outcome.system_us;
     record.resident_kb = outcome.resident_kb;
     record.traces = std::move(outcome.traces);
+    record.guarantees = std::move(outcome.guarantees);
     result.diagnostics = std::move(outcome.diagnostics);
     result.result = std::move(outcome.result);
 

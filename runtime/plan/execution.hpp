@@ -28,6 +28,7 @@
 #include "state/store.hpp"
 #include "tool/resolver.hpp"
 #include "tool/runner/runner.hpp"
+#include "tool/sandbox_rules.hpp"
 
 namespace narratoria::plan {
 
@@ -42,6 +43,7 @@ struct ExecutionContext {
     asset::Registry& assets;
     const std::vector<std::string>& environment;  // NAME=value, for every tool
     const tool::Limits& limits;                   // for every tool; a definition may override them
+    const tool::SandboxRules& sandbox;
 };
 
 struct Settings {

@@ -55,6 +55,7 @@ void append_attempt(std::string& out, const AttemptRecord& record, bool with_eve
         .number("systemMicroseconds", static_cast<int64_t>(record.system_us))
         .number("maximumResidentKiB", static_cast<int64_t>(record.resident_kb))
         .end();
+    if (!record.guarantees.empty()) attempt.raw("guarantees", record.guarantees);
     if (!record.traces.empty()) {
         attempt.key("traces");
         for (size_t i = 0; i < record.traces.size(); ++i) {

@@ -35,6 +35,7 @@ struct AttemptRecord {
     uint64_t user_us = 0;
     uint64_t system_us = 0;
     uint64_t resident_kb = 0;
+    std::string guarantees;           // a JSON array, or empty
     std::vector<std::string> traces;  // JSON objects (spec 001)
 };
 

@@ -225,6 +225,7 @@ public:
             if (!*alive) return;
             process::Exit exit;
             exit.start_failure = failure.message;
+            exit.start_code = failure.code;
             exit.may_retry = failure.may_retry;
             attempt_.on_exit(exit);
         });

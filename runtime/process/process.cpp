@@ -18,10 +18,12 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/json/tape.hpp"
 #include "process/error_text.hpp"
 #include "process/packet_socket.hpp"
 #include "process/reaper.hpp"
 #include "process/script.hpp"
+#include "process/supervisor/probe.h"
 #include "process/supervisor/protocol.h"
 
 namespace narratoria::process {
@@ -52,6 +54,11 @@ std::string describe_start_failure(uint32_t stage, int error, const std::string&
         case SUPERVISOR_STAGE_GROUP_ENTER: return describe_group_failure(stage, error, groups);
         case SUPERVISOR_STAGE_FOLDER:
             return "its working folder \"" + folder + "\" cannot be entered: " + reason;
+        case SUPERVISOR_STAGE_SCRATCH:
+        case SUPERVISOR_STAGE_LANDLOCK:
+        case SUPERVISOR_STAGE_LANDLOCK_TRUNCATE:
+        case SUPERVISOR_STAGE_SECCOMP:
+        case SUPERVISOR_STAGE_SANDBOX: return describe_sandbox_failure(stage, error);
         case SUPERVISOR_STAGE_LIMITS: return "its limits cannot be set: " + reason;
         case SUPERVISOR_STAGE_EXECUTE: break;
         case SUPERVISOR_STAGE_REQUEST:
@@ -81,8 +88,9 @@ std::string describe_start_failure(uint32_t stage, int error, const std::string&
     }
 }
 
-// False if only a change of the file or of its path mends the failure.
+// False if only a change of the file, of its path or of the machine mends the failure.
 bool may_start_later(uint32_t stage, int error) {
+    if (is_sandbox_stage(stage)) return stage == SUPERVISOR_STAGE_SCRATCH;
     if (stage != SUPERVISOR_STAGE_EXECUTE) return true;
     switch (error) {
         case EACCES:
@@ -174,7 +182,7 @@ public:
     }
 
     // Starts a command with an empty path, which fails at exec, to test the steps before it. Blocks
-    // until the answer. Returns 0 or errno.
+    // until its end. Returns 0 or errno.
     int ask_for_nothing(const Pipe& pipe, Controllers limited, supervisor_ended& ended) {
         supervisor_request request{};
         request.kind = SUPERVISOR_START;
@@ -184,6 +192,27 @@ public:
         request.limits = protocol_of(limits);
         std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
         packet.append({'\0', '/', '\0'});
+        return ask(packet, pipe, ended);
+    }
+
+    // Runs the probe in a sandbox. Blocks until its end. Returns 0 or errno.
+    int ask_for_probe(const Pipe& pipe, const Sandboxed& sandboxed, supervisor_ended& ended) {
+        supervisor_request request{};
+        request.kind = SUPERVISOR_START;
+        request.limits = protocol_of(Limits());
+        request.sandbox = sandboxed.bits;
+        request.argument_count = 3;
+        std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
+        // The supervisor's own program.
+        for (const std::string& text :
+             {std::string("/proc/self/exe"), std::string("/"), std::string(PROBE_NAME),
+              std::to_string(sandboxed.bits), sandboxed.scratch, sandboxed.scratch}) {
+            packet.append(text.c_str(), text.size() + 1);
+        }
+        return ask(packet, pipe, ended);
+    }
+
+    int ask(std::string_view packet, const Pipe& pipe, supervisor_ended& ended) {
         const int descriptors[3] = {pipe.read.get(), pipe.write.get(), pipe.write.get()};
         if (const int error = send(packet, descriptors, 3)) return error;
         pollfd answered{socket_.get(), POLLIN, 0};
@@ -232,11 +261,13 @@ public:
         exit.refused_processes = ended.refused_processes;
         exit.memory_limit_hits = ended.memory_limit_hits;
         exit.memory_kills = ended.memory_kills;
+        exit.refused_programs = ended.refused_programs;
         if (!exit.started && owner != nullptr) {
             exit.start_failure =
                 describe_start_failure(ended.start_stage, ended.start_error, owner->path_,
                                        owner->folder_, pool.groups_.path());
             exit.may_retry = may_start_later(ended.start_stage, ended.start_error);
+            if (is_sandbox_stage(ended.start_stage)) exit.start_code = "GUARANTEE_UNAVAILABLE";
         }
         // A shell's and env's status for a program that is not there, for example "python3\r".
         if (exit.started && owner != nullptr && WIFEXITED(exit.wait_status) &&
@@ -286,6 +317,14 @@ private:
 };
 
 // ---- Process
+
+// The streams of a program that knows secrets.
+struct Process::Secrets {
+    explicit Secrets(const std::vector<std::string>& values)
+        : output(values), diagnostics(values) {}
+    Redactor output;
+    Redactor diagnostics;
+};
 
 Process::Process(Pool& pool, Listener& listener)
     : pool_(pool),
@@ -345,7 +384,7 @@ void Process::read_output() {
         }
         {
             const DestructionWatch watch(destroyed_);
-            listener_->on_output(buffer, static_cast<size_t>(got));
+            give_output(buffer, static_cast<size_t>(got));
             if (watch.destroyed()) return;
         }
         if (!ended_) return;
@@ -371,14 +410,48 @@ void Process::read_diagnostics() {
         if (is_service_ && !ended_) listener_->on_closed(Stream::Diagnostics);
         return;
     }
+    (void)give_diagnostics({buffer, static_cast<size_t>(got)});
+}
+
+// Secrets are taken out here, where output enters, and nowhere else.
+void Process::give_output(char* data, size_t size) {
+    if (!secrets_) {
+        listener_->on_output(data, size);
+        return;
+    }
+    give_output(secrets_->output.pass({data, size}));
+}
+
+void Process::give_output(std::string& text) {
+    const size_t size = text.size();
+    if (size == 0) return;
+    text.append(json::kPadding, '\0');  // the parser reads beyond the end
+    listener_->on_output(text.data(), size);
+}
+
+// False if the listener destroyed this object.
+bool Process::give_diagnostics(std::string_view data) {
+    if (secrets_) data = secrets_->diagnostics.pass(data);
+    if (data.empty()) return true;
     const DestructionWatch watch(destroyed_);
-    listener_->on_diagnostics({buffer, static_cast<size_t>(got)});
+    listener_->on_diagnostics(data);
+    return !watch.destroyed();
+}
+
+// What was held as a possible start of a secret. False if the listener destroyed this object.
+bool Process::give_rest() {
+    const DestructionWatch watch(destroyed_);
+    const std::string rest = secrets_->diagnostics.finish();
+    give_output(secrets_->output.finish());
+    if (!watch.destroyed() && !rest.empty()) listener_->on_diagnostics(rest);
+    return !watch.destroyed();
 }
 
 void Process::on_ended(Exit exit) {
     ended_ = true;
     supervisor_ = nullptr;
     exit_ = std::move(exit);
+    exit_.receipts = std::move(receipts_);
     input_.reset();
     // All descendants have ended, so no more of their bytes will arrive: drain only what the pipes
     // hold now.
@@ -403,12 +476,11 @@ void Process::finish() {
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) break;
         diagnostics_left_ -= static_cast<size_t>(got);
-        const DestructionWatch watch(destroyed_);
-        listener_->on_diagnostics({buffer, static_cast<size_t>(got)});
-        if (watch.destroyed()) return;
+        if (!give_diagnostics({buffer, static_cast<size_t>(got)})) return;
     }
     diagnostics_watch_.stop();
     diagnostics_.close();
+    if (secrets_ && !give_rest()) return;
     listener_->on_exit(exit_);
     // `this` may be destroyed.
 }
@@ -496,6 +568,76 @@ bool Pool::try_group(Controllers limited, std::string& why) {
         return false;
     }
     give_back(supervisor);
+    return true;
+}
+
+const Enforcement& Pool::enforcement_of_bits(uint32_t bits) {
+    const auto known = enforcements_.find(bits);
+    if (known != enforcements_.end()) return known->second;
+    return enforcements_[bits] = try_sandbox(bits);
+}
+
+// Runs a program in a sandbox that tries what the sandbox forbids. What is not refused is not
+// enforced, whatever the kernel promises.
+Enforcement Pool::try_sandbox(uint32_t bits) {
+    Enforcement out;
+    StartFailure failure;
+    Supervisor* const supervisor = take(failure);
+    if (supervisor == nullptr) {
+        out.why = failure.message;
+        return out;
+    }
+    Pipe pipe;
+    supervisor_ended ended{};
+    int error = make_pipe(pipe);
+    if (error == 0) error = supervisor->ask_for_probe(pipe, for_probe(bits), ended);
+    if (error != 0) {
+        out.why = "the request to the supervisor failed: " + error_text(error);
+        discard(supervisor);
+        return out;
+    }
+    give_back(supervisor);
+    if (ended.start_error != 0) {
+        out.why = describe_start_failure(ended.start_stage, ended.start_error, "/proc/self/exe",
+                                         "/", groups_.path());
+        return out;
+    }
+    pipe.write.close();
+    char buffer[1024];
+    const ssize_t got = ::read(pipe.read.get(), buffer, sizeof buffer);
+    std::string acts(buffer, static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    if (!WIFEXITED(ended.wait_status) || WEXITSTATUS(ended.wait_status) != 0) {
+        out.why = "the program that tests it ended unexpectedly in the sandbox";
+    } else if (!acts.empty()) {
+        acts.pop_back();
+        std::replace(acts.begin(), acts.end(), '\n', ',');
+        out.why = "the kernel accepted the sandbox, but did not refuse: " + acts;
+    } else {
+        out = enforcement_of(bits, ended.landlock, ended.has_network_namespace != 0);
+    }
+    return out;
+}
+
+bool Pool::check_guarantees(const Guarantees& guarantees, std::string& receipts,
+                            StartFailure& failure) {
+    auto check = [&](std::string_view name, const Enforcement& how) {
+        if (!how.is_enforced) {
+            failure.code = "GUARANTEE_UNAVAILABLE";
+            failure.message = unavailable_message(name, how.why);
+            failure.may_retry = false;
+            return false;
+        }
+        receipts += receipts.empty() ? '[' : ',';
+        append_receipt(receipts, name, how);
+        return true;
+    };
+    for (size_t i = 0; i < kGuarantees; ++i) {
+        const auto guarantee = static_cast<Guarantee>(i);
+        if (!guarantees.requires_one(guarantee)) continue;
+        if (!check(name_of(guarantee), enforcement(guarantee))) return false;
+    }
+    if (guarantees.secrets() && !check(kSecretsAllowed, enforcement_of_secrets())) return false;
+    receipts += ']';
     return true;
 }
 
@@ -718,6 +860,33 @@ void Pool::end_all_of(const void* owner) {
 
 std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
                                      StartFailure& failure) {
+    if (command.guarantees == nullptr || !command.guarantees->any()) {
+        return start_as_given(command, nullptr, listener, failure);
+    }
+    std::string receipts;
+    if (!check_guarantees(*command.guarantees, receipts, failure)) return nullptr;
+    static const std::vector<std::string> kNothing;
+    Sandboxed sandboxed =
+        in_sandbox(*command.guarantees, command.path, command.arguments,
+                   command.environment != nullptr ? *command.environment : kNothing,
+                   command.readable != nullptr ? *command.readable : kNothing);
+    Command inside = command;
+    inside.path = sandboxed.path;
+    inside.arguments = std::move(sandboxed.arguments);
+    inside.environment = &sandboxed.environment;
+    auto process = start_as_given(inside, &sandboxed, listener, failure);
+    if (process == nullptr) return nullptr;
+    process->path_ = command.path;
+    process->receipts_ = std::move(receipts);
+    if (!sandboxed.secrets.empty()) {
+        process->secrets_ = std::make_unique<Process::Secrets>(sandboxed.secrets);
+        if (!process->secrets_->output.is_needed()) process->secrets_.reset();
+    }
+    return process;
+}
+
+std::unique_ptr<Process> Pool::start_as_given(const Command& command, const Sandboxed* sandboxed,
+                                              Listener& listener, StartFailure& failure) {
     supervisor_request request{};
     request.kind = SUPERVISOR_START;
     request.argument_count = static_cast<uint32_t>(command.arguments.size());
@@ -729,6 +898,10 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
     // loop is already awake when the supervisor reports. A service may close its pipes at any time,
     // and its listener gets on_closed, so they must report.
     request.one_notice = busy_ > 0 && !command.is_service;
+    if (sandboxed != nullptr) {
+        request.sandbox = sandboxed->bits;
+        request.readable_count = static_cast<uint32_t>(sandboxed->readable.size());
+    }
 
     std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
     bool has_zero = false;
@@ -741,6 +914,10 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
     for (const std::string& argument : command.arguments) append(argument);
     if (command.environment) {
         for (const std::string& variable : *command.environment) append(variable);
+    }
+    if (sandboxed != nullptr) {
+        append(sandboxed->scratch);
+        for (const std::string& path : sandboxed->readable) append(path);
     }
     if (has_zero) {
         failure.may_retry = false;

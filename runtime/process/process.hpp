@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,10 +16,13 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "base/guarantees.hpp"
 #include "base/loop.hpp"
 #include "narratoria/limits.h"
 #include "process/control_groups.hpp"
 #include "process/input_pipe.hpp"
+#include "process/redactor.hpp"
+#include "process/sandbox.hpp"
 
 namespace narratoria::process {
 
@@ -64,13 +68,16 @@ struct Command {
     // counts as busy only while it is being ended.
     bool is_service = false;
     Limits limits;
-    const void* owner = nullptr;  // for Pool::end_all_of
+    const Guarantees* guarantees = nullptr;              // enforced by a sandbox; NULL: none
+    const std::vector<std::string>* readable = nullptr;  // more that a sandbox leaves readable
+    const void* owner = nullptr;                         // for Pool::end_all_of
 };
 
 // How a process exited.
 struct Exit {
     bool started = false;
-    std::string start_failure;   // for people; set if `started` is false
+    std::string start_failure;  // for people; set if `started` is false
+    std::string start_code = "SPAWN_FAILED";
     bool may_retry = true;       // as in StartFailure; set if `started` is false
     bool no_supervisor = false;  // as in StartFailure
     bool supervisor_lost = false;
@@ -84,6 +91,9 @@ struct Exit {
     uint64_t refused_processes = 0;
     uint64_t memory_limit_hits = 0;
     uint64_t memory_kills = 0;
+    // Of a sandbox:
+    std::string receipts;           // JSON, as in attempts[].guarantees; empty without a sandbox
+    uint64_t refused_programs = 0;  // programs that it wanted to start
 };
 
 enum class Stream : uint8_t { Input, Output, Diagnostics };
@@ -137,6 +147,10 @@ private:
     void on_input_closed() override;
     void read_output();
     void read_diagnostics();
+    void give_output(char* data, size_t size);
+    void give_output(std::string& text);
+    bool give_diagnostics(std::string_view data);
+    bool give_rest();
     void on_ended(Exit exit);
     void finish_when_drained();
     void finish();
@@ -162,12 +176,16 @@ private:
     bool terminating_ = false;
     bool is_service_ = false;
     bool* destroyed_ = nullptr;  // set during a listener call, see DestructionWatch
+    struct Secrets;
+    std::unique_ptr<Secrets> secrets_;  // NULL: the output is passed on as it is
+    std::string receipts_;
 };
 
 struct StartFailure {
     bool out_of_descriptors = false;  // a retry may succeed after another process has ended
     bool no_supervisor = false;       // no program can be started: the host's settings are wrong
     bool may_retry = true;            // false: each further start fails in the same way
+    std::string code = "SPAWN_FAILED";
     std::string message;
 };
 
@@ -197,6 +215,14 @@ public:
     // cannot be enforced.
     bool enable_limits(Controllers wanted, std::string& why);
 
+    // How this machine enforces the guarantee. The first call for one tries it in a sandbox, and
+    // blocks for some milliseconds.
+    const Enforcement& enforcement(Guarantee guarantee) {
+        return enforcement_of_bits(sandbox_bits(guarantee));
+    }
+    // Also says how the values of secrets are kept, which rests on the same.
+    const Enforcement& enforcement_of_secrets() { return enforcement_of_bits(sandbox_bits()); }
+
     // Returns NULL and sets `failure` if the program could not be started.
     std::unique_ptr<Process> start(const Command& command, Listener& listener,
                                    StartFailure& failure);
@@ -220,6 +246,9 @@ private:
     friend class Process;
     friend class Supervisor;
 
+    // `sandboxed`: its path, arguments and environment are already in the command. NULL: no sandbox.
+    std::unique_ptr<Process> start_as_given(const Command& command, const Sandboxed* sandboxed,
+                                            Listener& listener, StartFailure& failure);
     Supervisor* take(StartFailure& failure);
     Supervisor* start_supervisor(StartFailure& failure);
     Supervisor* find(uint32_t id) const;
@@ -237,6 +266,11 @@ private:
     void on_reaper_lost();
     void await_report();
     bool try_group(Controllers limited, std::string& why);
+    const Enforcement& enforcement_of_bits(uint32_t bits);
+    Enforcement try_sandbox(uint32_t bits);
+    // Fills `receipts`. False with `failure` if a required guarantee cannot be enforced.
+    bool check_guarantees(const Guarantees& guarantees, std::string& receipts,
+                          StartFailure& failure);
 
     Loop& loop_;
     std::string supervisor_path_;
@@ -245,7 +279,8 @@ private:
     std::optional<int> reaper_status_;  // of the last reaper that exited by itself, unanswered
     uint32_t answered_ = 0;             // the last generation with an answer of a supervisor
     ControlGroups groups_;
-    Controllers tried_;  // controllers for which a test group succeeded
+    Controllers tried_;                             // controllers for which a test group succeeded
+    std::map<uint32_t, Enforcement> enforcements_;  // of bits that were tried
     std::unique_ptr<Reaper> reaper_;
     // Counts the reapers: a supervisor of an earlier one gets no report any more.
     uint32_t generation_ = 0;

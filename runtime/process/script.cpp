@@ -11,12 +11,39 @@
 
 namespace narratoria::process {
 
-std::string script_trouble(const std::string& path) {
-    // The kernel reads as much (BINPRM_BUF_SIZE). O_NONBLOCK: a pipe must not be waited for.
+namespace {
+
+// Its first bytes, as many as the kernel reads (BINPRM_BUF_SIZE).
+std::string beginning_of(const std::string& path) {
     char begin[256];
+    // O_NONBLOCK: a pipe must not be waited for.
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     const ssize_t got = file ? ::read(file.get(), begin, sizeof begin) : -1;
-    std::string_view text(begin, static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    return {begin, static_cast<size_t>(std::max<ssize_t>(got, 0))};
+}
+
+}  // namespace
+
+std::vector<std::string> interpreter_line(const std::string& path) {
+    constexpr const char* kBlanks = " \t";
+    const std::string begin = beginning_of(path);
+    std::string_view text = begin;
+    if (!text.starts_with("#!")) return {};
+    text = text.substr(2, std::min(text.find('\n'), text.size()) - 2);
+    text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+    text = text.substr(0, text.find_last_not_of(kBlanks) + 1);
+    if (text.empty()) return {};
+    const size_t end = std::min(text.find_first_of(kBlanks), text.size());
+    std::vector<std::string> words{std::string(text.substr(0, end))};
+    text.remove_prefix(end);
+    text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+    if (!text.empty()) words.emplace_back(text);
+    return words;
+}
+
+std::string script_trouble(const std::string& path) {
+    const std::string begin = beginning_of(path);
+    std::string_view text = begin;
     if (text.starts_with("\xEF\xBB\xBF#!")) {
         return "begins with a byte order mark, which hides its interpreter line; save it as UTF-8 "
                "without one";

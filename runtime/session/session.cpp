@@ -294,7 +294,7 @@ std::unique_ptr<plan::Execution> Session::make_execution(
     return std::make_unique<plan::Execution>(
         plan::ExecutionContext{loop(), with_.engine.slots(), with_.engine.waiting_slots(),
                                resolver_, stream_, *with_.store, assets_, environment_,
-                               settings_.limits},
+                               settings_.limits, settings_.sandbox},
         std::move(plan), std::move(settings), std::move(on_ended));
 }
 

@@ -12,6 +12,7 @@
 #include "script/limits.hpp"
 #include "session/story.hpp"
 #include "tool/project/project.hpp"
+#include "tool/sandbox_rules.hpp"
 
 namespace narratoria::session {
 
@@ -28,6 +29,7 @@ struct SessionSettings {
     engine::Times times;
     engine::Limits limits;
     script::Limits script;
+    tool::SandboxRules sandbox;  // the engine's and the story's
 };
 
 }  // namespace narratoria::session

@@ -16,6 +16,7 @@
 #include "script/program.hpp"
 #include "session/mention.hpp"
 #include "tool/limits.hpp"
+#include "tool/sandbox_rules.hpp"
 
 namespace narratoria::session {
 
@@ -51,6 +52,7 @@ struct Story {
     std::vector<std::string> allow_paths;
     std::vector<std::string> allow_schemes;  // beside allow_paths; see Resolver::restrict_to()
     std::vector<std::pair<std::string, std::string>> environment;
+    tool::SandboxRules sandbox;  // [sandbox] and [tools."NAME"]
     // Narratives for a turn in which no plan succeeded (spec 003 §13.6). Templates for
     // expand_template() with the name {prompt}.
     std::vector<std::string> fallback_templates;

@@ -2,6 +2,7 @@
 #include "session/story_toml.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -87,9 +88,14 @@ private:
               pointer.substr(1) + " must be " + wanted + ", not " + type.str());
     }
 
-    // True if the table has only known keys. Adds a fault for each unknown key.
+    // Adds a fault for each unknown key.
     void allow_keys(const toml::table& table, const std::string& pointer,
                     std::initializer_list<std::string_view> allowed) {
+        allow_keys(table, pointer, std::span(allowed.begin(), allowed.size()));
+    }
+
+    void allow_keys(const toml::table& table, const std::string& pointer,
+                    std::span<const std::string_view> allowed) {
         for (const auto& [key, value] : table) {
             if (std::find(allowed.begin(), allowed.end(), key.str()) != allowed.end()) continue;
             std::string list;
@@ -99,8 +105,7 @@ private:
             }
             std::string at = pointer;
             json::append_pointer(at, key.str());
-            const std::string_view meant =
-                near_name(key.str(), std::span(allowed.begin(), allowed.size()));
+            const std::string_view meant = near_name(key.str(), allowed);
             fault(begin_of(key, value), std::move(at), "story-key",
                   json::quoted(key.str()) + " is no key of " +
                       (pointer.empty() ? std::string(kStoryToml) : "[" + pointer.substr(1) + "]") +
@@ -172,9 +177,9 @@ private:
     }
 
     void read_root(const toml::table& root) {
-        allow_keys(
-            root, "",
-            {"title", "opening", "narrator", "times", "limits", "tools", "fallback", "plugins"});
+        allow_keys(root, "",
+                   {"title", "opening", "narrator", "times", "limits", "tools", "sandbox",
+                    "fallback", "plugins"});
         if (root.get("title") == nullptr) {
             fault({1, 1}, "/title", "story-missing",
                   "\"title\" is missing; write title = \"…\" at the top");
@@ -218,6 +223,9 @@ private:
 #undef NARRATORIA_LIMIT
         }
         if (const toml::table* tools = table(root, "tools")) read_tools(*tools);
+        if (const toml::table* sandbox = table(root, "sandbox")) {
+            story_.sandbox.require_of_all(read_guarantees_of(*sandbox, "/sandbox"));
+        }
         if (const toml::table* fallback = table(root, "fallback")) read_fallback(*fallback);
         if (const toml::table* plugins = table(root, "plugins")) read_plugins(*plugins);
     }
@@ -248,7 +256,22 @@ private:
     }
 
     void read_tools(const toml::table& tools) {
-        allow_keys(tools, "/tools", {"allow_paths", "allow_schemes", "environment"});
+        static constexpr std::array<std::string_view, 3> kKeys = {"allow_paths", "allow_schemes",
+                                                                  "environment"};
+        // Every other table is named after a tool.
+        toml::table others;
+        for (const auto& [key, value] : tools) {
+            if (!value.is_table() ||
+                std::find(kKeys.begin(), kKeys.end(), key.str()) != kKeys.end()) {
+                others.insert(key, value);
+                continue;
+            }
+            std::string pointer = "/tools";
+            json::append_pointer(pointer, key.str());
+            story_.sandbox.require_of(std::string(key.str()),
+                                      read_guarantees_of(*value.as_table(), pointer));
+        }
+        allow_keys(others, "/tools", std::span<const std::string_view>(kKeys));
         if (const toml::node* list = tools.get("allow_paths")) {
             read_allow_paths(*list);
         }
@@ -273,6 +296,46 @@ private:
                 story_.environment.emplace_back(name, *content);
             }
         }
+    }
+
+    // A table of guarantees: NAME = true, and secrets_allowed, a list of variables.
+    Guarantees read_guarantees_of(const toml::table& given, const std::string& pointer) {
+        Guarantees out;
+        std::vector<std::string_view> allowed;
+        for (size_t i = 0; i < kGuarantees; ++i) {
+            const auto guarantee = static_cast<Guarantee>(i);
+            const std::string_view name = name_of(guarantee);
+            allowed.push_back(name);
+            const toml::node* node = given.get(name);
+            if (node == nullptr) continue;
+            if (!node->is_boolean()) {
+                wrong_type(*node, pointer + "/" + std::string(name), "true or false");
+            } else if (node->as_boolean()->get()) {
+                out.require(guarantee, GuaranteeSource::User);
+            }
+        }
+        allowed.push_back(kSecretsAllowed);
+        allow_keys(given, pointer, allowed);
+        const toml::node* secrets = given.get(kSecretsAllowed);
+        if (secrets == nullptr) return out;
+        const std::string at = pointer + "/" + std::string(kSecretsAllowed);
+        if (!secrets->is_array()) {
+            wrong_type(*secrets, at, "an array of names of environment variables");
+            return out;
+        }
+        std::vector<std::string> names;
+        for (const toml::node& element : *secrets->as_array()) {
+            std::string place = at;
+            json::append_pointer(place, names.size());
+            const auto name = text(&element, place, false, false);
+            if (name && name->find('=') != std::string::npos) {
+                fault(element.source().begin, place, "story-environment",
+                      "the name of an environment variable holds \"=\"");
+            }
+            names.push_back(name.value_or(""));
+        }
+        out.allow_secrets(names, GuaranteeSource::User);
+        return out;
     }
 
     void read_allow_paths(const toml::node& list) {

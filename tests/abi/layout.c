@@ -96,7 +96,7 @@ FIELD(nar_log_line, message, 8);
 FIELD(nar_log_line, session_id, 24);
 FIELD(nar_log_line, code, 40);
 
-SIZE(nar_engine_options, 168);
+SIZE(nar_engine_options, 184);
 FIELD(nar_engine_options, size, 0);
 FIELD(nar_engine_options, jobs, 4);
 FIELD(nar_engine_options, root, 8);
@@ -116,6 +116,7 @@ FIELD(nar_engine_options, allow_scheme_count, 136);
 FIELD(nar_engine_options, output, 144);
 FIELD(nar_engine_options, output_mode, 160);
 FIELD(nar_engine_options, reserved, 164);
+FIELD(nar_engine_options, sandbox, 168);
 
 /* event.h */
 SIZE(nar_event, 96);

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "narratoria/limits.h"
+#include "sandbox_bits.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -89,10 +90,13 @@ struct supervisor_limits {
 struct supervisor_request {
     uint32_t kind;
     uint32_t grace_ms;
-    uint32_t argument_count;    /* texts behind the struct, each ended by a zero: */
-    uint32_t environment_count; /* path, folder, the arguments, the environment   */
-    uint32_t input_is_file;     /* 1: copy descriptor 3 into a pipe that becomes standard input */
-    uint32_t one_notice;        /* 1: the pipes must not report the end before `ended` does */
+    uint32_t argument_count; /* texts behind the struct, each ended by a zero: path, folder, the */
+    uint32_t
+        environment_count;   /* arguments, the environment; in a sandbox: the scratch folder or */
+    uint32_t readable_count; /* an empty text, what stays readable for SANDBOX_READ             */
+    uint32_t sandbox;        /* bits of sandbox_bit; 0: no sandbox */
+    uint32_t input_is_file;  /* 1: copy descriptor 3 into a pipe that becomes standard input */
+    uint32_t one_notice;     /* 1: the pipes must not report the end before `ended` does */
     struct supervisor_limits limits;
 };
 
@@ -107,7 +111,12 @@ enum supervisor_stage {
     SUPERVISOR_STAGE_GROUP = 6,           /* creating the group */
     SUPERVISOR_STAGE_GROUP_PROCESSES = 7, /* writing pids.max */
     SUPERVISOR_STAGE_GROUP_MEMORY = 8,    /* writing memory.* */
-    SUPERVISOR_STAGE_GROUP_ENTER = 9
+    SUPERVISOR_STAGE_GROUP_ENTER = 9,
+    SUPERVISOR_STAGE_SCRATCH = 10,
+    SUPERVISOR_STAGE_LANDLOCK = 11,
+    SUPERVISOR_STAGE_LANDLOCK_TRUNCATE = 12, /* this Landlock is too old */
+    SUPERVISOR_STAGE_SECCOMP = 13,
+    SUPERVISOR_STAGE_SANDBOX = 14 /* something else of the sandbox */
 };
 
 struct supervisor_ended {
@@ -122,6 +131,10 @@ struct supervisor_ended {
     uint64_t refused_processes; /* process creations refused by a limit on their number */
     uint64_t memory_limit_hits; /* times the group's own memory limit required a kill */
     uint64_t memory_kills;      /* processes killed for lack of memory, by any limit */
+    /* Of a sandbox: */
+    uint32_t landlock; /* the version ("ABI") of the kernel's Landlock */
+    uint32_t has_network_namespace;
+    uint64_t refused_programs; /* calls of execve that SANDBOX_SUBPROCESS refused */
 };
 
 #ifdef __cplusplus

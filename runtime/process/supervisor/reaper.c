@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "descendants.h"
+#include "probe.h"
 #include "protocol.h"
 #include "supervisor.h"
 
@@ -216,6 +217,7 @@ static void become_quiet(void) {
 }
 
 int main(int argument_count, char **arguments) {
+    if (argument_count == 3 && strcmp(arguments[0], PROBE_NAME) == 0) return probe(arguments);
     become_quiet();
     if (argument_count != 2) _exit(2);
     sigset_t children;

@@ -36,6 +36,7 @@
 #include "descendants.h"
 #include "events.h"
 #include "protocol.h"
+#include "sandbox.h"
 #include "supervisor.h"
 #include "system_call.h"
 
@@ -59,8 +60,9 @@ static struct {
     int input_file;         // copied into input_pipe; -1 if there is nothing (left)
     int input_pipe;
     int outputs[2];  // the tool's output pipes, held until the end is reported; -1: none
+    int listener;    // tells of programs that a sandboxed tool wants to start; -1: none
     struct supervisor_ended ended;
-} invocation = {.input_file = -1, .input_pipe = -1, .outputs = {-1, -1}};
+} invocation = {.input_file = -1, .input_pipe = -1, .outputs = {-1, -1}, .listener = -1};
 
 // The control group of the invocation. Unused if `prefix` is NULL.
 static struct {
@@ -120,6 +122,7 @@ static long set_limit(int resource, uint64_t value) {
 static void fail(uint32_t stage, long error) {
     start.stage = stage;
     start.error = (int)-error;
+    if (packet.request.sandbox != 0) give_up_sandbox();
     system_call(SYS_exit_group, 127, 0, 0, 0);
 }
 
@@ -133,8 +136,17 @@ static int run_child(void *unused) {
         failed = system_call(SYS_write, start.entrance, (long)"0", 1, 0);
         if (failed < 0) fail(SUPERVISOR_STAGE_GROUP_ENTER, failed);
     }
-    for (int i = 0; i < 3; ++i) system_call(SYS_dup3, start.descriptors[i], i, 0, 0);
     const struct supervisor_request *request = &packet.request;
+    if (request->sandbox != 0) {
+        uint32_t stage = SUPERVISOR_STAGE_SANDBOX;
+        failed = enter_sandbox(&stage);
+        if (failed != 0) fail(stage, failed);
+    }
+    for (int i = 0; i < 3; ++i) system_call(SYS_dup3, start.descriptors[i], i, 0, 0);
+    if (request->sandbox != 0) {
+        failed = system_call(SYS_close_range, 3, ~0u, 0, 0);
+        if (failed != 0) fail(SUPERVISOR_STAGE_SANDBOX, failed);
+    }
     if ((failed = set_limit(RLIMIT_AS, request->limits.memory_bytes)) != 0 ||
         (failed = set_limit(RLIMIT_FSIZE, request->limits.file_bytes)) != 0 ||
         (failed = set_limit(RLIMIT_CPU, request->limits.cpu_seconds)) != 0 ||
@@ -304,6 +316,9 @@ static void begin_killing(void) {
 
 static void report_end(void) {
     close_input();
+    if (invocation.listener >= 0) close(invocation.listener);
+    invocation.listener = -1;
+    clean_sandbox(&invocation.ended);
     invocation.phase = IDLE;
     if (start.error != 0) {
         invocation.ended.start_error = start.error;
@@ -379,13 +394,17 @@ static void fail_start(uint32_t stage, int error, const int *descriptors, int co
 static int make_child(int *error, uint32_t *stage) {
     *stage = SUPERVISOR_STAGE_CLONE;
     start.entrance = -1;
+    // The child's descriptors are ours until it has made the listener of its sandbox.
+    const int flags =
+        CLONE_VM | (packet.request.sandbox != 0 && listens_to_sandbox() ? CLONE_FILES : 0);
     if (group.folder >= 0) {
         // CLONE_INTO_CGROUP: the child is in the group from its first instruction.
-        const struct clone_into_arguments arguments = {.flags = CLONE_VM | CLONE_INTO_CGROUP,
-                                                       .exit_signal = SIGCHLD,
-                                                       .stack = (uint64_t)(uintptr_t)child_stack,
-                                                       .stack_size = sizeof child_stack,
-                                                       .cgroup = (uint64_t)group.folder};
+        const struct clone_into_arguments arguments = {
+            .flags = (uint64_t)CLONE_INTO_CGROUP | (uint64_t)flags,
+            .exit_signal = SIGCHLD,
+            .stack = (uint64_t)(uintptr_t)child_stack,
+            .stack_size = sizeof child_stack,
+            .cgroup = (uint64_t)group.folder};
         const long child = clone_into(&arguments, run_child);
         if (child >= 0) return (int)child;
         *error = (int)-child;
@@ -401,7 +420,7 @@ static int make_child(int *error, uint32_t *stage) {
             return -1;
         }
     }
-    const int child = clone(run_child, child_stack + sizeof child_stack, CLONE_VM | SIGCHLD, NULL);
+    const int child = clone(run_child, child_stack + sizeof child_stack, flags | SIGCHLD, NULL);
     *error = errno;
     return child;
 }
@@ -414,7 +433,8 @@ static void begin(size_t size, int *descriptors, int descriptor_count, int error
     start.stage = SUPERVISOR_STAGE_NONE;
 
     const int wanted = request->input_is_file ? 4 : 3;
-    const uint64_t text_count = 2 + (uint64_t)request->argument_count + request->environment_count;
+    const uint64_t text_count = 2 + (uint64_t)request->argument_count + request->environment_count +
+                                (request->sandbox != 0 ? 1 + (uint64_t)request->readable_count : 0);
     if (error == 0 && (descriptor_count != wanted || text_count > MAXIMUM_TEXTS)) error = EINVAL;
     if (error != 0) {
         fail_start(SUPERVISOR_STAGE_REQUEST, error, descriptors, descriptor_count);
@@ -424,6 +444,7 @@ static void begin(size_t size, int *descriptors, int descriptor_count, int error
     char *end = packet.bytes + size;
     uint32_t taken = 0;
     // The arguments and the environment each end with a NULL, hence the two extra slots in `texts`.
+    const uint64_t sandbox_at = 2 + (uint64_t)request->argument_count + request->environment_count;
     for (uint64_t i = 0; i < text_count; ++i) {
         char *zero = memchr(text, 0, (size_t)(end - text));
         if (zero == NULL) {
@@ -434,9 +455,9 @@ static void begin(size_t size, int *descriptors, int descriptor_count, int error
         else if (i == 1) start.folder = text;
         else texts[taken++] = text;
         if (i + 1 == 2u + request->argument_count) texts[taken++] = NULL;
+        if (i + 1 == sandbox_at) texts[taken++] = NULL;
         text = zero + 1;
     }
-    texts[taken] = NULL;
     start.arguments = texts;
     start.environment = texts + request->argument_count + 1;
     memcpy(start.descriptors, descriptors, sizeof start.descriptors);
@@ -457,14 +478,21 @@ static void begin(size_t size, int *descriptors, int descriptor_count, int error
     }
 
     uint32_t stage = SUPERVISOR_STAGE_CLONE;
-    if (group.prefix != NULL) {
-        const int failed = make_group(request, &stage);
-        if (failed != 0) {
-            fail_start(stage, failed, descriptors, 3);
-            return;
-        }
+    int failed = 0;
+    if (group.prefix != NULL) failed = make_group(request, &stage);
+    if (failed == 0 && request->sandbox != 0) {
+        char **texts_of_sandbox = start.environment + request->environment_count + 1;
+        failed = prepare_sandbox(request->sandbox, texts_of_sandbox[0], texts_of_sandbox + 1,
+                                 request->readable_count, &stage);
+    }
+    if (failed != 0) {
+        fail_start(stage, failed, descriptors, 3);
+        return;
     }
     const int child = make_child(&error, &stage);
+    if (child >= 0 && request->sandbox != 0 && listens_to_sandbox()) {
+        invocation.listener = await_sandbox(child);
+    }
     // Our copy of the read end is closed, so that the writer gets EPIPE once the tool stops
     // reading.
     close(descriptors[0]);
@@ -535,6 +563,14 @@ static int on_request(void) {
     return 1;
 }
 
+static void on_refused_program(void) {
+    ++invocation.ended.refused_programs;
+    if (refuse_program(invocation.listener)) return;
+    --invocation.ended.refused_programs;
+    close(invocation.listener);
+    invocation.listener = -1;
+}
+
 static void pump_input(void) {
     const ssize_t moved = splice(invocation.input_file, NULL, invocation.input_pipe, NULL,
                                  1024 * 1024, SPLICE_F_NONBLOCK);
@@ -557,6 +593,7 @@ static void leave(pid_t reaper) {
         }
     }
     remove_group();
+    clean_sandbox(&invocation.ended);
     _exit(0);
 }
 
@@ -576,7 +613,7 @@ void supervise(const char *prefix, uint32_t id, pid_t reaper) {
     if (child_signals < 0) _exit(3);
 
     for (;;) {
-        struct pollfd polled[5] = {
+        struct pollfd polled[6] = {
             {.fd = SUPERVISOR_SOCKET, .events = POLLIN},
             {.fd = child_signals, .events = POLLIN},
             // The socket does not show every exit of the host: a forked child of the host may hold
@@ -584,6 +621,7 @@ void supervise(const char *prefix, uint32_t id, pid_t reaper) {
             {.fd = SUPERVISOR_HOST, .events = POLLIN},
             {.fd = invocation.input_pipe, .events = POLLOUT},
             {.fd = reaper_process, .events = POLLIN},
+            {.fd = invocation.listener, .events = POLLIN},
         };
         int timeout = -1;
         if (invocation.phase == TERMINATING) {
@@ -596,7 +634,7 @@ void supervise(const char *prefix, uint32_t id, pid_t reaper) {
             const int64_t left = invocation.next_round_ms - now_ms();
             timeout = left > 0 ? (int)left : 0;
         }
-        const int ready = poll(polled, 5, timeout);
+        const int ready = poll(polled, 6, timeout);
         if (ready < 0 && errno != EINTR) leave(reaper);
 
         if (polled[1].revents != 0) {
@@ -606,6 +644,7 @@ void supervise(const char *prefix, uint32_t id, pid_t reaper) {
             on_children();
         }
         if (polled[3].revents != 0 && invocation.input_pipe >= 0) pump_input();
+        if (polled[5].revents != 0 && invocation.listener == polled[5].fd) on_refused_program();
         if (polled[0].revents & POLLIN) {
             if (!on_request()) leave(reaper);
         } else if (polled[0].revents != 0) {

@@ -12,13 +12,15 @@ struct clone_into_arguments {
     uint64_t set_tid, set_tid_size, cgroup;
 };
 
+// The fifth argument is 0: some calls refuse anything else in it.
 static inline long system_call(long number, long a, long b, long c, long d) {
 #if defined(__x86_64__)
     long result;
     register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = 0;
     __asm__ volatile("syscall"
                      : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
                      : "rcx", "r11", "memory");
     return result;
 #elif defined(__aarch64__)
@@ -27,7 +29,8 @@ static inline long system_call(long number, long a, long b, long c, long d) {
     register long x1 __asm__("x1") = b;
     register long x2 __asm__("x2") = c;
     register long x3 __asm__("x3") = d;
-    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
+    register long x4 __asm__("x4") = 0;
+    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4) : "memory");
     return x0;
 #else
 #error \

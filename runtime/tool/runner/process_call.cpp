@@ -31,9 +31,12 @@ ProcessCall::~ProcessCall() {
 
 bool ProcessCall::start_process(const std::vector<std::string>& arguments, std::string_view input,
                                 const std::vector<std::string>& environment,
-                                const std::string& folder, StartFailure& failure) {
+                                const std::string& folder, StartFailure& failure,
+                                const Guarantees* guarantees,
+                                const std::vector<std::string>* readable) {
     return take_process(processes_.start_source(arguments.front(), arguments, input, environment,
-                                                limits_, *this, failure, folder));
+                                                limits_, *this, failure, folder, guarantees,
+                                                readable));
 }
 
 void ProcessCall::terminate() {
@@ -79,11 +82,12 @@ void ProcessCall::on_exit(const process::Exit& exit) {
     outcome.user_us = exit.user_us;
     outcome.system_us = exit.system_us;
     outcome.resident_kb = exit.resident_kb;
+    outcome.guarantees = exit.receipts;
     const std::string who = "the tool \"" + binding().name + "\"";
     if (!exit.start_failure.empty()) {
         outcome.may_retry = exit.may_retry;
         outcome.no_supervisor = exit.no_supervisor;
-        return end_with_failure("SPAWN_FAILED", "ToolError", exit.start_failure,
+        return end_with_failure(exit.start_code, "ToolError", exit.start_failure,
                                 std::move(outcome));
     }
     if (exit.supervisor_lost) {

@@ -25,10 +25,12 @@ public:
     std::string diagnostics() const override { return diagnostics_.text(); }
 
 protected:
-    // Starts the process. False with a `failure`.
+    // Starts the process, in a sandbox if there are guarantees, which leaves `readable` readable; both
+    // may be NULL. False with a `failure`.
     bool start_process(const std::vector<std::string>& arguments, std::string_view input,
                        const std::vector<std::string>& environment, const std::string& folder,
-                       StartFailure& failure);
+                       StartFailure& failure, const Guarantees* guarantees = nullptr,
+                       const std::vector<std::string>* readable = nullptr);
     // Takes a process that somebody else started, with this object as its listener; or NULL.
     bool take_process(std::unique_ptr<Source> process) {
         process_ = std::move(process);

@@ -23,15 +23,16 @@ std::unique_ptr<Attempt> ProcessRunner::begin(const Invocation& invocation,
         std::make_unique<StreamAttempt>(pool_.loop(), settings_, invocation.limits, listener);
     const std::string program(invocation.target);
     attempt->set_source(start_source(program, {program}, invocation.request,
-                                     *invocation.environment, invocation.limits, *attempt,
-                                     failure));
+                                     *invocation.environment, invocation.limits, *attempt, failure,
+                                     {}, invocation.guarantees));
     return attempt->has_source() ? std::move(attempt) : nullptr;
 }
 
 std::unique_ptr<Source> ProcessRunner::start_source(
     std::string program, std::vector<std::string> arguments, std::string_view input,
     const std::vector<std::string>& environment, const process::Limits& limits,
-    process::Listener& listener, StartFailure& failure, std::string folder) {
+    process::Listener& listener, StartFailure& failure, std::string folder,
+    const Guarantees* guarantees, const std::vector<std::string>* readable) {
     process::Command command;
     command.path = std::move(program);
     command.folder = folder.empty() ? settings_.folder : std::move(folder);
@@ -39,6 +40,8 @@ std::unique_ptr<Source> ProcessRunner::start_source(
     command.environment = &environment;
     command.input = input;
     command.limits = limits;
+    command.guarantees = guarantees;
+    command.readable = readable;
     auto started = launch(command, listener, failure);
     return started ? std::make_unique<ProcessSource>(std::move(started)) : nullptr;
 }
@@ -67,6 +70,7 @@ std::unique_ptr<process::Process> ProcessRunner::launch(process::Command& comman
         failure.shortage = start_failure.out_of_descriptors;
         failure.no_supervisor = start_failure.no_supervisor;
         failure.may_retry = start_failure.may_retry;
+        failure.code = std::move(start_failure.code);
         failure.message = start_failure.message;
     }
     return started;

@@ -28,7 +28,9 @@ public:
                                          std::string_view input,
                                          const std::vector<std::string>& environment,
                                          const process::Limits& limits, process::Listener& listener,
-                                         StartFailure& failure, std::string folder = {});
+                                         StartFailure& failure, std::string folder = {},
+                                         const Guarantees* guarantees = nullptr,
+                                         const std::vector<std::string>* readable = nullptr);
 
     // The same for a program whose standard input stays open, and which goes on between calls.
     std::unique_ptr<process::Process> start_service(std::string program,
@@ -42,6 +44,7 @@ public:
     Loop& loop() { return pool_.loop(); }
 
 private:
+    bool has_sandbox() const override { return true; }
     std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,
                                    StartFailure& failure) override;
     std::unique_ptr<process::Process> launch(process::Command& command, process::Listener& listener,

@@ -18,7 +18,11 @@ class PythonCall : public ProcessCall {
 public:
     PythonCall(ProcessRunner& processes, PythonServers& servers, const Invocation& invocation,
                AttemptListener& listener)
-        : ProcessCall(processes, invocation, listener), servers_(servers) {}
+        : ProcessCall(processes, invocation, listener),
+          servers_(servers),
+          guarantees_(binding().guarantees) {
+        if (invocation.guarantees != nullptr) guarantees_.tighten(*invocation.guarantees);
+    }
 
     bool start(std::vector<std::string> environment, StartFailure& failure) {
         const project::PythonEnvironment& python = binding().python;
@@ -41,8 +45,10 @@ public:
                 {python.interpreter, binding().root, module, std::move(environment), limits()},
                 request(true), *this, [this](std::string_view why) { on_alone(why); }, failure));
         }
+        std::vector<std::string> readable = python.path;
+        readable.push_back(binding().root);
         return start_process({python.interpreter, "-c", narratoria_python_runner}, request(true),
-                             environment, binding().root, failure);
+                             environment, binding().root, failure, &guarantees_, &readable);
     }
 
 private:
@@ -50,7 +56,7 @@ private:
     // not keep its module from it.
     bool may_be_warm() const {
         const process::Controllers group = limits().controllers();
-        return binding().warm && !binding().guarantees.any() && !group.processes && !group.memory;
+        return binding().warm && !guarantees_.any() && !group.processes && !group.memory;
     }
     void on_alone(std::string_view why) {
         // Nothing follows, so it does not matter whether the listener destroyed this object.
@@ -67,6 +73,7 @@ private:
     }
 
     PythonServers& servers_;
+    Guarantees guarantees_;
 };
 
 }  // namespace

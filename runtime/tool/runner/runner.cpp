@@ -55,6 +55,14 @@ std::unique_ptr<Attempt> Runner::start(const Invocation& invocation, AttemptList
         failure.code = "INPUT_INVALID";
         return nullptr;
     }
+    if (invocation.guarantees != nullptr && !has_sandbox()) {
+        failure.code = "GUARANTEE_UNAVAILABLE";
+        failure.may_retry = false;
+        failure.message =
+            "the tool has guarantees, and it is no program of its own: what runs inside of the "
+            "host's process cannot be put into a sandbox";
+        return nullptr;
+    }
     if (invocation.definition->result == nullptr) return begin(invocation, listener, failure);
     auto checked = std::make_unique<CheckedAttempt>(*invocation.definition, listener);
     auto inner = begin(invocation, checked->inner_listener(), failure);

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/guarantees.hpp"
 #include "base/json/tape.hpp"
 #include "event/event.hpp"
 #include "tool/definition.hpp"
@@ -39,6 +40,8 @@ struct Invocation {
     Limits limits;
     std::string_view request;  // the document of spec 000 §6, on one line
     const std::vector<std::string>* environment = nullptr;  // NAME=value
+    // Enforced by a sandbox around the tool's process, besides those of its binding; NULL: none.
+    const Guarantees* guarantees = nullptr;
 };
 
 // How an attempt ended.
@@ -59,6 +62,7 @@ struct Outcome {
     uint64_t user_us = 0;
     uint64_t system_us = 0;
     uint64_t resident_kb = 0;
+    std::string guarantees;  // the sandbox's receipts as a JSON array, or empty
     std::vector<std::string>
         traces;  // finished JSON objects: capability_check, tool_call (spec 001)
 };
@@ -121,6 +125,9 @@ public:
     virtual std::optional<json::Value> call(const Invocation&) { return std::nullopt; }
 
 private:
+    // True if begin() sees to the guarantees of the invocation. Otherwise such an invocation is
+    // refused.
+    virtual bool has_sandbox() const { return false; }
     // Called with valid input. Must not call the listener before it returns, unless it called
     // on_started() first; never on_ended().
     virtual std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,

@@ -196,6 +196,7 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
     outcome.user_us = exit.user_us;
     outcome.system_us = exit.system_us;
     outcome.resident_kb = exit.resident_kb;
+    outcome.guarantees = exit.receipts;
     auto fail = [&](const char* code, std::string error) {
         outcome.code = code;
         outcome.error = std::move(error);
@@ -204,7 +205,7 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
     if (!exit.start_failure.empty()) {
         outcome.may_retry = exit.may_retry;
         outcome.no_supervisor = exit.no_supervisor;
-        return fail("SPAWN_FAILED", exit.start_failure);
+        return fail(exit.start_code.c_str(), exit.start_failure);
     }
     outcome.limit = process::describe_process_limit(limits_, exit, "the tool");
     // If the tool reports no error itself, a limit that it reached is the probable cause.

@@ -39,10 +39,17 @@ void GroupOptions::add_to(Command command) {
         .type_name(std::string_view(#name).ends_with("_bytes") ? "BYTES" : "N");
     NAR_GROUP_LIMIT_LIST(NARRATORIA_LIMIT)
 #undef NARRATORIA_LIMIT
+    command
+        .option("--sandbox", sandbox,
+                "Guarantees that the kernel enforces for every tool: no_network, no_subprocess, "
+                "no_filesystem_write, no_filesystem_read, no_env_read, no_env_write, "
+                "secrets_allowed=NAME:NAME, or all")
+        .type_name("LIST");
 }
 
 void GroupOptions::apply_to(EngineOptions& options) const {
     options.cgroup = cgroup;
+    options.sandbox = sandbox;
 #define NARRATORIA_LIMIT(name, type, least, text)      \
     if (limits.name != 0) {                            \
         if (!options.limits) options.limits.emplace(); \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The options of commands that run tools in control groups.
+// The options of commands that run tools: how they are contained.
 
 #include <cstdint>
 #include <string>
@@ -13,6 +13,7 @@ namespace narratoria::command {
 struct GroupOptions {
     std::string cgroup;
     Limits limits;
+    std::string sandbox;
 
     void add_to(Command command);
     // Views of `*this` are in `options` then.

@@ -79,6 +79,8 @@ struct EngineOptions {
     // The folder for the folders of sessions that tools write files to; narratoria-UID in TMPDIR.
     std::string_view output = {};
     std::uint32_t output_mode = NAR_OUTPUT_REMOVE;  // a NAR_OUTPUT_…
+    // Guarantees of every tool, "no_network,no_subprocess" or "all"; none.
+    std::string_view sandbox = {};
 };
 
 // Movable, not copyable. Destroy it on the engine thread, outside callbacks. Elsewhere the
@@ -133,6 +135,7 @@ public:
         description.output_mode = options.output_mode;
         description.supervisor = detail::to_c(options.supervisor);
         description.cgroup = detail::to_c(options.cgroup);
+        description.sandbox = detail::to_c(options.sandbox);
         detail::Check check;
         check(nar_engine_create(&description, &core_->engine, check.details()));
     }

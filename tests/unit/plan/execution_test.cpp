@@ -77,7 +77,8 @@ protected:
     }
 
     ExecutionContext context() {
-        return {loop, slots, waiting_slots, resolver, stream, state, assets, environment, limits};
+        return {loop,  slots,  waiting_slots, resolver, stream,
+                state, assets, environment,   limits,   sandbox};
     }
 
     static std::string text(nar_str view) { return {view.data, static_cast<size_t>(view.size)}; }
@@ -180,6 +181,7 @@ protected:
     tool::Runners runners;
     tool::Resolver resolver{registry, runners, ""};
     tool::Limits limits;
+    tool::SandboxRules sandbox;
     uint32_t depth = 0;
     event::Stream stream{"session-1", depth};
     state::Store state{1000, {.patch_bytes = 1000}};
@@ -395,7 +397,7 @@ TEST_F(ExecutionTest, ExecutionsThatShareSlotsTakeTurns) {
     // Another session's: of one session only one plan runs at a time.
     state::Store other_state{1000};
     Execution other(ExecutionContext{loop, slots, waiting_slots, resolver, stream, other_state,
-                                     assets, environment, limits},
+                                     assets, environment, limits, sandbox},
                     std::move(parsed), {},
                     [&](const std::shared_ptr<Result>&) { other_ended = true; });
     other.start();

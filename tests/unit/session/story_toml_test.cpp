@@ -53,6 +53,46 @@ std::string message_of(std::string_view toml) {
 
 using List = std::vector<std::string>;
 
+TEST(StoryToml, HoldsGuaranteesOfAllToolsAndOfOne) {
+    Faults faults;
+    const std::optional<Story> story = load(R"(title = "T"
+[sandbox]
+no_network = true
+no_env_read = false
+[tools]
+allow_paths = ["tools"]
+[tools."weather"]
+no_filesystem_write = true
+secrets_allowed = ["KEY"]
+)",
+                                            faults);
+    ASSERT_TRUE(story) << places(faults).front();
+    const Guarantees dice = story->sandbox.guarantees_of("dice", "tools/dice");
+    EXPECT_TRUE(dice.requires_one(Guarantee::NoNetwork));
+    EXPECT_FALSE(dice.requires_one(Guarantee::NoEnvRead));
+    EXPECT_FALSE(dice.requires_one(Guarantee::NoFilesystemWrite));
+    EXPECT_FALSE(dice.secrets());
+    for (const char* path : {"weather", "other"}) {
+        const Guarantees both =
+            story->sandbox.guarantees_of(path == std::string("weather") ? "x" : "weather", path);
+        EXPECT_TRUE(both.requires_one(Guarantee::NoNetwork));
+        EXPECT_TRUE(both.requires_one(Guarantee::NoFilesystemWrite));
+        EXPECT_EQ(both.secrets(), List{"KEY"});
+    }
+    EXPECT_EQ(story->allow_paths.size(), 1U);
+}
+
+TEST(StoryToml, RefusesWhatIsNoGuarantee) {
+    EXPECT_EQ(message_of("title = 'T'\n[sandbox]\nno_netwrk = true\n"),
+              R"("no_netwrk" is no key of [sandbox]; did you mean "no_network"?)");
+    EXPECT_EQ(message_of("title = 'T'\n[tools.weather]\nno_network = 'yes'\n"),
+              "tools/weather/no_network must be true or false, not string");
+    EXPECT_EQ(message_of("title = 'T'\n[sandbox]\nsecrets_allowed = ['A=B']\n"),
+              R"(the name of an environment variable holds "=")");
+    EXPECT_EQ(message_of("title = 'T'\n[tools]\nallow_path = []\n"),
+              R"("allow_path" is no key of [tools]; did you mean "allow_paths"?)");
+}
+
 TEST(StoryToml, HoldsEverythingThatIsWritten) {
     Faults faults;
     const std::optional<Story> story = load(R"(# a comment
@@ -207,7 +247,7 @@ TEST(StoryToml, SaysWhatIsAllowed) {
               "\"time\" is no key of story.toml; did you mean \"times\"?");
     EXPECT_EQ(message_of(kTitle + "author = 1\n"),
               "\"author\" is no key of story.toml; there are title, opening, narrator, times, "
-              "limits, tools, fallback, plugins");
+              "limits, tools, sandbox, fallback, plugins");
     EXPECT_EQ(message_of(kTitle + "[times]\ntry_ms = 0.5\n"),
               "times/try_ms must be whole milliseconds from 0, which is none, not floating-point");
     EXPECT_EQ(message_of(kTitle + "[limits]\nopen_files = -1\n"),

@@ -62,7 +62,7 @@ protected:
         EXPECT_TRUE(parsed->parse(document, faults)) << describe_faults(faults, document);
         std::shared_ptr<plan::Result> result;
         plan::Execution execution(
-            {loop, slots, slots, resolver, stream, state, assets, environment, limits},
+            {loop, slots, slots, resolver, stream, state, assets, environment, limits, sandbox},
             std::move(parsed), {},
             [&](std::shared_ptr<plan::Result> ended) { result = std::move(ended); });
         execution.start();
@@ -81,6 +81,7 @@ protected:
     asset::Registry assets{"/"};
     std::vector<std::string> environment;
     tool::Limits limits;
+    tool::SandboxRules sandbox;
 };
 
 TEST_F(NewRunnerTest, RunsWhatStandsBehindItsScheme) {

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/sandbox.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+
+#include "base/environment.hpp"
+#include "base/json/writer.hpp"
+#include "base/uuid.hpp"
+#include "process/error_text.hpp"
+#include "process/find_program.hpp"
+#include "process/script.hpp"
+#include "process/supervisor/protocol.h"
+
+namespace narratoria::process {
+namespace {
+
+// The kernel follows as many interpreter lines (BINPRM_MAX_RECURSION is 5).
+constexpr int kMaxInterpreters = 5;
+
+std::string real_path(const std::string& path) {
+    char* const real = ::realpath(path.c_str(), nullptr);
+    std::string out = real != nullptr ? real : path;
+    std::free(real);
+    return out;
+}
+
+std::string folder_of(const std::string& path) {
+    const size_t slash = path.rfind('/');
+    return slash == std::string::npos || slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// A folder in which everybody puts files is nobody's folder of code.
+bool is_shared(const std::string& folder) {
+    struct stat status {};
+    return folder == "/" || ::stat(folder.c_str(), &status) != 0 || (status.st_mode & S_ISVTX) != 0;
+}
+
+void add_program(const std::string& program, std::vector<std::string>& readable) {
+    for (const std::string& path : {program, real_path(program)}) {
+        readable.push_back(path);
+        const std::string folder = folder_of(path);
+        if (!folder.ends_with("/bin")) continue;
+        // The libraries of an interpreter beside its folder of programs, as of Python in /opt or in a
+        // virtual environment.
+        const std::string prefix = folder_of(folder);
+        if (prefix == "/") continue;
+        for (const char* name : {"/lib", "/lib64", "/pyvenv.cfg"})
+            readable.push_back(prefix + name);
+    }
+}
+
+void add_folder_of_code(const std::string& program, std::vector<std::string>& readable) {
+    for (const std::string& path : {program, real_path(program)}) {
+        const std::string folder = folder_of(path);
+        if (!is_shared(folder)) readable.push_back(folder);
+    }
+}
+
+std::string variable_in(const std::vector<std::string>& environment, const std::string& name) {
+    for (const std::string& each : environment) {
+        if (each.size() > name.size() && each[name.size()] == '=' && each.starts_with(name)) {
+            return each.substr(name.size() + 1);
+        }
+    }
+    return {};
+}
+
+// What an interpreter needs to find its modules is no information of the host's.
+bool is_of_python(std::string_view variable) {
+    return variable.starts_with("PYTHONPATH=") || variable.starts_with("PYTHONUNBUFFERED=") ||
+           variable.starts_with("PYTHONDONTWRITEBYTECODE=");
+}
+
+// A name that nobody else can know beforehand; the folder is made by the supervisor.
+std::string new_scratch(uint32_t bits) {
+    if ((bits & (SANDBOX_WRITE | SANDBOX_READ)) == 0) return {};
+    std::error_code error;
+    const auto base = std::filesystem::temp_directory_path(error);
+    return (error ? "/tmp" : base.string()) + "/narratoria-scratch-" + make_uuid();
+}
+
+void choose_environment(const Guarantees& guarantees, const std::vector<std::string>& given,
+                        Sandboxed& out) {
+    if (guarantees.requires_one(Guarantee::NoEnvRead)) {
+        out.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8"};
+        std::copy_if(given.begin(), given.end(), std::back_inserter(out.environment), is_of_python);
+    } else if (!guarantees.secrets()) {
+        out.environment = given;
+    } else {
+        std::copy_if(given.begin(), given.end(), std::back_inserter(out.environment),
+                     [](const std::string& variable) {
+                         return is_handed_on(variable) || is_of_python(variable);
+                     });
+        for (const std::string& name : *guarantees.secrets()) {
+            std::string value = variable_in(given, name);
+            const char* const own = value.empty() ? ::getenv(name.c_str()) : nullptr;
+            if (own != nullptr) value = own;
+            if (value.empty()) continue;
+            set_variable(out.environment, name + "=" + value);
+            out.secrets.push_back(std::move(value));
+        }
+    }
+    if (out.scratch.empty()) return;
+    set_variable(out.environment, "TMPDIR=" + out.scratch);
+    if (guarantees.requires_one(Guarantee::NoEnvRead)) {
+        set_variable(out.environment, "HOME=" + out.scratch);
+    }
+}
+
+// "#!/usr/bin/env python3" is two programs, one of which starts the other. Only one may start, so it
+// is found here.
+void find_interpreter(Sandboxed& out) {
+    const std::vector<std::string> line = interpreter_line(out.path);
+    if (line.size() != 2 || !line.front().ends_with("/env")) return;
+    std::vector<std::string> words;
+    std::string_view rest = line[1];
+    const bool splits = rest.starts_with("-S");
+    if (splits) rest.remove_prefix(2);
+    for (;;) {
+        rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+        if (rest.empty()) break;
+        const size_t end = splits ? std::min(rest.find_first_of(" \t"), rest.size()) : rest.size();
+        words.emplace_back(rest.substr(0, end));
+        rest.remove_prefix(end);
+    }
+    // Other options of env, and variables, are left to it; its exec is then refused.
+    if (words.empty() || words.front().front() == '-' ||
+        words.front().find('=') != std::string::npos) {
+        return;
+    }
+    std::string reason;
+    std::string program = find_program(words.front(), out.environment, reason);
+    if (program.empty()) return;
+    words.front() = program;
+    words.push_back(std::move(out.path));
+    if (!out.arguments.empty()) {
+        words.insert(words.end(), out.arguments.begin() + 1, out.arguments.end());
+    }
+    out.path = std::move(program);
+    out.arguments = std::move(words);
+}
+
+}  // namespace
+
+uint32_t sandbox_bits() { return SANDBOX_ON; }
+
+uint32_t sandbox_bits(Guarantee guarantee) {
+    switch (guarantee) {
+        case Guarantee::NoFilesystemWrite: return SANDBOX_ON | SANDBOX_WRITE;
+        case Guarantee::NoFilesystemRead: return SANDBOX_ON | SANDBOX_READ;
+        case Guarantee::NoNetwork: return SANDBOX_ON | SANDBOX_NETWORK;
+        case Guarantee::NoSubprocess: return SANDBOX_ON | SANDBOX_SUBPROCESS;
+        case Guarantee::NoEnvRead:
+        case Guarantee::NoEnvWrite: break;
+    }
+    return SANDBOX_ON;
+}
+
+uint32_t sandbox_bits(const Guarantees& guarantees) {
+    uint32_t bits = guarantees.any() ? SANDBOX_ON : 0;
+    for (size_t i = 0; i < kGuarantees; ++i) {
+        const auto guarantee = static_cast<Guarantee>(i);
+        if (guarantees.requires_one(guarantee)) bits |= sandbox_bits(guarantee);
+    }
+    return bits;
+}
+
+bool is_sandbox_stage(uint32_t stage) {
+    return stage >= SUPERVISOR_STAGE_SCRATCH && stage <= SUPERVISOR_STAGE_SANDBOX;
+}
+
+std::string describe_sandbox_failure(uint32_t stage, int error) {
+    const std::string reason = error_text(error);
+    switch (stage) {
+        case SUPERVISOR_STAGE_SCRATCH:
+            return "its scratch folder cannot be made in the folder for temporary files (TMPDIR, "
+                   "or "
+                   "/tmp): " +
+                   reason;
+        case SUPERVISOR_STAGE_LANDLOCK_TRUNCATE:
+            return "the kernel's Landlock is too old to keep files from being emptied; Linux 6.2 "
+                   "or "
+                   "newer can";
+        case SUPERVISOR_STAGE_LANDLOCK:
+            if (error == ENOSYS || error == EOPNOTSUPP) {
+                return "the kernel has no Landlock; it needs Linux 5.13 or newer (6.2 for "
+                       "files that must not be written), built with CONFIG_SECURITY_LANDLOCK, with "
+                       "\"landlock\" among the security modules (boot option lsm=)";
+            }
+            if (error == EPERM) {
+                return "the system calls of Landlock are refused; a container's seccomp profile "
+                       "must "
+                       "allow landlock_create_ruleset, landlock_add_rule and "
+                       "landlock_restrict_self";
+            }
+            return "Landlock refuses the rules: " + reason;
+        case SUPERVISOR_STAGE_SECCOMP:
+            if (error == EBUSY) {
+                return "another sandbox already listens to the system calls of this process "
+                       "(seccomp user notification); run it outside of that one";
+            }
+            if (error == ENOSYS || error == EINVAL) {
+                return "the kernel has no seccomp filters; it needs Linux 5.5 or newer, built with "
+                       "CONFIG_SECCOMP_FILTER";
+            }
+            return "a seccomp filter cannot be installed: " + reason;
+        default: return "the sandbox cannot be set up: " + reason;
+    }
+}
+
+std::string unavailable_message(std::string_view guarantee, const std::string& why) {
+    return std::string(guarantee) + " cannot be enforced on this machine: " + why;
+}
+
+Enforcement enforcement_of(uint32_t bits, uint32_t landlock, bool has_network_namespace) {
+    Enforcement out;
+    out.is_enforced = true;
+    if ((bits & SANDBOX_NETWORK) != 0) {
+        out.mechanism =
+            has_network_namespace ? "seccomp, network namespace, Landlock" : "seccomp, Landlock";
+    } else if ((bits & SANDBOX_SUBPROCESS) != 0) {
+        out.mechanism = "seccomp, Landlock";
+    } else if ((bits & (SANDBOX_WRITE | SANDBOX_READ)) != 0) {
+        out.mechanism = "Landlock, seccomp";
+    } else {
+        out.mechanism = "own environment, Landlock, seccomp";
+    }
+    struct utsname kernel {};
+    ::uname(&kernel);
+    out.version = "Landlock ABI " + std::to_string(landlock) + ", Linux " + kernel.release;
+    return out;
+}
+
+void append_receipt(std::string& out, std::string_view guarantee, const Enforcement& how) {
+    json::ObjectWriter(out)
+        .string("guarantee", guarantee)
+        .string("mechanism", how.mechanism)
+        .string("version", how.version)
+        .boolean("proven", how.is_enforced)
+        .end();
+}
+
+Sandboxed in_sandbox(const Guarantees& guarantees, std::string path,
+                     std::vector<std::string> arguments,
+                     const std::vector<std::string>& environment,
+                     const std::vector<std::string>& readable) {
+    Sandboxed out;
+    out.bits = sandbox_bits(guarantees);
+    out.path = std::move(path);
+    out.arguments = std::move(arguments);
+    const std::string program = out.path;
+    out.scratch = new_scratch(out.bits);
+    choose_environment(guarantees, environment, out);
+    if ((out.bits & SANDBOX_SUBPROCESS) != 0) find_interpreter(out);
+    if ((out.bits & SANDBOX_READ) == 0) return out;
+
+    out.readable = {"/lib",           "/lib64",           "/usr/lib",    "/usr/lib64",
+                    "/usr/local/lib", "/etc/ld.so.cache", "/dev/null",   "/dev/zero",
+                    "/dev/full",      "/dev/random",      "/dev/urandom"};
+    out.readable.insert(out.readable.end(), readable.begin(), readable.end());
+    add_program(program, out.readable);
+    add_folder_of_code(program, out.readable);
+    add_program(out.path, out.readable);
+    std::string at = program;
+    for (int i = 0; i < kMaxInterpreters; ++i) {
+        const auto line = interpreter_line(at);
+        if (line.empty()) break;
+        at = line.front();
+        add_program(at, out.readable);
+        if (line.size() != 2 || !at.ends_with("/env")) continue;
+        // Without SANDBOX_SUBPROCESS "env" starts the interpreter, and must be able to read it.
+        std::string reason;
+        const std::string found = find_program(line[1], out.environment, reason);
+        if (!found.empty()) add_program(found, out.readable);
+    }
+    std::sort(out.readable.begin(), out.readable.end());
+    out.readable.erase(std::unique(out.readable.begin(), out.readable.end()), out.readable.end());
+    return out;
+}
+
+Sandboxed for_probe(uint32_t bits) {
+    Sandboxed out;
+    out.bits = bits;
+    out.scratch = new_scratch(bits);
+    return out;
+}
+
+}  // namespace narratoria::process

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a tool must not do, it cannot do; and without the guarantee it can, so that a test may fail.
+
+acts.c has the acts. Each runs under the guarantee that forbids it, under all of them, and without any.
+"""
+
+import functools
+import json
+import os
+import pwd
+import subprocess
+
+import pytest
+
+from conftest import ACTS, DEADLINE, MASKED, NARRATORIA, names_of_acts, run
+
+FORBIDDEN = {
+    "no_network": """connect_tcp send_udp listen_tcp ipv6_socket raw_socket packet_socket netlink_socket
+        vsock_socket bluetooth_socket alg_socket mptcp_socket socket_with_high_bits connect_unix
+        receive_descriptor connect_abstract datagram_from_pair raw_from_pair connect_in_thread
+        connect_in_child enter_namespace_of_host""",
+    "no_filesystem_write": """create_file append_to_file read_and_write empty_by_open empty_by_truncate
+        open_by_openat2 make_folder remove_folder remove_file rename_file exchange_files make_hard_link
+        make_symbolic_link make_fifo make_device bind_in_folder unnamed_file change_mode
+        change_mode_of_open change_mode_newly change_owner change_times change_times_of_open
+        change_times_oldly set_attribute set_attribute_newly remove_attribute set_flags
+        set_flags_with_high_bits reopen_for_writing write_through_link link_into_scratch_and_write
+        move_into_scratch move_out_of_scratch own_memory_file own_name_file shared_memory_file
+        accounting write_in_child write_by_shell connect_unix receive_descriptor connect_abstract""",
+    "no_filesystem_read": """read_file read_passwords list_folder list_root read_by_openat2
+        read_through_path link_into_scratch_and_read read_attribute list_attributes watch_file
+        read_command_lines read_own_maps read_in_child receive_descriptor""",
+    "no_subprocess": """fork_child vfork_and_exec plain_clone clone_of_parent clone_with_high_bits
+        clone3_child spawn_program run_shell open_pipe_to_shell replace_itself replace_by_loader
+        replace_by_descriptor replace_from_memory replace_in_thread connect_unix""",
+    "no_env_read": "own_home",
+    "no_env_write": "",
+}
+# By whatever guarantee: ways around all of them.
+BY_ALL = """io_uring old_socket x32_socket x32_fork old_fork environment_of_host environment_of_parent
+    environment_of_sibling memory_of_host memory_of_sibling read_memory write_memory trace_sibling
+    take_descriptor signal_host signal_parent signal_sibling signal_thread_of_host queue_signal
+    signal_by_descriptor limit_host push_into_terminal use_keys add_a_key use_bpf use_userfaultfd
+    use_perf new_user_namespace new_network_namespace new_mount_namespace new_name_namespace
+    clone_into_namespace change_root mount_somewhere open_file_system clone_tree load_module load_kernel
+    read_kernel_log set_clock set_host_name input_output_ports have_capability write_by_handle
+    read_by_handle message_queue old_shared_memory old_message_queue old_semaphore
+    inherited_descriptor""".split()
+WORKING = "threads_work pair_works null_works scratch_works".split()
+FORBIDDEN = {guarantee: [*acts.split(), *BY_ALL] for guarantee, acts in FORBIDDEN.items()}
+ALL = sorted({act for acts in FORBIDDEN.values() for act in acts})
+
+# A user without rights of its own, besides the one who runs the tests.
+USERS = [None, "nobody"] if os.getuid() == 0 else [None]
+
+
+@pytest.fixture(scope="session")
+def told(places):
+    @functools.lru_cache(maxsize=None)
+    def ask(guarantees, user):
+        place = places(guarantees.replace(",", "-") or "free")
+        if user:
+            entry = pwd.getpwnam(user)
+            for path in (place.folder, *place.folder.rglob("*")):
+                os.chown(path, entry.pw_uid, entry.pw_gid)
+            for parent in place.folder.parents:
+                if parent.stat().st_uid == os.getuid() and parent.name.startswith("pytest"):
+                    parent.chmod(0o755)
+        acts = FORBIDDEN.get(guarantees, ALL)
+        result = run(place, guarantees, [*acts, *WORKING], user=user,
+                     environment={"TMPDIR": str(place.folder)})
+        left = [path.name for path in place.folder.iterdir() if path.name.startswith("narratoria-")]
+        assert left == []
+        return result[0]
+
+    return ask
+
+
+def test_every_act_is_forbidden_by_some_guarantee():
+    assert sorted({*ALL, *WORKING}) == sorted(names_of_acts())
+    assert len(ALL) >= 60
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("guarantee,act", [(g, a) for g, acts in FORBIDDEN.items() for a in acts])
+def test_guarantee_refuses(told, guarantee, act, user):
+    how = told(guarantee, user)[act]
+    assert how.startswith("refused: ") or how == "absent", how
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("act", ALL)
+def test_all_guarantees_together_refuse(told, act, user):
+    how = told("all", user)[act]
+    assert how.startswith("refused: ") or how == "absent", how
+
+
+# What no tool can do, with or without guarantees.
+NEVER = {"inherited_descriptor"}
+
+
+@pytest.mark.parametrize("act", sorted({*ALL} - NEVER))
+def test_without_guarantees_it_works(told, act):
+    how = told("", None)[act]
+    if how == "absent":
+        pytest.skip("this machine has no such thing, or this user no right to it")
+    assert how == "succeeded"
+
+
+def test_sixty_acts_can_succeed_here(told):
+    worked = [act for act, how in told("", None).items() if how == "succeeded"]
+    assert len(worked) >= 60 or os.getuid() != 0
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("guarantees", [*FORBIDDEN, "all"])
+def test_what_a_tool_needs_still_works(told, guarantees, user):
+    how = told(guarantees, user)
+    assert {act: how[act] for act in ("threads_work", "pair_works", "null_works")} == {
+        "threads_work": "succeeded", "pair_works": "succeeded",
+        "null_works": "succeeded" if guarantees != "none" else ""}
+    has_scratch = guarantees in ("no_filesystem_write", "no_filesystem_read", "all")
+    assert how["scratch_works"] == ("succeeded" if has_scratch else "absent")
+
+
+@pytest.mark.parametrize("guarantee", [*FORBIDDEN, "all", "secrets_allowed=A"])
+def test_without_landlock_no_tool_starts(places, guarantee):
+    told, result = run(places("masked"), guarantee, ["read_file", "create_file"], before=[MASKED])
+    for how in told.values():
+        assert how.startswith("GUARANTEE_UNAVAILABLE: ")
+        assert "cannot be enforced on this machine: the kernel has no Landlock" in how
+    assert result["success"] is False or all(not each["ok"] for each in result["toolResults"])
+    assert all("resources" not in attempt or attempt["resources"]["userMicroseconds"] == 0
+               for each in result["toolResults"] for attempt in each["attempts"])
+
+
+def test_receipts_name_each_guarantee(places):
+    _, result = run(places("receipts"), "all", ["threads_work"])
+    receipts = result["toolResults"][0]["attempts"][0]["guarantees"]
+    assert [each["guarantee"] for each in receipts] == [
+        "no_filesystem_write", "no_filesystem_read", "no_network", "no_subprocess", "no_env_read",
+        "no_env_write", "secrets_allowed"]
+    assert all(each["proven"] and "Landlock" in each["mechanism"] + each["version"] for each in receipts)
+
+
+def test_a_tool_without_guarantees_has_no_receipts(places):
+    _, result = run(places("plain"), "", ["threads_work"])
+    assert "guarantees" not in result["toolResults"][0]["attempts"][0]
