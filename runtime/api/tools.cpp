@@ -120,6 +120,19 @@ nar_status nar_session_tools_find(nar_session* session, nar_str name, nar_text**
     });
 }
 
+nar_status nar_session_tools_for_models(nar_session* session, uint32_t form, nar_text** json,
+                                        nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) -> nar_status {
+        if (form != NAR_TOOLS_OPENAI && form != NAR_TOOLS_MCP) {
+            return refuse_argument(error, "the form must be NAR_TOOLS_OPENAI or NAR_TOOLS_MCP");
+        }
+        std::string text;
+        its.tools().list_for_models(
+            form == NAR_TOOLS_MCP ? tool::ModelForm::Mcp : tool::ModelForm::Openai, text);
+        return give_text(json, error, std::move(text));
+    });
+}
+
 nar_status nar_session_tools_list(nar_session* session, nar_text** json, nar_error* error) {
     return on_session(session, error, [&](session::Session& its) -> nar_status {
         std::string text;

@@ -102,6 +102,22 @@ SessionTools::Found SessionTools::find(std::string_view name, std::string& json,
     return Found::Yes;
 }
 
+void SessionTools::list_for_models(tool::ModelForm form, std::string& json) const {
+    std::string left_out;
+    json += R"({"tools":[)";
+    for (const auto& each : registry_.list_all()) {
+        std::string why = problem_of(*each);
+        std::string tool;
+        if (!why.empty()) why.insert(0, "it cannot run: ");
+        else tool::append_for_model(tool, *each, form, why);
+        std::string& list = why.empty() ? json : left_out;
+        if (!list.empty() && list.back() != '[') list += ',';
+        if (why.empty()) json += tool;
+        else json::ObjectWriter(left_out).string("name", each->name).string("reason", why).end();
+    }
+    json += R"(],"leftOut":[)" + left_out + "]}";
+}
+
 void SessionTools::list(std::string& json) const {
     json += '[';
     for (const auto& each : registry_.list_all()) {

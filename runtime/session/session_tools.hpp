@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "plugin/dispatcher.hpp"
+#include "tool/model_form.hpp"
 #include "tool/registry.hpp"
 #include "tool/resolver.hpp"
 
@@ -32,6 +33,8 @@ public:
     void list(std::string& json) const;
     // Appends the JSON of what scripts can CALL. `folder`: of further tools, or empty.
     void list_script_names(const std::string& folder, std::string& json) const;
+    // Appends {"tools", "leftOut"}, as nar_session_tools_for_models returns it.
+    void list_for_models(tool::ModelForm form, std::string& json) const;
 
 private:
     // Why the tool cannot run; empty if nothing is known.

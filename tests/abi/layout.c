@@ -487,6 +487,8 @@ FIELD(nar_tool_registration, invoke, 64);
 FIELD(nar_tool_registration, cancel, 72);
 FIELD(nar_tool_registration, released, 80);
 CONSTANT(NAR_TOOL_REPLACES, 1);
+CONSTANT(NAR_TOOLS_OPENAI, 1);
+CONSTANT(NAR_TOOLS_MCP, 2);
 
 /* ui_handler.h */
 SIZE(nar_ui_event, 80);

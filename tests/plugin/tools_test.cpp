@@ -288,6 +288,27 @@ TEST_F(ToolsTest, an_input_of_a_renamed_function_is_checked_in_scripts) {
     EXPECT_EQ(Json(error)["name"].string(), "ToolArgumentError");
 }
 
+TEST_F(ToolsTest, the_tools_that_a_model_can_call_have_its_form) {
+    add({.name = "dice", .input_schema = R"({"required":["sides"]})"});
+    add({.name = "odd", .input_schema = R"({"type":"string"})"});
+    folder.says("tools/bell.sh", {kDone});
+    session->tools().add_path({.name = "gone"}, "nobody:x");
+    const Json openai(session->tools().for_models(ModelForm::Openai).view());
+    ASSERT_EQ(openai["tools"].size(), 2u) << openai.text();
+    EXPECT_EQ(openai["tools"][0]["function"]["name"].string(), "sexton");
+    EXPECT_EQ(openai["tools"][1]["function"]["parameters"].text(),
+              R"({"type":"object","required":["sides"]})");
+    ASSERT_EQ(openai["leftOut"].size(), 3u) << openai.text();
+    EXPECT_EQ(openai["leftOut"][0]["name"].string(), "bell.sh");
+    EXPECT_THAT(openai["leftOut"][1]["reason"].string(), HasSubstr("input schema"));
+    EXPECT_THAT(openai["leftOut"][2]["reason"].string(), HasSubstr("it cannot run: "));
+    const Json mcp(session->tools().for_models(ModelForm::Mcp).view());
+    EXPECT_EQ(mcp["tools"][0]["name"].string(), "bell.sh");
+    EXPECT_EQ(mcp["leftOut"].size(), 2u);
+    EXPECT_EQ(refusal([&] { session->tools().for_models(ModelForm{3}); }).status(),
+              NAR_INVALID_ARGUMENT);
+}
+
 TEST_F(ToolsTest, a_registered_name_and_a_file_of_it_are_an_error_that_names_both) {
     add({.name = "sexton", .owner = "my-game"});
     auto names_both = [&](std::string_view text) {

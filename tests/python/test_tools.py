@@ -87,6 +87,40 @@ class TestListing:
         assert asyncio.run(main()) == ["learned", "look"]
 
 
+class TestForModels:
+    def test_tools_have_the_forms_of_models(self, session: Any) -> None:
+        @session.tool
+        def roll(sides: int = 6) -> int:
+            """Rolls a die."""
+            return sides
+
+        (tool,) = session.tools.openai()
+        assert tool["type"] == "function"
+        assert tool["function"]["name"] == "roll"
+        assert tool["function"]["description"] == "Rolls a die."
+        assert tool["function"]["parameters"]["properties"]["sides"]["type"] == "integer"
+        (tool,) = session.tools.mcp()
+        assert tool["inputSchema"] == session.tools["roll"].input_schema
+        assert "outputSchema" not in tool
+        session.tool(lambda: 1, name="any")
+        assert session.tools.mcp()[1] == {
+            "name": "any",
+            "description": "",
+            "inputSchema": session.tools["any"].input_schema,
+        }
+
+    def test_a_tool_that_a_model_cannot_call_is_left_out_with_a_warning(self, session: Any) -> None:
+        session.tools.register_path("odd", "/bin/true", input_schema={"type": "string"})
+        session.tools.register_path("gone", "nobody:x")
+        for tools in (session.tools.openai, session.tools.mcp):
+            with pytest.warns(narratoria.NarratoriaWarning) as warned:
+                assert tools() == []
+            odd, gone = (str(each.message) for each in warned)
+            assert "the tool odd is left out: " in odd and "input schema" in odd
+            assert "the tool gone is left out: it cannot run" in gone
+            assert {each.filename for each in warned} == {__file__}
+
+
 class TestRegistering:
     def test_a_path_gets_a_name(self, session: Any, make_tool: Any) -> None:
         path = make_tool("t", line('{"type":"done","ok":true,"result":5}'))

@@ -78,6 +78,8 @@ def sessions(folder: Path) -> None:
             limits=narratoria.Limits(),
         )
         assert_type(session.tools["torch"].times, narratoria.Times)
+        assert_type(session.tools.openai(), list[dict[str, Any]])
+        assert_type(session.tools.mcp(), list[dict[str, Any]])
         session.tools.remove("light")
         ran = session.run_script("PRINT(1)", {"n": 1}, tools=folder, on_print=print)
         assert_type(ran, narratoria.ScriptResult)

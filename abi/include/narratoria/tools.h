@@ -103,6 +103,21 @@ NAR_API nar_status nar_session_tools_find(nar_session *session, nar_str name, na
  * Reads the story's tools folder at each call. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_tools_list(nar_session *session, nar_text **json, nar_error *error);
 
+/* Forms in which models' interfaces take functions. */
+#define NAR_TOOLS_OPENAI 1u /* {"type": "function", "function": {"name", "description", "parameters"}} */
+#define NAR_TOOLS_MCP 2u    /* Model Context Protocol: {"name", "description", "inputSchema",
+                               "outputSchema"?}; outputSchema only if the result is an object      */
+
+/* Returns the tools that a model can call, in the order of nar_session_tools_list, in a form of
+ * these; release it with nar_text_release:
+ *   {"tools": [each in that form], "leftOut": [{"name", "reason"}, …]}
+ * Both forms demand an input schema with "type": "object"; it is added, and a list of types narrowed to
+ * it. leftOut: a tool that cannot run, whose name the form does not allow (OpenAI: 1 to 64 letters,
+ * digits, _ and -; MCP: 1 to 128 and . also), or whose input schema allows no object.
+ * [engine-thread, callback-ok] */
+NAR_API nar_status nar_session_tools_for_models(nar_session *session, uint32_t form,
+                                                nar_text **json, nar_error *error);
+
 #ifdef __cplusplus
 }
 #endif

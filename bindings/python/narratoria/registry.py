@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from narratoria._checks import numbers_of, path_text, text_of
-from narratoria.errors import InvalidArgumentError, NotFoundError
+from narratoria.errors import InvalidArgumentError, NarratoriaWarning, NotFoundError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ else:
     _Base = Mapping
 
 __all__ = ["ToolInfo", "Tools"]
+
+# NAR_TOOLS_…
+_OPENAI, _MCP = 1, 2
 
 
 class ToolInfo:
@@ -152,6 +155,40 @@ class Tools(_Base):
         []
         """
         return [ToolInfo(each) for each in self._use().tools()]
+
+    def openai(self) -> list[dict[str, Any]]:
+        """The tools that a model can call, as OpenAI's interface takes them. One that it cannot call is
+        left out with a warning: it cannot run, the form does not allow its name, or its input is no
+        object.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     _ = session.tools.register(lambda: 4, name="roll", description="Rolls a die.")
+        ...     session.tools.openai()[0]["function"]["name"]
+        'roll'
+        """
+        return self._for_models(_OPENAI)
+
+    def mcp(self) -> list[dict[str, Any]]:
+        """The same as the Model Context Protocol has them, in the list ``tools`` of ``tools/list``.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     _ = session.tools.register(lambda: 4, name="roll", description="Rolls a die.")
+        ...     session.tools.mcp()[0]["description"]
+        'Rolls a die.'
+        """
+        return self._for_models(_MCP)
+
+    def _for_models(self, form: int) -> list[dict[str, Any]]:
+        found = self._use().tools_for_models(form)
+        for each in found["leftOut"]:
+            from warnings import warn
+
+            message = f"the tool {each['name']} is left out: {each['reason']}"
+            warn(message, NarratoriaWarning, stacklevel=3)
+        tools: list[dict[str, Any]] = found["tools"]
+        return tools
 
     def register(
         self,

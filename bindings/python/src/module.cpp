@@ -218,6 +218,7 @@ PYBIND11_MODULE(_core, module) {
         .def("remove_tool", &python::Session::remove_tool)
         .def("find_tool", &python::Session::find_tool)
         .def("tools", &python::Session::tools)
+        .def("tools_for_models", &python::Session::tools_for_models)
         .def("add_ui_handler", &python::Session::add_ui_handler)
         .def("add_asset_renderer", &python::Session::add_asset_renderer)
         .def("set_narrator", &python::Session::set_narrator);

@@ -1279,6 +1279,14 @@ py::object Session::tools() {
     return text(Text(json));
 }
 
+py::object Session::tools_for_models(std::uint32_t form) {
+    const Inside inside(*this);
+    nar_text* json = nullptr;
+    detail::Check check;
+    check(nar_session_tools_for_models(handle().raw(), form, &json, check.details()));
+    return text(Text(json));
+}
+
 void Session::add_ui_handler(std::vector<std::string> names, std::int32_t priority,
                              py::object function) {
     const Inside inside(*this);

@@ -177,6 +177,7 @@ public:
     void remove_tool(std::string_view name);
     py::object find_tool(std::string_view name);
     py::object tools();
+    py::object tools_for_models(std::uint32_t form);
     void add_ui_handler(std::vector<std::string> names, std::int32_t priority, py::object function);
     void add_asset_renderer(std::vector<std::string> media_types, std::int32_t priority,
                             py::object function);

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,97 +31,17 @@ struct Options {
     bool as_json = false;
 };
 
-// A form in which models take functions.
-struct Format {
-    std::size_t longest_name;
-    bool allows_dots;
-    const char* whose;
-};
-constexpr Format kOpenai{64, false, "an OpenAI function"};
-constexpr Format kMcp{128, true, "a tool of the Model Context Protocol"};
-
-bool allows(const Format& format, std::string_view name) {
-    return !name.empty() && name.size() <= format.longest_name &&
-           std::all_of(name.begin(), name.end(), [&](char c) {
-               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '_' || c == '-' || (c == '.' && format.allows_dots);
-           });
-}
-
-// A schema in the form that both formats demand: an object with "type": "object". An input is always an
-// object, so this allows no less. Empty if the schema allows no object: `why` then says so.
-std::string object_schema(const json::Value* schema, std::string& why) {
-    constexpr const char* kAny = R"({"type":"object"})";
-    if (schema == nullptr || schema->IsTrue()) return kAny;
-    if (!schema->IsObject()) {
-        why = "its input schema is false, which allows no input";
-        return {};
+// Those that a model can call. Each other one is told on standard error.
+std::string formatted(SessionTools tools, bool is_openai, bool& is_complete) {
+    const Text text = tools.for_models(is_openai ? ModelForm::Openai : ModelForm::Mcp);
+    const json::Document read = json::read(text);
+    for (const json::Value& each : json::member(read, "leftOut")->GetArray()) {
+        complain(fmt::format("the tool {} is left out: {}", printable(json::text(each, "name")),
+                             printable(json::text(each, "reason"))));
+        is_complete = false;
     }
-    const json::Value* const type = json::member(*schema, "type");
-    const auto is_object = [](const json::Value& name) { return name == "object"; };
-    if (type != nullptr && type->IsArray() && std::any_of(type->Begin(), type->End(), is_object)) {
-        json::Document narrowed;
-        narrowed.CopyFrom(*schema, narrowed.GetAllocator());
-        narrowed["type"].SetString("object");
-        return json::line(narrowed);
-    }
-    if (type != nullptr && !is_object(*type)) {
-        why = fmt::format(
-            "the \"type\" of its input schema is {}; it must be \"object\", as every input is one",
-            printable(json::line(*type)));
-        return {};
-    }
-    std::string text = json::line(*schema);
-    if (type == nullptr) {
-        text.insert(1, schema->ObjectEmpty() ? R"("type":"object")" : R"("type":"object",)");
-    }
-    return text;
-}
-
-std::string as_openai(const json::Value& tool, const std::string& input) {
-    return fmt::format(
-        R"({{"type":"function","function":{{"name":{},"description":{},"parameters":{}}}}})",
-        json::quoted(json::text(tool, "name")), json::quoted(json::text(tool, "description")),
-        input);
-}
-
-std::string as_mcp(const json::Value& tool, const std::string& input) {
-    std::string output;
-    const json::Value* const result = json::member(tool, "resultSchema");
-    // The protocol has structured results that are objects only.
-    if (result != nullptr && result->IsObject() && json::text(*result, "type") == "object") {
-        output = fmt::format(R"(,"outputSchema":{})", json::line(*result));
-    }
-    return fmt::format(R"({{"name":{},"description":{},"inputSchema":{}{}}})",
-                       json::quoted(json::text(tool, "name")),
-                       json::quoted(json::text(tool, "description")), input, output);
-}
-
-// Of the tools that a model can call. Each other one is told on standard error.
-std::string formatted(const json::Value& tools, bool is_openai, bool& is_complete) {
-    const Format& format = is_openai ? kOpenai : kMcp;
-    std::string out;
-    for (const json::Value& tool : tools.GetArray()) {
-        const std::string_view name = json::text(tool, "name");
-        const std::string_view problem = json::text(tool, "problem");
-        std::string why;
-        if (!problem.empty()) {
-            why = fmt::format("it cannot run: {}", printable(problem));
-        } else if (!allows(format, name)) {
-            why = fmt::format("the name of {} has 1 to {} letters, digits, _{} and -", format.whose,
-                              format.longest_name, format.allows_dots ? ", ." : "");
-        }
-        std::string input;
-        if (why.empty()) input = object_schema(json::member(tool, "inputSchema"), why);
-        if (!why.empty()) {
-            complain(fmt::format("the tool {} is left out: {}", printable(name), why));
-            is_complete = false;
-            continue;
-        }
-        if (!out.empty()) out += ',';
-        out += is_openai ? as_openai(tool, input) : as_mcp(tool, input);
-    }
-    return (is_openai ? "[" + out + "]" : R"({"tools":[)" + out + "]}") + "\n";
+    const std::string list = json::line(*json::member(read, "tools"));
+    return is_openai ? list + "\n" : R"({"tools":)" + list + "}\n";
 }
 
 std::string shown(const json::Value& tools, const Style& style) {
@@ -178,15 +97,14 @@ int list(Options options) {
     } catch (const Error& error) {
         refuse_document(error, shown_path(options.story), "story", "nothing was listed");
     }
-    const Text text = session->tools().list();
     bool is_complete = true;
     std::string out;
-    if (options.as_json) {
-        out = std::string(text.view()) + "\n";
+    if (!options.format.empty()) {
+        out = formatted(session->tools(), options.format == "openai", is_complete);
     } else {
-        const json::Document tools = json::read(text);
-        out = options.format.empty() ? shown(tools, Style::for_descriptor(STDOUT_FILENO))
-                                     : formatted(tools, options.format == "openai", is_complete);
+        const Text text = session->tools().list();
+        out = options.as_json ? std::string(text.view()) + "\n"
+                              : shown(json::read(text), Style::for_descriptor(STDOUT_FILENO));
     }
     print_output(out, "the list");
     return is_complete ? kExitSuccess : kExitFailure;

@@ -42,6 +42,9 @@ struct ToolOptions {
     bool answers_at_once = false;
 };
 
+// A form in which models' interfaces take functions.
+enum class ModelForm : std::uint32_t { Openai = NAR_TOOLS_OPENAI, Mcp = NAR_TOOLS_MCP };
+
 namespace detail {
 
 // Outlives a CarriedTool, which may be released inside the call that registers it. Made before that
@@ -162,6 +165,15 @@ public:
         detail::Check check;
         nar_text* text = nullptr;
         check(nar_session_tools_list(session_, &text, check.details()));
+        return Text(text);
+    }
+
+    // Those that a model can call, in a form, and why others are left out, as JSON (tools.h).
+    Text for_models(ModelForm form) const {
+        detail::Check check;
+        nar_text* text = nullptr;
+        check(nar_session_tools_for_models(session_, static_cast<std::uint32_t>(form), &text,
+                                           check.details()));
         return Text(text);
     }
 
