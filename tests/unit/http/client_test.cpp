@@ -253,6 +253,7 @@ TEST_F(HttpClient, LooksNamesUpInAProcess) {
     char name[256] = {};
     ASSERT_EQ(::gethostname(name, sizeof name - 1), 0);
     Request request = get("/hello");
+    request.times.connect_ms = 0;  // where no server of names answers, the end comes late
     request.url = "http://" + std::string(name) + ":" + std::to_string(server->port()) + "/hello";
     Heard heard;
     int most = 0;
@@ -263,7 +264,9 @@ TEST_F(HttpClient, LooksNamesUpInAProcess) {
         most = std::max(most, threads());
     }
     // The server listens on 127.0.0.1, which need not be an address of the name.
-    EXPECT_TRUE(!heard.failed || heard.error.failure == Failure::Connect) << heard.error.text;
+    EXPECT_TRUE(!heard.failed || heard.error.failure == Failure::Connect ||
+                heard.error.failure == Failure::Lookup)
+        << heard.error.text;
     EXPECT_EQ(most, before);
     request.url = "http://no-such-name.invalid/";
     const Error error = fail(request, Failure::Lookup);
@@ -277,12 +280,13 @@ TEST_F(HttpClient, LooksNamesUpInAProcess) {
 TEST_F(HttpClient, FindsLocalhostWithoutAProcess) {
     Request request = get("/hello");
     request.url = "http://localhost:" + std::to_string(server->port()) + "/hello";
+    const int before = threads();
     Heard heard;
     const auto exchange = client.start(request, heard);
     EXPECT_EQ(pool.busy(), 0u);
     run(heard);
     EXPECT_EQ(heard.body, "hello");
-    EXPECT_EQ(threads(), 1);
+    EXPECT_EQ(threads(), before);
 }
 
 TEST_F(HttpClient, IgnoresProxiesOfTheEnvironment) {
@@ -607,12 +611,13 @@ std::string* HttpsClient::certificate = nullptr;
 
 TEST_F(HttpsClient, TrustsTheAuthoritiesThatItIsTold) {
     client.trust(*certificate);
+    const int before = threads();
     const Heard heard = play(get("/hello"));
     EXPECT_FALSE(heard.failed) << heard.error.text;
     EXPECT_EQ(heard.body, "hello");
     const std::string connection = play(get("/connection")).body;
     EXPECT_EQ(play(get("/connection")).body, connection);
-    EXPECT_EQ(threads(), 1);
+    EXPECT_EQ(threads(), before);
 }
 
 TEST_F(HttpsClient, RefusesACertificateOfAnUnknownAuthority) {
