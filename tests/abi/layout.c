@@ -397,7 +397,7 @@ FIELD(nar_session_extension, functions, 40);
 FIELD(nar_session_extension, instance, 48);
 FIELD(nar_session_extension, released, 56);
 
-SIZE(nar_session_options, 128);
+SIZE(nar_session_options, 144);
 FIELD(nar_session_options, size, 0);
 FIELD(nar_session_options, reserved, 4);
 FIELD(nar_session_options, id, 8);
@@ -411,6 +411,7 @@ FIELD(nar_session_options, narrator_id, 88);
 FIELD(nar_session_options, without_plugins, 104);
 FIELD(nar_session_options, reserved_2, 108);
 FIELD(nar_session_options, plugin_settings, 112);
+FIELD(nar_session_options, project, 128);
 
 SIZE(nar_turn, 56);
 FIELD(nar_turn, size, 0);
