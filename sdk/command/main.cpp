@@ -49,6 +49,7 @@ int run_command(int argument_count, char** arguments) {
     add_tool_check(tool);
     add_tool_list(tool);
     add_validate(root);
+    add_doctor(root);
     add_plugin(root);
 
     const Parsed parsed = command_line.parse(argument_count, arguments);

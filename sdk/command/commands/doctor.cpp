@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// narratoria doctor: what this machine can enforce. It finds out as every host can: it starts a tool
+// with each guarantee and reads the receipt.
+
+#include <fmt/core.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arguments/guarantee_names.hpp"
+#include "commands/command.hpp"
+#include "display.hpp"
+#include "io/file.hpp"
+#include "io/message.hpp"
+#include "json.hpp"
+#include "narratoria/engine.hpp"
+#include "narratoria/session.hpp"
+
+namespace narratoria::command {
+namespace {
+
+using terminal::printable;
+namespace json = terminal::json;
+
+// Its own end does not matter: the receipt is there before it starts.
+constexpr std::string_view kPlan =
+    R"({"requestId":"doctor","tools":[{"toolId":"shell","toolPath":"/bin/sh","input":{},)"
+    R"("retryPolicy":{"maxRetries":0}}]})";
+
+struct Finding {
+    std::string name;
+    bool is_fine = false;
+    std::string text;     // the mechanism, or what is wrong
+    std::string version;  // or empty
+};
+
+Finding look_at(std::string_view guarantee) {
+    Finding finding{guarantee.empty() ? "programs" : std::string(guarantee), false, "", ""};
+    EngineOptions engine_options;
+    engine_options.sandbox = guarantee;
+    engine_options.output_mode = NAR_OUTPUT_NONE;
+    engine_options.log = [](std::uint32_t, std::string_view) {};
+    Engine engine(engine_options);
+    Session session(engine, SessionOptions{.without_plugins = true});
+    std::string result;
+    session.execute(kPlan, "/", [&](const Result& ended) { result = ended.json().view(); });
+    engine.run_until_idle();
+
+    const json::Document document = json::read(result);
+    const json::Value* const tools = json::member(document, "toolResults");
+    if (tools == nullptr || !tools->IsArray() || tools->Empty()) return finding;
+    const json::Value& tool = (*tools)[0];
+    const std::string_view code = json::text(tool, "errorCode");
+    if (code == "GUARANTEE_UNAVAILABLE" || code == "SPAWN_FAILED") {
+        finding.text = json::text(tool, "error");
+        return finding;
+    }
+    finding.is_fine = true;
+    if (guarantee.empty()) {
+        finding.text = "tools can be started";
+        return finding;
+    }
+    const json::Value* const attempts = json::member(tool, "attempts");
+    const json::Value* const receipts =
+        attempts != nullptr && attempts->IsArray() && !attempts->Empty()
+            ? json::member((*attempts)[0], "guarantees")
+            : nullptr;
+    finding.is_fine = receipts != nullptr && receipts->IsArray() && !receipts->Empty();
+    if (!finding.is_fine) {
+        finding.text = "the runtime gave no receipt";
+        return finding;
+    }
+    finding.text = json::text((*receipts)[0], "mechanism");
+    finding.version = json::text((*receipts)[0], "version");
+    return finding;
+}
+
+int examine(bool as_json) {
+    std::vector<Finding> findings{look_at({})};
+    for (const std::string_view name : kGuaranteeNames) findings.push_back(look_at(name));
+    bool all_fine = true;
+    std::string out;
+    for (const Finding& finding : findings) {
+        all_fine = all_fine && finding.is_fine;
+        if (as_json) {
+            out += fmt::format(R"({}{{"name":{},"ok":{},{}:{},"version":{}}})",
+                               out.empty() ? "" : ",", json::quoted(finding.name), finding.is_fine,
+                               finding.is_fine ? R"("mechanism")" : R"("problem")",
+                               json::quoted(finding.text), json::quoted(finding.version));
+        } else {
+            out +=
+                fmt::format("{:<4} {:<20} {}{}\n", finding.is_fine ? "ok" : "NO", finding.name,
+                            printable(finding.text),
+                            finding.version.empty() ? "" : " (" + printable(finding.version) + ")");
+        }
+    }
+    if (as_json) out = fmt::format("{{\"ok\":{},\"checks\":[{}]}}\n", all_fine, out);
+    print_output(out, "the report");
+    return all_fine ? kExitSuccess : kExitFailure;
+}
+
+}  // namespace
+
+void add_doctor(Command application) {
+    Command command =
+        application.subcommand("doctor", "Show which guarantees this machine can enforce");
+    auto as_json = std::make_shared<bool>(false);
+    command.flag("--json", *as_json, "Print the report as JSON");
+    command.footer(
+        "Exit status: 0 the machine has everything, 1 something is missing (the report says how to "
+        "get it).\n"
+        "Example:\n  narratoria doctor");
+    command.action([as_json] { return examine(*as_json); });
+}
+
+}  // namespace narratoria::command

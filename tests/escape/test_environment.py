@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which variables a tool gets, and that the values of secrets are nowhere in what it wrote."""
+
+import json
+import stat
+
+import pytest
+
+from conftest import run
+
+TOOL = """#!/bin/sh
+cat >/dev/null
+printf '{"version":"0","type":"log","level":"info","message":"the key is %s"}\\n' "$KEY"
+printf 'the key %s on standard error' "$KEY" >&2
+printf '{"version":"0","type":"state_patch","patch":{"key":"%s"}}\\n' "$KEY"
+printf '{"version":"0","type":"done","ok":true,"result":"%s|%s|%s|%s"}\\n' "$KEY" "$OTHER" "$HOME" "$TMPDIR"
+"""
+
+
+@pytest.fixture
+def tool(tmp_path):
+    path = tmp_path / "tool"
+    path.write_text(TOOL)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def told(places, tool, guarantees):
+    place = places("environment")
+    return run(place, guarantees, ["read_file"], tool=tool,
+               environment={"KEY": "hunter2-secret", "OTHER": "another", "TMPDIR": str(place.folder)})
+
+
+def test_a_named_secret_passes_and_is_written_nowhere(places, tool):
+    how, result = told(places, tool, "secrets_allowed=KEY")
+    assert how["read_file"].startswith("***||/home-of-the-host|")
+    text = json.dumps(result)
+    assert "hunter2" not in text
+    assert "the key is ***" in text and "the key *** on standard error" in text
+
+
+def test_a_secret_that_is_not_named_does_not_pass(places, tool):
+    how, _ = told(places, tool, "secrets_allowed=OTHER")
+    assert how["read_file"].startswith("|***|")
+
+
+def test_without_guarantees_variables_of_the_host_do_not_pass(places, tool):
+    how, _ = told(places, tool, "")
+    assert how["read_file"].startswith("||/home-of-the-host|")
+
+
+def test_no_env_read_hides_all_variables_of_the_host(places, tool):
+    how, _ = told(places, tool, "no_env_read")
+    assert how["read_file"] == "|||"
+
+
+def test_a_scratch_folder_is_the_folder_for_temporary_files(places, tool):
+    how, _ = told(places, tool, "no_filesystem_write")
+    assert "/narratoria-scratch-" in how["read_file"]
