@@ -161,6 +161,11 @@ def test_an_async_function_is_awaited(project):
     assert project.ask().result() == 3
 
 
+def test_a_project_may_have_modules_with_the_names_of_pythons_own(project):
+    project.write("VALUE = 'mine'", "json.py")
+    assert project.run("import json; return json.VALUE").result() == "mine"
+
+
 def test_standard_input_is_empty_for_the_tool(project):
     assert project.run("import sys\nreturn sys.stdin.read()").result() == ""
 

@@ -18,18 +18,8 @@ that cannot be had, the server answers F: see Server.why_not(). This is an isola
 each other. It keeps nothing from a module that is hostile; that is the kernel's work.
 """
 
-import atexit
-import ctypes
-import gc
-import random
-import resource
-import select
-import signal
-import time
-import weakref
-
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PIDFD_OPEN = 4, 36, 434
-LIBC = ctypes.CDLL(None, use_errno=True)
+HIDDEN = "the server cannot see whether its module may be forked (/proc)"
 # More than a pipe holds. What a process that was left behind writes must not keep the server busy.
 MOST_LEFT_IN_A_PIPE = 2 * 1024 * 1024
 
@@ -255,10 +245,12 @@ class Server:
             entry = read_request(request)["entry"]
         except Fault:
             return ""
+        if LIBC is None:
+            return "its Python has no module ctypes"
         try:
             before = descriptors(), shared_memory()
         except OSError:
-            return "its sandbox does not let the server look at itself"
+            return HIDDEN
         self.files, self.seeds = Files(), Seeds()
         try:
             __import__(entry.partition(":")[0])
@@ -266,9 +258,12 @@ class Server:
             self.failure = error
             return ""
         self.files.close()
-        why = self.why_not(*before)
-        if why is None and self.scratch and os.listdir(self.scratch):
-            why = "its module leaves temporary files when it is imported"
+        try:
+            why = self.why_not(*before)
+            if why is None and self.scratch and os.listdir(self.scratch):
+                why = "its module leaves temporary files when it is imported"
+        except OSError:
+            why = HIDDEN
         if why is None:
             self.seeds.note()
             gc.collect()
@@ -316,7 +311,8 @@ class Server:
         self.send(b"F", why.encode())
         if self.seeds is not None:
             self.seeds.release()
-        prctl(PR_SET_CHILD_SUBREAPER, 0)
+        if LIBC is not None:
+            prctl(PR_SET_CHILD_SUBREAPER, 0)
         os.close(self.requests)
         answer = Answer(self.frames)
         answer.send(self.frame(b"A", reply_to(request, self.import_again)))
@@ -388,7 +384,11 @@ class Server:
                 else:
                     poll.unregister(each)
         os.close(ended)
+        theirs = take_modules("resource")
+        sys.modules["resource"] = resource  # where wait4() looks for the type of its result
         _, status, usage = os.wait4(child, 0)
+        del sys.modules["resource"]
+        sys.modules.update(theirs)
         for each, kind in kinds.items():
             os.set_blocking(each, False)
             left = MOST_LEFT_IN_A_PIPE
@@ -413,6 +413,14 @@ class Server:
 
 
 def serve():
+    global LIBC, atexit, ctypes, gc, random, resource, select, signal, time, weakref
+    atexit, gc, random, resource, select, signal, time, weakref = map(of_python, (
+        "atexit", "gc", "random", "resource", "select", "signal", "time", "weakref"))
+    try:
+        ctypes = of_python("ctypes")
+        LIBC = ctypes.CDLL(None, use_errno=True)
+    except (ImportError, OSError):
+        LIBC = None
     Server().run()
     return 0
 

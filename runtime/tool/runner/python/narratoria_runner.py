@@ -8,9 +8,38 @@ With ``"sandbox": true`` it also refuses what the guarantees forbid. That makes 
 keeps nothing from native code. What keeps the tool from it is the kernel, see docs/guarantees.md.
 """
 
-import json
 import os
 import sys
+
+
+def of_python(name):
+    """A module of Python's own library, also if the tool's project has one of the same name: that
+    one stays what the tool imports."""
+    path, folders = sys.path[:], (sys.prefix, sys.base_prefix, sys.exec_prefix)
+    others = [folder for folder in path if not folder.startswith(folders)]
+    files = [os.path.join(folder, name) for folder in others]
+    is_hidden = any(os.path.exists(file + ".py") or os.path.exists(os.path.join(file, "__init__.py"))
+                    for file in files)
+    theirs = {}
+    if is_hidden and not getattr(sys.modules.get(name), "__file__", sys.prefix).startswith(folders):
+        theirs = take_modules(name)  # what Python runs at its start may have imported it
+    sys.path[:] = [folder for folder in path if folder not in others]
+    try:
+        module = __import__(name)
+    finally:
+        sys.path[:] = path
+    if is_hidden:
+        take_modules(name)
+        sys.modules.update(theirs)
+    return module
+
+
+def take_modules(name):
+    return {each: sys.modules.pop(each) for each in list(sys.modules)
+            if each.partition(".")[0] == name}
+
+
+json = of_python("json")
 
 PROTOCOL_VERSION = 1
 LONGEST_TEXT = 64 * 1024

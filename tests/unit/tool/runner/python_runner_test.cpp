@@ -192,6 +192,17 @@ TEST_P(EveryPython, LogsWhatTheFunctionPrints) {
     }
 }
 
+TEST_P(EveryPython, CallsToolsOfAProjectWhoseModulesHaveNamesOfPythonsOwn) {
+    for (const char* name : {"ctypes.py", "gc.py", "json.py", "random.py", "resource.py"}) {
+        write("VALUE = 'mine'\n", name);
+    }
+    write(
+        "import json, random, resource\n"
+        "def run(payload):\n"
+        "    return [json.VALUE, random.VALUE, resource.VALUE]\n");
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(result(), R"(["mine", "mine", "mine"])");
+}
+
 TEST_P(EveryPython, ReportsAnExceptionAndCallsAgain) {
     write("def run(payload):\n    raise ValueError('Missing input')\n");
     for (int i = 0; i < 2; ++i) {
