@@ -38,7 +38,7 @@ public:
                 const auto begin = key.source().begin;
                 // Of a header [a.b] the library knows the table's place only.
                 name.byte = begin.line != 0 ? byte_of(begin) : byte_of(value.source().begin);
-                node.members.emplace_back(std::move(name), node_of(value));
+                node.members.push_back({std::move(name), node_of(value)});
             }
         } else if (const toml::array* array = given.as_array()) {
             node.kind = Node::Kind::List;

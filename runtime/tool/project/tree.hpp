@@ -15,6 +15,7 @@
 
 namespace narratoria::tool::project {
 
+struct Entry;
 struct Node {
     enum class Kind : uint8_t { Null, Boolean, Integer, Text, Other, List, Map };
     Kind kind = Kind::Null;
@@ -22,9 +23,13 @@ struct Node {
     size_t byte = 0;   // where it begins
     std::vector<Node> items;
     // In the order of the file. No two keys are equal.
-    std::vector<std::pair<Node, Node>> members;
+    std::vector<Entry> members;
 
     const Node* find(std::string_view key) const;
+};
+struct Entry {
+    Node key;
+    Node value;
 };
 // For people: "a list", "a number".
 std::string_view describe(const Node& node);

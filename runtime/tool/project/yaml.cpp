@@ -159,7 +159,7 @@ private:
             return;
         }
         if (outer.key) {
-            outer.node.members.emplace_back(std::move(*outer.key), std::move(node));
+            outer.node.members.push_back({std::move(*outer.key), std::move(node)});
             outer.key.reset();
             return;
         }
