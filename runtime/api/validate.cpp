@@ -6,12 +6,14 @@
 
 #include "api/barrier.hpp"
 #include "base/json/duplicates.hpp"
+#include "engine/engine.hpp"
 #include "event/document.hpp"
 #include "plan/plan.hpp"
 #include "plan/result_rules.hpp"
 #include "plugin/metadata.hpp"
 #include "session/story.hpp"
 #include "tool/manifest.hpp"
+#include "tool/project/project.hpp"
 
 using namespace narratoria;
 using namespace narratoria::api;
@@ -85,6 +87,14 @@ extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** f
                     return fail(error, NAR_NOT_FOUND, "STORY_FOLDER", found.front().message);
                 }
                 break;
+            case NAR_DOCUMENT_PROJECT:
+                tool::project::check(std::string(content),
+                                     tool::project::surroundings(engine::tool_environment({})),
+                                     found);
+                if (!found.empty() && found.front().rule == tool::project::kFolderRule) {
+                    return fail(error, NAR_NOT_FOUND, "PROJECT_FOLDER", found.front().message);
+                }
+                break;
             default:
                 return refuse_argument(
                     error, "the kind of document is unknown; see NAR_DOCUMENT_… in validate.h");
@@ -92,8 +102,8 @@ extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** f
         if (!with_warnings) {
             std::erase_if(found, [](const Fault& each) { return each.is_warning; });
         }
-        // The faults of a story are already in order within each of its files.
-        if (kind != NAR_DOCUMENT_STORY) {
+        // Those of several files are already in order within each of them.
+        if (kind != NAR_DOCUMENT_STORY && kind != NAR_DOCUMENT_PROJECT) {
             std::stable_sort(found.begin(), found.end(),
                              [](const Fault& a, const Fault& b) { return a.byte < b.byte; });
         }

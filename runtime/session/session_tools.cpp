@@ -7,6 +7,7 @@
 #include "process/script.hpp"
 #include "session/script_name.hpp"
 #include "session/script_run.hpp"
+#include "tool/project/binding.hpp"
 
 namespace narratoria::session {
 
@@ -75,6 +76,10 @@ std::string SessionTools::problem_of(const tool::Definition& definition) const {
     if (!hidden.empty()) return std::string(hidden);
     std::string clash = resolver_.clash(definition.name, folder_);
     if (!clash.empty()) return clash;
+    if (definition.binding) {
+        std::string problem = tool::project::problem_of(*definition.binding);
+        if (!problem.empty()) return problem;
+    }
     const bool is_file = definition.origin.kind == tool::Origin::Kind::File;
     const tool::Resolution resolution =
         resolver_.resolve(is_file ? definition.origin.place : definition.name, folder_);

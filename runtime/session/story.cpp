@@ -14,10 +14,12 @@
 
 #include "base/json/writer.hpp"
 #include "base/regular_file.hpp"
+#include "engine/engine.hpp"
 #include "session/prompts.hpp"
 #include "session/story_check.hpp"
 #include "session/story_toml.hpp"
 #include "tool/manifest.hpp"
+#include "tool/project/project.hpp"
 
 namespace narratoria::session {
 namespace {
@@ -198,6 +200,10 @@ void check_story(const std::string& folder, Faults& faults) {
     if (!read_story(folder, story, prompts, faults)) return;
     faults.insert(faults.end(), prompts.warnings.begin(), prompts.warnings.end());
     check_mentions(story, prompts, faults);
+    if (tool::project::is_project(story.folder)) {
+        tool::project::check(story.folder,
+                             tool::project::surroundings(engine::tool_environment({})), faults);
+    }
     std::stable_sort(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) {
         return std::pair(rank(a), a.byte) < std::pair(rank(b), b.byte);
     });

@@ -22,6 +22,7 @@
 #include "session/plugin_setup.hpp"
 #include "session/script_run.hpp"
 #include "session/story_toml.hpp"
+#include "tool/project/project.hpp"
 #include "tool/registry.hpp"
 #include "tool/resolver.hpp"
 #include "tool/runner/runners.hpp"
@@ -71,6 +72,14 @@ public:
         : story_(story), prompts_(prompts), faults_(faults) {}
 
     void check() {
+        // Its faults are told of apart; the tools of one with faults are not known.
+        Faults apart;
+        if (tool::project::is_project(story_.folder)) {
+            const auto project =
+                tool::project::load(story_.folder, tool::project::surroundings({}), apart);
+            if (project) project_tools_ = project->tools;
+            else is_project_broken_ = true;
+        }
         check_choices();
         check_allowed_paths();
         check_plugins();
@@ -197,8 +206,9 @@ private:
     }
 
     void check_tools() {
-        const tool::Registry registry;
+        tool::Registry registry;
         const tool::Runners runners;
+        for (const auto& tool : project_tools_) registry.add(tool);
         tool::Resolver resolver(registry, runners, story_.folder + "/tools");
         if (!story_.allow_paths.empty()) {
             resolver.restrict_to(story_.allow_paths, story_.allow_schemes);
@@ -246,7 +256,8 @@ private:
             warn({"", {"", "", 0, "", story_.narrator}}, "story-script-silent",
                  "the script has no PRINT and no CALL, so the player sees nothing");
         }
-        const tool::Registry registry(story_.folder + "/tools");
+        tool::Registry registry(story_.folder + "/tools");
+        for (const auto& tool : project_tools_) registry.add(tool);
         const ScriptTools tools(registry, "");
         const std::vector<std::string_view> names = tools.names();
         for (const script::Program::ToolName& call : program->tool_names()) {
@@ -260,6 +271,7 @@ private:
                 warn(mention, "story-tool-ambiguous", "CALL " + mention.text + ": " + why);
                 continue;
             }
+            if (is_project_broken_) continue;
             const std::string meant = did_you_mean(near_name(call.name, names));
             if (tool_plugins_.empty()) {
                 warn(mention, "story-tool-missing",
@@ -278,13 +290,18 @@ private:
             struct stat status {};
             return ::stat(file.c_str(), &status) == 0;
         };
+        const bool is_of_project =
+            std::any_of(project_tools_.begin(), project_tools_.end(),
+                        [&](const auto& tool) { return tool->name == path; });
+        if (is_bare && is_project_broken_ && !is_file(story_.folder + "/tools/" + path)) return {};
         // Probably the name of a plugin's tool, which allow_paths does not concern.
-        if (is_bare && !tool_plugins_.empty() && !is_file(story_.folder + "/" + path) &&
-            !is_file(story_.folder + "/tools/" + path)) {
+        if (is_bare && !is_of_project && !tool_plugins_.empty() &&
+            !is_file(story_.folder + "/" + path) && !is_file(story_.folder + "/tools/" + path)) {
             return {kOfPlugin, json::quoted(path) + " is no file of the story; " + only_a_plugin() +
                                    did_you_mean(near_file(path, story_.folder + "/tools/" + path))};
         }
         const tool::Resolution resolution = resolver.resolve(path, story_.folder);
+        if (is_of_project && !resolution.forbidden) return {};
         if (resolution.forbidden) {
             return {"story-tool-forbidden",
                     resolution.error + "; a plan with this tool is refused"};
@@ -333,6 +350,8 @@ private:
     Faults& faults_;
     std::vector<std::string> tool_plugins_;  // the ids of those that bring tools
     std::set<std::string, std::less<>> told_;
+    std::vector<tool::Registry::Shared> project_tools_;
+    bool is_project_broken_ = false;  // then a name that is no file may be a tool of it
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "tool/definition.hpp"
 
 #include "base/json/writer.hpp"
+#include "tool/project/binding.hpp"
 
 namespace narratoria::tool {
 
@@ -40,6 +41,10 @@ void append_json(std::string& out, const Definition& definition, std::string_vie
         .string("kind", kind_name(definition.origin.kind))
         .string("place", definition.origin.place)
         .end();
+    if (definition.binding) {
+        writer.key("binding");
+        project::append_json(out, *definition.binding);
+    }
     if (!definition.path.empty()) writer.string("target", definition.path);
     if (definition.try_ms) {
         writer.key("times");

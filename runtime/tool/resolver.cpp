@@ -9,6 +9,7 @@
 #include "base/json/writer.hpp"
 #include "base/near_name.hpp"
 #include "process/find_program.hpp"
+#include "tool/project/binding.hpp"
 
 namespace narratoria::tool {
 namespace {
@@ -55,6 +56,9 @@ Resolution Resolver::resolve(std::string_view tool_path, const std::string& fold
     }
     if (auto registered = registry_.find(tool_path)) {
         if (registered->path.empty()) {
+            if (registered->binding) out.error = refusal_of(*registered->binding);
+            out.forbidden = !out.error.empty();
+            if (out.forbidden) return out;
             out.definition = std::move(registered);
             find_runner(out);
             return out;
@@ -135,22 +139,10 @@ Resolution Resolver::resolve_file(std::string_view tool_path, const std::string&
                                   std::string_view scheme) const {
     Resolution out;
     std::string program = file_of(std::string(tool_path), folder);
-    std::error_code failure;
-    const std::string real = restrictions_.empty() ? std::string() : resolved(program, failure);
-    // The engine's and the story's restrictions are independent; a path must satisfy each.
-    for (const auto& [roots, schemes] : restrictions_) {
-        if (std::find(schemes.begin(), schemes.end(), scheme) != schemes.end()) continue;
-        if (!failure && lies_below(real, roots)) continue;
+    out.error = refusal_of(program, scheme);
+    if (!out.error.empty()) {
         out.forbidden = true;
-        if (failure) {
-            out.error = "\"" + program +
-                        "\" cannot be looked for in the allowed paths: " + failure.message();
-            return out;
-        }
-        std::string listed;
-        for (const std::string& root : roots) listed += (listed.empty() ? "" : ", ") + root;
-        out.error = "\"" + program + "\" lies outside of the allowed paths (" + listed + ")" +
-                    near_registered(tool_path);
+        out.error += near_registered(tool_path);
         return out;
     }
     out.definition = registry_.file(program, out.error);
@@ -158,6 +150,39 @@ Resolution Resolver::resolve_file(std::string_view tool_path, const std::string&
     out.target = std::move(program);
     find_runner(out);
     return out;
+}
+
+// Why a file may not run; empty if it may. The engine's and the story's restrictions are independent;
+// a path must satisfy each.
+std::string Resolver::refusal_of(const std::string& path, std::string_view scheme) const {
+    if (restrictions_.empty()) return {};
+    std::error_code failure;
+    const std::string real = resolved(path, failure);
+    for (const auto& [roots, schemes] : restrictions_) {
+        if (std::find(schemes.begin(), schemes.end(), scheme) != schemes.end()) continue;
+        if (!failure && lies_below(real, roots)) continue;
+        if (failure) {
+            return "\"" + path +
+                   "\" cannot be looked for in the allowed paths: " + failure.message();
+        }
+        std::string listed;
+        for (const std::string& root : roots) listed += (listed.empty() ? "" : ", ") + root;
+        return "\"" + path + "\" lies outside of the allowed paths (" + listed + ")";
+    }
+    return {};
+}
+
+// The same for a tool of a project: its code must lie in the allowed paths. That of a service or a
+// container lies nowhere, so allow_schemes must list the runner.
+std::string Resolver::refusal_of(const project::Binding& binding) const {
+    const std::string_view runner = project::name_of(binding.runner);
+    if (binding.runner == project::RunnerKind::Local) return refusal_of(binding.root, runner);
+    for (const auto& [roots, schemes] : restrictions_) {
+        if (std::find(schemes.begin(), schemes.end(), runner) != schemes.end()) continue;
+        return "the tool " + json::quoted(binding.name) + " runs outside of the allowed paths; " +
+               "allow_schemes must list " + json::quoted(runner);
+    }
+    return {};
 }
 
 std::string Resolver::near_registered(std::string_view tool_path) const {

@@ -31,7 +31,8 @@ public:
         : registry_(registry), runners_(runners), story_tools_(std::move(story_tools)) {}
 
     // Restricts tools to paths below one of these, with symbolic links and .. resolved, and to
-    // "scheme:rest" with one of these schemes. With several calls, a tool must satisfy each of them.
+    // "scheme:rest" with one of these schemes. A tool of a project is restricted by the place of its
+    // code, or by its runner's name as a scheme. With several calls, a tool must satisfy each of them.
     void restrict_to(const std::vector<std::string>& allow_paths,
                      std::vector<std::string> allow_schemes = {});
 
@@ -62,6 +63,8 @@ private:
     Resolution resolve_file(std::string_view tool_path, const std::string& folder,
                             std::string_view scheme = {}) const;
     void find_runner(Resolution& resolution) const;
+    std::string refusal_of(const std::string& path, std::string_view scheme) const;
+    std::string refusal_of(const project::Binding& binding) const;
     // "; did you mean the registered tool "dice"?", or empty.
     std::string near_registered(std::string_view tool_path) const;
 

@@ -28,6 +28,10 @@ def where(payload):
 GREETER = 'tools:\n  "greeter":\n    kind: "python"\n    entry: "tools.sample_tool:greet"\n'
 
 
+SIX = ["no_filesystem_write", "no_filesystem_read", "no_network", "no_subprocess", "no_env_read",
+       "no_env_write"]
+
+
 class Project:
     def __init__(self, command):
         self.command = command
@@ -74,7 +78,7 @@ def events(ran):
     return [json.loads(line) for line in ran.lines]
 
 
-# covers: 001-entry, 001-payload, 001-result
+# covers: 001-entry, 001-trace-runner, 001-trace-times, 001-trace-version, 001-trace-sandbox
 def test_a_bound_tool_runs_and_its_prints_are_logged(project):
     ran, trace = project.run("greeter", {"name": "Ada"})
     assert ran.status == 0, ran
@@ -96,6 +100,7 @@ def test_a_bound_tool_runs_and_its_prints_are_logged(project):
         "allowed", "none", "policy_allowed", "ok")
 
 
+# covers: 001-reply-error
 def test_a_function_that_raises_fails_the_tool_with_its_type_and_message(project):
     project.tool("fails")
     ran, trace = project.run("fails")
@@ -113,6 +118,7 @@ def test_the_tool_runs_in_the_project_with_its_path_and_environment(project):
         "folder": str(project.folder), "path": [str(project.folder)], "env": "good"}
 
 
+# covers: 001-timeouts-end
 def test_a_time_out_is_that_of_the_binding_and_in_the_trace(project):
     project.tool("waits", "timeout_ms: 200")
     ran, trace = project.run("waits")
@@ -170,6 +176,7 @@ def test_yaml_that_is_not_read_is_refused_with_its_place(project, text, told):
     assert told in said and "tools.yaml" in said, said
 
 
+# covers: 001-trace-local
 def test_a_virtual_environment_runs_the_tools_and_an_empty_one_does_not(project):
     venv = project.folder / ".venv" / "bin"
     venv.mkdir(parents=True)
@@ -182,3 +189,374 @@ def test_a_virtual_environment_runs_the_tools_and_an_empty_one_does_not(project)
     assert ran.status == 0, ran
     assert trace[0]["python_env"] == "venv" and trace[0]["deps_source"] == "requirements"
     assert trace[0]["python_path"] == str(venv / "python")
+
+
+# ---------------------------------------------------------------- the protocol, with a Python of the test
+
+def answering(project, *lines, exit_status=0):
+    """A Python that keeps what it is asked in request.json and writes this reply."""
+    python = project.folder / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True, exist_ok=True)
+    reply = "".join(f"{line}\n" for line in lines)
+    python.write_text(f"#!/bin/sh\ncat > request.json\ncat <<'REPLY'\n{reply}REPLY\n"
+                      f"echo the end >&2\nexit {exit_status}\n")
+    python.chmod(0o755)
+
+
+# covers: 001-request, 001-request-trace-id
+def test_the_request_has_the_fields_of_the_specification_in_its_order(project):
+    project.bind(GREETER + "    warm: false\n")
+    answering(project, '{"ok": true, "protocol_version": 1, "result": {}}')
+    ran, _ = project.run("greeter", {"name": "Ada", "height": 1.50})
+    assert ran.status == 0, ran
+    request = json.loads((project.folder / "request.json").read_text())
+    assert list(request) == ["protocol_version", "tool", "entry", "payload", "trace_id"]
+    assert request.pop("trace_id")
+    assert request == {"protocol_version": 1, "tool": "greeter",
+                       "entry": "tools.sample_tool:greet",
+                       "payload": {"name": "Ada", "height": 1.5}}
+
+
+# covers: 001-request-capability-context, 001-request-sandbox
+def test_the_request_has_the_guarantees_and_who_required_them(project):
+    project.bind(GREETER + "    warm: false\n")
+    project.write("namel3ss.toml", "[capability_overrides]\n"
+                  "greeter = { no_env_write = true, allow_unsafe_execution = true }\n")
+    answering(project, '{"ok": true, "protocol_version": 1, "result": {}}')
+    assert project.run("greeter")[0].status == 0
+    request = json.loads((project.folder / "request.json").read_text())
+    assert "sandbox" not in request
+    assert request["capability_context"] == {
+        "tool_name": "greeter", "resolved_source": "binding", "runner": "local",
+        "protocol_version": 1, "guarantees": {**dict.fromkeys(SIX, False), "no_env_write": True},
+        "sources": {"no_env_write": "user"}}
+    project.bind(GREETER + "    warm: false\n    sandbox: true\n")
+    project.write("namel3ss.toml", "")
+    assert project.run("greeter")[0].status == 0
+    request = json.loads((project.folder / "request.json").read_text())
+    assert request["sandbox"] is True and "capability_context" not in request
+
+
+# covers: 001-reply-success, 001-exit-0
+def test_the_reply_of_the_specification_is_the_tools_result(project):
+    project.bind(GREETER + "    warm: false\n")
+    answering(project, '{', '"ok": true,', '"protocol_version": 1,',
+              '"result": { "message": "Hello Ada", "ok": true }', '}')
+    ran, _ = project.run("greeter")
+    assert ran.status == 0, ran
+    assert events(ran)[-1]["result"] == {"message": "Hello Ada", "ok": True}
+
+
+# covers: 001-version
+def test_a_reply_of_another_version_is_an_error(project):
+    project.bind(GREETER + "    warm: false\n")
+    answering(project, '{"ok": true, "protocol_version": 2, "result": {}}')
+    ran, trace = project.run("greeter")
+    assert ran.status == 1 and "PROTOCOL_ERROR" in ran.err and "version" in ran.err, ran
+    assert trace[-1]["status"] == "error"
+
+
+# covers: 001-exit-crash
+def test_a_crash_without_an_answer_is_an_error_with_what_was_said(project):
+    project.bind(GREETER + "    warm: false\n")
+    answering(project, exit_status=3)
+    ran, trace = project.run("greeter")
+    assert ran.status == 1 and "EXIT_STATUS" in ran.err and "the end" in ran.err, ran
+    assert (trace[-1]["status"], trace[-1]["result"]) == ("error", "error")
+
+
+def test_checks_of_a_reply_are_traced_and_a_blocked_act_is_told(project):
+    project.bind(GREETER + "    warm: false\n")
+    answering(project, '{"ok": false, "error": {"type": "CapabilityViolation", '
+              '"message": "Tool \\"greeter\\" cannot use the network.", '
+              '"reason_code": "guarantee_blocked"}, "capability_checks": ['
+              '{"capability": "network", "allowed": false, "guarantee_source": "user", '
+              '"reason": "guarantee_blocked", "duration_ms": 2}, {"capability": 7}]}')
+    ran, trace = project.run("greeter")
+    assert ran.status == 1 and "GUARANTEE_BLOCKED" in ran.err, ran
+    check, call = trace
+    assert check == {"type": "capability_check", "tool_name": "greeter", "runner": "local",
+                     "resolved_source": "binding", "capability": "network", "allowed": False,
+                     "guarantee_source": "user", "reason": "guarantee_blocked",
+                     "protocol_version": 1, "duration_ms": 2}
+    assert (call["decision"], call["capability"], call["reason"], call["result"]) == (
+        "blocked", "network", "guarantee_blocked", "blocked")
+
+
+# ---------------------------------------------------------------- packs, settings, guarantees
+
+PACK = """id: "{id}"
+name: "A pack"
+version: "0.2.0"
+description: "for tests"
+author: "somebody"
+license: "MIT"
+tools:
+  - "{tool}"
+"""
+ENTRYPOINTS = """entrypoints:
+  "{tool}":
+    entry: "{module}:run"
+"""
+CAPABILITIES = """capabilities:
+  "{tool}":
+    filesystem: "read"
+    network: "outbound"
+    env: "read"
+    subprocess: "allow"
+    secrets: ["KEY", "OTHER"]
+"""
+
+
+def pack(project, name="one", tool="pick", folder=".namel3ss/packs", more=ENTRYPOINTS,
+         capabilities=CAPABILITIES):
+    place = f"{folder}/{name}"
+    project.write(f"{place}/src/{name}_tools.py", "def run(payload):\n    return {'pack': __name__}\n")
+    said = {"id": f"pack.{name}", "tool": tool, "module": f"{name}_tools"}
+    project.write(f"{place}/pack.yaml", PACK.format(**said) + more.format(**said))
+    if capabilities:
+        project.write(f"{place}/capabilities.yaml", capabilities.format(**said))
+    return place
+
+
+def bound(project, name, **options):
+    """What the list says of a tool."""
+    ran = project.command("tool", "list", "--project", project.folder, "--json", **options)
+    assert ran.status == 0, ran
+    return next(tool for tool in ran.result if tool["name"] == name)
+
+
+# covers: 001-trace-pack, 001-trace-resolved-source, 001-pack-entrypoints
+def test_a_tool_of_an_installed_pack_runs_with_the_packs_path(project):
+    pack(project)
+    project.write("namel3ss.toml", "[capability_overrides]\npick = { allow_unsafe_execution = true }\n")
+    project.write(".namel3ss/packs/one/tools.yaml",
+                  'tools:\n  pick:\n    entry: "one_tools:run"\n    sandbox: false\n')
+    ran, trace = project.run("pick")
+    assert ran.status == 0 and events(ran)[-1]["result"] == {"pack": "one_tools"}, ran
+    call = trace[-1]
+    assert call["resolved_source"] == "installed_pack" and call["unsafe_override"] is True
+    assert (call["pack_id"], call["pack_name"], call["pack_version"]) == (
+        "pack.one", "A pack", "0.2.0")
+
+
+# covers: 001-pack-bindings
+def test_tools_yaml_of_a_pack_counts_and_its_entrypoints_do_not(project):
+    place = pack(project)
+    assert bound(project, "pick")["binding"]["entry"] == "one_tools:run"
+    project.write(f"{place}/tools.yaml", "tools:\n  pick:\n    entry: other:run\n")
+    assert bound(project, "pick")["binding"]["entry"] == "other:run"
+
+
+# covers: 001-pack-runner
+def test_a_packs_runner_url_and_image_are_those_of_its_tools(project):
+    pack(project, more=ENTRYPOINTS + 'runners:\n  default: "service"\nservice_url: "http://h/x"\n')
+    tool = bound(project, "pick")
+    assert tool["runner"] == "service" and tool["binding"]["url"] == "http://h/x"
+    pack(project, more=ENTRYPOINTS + 'runners:\n  default: "container"\ncontainer:\n  image: "i:1"\n')
+    tool = bound(project, "pick")
+    assert tool["runner"] == "container" and tool["binding"]["image"] == "i:1"
+    pack(project, more=ENTRYPOINTS + 'runners:\n  default: "container"\n')
+    assert 'has no "image"' in project.faults()
+
+
+def test_a_pack_in_the_projects_own_folder_is_used_too(project):
+    pack(project, folder="packs/capability")
+    tool = bound(project, "pick")
+    assert tool["binding"]["source"] == "installed_pack"
+    assert tool["binding"]["pack"] == {"id": "pack.one", "name": "A pack", "version": "0.2.0"}
+    assert tool["binding"]["sandbox"] is True
+
+
+def test_one_name_in_two_places_is_a_collision_unless_a_pack_is_chosen(project):
+    pack(project)
+    pack(project, name="two")
+    said = project.faults()
+    assert "packs/two/pack.yaml" in said and "packs/one/pack.yaml" in said, said
+    assert "pinned_tools" in said
+    project.write("namel3ss.toml", '[tool_packs]\npinned_tools = { pick = "pack.two" }\n')
+    assert bound(project, "pick")["binding"]["pack"]["id"] == "pack.two"
+    project.write("namel3ss.toml", '[tool_packs]\ndisabled_packs = ["pack.two"]\n')
+    assert bound(project, "pick")["binding"]["pack"]["id"] == "pack.one"
+
+
+def test_what_a_pack_lists_and_binds_must_agree(project):
+    place = pack(project, more="")
+    assert "binds no tools" in project.faults()
+    project.write(f"{place}/tools.yaml", "tools:\n  other:\n    entry: a:b\n")
+    said = project.faults()
+    assert 'lists the tool "pick", and binds it to nothing' in said
+    assert 'binds the tool "other", and does not list it' in said
+    project.write(f"{place}/pack.yaml", "id: x\nversion: 1.0\n")
+    said = project.faults()
+    for field in ("name", "description", "author", "license", "tools"):
+        assert f'"{field}" is missing' in said, said
+
+
+def test_guarantees_are_of_pack_tool_user_and_policy_in_this_order(project):
+    pack(project)
+    binding = bound(project, "pick")["binding"]
+    assert binding["sources"] == {"no_filesystem_write": "pack", "no_env_write": "pack",
+                                  "secrets_allowed": "pack"}
+    assert binding["guarantees"]["secrets_allowed"] == ["KEY", "OTHER"]
+    project.write("namel3ss.toml", "[capability_overrides]\n"
+                  'pick = { no_network = true, no_env_write = true, no_subprocess = false, '
+                  'secrets_allowed = ["OTHER", "NEW"] }\n')
+    binding = bound(project, "pick")["binding"]
+    assert binding["sources"] == {"no_filesystem_write": "pack", "no_network": "user",
+                                  "no_env_write": "user", "secrets_allowed": "user"}
+    assert binding["guarantees"]["secrets_allowed"] == ["OTHER"]
+    assert binding["guarantees"]["no_subprocess"] is False
+    project.write(".namel3ss/trust/policy.toml",
+                  'allowed_capabilities = { filesystem = "none", subprocess = "none" }\n')
+    binding = bound(project, "pick")["binding"]
+    assert binding["sources"] == {
+        "no_filesystem_write": "policy", "no_filesystem_read": "policy", "no_network": "user",
+        "no_subprocess": "policy", "no_env_write": "policy", "secrets_allowed": "user"}
+
+
+def test_a_pack_without_capabilities_and_a_pure_tool_may_do_nothing(project):
+    pack(project, capabilities=None)
+    project.write(".namel3ss/tools.yaml",
+                  "tools:\n  still:\n    entry: tools.sample_tool:greet\n    purity: pure\n"
+                  "    sandbox: true\n")
+    for name, source in (("pick", "pack"), ("still", "tool")):
+        binding = bound(project, name)["binding"]
+        assert binding["guarantees"] == {**dict.fromkeys(SIX, True), "secrets_allowed": []}
+        assert binding["sources"] == dict.fromkeys([*SIX, "secrets_allowed"], source)
+
+
+def test_a_guarantee_that_nothing_enforces_stops_the_call_before_it_starts(project):
+    project.tool("greet", "purity: pure")
+    ran, trace = project.run("greet", {"name": "Ada"})
+    assert ran.status == 1 and "COVERAGE_MISSING" in ran.err and "sandbox: true" in ran.err, ran
+    assert [each["type"] for each in trace] == ["capability_check"] * 7 + ["tool_call"]
+    assert [each["capability"] for each in trace[:-1]] == [
+        "filesystem_write", "filesystem_read", "network", "subprocess", "env_read", "env_write",
+        "secrets"]
+    for check in trace[:-1]:
+        assert list(check) == ["type", "tool_name", "runner", "resolved_source", "capability",
+                               "allowed", "guarantee_source", "reason", "protocol_version"]
+        assert (check["allowed"], check["guarantee_source"], check["reason"]) == (
+            False, "tool", "coverage_missing")
+    call = trace[-1]
+    assert (call["decision"], call["capability"], call["reason"], call["result"]) == (
+        "blocked", "filesystem_write", "coverage_missing", "blocked")
+
+
+# covers: 001-trace-unsafe-override
+def test_allow_unsafe_execution_waives_coverage_and_the_trace_says_so(project):
+    project.tool("greet", "purity: pure")
+    project.write("namel3ss.toml", "[capability_overrides]\ngreet = { allow_unsafe_execution = true }\n")
+    ran, trace = project.run("greet", {"name": "Ada"})
+    assert ran.status == 0, ran
+    assert [each["reason"] for each in trace[:-1]] == ["guarantee_allowed"] * 6 + ["secrets_allowed"]
+    assert trace[-1]["unsafe_override"] is True
+    assert bound(project, "greet")["binding"]["guarantees"]["no_network"] is True
+
+
+# covers: 001-timeouts
+def test_the_time_out_is_the_bindings_then_the_files_then_ten_seconds(project):
+    def time_out(**env):
+        return bound(project, "greet", env=environment(**env))["times"]["try_ms"]
+
+    project.tool("greet")
+    assert time_out() == 10_000
+    project.write("namel3ss.toml", "[python_tools]\ntimeout_seconds = 3\n")
+    assert time_out() == 3000
+    assert time_out(N3_PYTHON_TOOL_TIMEOUT_SECONDS="4") == 4000
+    project.tool("greet", "timeout_seconds: 7")
+    assert time_out(N3_PYTHON_TOOL_TIMEOUT_SECONDS="4") == 7000
+    project.tool("greet", "timeout_ms: 250", "timeout_seconds: 7")
+    assert time_out() == 250
+    ran = project.command("tool", "list", "--project", project.folder,
+                          env=environment(N3_PYTHON_TOOL_TIMEOUT_SECONDS="soon"))
+    assert ran.status == 2 and "N3_PYTHON_TOOL_TIMEOUT_SECONDS" in ran.err, ran
+
+
+def test_a_services_address_is_the_bindings_then_the_variables_then_the_files(project):
+    project.tool("greet", "runner: service")
+    assert "N3_TOOL_SERVICE_URL" in project.faults()
+    project.write("namel3ss.toml", '[python_tools]\nservice_url = "http://file/x"\n')
+    assert bound(project, "greet")["binding"]["url"] == "http://file/x"
+    env = environment(N3_TOOL_SERVICE_URL="http://variable/x")
+    assert bound(project, "greet", env=env)["binding"]["url"] == "http://variable/x"
+    project.tool("greet", "runner: service", "url: http://binding/x")
+    assert bound(project, "greet", env=env)["binding"]["url"] == "http://binding/x"
+
+
+def test_the_settings_of_other_things_are_left_alone_and_faults_are_placed(project):
+    project.write("namel3ss.toml", '[ollama]\nhost = "x"\n\n[capability_overrides]\n'
+                  'greeter = { no_netwrk = true, no_network = 1 }\nnobody = { no_network = true }\n')
+    said = project.faults()
+    assert "namel3ss.toml:5:" in said and 'did you mean "no_network"' in said, said
+    assert '"no_network" must be true or false' in said and '"greeter"' in said, said
+    project.write("namel3ss.toml", "[python_tools\n")
+    assert "not TOML" in project.faults()
+
+
+# ---------------------------------------------------------------- listing and checking
+
+def test_the_list_shows_source_runner_and_guarantees(project):
+    project.tool("greet", "purity: pure", "sandbox: true")
+    ran = project.command("tool", "list", "--project", project.folder)
+    assert ran.status == 0, ran
+    assert f"greet  (local; project {project.folder}/.namel3ss/tools.yaml)" in ran.out
+    assert "source: binding" in ran.out and "no_network (tool)" in ran.out
+    assert "secrets_allowed [] (tool)" in ran.out, ran.out
+
+
+def test_the_check_finds_what_would_make_calls_fail(project):
+    good = project.command("tool", "list", "--project", project.folder, "--check")
+    assert good.status == 0 and "no faults" in good.out, good
+    project.bind("tools:\n  a:\n    entry: tools.nothing:run\n  b:\n    entry: somewhere:run\n"
+                 "  c:\n    kind: node\n    entry: tools.sample_tool:run\n"
+                 "  d:\n    entry: tools.sample_tool:greet\n    purity: pure\n")
+    ran = project.command("tool", "list", "--project", project.folder, "--check")
+    assert ran.status == 1, ran
+    for line, told in ((2, "there is no module tools/nothing.py"), (4, "warning"),
+                       (6, "no runner for tools of the kind node"), (9, "sandbox: true")):
+        assert any(f"tools.yaml:{line}:" in each and told in each for each in ran.out.splitlines()), (
+            told, ran.out)
+    same = project.command("validate", "project", project.folder, "--json")
+    assert same.status == 1 and len(same.result["files"][0]["faults"]) == 4, same
+    assert project.command("validate", "project", "nowhere").status == 2
+
+
+def test_a_tool_without_a_runner_fails_and_says_which(project):
+    project.tool("greet", "kind: node")
+    ran, _ = project.run("greet")
+    assert ran.status == 1 and 'needs the runner "node"' in ran.err, ran
+
+
+# ---------------------------------------------------------------- in plans, stories and scripts
+
+def test_a_story_that_is_a_project_calls_its_tools_by_name(command):
+    story = command.story({"hello": [{"plan": {"narrative": "Hi", "tools": [
+        {"toolId": "one", "toolPath": "greeter", "input": {"name": "Ada"}}]}}]})
+    project = Project(command)
+    for name in ("tools/sample_tool.py", ".namel3ss/tools.yaml"):
+        (story / name).parent.mkdir(exist_ok=True)
+        (story / name).write_text((project.folder / name).read_text())
+    checked = command("validate", "story", story)
+    assert checked.status == 0 and "warning" not in checked.out, checked
+    ran = command("play", "--story", story, "hello")
+    assert ran.status == 0 and "Hi" in ran.out, ran
+    (story / ".namel3ss/tools.yaml").write_text("tools:\n  greeter:\n    entry: 7\n")
+    checked = command("validate", "story", story)
+    assert checked.status == 1 and ".namel3ss/tools.yaml:3:" in checked.out, checked
+    assert command("play", "--story", story, "hello").status == 2
+
+
+def test_allowed_paths_are_also_those_of_a_projects_code(command):
+    story = command.story(
+        {"hello": [{"plan": {"narrative": "Hi", "tools": [
+            {"toolId": "one", "toolPath": "greeter", "input": {"name": "Ada"}}]}}]},
+        toml='title = "A test"\n[tools]\nallow_paths = ["tools"]\n')
+    project = Project(command)
+    for name in ("tools/sample_tool.py", ".namel3ss/tools.yaml"):
+        (story / name).parent.mkdir(exist_ok=True)
+        (story / name).write_text((project.folder / name).read_text())
+    checked = command("validate", "story", story)
+    assert "lies outside of the allowed paths" in checked.out, checked
+    assert command("play", "--story", story, "hello").status == 1

@@ -62,4 +62,14 @@ struct Binding {
     std::string enforcement;           // container: "declared", "verified" or empty
 };
 
+// Appends a binding as nar_session_tools_find returns it.
+void append_json(std::string& out, const Binding& binding);
+
+// Why the guarantees of a tool would not be enforced, and what to do; empty if they are, or if there
+// are none.
+std::string coverage_problem(const Binding& binding);
+
+// Why a call of the tool would not start; empty if nothing is known.
+std::string problem_of(const Binding& binding);
+
 }  // namespace narratoria::tool::project

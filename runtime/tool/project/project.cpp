@@ -406,24 +406,6 @@ std::optional<Project> load(const std::string& folder, const Surroundings& surro
     return project;
 }
 
-std::string coverage_problem(const Binding& binding) {
-    if (!binding.guarantees.any()) return {};
-    switch (binding.runner) {
-        case RunnerKind::Local:
-            if (binding.sandbox) return {};
-            return "set \"sandbox: true\" in its binding";
-        case RunnerKind::Service: return {};  // the handshake before the call asks the service
-        case RunnerKind::Container: break;
-    }
-    if (binding.guarantees.requires_one(Guarantee::NoSubprocess)) {
-        return "a container cannot be kept from starting processes; set \"runner: local\" and "
-               "\"sandbox: true\" in its binding";
-    }
-    return binding.enforcement.empty()
-               ? "set \"enforcement: declared\" or \"verified\" in its binding"
-               : std::string();
-}
-
 void check(const std::string& folder, const Surroundings& surroundings, Faults& faults) {
     Loader loader(surroundings, faults);
     if (!loader.read(folder)) return;

@@ -44,8 +44,4 @@ std::optional<Project> load(const std::string& folder, const Surroundings& surro
 // missing interpreter or module, and guarantees that nothing enforces.
 void check(const std::string& folder, const Surroundings& surroundings, Faults& faults);
 
-// Why the guarantees of a tool would not be enforced, and what to do; empty if they are, or if there
-// are none.
-std::string coverage_problem(const Binding& binding);
-
 }  // namespace narratoria::tool::project

@@ -170,7 +170,7 @@ void Call::check(std::string_view capability, bool allowed, GuaranteeSource sour
                  std::string_view reason) {
     append_check(traces_.emplace_back(), *binding_, capability, allowed, name_of(source), reason,
                  {});
-    if (allowed) return;
+    if (allowed || !blocked_reason_.empty()) return;
     blocked_capability_ = capability;
     blocked_reason_ = reason;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "commands/command.hpp"
+#include "commands/validate.hpp"
 #include "display.hpp"
 #include "io/faults.hpp"
 #include "io/file.hpp"
@@ -26,9 +27,11 @@ namespace {
 
 struct Options {
     std::string story;
+    std::string project;
     std::vector<std::string> plugins;
     std::string format;
     bool as_json = false;
+    bool is_check = false;
 };
 
 // Those that a model can call. Each other one is told on standard error.
@@ -42,6 +45,32 @@ std::string formatted(SessionTools tools, bool is_openai, bool& is_complete) {
     }
     const std::string list = json::line(*json::member(read, "tools"));
     return is_openai ? list + "\n" : R"({"tools":)" + list + "}\n";
+}
+
+// What a project says of a tool: where it comes from, and what it is kept from.
+std::string binding_lines(const json::Value& binding) {
+    std::string out = fmt::format("    source: {}", printable(json::text(binding, "source")));
+    if (const json::Value* const pack = json::member(binding, "pack")) {
+        out += fmt::format(" ({} {})", printable(json::text(*pack, "id")),
+                           printable(json::text(*pack, "version")));
+    }
+    out += fmt::format("\n    entry: {}\n", printable(json::text(binding, "entry")));
+    for (const char* key : {"url", "image"}) {
+        const std::string_view value = json::text(binding, key);
+        if (!value.empty()) out += fmt::format("    {}: {}\n", key, printable(value));
+    }
+    std::string guarantees;
+    for (const auto& [name, source] : json::member(binding, "sources")->GetObject()) {
+        const std::string_view text(name.GetString(), name.GetStringLength());
+        guarantees += guarantees.empty() ? "" : ", ";
+        guarantees += fmt::format("{}", text);
+        const json::Value* const value = json::member(*json::member(binding, "guarantees"), text);
+        if (value != nullptr && value->IsArray()) {
+            guarantees += fmt::format(" {}", printable(json::line(*value)));
+        }
+        guarantees += fmt::format(" ({})", source.GetString());
+    }
+    return out + fmt::format("    guarantees: {}\n", guarantees.empty() ? "none" : guarantees);
 }
 
 std::string shown(const json::Value& tools, const Style& style) {
@@ -66,6 +95,9 @@ std::string shown(const json::Value& tools, const Style& style) {
         value("input: ", "inputSchema");
         value("result: ", "resultSchema");
         line("target: ", std::string(json::text(tool, "target")));
+        if (const json::Value* const binding = json::member(tool, "binding")) {
+            out += binding_lines(*binding);
+        }
         value("times: ", "times");
         value("limits: ", "limits");
         line("cannot run: ", std::string(json::text(tool, "problem")));
@@ -74,10 +106,15 @@ std::string shown(const json::Value& tools, const Style& style) {
 }
 
 int list(Options options) {
+    if (options.is_check) {
+        if (options.project.empty()) throw Refused("--check checks a project; give its --project");
+        return run_validate(Document::Project, "project",
+                            {{options.project}, options.as_json, false});
+    }
     struct stat status {};
     if (!options.story.empty()) {
         options.story = find_story(options.story, "tool list");
-    } else if (stat("story.toml", &status) == 0) {
+    } else if (options.project.empty() && stat("story.toml", &status) == 0) {
         options.story = ".";
     }
     if (options.as_json && !options.format.empty()) {
@@ -93,9 +130,14 @@ int list(Options options) {
     std::optional<Session> session;
     const std::vector<std::string_view> plugins(options.plugins.begin(), options.plugins.end());
     try {
-        session.emplace(engine, SessionOptions{.story = options.story, .plugins = plugins});
+        session.emplace(
+            engine,
+            SessionOptions{.story = options.story, .plugins = plugins, .project = options.project});
     } catch (const Error& error) {
-        refuse_document(error, shown_path(options.story), "story", "nothing was listed");
+        const bool is_of_project = error.code() == "PROJECT";
+        const std::string& folder = options.project.empty() ? options.story : options.project;
+        refuse_document(error, shown_path(is_of_project ? folder : options.story),
+                        is_of_project ? "project" : "story", "nothing was listed");
     }
     bool is_complete = true;
     std::string out;
@@ -125,6 +167,13 @@ void add_tool_list(Command tool) {
         .option("--plugin", options->plugins, "Also of this plugin: a file (with a slash) or an id")
         .type_name("PLUGIN")
         .one_value();
+    command
+        .option("--project", options->project,
+                "Of this Namel3ss project, with source, runner and guarantees")
+        .type_name("FOLDER")
+        .not_empty();
+    command.flag("--check", options->is_check,
+                 "List instead what is wrong with the project, as validate project does");
     command.flag("--json", options->as_json, "Print the list as JSON (narratoria/tools.h)");
     command
         .option(
@@ -133,7 +182,8 @@ void add_tool_list(Command tool) {
             "Context Protocol (mcp)")
         .one_of({"openai", "mcp"});
     command.footer(
-        "Exit status: 0 all tools are in the list, 1 --format left out a tool that cannot run, or\n"
+        "Exit status of --check: 0 no faults, 1 faults, 2 the folder could not be read. Else:\n"
+        "0 all tools are in the list, 1 --format left out a tool that cannot run, or\n"
         "whose name or input that form does not allow (standard error says which and why), 2 "
         "nothing\n"
         "was listed.\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // narratoria validate: documents against their schema and the rules.
 
-#include "narratoria/validate.hpp"
+#include "commands/validate.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -26,12 +26,6 @@
 
 namespace narratoria::command {
 namespace {
-
-struct ValidateOptions {
-    std::vector<std::string> files;
-    bool as_json = false;
-    bool with_plugins = false;
-};
 
 struct Checked {
     std::string file;
@@ -83,13 +77,18 @@ std::string after_loading_plugins(const std::string& folder, const std::string& 
     return "[" + out + "]";
 }
 
+bool is_folder(Document document) {
+    return document == Document::Story || document == Document::Project;
+}
+
 Checked check(Document document, const std::string& what, const std::string& file,
               bool with_plugins) {
     Checked checked{file, {}, {}};
     try {
-        if (document == Document::Story) {
+        if (is_folder(document)) {
             if (file == "-") {
-                throw Refused("a story is a folder; give its path instead of - (standard input)");
+                throw Refused(fmt::format(
+                    "a {} is a folder; give its path instead of - (standard input)", what));
             }
             checked.faults = validate(document, file, Warnings::Listed).view();
             if (with_plugins) checked.faults = after_loading_plugins(file, checked.faults);
@@ -124,6 +123,8 @@ std::string as_json(const std::vector<Checked>& all, const std::string& what, bo
     return out + "]}\n";
 }
 
+}  // namespace
+
 int run_validate(Document document, const std::string& what, const ValidateOptions& options) {
     require_standard_output("the faults are written to it");
     std::vector<Checked> all;
@@ -153,12 +154,15 @@ int run_validate(Document document, const std::string& what, const ValidateOptio
     return ok ? kExitSuccess : kExitFailure;
 }
 
+namespace {
+
 void add_document(Command command, Document document, const std::string& name,
                   const std::string& description, const std::string& file_description,
                   const std::string& example) {
     Command kind = command.subcommand(name, description);
     auto options = std::make_shared<ValidateOptions>();
-    kind.option(name == "story" ? "FOLDER" : "FILE", options->files, file_description).required();
+    kind.option(is_folder(document) ? "FOLDER" : "FILE", options->files, file_description)
+        .required();
     kind.flag("--json", options->as_json, "Print the faults as JSON");
     if (document == Document::Story) {
         kind.flag(
@@ -190,6 +194,9 @@ void add_validate(Command application) {
                  "Files; - is standard input", "narratoria validate tool tools/weather.tool.json");
     add_document(command, Document::Story, "story", "Stories", "Folders with a story.toml",
                  "narratoria validate story examples/stories/torch");
+    add_document(command, Document::Project, "project",
+                 "Namel3ss projects: their files, and what would make calls fail here",
+                 "Folders with a .namel3ss folder or packs", "narratoria validate project .");
 }
 
 }  // namespace narratoria::command

@@ -22,6 +22,7 @@ enum class Document : std::uint32_t {
     Tool = NAR_DOCUMENT_TOOL,      // a tool's manifest, NAME.tool.json
     // The text is the path of a manifest: its name must be that of the file.
     ToolFile = NAR_DOCUMENT_TOOL_FILE,
+    Project = NAR_DOCUMENT_PROJECT,  // the text is the path of a Namel3ss project's folder
 };
 
 enum class Warnings : std::uint32_t {

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/project/binding.hpp"
+
+#include "base/json/writer.hpp"
+
+namespace narratoria::tool::project {
+
+void append_json(std::string& out, const Binding& binding) {
+    json::ObjectWriter writer(out);
+    writer.string("source", binding.resolved_source)
+        .string("kind", binding.kind)
+        .string("entry", binding.entry)
+        .string("purity", binding.purity);
+    if (binding.pack) {
+        writer.key("pack");
+        json::ObjectWriter(out)
+            .string("id", binding.pack->id)
+            .string("name", binding.pack->name)
+            .string("version", binding.pack->version)
+            .end();
+    }
+    switch (binding.runner) {
+        case RunnerKind::Local:
+            writer.string("pythonEnv", binding.python.kind)
+                .string("pythonPath", binding.python.interpreter)
+                .boolean("sandbox", binding.sandbox);
+            break;
+        case RunnerKind::Service:
+            writer.string("url", binding.url)
+                .boolean("handshakeRequired", binding.handshake_required);
+            break;
+        case RunnerKind::Container:
+            writer.string("image", binding.image);
+            if (!binding.command.empty()) {
+                writer.key("command");
+                out += '[';
+                for (const std::string& word : binding.command) {
+                    if (out.back() != '[') out += ',';
+                    json::append_string(out, word);
+                }
+                out += ']';
+            }
+            if (!binding.enforcement.empty()) writer.string("enforcement", binding.enforcement);
+            break;
+    }
+    writer.key("guarantees");
+    binding.guarantees.append_json(out);
+    writer.key("sources");
+    binding.guarantees.append_sources(out);
+    if (binding.allow_unsafe) writer.boolean("allowUnsafeExecution", true);
+    writer.end();
+}
+
+std::string coverage_problem(const Binding& binding) {
+    if (!binding.guarantees.any()) return {};
+    switch (binding.runner) {
+        case RunnerKind::Local:
+            if (binding.sandbox) return {};
+            return "set \"sandbox: true\" in its binding";
+        case RunnerKind::Service: return {};  // the handshake before the call asks the service
+        case RunnerKind::Container: break;
+    }
+    if (binding.guarantees.requires_one(Guarantee::NoSubprocess)) {
+        return "a container cannot be kept from starting processes; set \"runner: local\" and "
+               "\"sandbox: true\" in its binding";
+    }
+    return binding.enforcement.empty()
+               ? "set \"enforcement: declared\" or \"verified\" in its binding"
+               : std::string();
+}
+
+std::string problem_of(const Binding& binding) {
+    if (binding.runner == RunnerKind::Local && !binding.python.problem.empty()) {
+        return binding.python.problem;
+    }
+    if (binding.allow_unsafe) return {};
+    const std::string how = coverage_problem(binding);
+    return how.empty() ? how : "its guarantees would not be enforced: " + how;
+}
+
+}  // namespace narratoria::tool::project
