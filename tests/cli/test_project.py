@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from harness import environment
+from harness import SOURCE, environment
 
 TOOLS = '''
 import os
@@ -560,3 +560,18 @@ def test_allowed_paths_are_also_those_of_a_projects_code(command):
     checked = command("validate", "story", story)
     assert "lies outside of the allowed paths" in checked.out, checked
     assert command("play", "--story", story, "hello").status == 1
+
+
+def test_the_example_runs(command):
+    market = SOURCE / "examples" / "projects" / "market"
+    assert command("validate", "project", market).status == 0
+    ran = command("tool", "run", "greet the customer", "--project", market, "--input",
+                  '{"name": "Ada"}')
+    assert ran.status == 0 and events(ran)[-1]["result"] == {"message": "Hello Ada"}, ran
+    ran = command("tool", "run", "add prices", "--project", market, "--input",
+                  '{"prices": [1.5, 2]}')
+    assert ran.status == 0 and events(ran)[-1]["result"] == {"total": 3.5, "items": 2}, ran
+    binding = next(each for each in
+                   command("tool", "list", "--project", market, "--json").result
+                   if each["name"] == "roll a price")["binding"]
+    assert binding["source"] == "installed_pack" and binding["pack"]["id"] == "example.dice"

@@ -6,6 +6,7 @@
  * owner:
  *   a file     each executable file of the story's tools folder, with its manifest
  *   a plugin   the tools of an extension narratoria.tool/1 (tool.h)
+ *   a project  the tools that the session's project binds (nar_session_options.project)
  *   the host   what the host registers here: functions, and names for other tools
  *
  * A host registers its functions with nar_session_tools_add: one at a time, at any time, also inside
@@ -83,11 +84,21 @@ NAR_API nar_status nar_session_tools_remove(nar_session *session, nar_str name, 
  * Looks up the tool of a name: a registered one, or a file of the story's tools folder. Returns it as
  * JSON; release it with nar_text_release:
  *   {"name", "scriptName", "description", "inputSchema", "resultSchema", "runner", "origin": {"kind":
- *    "file" | "plugin" | "host", "place"}, "target", "times": {"try_ms"}, "limits": {…}, "problem"}
+ *    "file" | "plugin" | "host" | "project", "place"}, "binding", "target", "times": {"try_ms"},
+ *    "limits": {…}, "problem"}
  *   scriptName                 by which scripts CALL it (script.h)
  *   inputSchema, resultSchema  JSON Schema; missing: any object, any value
- *   runner                     "process", "function", or the scheme of a tool runner
+ *   runner                     "process", "function", the scheme of a tool runner, or of a
+ *                              project's tool "local", "service", "container"
  *   origin.place               the path of the file, the id of the plugin, the owner in the host
+ *   binding                    of a project's tool (spec 001): {"source": "binding" |
+ *                              "installed_pack", "kind", "entry", "purity", "pack"?: {"id", "name",
+ *                              "version"}, "guarantees": {"no_network": true, …,
+ *                              "secrets_allowed"?: […]}, "sources": {guarantee: "pack" | "tool" |
+ *                              "user" | "policy"}, "allowUnsafeExecution"?: true}, and of a local
+ *                              tool "pythonEnv", "pythonPath", "sandbox", of a service "url",
+ *                              "handshakeRequired", of a container "image", "command"?,
+ *                              "enforcement"?
  *   target                     what a registered name stands for; missing for functions and files
  *   times, limits              missing: those of the session. try_ms 0, a limit null: none
  *   problem                    why the tool cannot run, for example a manifest that is not valid,

@@ -2,6 +2,7 @@
 #include "tool/project/binding.hpp"
 
 #include "base/json/writer.hpp"
+#include "http/url.hpp"
 
 namespace narratoria::tool::project {
 
@@ -26,7 +27,7 @@ void append_json(std::string& out, const Binding& binding) {
                 .boolean("sandbox", binding.sandbox);
             break;
         case RunnerKind::Service:
-            writer.string("url", binding.url)
+            writer.string("url", http::shown(binding.url))
                 .boolean("handshakeRequired", binding.handshake_required);
             break;
         case RunnerKind::Container:

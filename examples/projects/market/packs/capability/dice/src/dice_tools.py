@@ -1,0 +1,5 @@
+import random
+
+
+def roll(payload):
+    return {"price": random.randint(1, payload.get("sides", 6))}
