@@ -523,6 +523,17 @@ def test_the_check_finds_what_would_make_calls_fail(project):
     assert project.command("validate", "project", "nowhere").status == 2
 
 
+def test_a_plan_calls_the_tools_of_a_project_by_name(project):
+    plan = project.command.plan({"toolPath": "greeter", "input": {"name": "Ada"}})
+    ran = project.command("run", plan, "--project", project.folder, "--quiet")
+    assert ran.status == 0, ran
+    (attempt,) = ran.result["toolResults"][0]["attempts"]
+    assert attempt["traces"][-1]["tool"] == "greeter"
+    project.bind("tools: 7\n")
+    ran = project.command("run", plan, "--project", project.folder)
+    assert ran.status == 2 and "tools.yaml:1:" in ran.err, ran
+
+
 def test_a_tool_without_a_runner_fails_and_says_which(project):
     project.tool("greet", "kind: node")
     ran, _ = project.run("greet")

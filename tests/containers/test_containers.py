@@ -72,6 +72,7 @@ def result_of(ran):
     return next(event["result"] for event in map(json.loads, ran.lines) if event["type"] == "done")
 
 
+# covers: 001-trace-container
 def test_a_container_answers_and_its_prints_are_logged(project):
     project.bind("greet")
     ran, trace = project.run({"name": "Ada"})
@@ -126,6 +127,7 @@ def test_the_containers_of_a_host_that_runs_stay(project):
     process.communicate(timeout=DEADLINE)
 
 
+# covers: 001-trace-container-enforcement
 def test_no_network_and_no_write_are_asked_of_the_runtime(project):
     project.guarantee("no_network")
     project.bind("interfaces", "enforcement: verified")

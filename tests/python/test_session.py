@@ -385,3 +385,23 @@ class TestValidate:
     def test_an_unknown_kind(self) -> None:
         with pytest.raises(ValueError, match="event, plan, result, story"):
             narratoria.validate("poem", "x")  # type: ignore[arg-type]
+
+
+def test_the_tools_of_a_project_are_called_by_name(tmp_path: Path) -> None:
+    (tmp_path / ".namel3ss").mkdir()
+    bindings = tmp_path / ".namel3ss" / "tools.yaml"
+    bindings.write_text("tools:\n  greeter:\n    entry: greeting:greet\n")
+    (tmp_path / "greeting.py").write_text(
+        "def greet(payload):\n    return 'Hello ' + payload['name']\n"
+    )
+    with narratoria.Session(project=tmp_path) as session:
+        ran = session.execute(one("greeter", {"name": "Ada"}))
+        assert ran["t"].result == "Hello Ada"
+        assert (session.tools["greeter"].runner, session.tools["greeter"].origin) == (
+            "local",
+            "project",
+        )
+    bindings.write_text("tools:\n  greeter:\n    entry: 5\n")
+    with pytest.raises(narratoria.InvalidDocumentError) as refused:
+        narratoria.Session(project=tmp_path)
+    assert [fault.line for fault in refused.value.faults] == [3]

@@ -62,7 +62,8 @@ std::string coverage_problem(const Binding& binding) {
         case RunnerKind::Container: break;
     }
     if (binding.guarantees.requires_one(Guarantee::NoSubprocess)) {
-        return "a container cannot be kept from starting processes; set \"runner: local\" and "
+        return "a container cannot be kept from starting processes (no_subprocess); set \"runner: "
+               "local\" and "
                "\"sandbox: true\" in its binding";
     }
     return binding.enforcement.empty()

@@ -149,7 +149,8 @@ public:
             fail_soon("SPAWN_FAILED", "EnvironmentError", std::move(reason));
             return true;
         }
-        if (!check_coverage(is_covered(), how_to_cover())) return true;
+        const std::string uncovered = project::coverage_problem(its);
+        if (!check_coverage(uncovered.empty(), uncovered)) return true;
         runner_.remove_left_behind(runtime_);
         std::vector<std::string> arguments = {runtime_, "run", "--rm", "-i", "--name", name_};
         for (const auto& [name, value] : its.environment) {
@@ -173,16 +174,6 @@ private:
     std::vector<std::string> command() const {
         if (!binding().command.empty()) return binding().command;
         return {"python", "-m", "namel3ss_tools.runner"};
-    }
-    bool is_covered() const {
-        return !binding().enforcement.empty() &&
-               !binding().guarantees.requires_one(Guarantee::NoSubprocess);
-    }
-    std::string how_to_cover() const {
-        if (binding().enforcement.empty()) {
-            return "set \"enforcement: declared\" or \"enforcement: verified\" in its binding";
-        }
-        return "a container does not keep a tool from starting processes (no_subprocess)";
     }
 
     // The end of the client does not end a container.

@@ -30,7 +30,8 @@ public:
             fail_soon("SPAWN_FAILED", "EnvironmentError", python.problem);
             return true;
         }
-        if (!check_coverage(binding().sandbox, "set \"sandbox: true\" in its binding")) return true;
+        const std::string uncovered = project::coverage_problem(binding());
+        if (!check_coverage(uncovered.empty(), uncovered)) return true;
         std::string path = "PYTHONPATH=";
         for (const std::string& each : python.path) (path += each) += ':';
         for (const std::string& variable : environment) {

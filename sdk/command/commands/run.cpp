@@ -29,6 +29,7 @@ namespace {
 
 struct RunOptions {
     std::string plan;
+    std::string project;
     std::optional<std::string> result;
     std::optional<std::string> events;
     std::optional<std::string> state;
@@ -110,8 +111,11 @@ std::string starting_state(const RunOptions& options) {
 
 Session session_with_state(Engine& engine, const RunOptions& options, const std::string& state) {
     try {
-        return Session(engine, {.state = state});
+        return Session(engine, {.state = state, .project = options.project});
     } catch (const Error& error) {
+        if (error.code() == "PROJECT") {
+            refuse_document(error, shown_path(options.project), "project", "nothing was run");
+        }
         refuse_document(error, shown_path(options.state.value_or("state")), "state",
                         "nothing was run, and the file is unchanged");
     }
@@ -272,6 +276,11 @@ void add_run(Command application) {
     Command command = application.subcommand("run", "Run one plan and print its result");
     auto options = std::make_shared<RunOptions>();
     command.option("PLAN", options->plan, "Plan JSON; - is standard input").required();
+    command
+        .option("--project", options->project,
+                "The plan may name the tools of this Namel3ss project")
+        .type_name("FOLDER")
+        .not_empty();
     command
         .option("--result", options->result,
                 "Write the execution result to FILE instead of standard output")
