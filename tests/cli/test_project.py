@@ -2,6 +2,7 @@
 """A Namel3ss project (spec 001): its tools, their traces, and what is wrong with one."""
 
 import json
+import os
 import sys
 
 import pytest
@@ -32,6 +33,11 @@ SIX = ["no_filesystem_write", "no_filesystem_read", "no_network", "no_subprocess
        "no_env_write"]
 
 
+def surroundings(**more):
+    """With the real Python first: that of pyenv is a script, which no_subprocess keeps from Python."""
+    return environment(**{"PATH": f"{os.path.dirname(os.path.realpath(sys.executable))}:{os.environ['PATH']}", **more})
+
+
 class Project:
     def __init__(self, command):
         self.command = command
@@ -53,12 +59,12 @@ class Project:
         self.bind(f"tools:\n  {name}:\n    entry: tools.sample_tool:{name}\n"
                   + "".join(f"    {field}\n" for field in fields))
 
-    def run(self, tool, payload=None, **options):
+    def run(self, tool, payload=None, env=None):
         """The command's end and its trace."""
         trace = self.command.folder / "trace.ndjson"
         trace.unlink(missing_ok=True)
         ran = self.command("tool", "run", tool, "--project", self.folder, "--trace", trace,
-                           "--input", json.dumps(payload or {}), **options)
+                           "--input", json.dumps(payload or {}), env=env or surroundings())
         lines = trace.read_text().splitlines() if trace.exists() else []
         return ran, [json.loads(line) for line in lines]
 
@@ -113,7 +119,7 @@ def test_a_function_that_raises_fails_the_tool_with_its_type_and_message(project
 
 def test_the_tool_runs_in_the_project_with_its_path_and_environment(project):
     project.tool("where", 'env: {"MOOD": "good"}')
-    ran, _ = project.run("where", env=environment(PYTHONPATH="/elsewhere"))
+    ran, _ = project.run("where", env=surroundings(PYTHONPATH="/elsewhere"))
     assert events(ran)[-1]["result"] == {
         "folder": str(project.folder), "path": [str(project.folder)], "env": "good"}
 
