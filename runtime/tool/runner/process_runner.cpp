@@ -49,8 +49,11 @@ std::unique_ptr<Source> ProcessRunner::start_source(
 std::unique_ptr<process::Process> ProcessRunner::start_service(
     std::string program, std::vector<std::string> arguments,
     const std::vector<std::string>& environment, const process::Limits& limits,
-    process::Listener& listener, StartFailure& failure, std::string folder) {
+    process::Listener& listener, StartFailure& failure, std::string folder,
+    const Guarantees* guarantees, const std::vector<std::string>* readable) {
     process::Command command;
+    command.guarantees = guarantees;
+    command.readable = readable;
     command.path = std::move(program);
     command.folder = std::move(folder);
     command.arguments = std::move(arguments);
@@ -58,6 +61,17 @@ std::unique_ptr<process::Process> ProcessRunner::start_service(
     command.is_service = true;
     command.limits = limits;
     return launch(command, listener, failure);
+}
+
+std::string ProcessRunner::receipts(const Guarantees& guarantees) {
+    std::string out;
+    for (size_t i = 0; i < kGuarantees; ++i) {
+        const auto guarantee = static_cast<Guarantee>(i);
+        if (!guarantees.requires_one(guarantee)) continue;
+        out += out.empty() ? '[' : ',';
+        process::append_receipt(out, name_of(guarantee), pool_.enforcement(guarantee));
+    }
+    return out.empty() ? out : out + ']';
 }
 
 std::unique_ptr<process::Process> ProcessRunner::launch(process::Command& command,

@@ -33,12 +33,13 @@ public:
                                          const std::vector<std::string>* readable = nullptr);
 
     // The same for a program whose standard input stays open, and which goes on between calls.
-    std::unique_ptr<process::Process> start_service(std::string program,
-                                                    std::vector<std::string> arguments,
-                                                    const std::vector<std::string>& environment,
-                                                    const process::Limits& limits,
-                                                    process::Listener& listener,
-                                                    StartFailure& failure, std::string folder);
+    std::unique_ptr<process::Process> start_service(
+        std::string program, std::vector<std::string> arguments,
+        const std::vector<std::string>& environment, const process::Limits& limits,
+        process::Listener& listener, StartFailure& failure, std::string folder,
+        const Guarantees* guarantees = nullptr, const std::vector<std::string>* readable = nullptr);
+    // What a process that was started with these guarantees reports of them at its end.
+    std::string receipts(const Guarantees& guarantees);
 
     const RunnerSettings& settings() const { return settings_; }
     Loop& loop() { return pool_.loop(); }

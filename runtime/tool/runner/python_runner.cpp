@@ -40,24 +40,29 @@ public:
         if (path.back() == ':') path.pop_back();
         set_variable(environment, path);
         set_variable(environment, "PYTHONUNBUFFERED=1");
+        std::vector<std::string> readable = python.path;
+        readable.push_back(binding().root);
         if (may_be_warm()) {
             const std::string module = binding().entry.substr(0, binding().entry.find(':'));
             return take_process(servers_.start(
-                {python.interpreter, binding().root, module, std::move(environment), limits()},
+                {python.interpreter, binding().root, module, std::move(environment), limits(),
+                 guarantees_, std::move(readable)},
                 request(true), *this, [this](std::string_view why) { on_alone(why); }, failure));
         }
-        std::vector<std::string> readable = python.path;
-        readable.push_back(binding().root);
-        return start_process({python.interpreter, "-c", narratoria_python_runner}, request(true),
-                             environment, binding().root, failure, &guarantees_, &readable);
+        return start_process(
+            python_arguments(python.interpreter, narratoria_python_runner, guarantees_),
+            request(true), environment, binding().root, failure, &guarantees_, &readable);
     }
 
 private:
-    // A limit of all processes together would count the server, too; and a server that may fork does
-    // not keep its module from it.
+    // A limit of all processes together would count the server, too. With no_subprocess a server could
+    // not fork, with no_filesystem_read it could not look at itself (/proc). Where values of secrets
+    // are replaced in the output, the frames of a server would not have their size any more.
     bool may_be_warm() const {
         const process::Controllers group = limits().controllers();
-        return binding().warm && !guarantees_.any() && !group.processes && !group.memory;
+        return binding().warm && !group.processes && !group.memory && !guarantees_.secrets() &&
+               !guarantees_.requires_one(Guarantee::NoSubprocess) &&
+               !guarantees_.requires_one(Guarantee::NoFilesystemRead);
     }
     void on_alone(std::string_view why) {
         // Nothing follows, so it does not matter whether the listener destroyed this object.

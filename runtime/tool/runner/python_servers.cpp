@@ -26,8 +26,23 @@ bool PythonStart::operator==(const PythonStart& other) const {
     same_limits = same_limits && limits.name == other.limits.name;
     NAR_TOOL_LIMIT_LIST(NARRATORIA_LIMIT)
 #undef NARRATORIA_LIMIT
-    return same_limits && interpreter == other.interpreter && folder == other.folder &&
-           module == other.module && environment == other.environment;
+    std::string mine, theirs;
+    guarantees.append_json(mine);
+    other.guarantees.append_json(theirs);
+    return same_limits && mine == theirs && readable == other.readable &&
+           interpreter == other.interpreter && folder == other.folder && module == other.module &&
+           environment == other.environment;
+}
+
+std::vector<std::string> python_arguments(const std::string& interpreter, const char* text,
+                                          const Guarantees& guarantees) {
+    std::vector<std::string> out{interpreter, "-c", text};
+    // See HAS_SCRATCH there.
+    if (guarantees.requires_one(Guarantee::NoFilesystemWrite) ||
+        guarantees.requires_one(Guarantee::NoFilesystemRead)) {
+        out.emplace_back("--has-scratch");
+    }
+    return out;
 }
 
 // A call, at the server that has it. The server may change as long as none has taken the request.
@@ -77,8 +92,11 @@ public:
 
     bool begin(ProcessRunner& processes, StartFailure& failure) {
         process_ = processes.start_service(
-            start_.interpreter, {start_.interpreter, "-c", narratoria_python_fork_server},
-            start_.environment, start_.limits, *this, failure, start_.folder);
+            start_.interpreter,
+            python_arguments(start_.interpreter, narratoria_python_fork_server, start_.guarantees),
+            start_.environment, start_.limits, *this, failure, start_.folder,
+            start_.guarantees.any() ? &start_.guarantees : nullptr, &start_.readable);
+        if (process_ != nullptr) receipts_ = processes.receipts(start_.guarantees);
         return process_ != nullptr;
     }
 
@@ -120,6 +138,7 @@ private:
     bool is_ending_ = false;      // it takes no further call
     bool leaves_behind_ = false;  // the call has ended, and its descendants have not
     process::Exit end_;
+    std::string receipts_;
     std::string header_;
     std::string text_;
     char kind_ = 0;
@@ -248,6 +267,7 @@ bool PythonServers::Server::take_end() {
     }
     end_ = {};
     end_.started = true;
+    end_.receipts = receipts_;
     end_.wait_status = static_cast<int>(numbers[0]);
     end_.user_us = numbers[1];
     end_.system_us = numbers[2];

@@ -21,9 +21,15 @@ struct PythonStart {
     std::string module;
     std::vector<std::string> environment;  // NAME=value
     Limits limits;
+    Guarantees guarantees;              // enforced by a sandbox around the server and its calls
+    std::vector<std::string> readable;  // for the sandbox
 
     bool operator==(const PythonStart&) const;
 };
+
+// The command line for a program of python/, in the sandbox of these guarantees.
+std::vector<std::string> python_arguments(const std::string& interpreter, const char* text,
+                                          const Guarantees& guarantees);
 
 // The servers of one session. Must outlive the sources. Engine thread only.
 class PythonServers {

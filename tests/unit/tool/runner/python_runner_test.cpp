@@ -70,7 +70,8 @@ protected:
 
     static std::string interpreter() {
         const char* const path = ::getenv("PATH");
-        for (const std::string& each : split(path == nullptr ? "" : path)) {
+        // The system's first: what PATH has may be a script that starts the interpreter.
+        for (const std::string& each : split(std::string("/usr/bin:") + (path ? path : ""))) {
             const std::string file = each + "/python3";
             if (::access(file.c_str(), X_OK) == 0) return file;
         }
@@ -450,6 +451,38 @@ TEST_F(PythonRunnerTest, ACallCannotLookIntoItsServer) {
         "    try: open('/proc/%d/mem' % os.getppid(), 'r+b')\n"
         "    except OSError as error: return type(error).__name__\n");
     EXPECT_EQ(result(), R"("PermissionError")");
+}
+
+TEST_F(PythonRunnerTest, CallsInASandboxAreForkedToo) {
+    binding.sandbox = true;
+    binding.guarantees.require(Guarantee::NoNetwork, GuaranteeSource::User);
+    binding.guarantees.require(Guarantee::NoFilesystemWrite, GuaranteeSource::User);
+    write(
+        "import ctypes, os\n"
+        "LIBC = ctypes.CDLL(None)\n"
+        "def run(payload):\n"
+        "    scratch = os.environ['TMPDIR']\n"
+        "    had = os.listdir(scratch)\n"
+        "    os.makedirs(scratch + '/a/b')\n"
+        "    open(scratch + '/a/b/c', 'w').close()\n"
+        "    return [os.getppid(), had, LIBC.socket(2, 1, 0), LIBC.open(b'new', 0o102, 0o600)]\n");
+    const Heard first = call();
+    ASSERT_TRUE(first.outcome.ok) << first.outcome.error;
+    EXPECT_THAT(first.outcome.result, testing::EndsWith(", [], -1, -1]"));
+    EXPECT_EQ(result(), first.outcome.result);
+    EXPECT_THAT(first.outcome.guarantees, HasSubstr("no_network"));
+    EXPECT_THAT(first.debug, testing::IsEmpty());
+    EXPECT_FALSE(std::filesystem::exists(folder + "/new"));
+}
+
+TEST_F(PythonRunnerTest, AGuaranteeThatAForkWouldWeakenMeansAFreshProcess) {
+    binding.sandbox = true;
+    binding.guarantees.require(Guarantee::NoSubprocess, GuaranteeSource::User);
+    write(
+        "import os\nSTART = os.getpid()\n"
+        "def run(payload):\n"
+        "    return START == os.getpid()\n");
+    EXPECT_EQ(result(), "true");
 }
 
 TEST_F(PythonRunnerTest, ABindingThatAsksForItHasAFreshProcessForEachCall) {
