@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which variables a tool gets, and that the values of secrets are nowhere in what it wrote."""
+"""Which variables a tool gets, that the values of secrets are nowhere in what it wrote, and scripts."""
 
 import json
 import stat
@@ -57,3 +57,21 @@ def test_no_env_read_hides_all_variables_of_the_host(places, tool):
 def test_a_scratch_folder_is_the_folder_for_temporary_files(places, tool):
     how, _ = told(places, tool, "no_filesystem_write")
     assert "/narratoria-scratch-" in how["read_file"]
+
+
+def test_the_error_names_a_program_that_could_not_start(places, tmp_path):
+    path = tmp_path / "wrapper"
+    path.write_text("#!/bin/sh\nexec /bin/true\n")
+    path.chmod(0o755)
+    how, _ = run(places("wrapper"), "no_subprocess", ["read_file"], tool=path)
+    assert how["read_file"].startswith("EXIT_STATUS: ")
+    assert "its sandbox kept it from starting another program (no_subprocess)" in how["read_file"]
+
+
+def test_an_interpreter_that_env_finds_runs_without_subprocesses(places, tmp_path):
+    path = tmp_path / "script"
+    path.write_text("#!/usr/bin/env sh\n"
+                    'printf \'{"version":"0","type":"done","ok":true,"result":"ran"}\\n\'\n')
+    path.chmod(0o755)
+    how, _ = run(places("env"), "all", ["read_file"], tool=path)
+    assert how["read_file"] == "ran"

@@ -210,6 +210,10 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
     outcome.limit = process::describe_process_limit(limits_, exit, "the tool");
     // If the tool reports no error itself, a limit that it reached is the probable cause.
     auto fail_by_itself = [&](const char* code, std::string error) {
+        if (exit.refused_programs > 0) {
+            error += "; its sandbox kept it from starting another program (" +
+                     std::string(name_of(Guarantee::NoSubprocess)) + ")";
+        }
         if (outcome.limit.empty()) return fail(code, std::move(error));
         return fail("PROCESS_LIMIT", outcome.limit + "; " + error);
     };
