@@ -711,12 +711,12 @@ def python_call(bench):
                              "import greeter; greeter.greet({'name': 'Ada'})"))
     each = [f"{median(column) * 1e3:.2f} ms" for column in zip(*results)]
     return [
-        Row("python-call", "a trivial Python tool of a project (`module:function`), forked from the server "
-            "of its module: the median of a call, beside a fresh `python3 -c` that calls the function",
+        Row("python-call", "a trivial Python tool of a project (`module:function`), in a sandbox, forked "
+            "from the server of its module: the median of a call, beside a fresh `python3 -c` that calls the function",
             median(row[0] * 1e3 for row in results), "ms", each[0], each[2], most=3),
         Row("python-call-python", "the same against that `python3`",
             median(row[2] / row[0] for row in results), "×", each[0], each[2], least=5),
-        Row("python-call-fresh", "the same with `warm = false`: over that `python3`",
+        Row("python-call-fresh", "the same with `warm = false`, without the sandbox: over that `python3`",
             median((row[1] - row[2]) * 1e3 for row in results), "ms", each[1], each[2]),
     ]
 

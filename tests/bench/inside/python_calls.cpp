@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls a project's Python tool one after the other, as a plan does, and prints the median of one in
-// seconds: `python_calls FOLDER MODULE:FUNCTION PYTHON COUNT warm|fresh`. The first call, which starts
-// the server of warm ones, is not counted.
+// seconds: `python_calls FOLDER MODULE:FUNCTION PYTHON COUNT warm|fresh`. Warm calls are in a sandbox
+// (no_network, no_filesystem_write). The first call, which starts their server, is not counted.
 
 #include <algorithm>
 #include <chrono>
@@ -44,6 +44,11 @@ int main(int count, char** arguments) {
     binding->python.interpreter = arguments[3];
     binding->python.path = {binding->root};
     binding->warm = std::string(arguments[5]) == "warm";
+    if (binding->warm) {
+        binding->sandbox = true;
+        binding->guarantees.require(Guarantee::NoNetwork, GuaranteeSource::User);
+        binding->guarantees.require(Guarantee::NoFilesystemWrite, GuaranteeSource::User);
+    }
     tool::Definition definition;
     definition.binding = binding;
 
