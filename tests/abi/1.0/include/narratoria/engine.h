@@ -116,6 +116,10 @@ typedef struct nar_engine_options {
     nar_str output;
     uint32_t output_mode;      /* a NAR_OUTPUT_…                                                 */
     uint32_t reserved;
+    /* Guarantees of every tool, enforced by a sandbox around its process: "no_network,no_subprocess",
+     * "secrets_allowed=NAME:NAME", "all" (docs/guarantees.md lists them); empty: none. A tool for
+     * which one cannot be enforced is not started (GUARANTEE_UNAVAILABLE). */
+    nar_str sandbox;
 } nar_engine_options;
 
 /* Creates an engine. The calling thread becomes its engine thread. `options` may be NULL.

@@ -46,12 +46,14 @@ typedef struct nar_script {
  * Runs a script. It is queued like a plan: jobs of a session run one after the other.
  *
  * `CALL name {…}` runs the tool `name`: a registered tool, or an executable file of the story's
- * tools folder or of `tools`. The name of a file is its file name without extension, each character
- * that an identifier cannot have replaced by "_": tools/torch-lighter.py is torch_lighter. Its
- * arguments are the tool's input, and its value is done.result, or null. The tools run as those of a
- * plan: with records for the sinks (the execution is "open", and NAR_KIND_TOOL_PENDING has the
- * "line" of the CALL), retries, limits, state patches and assets. A script that waits for a tool
- * does not block the engine.
+ * tools folder or of `tools`. Scripts know a tool by its name, a file by its file name without
+ * extension, with each character that an identifier cannot have replaced by "_", and with "_" in
+ * front of a digit at its beginning and of a keyword: tools/torch-lighter.py is torch_lighter, the
+ * function "ring-bell" is ring_bell, and tools/3d is _3d. A name that means several tools cannot be
+ * called. The arguments are the tool's input, and the value is done.result, or null. The tools run
+ * as those of a plan: with records for the sinks (the execution is "open", and NAR_KIND_TOOL_PENDING
+ * has the "line" of the CALL), retries, limits, state patches and assets. A script that waits for a
+ * tool does not block the engine.
  *
  * NAR_INVALID_DOCUMENT: the source is not a script, or `scope` is not a JSON object; nothing was
  * started. The details are {"error": …} as in nar_script_end, and the message is its "text".
@@ -59,6 +61,12 @@ typedef struct nar_script {
  */
 NAR_API nar_status nar_session_run_script(nar_session *session, const nar_script *script,
                                           const nar_script_handler *handler, nar_error *error);
+
+/* Returns the names of all tools that a script can CALL now, a sorted JSON array of strings; release it
+ * with nar_text_release. `tools`: the folder of nar_script, or empty. Reads the folders at each call.
+ * [engine-thread, callback-ok] */
+NAR_API nar_status nar_session_script_names(nar_session *session, nar_str tools, nar_text **names,
+                                            nar_error *error);
 
 /* Reads a script without running it. Returns its syntax tree as JSON (docs/nuwa-script.md); release
  * it with nar_text_release. `tree` may be NULL, to learn only whether the script is valid.

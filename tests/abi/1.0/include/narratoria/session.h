@@ -33,6 +33,9 @@ typedef struct nar_session_options {
     uint32_t reserved_2;
     nar_str plugin_settings;       /* JSON object {"plugin id": {settings}}, merged over the
                                       story's [plugins."ID"] (RFC 7396); or empty                */
+    nar_str project;               /* the folder of a Namel3ss project, whose tools plans, scripts
+                                      and narrators call by name (spec 001); empty: the story's
+                                      folder, if it has a .namel3ss/                             */
 } nar_session_options;
 
 /* Reads the story and creates a session. NAR_INVALID_DOCUMENT if the story or the state has faults;

@@ -34,11 +34,11 @@ typedef struct nar_tool {
     uint32_t reserved;
     nar_str name;         /* of two tools with one name, the one loaded first is used             */
     nar_str description;  /* what it does, for narrators                                          */
-    nar_str input_schema; /* JSON Schema of its input, draft 4 to 2020-12, with references inside
-                             the document. One that is no schema is refused, and the plugin with it.
-                             Empty: any object. An input that violates the schema fails the
-                             attempt with INPUT_INVALID, which is not retried, and invoke is not
-                             called.                                                              */
+    nar_str input_schema; /* JSON Schema of its input, draft 4 to 2020-12, with references inside the
+                             document; or spec 002's form, with "parameters", whose "returns" stands
+                             instead of result_schema. Neither: refused, and the plugin with it. Empty:
+                             any object. An input that violates it fails the attempt with
+                             INPUT_INVALID, which is not retried, and invoke is not called.       */
     uint32_t flags;       /* NAR_TOOL_… joined by |, or 0                                         */
     uint32_t reserved_2;
     nar_str result_schema; /* JSON Schema of done.result, like input_schema. Empty: any value. A

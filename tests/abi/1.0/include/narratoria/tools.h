@@ -6,6 +6,7 @@
  * owner:
  *   a file     each executable file of the story's tools folder, with its manifest
  *   a plugin   the tools of an extension narratoria.tool/1 (tool.h)
+ *   a project  the tools that the session's project binds (nar_session_options.project)
  *   the host   what the host registers here: functions, and names for other tools
  *
  * A host registers its functions with nar_session_tools_add: one at a time, at any time, also inside
@@ -82,15 +83,26 @@ NAR_API nar_status nar_session_tools_remove(nar_session *session, nar_str name, 
 /*
  * Looks up the tool of a name: a registered one, or a file of the story's tools folder. Returns it as
  * JSON; release it with nar_text_release:
- *   {"name", "description", "inputSchema", "resultSchema", "runner", "origin": {"kind": "file" |
- *    "plugin" | "host", "place"}, "target", "times": {"try_ms"}, "limits": {…}, "problem"}
+ *   {"name", "scriptName", "description", "inputSchema", "resultSchema", "runner", "origin": {"kind":
+ *    "file" | "plugin" | "host" | "project", "place"}, "binding", "target", "times": {"try_ms"},
+ *    "limits": {…}, "problem"}
+ *   scriptName                 by which scripts CALL it (script.h)
  *   inputSchema, resultSchema  JSON Schema; missing: any object, any value
- *   runner                     "process", "function", or the scheme of a tool runner
+ *   runner                     "process", "function", the scheme of a tool runner, or of a
+ *                              project's tool "local", "service", "container"
  *   origin.place               the path of the file, the id of the plugin, the owner in the host
+ *   binding                    of a project's tool (spec 001): {"source": "binding" |
+ *                              "installed_pack", "kind", "entry", "purity", "pack"?: {"id", "name",
+ *                              "version"}, "guarantees": {"no_network": true, …,
+ *                              "secrets_allowed"?: […]}, "sources": {guarantee: "pack" | "tool" |
+ *                              "user" | "policy"}, "allowUnsafeExecution"?: true}, and of a local
+ *                              tool "pythonEnv", "pythonPath", "sandbox", of a service "url",
+ *                              "handshakeRequired", of a container "image", "command"?,
+ *                              "enforcement"?
  *   target                     what a registered name stands for; missing for functions and files
  *   times, limits              missing: those of the session. try_ms 0, a limit null: none
- *   problem                    why the tool cannot run, for example a manifest that is not valid;
- *                              missing if nothing is known
+ *   problem                    why the tool cannot run, for example a manifest that is not valid,
+ *                              or an interpreter that is not there; missing if nothing is known
  * NAR_NOT_FOUND: no tool has this name. NAR_INVALID_ARGUMENT, TOOL_AMBIGUOUS: a registered tool and a
  * file have it; the message names both. [engine-thread, callback-ok]
  */
@@ -101,6 +113,21 @@ NAR_API nar_status nar_session_tools_find(nar_session *session, nar_str name, na
  * by name, then registered tools in the order of registration; release it with nar_text_release.
  * Reads the story's tools folder at each call. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_tools_list(nar_session *session, nar_text **json, nar_error *error);
+
+/* Forms in which models' interfaces take functions. */
+#define NAR_TOOLS_OPENAI 1u /* {"type": "function", "function": {"name", "description", "parameters"}} */
+#define NAR_TOOLS_MCP 2u    /* Model Context Protocol: {"name", "description", "inputSchema",
+                               "outputSchema"?}; outputSchema only if the result is an object      */
+
+/* Returns the tools that a model can call, in the order of nar_session_tools_list, in a form of
+ * these; release it with nar_text_release:
+ *   {"tools": [each in that form], "leftOut": [{"name", "reason"}, …]}
+ * Both forms demand an input schema with "type": "object"; it is added, and a list of types narrowed to
+ * it. leftOut: a tool that cannot run, whose name the form does not allow (OpenAI: 1 to 64 letters,
+ * digits, _ and -; MCP: 1 to 128 and . also), or whose input schema allows no object.
+ * [engine-thread, callback-ok] */
+NAR_API nar_status nar_session_tools_for_models(nar_session *session, uint32_t form,
+                                                nar_text **json, nar_error *error);
 
 #ifdef __cplusplus
 }

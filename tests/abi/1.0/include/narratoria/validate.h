@@ -15,6 +15,11 @@ enum {
     NAR_DOCUMENT_STORY = 4,  /* `text` is the path of a story's folder                           */
     NAR_DOCUMENT_PLUGIN = 5, /* a plugin's metadata (abi/schemas/plugin-1.schema.json)           */
     NAR_DOCUMENT_TOOL = 6,   /* a tool's manifest (abi/schemas/tool-1.schema.json)               */
+    NAR_DOCUMENT_TOOL_FILE = 7, /* `text` is the path of a manifest. Also checks that its name is
+                                   the NAME of the file NAME.tool.json. NAR_IO: the file cannot be
+                                   read                                                          */
+    NAR_DOCUMENT_PROJECT = 8, /* `text` is the path of a Namel3ss project's folder (spec 001): its
+                                 files, and what would make calls fail on this machine           */
 
     /* Combined with a kind (NAR_DOCUMENT_EVENTS | NAR_DOCUMENT_WARNINGS) to list warnings among the
      * faults. A warning names what the runtime accepts and reports, for example the rule
@@ -25,9 +30,11 @@ enum {
 };
 
 /* Returns all faults in the order of the text, as JSON; release it with nar_text_release:
- *   [{"file", "line", "column", "byte", "pointer", "rule", "level", "message"}]
- * `file` is present only for a story, `level` ("warning") only in a warning; line and column count
- * from 1, byte from 0, and all three are absent if a whole file is concerned, such as a missing one.
+ *   [{"file", "line", "column", "byte", "pointer", "rule", "level", "tool", "message"}]
+ * `file` is present only for a story and a project, `level` ("warning") only in a warning, `tool` (its
+ * name) only in a warning of a tool that a plugin of the story may or may not bring
+ * (story-tool-plugin); line and column count from 1, byte from 0, and all three are absent if a whole
+ * file is concerned, such as a missing one.
  * An empty array means that the document is valid. NAR_OK means that the check was made.
  * [thread-safe] */
 NAR_API nar_status nar_validate(uint32_t document, nar_str text, nar_text **faults,
