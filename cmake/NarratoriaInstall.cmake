@@ -69,7 +69,7 @@ function(narratoria_install_page page)
         DESTINATION "${CMAKE_INSTALL_DOCDIR}/${folder}")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${page}")
 endfunction()
-foreach(page IN ITEMS command-line embedding nuwa-script other-languages page plugin-rules projects tool-schemas
+foreach(page IN ITEMS command-line embedding guarantees nuwa-script other-languages page plugin-rules projects tool-schemas
         writing-a-plugin writing-a-story writing-a-tool)
     narratoria_install_page("docs/${page}.md")
 endforeach()

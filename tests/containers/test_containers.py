@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import IMAGE
+from container_runtime import IMAGE
 from harness import DEADLINE, NARRATORIA, default_signals, environment
 
 

@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from conftest import run
+from escape import run
 
 TOOL = """#!/bin/sh
 cat >/dev/null

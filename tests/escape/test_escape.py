@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 
-from conftest import ACTS, DEADLINE, MASKED, NARRATORIA, names_of_acts, run
+from escape import ACTS, DEADLINE, MASKED, NARRATORIA, names_of_acts, run
 
 FORBIDDEN = {
     "no_network": """connect_tcp send_udp listen_tcp ipv6_socket raw_socket packet_socket netlink_socket

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from conftest import run
+from escape import run
 
 ACTS = {
     "io_open": ("no_filesystem_write", "import io; io.open(new, 'w').close()"),

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A container runtime, docker or podman, and an image for it."""
+
+import os
+import subprocess
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+IMAGE = "localhost/narratoria-test"
+
+# Where podman is asked to be modest, it also runs where limits cannot be raised.
+MODEST = """
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
+"""
+
+
+class Runtime:
+    def __init__(self, program, environment):
+        self.program = program
+        self.environment = environment
+
+    def __call__(self, *arguments, **options):
+        return subprocess.run([self.program, *arguments], env={**os.environ, **self.environment},
+                              capture_output=True, text=True, timeout=300, **options)
+
+    def names(self):
+        """The containers of any host, running or not."""
+        listed = self("ps", "-a", "--filter", "name=^narratoria-", "--format", "{{.Names}}")
+        return listed.stdout.split()
+
+
+def works(one):
+    """Why it runs no container here, or an empty text. Makes the image."""
+    made = subprocess.run([FOLDER / "image.sh", one.program, IMAGE], env={**os.environ, **one.environment},
+                          capture_output=True, text=True, timeout=300)
+    if made.returncode == 0:
+        made = one("run", "--rm", IMAGE, "python", "-c", "print('ran')")
+    if made.returncode == 0 and "ran" in made.stdout:
+        return ""
+    return f"{one.program}: {(made.stderr or made.stdout).strip()[-300:]}"
