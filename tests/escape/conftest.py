@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
+import tempfile
+from pathlib import Path
+
 import pytest
 
 from escape import Place
 
 
 @pytest.fixture(scope="session")
-def places(tmp_path_factory):
+def places():
     made = []
 
     def make(name):
-        place = Place(tmp_path_factory.mktemp(name))
+        # Not in pytest's folder, which other users cannot enter.
+        place = Place(Path(tempfile.mkdtemp(prefix=f"escape-{name}-")))
         made.append(place)
         return place
 

@@ -5,6 +5,7 @@ import json
 import os
 import pwd
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -75,6 +76,7 @@ class Place:
             point = line.split()[1]
             if point.startswith(f"{self.folder}/"):
                 subprocess.run(["umount", "--lazy", point], check=True)
+        shutil.rmtree(self.folder)
 
     def plan(self, acts, tool=ACTS):
         given = {"place": str(self.folder), "host": os.getpid(), "sibling": self.sibling.pid,
