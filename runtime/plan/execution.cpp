@@ -402,7 +402,8 @@ bool Execution::start_attempt(uint32_t tool) {
         invocation.request = request;
         Guarantees guarantees;
         if (!with_.sandbox.empty()) {
-            guarantees = with_.sandbox.guarantees_of(resolution.definition->name, entry.tool_path);
+            guarantees = with_.sandbox.guarantees_of(resolution.definition->name, entry.tool_path,
+                                                     resolution.target);
             if (guarantees.any()) invocation.guarantees = &guarantees;
         }
         invocation.environment = has_own ? &environment : &with_.environment;

@@ -65,6 +65,7 @@ struct Story {
         std::vector<Mention> allow_paths;
         std::vector<Mention> plugins;
         std::vector<Mention> choices;     // of the opening
+        std::vector<Mention> sandboxed;   // tables named after a tool: [tools."NAME"]
         std::optional<Mention> narrator;  // unless it is the built-in one
     };
     Mentions mentions;

@@ -213,6 +213,7 @@ private:
         if (!story_.allow_paths.empty()) {
             resolver.restrict_to(story_.allow_paths, story_.allow_schemes);
         }
+        check_sandboxed(resolver);
         // Stories repeat their tools, and looking for a similar name reads a folder.
         std::map<std::string_view, std::pair<const char*, std::string>> known;
         for (const Mention& mention : prompts_.tool_paths) {
@@ -227,6 +228,28 @@ private:
             if (message.empty()) continue;
             if (rule == kOfPlugin) warn_once(mention, message);
             else warn(mention, rule, message);
+        }
+    }
+
+    // Guarantees of a tool that is not there protect nobody: the name is probably misspelled.
+    void check_sandboxed(const tool::Resolver& resolver) {
+        const tool::Registry files(story_.folder + "/tools");
+        std::vector<std::string> names;
+        for (const auto& file : files.list_all()) {
+            names.push_back(file->name);
+            names.push_back(file->name.substr(0, file->name.rfind('.')));
+        }
+        for (const Mention& mention : story_.mentions.sandboxed) {
+            const std::string& name = mention.text;
+            if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+            if (resolver.resolve(name, story_.folder).error.empty()) continue;
+            // They may bring it.
+            if (!tool_plugins_.empty() || is_project_broken_) continue;
+            const std::vector<std::string_view> known(names.begin(), names.end());
+            warn(mention, "story-tool-missing",
+                 "[tools." + json::quoted(name) +
+                     "]: no tool of the story has this name, so its guarantees apply to none" +
+                     did_you_mean(near_name(name, known)));
         }
     }
 

@@ -268,8 +268,10 @@ private:
             }
             std::string pointer = "/tools";
             json::append_pointer(pointer, key.str());
-            story_.sandbox.require_of(std::string(key.str()),
+            const std::string name(key.str());
+            story_.sandbox.require_of(name, story_.folder,
                                       read_guarantees_of(*value.as_table(), pointer));
+            story_.mentions.sandboxed.push_back({name, place_of(key.source().begin, pointer)});
         }
         allow_keys(others, "/tools", std::span<const std::string_view>(kKeys));
         if (const toml::node* list = tools.get("allow_paths")) {

@@ -13,25 +13,19 @@ namespace narratoria::tool {
 class SandboxRules {
 public:
     void require_of_all(const Guarantees& guarantees) { all_.tighten(guarantees); }
-    // `name`: a tool's name, or its path as plans write it.
-    void require_of(const std::string& name, const Guarantees& guarantees) {
-        by_name_[name].tighten(guarantees);
-    }
+    // `name`: a tool's name, with or without the extension of its file, or its path, relative to
+    // `folder` or to the tools/ in it.
+    void require_of(const std::string& name, const std::string& folder,
+                    const Guarantees& guarantees);
     bool empty() const { return by_name_.empty() && !all_.any(); }
-    // A tool is known by several names; those of all of them apply.
-    Guarantees guarantees_of(std::string_view name, std::string_view path) const {
-        Guarantees out;
-        for (const std::string_view each : {name, path}) {
-            const auto found = by_name_.find(each);
-            if (found != by_name_.end()) out.tighten(found->second);
-        }
-        out.tighten(all_);
-        return out;
-    }
+    // A tool has several names, and a file many paths; what is required of any of them applies.
+    // `name`: as it is registered; `path`: as the plan writes it; `file`: its absolute path, or empty.
+    Guarantees guarantees_of(std::string_view name, std::string_view path,
+                             const std::string& file) const;
 
 private:
     Guarantees all_;
-    std::map<std::string, Guarantees, std::less<>> by_name_;
+    std::map<std::string, Guarantees, std::less<>> by_name_;  // also by the real path of a file
 };
 
 }  // namespace narratoria::tool

@@ -67,14 +67,14 @@ secrets_allowed = ["KEY"]
 )",
                                             faults);
     ASSERT_TRUE(story) << places(faults).front();
-    const Guarantees dice = story->sandbox.guarantees_of("dice", "tools/dice");
+    const Guarantees dice = story->sandbox.guarantees_of("dice", "tools/dice", "");
     EXPECT_TRUE(dice.requires_one(Guarantee::NoNetwork));
     EXPECT_FALSE(dice.requires_one(Guarantee::NoEnvRead));
     EXPECT_FALSE(dice.requires_one(Guarantee::NoFilesystemWrite));
     EXPECT_FALSE(dice.secrets());
     for (const char* path : {"weather", "other"}) {
-        const Guarantees both =
-            story->sandbox.guarantees_of(path == std::string("weather") ? "x" : "weather", path);
+        const Guarantees both = story->sandbox.guarantees_of(
+            path == std::string("weather") ? "x" : "weather", path, "");
         EXPECT_TRUE(both.requires_one(Guarantee::NoNetwork));
         EXPECT_TRUE(both.requires_one(Guarantee::NoFilesystemWrite));
         EXPECT_EQ(both.secrets(), List{"KEY"});
