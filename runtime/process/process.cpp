@@ -865,11 +865,11 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
     }
     std::string receipts;
     if (!check_guarantees(*command.guarantees, receipts, failure)) return nullptr;
-    static const std::vector<std::string> kNothing;
+    static const std::vector<std::string> nothing;
     Sandboxed sandboxed =
         in_sandbox(*command.guarantees, command.path, command.arguments,
-                   command.environment != nullptr ? *command.environment : kNothing,
-                   command.readable != nullptr ? *command.readable : kNothing);
+                   command.environment != nullptr ? *command.environment : nothing,
+                   command.readable != nullptr ? *command.readable : nothing);
     Command inside = command;
     inside.path = sandboxed.path;
     inside.arguments = std::move(sandboxed.arguments);

@@ -38,3 +38,9 @@ def test_without_landlock_it_says_what_is_missing():
     for name, line in zip(NAMES[1:], lines[1:]):
         assert line.startswith(f"NO   {name}")
         assert "the kernel has no Landlock; it needs Linux 5.13" in line
+
+
+def test_an_empty_list_of_guarantees_is_refused(command):
+    ran = command("run", command.plan(command.tool("nothing")), "--sandbox", "")
+    assert ran.status == 2, ran
+    assert "--sandbox" in ran.err

@@ -175,7 +175,7 @@ def test_all_faults_of_the_bindings_are_told_at_once_with_line_tool_and_field(pr
     ("tools:\n  a: a:b\n", '"kind" and "entry"'),
     ("tools: {}\n" + "#" * 300_000, "256 KiB"),
     ("tools:\n  a\0: {}\n", "NUL"),
-])
+], ids=lambda value: repr(value[:20]))
 def test_yaml_that_is_not_read_is_refused_with_its_place(project, text, told):
     project.bind(text)
     said = project.faults()
@@ -364,6 +364,9 @@ def test_a_packs_runner_url_and_image_are_those_of_its_tools(project):
     assert tool["runner"] == "container" and tool["binding"]["image"] == "i:1"
     pack(project, more=ENTRYPOINTS + 'runners:\n  default: "container"\n')
     assert 'has no "image"' in project.faults()
+    # It would be an option of the container's program.
+    pack(project, more=ENTRYPOINTS + 'runners:\n  default: "container"\ncontainer:\n  image: "-v/:/host"\n')
+    assert 'does not begin with "-"' in project.faults()
 
 
 def test_a_pack_in_the_projects_own_folder_is_used_too(project):

@@ -301,6 +301,10 @@ private:
         if (binding.runner == RunnerKind::Container && binding.image.empty()) {
             fault("image", "its runner is container, and it has no \"image\"");
         }
+        // It would be an option of the container's program, for example "-v/:/host".
+        if (binding.image.starts_with('-')) {
+            fault("image", "the name of an image does not begin with \"-\"");
+        }
         tools_.push_back(
             {std::make_shared<const Binding>(std::move(binding)), std::move(draft.place)});
     }

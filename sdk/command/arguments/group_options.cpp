@@ -44,7 +44,8 @@ void GroupOptions::add_to(Command command) {
                 "Guarantees that the kernel enforces for every tool: no_network, no_subprocess, "
                 "no_filesystem_write, no_filesystem_read, no_env_read, no_env_write, "
                 "secrets_allowed=NAME:NAME, or all")
-        .type_name("LIST");
+        .type_name("LIST")
+        .not_empty();
 }
 
 void GroupOptions::apply_to(EngineOptions& options) const {
