@@ -15,7 +15,7 @@ namespace {
 std::string with_ascii_only(std::string_view text) {
     std::string escaped;
     const auto append = [&](uint32_t unit) {
-        char digits[8];
+        char digits[16];
         std::snprintf(digits, sizeof digits, "\\u%04x", unit);
         escaped += digits;
     };

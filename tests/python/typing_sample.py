@@ -213,7 +213,10 @@ def handlers(session: narratoria.Session) -> None:
 
 
 async def awaited() -> None:
-    async with aio.Session("story", narrator=lambda request: "Yes?") as session:
+    async def ask(request: narratoria.NarratorRequest) -> str:
+        return "Yes?"
+
+    async with aio.Session("story", narrator=ask) as session:
         assert_type(session, aio.Session)
 
         @session.tool

@@ -125,7 +125,10 @@ def test_its_metadata() -> None:
 
 def test_its_licenses() -> None:
     assert WHEEL.metadata.get_all("License-File") == ["LICENSE", "LICENSE.third-party"]
-    for name, text in (("LICENSE", "Apache License"), ("LICENSE.third-party", "libuv"),
-                       ("LICENSE.third-party", "yaml-cpp")):
+    for name, text in (
+        ("LICENSE", "Apache License"),
+        ("LICENSE.third-party", "libuv"),
+        ("LICENSE.third-party", "yaml-cpp"),
+    ):
         held = WHEEL.read_text(f"licenses/{name}")
         assert held is not None and text in held

@@ -74,7 +74,7 @@ def _schema(hint: Any, inside: tuple[Any, ...]) -> dict[str, Any]:
     required: list[str] = []
     if issubclass(kind, dict) and hasattr(kind, "__required_keys__"):
         hints = hints_of_class(hint, kind)
-        required = sorted(kind.__required_keys__)
+        required = sorted(getattr(kind, "__required_keys__", ()))
     elif dataclasses.is_dataclass(kind):
         hints = hints_of_class(hint, kind)
         hints = {one.name: hints[one.name] for one in dataclasses.fields(kind)}

@@ -174,8 +174,8 @@ class Context:
         """
         from narratoria.state import set_state
 
-        set_state(self._state._use(), key, value, metadata, self._invocation)
-        self._state._changed()
+        set_state(self._state._use(), key, value, metadata, self._invocation)  # pyright: ignore[reportPrivateUsage]
+        self._state._changed()  # pyright: ignore[reportPrivateUsage]
 
     def get_state_value(self, key: str) -> Any:
         """The value of a key of the state; None if it has none.
@@ -210,8 +210,8 @@ class Context:
         >>> def forget(context: Context) -> None:
         ...     context.clear_state()
         """
-        self._state._use().clear_state(self._invocation)
-        self._state._changed()
+        self._state._use().clear_state(self._invocation)  # pyright: ignore[reportPrivateUsage]
+        self._state._changed()  # pyright: ignore[reportPrivateUsage]
 
     def get_state_metadata(self, key: str) -> StateMetadata | None:
         """What is known about a key of the state; None if nothing is.
