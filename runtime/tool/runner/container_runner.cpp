@@ -6,9 +6,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
+#include <climits>
+#include <csignal>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -24,6 +28,8 @@ namespace {
 constexpr std::string_view kPrefix = "narratoria-";
 // The client's own failures: an unknown image, no daemon, a command that cannot start.
 constexpr int kClientFailed = 125;
+// How long a call waits for the removal of its container.
+constexpr uint64_t kRemovalMs = 5000;
 
 std::string line_of(const std::string& path) {
     std::ifstream file(path);
@@ -32,7 +38,7 @@ std::string line_of(const std::string& path) {
     return line;
 }
 
-// The 22nd field of /proc/PID/stat; 0: there is no such process.
+// The 22nd field of /proc/PID/stat; 0: there is no such process, or /proc hides those of others.
 uint64_t start_of(uint64_t process) {
     const std::string text = line_of("/proc/" + std::to_string(process) + "/stat");
     // The second field is a name in parentheses, which may have spaces and parentheses.
@@ -98,7 +104,9 @@ bool ContainerName::is_left_behind(std::string_view name) const {
     if (!take_number(name, its_process) || !name.starts_with('-')) return false;
     name.remove_prefix(1);
     if (!take_number(name, its_start) || !name.starts_with('-')) return false;
-    return start_of(its_process) != its_start;
+    if (its_process == 0 || its_process > INT_MAX) return false;
+    if (const uint64_t now = start_of(its_process); now != 0) return now != its_start;
+    return kill(static_cast<pid_t>(its_process), 0) != 0 && errno == ESRCH;
 }
 
 // A run of the client beside the calls.
@@ -113,6 +121,9 @@ public:
                                                     runner_.environment_, {}, *this, ignored);
         return process_ != nullptr;
     }
+    void end() const {
+        if (on_end_) on_end_(output_);
+    }
 
 private:
     void on_output(char* data, size_t size) override {
@@ -120,7 +131,7 @@ private:
     }
     void on_diagnostics(std::string_view) override {}
     void on_exit(const process::Exit&) override {
-        if (on_end_) on_end_(output_);
+        end();
         // Last: it destroys this object.
         runner_.tasks_.remove_if([this](const auto& each) { return each.get() == this; });
     }
@@ -136,7 +147,8 @@ public:
     Call(ContainerRunner& runner, const Invocation& invocation, AttemptListener& listener)
         : ProcessCall(*runner.processes_, invocation, listener),
           runner_(runner),
-          name_(runner.name_.text(next_number())) {}
+          name_(runner.name_.text(next_number())),
+          timer_(processes().loop()) {}
     ~Call() override {
         if (is_running_ && !has_ended()) runner_.remove(runtime_, {name_});
     }
@@ -179,9 +191,30 @@ private:
     // The end of the client does not end a container.
     void on_terminate() override { runner_.remove(runtime_, {name_}); }
 
+    void on_exit(const process::Exit& exit) override {
+        if (!was_cut_off(exit)) return ProcessCall::on_exit(exit);
+        // Also after on_terminate(), which finds nothing as long as the client makes the container.
+        exit_ = exit;
+        timer_.start(kRemovalMs, [this] { end(); });
+        runner_.remove(runtime_, {name_}, [this, here = std::weak_ptr<bool>(here_)] {
+            // A task must not be destroyed by what it calls.
+            if (here.expired()) return;
+            processes().loop().defer([this, here] {
+                if (!here.expired()) end();
+            });
+        });
+    }
+    void end() {
+        if (!exit_) return;
+        timer_.stop();
+        const process::Exit exit = *std::exchange(exit_, std::nullopt);
+        ProcessCall::on_exit(exit);
+    }
+
     std::string explain(int exit_status) const override {
         const std::string said = diagnostics();
         if (exit_status < kClientFailed || exit_status > kClientFailed + 2) return {};
+        if (said.empty()) return {};
         return "the container of the tool \"" + binding().name + "\" could not start: " + runtime_ +
                " says: " + said;
     }
@@ -206,6 +239,9 @@ private:
     const std::string name_;
     std::string runtime_;
     bool is_running_ = false;
+    std::optional<process::Exit> exit_;  // of a call that ends after its container
+    Timer timer_;
+    const std::shared_ptr<bool> here_ = std::make_shared<bool>();
 };
 
 ContainerRunner::ContainerRunner(std::shared_ptr<ProcessRunner> processes)
@@ -244,13 +280,25 @@ std::string ContainerRunner::find_runtime(std::string& reason) const {
 void ContainerRunner::start_task(std::vector<std::string> arguments,
                                  std::function<void(std::string_view)> on_end) {
     auto& task = tasks_.emplace_back(std::make_unique<Task>(*this, std::move(on_end)));
-    if (!task->start(arguments)) tasks_.pop_back();
+    if (task->start(arguments)) return;
+    const std::unique_ptr<Task> ended = std::move(task);
+    tasks_.pop_back();
+    ended->end();
 }
 
-void ContainerRunner::remove(const std::string& runtime, std::vector<std::string> names) {
-    std::vector<std::string> arguments = {runtime, "rm", "-f"};
-    arguments.insert(arguments.end(), names.begin(), names.end());
-    start_task(std::move(arguments), nullptr);
+void ContainerRunner::remove(const std::string& runtime, const std::vector<std::string>& names,
+                             std::function<void()> on_end) {
+    const auto with_names = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.end(), names.begin(), names.end());
+        return arguments;
+    };
+    // Before podman removes a container by force, it asks its process to end, for ten seconds.
+    start_task(with_names({runtime, "kill"}),
+               [this, remove = with_names({runtime, "rm", "-f"}), end = std::move(on_end)](auto) {
+                   start_task(remove, [end](auto) {
+                       if (end) end();
+                   });
+               });
 }
 
 void ContainerRunner::remove_left_behind(const std::string& runtime) {
@@ -264,7 +312,7 @@ void ContainerRunner::remove_left_behind(const std::string& runtime) {
                        output.remove_prefix(std::min(output.size(), line.size() + 1));
                        if (name_.is_left_behind(line)) names.emplace_back(line);
                    }
-                   if (!names.empty()) remove(runtime, std::move(names));
+                   if (!names.empty()) remove(runtime, names);
                });
 }
 

@@ -48,8 +48,9 @@ private:
                                    StartFailure& failure) override;
     // Empty with a `reason` if there is none.
     std::string find_runtime(std::string& reason) const;
-    // Both in the background.
-    void remove(const std::string& runtime, std::vector<std::string> names);
+    // Both in the background. What is not removed when the runner goes stays for a later host.
+    void remove(const std::string& runtime, const std::vector<std::string>& names,
+                std::function<void()> on_end = nullptr);
     void remove_left_behind(const std::string& runtime);
     void start_task(std::vector<std::string> arguments,
                     std::function<void(std::string_view output)> on_end);

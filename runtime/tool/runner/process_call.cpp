@@ -75,6 +75,11 @@ bool ProcessCall::log_printed() {
     return line.empty() || log("info", line);
 }
 
+bool ProcessCall::was_cut_off(const process::Exit& exit) const {
+    return exit.start_failure.empty() &&
+           (told_to_end_ || is_too_long_ || exit.supervisor_lost || !WIFEXITED(exit.wait_status));
+}
+
 void ProcessCall::on_exit(const process::Exit& exit) {
     if (!log_printed()) return;
     Outcome outcome;
@@ -116,12 +121,12 @@ void ProcessCall::on_exit(const process::Exit& exit) {
     if (reply_.empty()) {
         std::string how = signaled ? "was ended by " + process::signal_text(outcome.signal)
                                    : "exited with status " + std::to_string(outcome.exit_status);
-        std::string message = who + " " + how + " and did not answer";
-        if (const std::string reason = explain(outcome.exit_status); !reason.empty()) {
-            message = reason;
+        std::string message = explain(outcome.exit_status);
+        if (message.empty()) {
+            message = who + " " + how + " and did not answer";
+            const std::string said = diagnostics_.text();
+            if (!said.empty()) message += "; it said: " + said;
         }
-        const std::string said = diagnostics_.text();
-        if (!said.empty()) message += "; it said: " + said;
         return end_with_failure(signaled ? "SIGNALED" : "EXIT_STATUS", "ToolError",
                                 std::move(message), std::move(outcome));
     }

@@ -38,6 +38,10 @@ protected:
     }
     ProcessRunner& processes() { return processes_; }
     const Limits& limits() const { return limits_; }
+    // True if the process did not come to an end of its own.
+    bool was_cut_off(const process::Exit& exit) const;
+    // Ends the call.
+    void on_exit(const process::Exit& exit) override;
 
 private:
     // Called once when the call is told to end: what the process has started elsewhere must end, too.
@@ -50,7 +54,6 @@ private:
     [[nodiscard]] bool log_printed();
     void on_output(char* data, size_t size) override;
     void on_diagnostics(std::string_view data) override;
-    void on_exit(const process::Exit& exit) override;
 
     ProcessRunner& processes_;
     const Limits limits_;

@@ -37,9 +37,10 @@ TEST(ContainerNames, OfOthersAreLeftAlone) {
     elsewhere.started += 1;
     EXPECT_FALSE(own.is_left_behind(elsewhere.text(1)));
     const std::string start = "narratoria-" + own.machine + "-";
-    for (const std::string& name : {std::string(), std::string("narratoria-db"), start, start + "1",
-                                    start + "1-", start + "1-2", start + "x-2-3", start + "1-x-3",
-                                    start + "-1-2-3", "x" + start + "1-2-3"}) {
+    for (const std::string& name :
+         {std::string(), std::string("narratoria-db"), start, start + "1", start + "1-",
+          start + "1-2", start + "x-2-3", start + "1-x-3", start + "-1-2-3", "x" + start + "1-2-3",
+          start + "0-2-3", start + "99999999999-2-3"}) {
         EXPECT_FALSE(own.is_left_behind(name)) << name;
     }
 }
