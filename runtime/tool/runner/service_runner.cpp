@@ -231,7 +231,9 @@ private:
         runner_.covered_.erase(key());
         const char* const code = code_of(error);
         Outcome outcome;
-        outcome.may_retry = !is_permanent(error.failure);
+        // What was sent may have had its effect. A handshake has none.
+        outcome.may_retry =
+            !is_permanent(error.failure) && (stage_ == Stage::Handshake || !error.sent);
         end_with_failure(
             code, std::string_view(code) == "PROTOCOL_ERROR" ? "ProtocolError" : "ServiceError",
             "the tool \"" + binding().name + "\" is a service, and " +

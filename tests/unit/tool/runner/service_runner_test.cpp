@@ -191,7 +191,9 @@ TEST_F(ServiceRunnerTest, SaysWhatIsWrongWithAService) {
     binding.url = server->url("/reset");
     EXPECT_THAT(fail("SERVICE_LOST").error, call_failed("the connection broke"));
     binding.url = server->url("/close");
-    EXPECT_THAT(fail("SERVICE_LOST").error, call_failed("the server closed the connection"));
+    const Outcome lost = fail("SERVICE_LOST");
+    EXPECT_THAT(lost.error, call_failed("the server closed the connection"));
+    EXPECT_FALSE(lost.may_retry);
     binding.url = server->url("/big");
     EXPECT_THAT(fail("PROTOCOL_ERROR").error,
                 call_failed("the answer has 100000000 bytes, and at most 67108864 are read"));
