@@ -59,11 +59,12 @@ class Project:
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
 
-    def send(self, data, arguments=("-c", SCRIPT.read_text(encoding="utf-8")), **environment):
+    def send(self, data, arguments=("-c", SCRIPT.read_text(encoding="utf-8")), program=sys.executable,
+             **environment):
         """Runs the program as the library does, or with other arguments."""
         if isinstance(data, str):
             data = data.encode()
-        return subprocess.run([sys.executable, *arguments], input=data, cwd=self.folder,
+        return subprocess.run([program, *arguments], input=data, cwd=self.folder,
                               capture_output=True, timeout=DEADLINE, check=False,
                               env={**os.environ, **environment})
 
@@ -164,6 +165,18 @@ def test_an_async_function_is_awaited(project):
 def test_a_project_may_have_modules_with_the_names_of_pythons_own(project):
     project.write("VALUE = 'mine'", "json.py")
     assert project.run("import json; return json.VALUE").result() == "mine"
+
+
+def test_a_project_may_be_below_the_prefix_of_python(project):
+    home = os.path.dirname(os.path.realpath(sys.executable))
+    project.write(f"home = {home}\n", "pyvenv.cfg")
+    python = project.folder / "bin" / "python3"
+    python.parent.mkdir()
+    python.symlink_to(os.path.realpath(sys.executable))
+    project.write("import sys\nVALUE = 'mine'\nPREFIX = sys.prefix", "json.py")
+    project.write("import json\ndef run(payload):\n    return [json.VALUE, json.PREFIX]")
+    ended = project.send('{"entry": "tool:run"}', program=python, PYTHONPATH=str(project.folder))
+    assert json.loads(ended.stdout)["result"] == ["mine", str(project.folder)], ended
 
 
 def test_standard_input_is_empty_for_the_tool(project):
@@ -328,7 +341,7 @@ def test_what_a_guarantee_forbids_fails_with_the_words_of_the_specification(
     assert reply.message("CapabilityError").startswith(f'Tool "t" cannot {BLOCKED[guarantee][0]}.')
     assert reply.error()["reason_code"] == "guarantee_blocked"
     assert reply.reply["capability_checks"] == [
-        {"capability": guarantee, "allowed": False, "guarantee_source": "user",
+        {"capability": guarantee[len("no_"):], "allowed": False, "guarantee_source": "user",
          "reason": "guarantee_blocked"}]
     assert not (project.folder / "new").exists()
 
@@ -349,7 +362,24 @@ def test_an_attempt_that_the_tool_survives_is_in_the_checks(project):
                                           "try: socket.create_connection(('127.0.0.1', 9))\n"
                                           "except OSError: return 'alone'")
     assert reply.result() == "alone"
-    assert reply.reply["capability_checks"][0]["capability"] == "no_network"
+    assert reply.reply["capability_checks"][0]["capability"] == "network"
+
+
+# Such an error comes from native code, which no rule has seen.
+REFUSED = "raise PermissionError(13, 'Permission denied', '/place')"
+
+
+def test_what_the_kernel_refused_is_told_of_the_guarantee_that_forbids_it(project):
+    for guarantee in ("no_filesystem_write", "no_filesystem_read"):
+        said = project.guarded(guarantee, REFUSED).message("CapabilityError")
+        assert said.startswith(f'Tool "t" cannot {BLOCKED[guarantee][0]}. It tried to use'), said
+
+
+def test_what_the_kernel_refused_is_told_of_no_guarantee_if_it_may_be_either(project):
+    context = {"guarantees": {"no_filesystem_write": True, "no_filesystem_read": True}, "sources": {}}
+    reply = project.run(REFUSED, sandbox=True, capability_context=context)
+    assert "/place" in reply.message("PermissionError")
+    assert "capability_checks" not in reply.reply
 
 
 @pytest.mark.parametrize("guarantee", BLOCKED)

@@ -71,6 +71,10 @@ std::string ProcessRunner::receipts(const Guarantees& guarantees) {
         out += out.empty() ? '[' : ',';
         process::append_receipt(out, name_of(guarantee), pool_.enforcement(guarantee));
     }
+    if (guarantees.secrets()) {
+        out += out.empty() ? '[' : ',';
+        process::append_receipt(out, kSecretsAllowed, pool_.enforcement_of_secrets());
+    }
     return out.empty() ? out : out + ']';
 }
 

@@ -164,6 +164,7 @@ void PythonServers::Call::send_again() {
     if (send(failure)) return;
     process::Exit exit;
     exit.start_failure = failure.message;
+    if (!failure.code.empty()) exit.start_code = failure.code;
     exit.may_retry = failure.may_retry;
     exit.no_supervisor = failure.no_supervisor;
     listener_.on_exit(exit);
@@ -244,6 +245,7 @@ bool PythonServers::Server::take_frame() {
             return true;
         }
         case 'C': {
+            if (has_taken_) return false;  // the tool may have acted
             is_ending_ = true;
             if (call_->told_to_end()) return true;
             Call& call = *std::exchange(call_, nullptr);

@@ -84,14 +84,13 @@ def unseeded_bits():
 
 
 class Files:
-    """The files that the import has read, except those of Python's own installation."""
+    """The files that the import has read, except those of Python's library and installed packages."""
 
     def __init__(self):
         self.stamps = {}
         self.is_open = True
         self.start_ns = time.time_ns()
-        folders = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
-        self.left_out = tuple(folder + os.sep for folder in folders) + ("/proc/", "/dev/", "/sys/")
+        self.left_out = PYTHONS + ("/proc/", "/dev/", "/sys/")
         sys.addaudithook(self.on_event)
 
     def on_event(self, event, arguments):

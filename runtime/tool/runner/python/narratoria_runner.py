@@ -12,16 +12,30 @@ import os
 import sys
 
 
+LIBRARY = os.path.dirname(os.__file__)
+# Folders of Python's library and of installed packages. A project may lie below sys.prefix, too.
+PYTHONS = tuple(folder + os.sep for folder in [LIBRARY] + [
+    folder for folder in sys.path
+    if folder.startswith(tuple(prefix + os.sep for prefix in (sys.prefix, sys.base_prefix,
+                                                              sys.exec_prefix)))
+    and os.path.basename(folder) in ("site-packages", "dist-packages", "lib-dynload",
+                                     "python%d%d.zip" % sys.version_info[:2])])
+
+
+def is_pythons(path):
+    return (path + os.sep).startswith(PYTHONS)
+
+
 def of_python(name):
     """A module of Python's own library, also if the tool's project has one of the same name: that
     one stays what the tool imports."""
-    path, folders = sys.path[:], (sys.prefix, sys.base_prefix, sys.exec_prefix)
-    others = [folder for folder in path if not folder.startswith(folders)]
+    path = sys.path[:]
+    others = [folder for folder in path if not is_pythons(folder)]
     files = [os.path.join(folder, name) for folder in others]
     is_hidden = any(os.path.exists(file + ".py") or os.path.exists(os.path.join(file, "__init__.py"))
                     for file in files)
     theirs = {}
-    if is_hidden and not getattr(sys.modules.get(name), "__file__", sys.prefix).startswith(folders):
+    if is_hidden and not is_pythons(getattr(sys.modules.get(name), "__file__", LIBRARY)):
         theirs = take_modules(name)  # what Python runs at its start may have imported it
     sys.path[:] = [folder for folder in path if folder not in others]
     try:
@@ -349,7 +363,7 @@ class Guards:
         folders = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
         self.python = tuple({os.path.realpath(folder) + os.sep for folder in folders})
         self.modules = tuple({os.path.realpath(folder) + os.sep for folder in sys.path})
-        self.library = os.path.dirname(os.__file__) + os.sep
+        self.library = LIBRARY + os.sep
         scratch = os.environ.get("TMPDIR", "")
         self.scratch = os.path.realpath(scratch) + os.sep if HAS_SCRATCH and scratch else None
         if self.required & {"no_env_read", "no_env_write"}:
@@ -403,15 +417,15 @@ class Guards:
         if number in (errno.ENETUNREACH, errno.ENETDOWN) and "no_network" in self.required:
             return "no_network"
         if number in (errno.EPERM, errno.EACCES, errno.EROFS) and error.filename is not None:
-            for guarantee in ("no_filesystem_write", "no_filesystem_read"):
-                if guarantee in self.required:
-                    return guarantee
+            # With both, nothing says whether it was a read or a write.
+            either = self.required & {"no_filesystem_write", "no_filesystem_read"}
+            return either.pop() if len(either) == 1 else None
         return None
 
     def report(self, reply):
         if self.blocked:
             reply["capability_checks"] = [
-                {"capability": guarantee, "allowed": False,
+                {"capability": guarantee[len("no_"):], "allowed": False,
                  "guarantee_source": str(self.sources.get(guarantee, "")),
                  "reason": "guarantee_blocked"} for guarantee in self.blocked]
 

@@ -364,6 +364,21 @@ TEST_F(PythonRunnerTest, AModuleIsLoadedAnewWhenAFileThatItReadHasChanged) {
     EXPECT_EQ(result(), R"([22, "second"])");
 }
 
+TEST_F(PythonRunnerTest, AModuleIsLoadedAnewWhenTheProjectIsBelowPythonsPrefix) {
+    const std::filesystem::path python(interpreter());
+    write("home = " + python.parent_path().string() + "\n", "pyvenv.cfg");
+    std::filesystem::create_directory(folder + "/bin");
+    binding.python.interpreter = folder + "/bin/python3";
+    std::filesystem::create_symlink(python, binding.python.interpreter);
+    write("VALUE = 1\n", "other.py");
+    write(
+        "import other, sys\n"
+        "def run(payload):\n    return [other.VALUE, sys.prefix in other.__file__]\n");
+    EXPECT_EQ(result(), "[1, true]");
+    write("VALUE = 22\n", "other.py");
+    EXPECT_EQ(result(), "[22, true]");
+}
+
 TEST_F(PythonRunnerTest, RandomNumbersDifferUnlessTheModuleFixesThem) {
     write(
         "import random, uuid\n"
