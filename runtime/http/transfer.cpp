@@ -17,8 +17,8 @@
 namespace narratoria::http {
 namespace {
 
-// libcurl asks for the answer of an error page in one piece of this size, and so for SSE: not too
-// large, or a loop's budget is exceeded by one callback.
+// The most that libcurl reads at once, and so gives to one callback: a larger piece would exceed the
+// budget of a driving call.
 constexpr long kReadBytes = 64 * 1024;
 constexpr long kNoLimitMs = INT_MAX;  // 0 would be libcurl's own limit
 

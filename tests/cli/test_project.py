@@ -504,6 +504,28 @@ def test_the_settings_of_other_things_are_left_alone_and_faults_are_placed(proje
     assert "not TOML" in project.faults()
 
 
+def test_a_misspelled_table_is_refused_and_loses_no_guarantee(project):
+    project.write("namel3ss.toml", "[python]\nx = 1\n\n[capability_override]\n"
+                  "greeter = { no_network = true }\n")
+    said = project.faults()
+    assert "namel3ss.toml:4:" in said and 'did you mean "capability_overrides"?' in said, said
+    assert '"python"' not in said, said
+    project.write("namel3ss.toml", "[python]\nx = 1\n")
+    project.write(".namel3ss/trust/policy.toml", 'other = 1\n[allowed_capabilites]\nnetwork = "none"\n')
+    said = project.faults()
+    assert "policy.toml:2:" in said and 'did you mean "allowed_capabilities"?' in said, said
+    assert '"other"' not in said, said
+
+
+def test_a_pack_whose_folder_has_a_colon_is_told(project):
+    pack(project)
+    (project.folder / ".namel3ss/packs/one").rename(project.folder / ".namel3ss/packs/o:ne")
+    ran, _ = project.run("pick")
+    assert ran.status == 1 and "the path of the pack, " in ran.err and "holds a colon" in ran.err, ran
+    ran, _ = project.run("greeter", {"name": "Ada"})
+    assert ran.status == 0, ran
+
+
 # ---------------------------------------------------------------- listing and checking
 
 def test_the_list_shows_source_runner_and_guarantees(project):

@@ -37,6 +37,17 @@ void Fields::allow(std::initializer_list<std::string_view> known) {
     }
 }
 
+void Fields::refuse_misspelled(std::initializer_list<std::string_view> known) {
+    for (const auto& [key, value] : table_.members) {
+        if (std::find(known.begin(), known.end(), key.text) != known.end()) continue;
+        const std::string_view meant = near_name(key.text, std::span(known.begin(), known.size()));
+        if (meant.empty() || meant.starts_with(key.text + "_")) continue;
+        file_.fault(key.byte, "project-key", pointer_of(key.text),
+                    whose_ + " has " + json::quoted(key.text) + "; did you mean " +
+                        json::quoted(meant) + "?");
+    }
+}
+
 void Fields::fault(std::string_view key, const char* rule, std::string message) {
     const Node* node = find(key);
     file_.fault(node != nullptr ? node->byte : table_.byte, rule, pointer_of(key),

@@ -24,6 +24,9 @@ public:
 
     // A fault for each field that is not one of these.
     void allow(std::initializer_list<std::string_view> known);
+    // The same only for one that is a misspelling of these. Their first words are none: [python] may
+    // be a table of something else.
+    void refuse_misspelled(std::initializer_list<std::string_view> known);
     void fault(std::string_view key, const char* rule, std::string message);
 
     // Each is nothing, if the field is missing or wrong; wrong adds a fault.

@@ -64,10 +64,7 @@ public:
         read_file(kSettings, [&](File& file) { settings_ = read_settings(file); });
         read_variables();
         python_ = find_python(root_, settings_.python, surroundings_.environment);
-        if (root_.find(':') != std::string::npos && python_.problem.empty()) {
-            python_.problem = "the path of the project, " + root_ +
-                              ", holds a colon, and so cannot be in PYTHONPATH";
-        }
+        check_path(python_, "project", root_);
         std::vector<Draft> drafts;
         const bool has_bindings =
             read_file(kBindings, [&](File& file) { drafts = read_bindings(file); });
@@ -95,6 +92,12 @@ private:
         std::string folder;  // absolute
         std::map<std::string, Guarantees> capabilities;
     };
+
+    static void check_path(PythonEnvironment& python, const char* what, const std::string& folder) {
+        if (folder.find(':') == std::string::npos || !python.problem.empty()) return;
+        python.problem = std::string("the path of the ") + what + ", " + folder +
+                         ", holds a colon, and so cannot be in PYTHONPATH";
+    }
 
     bool enter(const std::string& folder) {
         struct stat status {};
@@ -270,6 +273,7 @@ private:
         if (pack != nullptr) {
             binding.pack = pack->pack;
             binding.resolved_source = "installed_pack";
+            check_path(binding.python, "pack", pack_folder);
             binding.python.path.push_back(pack_folder);
             for (const char* below : {"/src", "/tools"}) {
                 std::error_code none;

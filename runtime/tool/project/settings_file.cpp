@@ -63,6 +63,7 @@ Settings read_settings(File& file) {
     if (!root) return settings;
     // The other tables of this file are not about tools.
     Fields tables(file, *root, "the file", "");
+    tables.refuse_misspelled({"python_tools", "capability_overrides", "tool_packs"});
     if (const Node* tools = tables.table("python_tools")) {
         Fields fields(file, *tools, "[python_tools]", "/python_tools");
         fields.allow(
@@ -96,6 +97,7 @@ Guarantees read_policy(File& file) {
     const std::optional<Node> root = parse_toml(file);
     if (!root) return guarantees;
     Fields fields(file, *root, "the policy", "");
+    fields.refuse_misspelled({"allowed_capabilities"});
     if (const Node* allowed = fields.table("allowed_capabilities")) {
         const std::string pointer = "/allowed_capabilities";
         const std::string whose = "\"allowed_capabilities\" of the policy";

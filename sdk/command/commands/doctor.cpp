@@ -50,7 +50,10 @@ Finding look_at(std::string_view guarantee) {
 
     const json::Document document = json::read(result);
     const json::Value* const tools = json::member(document, "toolResults");
-    if (tools == nullptr || !tools->IsArray() || tools->Empty()) return finding;
+    if (tools == nullptr || !tools->IsArray() || tools->Empty()) {
+        finding.text = "the runtime did not run the plan of this check";
+        return finding;
+    }
     const json::Value& tool = (*tools)[0];
     const std::string_view code = json::text(tool, "errorCode");
     if (code == "GUARANTEE_UNAVAILABLE" || code == "SPAWN_FAILED") {
