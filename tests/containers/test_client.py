@@ -55,7 +55,9 @@ def test_a_container_whose_reply_is_too_long_is_removed(client):
 
 
 def test_a_container_that_a_cancelled_client_still_makes_is_removed(client):
-    ran, _ = client.run(f"trap 'echo made >> \"{client.log}\"; exit 1' TERM; sleep 600 & wait", "timeout_ms: 300")
+    # It is done once a removal has found nothing.
+    made = f"until grep -q ^rm '{client.log}'; do sleep 0.01; done; echo made >> '{client.log}'; exit 1"
+    ran, _ = client.run(f'trap "{made}" TERM; sleep 600 & wait', "timeout_ms: 300")
     assert ran.status == 1, ran
     run, *rest = client.asked()
     name = run[run.index("--name") + 1]
