@@ -7,9 +7,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/openat2.h>
 #include <linux/perf_event.h>
+#include <linux/seccomp.h>
 #include <mqueue.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -25,6 +27,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/msg.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
@@ -287,6 +290,15 @@ static int set_flags_of(unsigned long command) {
 }
 static int set_flags(void) { return set_flags_of(0x40086602u); }
 static int set_flags_with_high_bits(void) { return set_flags_of(0x140086602ul); }
+static int set_version(void) { return set_flags_of(0x40086604u); }
+static int make_subvolume(void) {
+    char arguments[4096] = {0};
+    const int opened = open(folder, O_RDONLY | O_DIRECTORY);
+    if (opened < 0) return errno;
+    const int error = judge(ioctl(opened, 0x5000940e, arguments));
+    // Only a file system other than btrfs answers so.
+    return error == ENOTTY || error == EINVAL ? OK : error;
+}
 static int reopen_for_writing(void) {
     const int opened = open(file, O_RDONLY);
     if (opened < 0) return errno;
@@ -662,6 +674,27 @@ static int have_capability(void) {
     return sets[0] >> 21 & 1 ? OK : EPERM;
 }
 
+static int change_user(void) { return getuid() != 0 ? ABSENT : judge(setuid(65534)); }
+static int dump_core(void) {
+    // Any limit besides 1 lets the kernel pipe the memory image to a program of the host.
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_CORE, &limit) != 0) return errno;
+    if (limit.rlim_cur != 1) return OK;
+    limit.rlim_cur = 0;
+    const int error = judge(setrlimit(RLIMIT_CORE, &limit));
+    return error == OK ? OK : judge(syscall(SYS_prlimit64, 0, 1ul << 32 | RLIMIT_CORE, &limit, 0));
+}
+static int listen_to_own_calls(void) {
+    struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    const struct sock_fprog program = {1, &allow};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    const int error = close_and((int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                                             SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
+    // Refused by the kernel, but only while the supervisor listens.
+    return error == EBUSY ? OK : error;
+}
+static int outlive_supervisor(void) { return judge(prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0)); }
+
 // What must work in every sandbox.
 static void *empty_thread(void *unused_argument) { return unused_argument; }
 static int threads_work(void) {
@@ -759,6 +792,8 @@ static const struct {
     ACT(remove_attribute),
     ACT(set_flags),
     ACT(set_flags_with_high_bits),
+    ACT(set_version),
+    ACT(make_subvolume),
     ACT(reopen_for_writing),
     ACT(write_through_link),
     ACT(link_into_scratch_and_write),
@@ -844,6 +879,10 @@ static const struct {
     ACT(set_host_name),
     ACT(input_output_ports),
     ACT(have_capability),
+    ACT(change_user),
+    ACT(dump_core),
+    ACT(listen_to_own_calls),
+    ACT(outlive_supervisor),
     ACT(threads_work),
     ACT(pair_works),
     ACT(null_works),

@@ -16,23 +16,23 @@ from escape import ACTS, DEADLINE, MASKED, NARRATORIA, names_of_acts, run
 
 FORBIDDEN = {
     "no_network": """connect_tcp send_udp listen_tcp ipv6_socket raw_socket packet_socket netlink_socket
-        vsock_socket bluetooth_socket alg_socket mptcp_socket socket_with_high_bits connect_unix
-        receive_descriptor connect_abstract datagram_from_pair raw_from_pair connect_in_thread
+        vsock_socket bluetooth_socket alg_socket mptcp_socket socket_with_high_bits connect_in_thread
         connect_in_child enter_namespace_of_host""",
     "no_filesystem_write": """create_file append_to_file read_and_write empty_by_open empty_by_truncate
         open_by_openat2 make_folder remove_folder remove_file rename_file exchange_files make_hard_link
         make_symbolic_link make_fifo make_device bind_in_folder unnamed_file change_mode
         change_mode_of_open change_mode_newly change_owner change_times change_times_of_open
         change_times_oldly set_attribute set_attribute_newly remove_attribute set_flags
-        set_flags_with_high_bits reopen_for_writing write_through_link link_into_scratch_and_write
+        set_flags_with_high_bits set_version make_subvolume reopen_for_writing write_through_link link_into_scratch_and_write
         move_into_scratch move_out_of_scratch own_memory_file own_name_file shared_memory_file
-        accounting write_in_child write_by_shell connect_unix receive_descriptor connect_abstract""",
+        accounting write_in_child write_by_shell""",
     "no_filesystem_read": """read_file read_passwords list_folder list_root read_by_openat2
         read_through_path link_into_scratch_and_read read_attribute list_attributes watch_file
-        read_command_lines read_own_maps read_in_child receive_descriptor""",
+        read_command_lines read_own_maps read_in_child""",
     "no_subprocess": """fork_child vfork_and_exec plain_clone clone_of_parent clone_with_high_bits
         clone3_child spawn_program run_shell open_pipe_to_shell replace_itself replace_by_loader
-        replace_by_descriptor replace_from_memory replace_in_thread connect_unix""",
+        replace_by_descriptor replace_from_memory replace_in_thread listen_to_own_calls
+        outlive_supervisor""",
     "no_env_read": "own_home",
     "no_env_write": "",
 }
@@ -43,8 +43,9 @@ BY_ALL = """io_uring old_socket x32_socket x32_fork old_fork environment_of_host
     signal_by_descriptor limit_host push_into_terminal use_keys add_a_key use_bpf use_userfaultfd
     use_perf new_user_namespace new_network_namespace new_mount_namespace new_name_namespace
     clone_into_namespace change_root mount_somewhere open_file_system clone_tree load_module load_kernel
-    read_kernel_log set_clock set_host_name input_output_ports have_capability write_by_handle
-    read_by_handle message_queue old_shared_memory old_message_queue old_semaphore
+    read_kernel_log set_clock set_host_name input_output_ports have_capability change_user dump_core
+    write_by_handle read_by_handle message_queue old_shared_memory old_message_queue old_semaphore
+    connect_unix receive_descriptor connect_abstract datagram_from_pair raw_from_pair
     inherited_descriptor""".split()
 WORKING = "threads_work pair_works null_works scratch_works".split()
 FORBIDDEN = {guarantee: [*acts.split(), *BY_ALL] for guarantee, acts in FORBIDDEN.items()}
@@ -137,6 +138,21 @@ def test_without_landlock_no_tool_starts(places, guarantee):
     assert result["success"] is False or all(not each["ok"] for each in result["toolResults"])
     assert all("resources" not in attempt or attempt["resources"]["userMicroseconds"] == 0
                for each in result["toolResults"] for attempt in each["attempts"])
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root has capabilities to give up")
+def test_root_that_cannot_give_up_its_capabilities_starts_no_tool(places):
+    told, _ = run(places("bounded"), "no_network", ["have_capability"],
+                  before=["setpriv", "--bounding-set=-setpcap"])
+    assert told["have_capability"].startswith("GUARANTEE_UNAVAILABLE: ")
+    assert "without CAP_SETPCAP" in told["have_capability"]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root")
+def test_root_without_any_capability_needs_none_to_give_up(places):
+    told, _ = run(places("bare"), "no_network", ["have_capability"],
+                  before=["setpriv", "--bounding-set=-all"])
+    assert told["have_capability"] == "refused: EPERM"
 
 
 def test_receipts_name_each_guarantee(places):

@@ -14,6 +14,7 @@
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdint.h>
@@ -22,6 +23,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -43,20 +46,21 @@ static void check(int result) {
     exit(1);
 }
 
-// A name that this version of libseccomp or this architecture does not have is left out here; the
-// numbers that libseccomp does not know are refused by refuse_newer().
-static void refuse(uint32_t action, const char *name) {
+// A name that libseccomp does not know is an error: a filter without it would let the call pass. Of
+// the names that it knows it leaves out those that this architecture does not have.
+static int number_of(const char *name) {
     current = name;
     const int number = seccomp_syscall_resolve_name(name);
-    if (number == __NR_SCMP_ERROR) return;
-    check(seccomp_rule_add(filter, action, number, 0));
+    if (number == __NR_SCMP_ERROR) check(-ENOSYS);
+    return number;
+}
+
+static void refuse(uint32_t action, const char *name) {
+    check(seccomp_rule_add(filter, action, number_of(name), 0));
 }
 
 static void refuse_if(uint32_t action, const char *name, struct scmp_arg_cmp condition) {
-    current = name;
-    const int number = seccomp_syscall_resolve_name(name);
-    if (number == __NR_SCMP_ERROR) return;
-    check(seccomp_rule_add_array(filter, action, number, 1, &condition));
+    check(seccomp_rule_add_array(filter, action, number_of(name), 1, &condition));
 }
 
 #define REFUSE_ALL(action, ...)                                                             \
@@ -78,6 +82,11 @@ static void add_base(void) {
                "kcmp", "pidfd_getfd", "bpf", "userfaultfd", "perf_event_open", "open_by_handle_at",
                "lookup_dcookie", "move_pages", "migrate_pages");
     refuse_if(no, "prlimit64", SCMP_A0(SCMP_CMP_NE, 0));
+    // A crash must not run the program that the kernel pipes memory images to: see sandbox.c.
+    const struct scmp_arg_cmp changes_core[] = {
+        SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffu, RLIMIT_CORE), SCMP_A2(SCMP_CMP_NE, 0)};
+    check(seccomp_rule_add_array(filter, no, number_of("prlimit64"), 2, changes_core));
+    refuse_if(no, "setrlimit", SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffu, RLIMIT_CORE));
     // Kernel keys outlive the process.
     REFUSE_ALL(no, "add_key", "request_key", "keyctl");
     // Objects that outlive the process and that other processes may open by a number or a name.
@@ -128,8 +137,8 @@ static void add_network(uint32_t no) {
     refuse_if(no, "sendto", SCMP_A4(SCMP_CMP_NE, 0));
 }
 
-// A local service can be asked to write a file, to read one or to run a program, and can pass open
-// descriptors.
+// A local service can be asked to write a file, to read one or to run a program that shows its
+// environment, and can pass open descriptors.
 static void add_no_services(uint32_t no) {
     refuse_if(no, "socket", SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffu, AF_UNIX));
     refuse_if(no, "socketpair", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, SOCK_DGRAM));
@@ -151,13 +160,17 @@ static void add_write(uint32_t no) {
                                         0x401c5820u /* FS_IOC_FSSETXATTR */,
                                         0x40087602u /* FS_IOC_SETVERSION */,
                                         0x40047602u /* FS_IOC32_SETVERSION */,
+                                        0x40086604u /* EXT4_IOC_SETVERSION */,
+                                        0x40046604u /* EXT4_IOC32_SETVERSION */,
                                         0x800c6613u /* FS_IOC_SET_ENCRYPTION_POLICY */,
                                         0x40806685u /* FS_IOC_ENABLE_VERITY */,
-                                        0x41009432u /* FS_IOC_SETFSLABEL */,
                                         0xc0045877u /* FIFREEZE */,
                                         0xc0045878u /* FITHAW */,
                                         0xc0185879u /* FITRIM */};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; ++i) refuse_ioctl(no, commands[i]);
+    // All of btrfs, which makes and deletes subvolumes in a folder that may only be read, and the label
+    // of a file system. Programs that share blocks of files (FICLONE) copy them instead.
+    refuse_if(SCMP_ACT_ERRNO(EOPNOTSUPP), "ioctl", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, 0x9400));
 }
 
 // Landlock does not judge these.
@@ -172,6 +185,12 @@ static void add_subprocess(uint32_t no) {
     refuse_if(no, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
     // The supervisor lets the first one pass, which starts the tool.
     REFUSE_ALL(SCMP_ACT_NOTIFY, "execve", "execveat");
+    // When the supervisor has ended the kernel refuses programs by itself (ENOSYS), unless the tool
+    // listens to its own calls then. Nor may the tool outlive it.
+    refuse_if(no, "seccomp",
+              SCMP_A1(SCMP_CMP_MASKED_EQ, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+                      SECCOMP_FILTER_FLAG_NEW_LISTENER));
+    refuse_if(no, "prctl", SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffu, PR_SET_PDEATHSIG));
 }
 
 static void write_program(unsigned bits) {
@@ -210,7 +229,7 @@ int main(int argument_count, char **arguments) {
         add_base();
         refuse_newer();
         if (bits & SANDBOX_NETWORK) add_network(no);
-        else if (bits != 0) add_no_services(no);
+        else add_no_services(no);
         if (bits & SANDBOX_WRITE) add_write(no);
         if (bits & SANDBOX_READ) add_read();
         if (bits & SANDBOX_SUBPROCESS) add_subprocess(no);

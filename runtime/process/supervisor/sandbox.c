@@ -98,10 +98,7 @@ static int make_ruleset(char *const *readable, uint32_t readable_count, uint32_t
     struct landlock_ruleset ruleset = {.files = write | read};
     if (abi >= LANDLOCK_ABI_NETWORK && bits & SANDBOX_NETWORK) ruleset.network = LANDLOCK_NETWORK;
     if (abi >= LANDLOCK_ABI_SCOPES) {
-        ruleset.scopes = LANDLOCK_SIGNALS;
-        if (bits & (SANDBOX_NETWORK | SANDBOX_WRITE | SANDBOX_READ | SANDBOX_SUBPROCESS)) {
-            ruleset.scopes |= LANDLOCK_ABSTRACT_SOCKETS;
-        }
+        ruleset.scopes = LANDLOCK_SIGNALS | LANDLOCK_ABSTRACT_SOCKETS;
     } else if (ruleset.files == 0 && ruleset.network == 0) {
         // Any rule makes a domain, which is what keeps the tool out of other processes.
         ruleset.files = LANDLOCK_EXECUTE;
@@ -155,6 +152,20 @@ static long wake(volatile uint32_t *word) {
 
 void give_up_sandbox(void) { wake(&sandbox.has_arrived); }
 
+// The exec gives root every capability of the bounding set. -EPERM if one is left besides `kept`.
+static long check_capabilities(uint64_t kept) {
+    if (system_call(SYS_geteuid, 0, 0, 0, 0) != 0 && system_call(SYS_getuid, 0, 0, 0, 0) != 0) {
+        return 0;
+    }
+    for (int capability = 0; capability < 64; ++capability) {
+        if (kept >> capability & 1) continue;
+        const long has = system_call(SYS_prctl, PR_CAPBSET_READ, capability, 0, 0);
+        if (has < 0) return 0;  // EINVAL: the one after the last
+        if (has != 0) return -EPERM;
+    }
+    return 0;
+}
+
 // What root may do is the file rights of its user and no more. The exec takes all others away.
 static long drop_capabilities(void) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -171,12 +182,13 @@ static long drop_capabilities(void) {
     if (failed != 0) return failed;
     static const uint64_t kept = 1ull << CAP_CHOWN | 1ull << CAP_DAC_OVERRIDE |
                                  1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_FOWNER |
-                                 1ull << CAP_FSETID | 1ull << CAP_SETGID | 1ull << CAP_SETUID;
+                                 1ull << CAP_FSETID;
     for (int capability = 0; capability < 64; ++capability) {
         if (kept >> capability & 1) continue;
         failed = system_call(SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0);
-        // EINVAL: the one after the last. EPERM: our user may not drop any, and has none then.
-        if (failed == -EINVAL || failed == -EPERM) return 0;
+        if (failed == -EINVAL) return 0;  // the one after the last
+        // Without CAP_SETPCAP none can be dropped. Only root has any behind the exec then.
+        if (failed == -EPERM) return check_capabilities(kept);
         if (failed != 0) return failed;
     }
     return 0;
@@ -191,11 +203,11 @@ long enter_sandbox(volatile uint32_t *stage) {
     }
     failed = drop_capabilities();
     if (failed != 0) return failed;
-    if (sandbox.bits & SANDBOX_WRITE) {
-        const struct rlimit none = {0, 0};
-        failed = system_call(SYS_prlimit64, 0, RLIMIT_CORE, (long)&none, 0);
-        if (failed != 0) return failed;
-    }
+    // 1 writes no memory image into a file and pipes none to a program of the host; 0 would pipe it.
+    // EPERM: the limit is 0, and our user may not raise it.
+    const struct rlimit none = {1, 1};
+    failed = system_call(SYS_prlimit64, 0, RLIMIT_CORE, (long)&none, 0);
+    if (failed != 0 && failed != -EPERM) return failed;
     failed = system_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0);
     if (failed != 0) return failed;
     *stage = SUPERVISOR_STAGE_LANDLOCK;
