@@ -90,7 +90,9 @@ std::string describe_start_failure(uint32_t stage, int error, const std::string&
 
 // False if only a change of the file, of its path or of the machine mends the failure.
 bool may_start_later(uint32_t stage, int error) {
-    if (is_sandbox_stage(stage)) return stage == SUPERVISOR_STAGE_SCRATCH;
+    if (is_sandbox_stage(stage)) {
+        return stage == SUPERVISOR_STAGE_SCRATCH || is_shortage(error) || error == ENOMEM;
+    }
     if (stage != SUPERVISOR_STAGE_EXECUTE) return true;
     switch (error) {
         case EACCES:
@@ -202,12 +204,16 @@ public:
         request.limits = protocol_of(Limits());
         request.sandbox = sandboxed.bits;
         request.argument_count = 3;
+        request.readable_count = static_cast<uint32_t>(sandboxed.readable.size());
         std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
         // The supervisor's own program.
         for (const std::string& text :
              {std::string("/proc/self/exe"), std::string("/"), std::string(PROBE_NAME),
               std::to_string(sandboxed.bits), sandboxed.scratch, sandboxed.scratch}) {
             packet.append(text.c_str(), text.size() + 1);
+        }
+        for (const std::string& path : sandboxed.readable) {
+            packet.append(path.c_str(), path.size() + 1);
         }
         return ask(packet, pipe, ended);
     }
@@ -571,36 +577,47 @@ bool Pool::try_group(Controllers limited, std::string& why) {
     return true;
 }
 
-const Enforcement& Pool::enforcement_of_bits(uint32_t bits) {
+const Enforcement& Pool::enforcement_of_bits(uint32_t bits, StartFailure& failure) {
     const auto known = enforcements_.find(bits);
-    if (known != enforcements_.end()) return known->second;
-    return enforcements_[bits] = try_sandbox(bits);
+    if (known != enforcements_.end() && !known->second.may_change) return known->second;
+    return enforcements_[bits] = try_sandbox(bits, failure);
 }
 
 // Runs a program in a sandbox that tries what the sandbox forbids. What is not refused is not
 // enforced, whatever the kernel promises.
-Enforcement Pool::try_sandbox(uint32_t bits) {
+Enforcement Pool::try_sandbox(uint32_t bits, StartFailure& failure) {
     Enforcement out;
-    StartFailure failure;
-    Supervisor* const supervisor = take(failure);
-    if (supervisor == nullptr) {
+    auto not_now = [&] {
+        out.may_change = true;
         out.why = failure.message;
         return out;
-    }
+    };
+    Supervisor* const supervisor = take(failure);
+    if (supervisor == nullptr) return not_now();
     Pipe pipe;
     supervisor_ended ended{};
     int error = make_pipe(pipe);
-    if (error == 0) error = supervisor->ask_for_probe(pipe, for_probe(bits), ended);
+    if (error == 0) {
+        error = supervisor->ask_for_probe(pipe, for_probe(bits, supervisor_path_), ended);
+    }
     if (error != 0) {
-        out.why = "the request to the supervisor failed: " + error_text(error);
+        failure.out_of_descriptors = is_shortage(error) || error == ETOOMANYREFS;
+        failure.message = "the request to the supervisor failed: " + error_text(error);
         discard(supervisor);
-        return out;
+        return not_now();
     }
     give_back(supervisor);
     if (ended.start_error != 0) {
         out.why = describe_start_failure(ended.start_stage, ended.start_error, "/proc/self/exe",
                                          "/", groups_.path());
-        return out;
+        if (!may_start_later(ended.start_stage, ended.start_error)) return out;
+        if (is_sandbox_stage(ended.start_stage)) failure.code = "GUARANTEE_UNAVAILABLE";
+        failure.message = out.why;
+        return not_now();
+    }
+    if (WIFSIGNALED(ended.wait_status) && WTERMSIG(ended.wait_status) == SIGKILL) {
+        failure.message = "the program that tests the sandbox was killed";
+        return not_now();
     }
     pipe.write.close();
     char buffer[1024];
@@ -620,13 +637,20 @@ Enforcement Pool::try_sandbox(uint32_t bits) {
 
 bool Pool::check_guarantees(const Guarantees& guarantees, std::string& receipts,
                             StartFailure& failure) {
-    auto check = [&](std::string_view name, const Enforcement& how) {
-        if (!how.is_enforced) {
+    auto is_enforced = [&](std::string_view name, const Enforcement& how) {
+        if (how.is_enforced) return true;
+        if (!how.may_change) {
             failure.code = "GUARANTEE_UNAVAILABLE";
-            failure.message = unavailable_message(name, how.why);
             failure.may_retry = false;
-            return false;
         }
+        if (failure.code == "GUARANTEE_UNAVAILABLE") {
+            failure.message = unavailable_message(name, how.why);
+        }
+        return false;
+    };
+    auto check = [&](std::string_view name, uint32_t bits) {
+        const Enforcement& how = enforcement_of_bits(bits, failure);
+        if (!is_enforced(name, how)) return false;
         receipts += receipts.empty() ? '[' : ',';
         append_receipt(receipts, name, how);
         return true;
@@ -634,11 +658,13 @@ bool Pool::check_guarantees(const Guarantees& guarantees, std::string& receipts,
     for (size_t i = 0; i < kGuarantees; ++i) {
         const auto guarantee = static_cast<Guarantee>(i);
         if (!guarantees.requires_one(guarantee)) continue;
-        if (!check(name_of(guarantee), enforcement(guarantee))) return false;
+        if (!check(name_of(guarantee), sandbox_bits(guarantee))) return false;
     }
-    if (guarantees.secrets() && !check(kSecretsAllowed, enforcement_of_secrets())) return false;
+    if (guarantees.secrets() && !check(kSecretsAllowed, sandbox_bits())) return false;
     receipts += ']';
-    return true;
+    // The sandbox of the tool itself, whose filter none of the single ones has tried.
+    return is_enforced("the combination of these guarantees",
+                       enforcement_of_bits(sandbox_bits(guarantees), failure));
 }
 
 bool Pool::prepare(size_t count, StartFailure& failure) {

@@ -218,10 +218,14 @@ public:
     // How this machine enforces the guarantee. The first call for one tries it in a sandbox, and
     // blocks for some milliseconds.
     const Enforcement& enforcement(Guarantee guarantee) {
-        return enforcement_of_bits(sandbox_bits(guarantee));
+        StartFailure failure;
+        return enforcement_of_bits(sandbox_bits(guarantee), failure);
     }
     // Also says how the values of secrets are kept, which rests on the same.
-    const Enforcement& enforcement_of_secrets() { return enforcement_of_bits(sandbox_bits()); }
+    const Enforcement& enforcement_of_secrets() {
+        StartFailure failure;
+        return enforcement_of_bits(sandbox_bits(), failure);
+    }
 
     // Returns NULL and sets `failure` if the program could not be started.
     std::unique_ptr<Process> start(const Command& command, Listener& listener,
@@ -266,8 +270,9 @@ private:
     void on_reaper_lost();
     void await_report();
     bool try_group(Controllers limited, std::string& why);
-    const Enforcement& enforcement_of_bits(uint32_t bits);
-    Enforcement try_sandbox(uint32_t bits);
+    // Fills `failure` if the answer may change.
+    const Enforcement& enforcement_of_bits(uint32_t bits, StartFailure& failure);
+    Enforcement try_sandbox(uint32_t bits, StartFailure& failure);
     // Fills `receipts`. False with `failure` if a required guarantee cannot be enforced.
     bool check_guarantees(const Guarantees& guarantees, std::string& receipts,
                           StartFailure& failure);

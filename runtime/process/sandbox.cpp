@@ -85,7 +85,9 @@ bool is_of_python(std::string_view variable) {
 std::string new_scratch(uint32_t bits) {
     if ((bits & (SANDBOX_WRITE | SANDBOX_READ)) == 0) return {};
     std::error_code error;
-    const auto base = std::filesystem::temp_directory_path(error);
+    auto base = std::filesystem::temp_directory_path(error);
+    // The supervisor and the tool have other working folders than the host.
+    if (!error) base = std::filesystem::absolute(base, error);
     return (error ? "/tmp" : base.string()) + "/narratoria-scratch-" + make_uuid();
 }
 
@@ -214,6 +216,12 @@ std::string describe_sandbox_failure(uint32_t stage, int error) {
                        "CONFIG_SECCOMP_FILTER";
             }
             return "a seccomp filter cannot be installed: " + reason;
+        case SUPERVISOR_STAGE_SANDBOX:
+            if (error == EPERM) {
+                return "the rights of root cannot be given up without CAP_SETPCAP; run as another "
+                       "user, or with that capability";
+            }
+            [[fallthrough]];
         default: return "the sandbox cannot be set up: " + reason;
     }
 }
@@ -288,10 +296,12 @@ Sandboxed in_sandbox(const Guarantees& guarantees, std::string path,
     return out;
 }
 
-Sandboxed for_probe(uint32_t bits) {
+Sandboxed for_probe(uint32_t bits, const std::string& supervisor_path) {
     Sandboxed out;
     out.bits = bits;
     out.scratch = new_scratch(bits);
+    // The exec opens a file for reading. Landlock does not judge the image in memory.
+    if (!supervisor_path.empty()) out.readable = {supervisor_path};
     return out;
 }
 

@@ -14,9 +14,10 @@ namespace narratoria::process {
 // How this machine enforces a guarantee, found out by trying.
 struct Enforcement {
     bool is_enforced = false;
-    std::string why;        // for people: why not, and what to do; empty if it is enforced
-    std::string mechanism;  // "Landlock, seccomp"
-    std::string version;    // "Landlock ABI 7, Linux 6.18.1"
+    bool may_change = false;  // it could not be found out: the next question tries again
+    std::string why;          // for people: why not, and what to do; empty if it is enforced
+    std::string mechanism;    // "Landlock, seccomp"
+    std::string version;      // "Landlock ABI 7, Linux 6.18.1"
 };
 
 // What every sandbox has, of sandbox_bit.
@@ -54,7 +55,8 @@ Sandboxed in_sandbox(const Guarantees& guarantees, std::string path,
                      const std::vector<std::string>& environment,
                      const std::vector<std::string>& readable);
 
-// The sandbox in which the supervisor's probe runs. It is static, and needs nothing to be readable.
-Sandboxed for_probe(uint32_t bits);
+// The sandbox in which the supervisor's probe runs, which is static and needs no other file.
+// `supervisor_path`: empty if its program is an image in memory.
+Sandboxed for_probe(uint32_t bits, const std::string& supervisor_path);
 
 }  // namespace narratoria::process

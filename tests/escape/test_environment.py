@@ -59,6 +59,12 @@ def test_a_scratch_folder_is_the_folder_for_temporary_files(places, tool):
     assert "/narratoria-scratch-" in how["read_file"]
 
 
+def test_a_relative_folder_for_temporary_files_is_that_of_the_host(places, tool):
+    how, _ = run(places("relative"), "no_filesystem_write", ["read_file"], tool=tool,
+                 environment={"TMPDIR": "."})
+    assert how["read_file"].split("|")[-1].startswith("/")
+
+
 def test_the_error_names_a_program_that_could_not_start(places, tmp_path):
     path = tmp_path / "wrapper"
     path.write_text("#!/bin/sh\nexec /bin/true\n")

@@ -59,8 +59,9 @@ std::unique_ptr<Attempt> Runner::start(const Invocation& invocation, AttemptList
         failure.code = "GUARANTEE_UNAVAILABLE";
         failure.may_retry = false;
         failure.message =
-            "the tool has guarantees, and it is no program of its own: what runs inside of the "
-            "host's process cannot be put into a sandbox";
+            "guarantees are required of this tool, and the engine can enforce them only for "
+            "programs "
+            "that it starts: not for functions of the host or of a plugin, services and containers";
         return nullptr;
     }
     if (invocation.definition->result == nullptr) return begin(invocation, listener, failure);

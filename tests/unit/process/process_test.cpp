@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -576,6 +577,45 @@ TEST_F(ProcessTest, NothingIsAwaitedOfAReaperThatWasKilledAfterItsSupervisor) {
 }
 
 // With others to serve, its supervisor alone tells the end, and holds the pipes open until then.
+TEST_F(ProcessTest, AShortageOfDescriptorsIsNoMissingGuarantee) {
+    run(shell("exit 0"));
+    Guarantees guarantees;
+    guarantees.require(Guarantee::NoNetwork, GuaranteeSource::User);
+    Command command = shell("exit 0");
+    command.guarantees = &guarantees;
+    struct rlimit before {};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit none = {3, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    Heard heard;
+    StartFailure failure;
+    const auto made = pool->start(command, heard, failure);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_EQ(made, nullptr);
+    EXPECT_TRUE(failure.out_of_descriptors);
+    EXPECT_TRUE(failure.may_retry);
+    EXPECT_EQ(failure.code, "SPAWN_FAILED");
+    Pool other(*loop, "");
+    EXPECT_EQ(pool->enforcement(Guarantee::NoNetwork).why,
+              other.enforcement(Guarantee::NoNetwork).why);
+}
+
+TEST_F(ProcessTest, ASupervisorInAFileEnforcesAsMuchAsTheOneInMemory) {
+    run(shell("exit 0"));
+    ASSERT_EQ(idle_supervisors().size(), 1u);
+    const std::string file = testing::TempDir() + "supervisor-of-" + std::to_string(::getpid());
+    std::filesystem::copy_file("/proc/" + std::to_string(idle_supervisors()[0].pid) + "/exe", file);
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    {
+        Pool installed(*loop, file);
+        for (size_t i = 0; i < kGuarantees; ++i) {
+            const auto guarantee = static_cast<Guarantee>(i);
+            EXPECT_EQ(installed.enforcement(guarantee).why, pool->enforcement(guarantee).why);
+        }
+    }
+    std::filesystem::remove(file);
+}
+
 class ProcessBesideAnotherTest : public ProcessTest {
 protected:
     void SetUp() override {
