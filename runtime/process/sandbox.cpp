@@ -54,8 +54,12 @@ void add_program(const std::string& program, std::vector<std::string>& readable)
         // virtual environment.
         const std::string prefix = folder_of(folder);
         if (prefix == "/") continue;
-        for (const char* name : {"/lib", "/lib64", "/pyvenv.cfg"})
-            readable.push_back(prefix + name);
+        // Not what a link leads to elsewhere: whoever made the folder would choose what may be read.
+        const std::string real_prefix = real_path(prefix) + "/";
+        for (const char* name : {"/lib", "/lib64", "/pyvenv.cfg"}) {
+            const std::string real = real_path(prefix + name);
+            if (real.starts_with(real_prefix)) readable.push_back(real);
+        }
     }
 }
 

@@ -369,6 +369,13 @@ def test_a_packs_runner_url_and_image_are_those_of_its_tools(project):
     assert 'does not begin with "-"' in project.faults()
 
 
+def test_a_packs_folder_of_code_that_leads_elsewhere_is_refused(project):
+    place = pack(project)
+    # What is in it could be read under every guarantee.
+    (project.folder / place / "tools").symlink_to("/")
+    assert "leads out of the pack" in project.faults()
+
+
 def test_a_pack_in_the_projects_own_folder_is_used_too(project):
     pack(project, folder="packs/capability")
     tool = bound(project, "pick")

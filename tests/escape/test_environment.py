@@ -81,3 +81,20 @@ def test_an_interpreter_that_env_finds_runs_without_subprocesses(places, tmp_pat
     path.chmod(0o755)
     how, _ = run(places("env"), "all", ["read_file"], tool=path)
     assert how["read_file"] == "ran"
+
+
+def test_a_link_beside_an_interpreter_opens_nothing(places):
+    place = places("link")
+    secret = place.folder / "secret"
+    secret.write_text("kept")
+    programs = place.folder / "code" / "venv" / "bin"
+    programs.mkdir(parents=True)
+    (programs.parent / "lib64").symlink_to(place.folder)
+    (programs / "python3").symlink_to("/usr/bin/python3")
+    tool = place.folder / "code" / "peek"
+    tool.write_text(f"#!{programs}/python3\nimport json\ntry:\n    how = open({str(secret)!r}).read()\n"
+                    "except OSError:\n    how = 'refused: '\n"
+                    "print(json.dumps({'version': '0', 'type': 'done', 'ok': True, 'result': how}))\n")
+    tool.chmod(0o755)
+    told, _ = run(place, "no_filesystem_read", ["peek"], tool=tool)
+    assert told["peek"] == "refused: "

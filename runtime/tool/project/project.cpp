@@ -28,6 +28,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// With links resolved.
+bool is_below(const std::string& path, const std::string& folder) {
+    std::error_code error;
+    const std::string above = fs::canonical(folder, error).string();
+    const std::string real = fs::canonical(path, error).string();
+    return !above.empty() && real.starts_with(above + "/");
+}
+
 constexpr const char* kBindings = ".namel3ss/tools.yaml";
 constexpr const char* kSettings = "namel3ss.toml";
 constexpr const char* kPolicy = ".namel3ss/trust/policy.toml";
@@ -277,9 +285,16 @@ private:
             binding.python.path.push_back(pack_folder);
             for (const char* below : {"/src", "/tools"}) {
                 std::error_code none;
-                if (fs::is_directory(pack_folder + below, none)) {
-                    binding.python.path.push_back(pack_folder + below);
+                const std::string folder = pack_folder + below;
+                if (!fs::is_directory(folder, none)) continue;
+                // It may be read under every guarantee.
+                if (!is_below(folder, pack_folder)) {
+                    faults_.push_back(draft.place);
+                    faults_.back().rule = "project-pack";
+                    faults_.back().message = json::quoted(folder) + " leads out of the pack";
+                    continue;
                 }
+                binding.python.path.push_back(folder);
             }
         }
         binding.python.path.push_back(root_);
