@@ -37,9 +37,9 @@ class ScriptResult:
     __slots__ = ("output", "result", "scope")
 
     def __init__(self, scope: dict[str, Any], output: list[str], result: Result | None) -> None:
-        self.scope = scope
-        self.output = output
-        self.result = result
+        self.scope: dict[str, Any] = scope
+        self.output: list[str] = output
+        self.result: Result | None = result
 
     def __repr__(self) -> str:
         count = len(self.output)

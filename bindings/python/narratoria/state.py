@@ -10,7 +10,7 @@ from narratoria.errors import NotFoundError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
-    from typing import Any, NoReturn
+    from typing import Any, ClassVar, NoReturn
 
     from narratoria._core import Session
 
@@ -45,15 +45,15 @@ class StateMetadata:
             raise TypeError(f"description is a str, not {type(description).__name__}")
         if formatter is not None and not callable(formatter):
             raise TypeError(f"formatter is a function, not {type(formatter).__name__}")
-        self.description = description
-        self.formatter = formatter
+        self.description: str = description
+        self.formatter: Callable[[Any], str] | None = formatter
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, StateMetadata):
             return NotImplemented
         return (self.description, self.formatter) == (other.description, other.formatter)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         formatter = "" if self.formatter is None else f", formatter={self.formatter!r}"
