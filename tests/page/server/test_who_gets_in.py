@@ -4,11 +4,13 @@
 import http.client
 import json
 import os
+import os
 import resource
 import select
 import socket
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -191,13 +193,22 @@ def test_no_answer_allows_another_site_anything(serve):
 
 def test_it_listens_on_one_address_of_this_machine_and_nowhere_else(serve):
     page = serve()
-    port = f":{page.port:04X}"
     address = "".join(f"{int(part):02X}" for part in reversed(page.host.split(".")))
-    with open("/proc/net/tcp") as file:
-        listening = [line.split()[1] for line in file if line.split()[3] == "0A"]
-    assert [address for address in listening if address.endswith(port)] == [f"{address}{port}"]
-    with open("/proc/net/tcp6") as file:
-        assert not any(line.split()[1].endswith(port) for line in file if line.split()[3] == "0A")
+    assert listening(page.process.pid) == [f"{address}:{page.port:04X}"]
+
+
+def listening(pid):
+    """Where a process listens; another process may have the same port on another address."""
+    own = set()
+    for descriptor in os.listdir(f"/proc/{pid}/fd"):
+        with suppress(FileNotFoundError):  # closed meanwhile
+            own.add(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
+    found = []
+    for table in ("tcp", "tcp6"):
+        with open(f"/proc/net/{table}") as file:
+            rows = [line.split() for line in file][1:]
+        found += [row[1] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in own]
+    return found
 
 
 # ---------------------------------------------------------------- paths and methods
