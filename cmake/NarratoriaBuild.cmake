@@ -71,10 +71,12 @@ target_link_options(narratoria_build INTERFACE
 
 if(NARRATORIA_SANITIZE)
     # -O1 -g1: the suite must stay quick enough to be run, and a report needs no more than lines.
+    # Tests choose a level of their own (NARRATORIA_QUICK_BUILD).
     # Not vptr: to look at an object it opens a pipe, and takes an object for broken where the tests
     # leave no descriptor for one.
     target_compile_options(narratoria_build INTERFACE
-        "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${NARRATORIA_SANITIZE};-fno-sanitize=vptr;-fno-sanitize-recover=all;-fno-omit-frame-pointer;-O1;-g1>")
+        "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${NARRATORIA_SANITIZE};-fno-sanitize=vptr;-fno-sanitize-recover=all;-fno-omit-frame-pointer;-g1>"
+        "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<NOT:$<BOOL:$<TARGET_PROPERTY:NARRATORIA_QUICK_BUILD>>>>:-O1>")
     target_link_options(narratoria_build INTERFACE -fsanitize=${NARRATORIA_SANITIZE})
 endif()
 
