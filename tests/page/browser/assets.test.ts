@@ -165,6 +165,27 @@ test("a film is played", async ({ stage }) => {
   expect(await picture.evaluate((one) => (one as HTMLVideoElement).videoWidth)).toBe(64);
 });
 
+test("a file whose connection is cut once is shown all the same", async ({ stage }) => {
+  const story = museum(stage);
+  const player = await stage.play(story);
+  player.allow(/40[49]|410|ERR_FAILED/);
+  const cut = new Set<string>();
+  await player.page.route("**/api/assets/**", (route) => {
+    const address = route.request().url();
+    if (cut.has(address)) return route.continue();
+    cut.add(address);
+    return route.abort();
+  });
+  await player.say("show");
+  await player.sees("A museum of everything.");
+  story.open("end");
+  await player.isDone();
+  const picture = player.story.getByRole("img", { name: "A small flame" });
+  await picture.scrollIntoViewIfNeeded();
+  await expect.poll(() => picture.evaluate((one) => (one as HTMLImageElement).naturalWidth)).toBeGreaterThan(0);
+  expect(cut.size).toBeGreaterThan(0);
+});
+
 // The browser's own controls: by keyboard they play and pause, with nothing of the page's.
 async function playsByItsControls(player: Player, media: Locator): Promise<void> {
   const state = (): Promise<{ controls: boolean; isPaused: boolean }> =>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // @vitest-environment happy-dom
 import { html, render } from "lit";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Asset } from "../session/session.ts";
 import type { AssetFigure } from "./asset_figure.ts";
 import "./asset_figure.ts";
@@ -41,4 +41,30 @@ test("a picture in the story is a way to its large view", async () => {
   expect(link.getAttribute("href")).toBe("#/assets/9/story");
   expect(link.querySelector("img")!.alt).toBe("A lit torch");
   expect(link.textContent).toContain("open it large");
+});
+
+test("a file that cannot be shown is fetched once more before it is given up", async () => {
+  vi.useFakeTimers();
+  document.body.textContent = "";
+  const asset: Asset = {
+    seq: 11, time: 0, planKey: undefined, planId: "p", toolId: "t", attempt: 1, assetId: "sparks", kind: "video",
+    mediaType: "video/webm", path: "/tmp/x/sparks.webm", metadata: {},
+  };
+  const figure = document.createElement("narratoria-asset");
+  Object.assign(figure, { asset, size: "large" });
+  document.body.append(figure);
+  await figure.updateComplete;
+  const video = figure.renderRoot.querySelector("video")!;
+  const load = vi.spyOn(video, "load");
+  video.dispatchEvent(new Event("error"));
+  await figure.updateComplete;
+  expect(load).not.toHaveBeenCalled();
+  vi.runAllTimers();
+  expect(load).toHaveBeenCalledOnce();
+  expect(figure.renderRoot.querySelector("video")).toBe(video);
+  video.dispatchEvent(new Event("error"));
+  await figure.updateComplete;
+  expect(figure.renderRoot.querySelector("video")).toBeNull();
+  expect(figure.renderRoot.textContent).toContain("cannot be shown");
+  vi.useRealTimers();
 });

@@ -18,6 +18,8 @@ export type AssetSize = "thumbnail" | "card" | "inline" | "large";
 
 const kPiece = 64 * 1024;
 const kGlimpse = 2 * 1024;
+// After which a file that could not be shown is fetched once more.
+const kAgainMs = 500;
 
 @customElement("narratoria-asset")
 export class AssetFigure extends LitElement {
@@ -264,6 +266,7 @@ export class AssetFigure extends LitElement {
   // Of a file that is not read here.
   @state() private bytes: number | undefined = undefined;
   #abort: AbortController | undefined;
+  #hasFailed = false;
   // Of a picture that is larger than its place, in parts of the picture.
   #middle = { x: 0.5, y: 0.5 };
 
@@ -277,6 +280,7 @@ export class AssetFigure extends LitElement {
     const before = changed.get("asset") as Asset | undefined;
     if (changed.has("asset") && before?.seq === this.asset?.seq && before !== undefined) return;
     this.broken = false;
+    this.#hasFailed = false;
     this.natural = undefined;
     this.file = undefined;
     this.#abort?.abort();
@@ -432,8 +436,18 @@ export class AssetFigure extends LitElement {
     port.scrollTop -= event.movementY;
   }
 
-  #failed(): void {
-    this.broken = true;
+  // A server that has much to do, or a connection that was cut, is no reason to give a file up.
+  #failed(event: Event): void {
+    if (this.#hasFailed) {
+      this.broken = true;
+      return;
+    }
+    this.#hasFailed = true;
+    const shown = event.target as HTMLImageElement | HTMLMediaElement;
+    setTimeout(() => {
+      if (shown instanceof HTMLMediaElement) shown.load();
+      else shown.setAttribute("src", shown.src);
+    }, kAgainMs);
   }
 
   #loaded(event: Event): void {
