@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/runner/call.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -134,6 +135,10 @@ Call::Call(Loop& loop, const Invocation& invocation, AttemptListener& listener)
       trace_id_(make_uuid()),
       timeout_ms_(invocation.try_ms),
       started_ms_(clock::steady_ms()) {}
+
+uint64_t Call::age_ms() const {
+    return static_cast<uint64_t>(std::max<int64_t>(clock::steady_ms() - started_ms_, 0));
+}
 
 Call::~Call() {
     *alive_ = false;
@@ -331,7 +336,7 @@ std::string Call::tool_call_trace(const Reply* reply, const Outcome& outcome) co
             reply != nullptr ? std::string_view(reply->error_message) : outcome.error;
         trace.string("error_type", error_type_).string("error_message", message);
     }
-    trace.number("duration_ms", clock::steady_ms() - started_ms_);
+    trace.number("duration_ms", static_cast<int64_t>(age_ms()));
     const bool blocked = !blocked_reason_.empty();
     trace.string("decision", blocked ? "blocked" : "allowed");
     trace.string("capability", blocked ? std::string_view(blocked_capability_) : "none")

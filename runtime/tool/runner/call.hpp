@@ -44,7 +44,8 @@ protected:
     Loop& loop() { return loop_; }
     const std::string& payload() const { return payload_; }  // JSON
     const std::string& trace_id() const { return trace_id_; }
-    uint64_t timeout_ms() const { return timeout_ms_; }
+    uint64_t timeout_ms() const { return timeout_ms_; }  // 0: no limit
+    uint64_t age_ms() const;
     bool has_ended() const { return has_ended_; }
 
     // The request of a local or a container tool, one line. `with_context`: also capability_context,

@@ -23,7 +23,8 @@ ProcessCall::ProcessCall(ProcessRunner& processes, const Invocation& invocation,
                          AttemptListener& listener)
     : Call(processes.loop(), invocation, listener),
       processes_(processes),
-      limits_(invocation.limits) {}
+      limits_(invocation.limits),
+      linger_(processes.loop()) {}
 
 ProcessCall::~ProcessCall() {
     if (process_) process_->terminate(processes_.settings().grace_ms);
@@ -56,6 +57,20 @@ void ProcessCall::on_output(char* data, size_t size) {
         return;
     }
     reply_.append(data, size);
+    if (!linger_.running() && !told_to_end_ && is_whole(reply_)) await_exit();
+}
+
+void ProcessCall::await_exit() {
+    const uint32_t grace_ms = processes_.settings().grace_ms;
+    // The reply must not be lost to the call's time: what is left of it is for the end.
+    const uint64_t left =
+        timeout_ms() == 0 ? UINT64_MAX : timeout_ms() - std::min(timeout_ms(), age_ms());
+    linger_ms_ = std::min<uint64_t>(processes_.settings().linger_ms(), left / 2);
+    linger_.start(linger_ms_, [this, end_ms = std::min<uint64_t>(grace_ms, left / 4)] {
+        if (told_to_end_) return;
+        has_lingered_ = true;
+        process_->terminate(static_cast<uint32_t>(end_ms));
+    });
 }
 
 void ProcessCall::on_diagnostics(std::string_view data) {
@@ -76,11 +91,12 @@ bool ProcessCall::log_printed() {
 }
 
 bool ProcessCall::was_cut_off(const process::Exit& exit) const {
-    return exit.start_failure.empty() &&
-           (told_to_end_ || is_too_long_ || exit.supervisor_lost || !WIFEXITED(exit.wait_status));
+    return exit.start_failure.empty() && (told_to_end_ || has_lingered_ || is_too_long_ ||
+                                          exit.supervisor_lost || !WIFEXITED(exit.wait_status));
 }
 
 void ProcessCall::on_exit(const process::Exit& exit) {
+    linger_.stop();
     if (!log_printed()) return;
     Outcome outcome;
     outcome.diagnostics = diagnostics_.text();
@@ -103,6 +119,12 @@ void ProcessCall::on_exit(const process::Exit& exit) {
     const bool signaled = WIFSIGNALED(exit.wait_status);
     if (signaled) outcome.signal = WTERMSIG(exit.wait_status);
     else outcome.exit_status = WEXITSTATUS(exit.wait_status);
+    if (has_lingered_ && !is_too_long_) {
+        outcome.warning_code = "LINGERED";
+        outcome.warning = "the tool went on for " + std::to_string(linger_ms_) +
+                          " ms after its reply and was ended";
+        return end_with_reply(reply_, std::move(outcome));
+    }
     const process::LimitEnd limit =
         process::limit_end(limits_, exit, told_to_end_ || is_too_long_, "the tool");
     if (!limit.code.empty()) {

@@ -44,6 +44,9 @@ protected:
     void on_exit(const process::Exit& exit) override;
 
 private:
+    // True if nothing can follow in the reply. The process then has as long to end as a tool after its
+    // done event. The reply counts, however it ends.
+    virtual bool is_whole(std::string_view) const { return false; }
     // Called once when the call is told to end: what the process has started elsewhere must end, too.
     virtual void on_terminate() {}
     // Of an exit without a reply: what is wrong, for people, instead of the exit; or empty.
@@ -52,6 +55,7 @@ private:
     // Sends what was printed since the last line as a log event. False if the listener destroyed this
     // object.
     [[nodiscard]] bool log_printed();
+    void await_exit();
     void on_output(char* data, size_t size) override;
     void on_diagnostics(std::string_view data) override;
 
@@ -61,6 +65,9 @@ private:
     Tail diagnostics_;
     std::string printed_;  // an unfinished line
     std::string reply_;
+    Timer linger_;  // runs since the reply was whole
+    uint64_t linger_ms_ = 0;
+    bool has_lingered_ = false;
     bool told_to_end_ = false;
     bool is_too_long_ = false;
 };

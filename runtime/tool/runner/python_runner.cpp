@@ -69,6 +69,8 @@ private:
         (void)log("debug",
                   "the tool \"" + binding().name + "\" is not kept warm: " + std::string(why));
     }
+    // narratoria_runner.py answers with one line.
+    bool is_whole(std::string_view reply) const override { return reply.ends_with('\n'); }
     void append_trace(json::ObjectWriter& trace) const override {
         trace.string("python_env", binding().python.kind)
             .string("python_path", binding().python.interpreter)

@@ -24,6 +24,10 @@ namespace narratoria::tool {
 struct RunnerSettings {
     std::string folder;        // absolute; the working directory of tools
     uint32_t grace_ms = 2000;  // from SIGTERM to SIGKILL; a change also applies to running attempts
+
+    // How long a tool may run after it has answered. With grace_ms 0 the default applies: no grace
+    // period on termination must not mean that a tool is killed while it exits.
+    uint32_t linger_ms() const { return grace_ms > 0 ? grace_ms : 2000; }
 };
 
 // The parameters of one attempt. The definition must outlive the attempt; everything else that this

@@ -124,7 +124,7 @@ bool StreamAttempt::take(const event::Line& line, const bool& destroyed) {
         if (const json::Value result = event.field(event::Field::Result)) {
             result_ = result.raw();
         }
-        linger_.start(linger_ms(), [this] { on_linger(); });
+        linger_.start(settings_.linger_ms(), [this] { on_linger(); });
     } else if (event.type == event::Type::Error) {
         last_error_ = std::string(event.text(event::Field::ErrorCode)) + ": " +
                       std::string(event.text(event::Field::ErrorMessage));
@@ -149,12 +149,6 @@ void StreamAttempt::count_after_done(std::string_view data) {
         data.remove_prefix(end + 1);
     }
     after_done_is_blank_ = after_done_is_blank_ && event::is_blank(data);
-}
-
-// How long a tool may run after done. With grace_ms 0 the default applies: no grace period on
-// termination must not mean that a tool is killed while it exits.
-uint32_t StreamAttempt::linger_ms() const {
-    return settings_.grace_ms > 0 ? settings_.grace_ms : 2000;
 }
 
 void StreamAttempt::on_linger() {
@@ -250,7 +244,7 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
     if (!done_) return fail_by_itself("MISSING_DONE", "the tool exited without a done event");
     if (our_death) {
         outcome.warning_code = "LINGERED";
-        outcome.warning = "the tool went on for " + std::to_string(linger_ms()) +
+        outcome.warning = "the tool went on for " + std::to_string(settings_.linger_ms()) +
                           " ms after its done event and was ended";
         if (outcome.exit_status > 0) {
             outcome.warning += "; its exit status " + std::to_string(outcome.exit_status) +

@@ -75,7 +75,6 @@ public:
 private:
     bool take(const event::Line& line, const bool& destroyed);
     void count_after_done(std::string_view data);
-    uint32_t linger_ms() const;
     void on_linger();
     void note_protocol_error();
     void stop_for_protocol_error();

@@ -84,48 +84,138 @@ def unseeded_bits():
 
 
 class Files:
-    """The files that the import has read, except those of Python's library and installed packages."""
+    """The files and folders that the import has read, except those of Python's library and of installed
+    packages. No edit is missed: each is noted before it is read."""
 
     def __init__(self):
-        self.stamps = {}
+        self.inputs = {}
         self.is_open = True
-        self.start_ns = time.time_ns()
         self.left_out = PYTHONS + ("/proc/", "/dev/", "/sys/")
+        self.suffixes = tuple(_imp.extension_suffixes()) + (".py", ".pyc")
+        self.add_paths(sys.path)
+        self.add_modules()
+        self.add(sys.executable)
+        self.add(os.path.join(sys.prefix, "pyvenv.cfg"))
         sys.addaudithook(self.on_event)
+        # Python reads no source whose .pyc it takes, but asks for its time.
+        path_stats = SourceFileLoader.path_stats
+
+        def noted_path_stats(loader, path):
+            if self.is_open:
+                self.add(path)
+            return path_stats(loader, path)
+
+        SourceFileLoader.path_stats = noted_path_stats
 
     def on_event(self, event, arguments):
-        if self.is_open and event == "open" and isinstance(arguments[0], str):
-            self.add(arguments[0])
+        if not self.is_open:
+            return
+        if event == "open":
+            path, _, flags = arguments
+            if not flags & (os.O_WRONLY | os.O_TRUNC | os.O_EXCL):
+                self.add(path)
+        elif event in ("os.listdir", "os.scandir"):
+            path = "." if arguments[0] is None else arguments[0]
+            importing = sys._getframe(1).f_code.co_filename.startswith("<frozen")
+            self.add(path, self.is_module if importing else any_name)
+        elif event == "import" and arguments[1] is not None:
+            self.add(arguments[1])  # a native module
 
-    def add(self, path):
-        path = os.path.abspath(path)
-        if not path.endswith(".pyc") and not path.startswith(self.left_out):
-            self.stamps.setdefault(path, stamp(path))
+    def is_module(self, name):
+        return name.isidentifier() and name != "__pycache__" or name.endswith(self.suffixes)
 
-    def close(self):
-        self.is_open = False
+    def add(self, path, counts=None):
+        if isinstance(path, int):
+            return
+        path = os.path.abspath(os.fsdecode(path))
+        is_cache = os.path.basename(os.path.dirname(path)) == "__pycache__"
+        if path in self.inputs and not (counts is any_name and self.inputs[path].counts is not any_name):
+            return
+        if not is_cache and not (path + os.sep).startswith(self.left_out):
+            self.is_open, was_open = False, self.is_open  # this reads, too
+            self.inputs[path] = Input(path, counts)
+            self.is_open = was_open
+
+    def add_paths(self, folders, package=""):
+        """Where modules are looked for. A folder without __init__.py becomes a package that hides
+        a module of its name when it gets one."""
+        for folder in folders:
+            folder = os.path.abspath(folder)
+            if is_pythons(folder):
+                continue
+            self.add(folder, self.is_module)
+            for name in (self.inputs[folder].content if folder in self.inputs else None) or ():
+                inner = os.path.join(folder, name)
+                if package + name in sys.modules and os.path.isdir(inner):
+                    self.add(inner, self.is_module)
+
+    def add_modules(self):
         for module in list(sys.modules.values()):
             path = getattr(module, "__file__", None)
             if isinstance(path, str):
                 self.add(path)
-        # What changed while it was read counts as changed.
-        for path, read in self.stamps.items():
-            if read is not None and read[0] >= self.start_ns:
-                self.stamps[path] = "changed"
+
+    def close(self):
+        self.is_open = False
+        self.add_modules()
+        self.add_paths(sys.path)
+        for name, module in list(sys.modules.items()):
+            folders = getattr(module, "__path__", None)
+            if folders is not None:
+                self.add_paths([each for each in folders if isinstance(each, str)], name + ".")
         for folder in sys.path:  # packages that are installed, updated or removed
             if folder.endswith("-packages"):
-                self.stamps[folder] = stamp(folder)
+                self.inputs[folder] = Input(folder, any_name)
 
     def have_changed(self):
-        return any(stamp(path) != read for path, read in self.stamps.items())
+        return any(each.has_changed() for each in self.inputs.values())
 
 
-def stamp(path):
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino
+def any_name(_):
+    return True
+
+
+class Input:
+    """A file or a folder as it was when this was made. The times of a file have a resolution of
+    some milliseconds, on some systems of seconds: as long as the last change is that young, the
+    content is compared, too. Of a folder only the names count for which `counts` is true."""
+
+    def __init__(self, path, counts=None):
+        self.path, self.counts = path, counts
+        self.stamp, self.is_young = self.look()
+        self.content = self.read() if self.is_young or counts is not None else None
+
+    def look(self):
+        try:
+            status = os.stat(self.path)
+        except (OSError, ValueError):
+            return None, False
+        times = status.st_mtime_ns, status.st_ctime_ns
+        self.is_file = stat.S_ISREG(status.st_mode)
+        is_young = time.time_ns() - max(times) < YOUNG_NS
+        return (times, status.st_size, status.st_ino, status.st_dev), is_young
+
+    def read(self):
+        try:
+            if self.counts is not None:
+                return frozenset(filter(self.counts, os.listdir(self.path)))
+            if not self.is_file:
+                return None
+            with open(self.path, "rb", buffering=0) as file:
+                return hash(file.read())
+        except (OSError, MemoryError):
+            return None
+
+    def has_changed(self):
+        stamp, is_young = self.look()
+        if stamp == self.stamp and not self.is_young:
+            return False
+        if stamp is None or self.stamp is None or self.counts is None and stamp != self.stamp:
+            return True
+        if self.read() != self.content:
+            return True
+        self.stamp, self.is_young = stamp, is_young
+        return False
 
 
 def prctl(option, value):
@@ -313,8 +403,10 @@ class Server:
         if LIBC is not None:
             prctl(PR_SET_CHILD_SUBREAPER, 0)
         os.close(self.requests)
+        atexit.register(tell_children)
         answer = Answer(self.frames)
         answer.send(self.frame(b"A", reply_to(request, self.import_again)))
+        await_end()
 
     # ---- A call
 
@@ -354,10 +446,11 @@ class Server:
         self.seeds.renew()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         Answer(reply).send(reply_to(request))
+        await_end()
         # What a Python does at its end.
         threading = sys.modules.get("threading")
         for step in ((threading._shutdown if threading else None), atexit._run_exitfuncs,
-                     lambda: sys.stdout.flush(), lambda: sys.stderr.flush()):
+                     tell_children, lambda: sys.stdout.flush(), lambda: sys.stderr.flush()):
             try:
                 if step is not None:
                     step()
@@ -412,9 +505,9 @@ class Server:
 
 
 def serve():
-    global LIBC, atexit, ctypes, gc, random, resource, select, signal, time, weakref
-    atexit, gc, random, resource, select, signal, time, weakref = map(of_python, (
-        "atexit", "gc", "random", "resource", "select", "signal", "time", "weakref"))
+    global LIBC, ctypes, gc, random, resource, select, signal, weakref
+    gc, random, resource, select, signal, weakref = map(of_python, (
+        "gc", "random", "resource", "select", "signal", "weakref"))
     try:
         ctypes = of_python("ctypes")
         LIBC = ctypes.CDLL(None, use_errno=True)

@@ -8,8 +8,14 @@ With ``"sandbox": true`` it also refuses what the guarantees forbid. That makes 
 keeps nothing from native code. What keeps the tool from it is the kernel, see docs/guarantees.md.
 """
 
+import _frozen_importlib_external
+import _imp
+import _signal
+import atexit
 import os
+import stat
 import sys
+import time
 
 
 LIBRARY = os.path.dirname(os.__file__)
@@ -54,6 +60,27 @@ def take_modules(name):
 
 
 json = of_python("json")
+
+# ---- Modules whose files change
+
+# A file may change once more without another time. The coarsest times in use have two seconds.
+YOUNG_NS = 2500000000
+
+SourceFileLoader = _frozen_importlib_external.SourceFileLoader
+get_data = SourceFileLoader.get_data
+
+
+def get_data_of_source(loader, path):
+    """Python takes a .pyc for that of its source if both have the same second and size. So it runs
+    what was there before when a file is edited twice in a second, or gets back its old time."""
+    if path.endswith(".pyc") and not is_pythons(path):
+        source = max(os.stat(loader.path).st_ctime_ns, os.lstat(loader.path).st_ctime_ns)
+        if os.stat(path).st_mtime_ns < source + YOUNG_NS:
+            raise OSError("%s may be older than its source" % path)
+    return get_data(loader, path)
+
+
+SourceFileLoader.get_data = get_data_of_source
 
 PROTOCOL_VERSION = 1
 LONGEST_TEXT = 64 * 1024
@@ -132,11 +159,15 @@ def identity(descriptor):
 
 
 def no_reply(why):
+    say("the reply cannot be written: " + why)
+    os._exit(NO_REPLY)
+
+
+def say(text):
     try:
-        os.write(2, ("narratoria_runner: the reply cannot be written: %s\n" % why).encode())
+        os.write(2, ("narratoria_runner: %s\n" % text).encode("utf-8", "backslashreplace"))
     except OSError:
         pass
-    os._exit(NO_REPLY)
 
 
 def encode(reply):
@@ -567,20 +598,67 @@ def guard_environment(guards):
 # ---- Alone
 
 def fix_path():
-    """`python -c` looks in the current folder, and the tool may change that."""
+    """`python -c` looks in the current folder first. The tool may change that folder, and with the
+    library it has its place in PYTHONPATH, behind the packs."""
     if sys.path and sys.path[0] == "":
-        sys.path[0] = os.getcwd()
+        folder = os.getcwd()
+        if folder in map(os.path.realpath, sys.path[1:]):
+            del sys.path[0]
+        else:
+            sys.path[0] = folder
+
+
+# ---- After the function
+
+def await_end():
+    """The reply is sent, and Python waits for threads and exit handlers. When that takes too long
+    for the one who asked, this process is told to end, and says for what it has waited."""
+    def tell(*_):
+        threading = sys.modules.get("threading")
+        running = [each.name for each in (threading.enumerate() if threading else ())
+                   if not each.daemon and each is not threading.main_thread()]
+        say("the function has returned, and its process was ended while %s ran" % (
+            "the thread " + ", ".join(map(shown, running)) if running else "an exit handler"))
+        os._exit(0)
+
+    try:
+        _signal.signal(_signal.SIGTERM, tell)
+    except (OSError, ValueError):
+        pass
+
+
+def tell_children():
+    """Says which processes end because this one does."""
+    try:
+        own = os.getpid()
+        children = [child for task in os.listdir("/proc/self/task")
+                    for child in read_file("/proc/self/task/%s/children" % task).split()]
+        commands = [read_file("/proc/%s/cmdline" % child) for child in children]
+        forked = read_file("/proc/%d/cmdline" % own)
+    except OSError:
+        return  # not told by this system, or to this tool
+    commands = ["a copy of itself" if each == forked else each.rstrip("\0").replace("\0", " ")[:200]
+                for each in commands if each]  # others have ended
+    if commands:
+        say("the tool left processes behind, which are ended: " + "; ".join(commands))
+
+
+def read_file(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
 
 
 def main():
     fix_path()
     del sys.argv[1:]
+    atexit.register(tell_children)
     answer = Answer(take_standard_output())
     try:
         data = sys.stdin.buffer.read()
     except (AttributeError, OSError):
         data = b""  # standard input is closed
     answer.send(reply_to(data))
+    await_end()
     return 0
 
 

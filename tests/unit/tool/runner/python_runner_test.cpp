@@ -304,6 +304,106 @@ TEST_P(EveryPython, RefusesAReplyWithoutEnd) {
     EXPECT_THAT(result(), HasSubstr("answered with more than"));
 }
 
+TEST_P(EveryPython, AnswersThoughThreadsOfTheFunctionGoOnAndSaysWhichWereEnded) {
+    settings.grace_ms = 200;
+    write(
+        "import threading\n"
+        "def run(payload):\n"
+        "    threading.Thread(target=threading.Event().wait, name='upload').start()\n"
+        "    return 1\n");
+    for (int i = 0; i < 2; ++i) {
+        const Heard heard = call();
+        EXPECT_EQ(heard.outcome.result, "1") << heard.outcome.error;
+        EXPECT_EQ(heard.outcome.warning_code, "LINGERED");
+        EXPECT_THAT(heard.logs, ElementsAre(HasSubstr("while the thread 'upload' ran")));
+    }
+}
+
+TEST_P(EveryPython, WaitsForThreadsAndExitHandlersThatEnd) {
+    write(
+        "import atexit, threading, time\n"
+        "def run(payload):\n"
+        "    atexit.register(print, 'handler')\n"
+        "    threading.Timer(0.05, print, ['thread']).start()\n"
+        "    return 1\n");
+    for (int i = 0; i < 2; ++i) {
+        const Heard heard = call();
+        EXPECT_EQ(heard.outcome.result, "1") << heard.outcome.error;
+        EXPECT_EQ(heard.outcome.warning, "");
+        EXPECT_THAT(heard.logs, ElementsAre("thread", "handler"));
+    }
+}
+
+TEST_P(EveryPython, AnswersThoughAnExitHandlerHangs) {
+    settings.grace_ms = 200;
+    write(
+        "import atexit, time\n"
+        "def run(payload):\n"
+        "    atexit.register(time.sleep, 1000)\n"
+        "    return 1\n");
+    for (int i = 0; i < 2; ++i) {
+        const Heard heard = call();
+        EXPECT_EQ(heard.outcome.result, "1") << heard.outcome.error;
+        EXPECT_THAT(heard.logs, ElementsAre(HasSubstr("while an exit handler ran")));
+    }
+}
+
+TEST_P(EveryPython, AnswersThoughItsEndHangsInNativeCode) {
+    settings.grace_ms = 100;
+    // PyDLL keeps the interpreter's lock, so that no handler of Python runs.
+    write(
+        "import atexit, ctypes\n"
+        "def run(payload):\n"
+        "    atexit.register(ctypes.PyDLL(None).pause)\n"
+        "    return 1\n");
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(result(), "1");
+}
+
+TEST_P(EveryPython, SaysWhichProcessesACallLeavesBehind) {
+    settings.grace_ms = 0;
+    write(
+        "import subprocess\n"
+        "def run(payload):\n"
+        "    subprocess.Popen(['sleep', '1000'])\n"
+        "    subprocess.Popen(['true'])\n"
+        "    return 1\n");
+    for (int i = 0; i < 2; ++i) {
+        const Heard heard = call();
+        EXPECT_EQ(heard.outcome.result, "1") << heard.outcome.error;
+        EXPECT_THAT(heard.logs, ElementsAre(HasSubstr("left processes behind")));
+        EXPECT_THAT(heard.logs, ElementsAre(HasSubstr("sleep 1000")));
+    }
+}
+
+TEST_P(EveryPython, LooksForAModuleInPacksFirst) {
+    std::filesystem::create_directory(folder + "/pack");
+    write("WHERE = 'pack'\ndef run(payload):\n    return WHERE\n", "pack/tool.py");
+    write("WHERE = 'project'\ndef run(payload):\n    return WHERE\n");
+    binding.python.path = {folder + "/pack", folder};
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(result(), R"("pack")");
+}
+
+TEST_P(EveryPython, NoEditIsMissedHoweverFastItFollows) {
+    write("import other\ndef run(payload):\n    return other.VALUE\n");
+    for (int i = 100; i < 150; ++i) {
+        write("VALUE = " + std::to_string(i) + "\n", "other.py");
+        ASSERT_EQ(result(), std::to_string(i));
+    }
+}
+
+TEST_P(EveryPython, NoEditIsMissedThatKeepsTimeAndSize) {
+    write("def run(payload):\n    return 1\n");
+    const auto time = std::filesystem::last_write_time(folder + "/tool.py");
+    for (int i = 1; i < 6; ++i) {
+        write("def run(payload):\n    return " + std::to_string(i) + "\n");
+        std::filesystem::last_write_time(folder + "/tool.py", time);
+        ASSERT_EQ(result(), std::to_string(i));
+        // Its bytecode has the source's time and size: as another Python would leave it.
+        const std::string command = binding.python.interpreter + " -m compileall -q -f " + folder;
+        ASSERT_EQ(std::system(command.c_str()), 0);
+    }
+}
+
 constexpr const char* kFamily =
     "import os\n"
     "CALLS = []\n"
@@ -377,6 +477,58 @@ TEST_F(PythonRunnerTest, AModuleIsLoadedAnewWhenTheProjectIsBelowPythonsPrefix) 
     EXPECT_EQ(result(), "[1, true]");
     write("VALUE = 22\n", "other.py");
     EXPECT_EQ(result(), "[22, true]");
+}
+
+TEST_F(PythonRunnerTest, AModuleIsLoadedAnewWhenAFileAppearsThatItWouldHaveRead) {
+    const auto create = [&](const std::string& name, const std::string& text) {
+        std::filesystem::create_directories(
+            std::filesystem::path(folder + "/" + name).parent_path());
+        write(text, name);
+    };
+    environment.push_back("PYTHONPATH=" + folder + "/last");
+    create("last/shadowed.py", "VALUE = 0\n");
+    create("inner.py", "VALUE = 0\n");
+    create("inner/data.txt", "");
+    create("package/__init__.py", "");
+    create("plugins/a.txt", "");
+    write(
+        "import importlib, os, shadowed, inner, package\n"
+        "def value(name):\n"
+        "    try: return importlib.import_module(name).VALUE\n"
+        "    except ImportError: return None\n"
+        "FOUND = [value('extra'), shadowed.VALUE, inner.VALUE, value('package.sub'),\n"
+        "         value('newpack'), sorted(os.listdir('plugins'))[1:], "
+        "os.path.exists('plugins/b')]\n"
+        "try: FOUND.append(open('config').read())\n"
+        "except OSError: FOUND.append('')\n"
+        "def run(payload):\n    return FOUND\n");
+    EXPECT_EQ(result(), R"([null, 0, 0, null, null, [], false, ""])");
+    create("extra.py", "VALUE = 1\n");
+    EXPECT_EQ(result(), R"([1, 0, 0, null, null, [], false, ""])");
+    create("shadowed.py", "VALUE = 2\n");
+    EXPECT_EQ(result(), R"([1, 2, 0, null, null, [], false, ""])");
+    create("inner/__init__.py", "VALUE = 3\n");
+    EXPECT_EQ(result(), R"([1, 2, 3, null, null, [], false, ""])");
+    create("package/sub.py", "VALUE = 4\n");
+    EXPECT_EQ(result(), R"([1, 2, 3, 4, null, [], false, ""])");
+    create("newpack/__init__.py", "VALUE = 5\n");
+    EXPECT_EQ(result(), R"([1, 2, 3, 4, 5, [], false, ""])");
+    create("plugins/b", "");
+    EXPECT_EQ(result(), R"([1, 2, 3, 4, 5, ["b"], true, ""])");
+    create("config", "6");
+    EXPECT_EQ(result(), R"([1, 2, 3, 4, 5, ["b"], true, "6"])");
+    std::filesystem::remove(folder + "/extra.py");
+    EXPECT_EQ(result(), R"([null, 2, 3, 4, 5, ["b"], true, "6"])");
+}
+
+TEST_F(PythonRunnerTest, AModuleIsNotLoadedAnewForFilesThatItDoesNotRead) {
+    write(kFamily);
+    const pid_t server = parent(result());
+    for (int i = 0; i < 3; ++i) {
+        write("x", "out.txt");
+        write("x", "out" + std::to_string(i) + ".json");
+        EXPECT_EQ(parent(result()), server);
+    }
 }
 
 TEST_F(PythonRunnerTest, RandomNumbersDifferUnlessTheModuleFixesThem) {
