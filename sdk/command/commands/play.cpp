@@ -38,6 +38,7 @@ namespace {
 struct PlayOptions {
     std::vector<std::string> prompts;
     std::string story;
+    std::string project;
     std::string narrator;
     std::vector<std::string> plugins;
     LogOption log;
@@ -140,9 +141,10 @@ public:
         try {
             session_.emplace(*engine_, SessionOptions{.story = options.story,
                                                       .plugins = plugins,
-                                                      .narrator_id = options.narrator});
+                                                      .narrator_id = options.narrator,
+                                                      .project = options.project});
         } catch (const Error& error) {
-            refuse_document(error, shown_path(options.story), "story", "the story was not played");
+            refuse_session(error, options.story, options.project, "the story was not played");
         }
         for (const std::string& plugin : options.plugins) require_active(plugin);
         has_console_ = console_is_active();
@@ -381,6 +383,11 @@ void add_play(Command application) {
     command
         .option("--story", options->story,
                 "The story's folder (default: the working folder, if it has a story.toml)")
+        .type_name("FOLDER")
+        .not_empty();
+    command
+        .option("--project", options->project,
+                "The story may call the tools of this Namel3ss project by their names")
         .type_name("FOLDER")
         .not_empty();
     command

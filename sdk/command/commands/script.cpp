@@ -34,6 +34,7 @@ struct ScriptOptions {
     std::optional<std::string> scope;
     std::optional<std::string> tools;
     std::optional<std::string> story;
+    std::string project;
     bool json = false;
     bool check = false;
     bool tree = false;
@@ -94,7 +95,7 @@ int run_file(const ScriptOptions& options) {
     const std::string scope = read_object(kScriptScope, options.scope);
     require_standard_output("what the script prints is written to it");
 
-    ScriptSession session(options.story, options.tools, options.groups);
+    ScriptSession session(options.story, options.tools, options.project, options.groups);
     const bool is_terminal = isatty(STDOUT_FILENO) != 0;
     std::string lines;
     const auto on_line = [&](std::string_view line) {
@@ -138,7 +139,7 @@ int run_script(ScriptOptions options) {
         throw Refused("give the script's FILE, or - for standard input");
     }
     const std::string scope = read_object(kScriptScope, options.scope);
-    ScriptSession session(options.story, options.tools, options.groups);
+    ScriptSession session(options.story, options.tools, options.project, options.groups);
     return run_repl(session, scope);
 }
 
@@ -162,6 +163,11 @@ void add_script(Command application) {
         .type_name("DIR");
     command.option("--story", options->story, "Run it in this story, with its tools and plugins")
         .type_name("DIR");
+    command
+        .option("--project", options->project,
+                "The script can CALL the tools of this Namel3ss project by their names")
+        .type_name("DIR")
+        .not_empty();
     command.flag("--json", options->json,
                  "Print one object instead: {\"output\":[…],\"scope\":{…},\"error\":…}");
     command.flag("--check", options->check,

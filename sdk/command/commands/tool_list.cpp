@@ -134,10 +134,7 @@ int list(Options options) {
             engine,
             SessionOptions{.story = options.story, .plugins = plugins, .project = options.project});
     } catch (const Error& error) {
-        const bool is_of_project = error.code() == "PROJECT";
-        const std::string& folder = options.project.empty() ? options.story : options.project;
-        refuse_document(error, shown_path(is_of_project ? folder : options.story),
-                        is_of_project ? "project" : "story", "nothing was listed");
+        refuse_session(error, options.story, options.project, "nothing was listed");
     }
     bool is_complete = true;
     std::string out;

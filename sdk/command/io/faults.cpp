@@ -17,7 +17,10 @@ std::vector<std::string> fault_lines(const json::Value& faults, const std::strin
     for (const json::Value& fault : faults.GetArray()) {
         const std::string_view own_file = json::text(fault, "file");
         const std::string_view pointer = json::text(fault, "pointer");
-        std::string line = own_file.empty() ? shown_file : folder + printable(own_file);
+        const bool is_elsewhere = own_file.starts_with('/');  // a built-in pack
+        std::string line = own_file.empty() ? shown_file
+                           : is_elsewhere   ? printable(own_file)
+                                            : folder + printable(own_file);
         const std::uint64_t number = json::count(fault, "line");
         if (number > 0) {
             line += fmt::format(":{}", number);
@@ -49,6 +52,14 @@ void refuse_document(const Error& error, const std::string& shown_file, std::str
     throw Refused(fmt::format("the {} in {} has {}; {}. Correct the faults above and try again",
                               what, shown_file, counted(count, "fault"), unchanged),
                   std::move(lines));
+}
+
+void refuse_session(const Error& error, const std::string& story, const std::string& project,
+                    std::string_view unchanged) {
+    if (error.code() == "PROJECT") {
+        refuse_document(error, shown_path(project.empty() ? story : project), "project", unchanged);
+    }
+    refuse_document(error, shown_path(story), "story", unchanged);
 }
 
 }  // namespace narratoria::command

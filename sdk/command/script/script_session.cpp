@@ -65,7 +65,8 @@ void print_lines(std::string& lines) {
 }
 
 ScriptSession::ScriptSession(const std::optional<std::string>& story,
-                             const std::optional<std::string>& tools, const GroupOptions& groups)
+                             const std::optional<std::string>& tools, const std::string& project,
+                             const GroupOptions& groups)
     : groups_(groups),
       story_(story ? find_story(*story, "script") : std::string()),
       tools_(tools ? absolute_path(*tools) : std::string()) {
@@ -81,10 +82,11 @@ ScriptSession::ScriptSession(const std::optional<std::string>& story,
     engine_.emplace(engine_options);
     SessionOptions session_options;
     session_options.story = story_;
+    session_options.project = project;
     try {
         session_.emplace(*engine_, session_options);
     } catch (const Error& error) {
-        refuse_document(error, shown_path(story_), "story", "nothing was run");
+        refuse_session(error, story_, project, "nothing was run");
     }
     session_->attach(
         [this](const Event& event) {

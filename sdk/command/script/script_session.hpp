@@ -31,9 +31,9 @@ void print_lines(std::string& lines);
 
 class ScriptSession {
 public:
-    // `groups` is copied, `tools` is a folder.
+    // `groups` is copied, `tools` and `project` are folders; an empty `project` is none.
     ScriptSession(const std::optional<std::string>& story, const std::optional<std::string>& tools,
-                  const GroupOptions& groups);
+                  const std::string& project, const GroupOptions& groups);
 
     struct Outcome {
         bool has_run = false;  // false: refused, and `scope` is empty
