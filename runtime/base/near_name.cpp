@@ -11,6 +11,7 @@ namespace {
 // Longer names are not compared, which bounds the work.
 constexpr size_t kMaxLetters = 32;
 constexpr size_t kShortName = 5;
+constexpr size_t kLongName = 12;
 // A shorter beginning of a known name fits too much.
 constexpr size_t kMinBeginning = 5;
 
@@ -59,7 +60,8 @@ std::string_view near_name(std::string_view name, std::span<const std::string_vi
     for (const std::string_view each : known) {
         if (each.size() > kMaxLetters) continue;
         const Letters other = letters_of(each);
-        const size_t most = std::min(given.size, other.size) <= kShortName ? 1 : 2;
+        const size_t shorter = std::min(given.size, other.size);
+        const size_t most = shorter <= kShortName ? 1 : shorter < kLongName ? 2 : 3;
         const size_t apart =
             given.size > other.size ? given.size - other.size : other.size - given.size;
         const bool begins =

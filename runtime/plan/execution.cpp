@@ -13,6 +13,7 @@
 #include "narratoria/engine.h"
 #include "plan/records.hpp"
 #include "plan/request.hpp"
+#include "tool/runner/call_trace.hpp"
 
 namespace narratoria::plan {
 namespace {
@@ -383,11 +384,17 @@ bool Execution::start_attempt(uint32_t tool) {
     failure.message = resolution.error;
     failure.may_retry = resolution.error.empty();
     std::unique_ptr<tool::Attempt> attempt;
+    const tool::project::Binding* const binding =
+        resolution.definition ? resolution.definition->binding.get() : nullptr;
+    std::string request;
+    if (resolution.error.empty() || binding != nullptr) {
+        request = request_of(*plan_, tool, result_->tools);
+    }
+    Guarantees guarantees;
     if (resolution.error.empty()) {
         std::vector<std::string> environment;
         const bool has_own = entry.environment && !entry.environment.empty();
         if (has_own) environment = environment_of(entry, with_.environment);
-        const std::string request = request_of(*plan_, tool, result_->tools);
         tool::Invocation invocation;
         invocation.definition = resolution.definition.get();
         invocation.target = resolution.target;
@@ -400,7 +407,6 @@ bool Execution::start_attempt(uint32_t tool) {
         invocation.limits = with_.limits;
         tool::apply(resolution.definition->limits, invocation.limits);
         invocation.request = request;
-        Guarantees guarantees;
         if (!with_.sandbox.empty()) {
             guarantees = with_.sandbox.guarantees_of(resolution.definition->name, entry.tool_path,
                                                      resolution.target);
@@ -434,6 +440,10 @@ bool Execution::start_attempt(uint32_t tool) {
         outcome.error = failure.message;
         outcome.no_supervisor = failure.no_supervisor;
         outcome.may_retry = failure.may_retry;
+        if (binding != nullptr) {
+            outcome.traces = tool::refused_call_traces(*binding, guarantees, request, try_ms,
+                                                       failure, resolution.forbidden);
+        }
         on_attempt_ended(tool, std::move(outcome));
         return true;
     }

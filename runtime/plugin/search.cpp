@@ -2,7 +2,6 @@
 #include "plugin/search.hpp"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <memory>
 #include <set>
 
+#include "base/folders.hpp"
 #include "base/json/writer.hpp"
 #include "narratoria/base.h"
 
@@ -32,16 +32,6 @@ std::string real_path(const std::string& path) {
 std::string file_at(const std::string& path) {
     std::string real = real_path(path);
     return real.empty() ? path : real;
-}
-
-// <lib>/narratoria/plugins beside the runtime library, so that an installation can be relocated.
-std::string installed_folder() {
-    Dl_info info{};
-    static const char anchor = 0;
-    if (::dladdr(&anchor, &info) == 0 || info.dli_fname == nullptr) return "";
-    const std::string library = real_path(info.dli_fname);
-    const size_t slash = library.rfind('/');
-    return slash == std::string::npos ? "" : library.substr(0, slash) + "/narratoria/plugins";
 }
 
 // The files *.so in a folder, sorted by name. Hidden files are ignored.
@@ -119,8 +109,8 @@ std::vector<Place> places(const std::string& story_folder) {
         out.push_back(
             {std::string(home) + "/.local/lib/narratoria/plugins", "the user", false, false});
     }
-    if (std::string folder = installed_folder(); !folder.empty()) {
-        out.push_back({std::move(folder), "the installation", true, false});
+    if (const std::string folder = library_folder(); !folder.empty()) {
+        out.push_back({folder + "/narratoria/plugins", "the installation", true, false});
     }
     return out;
 }

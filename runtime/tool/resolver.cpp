@@ -58,9 +58,8 @@ Resolution Resolver::resolve(std::string_view tool_path, const std::string& fold
         if (registered->path.empty()) {
             if (registered->binding) out.error = refusal_of(*registered->binding);
             out.forbidden = !out.error.empty();
-            if (out.forbidden) return out;
             out.definition = std::move(registered);
-            find_runner(out);
+            if (!out.forbidden) find_runner(out);
             return out;
         }
         out = resolve_path(registered->path, folder);

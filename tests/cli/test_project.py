@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Namel3ss project (spec 001): its tools, their traces, and what is wrong with one."""
 
+import http.server
 import json
 import os
 import sys
+import threading
 
 import pytest
 
@@ -175,11 +177,60 @@ def test_all_faults_of_the_bindings_are_told_at_once_with_line_tool_and_field(pr
     ("tools:\n  a: a:b\n", '"kind" and "entry"'),
     ("tools: {}\n" + "#" * 300_000, "256 KiB"),
     ("tools:\n  a\0: {}\n", "NUL"),
+    ('tools: {"a\\N": {entry: "a:b"}}\n', "u0085"),
 ], ids=lambda value: repr(value[:20]))
 def test_yaml_that_is_not_read_is_refused_with_its_place(project, text, told):
     project.bind(text)
     said = project.faults()
     assert told in said and "tools.yaml" in said, said
+
+
+@pytest.mark.parametrize("text, place", [
+    ("\ufefftools:\n  t:\n    entry: x\n", "3:12"), ("tools:\r\n  t:\r\n    entry: x\r\n", "3:12"),
+    ('\ufeff{"tools": {"é😀": {entry: x}}}', "1:27"), ("tools:\n  t:\n    entry:\n  u: {}\n", "3:5"),
+    ("tools:\n  t:\n", "2:3"),
+], ids=["byte order mark", "carriage return", "letters", "no value", "no table"])
+def test_the_place_of_a_fault_is_exact_in_each_encoding(project, text, place):
+    project.bind(text)
+    (project.folder / ".namel3ss/tools.yaml").write_bytes(text.encode())
+    assert f"tools.yaml:{place}: " in project.faults()
+
+
+def test_a_file_of_100_mb_is_refused_unread(project):
+    for name in (".namel3ss/tools.yaml", "namel3ss.toml"):
+        with open(project.folder / name, "wb") as file:
+            file.truncate(100_000_000)
+        said = project.faults()
+        assert name in said and "256 KiB" in said, said
+        (project.folder / name).unlink()
+
+
+@pytest.mark.parametrize("files, level, told", [
+    ({"namel3ss.toml": "[python_tools]\npython = '/bin/ls'\n"}, "", "/bin/ls is a program, and it is not Python"),
+    ({".namel3ss/tools.yaml": "tools:\n  t: {entry: m:f, runner: service, url: 'http://h:99999/'}\n"}, "",
+     "port is not a number from 1 to 65535"),
+    ({"namel3ss.toml": "[python_tools]\nservice_url = 'ftp://h/'\n"}, "", "does not begin with http"),
+    ({".namel3ss/tools.yaml": "tools:\n  t: {entry: m:f, runner: container, image: i}\n"}, "warning",
+     "neither docker nor podman was found"),
+    ({".namel3ss/tools.yaml": "tools:\n  t: {entry: tools.sample_tool:nothing}\n"}, "warning", 'is called "nothing"'),
+    ({".namel3ss/tools.yaml": "tools:\n  t: {entry: tools:nothing}\n"}, "", "without __init__.py"),
+    ({"namel3ss.toml": "[tool_packs]\ndisabled_pack = ['a']\n"}, "", 'did you mean "disabled_packs"'),
+])
+def test_the_check_tells_what_cannot_work_with_file_and_line(project, files, level, told):
+    for name, text in files.items():
+        project.write(name, text)
+    ran = project.command("validate", "project", project.folder,
+                          env=environment(PATH="/nowhere", NARRATORIA_CONTAINER_RUNTIME=""))
+    line = next((line for line in ran.lines if told in line), None)
+    assert line is not None, ran
+    assert (": warning: " in line) == bool(level), line
+    assert any(f"{name}:2:" in line for name in [*files, "tools.yaml"]), line
+
+
+def test_an_address_that_is_refused_is_not_repeated(project):
+    project.tool("greet", "runner: service", 'url: "http://ada:secret@h:99999/"')
+    said = project.faults()
+    assert "65535" in said and "secret" not in said, said
 
 
 # covers: 001-trace-local
@@ -521,7 +572,8 @@ def test_a_misspelled_table_is_refused_and_loses_no_guarantee(project):
     project.write(".namel3ss/trust/policy.toml", 'other = 1\n[allowed_capabilites]\nnetwork = "none"\n')
     said = project.faults()
     assert "policy.toml:2:" in said and 'did you mean "allowed_capabilities"?' in said, said
-    assert '"other"' not in said, said
+    project.write(".namel3ss/trust/policy.toml", '[alowd_capabilites]\nnetwork = "none"\n')
+    assert 'did you mean "allowed_capabilities"?' in project.faults()
 
 
 def test_a_pack_whose_folder_has_a_colon_is_told(project):
@@ -531,6 +583,244 @@ def test_a_pack_whose_folder_has_a_colon_is_told(project):
     assert ran.status == 1 and "the path of the pack, " in ran.err and "holds a colon" in ran.err, ran
     ran, _ = project.run("greeter", {"name": "Ada"})
     assert ran.status == 0, ran
+
+
+# ---------------------------------------------------------------- who may say what
+
+ALL_ALLOWED = """capabilities:
+  "{tool}":
+    filesystem: "write"
+    network: "none"
+    env: "read"
+    subprocess: "allow"
+    secrets: []
+"""
+
+
+class LyingService:
+    """Says that it enforces everything. `paths` are those that were asked for."""
+
+    def __init__(self):
+        service = self
+        self.paths = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                service.paths.append(self.path)
+                asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                body = json.dumps({"ok": True, "enforcement": "enforced", "result": {"served": True},
+                                   "supported_guarantees": asked.get("required_guarantees")}).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/tools"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def lying_service():
+    service = LyingService()
+    yield service
+    service.server.shutdown()
+    service.server.server_close()
+
+
+def a_client(project):
+    """A program in the place of docker that answers for each container."""
+    client = project.write("client", "#!/bin/sh\n[ \"$1\" = run ] || exit 0\ncat > /dev/null\n"
+                           "echo '{\"ok\": true, \"result\": {\"contained\": true}}'\n")
+    client.chmod(0o755)
+    return surroundings(NARRATORIA_CONTAINER_RUNTIME=str(client))
+
+
+@pytest.mark.parametrize("where", ["entrypoints", "tools.yaml"])
+@pytest.mark.parametrize("claim", [
+    'enforcement: "verified"', 'enforcement: "declared"', "sandbox: true", 'purity: "pure"', "warm: false"])
+def test_a_pack_does_not_vouch_for_its_own_image(project, where, claim):
+    tool = f'  pick:\n    entry: "a:run"\n    runner: container\n    image: "i:1"\n    {claim}\n'
+    place = pack(project, capabilities=ALL_ALLOWED,
+                 more="entrypoints:\n" + tool if where == "entrypoints" else "")
+    if where == "tools.yaml":
+        project.write(f"{place}/tools.yaml", "tools:\n" + tool)
+    env = a_client(project)
+    ran, trace = project.run("pick", env=env)
+    assert ran.status == 1 and "COVERAGE_MISSING" in ran.err, ran
+    assert trace[-1]["reason"] == "coverage_missing" and "container_enforcement" not in trace[-1]
+    if "pure" in claim:  # no_subprocess, which no container covers
+        return
+    assert "cannot vouch for itself" in ran.err, ran
+    project.write("namel3ss.toml", '[capability_overrides]\npick = { enforcement = "verified" }\n')
+    ran, trace = project.run("pick", env=env)
+    assert ran.status == 0 and events(ran)[-1]["result"] == {"contained": True}, ran
+    assert trace[-1]["container_enforcement"] == "verified"
+
+
+@pytest.mark.parametrize("where", ["service_url", "url", "a local pack"])
+def test_a_pack_does_not_vouch_for_its_own_service(project, lying_service, where):
+    tool = 'entrypoints:\n  "{tool}":\n    entry: "a:run"\n    runner: service\n'
+    address = f'"{lying_service.url}"\n'
+    pack(project, capabilities=ALL_ALLOWED,
+         folder="packs/capability" if where == "a local pack" else ".namel3ss/packs",
+         more=tool + (f"    url: {address}" if where != "service_url" else f"service_url: {address}"))
+    ran, trace = project.run("pick")
+    assert ran.status == 1 and "COVERAGE_MISSING" in ran.err and "cannot vouch" in ran.err, ran
+    assert lying_service.paths == [] and trace[-1]["reason"] == "coverage_missing"
+    # The user trusts it: then it is asked, and its answer counts.
+    project.write("namel3ss.toml", '[capability_overrides]\npick = { enforcement = "declared" }\n')
+    ran, _ = project.run("pick")
+    assert ran.status == 0 and lying_service.paths == ["/capabilities/handshake", "/tools"], ran
+    # The user does not care: the trace says so.
+    project.write("namel3ss.toml", "[capability_overrides]\npick = { allow_unsafe_execution = true }\n")
+    ran, trace = project.run("pick")
+    assert ran.status == 0 and trace[-1]["unsafe_override"] is True, ran
+
+
+def test_the_users_own_service_is_asked_what_it_enforces_for_a_pack(project, lying_service):
+    pack(project, capabilities=ALL_ALLOWED,
+         more='entrypoints:\n  "{tool}":\n    entry: "a:run"\n    runner: service\n')
+    project.write("namel3ss.toml", f'[python_tools]\nservice_url = "{lying_service.url}"\n')
+    ran, trace = project.run("pick")
+    assert ran.status == 0 and lying_service.paths == ["/capabilities/handshake", "/tools"], ran
+    assert "unsafe_override" not in trace[-1]
+
+
+def test_a_pack_cannot_lift_a_guarantee_or_its_sandbox(project):
+    place = pack(project, capabilities=ALL_ALLOWED)
+    project.write(f"{place}/tools.yaml",
+                  'tools:\n  pick:\n    entry: "one_tools:run"\n    sandbox: false\n')
+    ran, _ = project.run("pick")
+    assert ran.status == 1 and "COVERAGE_MISSING" in ran.err, ran
+    for field in ("allow_unsafe_execution: true", "no_network: false"):
+        project.write(f"{place}/tools.yaml", f'tools:\n  pick:\n    entry: "one_tools:run"\n    {field}\n')
+        assert f'has no field "{field.split(":")[0]}"' in project.faults()
+
+
+# ---------------------------------------------------------------- fields without effect
+
+USED = {"local": ["env", "sandbox", "warm"], "service": ["url"],
+        "container": ["image", "command", "env", "enforcement"]}
+VALUES = {"url": "http://h/x", "image": "i", "command": "[a]", "env": "{A: b}", "sandbox": "true",
+          "enforcement": "declared", "warm": "true"}
+
+
+@pytest.mark.parametrize("runner", USED)
+def test_each_field_that_a_runner_does_not_use_is_a_warning(project, runner):
+    project.tool("greet", f"runner: {runner}", *(f"{name}: {value}" for name, value in VALUES.items()))
+    ran = project.command("validate", "project", project.folder)
+    told = [line for line in ran.lines if "[project-no-effect]" in line]
+    for number, name in enumerate(VALUES, start=5):
+        mine = [line for line in told if f"tools.yaml:{number}:" in line]
+        assert len(mine) == (name not in USED[runner]), (name, told)
+        for line in mine:
+            assert "warning" in line and '"greet"' in line and f'"{name}"' in line, line
+    # A call tells of it, too, and is not refused for it.
+    assert f'"{next(each for each in VALUES if each not in USED[runner])}"' in project.run("greet")[0].err
+
+
+def test_settings_without_effect_are_warnings(project):
+    pack(project, more=ENTRYPOINTS + 'service_url: "http://h/x"\ncontainer:\n  image: "i"\n')
+    project.write(".namel3ss/packs/one/tools.yaml", 'tools:\n  pick:\n    entry: "one_tools:run"\n')
+    project.write(".namel3ss/packs/one/capabilities.yaml",
+                  CAPABILITIES.format(tool="pick") + CAPABILITIES.format(tool="pikc")[14:])
+    project.tool("greet", "timeout_ms: 5", "timeout_seconds: 5")
+    project.write("namel3ss.toml", '[python_tools]\npython = "/usr/bin/python3"\n[capability_overrides]\n'
+                  'greet = { no_network = false, enforcement = "declared", allow_unsafe_execution = true }\n'
+                  'gret = { no_network = true }\n'
+                  '[tool_packs]\ndisabled_packs = ["pack.oen"]\npinned_tools = { greet = "pack.one" }\n')
+    project.write(".namel3ss/trust/policy.toml", 'max_risk = "low"\nother = 1\n')
+    (project.folder / ".venv/bin").mkdir(parents=True)
+    (project.folder / ".venv/bin/python").symlink_to(sys.executable)
+    ran = project.command("validate", "project", project.folder)
+    for place, told in (("pack.yaml:12:", '"service_url" has no effect'), ("pack.yaml:14:", '"image" has no effect'),
+                        ("pack.yaml:10:", '"entrypoints" has no effect'),
+                        ("capabilities.yaml:8:", 'did you mean "pick"'),
+                        ("tools.yaml:5:", '"timeout_seconds" has no effect'),
+                        ("namel3ss.toml:2:", "the project has a .venv"),
+                        ("namel3ss.toml:4:", '"no_network" has no effect'),
+                        ("namel3ss.toml:4:", '"enforcement" has no effect'),
+                        ("namel3ss.toml:4:", '"allow_unsafe_execution" has no effect'),
+                        ("namel3ss.toml:5:", 'did you mean "greet"'),
+                        ("namel3ss.toml:7:", 'did you mean "pack.one"'),
+                        ("namel3ss.toml:8:", 'has no tool "greet"'),
+                        ("policy.toml:1:", "installing packs"), ("policy.toml:2:", '"other" has no effect')):
+        assert any(place in line and told in line and "warning" in line for line in ran.lines), (
+            place, told, ran.lines)
+
+
+def test_a_policy_without_packs_is_a_warning(project):
+    project.write(".namel3ss/trust/policy.toml", '[allowed_capabilities]\nnetwork = "none"\n')
+    ran = project.command("validate", "project", project.folder)
+    assert ran.status == 0 and "it holds for packs" in ran.out, ran
+
+
+# ---------------------------------------------------------------- built-in packs
+
+# covers: 001-trace-resolved-source
+def test_built_in_packs_are_found_in_their_folder_and_come_first(project):
+    pack(project)
+    project.folder.joinpath(".namel3ss/packs").rename(project.command.folder / "builtin")
+    env = surroundings(NARRATORIA_PACK_PATH=f"relative:{project.command.folder / 'builtin'}")
+    binding = bound(project, "pick", env=env)["binding"]
+    assert binding["source"] == "builtin_pack" and binding["pack"]["id"] == "pack.one"
+    project.write("namel3ss.toml", "[capability_overrides]\npick = { no_network = true }\n")
+    ran, trace = project.run("pick", env=env)
+    assert ran.status == 0 and events(ran)[-1]["result"] == {"pack": "one_tools"}, ran
+    assert trace[-1]["resolved_source"] == "builtin_pack" and trace[-1]["pack_id"] == "pack.one"
+    pack(project, name="two")
+    ran = project.command("tool", "list", "--project", project.folder, env=env)
+    assert ran.status == 2 and "packs/two/pack.yaml" in ran.err, ran
+    assert f"also in {project.command.folder}/builtin/one/pack.yaml" in ran.err, ran
+
+
+# ---------------------------------------------------------------- calls that do not begin
+
+def test_a_call_that_does_not_begin_is_traced(project):
+    project.tool("greet", "kind: node")
+    ran, trace = project.run("greet", {"name": "Ada"})
+    assert ran.status == 1 and 'needs the runner "node"' in ran.err, ran
+    (call,) = trace
+    assert (call["type"], call["tool"], call["status"], call["result"]) == (
+        "tool_call", "greet", "error", "error")
+    assert 'needs the runner "node"' in call["error_message"]
+    assert call["input_summary"] == {"type": "object", "keys": ["name"], "count": 1}
+    # A service cannot be put into a sandbox of this machine.
+    project.tool("greet", "runner: service", "url: http://127.0.0.1:1/")
+    trace_file = project.command.folder / "trace.ndjson"
+    ran = project.command("tool", "run", "greet", "--project", project.folder, "--trace", trace_file,
+                          "--input", "{}", "--sandbox", "no_network")
+    assert ran.status == 1 and "GUARANTEE_UNAVAILABLE" in ran.err, ran
+    check, call = [json.loads(line) for line in trace_file.read_text().splitlines()]
+    assert (check["type"], check["capability"], check["allowed"], check["reason"]) == (
+        "capability_check", "network", False, "coverage_missing")
+    assert (call["decision"], call["capability"], call["reason"], call["result"]) == (
+        "blocked", "network", "coverage_missing", "blocked")
+
+
+# ---------------------------------------------------------------- the other commands
+
+def test_a_script_calls_the_tools_of_a_project(project):
+    script = project.command.file("a.nuwa", 'LET said = CALL greeter { name: "Ada" }\nPRINT(said.message)\n')
+    ran = project.command("script", script, "--project", project.folder)
+    assert ran.status == 0 and ran.out == "Hello Ada\n", ran
+    project.bind("tools: 7\n")
+    ran = project.command("script", script, "--project", project.folder)
+    assert ran.status == 2 and "tools.yaml:1:" in ran.err and "the project in" in ran.err, ran
+
+
+def test_a_story_is_played_with_the_tools_of_a_project(project):
+    story = project.command.story({"hello": [{"plan": {"narrative": "Hi", "tools": [
+        {"toolId": "one", "toolPath": "greeter", "input": {"name": "Ada"}}]}}]})
+    assert "is not there" in project.command("play", "--story", story, "hello").out
+    ran = project.command("play", "--story", story, "--project", project.folder, "hello")
+    assert ran.status == 0 and "is not there" not in ran.out and "Nothing happens" not in ran.out, ran
+    ran = project.command("play", "--story", story, "--project", "nowhere", "hello")
+    assert ran.status == 2 and "nowhere" in ran.err, ran
 
 
 # ---------------------------------------------------------------- listing and checking

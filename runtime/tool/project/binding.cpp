@@ -52,13 +52,31 @@ void append_json(std::string& out, const Binding& binding) {
     writer.end();
 }
 
+std::vector<std::string> Binding::container_command() const {
+    if (!command.empty()) return command;
+    return {"python", "-m", "namel3ss_tools.runner"};
+}
+
+namespace {
+
+std::string unvouched_problem(const Binding& binding) {
+    const bool is_service = binding.runner == RunnerKind::Service;
+    return "the pack " + json::quoted(binding.pack->id) + " brings its own " +
+           (is_service ? "service" : "image") +
+           ", and a pack cannot vouch for itself; if you trust it, write enforcement = "
+           "\"declared\" for this tool under [capability_overrides] in namel3ss.toml";
+}
+
+}  // namespace
+
 std::string coverage_problem(const Binding& binding) {
     if (!binding.guarantees.any()) return {};
     switch (binding.runner) {
         case RunnerKind::Local:
             if (binding.sandbox) return {};
             return "set \"sandbox: true\" in its binding";
-        case RunnerKind::Service: return {};  // the handshake before the call asks the service
+        // The handshake before the call asks the service.
+        case RunnerKind::Service: return binding.is_unvouched ? unvouched_problem(binding) : "";
         case RunnerKind::Container: break;
     }
     if (binding.guarantees.requires_one(Guarantee::NoSubprocess)) {
@@ -66,6 +84,7 @@ std::string coverage_problem(const Binding& binding) {
                "local\" and "
                "\"sandbox: true\" in its binding";
     }
+    if (binding.is_unvouched) return unvouched_problem(binding);
     return binding.enforcement.empty()
                ? "set \"enforcement: declared\" or \"verified\" in its binding"
                : std::string();

@@ -60,6 +60,13 @@ struct Binding {
     std::string image;                 // container
     std::vector<std::string> command;  // container
     std::string enforcement;           // container: "declared", "verified" or empty
+    // Service and container: the pack's own, and the user has not vouched for it. What it says that
+    // it enforces covers nothing then.
+    bool is_unvouched = false;
+
+    bool needs_handshake() const { return handshake_required || guarantees.any(); }
+    // What a container runs: its command, or else the usual one.
+    std::vector<std::string> container_command() const;
 };
 
 // Appends a binding as nar_session_tools_find returns it.

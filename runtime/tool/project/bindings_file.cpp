@@ -36,12 +36,37 @@ bool is_entry(std::string_view text) {
     }
 }
 
-bool is_url(std::string_view text) {
-    const size_t start = text.starts_with("http://")    ? 7
-                         : text.starts_with("https://") ? 8
-                                                        : text.size();
-    return start < text.size() && text[start] != '/' && text.find(' ') == std::string_view::npos;
+enum Uses : uint8_t { kLocal = 1, kService = 2, kContainer = 4, kAll = 7 };
+
+Uses uses_of(RunnerKind runner) {
+    switch (runner) {
+        case RunnerKind::Service: return kService;
+        case RunnerKind::Container: return kContainer;
+        default: return kLocal;
+    }
 }
+
+// Every field of a binding, and the runners that use it.
+constexpr struct {
+    std::string_view name;
+    uint8_t runners;
+    const char* why;  // it has no effect with another
+} kFields[] = {
+    {"kind", kAll, ""},
+    {"entry", kAll, ""},
+    {"runner", kAll, ""},
+    {"url", kService, "only a service has an address"},
+    {"image", kContainer, "only a container has an image"},
+    {"command", kContainer, "only a container has a command"},
+    {"env", kLocal | kContainer, "a service has an environment of its own"},
+    {"purity", kAll, ""},
+    {"timeout_ms", kAll, ""},
+    {"timeout_seconds", kAll, ""},
+    {"sandbox", kLocal, "this machine can only put a local tool into a sandbox"},
+    {"enforcement", kContainer,
+     "a local tool has \"sandbox\", and a service is asked what it enforces"},
+    {"warm", kLocal, "only the Python of a local tool can be kept"},
+};
 
 Draft read_tool(File& file, const Node& name, const Node& value, const std::string& pointer) {
     Draft draft;
@@ -55,8 +80,14 @@ Draft read_tool(File& file, const Node& name, const Node& value, const std::stri
         return draft;
     }
     Fields fields(file, value, whose, pointer);
-    fields.allow({"kind", "entry", "runner", "url", "image", "command", "env", "purity",
-                  "timeout_ms", "timeout_seconds", "sandbox", "enforcement", "warm"});
+    std::vector<std::string_view> known;
+    for (const auto& field : kFields) {
+        known.push_back(field.name);
+        if (fields.find(field.name) != nullptr) {
+            draft.fields.emplace(field.name, fields.place_of(field.name));
+        }
+    }
+    fields.allow(known);
     binding.kind = fields.choice("kind", {"python", "node"}).value_or("python");
     binding.entry = fields.required_text("entry", "\"tools.my_tool:run\"");
     if (!binding.entry.empty() && !is_entry(binding.entry)) {
@@ -69,12 +100,7 @@ Draft read_tool(File& file, const Node& name, const Node& value, const std::stri
                        : *runner == "service" ? RunnerKind::Service
                                               : RunnerKind::Container;
     }
-    binding.url = fields.text("url").value_or("");
-    if (!binding.url.empty() && !is_url(binding.url)) {
-        fields.fault("url", "project-value",
-                     "\"url\" must begin with http:// or https:// and a host, not " +
-                         json::quoted(binding.url));
-    }
+    binding.url = fields.url("url").value_or("");
     binding.image = fields.text("image", true).value_or("");
     binding.command = fields.texts("command").value_or(std::vector<std::string>());
     if (const Node* command = fields.find("command");
@@ -88,8 +114,10 @@ Draft read_tool(File& file, const Node& name, const Node& value, const std::stri
     draft.sandbox = fields.boolean("sandbox");
     draft.warm = fields.boolean("warm");
     draft.timeout_ms = fields.positive("timeout_ms", kMaxTimeoutMs);
-    if (const auto seconds = fields.positive("timeout_seconds", kMaxTimeoutMs / 1000);
-        seconds && !draft.timeout_ms) {
+    const auto seconds = fields.positive("timeout_seconds", kMaxTimeoutMs / 1000);
+    if (fields.find("timeout_ms") != nullptr && seconds) {
+        fields.warn_of_no_effect("timeout_seconds", "\"timeout_ms\" counts more");
+    } else if (seconds) {
         draft.timeout_ms = *seconds * 1000;
     }
     return draft;
@@ -115,6 +143,20 @@ std::vector<Draft> read_tools(File& file, const Node& tools, const std::string& 
         drafts.back().place = std::move(place);
     }
     return drafts;
+}
+
+void warn_of_unused(const Draft& draft, RunnerKind runner, Faults& faults) {
+    for (const auto& field : kFields) {
+        const auto given = draft.fields.find(std::string(field.name));
+        if (given == draft.fields.end() || (field.runners & uses_of(runner)) != 0) continue;
+        Fault fault = given->second;
+        fault.rule = kNoEffect;
+        fault.is_warning = true;
+        fault.message = "the tool " + json::quoted(draft.binding.name) + ": " +
+                        json::quoted(field.name) + " has no effect with the runner " +
+                        std::string(name_of(runner)) + ": " + field.why;
+        faults.push_back(std::move(fault));
+    }
 }
 
 std::vector<Draft> read_bindings(File& file) {

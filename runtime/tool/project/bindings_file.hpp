@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,10 +19,14 @@ struct Draft {
     std::optional<bool> warm;
     std::optional<uint32_t> timeout_ms;
     Fault place;  // where the file names the tool; the rest of the fault is empty
+    std::map<std::string, Fault> fields;  // the places of the fields that it has
 };
 
 // Reads the tools of .namel3ss/tools.yaml, of a pack's tools.yaml, or of a pack's entrypoints.
 std::vector<Draft> read_tools(File& file, const Node& tools, const std::string& pointer);
+
+// A warning for each field that the draft has, and that tools of this runner do not use.
+void warn_of_unused(const Draft& draft, RunnerKind runner, Faults& faults);
 
 // All of a tools.yaml.
 std::vector<Draft> read_bindings(File& file);

@@ -3,16 +3,16 @@
 
 #include <algorithm>
 #include <charconv>
-#include <span>
 
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
 #include "base/near_name.hpp"
+#include "http/url.hpp"
 
 namespace narratoria::tool::project {
 namespace {
 
-std::string joined(std::initializer_list<std::string_view> names) {
+std::string joined(std::span<const std::string_view> names) {
     std::string out;
     for (const std::string_view name : names) (out += out.empty() ? "" : ", ") += name;
     return out;
@@ -26,10 +26,10 @@ std::string Fields::pointer_of(std::string_view key) const {
     return pointer;
 }
 
-void Fields::allow(std::initializer_list<std::string_view> known) {
+void Fields::allow(std::span<const std::string_view> known) {
     for (const auto& [key, value] : table_.members) {
         if (std::find(known.begin(), known.end(), key.text) != known.end()) continue;
-        const std::string_view meant = near_name(key.text, std::span(known.begin(), known.size()));
+        const std::string_view meant = near_name(key.text, known);
         file_.fault(key.byte, "project-key", pointer_of(key.text),
                     whose_ + " has no field " + json::quoted(key.text) + "; " +
                         (meant.empty() ? "there are " + joined(known)
@@ -52,6 +52,17 @@ void Fields::fault(std::string_view key, const char* rule, std::string message) 
     const Node* node = find(key);
     file_.fault(node != nullptr ? node->byte : table_.byte, rule, pointer_of(key),
                 whose_ + ": " + std::move(message));
+}
+
+void Fields::warn_of_no_effect(std::string_view key, std::string message) {
+    const Node* node = find(key);
+    file_.warn(node != nullptr ? node->byte : table_.byte, kNoEffect, pointer_of(key),
+               whose_ + ": " + json::quoted(key) + " has no effect: " + std::move(message));
+}
+
+Fault Fields::place_of(std::string_view key) const {
+    const Node* node = find(key);
+    return file_.place_of(node != nullptr ? node->byte : table_.byte, pointer_of(key));
 }
 
 void Fields::wrong(std::string_view key, const Node& node, std::string_view wanted) {
@@ -95,7 +106,8 @@ std::optional<std::string> Fields::choice(std::string_view key,
     const std::string is =
         node->kind == Node::Kind::Text ? json::quoted(node->text) : std::string(describe(*node));
     fault(key, "project-value",
-          json::quoted(key) + " must be one of " + joined(choices) + ", not " + is);
+          json::quoted(key) + " must be one of " +
+              joined(std::span(choices.begin(), choices.size())) + ", not " + is);
     return std::nullopt;
 }
 
@@ -168,6 +180,14 @@ std::optional<std::map<std::string, std::string>> Fields::variables(std::string_
         }
     }
     return out;
+}
+
+std::optional<std::string> Fields::url(std::string_view key) {
+    std::optional<std::string> given = text(key);
+    std::string reason;
+    if (!given || http::Url::parse(*given, reason)) return given;
+    fault(key, "project-value", json::quoted(key) + " cannot be used: " + reason);
+    return std::nullopt;
 }
 
 const Node* Fields::table(std::string_view key) { return of_kind(key, Node::Kind::Map, "a table"); }

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,11 +24,18 @@ public:
     std::string pointer_of(std::string_view key) const;
 
     // A fault for each field that is not one of these.
-    void allow(std::initializer_list<std::string_view> known);
+    void allow(std::span<const std::string_view> known);
+    void allow(std::initializer_list<std::string_view> known) {
+        allow(std::span(known.begin(), known.size()));
+    }
     // The same only for one that is a misspelling of these. Their first words are none: [python] may
     // be a table of something else.
     void refuse_misspelled(std::initializer_list<std::string_view> known);
     void fault(std::string_view key, const char* rule, std::string message);
+    // A field that is understood, and changes nothing.
+    void warn_of_no_effect(std::string_view key, std::string message);
+    // The place of a field that is there.
+    Fault place_of(std::string_view key) const;
 
     // Each is nothing, if the field is missing or wrong; wrong adds a fault.
     // Not empty, without NUL. `is_any_scalar`: takes a number as the text that it is written as.
@@ -39,6 +47,8 @@ public:
     std::optional<uint32_t> positive(std::string_view key, uint32_t most);
     std::optional<std::vector<std::string>> texts(std::string_view key);
     std::optional<std::map<std::string, std::string>> variables(std::string_view key);
+    // An address of http or https. The text of a wrong one is not repeated: it may hold a password.
+    std::optional<std::string> url(std::string_view key);
     // NULL if it is missing or no table.
     const Node* table(std::string_view key);
 

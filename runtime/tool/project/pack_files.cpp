@@ -26,7 +26,8 @@ std::optional<Manifest> read_manifest(File& file) {
     fields.required_text("description", "\"what it is for\"", true);
     fields.required_text("author", "\"who\"", true);
     fields.required_text("license", "\"MIT\"", true);
-    manifest.url = fields.text("service_url").value_or("");
+    manifest.url = fields.url("service_url").value_or("");
+    if (!manifest.url.empty()) manifest.url_place = fields.place_of("service_url");
     if (const Node* tools = fields.find("tools"); tools == nullptr) {
         fields.fault("tools", "project-missing",
                      "\"tools\" is missing; list the names of the pack's tools");
@@ -53,9 +54,11 @@ std::optional<Manifest> read_manifest(File& file) {
         Fields given(file, *container, "\"container\" of the pack", "/container");
         given.allow({"image"});
         manifest.image = given.text("image", true).value_or("");
+        if (!manifest.image.empty()) manifest.image_place = given.place_of("image");
     }
     if (const Node* entrypoints = fields.table("entrypoints")) {
         manifest.entrypoints = read_tools(file, *entrypoints, "/entrypoints");
+        manifest.entrypoints_place = fields.place_of("entrypoints");
     }
     return manifest;
 }
@@ -86,8 +89,8 @@ void require_levels(File& file, const Node& levels, const std::string& whose,
     }
 }
 
-std::map<std::string, Guarantees> read_capabilities(File& file) {
-    std::map<std::string, Guarantees> out;
+std::map<std::string, Declared> read_capabilities(File& file) {
+    std::map<std::string, Declared> out;
     const std::optional<Node> root = parse_yaml(file);
     if (!root) return out;
     const Node* all = root->find("capabilities");
@@ -116,7 +119,9 @@ std::map<std::string, Guarantees> read_capabilities(File& file) {
         }
         Fields fields(file, value, whose, pointer);
         fields.allow({"filesystem", "network", "env", "subprocess", "secrets"});
-        Guarantees& guarantees = out[name.text];
+        Declared& declared = out[name.text];
+        declared.place = file.place_of(name.byte, pointer);
+        Guarantees& guarantees = declared.guarantees;
         require_levels(file, value, whose, pointer, true, GuaranteeSource::Pack, guarantees);
         guarantees.allow_secrets(fields.texts("secrets").value_or(std::vector<std::string>()),
                                  GuaranteeSource::Pack);

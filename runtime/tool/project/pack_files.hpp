@@ -18,6 +18,9 @@ struct Manifest {
     std::optional<RunnerKind> runner;                  // of tools that name none
     std::string url;
     std::string image;
+    std::optional<Fault> url_place;
+    std::optional<Fault> image_place;
+    std::optional<Fault> entrypoints_place;
     std::optional<std::vector<Draft>> entrypoints;
     Fault place;  // of the whole file
 };
@@ -25,8 +28,14 @@ struct Manifest {
 // Reads pack.yaml.
 std::optional<Manifest> read_manifest(File& file);
 
-// Reads capabilities.yaml: what each tool is kept from, because it declares not to need it.
-std::map<std::string, Guarantees> read_capabilities(File& file);
+// What a tool is kept from, because its pack declares that it does not need it.
+struct Declared {
+    Guarantees guarantees;
+    Fault place;
+};
+
+// Reads capabilities.yaml, by the names of the tools.
+std::map<std::string, Declared> read_capabilities(File& file);
 
 // Adds what `levels`, a table of filesystem, network, env and subprocess, keeps a tool from.
 void require_levels(File& file, const Node& levels, const std::string& whose,

@@ -13,12 +13,16 @@
 #include <memory>
 #include <utility>
 
+#include "base/folders.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
+#include "base/near_name.hpp"
 #include "base/regular_file.hpp"
+#include "http/url.hpp"
 #include "narratoria/engine.h"
 #include "tool/project/binding.hpp"
 #include "tool/project/bindings_file.hpp"
+#include "tool/project/container_program.hpp"
 #include "tool/project/pack_files.hpp"
 #include "tool/project/python_environment.hpp"
 #include "tool/project/settings_file.hpp"
@@ -39,7 +43,8 @@ bool is_below(const std::string& path, const std::string& folder) {
 constexpr const char* kBindings = ".namel3ss/tools.yaml";
 constexpr const char* kSettings = "namel3ss.toml";
 constexpr const char* kPolicy = ".namel3ss/trust/policy.toml";
-constexpr const char* kPackFolders[] = {".namel3ss/packs", "packs/capability"};
+constexpr const char* kInstalledPacks = ".namel3ss/packs";
+constexpr const char* kLocalPacks = "packs/capability";
 constexpr uint32_t kDefaultTimeoutMs = 10'000;
 // Of the tools of kind node: there is no runner of this name, and a call says so.
 constexpr const char* kNodeRunner = "node";
@@ -48,6 +53,19 @@ Fault file_fault(std::string file, const char* rule, std::string message) {
     Fault fault{rule, "", 0, std::move(message), std::move(file)};
     fault.has_position = false;
     return fault;
+}
+
+Fault placed(const Fault& place, const char* rule, std::string message, bool is_warning = false) {
+    Fault fault = place;
+    fault.rule = rule;
+    fault.message = std::move(message);
+    fault.is_warning = is_warning;
+    return fault;
+}
+
+// Files of built-in packs lie outside of the project, and have absolute names.
+std::string path_of(const std::string& root, const std::string& name) {
+    return name.starts_with('/') ? name : root + "/" + name;
 }
 
 std::string variable_of_process(const char* name) {
@@ -73,17 +91,32 @@ public:
         read_variables();
         python_ = find_python(root_, settings_.python, surroundings_.environment);
         check_path(python_, "project", root_);
+        if (settings_.python_place && python_.kind == "venv") {
+            faults_.push_back(placed(*settings_.python_place, kNoEffect,
+                                     "\"python\" has no effect: the project has a .venv, whose "
+                                     "Python counts more",
+                                     true));
+        }
+        read_file(kPolicy, [&](File& file) { policy_ = read_policy(file); });
+        for (const std::string& builtin : surroundings_.builtin_packs) {
+            read_packs(builtin, "builtin_pack");
+        }
+        bool has_packs = read_packs(kInstalledPacks, "installed_pack");
+        has_packs = read_packs(kLocalPacks, "installed_pack") || has_packs;
         std::vector<Draft> drafts;
         const bool has_bindings =
             read_file(kBindings, [&](File& file) { drafts = read_bindings(file); });
         for (Draft& draft : drafts) add(std::move(draft), nullptr, {}, {});
-        read_file(kPolicy, [&](File& file) { policy_ = read_policy(file); });
-        bool has_packs = false;
-        for (const char* folder_of_packs : kPackFolders) {
-            has_packs = read_packs(folder_of_packs) || has_packs;
-        }
         settle_packs();
         check_overrides();
+        check_mentions();
+        if (policy_.place && !has_packs && packs_.empty()) {
+            faults_.push_back(placed(*policy_.place, kNoEffect,
+                                     "\"allowed_capabilities\" has no effect: it holds for packs, "
+                                     "and there are none; keep a tool of tools.yaml from something "
+                                     "under [capability_overrides] in namel3ss.toml",
+                                     true));
+        }
         if (has_bindings || has_packs || is_project(root_)) return true;
         faults_.push_back(file_fault(
             "", kFolderRule,
@@ -98,7 +131,8 @@ private:
     struct PackOfProject {
         Manifest manifest;
         std::string folder;  // absolute
-        std::map<std::string, Guarantees> capabilities;
+        std::string source;  // resolved_source
+        std::map<std::string, Declared> capabilities;
     };
 
     static void check_path(PythonEnvironment& python, const char* what, const std::string& folder) {
@@ -133,7 +167,7 @@ private:
     bool read_file(const std::string& name, Read&& read) {
         std::string text;
         std::string why;
-        switch (read_regular_file(root_ + "/" + name, name, kMaxFileBytes, text, why)) {
+        switch (read_regular_file(path_of(root_, name), name, kMaxFileBytes, text, why)) {
             case FileReading::Missing: return false;
             case FileReading::Failed:
                 faults_.push_back(file_fault(name, "project-file", std::move(why)));
@@ -146,7 +180,16 @@ private:
     }
 
     void read_variables() {
-        if (!surroundings_.service_url.empty()) settings_.service_url = surroundings_.service_url;
+        if (const std::string& url = surroundings_.service_url; !url.empty()) {
+            std::string reason;
+            if (!http::Url::parse(url, reason)) {
+                faults_.push_back(file_fault("", "project-variable",
+                                             "the environment variable N3_TOOL_SERVICE_URL cannot "
+                                             "be used: " +
+                                                 reason));
+            }
+            settings_.service_url = url;
+        }
         const std::string& given = surroundings_.timeout_seconds;
         if (given.empty()) return;
         constexpr uint32_t kMost = (NAR_NONE - 1) / 1000;
@@ -165,10 +208,10 @@ private:
     }
 
     // False if there is no such folder.
-    bool read_packs(const std::string& folder) {
+    bool read_packs(const std::string& folder, const std::string& source) {
         std::error_code failure;
         std::vector<std::string> names;
-        fs::directory_iterator each(root_ + "/" + folder, failure), end;
+        fs::directory_iterator each(path_of(root_, folder), failure), end;
         if (failure == std::errc::no_such_file_or_directory) return false;
         while (!failure && each != end) {
             std::error_code none;
@@ -180,13 +223,14 @@ private:
                                          folder + " cannot be listed: " + failure.message()));
         }
         std::sort(names.begin(), names.end());
-        for (const std::string& name : names) read_pack(folder, folder + "/" + name);
+        for (const std::string& name : names) read_pack(folder + "/" + name, source);
         return true;
     }
 
-    void read_pack(const std::string& parent, const std::string& folder) {
+    void read_pack(const std::string& folder, const std::string& source) {
         PackOfProject pack;
-        pack.folder = root_ + "/" + folder;
+        pack.folder = path_of(root_, folder);
+        pack.source = source;
         std::optional<Manifest> manifest;
         if (!read_file(folder + "/pack.yaml",
                        [&](File& file) { manifest = read_manifest(file); })) {
@@ -199,7 +243,8 @@ private:
         const auto lists = [&](const std::vector<std::string>& ids) {
             return std::find(ids.begin(), ids.end(), id) != ids.end();
         };
-        const bool is_installed = parent == kPackFolders[0];
+        const bool is_installed = folder.starts_with(kInstalledPacks);
+        known_packs_.push_back(id);
         if (lists(settings_.disabled_packs) ||
             (is_installed && settings_.enabled_packs && !lists(*settings_.enabled_packs))) {
             return;
@@ -210,26 +255,30 @@ private:
         if (!has_bindings && pack.manifest.entrypoints) drafts = *pack.manifest.entrypoints;
         read_file(folder + "/capabilities.yaml",
                   [&](File& file) { pack.capabilities = read_capabilities(file); });
-        check_pack(pack, drafts, has_bindings || pack.manifest.entrypoints.has_value());
+        check_pack(pack, drafts, has_bindings);
         for (Draft& draft : drafts) {
             const auto declared = pack.capabilities.find(draft.binding.name);
             Guarantees guarantees;
             if (declared != pack.capabilities.end()) {
-                guarantees = declared->second;
+                guarantees = declared->second.guarantees;
             } else {
                 guarantees.require_all(GuaranteeSource::Pack);
             }
-            add(std::move(draft), &pack.manifest, pack.folder, std::move(guarantees));
+            add(std::move(draft), &pack.manifest, pack.folder, std::move(guarantees), source);
         }
     }
 
-    void check_pack(const PackOfProject& pack, const std::vector<Draft>& drafts, bool has_tools) {
+    // `has_file`: the pack has a tools.yaml.
+    void check_pack(const PackOfProject& pack, const std::vector<Draft>& drafts, bool has_file) {
+        const bool has_tools = has_file || pack.manifest.entrypoints.has_value();
         const Manifest& manifest = pack.manifest;
         const std::string whose = "the pack " + json::quoted(manifest.pack.id);
         const auto fault = [&](const Fault& place, const char* rule, std::string message) {
-            faults_.push_back(place);
-            faults_.back().rule = rule;
-            faults_.back().message = std::move(message);
+            faults_.push_back(placed(place, rule, std::move(message)));
+        };
+        const auto warn = [&](const std::optional<Fault>& place, const char* rule,
+                              std::string message) {
+            if (place) faults_.push_back(placed(*place, rule, std::move(message), true));
         };
         if (!has_tools) {
             fault(manifest.place, "project-pack",
@@ -258,18 +307,68 @@ private:
                   whose + " binds the tool " + json::quoted(draft.binding.name) +
                       ", and does not list it under \"tools\" in pack.yaml");
         }
+        for (const auto& [name, declared] : pack.capabilities) {
+            if (std::binary_search(bound.begin(), bound.end(), name)) continue;
+            const std::string_view meant = near_name(name, bound);
+            warn(declared.place, "project-pack",
+                 whose + " does not bind the tool " + json::quoted(name) +
+                     (meant.empty() ? std::string()
+                                    : "; did you mean " + json::quoted(meant) + "?"));
+        }
+        const auto is_used = [&](RunnerKind runner, auto&& is_unset) {
+            return std::any_of(drafts.begin(), drafts.end(), [&](const Draft& draft) {
+                return runner_of(draft, &manifest) == runner && is_unset(draft.binding);
+            });
+        };
+        if (!is_used(RunnerKind::Service, [](const Binding& its) { return its.url.empty(); })) {
+            warn(manifest.url_place, kNoEffect,
+                 whose +
+                     ": \"service_url\" has no effect: no tool with the runner service is "
+                     "without a \"url\"");
+        }
+        if (!is_used(RunnerKind::Container, [](const Binding& its) { return its.image.empty(); })) {
+            warn(manifest.image_place, kNoEffect,
+                 whose +
+                     ": \"image\" has no effect: no tool with the runner container is without "
+                     "one");
+        }
+        if (has_file) {
+            warn(manifest.entrypoints_place, kNoEffect,
+                 whose + ": \"entrypoints\" has no effect: the pack has a tools.yaml");
+        }
+    }
+
+    static RunnerKind runner_of(const Draft& draft, const Manifest* pack) {
+        const auto of_pack = pack != nullptr ? pack->runner : std::nullopt;
+        return draft.runner.value_or(of_pack.value_or(RunnerKind::Local));
     }
 
     // Completes a tool. `pack`: NULL for a tool of the project itself.
     void add(Draft draft, const Manifest* pack, const std::string& pack_folder,
-             Guarantees guarantees) {
+             Guarantees guarantees, const std::string& source = "binding") {
         Binding& binding = draft.binding;
         binding.root = root_;
-        binding.runner = draft.runner.value_or(
-            pack != nullptr ? pack->runner.value_or(RunnerKind::Local) : RunnerKind::Local);
+        binding.runner = runner_of(draft, pack);
+        warn_of_unused(draft, binding.runner, faults_);
         if (binding.url.empty() && pack != nullptr) binding.url = pack->url;
-        if (binding.url.empty()) binding.url = settings_.service_url;
         if (binding.image.empty() && pack != nullptr) binding.image = pack->image;
+        // An image of a pack's tool is the pack's, as there is no other.
+        const bool is_of_pack =
+            pack != nullptr && (binding.runner == RunnerKind::Container ||
+                                (binding.runner == RunnerKind::Service && !binding.url.empty()));
+        binding.is_unvouched = is_of_pack;
+        if (pack != nullptr && !binding.enforcement.empty()) {
+            binding.enforcement.clear();
+            // With another runner it has no effect anyway, and that was told.
+            if (binding.runner == RunnerKind::Container) {
+                faults_.push_back(placed(
+                    draft.fields.at("enforcement"), kNoEffect,
+                    "the tool " + json::quoted(binding.name) +
+                        ": \"enforcement\" has no effect: a pack cannot vouch for its own image",
+                    true));
+            }
+        }
+        if (binding.url.empty()) binding.url = settings_.service_url;
         binding.timeout_ms =
             draft.timeout_ms.value_or(settings_.timeout_ms.value_or(kDefaultTimeoutMs));
         // Packs are code of others.
@@ -280,7 +379,7 @@ private:
         binding.python = python_;
         if (pack != nullptr) {
             binding.pack = pack->pack;
-            binding.resolved_source = "installed_pack";
+            binding.resolved_source = source;
             check_path(binding.python, "pack", pack_folder);
             binding.python.path.push_back(pack_folder);
             for (const char* below : {"/src", "/tools"}) {
@@ -304,8 +403,16 @@ private:
             found != settings_.overrides.end()) {
             binding.guarantees.tighten(found->second.guarantees);
             binding.allow_unsafe = found->second.allow_unsafe;
+            vouch(found->second, is_of_pack, binding);
         }
-        if (pack != nullptr) binding.guarantees.tighten(policy_);
+        if (pack != nullptr) binding.guarantees.tighten(policy_.guarantees);
+        if (binding.allow_unsafe && !binding.guarantees.any()) {
+            faults_.push_back(placed(
+                settings_.overrides.at(binding.name).fields.at("allow_unsafe_execution"), kNoEffect,
+                "\"allow_unsafe_execution\" has no effect: the tool " + json::quoted(binding.name) +
+                    " has no guarantees",
+                true));
+        }
         const auto fault = [&](const char* field, const std::string& what) {
             faults_.push_back(draft.place);
             faults_.back().rule = "project-missing";
@@ -326,6 +433,23 @@ private:
         }
         tools_.push_back(
             {std::make_shared<const Binding>(std::move(binding)), std::move(draft.place)});
+    }
+
+    // What the user says of a container, or of the service of a pack.
+    void vouch(const Override& given, bool is_of_pack, Binding& binding) {
+        if (given.enforcement.empty()) return;
+        if (is_of_pack || binding.runner == RunnerKind::Container) {
+            binding.is_unvouched = false;
+            binding.enforcement = given.enforcement;
+            return;
+        }
+        faults_.push_back(
+            placed(given.fields.at("enforcement"), kNoEffect,
+                   "\"enforcement\" has no effect: the tool " + json::quoted(binding.name) +
+                       (binding.runner == RunnerKind::Local
+                            ? " is local; its binding has \"sandbox\""
+                            : " is a service of yours, which is asked what it enforces"),
+                   true));
     }
 
     // One name must have one tool: a pack's that the user chose, or the only one.
@@ -364,15 +488,40 @@ private:
 
     void check_overrides() {
         for (const auto& [name, given] : settings_.overrides) {
-            const bool is_known = std::any_of(
-                tools_.begin(), tools_.end(),
-                [&, &wanted = name](const Bound& each) { return each.binding->name == wanted; });
-            if (is_known) continue;
-            Fault fault = given.place;
-            fault.rule = "project-override";
-            fault.is_warning = true;
-            fault.message = "no tool of the project has the name " + json::quoted(name);
-            faults_.push_back(std::move(fault));
+            std::vector<std::string_view> names;
+            for (const Bound& each : tools_) names.push_back(each.binding->name);
+            if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+            const std::string_view meant = near_name(name, names);
+            faults_.push_back(
+                placed(given.place, "project-override",
+                       "no tool of the project has the name " + json::quoted(name) +
+                           (meant.empty() ? "" : "; did you mean " + json::quoted(meant) + "?"),
+                       true));
+        }
+    }
+
+    // Packs and tools that [tool_packs] names, and that are not there.
+    void check_mentions() {
+        const std::vector<std::string_view> ids(known_packs_.begin(), known_packs_.end());
+        for (const auto& [pack, tool, place] : settings_.mentions) {
+            if (std::find(ids.begin(), ids.end(), pack) == ids.end()) {
+                const std::string_view meant = near_name(pack, ids);
+                faults_.push_back(
+                    placed(place, "project-pack",
+                           "no pack has the id " + json::quoted(pack) +
+                               (meant.empty() ? "" : "; did you mean " + json::quoted(meant) + "?"),
+                           true));
+                continue;
+            }
+            const auto is_pinned = [&, &id = pack, &name = tool](const Bound& each) {
+                const Binding& its = *each.binding;
+                return its.name == name && its.pack && its.pack->id == id;
+            };
+            if (tool.empty() || std::any_of(tools_.begin(), tools_.end(), is_pinned)) continue;
+            faults_.push_back(placed(place, "project-pack",
+                                     "the pack " + json::quoted(pack) + " has no tool " +
+                                         json::quoted(tool) + ", or is not enabled",
+                                     true));
         }
     }
 
@@ -380,9 +529,10 @@ private:
     Faults& faults_;
     std::string root_;
     Settings settings_;
-    Guarantees policy_;
+    Policy policy_;
     PythonEnvironment python_;
-    std::map<std::string, std::string> packs_;  // id → pack.yaml
+    std::map<std::string, std::string> packs_;  // id → pack.yaml, of those that are used
+    std::vector<std::string> known_packs_;      // their ids, and those of the others
     std::vector<Bound> tools_;
 };
 
@@ -395,8 +545,74 @@ std::shared_ptr<const Definition> definition_of(const std::string& root, const B
     definition->binding = tool.binding;
     definition->try_ms = binding.timeout_ms;
     definition->waits = binding.runner == RunnerKind::Service;
-    definition->origin = {Origin::Kind::Project, root + "/" + tool.place.file};
+    definition->origin = {Origin::Kind::Project, path_of(root, tool.place.file)};
     return definition;
+}
+
+bool has_word(std::string_view text, std::string_view word) {
+    const auto is_letter = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || static_cast<unsigned char>(c) >= 0x80;
+    };
+    for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+        const size_t end = at + word.size();
+        if ((at == 0 || !is_letter(text[at - 1])) &&
+            (end == text.size() || !is_letter(text[end]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether Python would find the module and its function. Runs nothing.
+template <typename Report>
+void check_entry(const Binding& binding, Report&& report) {
+    const size_t colon = binding.entry.find(':');
+    if (colon == std::string::npos) return;
+    std::string path = binding.entry.substr(0, colon);
+    const std::string function = binding.entry.substr(colon + 1);
+    const std::string package = path.substr(0, path.find('.'));
+    std::replace(path.begin(), path.end(), '.', '/');
+    std::error_code none;
+    bool has_package = false;
+    bool is_folder = false;
+    for (const std::string& each : binding.python.path) {
+        const std::string module = each + "/" + path;
+        has_package = has_package || fs::is_directory(each + "/" + package, none);
+        is_folder = is_folder || fs::is_directory(module, none);
+        for (const char* end : {"/__init__.py", ".py"}) {
+            std::string text;
+            std::string why;
+            constexpr size_t kMost = size_t{4} << 20U;
+            switch (read_regular_file(module + end, path + end, kMost, text, why)) {
+                case FileReading::Missing: continue;
+                case FileReading::Failed: return report("project-entry", "entry", why, false);
+                case FileReading::Read: break;
+            }
+            if (has_word(text, function)) return;
+            return report("project-entry", "entry",
+                          "nothing in " + path + end + " is called " + json::quoted(function) +
+                              "; unless it is made when the module is imported, calls fail",
+                          true);
+        }
+        // A native module or one that is compiled.
+        fs::directory_iterator file(fs::path(module).parent_path(), none), last;
+        const std::string start = fs::path(module).filename().string() + ".";
+        for (; !none && file != last; file.increment(none)) {
+            const std::string name = file->path().filename().string();
+            if (name.starts_with(start) && (name.ends_with(".so") || name.ends_with(".pyc")))
+                return;
+        }
+    }
+    const std::string missing = "there is no module " + path + ".py in the project";
+    if (is_folder) {
+        return report("project-entry", "entry",
+                      path + " is a folder without __init__.py, which has no functions", false);
+    }
+    if (has_package) return report("project-entry", "entry", missing, false);
+    report("project-entry", "entry",
+           missing + "; unless it is installed in " + binding.python.interpreter + ", calls fail",
+           true);
 }
 
 bool has_errors(const Faults& faults, size_t first) {
@@ -407,8 +623,17 @@ bool has_errors(const Faults& faults, size_t first) {
 }  // namespace
 
 Surroundings surroundings(std::vector<std::string> environment) {
-    return {std::move(environment), variable_of_process("N3_PYTHON_TOOL_TIMEOUT_SECONDS"),
-            variable_of_process("N3_TOOL_SERVICE_URL")};
+    Surroundings out{std::move(environment),
+                     variable_of_process("N3_PYTHON_TOOL_TIMEOUT_SECONDS"),
+                     variable_of_process("N3_TOOL_SERVICE_URL"),
+                     {}};
+    for (std::string& folder : folders_in(variable_of_process("NARRATORIA_PACK_PATH"))) {
+        out.builtin_packs.push_back(std::move(folder));
+    }
+    if (const std::string folder = library_folder(); !folder.empty()) {
+        out.builtin_packs.push_back(folder + "/narratoria/packs");
+    }
+    return out;
 }
 
 bool is_project(const std::string& folder) {
@@ -433,6 +658,7 @@ void check(const std::string& folder, const Surroundings& surroundings, Faults& 
     Loader loader(surroundings, faults);
     if (!loader.read(folder)) return;
     bool is_told_of_python = false;
+    bool is_told_of_containers = false;
     for (const Bound& tool : loader.tools()) {
         const Binding& binding = *tool.binding;
         const auto report = [&](const char* rule, const char* field, std::string message,
@@ -449,37 +675,26 @@ void check(const std::string& folder, const Surroundings& surroundings, Faults& 
             report("project-coverage", "sandbox",
                    "its guarantees would not be enforced, so no call starts: " + how, false);
         }
+        std::string reason;
+        if (binding.runner == RunnerKind::Container && !is_told_of_containers &&
+            find_container_program(environment_of_host(), reason).empty()) {
+            is_told_of_containers = true;
+            report("project-container", "runner", reason, true);
+        }
         if (binding.runner != RunnerKind::Local) continue;
         if (binding.kind == "node") {
             report("project-runner", "kind", "there is no runner for tools of the kind node here",
                    false);
             continue;
         }
-        if (!binding.python.problem.empty() && !std::exchange(is_told_of_python, true)) {
-            report("project-python", "entry", binding.python.problem, false);
+        const bool starts_nothing =
+            binding.sandbox && binding.guarantees.requires_one(Guarantee::NoSubprocess);
+        std::string problem = binding.python.problem;
+        if (problem.empty()) problem = interpreter_problem(binding.python, starts_nothing);
+        if (!problem.empty() && !std::exchange(is_told_of_python, true)) {
+            report("project-python", "entry", problem, false);
         }
-        const size_t colon = binding.entry.find(':');
-        if (colon == std::string::npos) continue;
-        std::string path = binding.entry.substr(0, colon);
-        const std::string package = path.substr(0, path.find('.'));
-        std::replace(path.begin(), path.end(), '.', '/');
-        std::error_code none;
-        bool is_there = false;
-        bool has_package = false;
-        for (const std::string& each : binding.python.path) {
-            const std::string module = each + "/" + path;
-            is_there =
-                is_there || fs::exists(module + ".py", none) || fs::is_directory(module, none);
-            has_package = has_package || fs::is_directory(each + "/" + package, none);
-        }
-        if (is_there) continue;
-        const std::string missing = "there is no module " + path + ".py in the project";
-        if (has_package) report("project-entry", "entry", missing, false);
-        else
-            report("project-entry", "entry",
-                   missing + "; unless it is installed in " + binding.python.interpreter +
-                       ", calls fail",
-                   true);
+        if (!binding.entry.empty()) check_entry(binding, report);
     }
 }
 

@@ -19,13 +19,15 @@ struct Surroundings {
     // Variables of this process that count more than namel3ss.toml. Empty: not set.
     std::string timeout_seconds;  // N3_PYTHON_TOOL_TIMEOUT_SECONDS
     std::string service_url;      // N3_TOOL_SERVICE_URL
+    // Folders of built-in packs: those of NARRATORIA_PACK_PATH and <lib>/narratoria/packs.
+    std::vector<std::string> builtin_packs;
 };
 // `environment`: of the tools. Reads the variables of this process.
 Surroundings surroundings(std::vector<std::string> environment);
 
 struct Project {
     std::string root;  // absolute
-    // In the order of their files: tools.yaml, then the packs by id.
+    // Of the built-in packs, of the other packs, then of tools.yaml.
     std::vector<std::shared_ptr<const Definition>> tools;
 };
 

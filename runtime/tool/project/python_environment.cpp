@@ -1,12 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/project/python_environment.hpp"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <string_view>
 
 #include "base/json/writer.hpp"
 #include "process/find_program.hpp"
 
 namespace narratoria::tool::project {
+
+namespace {
+
+// Python's own names in a program that is Python, or that loads its library.
+bool has_python(std::istream& program) {
+    constexpr std::array<std::string_view, 4> kNames = {"Py_BytesMain", "Py_Main", "Py_RunMain",
+                                                        "pypy_main"};
+    constexpr size_t kOverlap = 16;
+    std::string part(size_t{1} << 20U, '\0');
+    size_t kept = 0;
+    while (program) {
+        program.read(part.data() + kept, static_cast<std::streamsize>(part.size() - kept));
+        const size_t size = kept + static_cast<size_t>(program.gcount());
+        const std::string_view text(part.data(), size);
+        const auto is_in = [&](std::string_view name) {
+            return text.find(name) != std::string_view::npos;
+        };
+        if (std::any_of(kNames.begin(), kNames.end(), is_in)) return true;
+        kept = std::min(size, kOverlap);
+        std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(size - kept), kept, part.begin());
+    }
+    return false;
+}
+
+}  // namespace
+
+std::string interpreter_problem(const PythonEnvironment& python, bool starts_nothing) {
+    std::ifstream file(python.interpreter, std::ios::binary);
+    std::array<char, 4> start{};
+    file.read(start.data(), start.size());
+    const std::string_view magic(start.data(), static_cast<size_t>(file.gcount()));
+    // Some programs may be executed and not read.
+    if (magic.empty()) return {};
+    if (magic == "\177ELF") {
+        file.seekg(0);
+        return has_python(file) ? "" : python.interpreter + " is a program, and it is not Python";
+    }
+    if (magic.starts_with("#!") && starts_nothing) {
+        return python.interpreter +
+               " is a script, and no_subprocess keeps it from starting Python; name the program "
+               "itself with \"python\" under [python_tools] in namel3ss.toml";
+    }
+    return {};
+}
 
 PythonEnvironment find_python(const std::string& root, const std::string& configured,
                               const std::vector<std::string>& environment) {
@@ -32,6 +82,10 @@ PythonEnvironment find_python(const std::string& root, const std::string& config
     python.kind = "system";
     if (!configured.empty()) {
         python.interpreter = configured.front() == '/' ? configured : root + "/" + configured;
+        std::string ignored;
+        if (configured.find('/') == std::string::npos && !process::is_program(python.interpreter)) {
+            python.interpreter = process::find_program(configured, environment, ignored);
+        }
         if (!process::is_program(python.interpreter)) {
             python.problem = "the Python that namel3ss.toml names, " + json::quoted(configured) +
                              ", is no program";

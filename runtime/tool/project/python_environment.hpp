@@ -12,4 +12,8 @@ namespace narratoria::tool::project {
 PythonEnvironment find_python(const std::string& root, const std::string& configured,
                               const std::vector<std::string>& environment);
 
+// Why the interpreter cannot run tools although it is a program; empty if nothing is wrong with it.
+// Looks at the file and runs nothing. `starts_nothing`: it will be kept from starting processes.
+std::string interpreter_problem(const PythonEnvironment& python, bool starts_nothing);
+
 }  // namespace narratoria::tool::project

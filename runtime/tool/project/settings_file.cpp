@@ -3,7 +3,6 @@
 
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
-#include "base/near_name.hpp"
 #include "narratoria/engine.h"
 #include "tool/project/fields.hpp"
 #include "tool/project/pack_files.hpp"
@@ -12,6 +11,7 @@ namespace narratoria::tool::project {
 namespace {
 
 constexpr const char* kUnsafe = "allow_unsafe_execution";
+constexpr const char* kEnforcement = "enforcement";
 
 Override read_override(File& file, const Node& name, const Node& value) {
     Override out;
@@ -26,30 +26,25 @@ Override read_override(File& file, const Node& name, const Node& value) {
         return out;
     }
     Fields fields(file, value, whose, pointer);
-    std::vector<std::string_view> known{kSecretsAllowed, kUnsafe};
+    std::vector<std::string_view> known{kSecretsAllowed, kUnsafe, kEnforcement};
     for (size_t i = 0; i < kGuarantees; ++i) known.push_back(name_of(static_cast<Guarantee>(i)));
+    fields.allow(known);
     for (const auto& [key, given] : value.members) {
+        out.fields.emplace(key.text, fields.place_of(key.text));
         if (key.text == kUnsafe) {
             out.allow_unsafe = fields.boolean(kUnsafe).value_or(false);
+        } else if (key.text == kEnforcement) {
+            out.enforcement = fields.choice(kEnforcement, {"declared", "verified"}).value_or("");
         } else if (key.text == kSecretsAllowed) {
             out.guarantees.allow_secrets(
                 fields.texts(kSecretsAllowed).value_or(std::vector<std::string>()),
                 GuaranteeSource::User);
         } else if (const auto guarantee = guarantee_of(key.text)) {
-            // False takes nothing back.
-            if (fields.boolean(key.text).value_or(false)) {
-                out.guarantees.require(*guarantee, GuaranteeSource::User);
+            const std::optional<bool> is_required = fields.boolean(key.text);
+            if (is_required == true) out.guarantees.require(*guarantee, GuaranteeSource::User);
+            if (is_required == false) {
+                fields.warn_of_no_effect(key.text, "false takes no guarantee back; leave it out");
             }
-        } else {
-            const std::string_view meant = near_name(key.text, known);
-            std::string at = pointer;
-            json::append_pointer(at, key.text);
-            std::string list;
-            for (const std::string_view each : known) (list += list.empty() ? "" : ", ") += each;
-            file.fault(key.byte, "project-key", std::move(at),
-                       whose + " has no field " + json::quoted(key.text) + "; " +
-                           (meant.empty() ? "there are " + list
-                                          : "did you mean " + json::quoted(meant) + "?"));
         }
     }
     return out;
@@ -71,9 +66,10 @@ Settings read_settings(File& file) {
         if (const auto seconds = fields.positive("timeout_seconds", (NAR_NONE - 1) / 1000)) {
             settings.timeout_ms = *seconds * 1000;
         }
-        settings.service_url = fields.text("service_url").value_or("");
+        settings.service_url = fields.url("service_url").value_or("");
         settings.handshake_required = fields.boolean("service_handshake_required").value_or(false);
         settings.python = fields.text("python").value_or("");
+        if (!settings.python.empty()) settings.python_place = fields.place_of("python");
         settings.warm = fields.boolean("warm").value_or(true);
     }
     if (const Node* overrides = tables.table("capability_overrides")) {
@@ -83,29 +79,57 @@ Settings read_settings(File& file) {
     }
     if (const Node* packs = tables.table("tool_packs")) {
         Fields fields(file, *packs, "[tool_packs]", "/tool_packs");
+        fields.allow({"enabled_packs", "disabled_packs", "pinned_tools"});
         settings.enabled_packs = fields.texts("enabled_packs");
         settings.disabled_packs =
             fields.texts("disabled_packs").value_or(std::vector<std::string>());
         settings.pinned_tools =
             fields.variables("pinned_tools").value_or(std::map<std::string, std::string>());
+        for (const char* key : {"enabled_packs", "disabled_packs", "pinned_tools"}) {
+            const Node* named = fields.find(key);
+            if (named == nullptr) continue;
+            for (const Node& each : named->items) {
+                std::string at = fields.pointer_of(key);
+                json::append_pointer(at, static_cast<size_t>(&each - named->items.data()));
+                settings.mentions.push_back(
+                    {each.text, "", file.place_of(each.byte, std::move(at))});
+            }
+            for (const auto& [tool, pack] : named->members) {
+                std::string at = fields.pointer_of(key);
+                json::append_pointer(at, tool.text);
+                settings.mentions.push_back(
+                    {pack.text, tool.text, file.place_of(pack.byte, std::move(at))});
+            }
+        }
     }
     return settings;
 }
 
-Guarantees read_policy(File& file) {
-    Guarantees guarantees;
+Policy read_policy(File& file) {
+    Policy policy;
     const std::optional<Node> root = parse_toml(file);
-    if (!root) return guarantees;
+    if (!root) return policy;
     Fields fields(file, *root, "the policy", "");
     fields.refuse_misspelled({"allowed_capabilities"});
+    for (const auto& [key, value] : root->members) {
+        if (key.text == "allowed_capabilities") continue;
+        const bool is_of_installation = key.text == "max_risk" ||
+                                        key.text == "allow_unverified_installs" ||
+                                        key.text == "allow_unverified_enable";
+        fields.warn_of_no_effect(
+            key.text, is_of_installation ? "it is about installing packs, which is not done here"
+                                         : "only \"allowed_capabilities\" is read here");
+    }
     if (const Node* allowed = fields.table("allowed_capabilities")) {
         const std::string pointer = "/allowed_capabilities";
         const std::string whose = "\"allowed_capabilities\" of the policy";
         Fields(file, *allowed, whose, pointer)
             .allow({"filesystem", "network", "env", "subprocess"});
-        require_levels(file, *allowed, whose, pointer, false, GuaranteeSource::Policy, guarantees);
+        require_levels(file, *allowed, whose, pointer, false, GuaranteeSource::Policy,
+                       policy.guarantees);
+        policy.place = fields.place_of("allowed_capabilities");
     }
-    return guarantees;
+    return policy;
 }
 
 }  // namespace narratoria::tool::project

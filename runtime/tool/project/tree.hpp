@@ -67,6 +67,9 @@ private:
 inline constexpr size_t kMaxFileBytes = size_t{256} * 1024;
 inline constexpr size_t kMaxDepth = 16;
 
+// The rule of warnings of what is understood, and changes nothing.
+inline constexpr const char* kNoEffect = "project-no-effect";
+
 // Reads one YAML document. Refuses anchors, aliases and tags: nothing in a project needs them, and a
 // file of aliases can stand for more than memory holds. Nothing is returned if it is not valid.
 std::optional<Node> parse_yaml(File& file);

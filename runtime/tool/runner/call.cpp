@@ -6,53 +6,22 @@
 
 #include "base/clock.hpp"
 #include "base/json/tape.hpp"
+#include "base/json/writer.hpp"
 #include "base/uuid.hpp"
 #include "process/process.hpp"
 
 namespace narratoria::tool {
 namespace {
 
-std::string input_of(std::string_view request) {
-    json::Document document;
-    json::ParseError error;
-    if (!document.parse(request, error)) return "{}";
-    const json::Value input = document.root().find("input");
-    return input ? std::string(input.raw()) : "{}";
-}
-
 std::string text_of(const json::Value& object, std::string_view key) {
     const json::Value value = object.find(key);
     return value && value.is_string() ? std::string(value.text()) : std::string();
 }
 
-// What a trace says of a value instead of its content: {"type":"object","keys":["name"],"count":1}
-std::string summary_of(std::string_view text) {
-    json::Document document;
-    json::ParseError error;
-    std::string out;
-    if (!document.parse(text, error)) return "{}";
-    const json::Value value = document.root();
-    json::ObjectWriter summary(out);
-    summary.string("type", json::type_name(value.type()));
-    int64_t count = 0;
-    if (value.is_object()) {
-        summary.key("keys");
-        out += '[';
-        for (const json::Member member : value.members()) {
-            if (count++ > 0) out += ',';
-            json::append_string(out, member.key);
-        }
-        out += ']';
-        summary.number("count", count);
-    } else if (value.is_array()) {
-        for (const json::Value each : value.elements()) {
-            (void)each;
-            ++count;
-        }
-        summary.number("count", count);
-    }
-    summary.end();
-    return out;
+Guarantees all_guarantees(const Invocation& invocation) {
+    Guarantees all = invocation.definition->binding->guarantees;
+    if (invocation.guarantees != nullptr) all.tighten(*invocation.guarantees);
+    return all;
 }
 
 bool is_check(const json::Value& value) {
@@ -60,23 +29,6 @@ bool is_check(const json::Value& value) {
     const json::Value allowed = value.find("allowed");
     const json::Value capability = value.find("capability");
     return allowed && allowed.is_boolean() && capability && capability.is_string();
-}
-
-void append_check(std::string& out, const project::Binding& binding, std::string_view capability,
-                  bool allowed, std::string_view source, std::string_view reason,
-                  std::string_view duration) {
-    json::ObjectWriter trace(out);
-    trace.string("type", "capability_check")
-        .string("tool_name", binding.name)
-        .string("runner", name_of(binding.runner))
-        .string("resolved_source", binding.resolved_source)
-        .string("capability", capability)
-        .boolean("allowed", allowed)
-        .string("guarantee_source", source)
-        .string("reason", reason)
-        .number("protocol_version", project::kProtocolVersion);
-    if (!duration.empty()) trace.raw("duration_ms", duration);
-    trace.end();
 }
 
 }  // namespace
@@ -131,6 +83,7 @@ Call::Call(Loop& loop, const Invocation& invocation, AttemptListener& listener)
     : loop_(loop),
       listener_(listener),
       binding_(invocation.definition->binding),
+      guarantees_(all_guarantees(invocation)),
       payload_(input_of(invocation.request)),
       trace_id_(make_uuid()),
       timeout_ms_(invocation.try_ms),
@@ -171,31 +124,15 @@ std::string Call::request(bool with_context) const {
     return out += '\n';
 }
 
-void Call::check(std::string_view capability, bool allowed, GuaranteeSource source,
-                 std::string_view reason) {
-    append_check(traces_.emplace_back(), *binding_, capability, allowed, name_of(source), reason,
-                 {});
-    if (allowed || !blocked_reason_.empty()) return;
-    blocked_capability_ = capability;
-    blocked_reason_ = reason;
-}
-
 bool Call::check_coverage(bool is_covered, std::string_view how_to_cover) {
     const Guarantees& guarantees = binding_->guarantees;
     if (!guarantees.any()) return true;
     is_unsafe_override_ = !is_covered && binding_->allow_unsafe;
     const bool may_start = is_covered || binding_->allow_unsafe;
-    for (size_t i = 0; i < kGuarantees; ++i) {
-        const auto guarantee = static_cast<Guarantee>(i);
-        if (!guarantees.requires_one(guarantee)) continue;
-        check(capability_of(guarantee), may_start, guarantees.source_of(guarantee),
-              may_start ? "guarantee_allowed" : "coverage_missing");
-    }
-    if (guarantees.secrets()) {
-        check(kSecretsCapability, may_start, guarantees.secrets_source(),
-              may_start ? "secrets_allowed" : "coverage_missing");
-    }
+    traces_ = check_traces(*binding_, guarantees, may_start);
     if (may_start) return true;
+    blocked_capability_ = guarantees.first_capability();
+    blocked_reason_ = "coverage_missing";
     fail_soon("COVERAGE_MISSING", "CapabilityError",
               "the guarantees of the tool \"" + binding_->name +
                   "\" would not be enforced: " + std::string(how_to_cover));
@@ -251,6 +188,12 @@ void Call::end_with_reply(std::string_view text, Outcome outcome) {
 void Call::end_with_failure(std::string_view code, std::string_view error_type, std::string message,
                             Outcome outcome) {
     error_type_ = error_type;
+    if (code == "GUARANTEE_UNAVAILABLE") {
+        // The runner covers the guarantees, and then this machine did not.
+        traces_ = check_traces(*binding_, guarantees_, false);
+        blocked_capability_ = guarantees_.first_capability();
+        blocked_reason_ = "coverage_missing";
+    }
     outcome.ok = false;
     outcome.code = code;
     outcome.error = std::move(message);
@@ -296,54 +239,31 @@ void Call::end(const Reply* reply, Outcome outcome) {
             const json::Value each = document.root();
             const json::Value duration = each.find("duration_ms");
             const bool is_timed = duration && duration.is_number();
-            append_check(traces_.emplace_back(), *binding_, text_of(each, "capability"),
-                         each.find("allowed").boolean(), text_of(each, "guarantee_source"),
-                         text_of(each, "reason"), is_timed ? duration.raw() : std::string_view());
+            traces_.push_back(
+                check_trace(*binding_, text_of(each, "capability"), each.find("allowed").boolean(),
+                            text_of(each, "guarantee_source"), text_of(each, "reason"),
+                            is_timed ? duration.raw() : std::string_view()));
             if (each.find("allowed").boolean()) continue;
             blocked_capability_ = text_of(each, "capability");
             blocked_reason_ = text_of(each, "reason");
         }
     }
-    traces_.push_back(tool_call_trace(reply, outcome));
+    traces_.push_back(trace_of(reply, outcome));
     outcome.traces = std::move(traces_);
     listener_.on_ended(std::move(outcome));
 }
 
-std::string Call::tool_call_trace(const Reply* reply, const Outcome& outcome) const {
-    std::string out;
-    json::ObjectWriter trace(out);
-    trace.string("type", "tool_call")
-        .string("tool", binding_->name)
-        .string("tool_name", binding_->name)
-        .string("kind", binding_->kind)
-        .raw("input_summary", summary_of(payload_))
-        .string("purity", binding_->purity)
-        .string("resolved_source", binding_->resolved_source)
-        .number("timeout_ms", static_cast<int64_t>(timeout_ms_))
-        .string("entry", binding_->entry)
-        .string("runner", name_of(binding_->runner));
-    append_trace(trace);
-    if (binding_->pack) {
-        trace.string("pack_id", binding_->pack->id)
-            .string("pack_name", binding_->pack->name)
-            .string("pack_version", binding_->pack->version);
-    }
-    trace.string("status", outcome.ok ? "ok" : "error");
-    if (outcome.ok) {
-        trace.raw("output_summary", summary_of(reply->result));
-    } else {
-        const std::string_view message =
-            reply != nullptr ? std::string_view(reply->error_message) : outcome.error;
-        trace.string("error_type", error_type_).string("error_message", message);
-    }
-    trace.number("duration_ms", static_cast<int64_t>(age_ms()));
-    const bool blocked = !blocked_reason_.empty();
-    trace.string("decision", blocked ? "blocked" : "allowed");
-    trace.string("capability", blocked ? std::string_view(blocked_capability_) : "none")
-        .string("reason", blocked ? std::string_view(blocked_reason_) : "policy_allowed");
-    trace.string("result", blocked ? "blocked" : outcome.ok ? "ok" : "error");
-    trace.end();
-    return out;
+std::string Call::trace_of(const Reply* reply, const Outcome& outcome) const {
+    ToolCall call{*binding_, payload_, timeout_ms_, static_cast<int64_t>(age_ms())};
+    call.is_unsafe_override = is_unsafe_override_;
+    call.ok = outcome.ok;
+    if (outcome.ok) call.result = reply->result;
+    call.error_type = error_type_;
+    call.error_message = reply != nullptr ? reply->error_message : outcome.error;
+    call.blocked_capability = blocked_capability_;
+    call.blocked_reason = blocked_reason_;
+    complete(call);
+    return tool_call_trace(call);
 }
 
 }  // namespace narratoria::tool

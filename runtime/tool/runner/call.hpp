@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json/writer.hpp"
 #include "base/loop.hpp"
 #include "event/event.hpp"
 #include "tool/project/binding.hpp"
+#include "tool/runner/call_trace.hpp"
 #include "tool/runner/runner.hpp"
 
 namespace narratoria::tool {
@@ -47,18 +47,16 @@ protected:
     uint64_t timeout_ms() const { return timeout_ms_; }  // 0: no limit
     uint64_t age_ms() const;
     bool has_ended() const { return has_ended_; }
+    // Of the binding and of the invocation.
+    const Guarantees& guarantees() const { return guarantees_; }
 
     // The request of a local or a container tool, one line. `with_context`: also capability_context,
     // sandbox and trace_id.
     std::string request(bool with_context) const;
 
-    // Adds a capability_check to the trace.
-    void check(std::string_view capability, bool allowed, GuaranteeSource source,
-               std::string_view reason);
-    // Adds one for each guarantee. `is_covered`: the runner enforces them. True if the tool may
+    // Adds a capability_check for each guarantee to the trace. `is_covered`: the runner enforces them. True if the tool may
     // start; otherwise ends the call soon (COVERAGE_MISSING).
     bool check_coverage(bool is_covered, std::string_view how_to_cover);
-    bool is_unsafe_override() const { return is_unsafe_override_; }
 
     // Sends a log event. False if the listener destroyed this object.
     [[nodiscard]] bool log(std::string_view level, std::string_view message);
@@ -73,17 +71,18 @@ protected:
 
     Outcome outcome_of_done() const override { return {}; }
 
-    // Writes the runner's own fields of the tool_call trace.
-    virtual void append_trace(json::ObjectWriter& trace) const = 0;
+    // Adds what only the runner knows to the tool_call trace.
+    virtual void complete(ToolCall&) const {}
 
 private:
     [[nodiscard]] bool send(std::string line);
     void end(const Reply* reply, Outcome outcome);
-    std::string tool_call_trace(const Reply* reply, const Outcome& outcome) const;
+    std::string trace_of(const Reply* reply, const Outcome& outcome) const;
 
     Loop& loop_;
     AttemptListener& listener_;
     const std::shared_ptr<const project::Binding> binding_;
+    const Guarantees guarantees_;
     const std::string payload_;
     const std::string trace_id_;
     const uint64_t timeout_ms_;

@@ -17,10 +17,8 @@
 #include <utility>
 
 #include "base/hash.hpp"
-#include "process/find_program.hpp"
+#include "tool/project/container_program.hpp"
 #include "tool/runner/process_call.hpp"
-
-extern char** environ;
 
 namespace narratoria::tool {
 namespace {
@@ -67,14 +65,6 @@ bool take_number(std::string_view& text, uint64_t& number) {
     if (failure != std::errc()) return false;
     text.remove_prefix(static_cast<size_t>(end - text.data()));
     return true;
-}
-
-std::vector<std::string> environment_of_host() {
-    std::vector<std::string> variables;
-    for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
-        variables.emplace_back(*each);
-    }
-    return variables;
 }
 
 // Unique among the engines and sessions of this process.
@@ -156,7 +146,7 @@ public:
     bool start(StartFailure& failure) {
         const project::Binding& its = binding();
         std::string reason;
-        runtime_ = runner_.find_runtime(reason);
+        runtime_ = project::find_container_program(runner_.environment_, reason);
         if (runtime_.empty()) {
             fail_soon("SPAWN_FAILED", "EnvironmentError", std::move(reason));
             return true;
@@ -175,7 +165,7 @@ public:
             arguments.emplace_back("--read-only");
         }
         arguments.push_back(its.image);
-        const std::vector<std::string> command = this->command();
+        const std::vector<std::string> command = its.container_command();
         arguments.insert(arguments.end(), command.begin(), command.end());
         is_running_ =
             start_process(arguments, request(false), runner_.environment_, its.root, failure);
@@ -183,11 +173,6 @@ public:
     }
 
 private:
-    std::vector<std::string> command() const {
-        if (!binding().command.empty()) return binding().command;
-        return {"python", "-m", "namel3ss_tools.runner"};
-    }
-
     // The end of the client does not end a container.
     void on_terminate() override { runner_.remove(runtime_, {name_}); }
 
@@ -219,20 +204,8 @@ private:
                " says: " + said;
     }
 
-    void append_trace(json::ObjectWriter& trace) const override {
-        trace.string("image", binding().image);
-        std::string list = "[";
-        for (const std::string& each : command()) {
-            if (list.size() > 1) list += ',';
-            json::append_string(list, each);
-        }
-        trace.raw("command", list + "]");
-        if (!binding().enforcement.empty()) {
-            trace.string("container_enforcement", binding().enforcement);
-        }
-        trace.string("container_runtime", runtime_.substr(runtime_.rfind('/') + 1))
-            .number("protocol_version", project::kProtocolVersion);
-        if (is_unsafe_override()) trace.boolean("unsafe_override", true);
+    void complete(ToolCall& call) const override {
+        call.container_runtime = runtime_.substr(runtime_.rfind('/') + 1);
     }
 
     ContainerRunner& runner_;
@@ -247,7 +220,7 @@ private:
 ContainerRunner::ContainerRunner(std::shared_ptr<ProcessRunner> processes)
     : processes_(std::move(processes)),
       name_(ContainerName::of_this_process()),
-      environment_(environment_of_host()) {}
+      environment_(project::environment_of_host()) {}
 
 ContainerRunner::~ContainerRunner() = default;
 
@@ -256,25 +229,6 @@ std::unique_ptr<Attempt> ContainerRunner::begin(const Invocation& invocation,
     auto call = std::make_unique<Call>(*this, invocation, listener);
     if (!call->start(failure)) return nullptr;
     return call;
-}
-
-std::string ContainerRunner::find_runtime(std::string& reason) const {
-    const std::string start = std::string(kVariable) + "=";
-    for (const std::string& variable : environment_) {
-        if (!variable.starts_with(start) || variable.size() == start.size()) continue;
-        const std::string name = variable.substr(start.size());
-        std::string found = process::find_program(name, environment_, reason);
-        if (!found.empty() && process::is_program(found)) return found;
-        reason = variable + " names no program";
-        return {};
-    }
-    for (const char* name : {"docker", "podman"}) {
-        std::string found = process::find_program(name, environment_, reason);
-        if (!found.empty()) return found;
-    }
-    reason = "neither docker nor podman was found; install one, or name it in " +
-             std::string(kVariable) + " (" + reason + ")";
-    return {};
 }
 
 void ContainerRunner::start_task(std::vector<std::string> arguments,

@@ -33,9 +33,6 @@ struct ContainerName {
 class ContainerRunner : public Runner {
 public:
     static constexpr const char* kName = "container";
-    // An environment variable that names the program, as a path or a name in PATH. Without it docker is
-    // looked for, then podman.
-    static constexpr const char* kVariable = "NARRATORIA_CONTAINER_RUNTIME";
 
     explicit ContainerRunner(std::shared_ptr<ProcessRunner> processes);
     ~ContainerRunner() override;
@@ -46,8 +43,6 @@ private:
 
     std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,
                                    StartFailure& failure) override;
-    // Empty with a `reason` if there is none.
-    std::string find_runtime(std::string& reason) const;
     // Both in the background. What is not removed when the runner goes stays for a later host.
     void remove(const std::string& runtime, const std::vector<std::string>& names,
                 std::function<void()> on_end = nullptr);

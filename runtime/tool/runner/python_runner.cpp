@@ -18,11 +18,7 @@ class PythonCall : public ProcessCall {
 public:
     PythonCall(ProcessRunner& processes, PythonServers& servers, const Invocation& invocation,
                AttemptListener& listener)
-        : ProcessCall(processes, invocation, listener),
-          servers_(servers),
-          guarantees_(binding().guarantees) {
-        if (invocation.guarantees != nullptr) guarantees_.tighten(*invocation.guarantees);
-    }
+        : ProcessCall(processes, invocation, listener), servers_(servers) {}
 
     bool start(std::vector<std::string> environment, StartFailure& failure) {
         const project::PythonEnvironment& python = binding().python;
@@ -46,12 +42,12 @@ public:
             const std::string module = binding().entry.substr(0, binding().entry.find(':'));
             return take_process(servers_.start(
                 {python.interpreter, binding().root, module, std::move(environment), limits(),
-                 guarantees_, std::move(readable)},
+                 guarantees(), std::move(readable)},
                 request(true), *this, [this](std::string_view why) { on_alone(why); }, failure));
         }
         return start_process(
-            python_arguments(python.interpreter, narratoria_python_runner, guarantees_),
-            request(true), environment, binding().root, failure, &guarantees_, &readable);
+            python_arguments(python.interpreter, narratoria_python_runner, guarantees()),
+            request(true), environment, binding().root, failure, &guarantees(), &readable);
     }
 
 private:
@@ -60,9 +56,9 @@ private:
     // are replaced in the output, the frames of a server would not have their size any more.
     bool may_be_warm() const {
         const process::Controllers group = limits().controllers();
-        return binding().warm && !group.processes && !group.memory && !guarantees_.secrets() &&
-               !guarantees_.requires_one(Guarantee::NoSubprocess) &&
-               !guarantees_.requires_one(Guarantee::NoFilesystemRead);
+        return binding().warm && !group.processes && !group.memory && !guarantees().secrets() &&
+               !guarantees().requires_one(Guarantee::NoSubprocess) &&
+               !guarantees().requires_one(Guarantee::NoFilesystemRead);
     }
     void on_alone(std::string_view why) {
         // Nothing follows, so it does not matter whether the listener destroyed this object.
@@ -71,17 +67,8 @@ private:
     }
     // narratoria_runner.py answers with one line.
     bool is_whole(std::string_view reply) const override { return reply.ends_with('\n'); }
-    void append_trace(json::ObjectWriter& trace) const override {
-        trace.string("python_env", binding().python.kind)
-            .string("python_path", binding().python.interpreter)
-            .string("deps_source", binding().python.dependencies)
-            .number("protocol_version", project::kProtocolVersion)
-            .boolean("sandbox", binding().sandbox);
-        if (is_unsafe_override()) trace.boolean("unsafe_override", true);
-    }
 
     PythonServers& servers_;
-    Guarantees guarantees_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/json/tape.hpp"
+#include "base/json/writer.hpp"
 #include "base/utf8.hpp"
 #include "http/url.hpp"
 #include "tool/runner/call.hpp"
@@ -134,7 +135,8 @@ public:
     Call(ServiceRunner& runner, const Invocation& invocation, AttemptListener& listener)
         : tool::Call(runner.loop_, invocation, listener),
           runner_(runner),
-          needs_handshake_(binding().handshake_required || binding().guarantees.any()) {}
+          needs_handshake_(binding().needs_handshake()),
+          uncovered_(project::coverage_problem(binding())) {}
 
     void start() {
         std::string reason;
@@ -145,12 +147,16 @@ public:
                                  reason + ". Mend it in the project's binding.");
         }
         url_ = *url;
+        if (!uncovered_.empty() && !binding().allow_unsafe) {
+            check_coverage(false, uncovered_);
+            return;
+        }
         if (!needs_handshake_) return post_call();
         const auto known = runner_.covered_.find(key());
         if (known == runner_.covered_.end()) return post_handshake();
         enforcement_ = known->second;
         is_covered_ = true;
-        if (check_coverage(true, {})) post_call();
+        if (check_coverage(uncovered_.empty(), uncovered_)) post_call();
     }
 
     void terminate() override {
@@ -248,7 +254,7 @@ private:
         is_covered_ = handshake.refusal.empty();
         if (is_covered_) runner_.covered_.insert_or_assign(key(), enforcement_);
         const std::string why = "the service at " + url_.shown() + " " + handshake.refusal;
-        if (!check_coverage(is_covered_, why)) return;
+        if (!check_coverage(is_covered_ && uncovered_.empty(), why)) return;
         if (is_covered_ || binding().allow_unsafe) return post_call();
         // The project requires a handshake of a tool without guarantees.
         end_with_failure("COVERAGE_MISSING", "CapabilityError",
@@ -271,16 +277,13 @@ private:
         end_with_reply(body_);
     }
 
-    void append_trace(json::ObjectWriter& trace) const override {
-        trace.string("service_url", url_.host.empty() ? http::shown(binding().url) : url_.shown())
-            .number("protocol_version", project::kProtocolVersion)
-            .boolean("service_handshake", needs_handshake_);
-        if (needs_handshake_) trace.string("enforcement_level", enforcement_);
-        if (is_unsafe_override()) trace.boolean("unsafe_override", true);
+    void complete(ToolCall& call) const override {
+        if (needs_handshake_) call.enforcement_level = enforcement_;
     }
 
     ServiceRunner& runner_;
     const bool needs_handshake_;
+    const std::string uncovered_;  // why no answer of the service covers the guarantees; or empty
     http::Url url_;
     Stage stage_ = Stage::Call;
     bool is_covered_ = false;

@@ -19,6 +19,10 @@ TEST(NearName, IsTheOneThatAFewLettersAway) {
     EXPECT_EQ(near("dependancies"), "dependencies");
     EXPECT_EQ(near("depencencies"), "dependencies");
     EXPECT_EQ(near("dependencie"), "dependencies");
+    EXPECT_EQ(near("dependacyes"), "") << "three slips need a long name";
+    static constexpr std::string_view kLong[] = {"allowed_capabilities"};
+    EXPECT_EQ(near_name("alowd_capabilites", kLong), "allowed_capabilities");
+    EXPECT_EQ(near_name("alwd_capabilites", kLong), "") << "four slips";
     EXPECT_EQ(near("tooIPath"), "toolPath");
     EXPECT_EQ(near("tooldI"), "toolId") << "neighbours swapped";
     EXPECT_EQ(near("inputs"), "input");

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/folders.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+namespace narratoria {
+
+std::string library_folder() {
+    Dl_info info{};
+    static const char anchor = 0;
+    if (::dladdr(&anchor, &info) == 0 || info.dli_fname == nullptr) return "";
+    const std::unique_ptr<char, decltype(&std::free)> real(::realpath(info.dli_fname, nullptr),
+                                                           &std::free);
+    const std::string library = real ? std::string(real.get()) : std::string();
+    const size_t slash = library.rfind('/');
+    return slash == std::string::npos ? "" : library.substr(0, slash);
+}
+
+std::vector<std::string> folders_in(std::string_view list) {
+    std::vector<std::string> folders;
+    while (!list.empty()) {
+        const size_t colon = std::min(list.find(':'), list.size());
+        if (list.front() == '/') folders.emplace_back(list.substr(0, colon));
+        list.remove_prefix(std::min(colon + 1, list.size()));
+    }
+    return folders;
+}
+
+}  // namespace narratoria

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace narratoria {
+
+// The folder of this library, so that an installation can be relocated. Empty if it is not known.
+std::string library_folder();
+
+// The entries of a list like PATH. Empty and relative ones are left out, as they would depend on the
+// current folder.
+std::vector<std::string> folders_in(std::string_view list);
+
+}  // namespace narratoria

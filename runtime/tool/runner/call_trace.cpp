@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/runner/call_trace.hpp"
+
+#include "base/json/tape.hpp"
+#include "base/json/writer.hpp"
+#include "http/url.hpp"
+#include "tool/project/container_program.hpp"
+
+namespace narratoria::tool {
+namespace {
+
+// What a trace says of a value instead of its content: {"type":"object","keys":["name"],"count":1}
+std::string summary_of(std::string_view text) {
+    json::Document document;
+    json::ParseError error;
+    std::string out;
+    if (!document.parse(text, error)) return "{}";
+    const json::Value value = document.root();
+    json::ObjectWriter summary(out);
+    summary.string("type", json::type_name(value.type()));
+    int64_t count = 0;
+    if (value.is_object()) {
+        summary.key("keys");
+        out += '[';
+        for (const json::Member member : value.members()) {
+            if (count++ > 0) out += ',';
+            json::append_string(out, member.key);
+        }
+        out += ']';
+        summary.number("count", count);
+    } else if (value.is_array()) {
+        for (const json::Value each : value.elements()) {
+            (void)each;
+            ++count;
+        }
+        summary.number("count", count);
+    }
+    summary.end();
+    return out;
+}
+
+void append_fields_of_runner(json::ObjectWriter& trace, const ToolCall& call) {
+    const project::Binding& its = call.binding;
+    switch (its.runner) {
+        case project::RunnerKind::Local:
+            trace.string("python_env", its.python.kind)
+                .string("python_path", its.python.interpreter)
+                .string("deps_source", its.python.dependencies)
+                .number("protocol_version", project::kProtocolVersion)
+                .boolean("sandbox", its.sandbox);
+            break;
+        case project::RunnerKind::Service:
+            trace.string("service_url", http::shown(its.url))
+                .number("protocol_version", project::kProtocolVersion)
+                .boolean("service_handshake", its.needs_handshake());
+            if (!call.enforcement_level.empty()) {
+                trace.string("enforcement_level", call.enforcement_level);
+            }
+            break;
+        case project::RunnerKind::Container: {
+            trace.string("image", its.image);
+            std::string list = "[";
+            for (const std::string& each : its.container_command()) {
+                if (list.size() > 1) list += ',';
+                json::append_string(list, each);
+            }
+            trace.raw("command", list + "]");
+            if (!its.enforcement.empty()) trace.string("container_enforcement", its.enforcement);
+            trace.string("container_runtime", call.container_runtime)
+                .number("protocol_version", project::kProtocolVersion);
+            break;
+        }
+    }
+    if (call.is_unsafe_override) trace.boolean("unsafe_override", true);
+}
+
+}  // namespace
+
+std::string check_trace(const project::Binding& binding, std::string_view capability, bool allowed,
+                        std::string_view source, std::string_view reason,
+                        std::string_view duration) {
+    std::string out;
+    json::ObjectWriter trace(out);
+    trace.string("type", "capability_check")
+        .string("tool_name", binding.name)
+        .string("runner", name_of(binding.runner))
+        .string("resolved_source", binding.resolved_source)
+        .string("capability", capability)
+        .boolean("allowed", allowed)
+        .string("guarantee_source", source)
+        .string("reason", reason)
+        .number("protocol_version", project::kProtocolVersion);
+    if (!duration.empty()) trace.raw("duration_ms", duration);
+    trace.end();
+    return out;
+}
+
+std::vector<std::string> check_traces(const project::Binding& binding, const Guarantees& guarantees,
+                                      bool allowed) {
+    std::vector<std::string> out;
+    for (size_t i = 0; i < kGuarantees; ++i) {
+        const auto guarantee = static_cast<Guarantee>(i);
+        if (!guarantees.requires_one(guarantee)) continue;
+        out.push_back(check_trace(binding, capability_of(guarantee), allowed,
+                                  name_of(guarantees.source_of(guarantee)),
+                                  allowed ? "guarantee_allowed" : "coverage_missing"));
+    }
+    if (guarantees.secrets()) {
+        out.push_back(check_trace(binding, kSecretsCapability, allowed,
+                                  name_of(guarantees.secrets_source()),
+                                  allowed ? "secrets_allowed" : "coverage_missing"));
+    }
+    return out;
+}
+
+std::string tool_call_trace(const ToolCall& call) {
+    const project::Binding& its = call.binding;
+    std::string out;
+    json::ObjectWriter trace(out);
+    trace.string("type", "tool_call")
+        .string("tool", its.name)
+        .string("tool_name", its.name)
+        .string("kind", its.kind)
+        .raw("input_summary", summary_of(call.payload))
+        .string("purity", its.purity)
+        .string("resolved_source", its.resolved_source)
+        .number("timeout_ms", static_cast<int64_t>(call.timeout_ms))
+        .string("entry", its.entry)
+        .string("runner", name_of(its.runner));
+    append_fields_of_runner(trace, call);
+    if (its.pack) {
+        trace.string("pack_id", its.pack->id)
+            .string("pack_name", its.pack->name)
+            .string("pack_version", its.pack->version);
+    }
+    trace.string("status", call.ok ? "ok" : "error");
+    if (call.ok) {
+        trace.raw("output_summary", summary_of(call.result));
+    } else {
+        trace.string("error_type", call.error_type).string("error_message", call.error_message);
+    }
+    trace.number("duration_ms", call.duration_ms);
+    const bool is_blocked = !call.blocked_reason.empty();
+    trace.string("decision", is_blocked ? "blocked" : "allowed")
+        .string("capability", is_blocked ? call.blocked_capability : "none")
+        .string("reason", is_blocked ? call.blocked_reason : "policy_allowed")
+        .string("result", is_blocked ? "blocked"
+                          : call.ok  ? "ok"
+                                     : "error");
+    trace.end();
+    return out;
+}
+
+std::vector<std::string> refused_call_traces(const project::Binding& binding,
+                                             const Guarantees& guarantees, std::string_view request,
+                                             uint64_t timeout_ms, const StartFailure& failure,
+                                             bool is_forbidden) {
+    std::vector<std::string> out;
+    const std::string payload = input_of(request);
+    ToolCall call{binding, payload, timeout_ms};
+    call.error_type = failure.code == "INPUT_INVALID" ? "InputError" : "ToolError";
+    call.error_message = failure.message;
+    if (failure.code == "GUARANTEE_UNAVAILABLE") {
+        Guarantees all = binding.guarantees;
+        all.tighten(guarantees);
+        out = check_traces(binding, all, false);
+        call.error_type = "CapabilityError";
+        call.blocked_capability = all.first_capability();
+        call.blocked_reason = "coverage_missing";
+    } else if (is_forbidden) {
+        call.error_type = "CapabilityError";
+        call.blocked_capability = "none";
+        call.blocked_reason = "policy_denied";
+    }
+    if (binding.runner == project::RunnerKind::Container) {
+        std::string ignored;
+        call.container_runtime =
+            project::find_container_program(project::environment_of_host(), ignored);
+        call.container_runtime.erase(0, call.container_runtime.rfind('/') + 1);
+    }
+    out.push_back(tool_call_trace(call));
+    return out;
+}
+
+std::string input_of(std::string_view request) {
+    json::Document document;
+    json::ParseError error;
+    if (!document.parse(request, error)) return "{}";
+    const json::Value input = document.root().find("input");
+    return input ? std::string(input.raw()) : "{}";
+}
+
+}  // namespace narratoria::tool
