@@ -23,7 +23,7 @@ struct Refusal {
     std::string message;
 };
 
-size_t byte_of(const YAML::Mark& mark) { return mark.pos < 0 ? 0 : static_cast<size_t>(mark.pos); }
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 bool is_digits(std::string_view text) {
     return !text.empty() &&
@@ -67,7 +67,14 @@ Node::Kind kind_of(std::string_view text) {
 // Builds the tree from the parser's events.
 class Builder : public YAML::EventHandler {
 public:
-    explicit Builder(File& file) : file_(file) {}
+    explicit Builder(File& file)
+        : file_(file),
+          start_(file.text().starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0) {}
+
+    // The parser does not count a byte order mark.
+    size_t byte_of(const YAML::Mark& mark) const {
+        return start_ + (mark.pos < 0 ? 0 : static_cast<size_t>(mark.pos));
+    }
 
     // An empty file has no document.
     std::optional<Node> take() {
@@ -93,6 +100,11 @@ private:
     }
     void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   const std::string& value) override {
+        // The parser makes single bytes of these two.
+        if (!utf8::is_valid(value)) {
+            throw Refusal{byte_of(mark), "project-yaml",
+                          "the escapes \\N and \\_ are not read here; write \\u0085 or \\u00A0"};
+        }
         // The parser's tag is "!" for a quoted scalar.
         Node node = made(mark, tag, anchor, tag == "!" ? Node::Kind::Text : kind_of(value));
         node.text = value;
@@ -109,8 +121,8 @@ private:
     }
     void OnMapEnd() override { close(); }
 
-    static Node made(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                     Node::Kind kind) {
+    Node made(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+              Node::Kind kind) const {
         if (anchor != YAML::NullAnchor) {
             throw Refusal{byte_of(mark), "project-yaml-alias",
                           "an anchor (&name) is not read here; leave it out"};
@@ -159,6 +171,8 @@ private:
             return;
         }
         if (outer.key) {
+            // The parser's place of a value that is missing is that of what follows.
+            if (node.kind == Node::Kind::Null) node.byte = outer.key->byte;
             outer.node.members.push_back({std::move(*outer.key), std::move(node)});
             outer.key.reset();
             return;
@@ -175,6 +189,7 @@ private:
     }
 
     File& file_;
+    const size_t start_;
     std::optional<Node> root_;
     std::vector<Open> open_;
     bool has_twice_ = false;
@@ -206,8 +221,8 @@ std::optional<Node> parse_yaml(File& file) {
                    "this is nested deeper than " + std::to_string(kMaxDepth) + " levels");
         return std::nullopt;
     } catch (const YAML::Exception& exception) {
-        file.fault(byte_of(exception.mark), "project-yaml", "",
-                   "this is not YAML: " + exception.msg);
+        file.fault(builder.byte_of(exception.mark), "project-yaml", "",
+                   "this is not YAML: " + utf8::repaired(exception.msg));
         return std::nullopt;
     }
     return builder.take();
