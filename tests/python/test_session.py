@@ -139,6 +139,31 @@ def test_the_options_reach_the_engine(make_tool: Any, tmp_path: Path) -> None:
         assert slow["t"].state == "timeout"
 
 
+@pytest.mark.parametrize("sandbox", ["no_network,no_env_read", ["no_network", "no_env_read"]])
+def test_guarantees_hold_for_every_tool(sandbox: Any, make_tool: Any) -> None:
+    with narratoria.Session(sandbox=sandbox, environment={"COLOUR": "blue"}) as session:
+        ran = session.execute(one(make_tool("t", 'test -z "$COLOUR" || exit 1\n' + DONE)))["t"]
+        if ran.error_code == "GUARANTEE_UNAVAILABLE":
+            pytest.skip(f"this machine cannot enforce it: {ran.error}")
+        assert ran.ok, ran.error
+        [attempt] = ran.attempts
+        assert [each.guarantee for each in attempt.guarantees] == ["no_network", "no_env_read"]
+        assert all(each.proven and each.mechanism and each.version for each in attempt.guarantees)
+
+        session.tool(name="mine")(lambda: None)
+        assert session.execute(one("mine"))["t"].error_code == "GUARANTEE_UNAVAILABLE"
+
+
+def test_guarantees_that_there_are_not_are_refused() -> None:
+    make: Any = narratoria.Session
+    with pytest.raises(narratoria.InvalidArgumentError, match="sandbox: .*no_netwrok"):
+        make(sandbox="no_netwrok")
+    with pytest.raises(TypeError, match="sandbox is a text or a list of texts, not bool"):
+        make(sandbox=True)
+    with pytest.raises(TypeError, match="each of sandbox is a str, not int"):
+        make(sandbox=["no_network", 5])
+
+
 def test_a_control_group_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
     with pytest.raises(narratoria.SystemRefusedError, match="cgroup"):
         narratoria.Session(cgroup=tmp_path, limits=narratoria.Limits(processes=10))
@@ -397,6 +422,9 @@ def test_the_tools_of_a_project_are_called_by_name(tmp_path: Path) -> None:
     with narratoria.Session(project=tmp_path) as session:
         ran = session.execute(one("greeter", {"name": "Ada"}))
         assert ran["t"].result == "Hello Ada"
+        [attempt] = ran["t"].attempts
+        assert [trace["type"] for trace in attempt.traces] == ["tool_call"]
+        assert attempt.guarantees == []
         assert (session.tools["greeter"].runner, session.tools["greeter"].origin) == (
             "local",
             "project",

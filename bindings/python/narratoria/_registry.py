@@ -120,6 +120,7 @@ class Registry:
         environment: Mapping[str, str] | None = None,
         allow_paths: Iterable[str | PathLike[str]] = (),
         allow_schemes: Iterable[str] = (),
+        sandbox: str | Iterable[str] = (),
         times: Times | None = None,
         limits: Limits | None = None,
         cgroup: str | PathLike[str] | None = None,
@@ -138,6 +139,8 @@ class Registry:
         ):
             if isinstance(several, (str, bytes)) or not hasattr(several, "__iter__"):
                 raise TypeError(f"{what} is a list, not {type(several).__name__}")
+        if not hasattr(sandbox, "__iter__"):
+            raise TypeError(f"sandbox is a text or a list of texts, not {type(sandbox).__name__}")
         if not isinstance(strict, bool):
             raise TypeError(f"strict is True or False, not {strict!r}")
         if on_narrator_error not in ("raise", "fallback"):
@@ -163,6 +166,7 @@ class Registry:
             environment=environment,
             allow_paths=allow_paths,
             allow_schemes=allow_schemes,
+            sandbox=sandbox,
             times=times,
             limits=limits,
             cgroup=cgroup,

@@ -32,6 +32,7 @@ def core_options(
     environment: Mapping[str, str] | None,
     allow_paths: Iterable[str | PathLike[str]],
     allow_schemes: Iterable[str],
+    sandbox: str | Iterable[str],
     times: Times | None,
     limits: Limits | None,
     cgroup: str | PathLike[str] | None,
@@ -69,6 +70,11 @@ def core_options(
         "environment": given_environment,
         "allow_paths": [path_text("each of allow_paths", each) for each in allow_paths],
         "allow_schemes": [text_of("each of allow_schemes", each) for each in allow_schemes],
+        "sandbox": ",".join(
+            [text_of("sandbox", sandbox)]
+            if isinstance(sandbox, (str, bytes))
+            else [text_of("each of sandbox", each) for each in sandbox]
+        ),
         "times": numbers_of("times", times),
         "limits": numbers_of("limits", limits),
     }

@@ -65,6 +65,7 @@ __all__ = [
     "Opening",
     "Plan",
     "PlayerPrompt",
+    "Receipt",
     "Result",
     "RetryPolicy",
     "ToolDescription",
@@ -320,6 +321,39 @@ class EventRange(Document):
 
 
 @dataclass(slots=True, repr=False, eq=False)
+class Receipt(Document):
+    """How a guarantee of a tool was enforced in an attempt (docs/guarantees.md).
+
+    Attributes:
+        guarantee: its name, for example `"no_network"`.
+        mechanism: what enforced it.
+        version: of the kernel, and of what enforced it.
+        proven: a test program tried the forbidden acts in the same sandbox, and all were refused.
+        extra: unknown members.
+
+    >>> Receipt("no_network", "seccomp", "Linux 6.18.1", True)
+    <Receipt no_network by seccomp, proven>
+    """
+
+    guarantee: str
+    mechanism: str
+    version: str
+    proven: bool
+    extra: dict[str, Any] = field(default_factory=new_object)
+
+    _members = (
+        Member("guarantee", string),
+        Member("mechanism", string),
+        Member("version", string),
+        Member("proven", boolean),
+    )
+
+    def __repr__(self) -> str:
+        proof = "proven" if self.proven else "not proven"
+        return f"<Receipt {self.guarantee} by {self.mechanism}, {proof}>"
+
+
+@dataclass(slots=True, repr=False, eq=False)
 class Attempt(Document):
     """One attempt of a tool, from spawn to end.
 
@@ -336,6 +370,8 @@ class Attempt(Document):
         resources: what the process used, if known: `userMicroseconds`, `systemMicroseconds`,
             `maximumResidentKiB`.
         extra: unknown members.
+        guarantees: a receipt for each guarantee of the tool.
+        traces: of a project's tool, the entries of spec 001: `capability_check`, then `tool_call`.
 
     >>> Attempt(1, "failed", "2026-01-24T18:30:00Z", 12, EventRange(0, 3), "SIGNALED", signal=9)
     <Attempt 1 failed SIGNALED signal 9 12 ms>
@@ -352,6 +388,8 @@ class Attempt(Document):
     error: str | None = None
     resources: dict[str, Any] = field(default_factory=MissingObject)
     extra: dict[str, Any] = field(default_factory=new_object)
+    guarantees: list[Receipt] = field(default_factory=MissingArray)
+    traces: list[dict[str, Any]] = field(default_factory=MissingArray)
 
     _members = (
         Member("attempt", integer),
@@ -364,6 +402,8 @@ class Attempt(Document):
         Member("execution_time", integer),
         Member("events", EventRange.from_dict, write=write_document),
         Member("resources", mapping, OPTIONAL),
+        Member("guarantees", array_of(Receipt.from_dict), OPTIONAL, write=write_documents),
+        Member("traces", array_of(mapping), OPTIONAL),
     )
 
     def __repr__(self) -> str:

@@ -162,6 +162,10 @@ class Session(Registry):
         allow_paths: folders that tools must be in; default: anywhere.
         allow_schemes: with ``allow_paths``, schemes whose tools may run, whatever follows
             ``scheme:``.
+        sandbox: guarantees of every tool, which the kernel enforces: ``"no_network,no_subprocess"`` or
+            ``["no_network", "no_subprocess"]``, ``"secrets_allowed=NAME:NAME"``, ``"all"``. A tool for
+            which one cannot be enforced, such as a Python function of the session, is not started
+            (``GUARANTEE_UNAVAILABLE``). ``attempts[…].guarantees`` of a result has the receipts.
         times: timeouts.
         limits: resource limits of tools.
         cgroup: a cgroup2 folder that is delegated to this user; each attempt of a tool runs in its
