@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <utility>
 
 #include "narratoria/engine.h"
@@ -341,14 +342,16 @@ void Inbox::deliver_token() {
 }
 
 void Inbox::forget_posts(Poster& from) {
-    std::deque<Post> dropped;
+    // A deque needs memory even if it is empty, and a destructor that calls this may have none.
+    std::optional<std::deque<Post>> dropped;
     {
         const std::lock_guard lock(mutex_);
-        dropped.swap(from.waiting_);
-        waiting_posts_ -= dropped.size();
         std::erase(turns_, &from);
+        if (from.waiting_.empty()) return;
+        dropped.emplace().swap(from.waiting_);
+        waiting_posts_ -= dropped->size();
     }
-    for (const Post& post : dropped) from.drop_post(post);
+    for (const Post& post : *dropped) from.drop_post(post);
 }
 
 bool Inbox::has_waiting(const Poster& of) const {

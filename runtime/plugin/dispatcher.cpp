@@ -99,6 +99,12 @@ void insert_by_priority(std::vector<Each>& list, Each each) {
     list.insert(place, std::move(each));
 }
 
+// Grows as push_back() does, so that many calls in a row stay cheap.
+template <typename Each>
+void reserve_one(std::vector<Each>& list) {
+    if (list.size() == list.capacity()) list.reserve(std::max<size_t>(4, 2 * list.size()));
+}
+
 template <typename List>
 void forget_instance(List& list, const Instance* instance) {
     std::erase_if(list, [&](const auto& each) {
@@ -173,15 +179,25 @@ Instance* Dispatcher::add(const Library& library, std::string path, std::string 
 const Instance* Dispatcher::extend(OwnExtension own, std::string& reason) {
     auto instance = std::make_unique<Instance>(std::move(own), session_, story_);
     const Library& library = instance->library();
-    if (!take_extensions(*instance, reason)) {
-        forget_extensions(instance.get());
-        instance->keep_from_release();
-        return nullptr;
-    }
+    // After a refusal or without memory everything is as before, and the host keeps its data. What
+    // follows take_extensions() takes only what is reserved here.
+    struct Undo {
+        ~Undo() {
+            if (instance == nullptr) return;
+            its.forget_extensions(instance);
+            instance->keep_from_release();
+        }
+        Dispatcher& its;
+        Instance* instance;
+    } undo{*this, instance.get()};
+    reserve_one(instances_);
+    reserve_one(attached_);
+    if (!take_extensions(*instance, reason)) return nullptr;
     if (stream_ != nullptr && library.offers(NAR_EXTENSION_EVENT_SINK)) {
         // take_extensions() has appended this sink.
         attach_sink(*instance, sinks_.back().second);
     }
+    undo.instance = nullptr;
     return keep(std::move(instance));
 }
 
@@ -205,7 +221,8 @@ void Dispatcher::forget_extensions(const Instance* instance) {
         if (its == instance) tools_.runners.remove_scheme(scheme);
     }
     std::erase_if(schemes_, [&](const auto& each) { return each.first == instance; });
-    for (const auto& definition : functions_->definitions_of(instance)) {
+    // One by one: this must not need memory.
+    while (const auto definition = functions_->definition_of(instance)) {
         tools_.registry.remove(*definition);
         functions_->remove(*definition);
     }
@@ -318,6 +335,8 @@ bool Dispatcher::take_runner(Instance& instance, std::string& reason) {
     }
     const auto scheme_runner =
         std::make_shared<SchemeRunner>(tools_.processes, instance, extension);
+    // So that each scheme that is added is also noted here.
+    schemes_.reserve(schemes_.size() + schemes.size());
     for (std::string& scheme : schemes) {
         if (scheme.size() > kMaxScheme || !tool::is_scheme(scheme)) {
             reason = "its scheme \"" + scheme + "\" is none: letters, digits, + - . _ only";
@@ -373,14 +392,20 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
             instance.library().id};
         offers.emplace_back(std::move(definition), extension.tools[i]);
     }
-    // Registered only after all are valid: a refused extension must not replace another tool.
+    // Registered only after all are valid, and when nothing can fail any more: an extension that is
+    // refused must not replace another tool.
+    std::vector<std::shared_ptr<const tool::Definition>> displaced;
+    displaced.reserve(offers.size());
+    tools_.registry.reserve(offers.size());
     for (const auto& [definition, handle] : offers) {
-        const auto displaced = tools_.registry.find(definition->name);
-        tools_.registry.replace(definition);
         functions_->add(definition, instance, extension, handle);
-        // Last: the `released` of a function of the host may change the registry.
-        if (displaced != nullptr) functions_->remove(*displaced);
     }
+    for (const auto& [definition, handle] : offers) {
+        if (const auto& other = tools_.registry.find(definition->name)) displaced.push_back(other);
+        tools_.registry.replace(definition);
+    }
+    // Last: the `released` of a function of the host may change the registry.
+    for (const auto& each : displaced) functions_->remove(*each);
     return true;
 }
 

@@ -5,12 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
-#include <deque>
 #include <mutex>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include "base/fork_count.hpp"
 #include "base/given_struct.hpp"
@@ -828,11 +829,13 @@ void retire_host(HostHandle* handle) {
         const std::lock_guard lock(handle->mutex);
         handle->instance = nullptr;
     }
-    static std::mutex& mutex = *new std::mutex;
-    static auto& kept = *new std::deque<std::unique_ptr<HostHandle>>;
+    // An array, because a destructor that calls this may have no memory. Neither has a destructor.
+    static std::mutex mutex;
+    static std::array<HostHandle*, kKept> kept{};
+    static size_t next = 0;
     const std::lock_guard lock(mutex);
-    kept.emplace_back(handle);
-    if (kept.size() > kKept) kept.pop_front();
+    delete std::exchange(kept[next], handle);
+    next = (next + 1) % kKept;
 }
 
 }  // namespace narratoria::plugin

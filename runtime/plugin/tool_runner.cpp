@@ -332,6 +332,14 @@ void FunctionRunner::remove_own() {
     }
 }
 
+std::shared_ptr<const tool::Definition> FunctionRunner::definition_of(
+    const Instance* instance) const {
+    for (const auto& [key, function] : functions_) {
+        if (function.instance == instance) return function.definition;
+    }
+    return nullptr;
+}
+
 std::vector<std::shared_ptr<const tool::Definition>> FunctionRunner::definitions_of(
     const Instance* instance) const {
     std::vector<std::shared_ptr<const tool::Definition>> found;

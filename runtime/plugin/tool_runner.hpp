@@ -42,6 +42,8 @@ public:
     void remove_own();
     std::vector<std::shared_ptr<const tool::Definition>> definitions_of(
         const Instance* instance) const;
+    // One of them, or NULL. Needs no memory.
+    std::shared_ptr<const tool::Definition> definition_of(const Instance* instance) const;
 
     std::optional<json::Value> call(const tool::Invocation& invocation) override;
 

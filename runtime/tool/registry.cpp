@@ -62,13 +62,13 @@ void Registry::place(uint32_t index) {
     slots_[at] = {static_cast<uint32_t>(hash >> 32), index + 1};
 }
 
-// Forgets removed entries. Leaves at least half of the slots free.
-void Registry::rebuild() {
+// Forgets removed entries. Leaves at least half of the slots free, also with so many more.
+void Registry::rebuild(size_t more) {
     const auto is_removed = [](const Entry& entry) { return entry.definition == nullptr; };
     const auto removed = std::count_if(entries_.begin(), entries_.end(), is_removed);
     const size_t kept = entries_.size() - static_cast<size_t>(removed);
     size_t size = kFewestSlots;
-    while (size < 4 * kept) size *= 2;
+    while (size < 4 * (kept + more)) size *= 2;
     // First, because it may throw.
     std::vector<Slot> slots(size);
     slots_.swap(slots);
@@ -76,8 +76,15 @@ void Registry::rebuild() {
     for (size_t i = 0; i < entries_.size(); ++i) place(static_cast<uint32_t>(i));
 }
 
+void Registry::reserve(size_t more) {
+    if (2 * (entries_.size() + more) > slots_.size()) rebuild(more);
+    if (entries_.size() + more > entries_.capacity()) {
+        entries_.reserve(std::max(2 * entries_.size(), entries_.size() + more));
+    }
+}
+
 void Registry::append(Shared definition) {
-    if (2 * (entries_.size() + 1) > slots_.size()) rebuild();
+    if (2 * (entries_.size() + 1) > slots_.size()) rebuild(0);
     const std::string_view name = definition->name;
     entries_.push_back({std::move(definition), name, {}});
     place(static_cast<uint32_t>(entries_.size() - 1));

@@ -31,6 +31,8 @@ public:
     // Appends a definition. False if its name is in use. If this or replace() throws, nothing has
     // changed.
     bool add(Shared definition);
+    // Makes place for so many definitions more: until then add() and replace() do not throw.
+    void reserve(size_t more);
     // Removes the definition of the same name, if there is one, and appends the new one.
     void replace(Shared definition);
     // Compares by identity: another definition of the same name stays registered.
@@ -80,7 +82,7 @@ private:
     Entry* entry_of(const Definition& definition);
     void append(Shared definition);
     void place(uint32_t index);
-    void rebuild();
+    void rebuild(size_t more);
 
     std::vector<Shared> scan() const;
     std::vector<Shared> collect(bool with_hidden) const;

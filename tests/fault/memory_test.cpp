@@ -2,9 +2,16 @@
 // Memory runs out inside a call: the call fails, and everything is as it was before.
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <new>
 
+#include "narratoria/event_sink.h"
+#include "narratoria/tool.h"
+#include "narratoria/tool_runner.h"
 #include "narratoria/tools.h"
+#include "narratoria/ui_handler.h"
 #include "support/host.hpp"
 
 namespace {
@@ -110,6 +117,135 @@ TEST_F(MemoryShortage, InARegistrationReleasesOnlyWhatWasAcceptedAndKeepsTheForm
         EXPECT_EQ(second.released, 1);
     }
     EXPECT_GT(refused, 100) << "the library allocates elsewhere";
+}
+
+// An extension of the host, of one kind.
+struct Extension {
+    explicit Extension(const char* kind, const void* functions) {
+        given.size = sizeof given;
+        given.id = detail::to_c("my-game");
+        given.extension = detail::to_c(kind);
+        given.functions = functions;
+        given.instance = this;
+        given.released = [](void* self) { ++static_cast<Extension*>(self)->released; };
+    }
+    Extension(const Extension&) = delete;
+    Extension& operator=(const Extension&) = delete;
+
+    nar_status add(Session& session, int64_t allocations) {
+        allocations_left = allocations;
+        const nar_status status = nar_session_extend(session.raw(), &given, nullptr, nullptr);
+        allocations_left = -1;
+        return status;
+    }
+    // With one allocation more each time, until it is accepted. How often it was refused.
+    int add_in_the_end(Session& session, const std::function<void()>& unchanged) {
+        int refused = 0;
+        while (add(session, refused) != NAR_OK) {
+            unchanged();
+            EXPECT_EQ(released, 0) << "allocation " << refused;
+            if (testing::Test::HasFailure() || ++refused == 10'000) break;
+        }
+        return refused;
+    }
+
+    nar_session_extension given{};
+    int released = 0;
+    int calls = 0;
+};
+
+TEST_F(MemoryShortage, InAnExtensionWithToolsReplacesNoneOfThem) {
+    const std::string names[] = {"dice", "coin", "card"};
+    nar_tool tools[3]{};
+    const nar_tool* list[3];
+    for (size_t i = 0; i < 3; ++i) {
+        tools[i].size = sizeof tools[i];
+        tools[i].name = detail::to_c(names[i]);
+        tools[i].description = detail::to_c("second");
+        list[i] = &tools[i];
+    }
+    nar_tool_extension functions{};
+    functions.size = sizeof functions;
+    functions.tools = list;
+    functions.tool_count = 3;
+    functions.invoke = [](void*, uint64_t, const nar_tool*, const nar_invocation*) {};
+    for (int others = 0; others < 9; ++others) {
+        std::vector<std::unique_ptr<Registration>> kept;
+        Registration first("dice", "first");
+        Extension extension(NAR_EXTENSION_TOOL, &functions);
+        Host its_host;
+        Session& session = its_host.session;
+        ASSERT_EQ(first.add(session, -1), NAR_OK);
+        for (int i = 0; i < others; ++i) {
+            kept.push_back(std::make_unique<Registration>("other" + std::to_string(i)));
+            ASSERT_EQ(kept.back()->add(session, -1), NAR_OK);
+        }
+        const int refused = extension.add_in_the_end(session, [&] {
+            ASSERT_EQ(described(session, "dice"), "first");
+            ASSERT_EQ(described(session, "coin"), "no tool");
+            ASSERT_EQ(described(session, "card"), "no tool");
+            ASSERT_EQ(first.released, 0);
+        });
+        EXPECT_GT(refused, 10) << "the library allocates elsewhere";
+        for (const std::string& name : names) EXPECT_EQ(described(session, name), "second");
+        EXPECT_EQ(first.released, 1);
+        ASSERT_FALSE(HasFailure()) << others << " tools";
+    }
+}
+
+TEST_F(MemoryShortage, InAnExtensionLeavesNothingOfItBehind) {
+    nar_event_sink_extension sink{};
+    sink.size = sizeof sink;
+    sink.event = [](void* self, const nar_event*) { ++static_cast<Extension*>(self)->calls; };
+    nar_ui_handler_extension handler{};
+    handler.size = sizeof handler;
+    const nar_str event = detail::to_c("a_name_that_is_longer_than_a_short_text");
+    handler.events = &event;
+    handler.event_count = 1;
+    handler.handle = [](void* self, const nar_ui_event*) -> nar_status {
+        ++static_cast<Extension*>(self)->calls;
+        return NAR_DECLINED;
+    };
+    nar_tool_runner_extension runner{};
+    runner.size = sizeof runner;
+    const nar_str schemes[] = {detail::to_c("one"), detail::to_c("two")};
+    runner.schemes = schemes;
+    runner.scheme_count = 2;
+    runner.start = [](void* self, uint64_t, const nar_invocation*, nar_failure*) -> nar_status {
+        ++static_cast<Extension*>(self)->calls;
+        return NAR_NOT_FOUND;
+    };
+    runner.cancel = [](void*, uint64_t) {};
+    const std::string script = folder.path() + "/tool";
+    std::ofstream(script)
+        << "#!/bin/sh\necho '{\"version\":\"0\",\"type\":\"ui_event\",\"event\":\""
+        << std::string(event.data, event.size) << "\"}'\n"
+        << "echo '{\"version\":\"0\",\"type\":\"done\",\"ok\":true}'\n";
+    std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+    for (int others = 0; others < 6; ++others) {
+        std::vector<std::unique_ptr<Extension>> kept;
+        Extension sinks(NAR_EXTENSION_EVENT_SINK, &sink);
+        Extension handlers(NAR_EXTENSION_UI_HANDLER, &handler);
+        Extension runners(NAR_EXTENSION_TOOL_RUNNER, &runner);
+        Host its_host;
+        Session& session = its_host.session;
+        for (int i = 0; i < others; ++i) {
+            kept.push_back(std::make_unique<Extension>(NAR_EXTENSION_UI_HANDLER, &handler));
+            ASSERT_EQ(kept.back()->add(session, -1), NAR_OK);
+        }
+        int refused = 0;
+        for (Extension* each : {&sinks, &handlers, &runners}) {
+            refused += each->add_in_the_end(session, [] {});
+        }
+        EXPECT_GT(refused, 10) << "the library allocates elsewhere";
+        // What a refused one left behind would be called, too, or would keep the scheme.
+        its_host.run(plan_json({tool_json("a", script), tool_json("b", "two:x")}));
+        EXPECT_EQ(handlers.calls, 1);
+        EXPECT_EQ(runners.calls, 1);
+        EXPECT_GT(sinks.calls, 0);
+        ASSERT_FALSE(HasFailure()) << others << " extensions";
+    }
+    std::filesystem::remove(script);
 }
 
 }  // namespace
