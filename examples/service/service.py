@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An HTTP service for tools of specification 001 (Namel3ss Python tool protocol v1).
 
-    python3 service.py [--port 8787] [--root FOLDER] [--enforced no_network,no_subprocess]
+    python3 service.py [--port 8787] [--root FOLDER] [--enforced no_network,no_subprocess] [--secrets API_KEY]
 
 Runs the functions of the modules below FOLDER, by default the folder of this file. Python's standard library
 only. Copy it, and change what you need.
@@ -11,6 +11,7 @@ only. Copy it, and change what you need.
 import argparse
 import importlib
 import json
+import os
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,6 +21,8 @@ PROTOCOL_VERSION = 1
 LARGEST_BODY = 16 * 1024 * 1024
 GUARANTEES = ("no_filesystem_write", "no_filesystem_read", "no_network", "no_subprocess",
               "no_env_read", "no_env_write")
+# What every process may know of its surroundings.
+ORDINARY = ("PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV")
 
 
 class Refused(Exception):
@@ -54,14 +57,24 @@ def run_tool(root, request):
     return {"ok": True, "protocol_version": PROTOCOL_VERSION, "result": result}
 
 
-def shake_hands(enforced, request):
-    """The reply to a handshake: what the surroundings of this process enforce."""
+def shake_hands(enforced, secrets, request):
+    """The reply to a handshake: what the surroundings of this process enforce, and which secrets it has."""
     if request.get("protocol_version") != PROTOCOL_VERSION:
         return {"ok": False, "error": {"type": "ProtocolError",
                                        "message": f"protocol_version must be {PROTOCOL_VERSION}"}}
-    return {"ok": True, "enforcement": "enforced" if enforced else "none",
-            "supported_guarantees": {name: name in enforced for name in GUARANTEES},
-            "service_version": "1.0.0"}
+    supported = {name: name in enforced for name in GUARANTEES}
+    if secrets is not None:
+        supported["secrets_allowed"] = secrets
+    return {"ok": True, "enforcement": "enforced" if enforced or secrets is not None else "none",
+            "supported_guarantees": supported, "service_version": "1.0.0"}
+
+
+def keep_only(secrets):
+    """Starts this program anew without the other variables, unless there are none."""
+    kept = {name: value for name, value in os.environ.items()
+            if name in ORDINARY or name in secrets or name.startswith("LC_")}
+    if kept != dict(os.environ):
+        os.execve(sys.executable, [sys.executable, *sys.argv], kept)
 
 
 class Server(ThreadingHTTPServer):
@@ -90,7 +103,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.reply(400, {"ok": False, "error": {
                 "type": "ProtocolError", "message": f"the request is not a JSON object: {error}"}})
         if self.path.split("?")[0] == "/capabilities/handshake":
-            return self.reply(200, shake_hands(self.server.enforced, request))
+            return self.reply(200, shake_hands(self.server.enforced, self.server.secrets, request))
         return self.reply(200, run_tool(self.server.root, request))
 
     def reply(self, status, document):
@@ -111,8 +124,14 @@ def main():
     parser.add_argument("--root", type=Path, default=Path(__file__).parent)
     parser.add_argument("--enforced", default="", metavar="NAMES", help="guarantees that the "
                         "surroundings of this process enforce, for example a container: nothing here does")
+    parser.add_argument("--secrets", metavar="NAMES", help="the variables with secrets that the tools may "
+                        "read, or nothing: the process keeps only these, and ordinary ones such as PATH")
     options = parser.parse_args()
     enforced = [name for name in options.enforced.split(",") if name]
+    secrets = None
+    if options.secrets is not None:
+        secrets = [name for name in options.secrets.split(",") if name]
+        keep_only(secrets)
     unknown = [name for name in enforced if name not in GUARANTEES]
     if unknown:
         parser.error(f"unknown guarantee: {', '.join(unknown)}")
@@ -120,6 +139,7 @@ def main():
     server = Server(("127.0.0.1", options.port), Handler)
     server.root = options.root.resolve()
     server.enforced = enforced
+    server.secrets = secrets
     sys.path.insert(0, str(server.root))
     print(json.dumps({"port": server.server_port}), flush=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()

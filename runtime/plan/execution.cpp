@@ -768,7 +768,10 @@ bool Execution::end_tool(uint32_t tool, const Ending& ending) {
     } else {
         outcome.code = ending.code;
         outcome.error = ending.what;
-        if (running.attempt) outcome.diagnostics = running.attempt->diagnostics();
+        if (running.attempt) {
+            outcome.diagnostics = running.attempt->diagnostics();
+            outcome.traces = running.attempt->traces_of_abandoned(outcome);
+        }
     }
     if (running.attempt) {
         report_attempt(tool, state, outcome);

@@ -76,6 +76,7 @@ std::string attempt_ended(const AttemptRecord& record) {
     std::string body;
     json::ObjectWriter writer(body);
     write_attempt_end(writer, record);
+    write_traces(writer, record);
     writer.end();
     return body;
 }

@@ -34,6 +34,16 @@ void write_attempt_end(json::ObjectWriter& writer, const AttemptRecord& record) 
     else if (record.exit_status >= 0) writer.number("exitStatus", record.exit_status);
 }
 
+void write_traces(json::ObjectWriter& writer, const AttemptRecord& record) {
+    if (record.traces.empty()) return;
+    std::string list = "[";
+    for (const std::string& each : record.traces) {
+        if (list.size() > 1) list += ',';
+        list += each;
+    }
+    writer.raw("traces", list + "]");
+}
+
 namespace {
 
 void append_attempt(std::string& out, const AttemptRecord& record, bool with_events) {
@@ -56,13 +66,7 @@ void append_attempt(std::string& out, const AttemptRecord& record, bool with_eve
         .number("maximumResidentKiB", static_cast<int64_t>(record.resident_kb))
         .end();
     if (!record.guarantees.empty()) attempt.raw("guarantees", record.guarantees);
-    if (!record.traces.empty()) {
-        attempt.key("traces");
-        for (size_t i = 0; i < record.traces.size(); ++i) {
-            (out += i == 0 ? '[' : ',') += record.traces[i];
-        }
-        out += ']';
-    }
+    write_traces(attempt, record);
     attempt.end();
 }
 

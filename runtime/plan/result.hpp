@@ -106,6 +106,8 @@ private:
 
 // Writes the members for an attempt's number and end, which results and records share.
 void write_attempt_end(json::ObjectWriter& writer, const AttemptRecord& record);
+// Its `traces`, if it has any.
+void write_traces(json::ObjectWriter& writer, const AttemptRecord& record);
 
 void append_strings(std::string& out, const std::vector<std::string>& texts);
 

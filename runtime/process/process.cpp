@@ -175,8 +175,8 @@ public:
     void request(uint32_t kind, uint32_t grace_ms) {
         // A tool can stop its supervisor and the reaper. The reaper kills a stopped supervisor.
         if (pool_.reaper_) pool_.reaper_->wake();
-        in_grace = kind == SUPERVISOR_TERMINATE;
-        grace_end_ms = clock::steady_ms() + grace_ms;
+        is_awaited = kind == SUPERVISOR_TERMINATE;
+        awaited_until_ms = clock::steady_ms() + grace_ms + kPatienceMs;
         supervisor_request request{};
         request.kind = kind;
         request.grace_ms = grace_ms;
@@ -300,7 +300,7 @@ public:
     // Its invocation is over. Returns whom to tell, after everything is reset: the listener may
     // start another process on this supervisor.
     Process* release() {
-        busy = in_grace = false;
+        busy = is_awaited = false;
         if (std::exchange(counted, false)) --pool_.busy_;
         return std::exchange(process, nullptr);
     }
@@ -309,12 +309,12 @@ public:
     const uint32_t generation;   // that of its reaper
     Process* process = nullptr;  // NULL if idle, or if the process was destroyed
     const void* owned_by = nullptr;
-    bool busy = false;      // has an invocation
-    bool counted = false;   // counted in Pool::busy_
-    bool in_grace = false;  // SIGTERM was requested, SIGKILL was not
-    bool closed = false;    // has ended
-    bool reported = false;  // the reaper has reported it
-    int64_t grace_end_ms = 0;
+    bool busy = false;        // has an invocation
+    bool counted = false;     // counted in Pool::busy_
+    bool is_awaited = false;  // by the pool's destructor: it ends by itself, or got a SIGTERM
+    bool closed = false;      // has ended
+    bool reported = false;    // the reaper has reported it
+    int64_t awaited_until_ms = 0;
 
 private:
     Pool& pool_;
@@ -353,6 +353,14 @@ void Process::terminate(uint32_t grace_ms) {
     terminating_ = true;
     pool_.count_as_busy(*supervisor_);
     supervisor_->request(grace_ms == 0 ? SUPERVISOR_KILL : SUPERVISOR_TERMINATE, grace_ms);
+}
+
+void Process::outlive(uint32_t patience_ms) {
+    if (ended_) return;
+    terminating_ = true;
+    pool_.count_as_busy(*supervisor_);
+    supervisor_->is_awaited = true;
+    supervisor_->awaited_until_ms = clock::steady_ms() + patience_ms;
 }
 
 void Process::on_input_drained() { listener_->on_input_drained(); }
@@ -493,13 +501,16 @@ void Process::finish() {
 
 // ---- Pool
 
-// Replaces the listener of a process given to end() and drops its output. Owned by Pool::ending_;
-// on_exit destroys it.
+// Replaces the listener of a process given to end() or finish(), and drops its output. Owned by
+// Pool::ending_; on_exit destroys it.
 class Pool::Ending : public Listener {
 public:
     Ending(Pool& pool, std::unique_ptr<Process> process)
-        : pool_(pool), process_(std::move(process)) {
+        : pool_(pool), process_(std::move(process)), patience_(pool.loop_) {
         process_->listener_ = this;
+    }
+    void end_after(uint32_t patience_ms) {
+        patience_.start(patience_ms, [this] { process_->terminate(0); });
     }
     void on_output(char*, size_t) override {}
     void on_diagnostics(std::string_view) override {}
@@ -510,6 +521,7 @@ public:
 private:
     Pool& pool_;
     const std::unique_ptr<Process> process_;
+    Timer patience_;
 };
 
 Pool::Pool(Loop& loop, std::string supervisor_path)
@@ -521,12 +533,8 @@ Pool::Pool(Loop& loop, std::string supervisor_path)
 // Order: wait for graceful ends, then close the sockets of all others at once, then wait for the
 // reaper, which waits for all of them. One by one would add up their times.
 Pool::~Pool() {
-    int64_t deadline_ms = 0;
     for (const auto& supervisor : all_) {
-        if (supervisor->in_grace) deadline_ms = std::max(deadline_ms, supervisor->grace_end_ms);
-    }
-    for (const auto& supervisor : all_) {
-        if (supervisor->in_grace) supervisor->wait_for_end(deadline_ms + kPatienceMs);
+        if (supervisor->is_awaited) supervisor->wait_for_end(supervisor->awaited_until_ms);
     }
     ending_.clear();
     all_.clear();
@@ -876,6 +884,12 @@ void Pool::end(std::unique_ptr<Process> process, uint32_t grace_ms) {
     process->input_.reset();
     process->terminate(grace_ms);
     ending_.push_back(std::make_unique<Ending>(*this, std::move(process)));
+}
+
+void Pool::finish(std::unique_ptr<Process> process, uint32_t patience_ms) {
+    process->outlive(patience_ms);
+    ending_.push_back(std::make_unique<Ending>(*this, std::move(process)));
+    ending_.back()->end_after(patience_ms);
 }
 
 void Pool::end_all_of(const void* owner) {

@@ -132,6 +132,9 @@ public:
     // SIGKILL at once.
     void terminate(uint32_t grace_ms);
 
+    // It is not killed when this object is destroyed, and the pool waits for it when it is destroyed.
+    void outlive(uint32_t patience_ms);
+
     // Closes standard output; further output of the process is lost.
     void stop_reading();
 
@@ -199,9 +202,9 @@ public:
     void set_on_warning(std::function<void(std::string_view)> on_warning) {
         on_warning_ = std::move(on_warning);
     }
-    // Kills every running process at once, except those in the grace period of end() or
-    // terminate(), for which it waits. Blocks until all supervisors have gone; a bound applies to
-    // all of them together.
+    // Kills every running process at once, except those given to finish() and those in the grace
+    // period of end() or terminate(), for which it waits. Blocks until all supervisors have gone; a
+    // bound applies to all of them together.
     ~Pool();
 
     // Starts supervisors until `count` are idle, and keeps that many from now on. False with
@@ -234,6 +237,10 @@ public:
     // Ends a process without its listener: closes its input and calls terminate(). Its output is
     // drained and dropped until it exits, so it never blocks on a full pipe.
     void end(std::unique_ptr<Process> process, uint32_t grace_ms);
+
+    // Lets a process go on to its end without its listener, but not longer than `patience_ms`. The
+    // pool's destructor waits for it.
+    void finish(std::unique_ptr<Process> process, uint32_t patience_ms);
 
     // Kills at once everything started for this owner, including descendants of processes already
     // destroyed.

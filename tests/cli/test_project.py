@@ -61,12 +61,12 @@ class Project:
         self.bind(f"tools:\n  {name}:\n    entry: tools.sample_tool:{name}\n"
                   + "".join(f"    {field}\n" for field in fields))
 
-    def run(self, tool, payload=None, env=None):
+    def run(self, tool, payload=None, *options, env=None):
         """The command's end and its trace."""
         trace = self.command.folder / "trace.ndjson"
         trace.unlink(missing_ok=True)
         ran = self.command("tool", "run", tool, "--project", self.folder, "--trace", trace,
-                           "--input", json.dumps(payload or {}), env=env or surroundings())
+                           "--input", json.dumps(payload or {}), *options, env=env or surroundings())
         lines = trace.read_text().splitlines() if trace.exists() else []
         return ran, [json.loads(line) for line in lines]
 
@@ -899,6 +899,29 @@ def test_allowed_paths_are_also_those_of_a_projects_code(command):
     checked = command("validate", "story", story)
     assert "lies outside of the allowed paths" in checked.out, checked
     assert command("play", "--story", story, "hello").status == 1
+
+
+def test_what_the_command_requires_of_all_tools_is_in_the_request_and_the_trace(project):
+    ran, trace = project.run("greeter", {"name": "Ada"}, "--sandbox", "no_network")
+    assert ran.status == 0, ran
+    [check, call] = trace
+    assert (check["capability"], check["guarantee_source"], check["reason"]) == (
+        "network", "policy", "guarantee_allowed")
+    assert call["sandbox"] is True
+    # It holds in the kernel, and the words are those of the specification.
+    project.write("tools/sample_tool.py", "import socket\ndef greet(payload):\n    socket.socket()\n")
+    ran, trace = project.run("greeter", {}, "--sandbox", "no_network")
+    assert ran.status == 1 and 'Tool "greeter" cannot use the network.' in ran.err, ran
+    assert trace[-1]["decision"] == "blocked"
+
+
+def test_what_the_command_requires_also_covers_what_the_project_requires(project):
+    project.write("namel3ss.toml", "[capability_overrides]\ngreeter = { no_subprocess = true }\n")
+    ran, trace = project.run("greeter", {"name": "Ada"})
+    assert ran.status == 1 and "COVERAGE_MISSING" in ran.err, ran
+    ran, trace = project.run("greeter", {"name": "Ada"}, "--sandbox", "no_network")
+    assert ran.status == 0, ran
+    assert {check["capability"] for check in trace[:-1]} == {"network", "subprocess"}
 
 
 def test_the_example_runs(command):

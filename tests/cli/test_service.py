@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from harness import SOURCE
+from harness import SOURCE, environment
 
 SERVICE = SOURCE / "examples" / "service" / "service.py"
 
@@ -15,9 +15,9 @@ SERVICE = SOURCE / "examples" / "service" / "service.py"
 class Service:
     """A running service; `url` is where its tools are."""
 
-    def __init__(self, *options):
+    def __init__(self, *options, **env):
         self.process = subprocess.Popen([sys.executable, SERVICE, "--port", "0", *options],
-                                        stdout=subprocess.PIPE, text=True)
+                                        stdout=subprocess.PIPE, text=True, env=environment(**env))
         self.port = json.loads(self.process.stdout.readline())["port"]
         self.url = f"http://127.0.0.1:{self.port}/tools"
 
@@ -36,7 +36,7 @@ def run(command):
     project = command.folder / "project"
     (project / ".namel3ss").mkdir(parents=True)
 
-    def run(url, payload, settings=""):
+    def run(url, payload, settings="", *options):
         (project / ".namel3ss" / "tools.yaml").write_text(
             "tools:\n  greeter:\n    entry: tools.sample_tool:greet\n    runner: service\n"
             f"    url: {url}\n")
@@ -44,7 +44,7 @@ def run(command):
         trace = command.folder / "trace.ndjson"
         trace.unlink(missing_ok=True)
         ran = command("tool", "run", "greeter", "--project", project, "--trace", trace,
-                      "--input", json.dumps(payload))
+                      "--input", json.dumps(payload), *options)
         return ran, [json.loads(line) for line in trace.read_text().splitlines()]
 
     return run
@@ -107,3 +107,39 @@ def test_a_service_that_is_not_there_is_named(run):
     assert (f"SERVICE_UNREACHABLE: the tool \"greeter\" is a service, and its call failed: "
             f"{service.url}: no connection: Connection refused") in ran.err
     assert trace[-1]["status"] == "error"
+
+
+def test_a_service_is_asked_for_what_the_command_requires_of_all_tools(run):
+    with Service("--enforced", "no_network") as service:
+        ran, trace = run(service.url, {"name": "Ada"}, "", "--sandbox", "no_network")
+    assert ran.status == 0, ran
+    assert (trace[0]["guarantee_source"], trace[0]["reason"]) == ("policy", "guarantee_allowed")
+    assert trace[1]["enforcement_level"] == "enforced"
+
+
+def test_a_service_without_what_the_command_requires_is_not_called_whatever_the_project_allows(run):
+    unsafe = "[capability_overrides]\ngreeter = { allow_unsafe_execution = true }\n"
+    with Service() as service:
+        ran, trace = run(service.url, {"name": "Ada"}, unsafe, "--sandbox", "no_network")
+    assert ran.status == 1 and "COVERAGE_MISSING" in ran.err, ran
+    assert "let its handshake say so" in ran.err and "does not waive" in ran.err, ran
+    assert trace[-1]["decision"] == "blocked" and "unsafe_override" not in trace[-1]
+
+
+def secrets(*names):
+    return f"[capability_overrides]\ngreeter = {{ secrets_allowed = {json.dumps(names)} }}\n"
+
+
+def test_the_example_says_which_secrets_its_process_has_and_keeps_no_others(run, tmp_path):
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "sample_tool.py").write_text(
+        "import os\ndef greet(payload):\n    return [os.environ.get(name) for name in payload['names']]\n")
+    with Service("--root", tmp_path, "--secrets", "KEY_A,KEY_B", KEY_A="a", KEY_B="b", KEY_C="c") as service:
+        ran, _ = run(service.url, {"names": ["KEY_A", "KEY_C"]}, secrets("KEY_A"))
+        assert ran.status == 0, ran
+        assert json.loads(ran.lines[-1])["result"] == ["a", None]
+        ran, _ = run(service.url, {"names": []}, secrets("KEY_C"))
+        assert ran.status == 1 and "does not enforce secrets_allowed" in ran.err, ran
+    with Service() as service:
+        ran, _ = run(service.url, {"name": "Ada"}, secrets("KEY_A"))
+        assert ran.status == 1 and "COVERAGE_MISSING" in ran.err, ran

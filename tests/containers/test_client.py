@@ -9,6 +9,7 @@ from harness import environment
 
 CLIENT = """#!/bin/sh
 echo "$@" >> "{log}"
+if [ "$1" = run ]; then env >> "{log}.env"; fi
 case $1 in
 run) {act} ;;
 esac
@@ -20,7 +21,7 @@ class Client:
         self.command = command
         self.log = command.folder / "log"
 
-    def run(self, act, *fields):
+    def run(self, act, *fields, options=(), settings=""):
         """A call whose client acts so; the command's end and the error of its trace."""
         program = self.command.folder / "client"
         program.write_text(CLIENT.format(log=self.log, act=act))
@@ -30,10 +31,11 @@ class Client:
         lines = ["entry: tools:run", "runner: container", "image: none", *fields]
         (folder / ".namel3ss" / "tools.yaml").write_text(
             "tools:\n  tool:\n" + "".join(f"    {line}\n" for line in lines))
+        (folder / "namel3ss.toml").write_text(settings)
         trace = self.command.folder / "trace.ndjson"
-        ran = self.command("tool", "run", "tool", "--project", folder, "--trace", trace, "--input", "{}",
+        ran = self.command("tool", "run", "tool", "--project", folder, "--trace", trace, "--input", "{}", *options,
                            env=environment(NARRATORIA_CONTAINER_RUNTIME=str(program)))
-        return ran, json.loads(trace.read_text().splitlines()[-1])["error_message"]
+        return ran, json.loads(trace.read_text().splitlines()[-1]).get("error_message")
 
     def asked(self):
         """What was asked, beside the search for what earlier hosts have left."""
@@ -74,3 +76,38 @@ def test_what_the_client_says_is_told_once(client):
     ran, said = client.run("echo 'no such image' >&2; exit 125")
     assert ran.status == 1 and "could not start" in said, (ran, said)
     assert said.count("no such image") == 1, said
+
+
+ANSWER = """cat > /dev/null; echo '{"ok": true, "result": 1}'"""
+
+
+def test_values_of_variables_are_no_arguments_but_for_those_that_the_client_reads(client):
+    ran, _ = client.run(ANSWER, "env: {API_KEY: hidden, DOCKER_HOST: other, PATH: /app, https_proxy: it}")
+    assert ran.status == 0, ran
+    [asked] = client.asked()
+    variables = [asked[at + 1] for at, word in enumerate(asked) if word == "-e"]
+    assert variables == ["API_KEY", "DOCKER_HOST=other", "PATH=/app", "https_proxy=it"]
+    lines = (client.command.folder / "log.env").read_text().splitlines()
+    assert "API_KEY=hidden" in lines
+    assert not any(line in ("DOCKER_HOST=other", "PATH=/app", "https_proxy=it") for line in lines)
+
+
+def test_what_the_command_requires_of_all_tools_needs_the_enforcement_of_the_container(client):
+    ran, said = client.run(ANSWER, options=["--sandbox", "no_network,no_filesystem_write"],
+                           settings="[capability_overrides]\ntool = { allow_unsafe_execution = true }\n")
+    assert ran.status == 1 and "COVERAGE_MISSING" in ran.err and '"enforcement: declared"' in said, ran
+    assert not client.log.exists()
+
+
+def test_what_the_command_requires_of_all_tools_is_asked_of_the_client(client):
+    ran, _ = client.run(ANSWER, "enforcement: declared",
+                        options=["--sandbox", "no_network,no_filesystem_write"])
+    assert ran.status == 0, ran
+    [asked] = client.asked()
+    assert "--network=none" in asked and "--read-only" in asked, asked
+
+
+def test_no_container_is_kept_from_starting_processes(client):
+    ran, said = client.run(ANSWER, "enforcement: verified", options=["--sandbox", "no_subprocess"])
+    assert ran.status == 1 and "COVERAGE_MISSING" in ran.err and "no_subprocess" in said, ran
+    assert not client.log.exists()

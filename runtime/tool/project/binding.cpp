@@ -69,24 +69,26 @@ std::string unvouched_problem(const Binding& binding) {
 
 }  // namespace
 
-std::string coverage_problem(const Binding& binding) {
-    if (!binding.guarantees.any()) return {};
+std::string coverage_problem(const Binding& binding, const Guarantees& guarantees,
+                             bool is_sandboxed) {
+    if (!guarantees.any()) return {};
     switch (binding.runner) {
         case RunnerKind::Local:
-            if (binding.sandbox) return {};
+            if (is_sandboxed) return {};
             return "set \"sandbox: true\" in its binding";
         // The handshake before the call asks the service.
         case RunnerKind::Service: return binding.is_unvouched ? unvouched_problem(binding) : "";
         case RunnerKind::Container: break;
     }
-    if (binding.guarantees.requires_one(Guarantee::NoSubprocess)) {
+    if (guarantees.requires_one(Guarantee::NoSubprocess)) {
         return "a container cannot be kept from starting processes (no_subprocess); set \"runner: "
-               "local\" and "
-               "\"sandbox: true\" in its binding";
+               "local\" and \"sandbox: true\" in its binding, or do not require no_subprocess of "
+               "it";
     }
     if (binding.is_unvouched) return unvouched_problem(binding);
     return binding.enforcement.empty()
-               ? "set \"enforcement: declared\" or \"verified\" in its binding"
+               ? "if its container enforces them, set \"enforcement: declared\" or \"verified\" in "
+                 "its binding"
                : std::string();
 }
 

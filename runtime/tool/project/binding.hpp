@@ -72,9 +72,14 @@ struct Binding {
 // Appends a binding as nar_session_tools_find returns it.
 void append_json(std::string& out, const Binding& binding);
 
-// Why the guarantees of a tool would not be enforced, and what to do; empty if they are, or if there
-// are none.
-std::string coverage_problem(const Binding& binding);
+// Why guarantees of a tool would not be enforced, and what to do; empty if they are, or if there are
+// none. `is_sandboxed`: a local tool runs in a sandbox.
+std::string coverage_problem(const Binding& binding, const Guarantees& guarantees,
+                             bool is_sandboxed);
+// The same of the guarantees that the project requires.
+inline std::string coverage_problem(const Binding& binding) {
+    return coverage_problem(binding, binding.guarantees, binding.sandbox);
+}
 
 // Why a call of the tool would not start; empty if nothing is known.
 std::string problem_of(const Binding& binding);

@@ -84,6 +84,7 @@ Call::Call(Loop& loop, const Invocation& invocation, AttemptListener& listener)
       listener_(listener),
       binding_(invocation.definition->binding),
       guarantees_(all_guarantees(invocation)),
+      others_require_(invocation.guarantees != nullptr),
       payload_(input_of(invocation.request)),
       trace_id_(make_uuid()),
       timeout_ms_(invocation.try_ms),
@@ -98,6 +99,14 @@ Call::~Call() {
     if (destroyed_ != nullptr) *destroyed_ = true;
 }
 
+bool Call::is_sandboxed() const {
+    return binding_->sandbox || (others_require_ && binding_->runner == project::RunnerKind::Local);
+}
+
+std::string Call::coverage_problem() const {
+    return project::coverage_problem(*binding_, guarantees_, is_sandboxed());
+}
+
 std::string Call::request(bool with_context) const {
     std::string out;
     json::ObjectWriter request(out);
@@ -105,7 +114,7 @@ std::string Call::request(bool with_context) const {
         .string("tool", binding_->name)
         .string("entry", binding_->entry)
         .raw("payload", payload_);
-    if (with_context && binding_->guarantees.any()) {
+    if (with_context && guarantees_.any()) {
         request.key("capability_context");
         json::ObjectWriter context(out);
         context.string("tool_name", binding_->name)
@@ -113,29 +122,33 @@ std::string Call::request(bool with_context) const {
             .string("runner", name_of(binding_->runner))
             .number("protocol_version", project::kProtocolVersion)
             .key("guarantees");
-        binding_->guarantees.append_json(out);
+        guarantees_.append_json(out);
         context.key("sources");
-        binding_->guarantees.append_sources(out);
+        guarantees_.append_sources(out);
         context.end();
     }
-    if (with_context && binding_->sandbox) request.boolean("sandbox", true);
+    if (with_context && is_sandboxed()) request.boolean("sandbox", true);
     if (with_context) request.string("trace_id", trace_id_);
     request.end();
     return out += '\n';
 }
 
 bool Call::check_coverage(bool is_covered, std::string_view how_to_cover) {
-    const Guarantees& guarantees = binding_->guarantees;
-    if (!guarantees.any()) return true;
-    is_unsafe_override_ = !is_covered && binding_->allow_unsafe;
-    const bool may_start = is_covered || binding_->allow_unsafe;
-    traces_ = check_traces(*binding_, guarantees, may_start);
+    if (!guarantees_.any()) return true;
+    is_unsafe_override_ = !is_covered && may_be_uncovered();
+    const bool may_start = is_covered || may_be_uncovered();
+    traces_ = check_traces(*binding_, guarantees_, may_start);
     if (may_start) return true;
-    blocked_capability_ = guarantees.first_capability();
+    blocked_capability_ = guarantees_.first_capability();
     blocked_reason_ = "coverage_missing";
-    fail_soon("COVERAGE_MISSING", "CapabilityError",
-              "the guarantees of the tool \"" + binding_->name +
-                  "\" would not be enforced: " + std::string(how_to_cover));
+    std::string message = "the guarantees of the tool \"" + binding_->name +
+                          "\" would not be enforced: " + std::string(how_to_cover);
+    if (binding_->allow_unsafe) {
+        message +=
+            "; allow_unsafe_execution of the project does not waive what the host or the story "
+            "requires";
+    }
+    fail_soon("COVERAGE_MISSING", "CapabilityError", std::move(message));
     return false;
 }
 
@@ -207,6 +220,12 @@ void Call::fail_soon(std::string code, std::string error_type, std::string messa
     });
 }
 
+std::vector<std::string> Call::traces_of_abandoned(const Outcome& outcome) const {
+    std::vector<std::string> traces = traces_;
+    traces.push_back(trace_of(nullptr, outcome));
+    return traces;
+}
+
 void Call::end(const Reply* reply, Outcome outcome) {
     if (std::exchange(has_ended_, true)) return;
     std::string line;
@@ -256,9 +275,14 @@ void Call::end(const Reply* reply, Outcome outcome) {
 std::string Call::trace_of(const Reply* reply, const Outcome& outcome) const {
     ToolCall call{*binding_, payload_, timeout_ms_, static_cast<int64_t>(age_ms())};
     call.is_unsafe_override = is_unsafe_override_;
+    call.others_require = others_require_;
     call.ok = outcome.ok;
     if (outcome.ok) call.result = reply->result;
-    call.error_type = error_type_;
+    // Without a type of its own it was abandoned: the plan was cancelled, or its time is up.
+    const bool is_late = outcome.code.ends_with("TIMEOUT");
+    call.error_type = !error_type_.empty() ? std::string_view(error_type_)
+                      : is_late            ? "TimeoutError"
+                                           : "CancelledError";
     call.error_message = reply != nullptr ? reply->error_message : outcome.error;
     call.blocked_capability = blocked_capability_;
     call.blocked_reason = blocked_reason_;

@@ -49,13 +49,19 @@ protected:
     bool has_ended() const { return has_ended_; }
     // Of the binding and of the invocation.
     const Guarantees& guarantees() const { return guarantees_; }
+    // A local tool runs in a sandbox if its binding says so, and if others require guarantees of it.
+    bool is_sandboxed() const;
+    // Why guarantees() would not be enforced, and what to do; or empty.
+    std::string coverage_problem() const;
+    // allow_unsafe_execution is the project's: it waives nothing that others require.
+    bool may_be_uncovered() const { return binding_->allow_unsafe && !others_require_; }
 
     // The request of a local or a container tool, one line. `with_context`: also capability_context,
     // sandbox and trace_id.
     std::string request(bool with_context) const;
 
-    // Adds a capability_check for each guarantee to the trace. `is_covered`: the runner enforces them. True if the tool may
-    // start; otherwise ends the call soon (COVERAGE_MISSING).
+    // Adds a capability_check for each guarantee to the trace. `is_covered`: the runner enforces them.
+    // True if the tool may start; otherwise ends the call soon (COVERAGE_MISSING).
     bool check_coverage(bool is_covered, std::string_view how_to_cover);
 
     // Sends a log event. False if the listener destroyed this object.
@@ -70,6 +76,7 @@ protected:
     void fail_soon(std::string code, std::string error_type, std::string message);
 
     Outcome outcome_of_done() const override { return {}; }
+    std::vector<std::string> traces_of_abandoned(const Outcome& outcome) const override;
 
     // Adds what only the runner knows to the tool_call trace.
     virtual void complete(ToolCall&) const {}
@@ -83,6 +90,7 @@ private:
     AttemptListener& listener_;
     const std::shared_ptr<const project::Binding> binding_;
     const Guarantees guarantees_;
+    const bool others_require_;  // somebody besides the project
     const std::string payload_;
     const std::string trace_id_;
     const uint64_t timeout_ms_;

@@ -47,12 +47,12 @@ void append_fields_of_runner(json::ObjectWriter& trace, const ToolCall& call) {
                 .string("python_path", its.python.interpreter)
                 .string("deps_source", its.python.dependencies)
                 .number("protocol_version", project::kProtocolVersion)
-                .boolean("sandbox", its.sandbox);
+                .boolean("sandbox", its.sandbox || call.others_require);
             break;
         case project::RunnerKind::Service:
             trace.string("service_url", http::shown(its.url))
                 .number("protocol_version", project::kProtocolVersion)
-                .boolean("service_handshake", its.needs_handshake());
+                .boolean("service_handshake", its.needs_handshake() || call.others_require);
             if (!call.enforcement_level.empty()) {
                 trace.string("enforcement_level", call.enforcement_level);
             }
@@ -160,6 +160,7 @@ std::vector<std::string> refused_call_traces(const project::Binding& binding,
     ToolCall call{binding, payload, timeout_ms};
     call.error_type = failure.code == "INPUT_INVALID" ? "InputError" : "ToolError";
     call.error_message = failure.message;
+    call.others_require = guarantees.any();
     if (failure.code == "GUARANTEE_UNAVAILABLE") {
         Guarantees all = binding.guarantees;
         all.tighten(guarantees);

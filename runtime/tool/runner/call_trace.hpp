@@ -31,6 +31,7 @@ struct ToolCall {
     std::string_view enforcement_level{};  // of a service that was asked; else empty
     std::string container_runtime{};       // the name of the program
     bool is_unsafe_override = false;
+    bool others_require = false;  // guarantees, besides those of the binding
     bool ok = false;
     std::string_view result{};         // JSON, if ok
     std::string_view error_type{};     // if not

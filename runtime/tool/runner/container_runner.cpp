@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <climits>
@@ -16,6 +17,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/environment.hpp"
 #include "base/hash.hpp"
 #include "tool/project/container_program.hpp"
 #include "tool/runner/process_call.hpp"
@@ -26,8 +28,13 @@ namespace {
 constexpr std::string_view kPrefix = "narratoria-";
 // The client's own failures: an unknown image, no daemon, a command that cannot start.
 constexpr int kClientFailed = 125;
-// How long a call waits for the removal of its container.
-constexpr uint64_t kRemovalMs = 5000;
+// How long a call, and the end of an engine, wait for the removal of a container.
+constexpr uint32_t kRemovalMs = 5000;
+// Before podman removes a container by force, it asks its process to end, for ten seconds.
+constexpr const char* kRemove = R"("$0" kill "$@"; exec "$0" rm -f "$@")";
+// Nobody notes when the client is gone, so this waits.
+constexpr const char* kRemoveTwice =
+    R"("$0" kill "$@" || { "$0" rm -f "$@"; sleep 1; "$0" kill "$@"; }; exec "$0" rm -f "$@")";
 
 std::string line_of(const std::string& path) {
     std::ifstream file(path);
@@ -67,6 +74,45 @@ bool take_number(std::string_view& text, uint64_t& number) {
     return true;
 }
 
+// True for variables that the client, the libraries in it and the Go runtime read themselves.
+bool is_of_client(std::string_view name) {
+    static constexpr std::string_view kNames[] = {"PATH",
+                                                  "HOME",
+                                                  "USER",
+                                                  "LOGNAME",
+                                                  "SHELL",
+                                                  "TERM",
+                                                  "LANG",
+                                                  "TZ",
+                                                  "PWD",
+                                                  "TMPDIR",
+                                                  "GODEBUG",
+                                                  "GOGC",
+                                                  "GOMAXPROCS",
+                                                  "GOMEMLIMIT",
+                                                  "GOTRACEBACK",
+                                                  "NOTIFY_SOCKET",
+                                                  "GLIBC_TUNABLES",
+                                                  "REGISTRY_AUTH_FILE",
+                                                  "REGISTRIES_CONFIG_PATH",
+                                                  "RES_OPTIONS",
+                                                  "LOCALDOMAIN",
+                                                  "HOSTALIASES",
+                                                  "IFS",
+                                                  "ENV"};
+    static constexpr std::string_view kBeginnings[] = {
+        "LC_",    "LD_",       "XDG_",       "DOCKER_",  "BUILDKIT_", "BUILDX_",   "COMPOSE_",
+        "PODMAN", "CONTAINER", "_CONTAINER", "BUILDAH_", "STORAGE_",  "NETAVARK_", "SSL_CERT_",
+        "SSH_",   "DBUS_",     "LISTEN_",    "MALLOC_",  "GPG",       "GNUPG"};
+    const auto begins = [&](std::string_view beginning) { return name.starts_with(beginning); };
+    std::string lower(name);
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
+           std::any_of(std::begin(kBeginnings), std::end(kBeginnings), begins) ||
+           lower.ends_with("_proxy");
+}
+
 // Unique among the engines and sessions of this process.
 uint64_t next_number() {
     static std::atomic<uint64_t> last = 0;
@@ -102,15 +148,17 @@ bool ContainerName::is_left_behind(std::string_view name) const {
 // A run of the client beside the calls.
 class ContainerRunner::Task : public process::Listener {
 public:
-    Task(ContainerRunner& runner, std::function<void(std::string_view)> on_end)
-        : runner_(runner), on_end_(std::move(on_end)) {}
+    Task(ContainerRunner& runner, bool removes, std::function<void(std::string_view)> on_end)
+        : is_removal(removes), runner_(runner), on_end_(std::move(on_end)) {}
 
-    bool start(const std::vector<std::string>& arguments) {
-        StartFailure ignored;
-        process_ = runner_.processes_->start_source(arguments.front(), arguments, "",
-                                                    runner_.environment_, {}, *this, ignored);
+    const bool is_removal;
+
+    bool start(std::vector<std::string> arguments) {
+        process_ =
+            runner_.processes_->start_helper(std::move(arguments), runner_.environment_, *this);
         return process_ != nullptr;
     }
+    std::unique_ptr<process::Process> release() { return std::move(process_); }
     void end() const {
         if (on_end_) on_end_(output_);
     }
@@ -128,7 +176,7 @@ private:
 
     ContainerRunner& runner_;
     const std::function<void(std::string_view)> on_end_;
-    std::unique_ptr<Source> process_;
+    std::unique_ptr<process::Process> process_;
     std::string output_;
 };
 
@@ -140,7 +188,7 @@ public:
           name_(runner.name_.text(next_number())),
           timer_(processes().loop()) {}
     ~Call() override {
-        if (is_running_ && !has_ended()) runner_.remove(runtime_, {name_});
+        if (is_running_ && !has_ended()) runner_.remove_twice(runtime_, name_);
     }
 
     bool start(StartFailure& failure) {
@@ -151,24 +199,28 @@ public:
             fail_soon("SPAWN_FAILED", "EnvironmentError", std::move(reason));
             return true;
         }
-        const std::string uncovered = project::coverage_problem(its);
+        const std::string uncovered = coverage_problem();
         if (!check_coverage(uncovered.empty(), uncovered)) return true;
         runner_.remove_left_behind(runtime_);
         std::vector<std::string> arguments = {runtime_, "run", "--rm", "-i", "--name", name_};
+        // Every process of this machine can read arguments. The client takes the value of a mere name
+        // from its own environment.
+        std::vector<std::string> environment = runner_.environment_;
         for (const auto& [name, value] : its.environment) {
-            arguments.insert(arguments.end(), {"-e", name + "=" + value});
+            const bool is_argument = is_of_client(name);
+            arguments.insert(arguments.end(), {"-e", is_argument ? name + "=" + value : name});
+            if (!is_argument) set_variable(environment, name + "=" + value);
         }
-        if (its.guarantees.requires_one(Guarantee::NoNetwork)) {
+        if (guarantees().requires_one(Guarantee::NoNetwork)) {
             arguments.emplace_back("--network=none");
         }
-        if (its.guarantees.requires_one(Guarantee::NoFilesystemWrite)) {
+        if (guarantees().requires_one(Guarantee::NoFilesystemWrite)) {
             arguments.emplace_back("--read-only");
         }
         arguments.push_back(its.image);
         const std::vector<std::string> command = its.container_command();
         arguments.insert(arguments.end(), command.begin(), command.end());
-        is_running_ =
-            start_process(arguments, request(false), runner_.environment_, its.root, failure);
+        is_running_ = start_process(arguments, request(false), environment, its.root, failure);
         return is_running_;
     }
 
@@ -222,7 +274,11 @@ ContainerRunner::ContainerRunner(std::shared_ptr<ProcessRunner> processes)
       name_(ContainerName::of_this_process()),
       environment_(project::environment_of_host()) {}
 
-ContainerRunner::~ContainerRunner() = default;
+ContainerRunner::~ContainerRunner() {
+    for (const auto& task : tasks_) {
+        if (task->is_removal) processes_->pool().finish(task->release(), kRemovalMs);
+    }
+}
 
 std::unique_ptr<Attempt> ContainerRunner::begin(const Invocation& invocation,
                                                 AttemptListener& listener, StartFailure& failure) {
@@ -231,10 +287,10 @@ std::unique_ptr<Attempt> ContainerRunner::begin(const Invocation& invocation,
     return call;
 }
 
-void ContainerRunner::start_task(std::vector<std::string> arguments,
+void ContainerRunner::start_task(std::vector<std::string> arguments, bool is_removal,
                                  std::function<void(std::string_view)> on_end) {
-    auto& task = tasks_.emplace_back(std::make_unique<Task>(*this, std::move(on_end)));
-    if (task->start(arguments)) return;
+    auto& task = tasks_.emplace_back(std::make_unique<Task>(*this, is_removal, std::move(on_end)));
+    if (task->start(std::move(arguments))) return;
     const std::unique_ptr<Task> ended = std::move(task);
     tasks_.pop_back();
     ended->end();
@@ -242,24 +298,22 @@ void ContainerRunner::start_task(std::vector<std::string> arguments,
 
 void ContainerRunner::remove(const std::string& runtime, const std::vector<std::string>& names,
                              std::function<void()> on_end) {
-    const auto with_names = [&](std::vector<std::string> arguments) {
-        arguments.insert(arguments.end(), names.begin(), names.end());
-        return arguments;
-    };
-    // Before podman removes a container by force, it asks its process to end, for ten seconds.
-    start_task(with_names({runtime, "kill"}),
-               [this, remove = with_names({runtime, "rm", "-f"}), end = std::move(on_end)](auto) {
-                   start_task(remove, [end](auto) {
-                       if (end) end();
-                   });
-               });
+    std::vector<std::string> arguments = {"/bin/sh", "-c", kRemove, runtime};
+    arguments.insert(arguments.end(), names.begin(), names.end());
+    start_task(std::move(arguments), true, [end = std::move(on_end)](auto) {
+        if (end) end();
+    });
+}
+
+void ContainerRunner::remove_twice(const std::string& runtime, const std::string& name) {
+    start_task({"/bin/sh", "-c", kRemoveTwice, runtime, name}, true, nullptr);
 }
 
 void ContainerRunner::remove_left_behind(const std::string& runtime) {
     if (std::exchange(has_looked_, true)) return;
     start_task({runtime, "ps", "-a", "--filter", "name=^" + std::string(kPrefix), "--format",
                 "{{.Names}}"},
-               [this, runtime](std::string_view output) {
+               false, [this, runtime](std::string_view output) {
                    std::vector<std::string> names;
                    while (!output.empty()) {
                        const std::string_view line = output.substr(0, output.find('\n'));

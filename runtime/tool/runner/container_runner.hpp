@@ -41,13 +41,17 @@ private:
     class Call;
     class Task;
 
+    bool heeds_guarantees() const override { return true; }
+
     std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,
                                    StartFailure& failure) override;
-    // Both in the background. What is not removed when the runner goes stays for a later host.
+    // All in the background. A removal goes on when the runner is destroyed.
     void remove(const std::string& runtime, const std::vector<std::string>& names,
                 std::function<void()> on_end = nullptr);
+    // Of a container that its client may be about to make.
+    void remove_twice(const std::string& runtime, const std::string& name);
     void remove_left_behind(const std::string& runtime);
-    void start_task(std::vector<std::string> arguments,
+    void start_task(std::vector<std::string> arguments, bool is_removal,
                     std::function<void(std::string_view output)> on_end);
 
     const std::shared_ptr<ProcessRunner> processes_;

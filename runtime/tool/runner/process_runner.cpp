@@ -63,6 +63,18 @@ std::unique_ptr<process::Process> ProcessRunner::start_service(
     return launch(command, listener, failure);
 }
 
+std::unique_ptr<process::Process> ProcessRunner::start_helper(
+    std::vector<std::string> arguments, const std::vector<std::string>& environment,
+    process::Listener& listener) {
+    process::Command command;
+    command.path = arguments.front();
+    command.folder = settings_.folder;
+    command.arguments = std::move(arguments);
+    command.environment = &environment;
+    process::StartFailure ignored;
+    return pool_.start(command, listener, ignored);
+}
+
 std::string ProcessRunner::receipts(const Guarantees& guarantees) {
     std::string out;
     for (size_t i = 0; i < kGuarantees; ++i) {

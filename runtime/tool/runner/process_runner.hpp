@@ -38,6 +38,11 @@ public:
         const std::vector<std::string>& environment, const process::Limits& limits,
         process::Listener& listener, StartFailure& failure, std::string folder,
         const Guarantees* guarantees = nullptr, const std::vector<std::string>* readable = nullptr);
+    // Starts a program that is no tool's. It may outlive the session: see Pool::finish().
+    std::unique_ptr<process::Process> start_helper(std::vector<std::string> arguments,
+                                                   const std::vector<std::string>& environment,
+                                                   process::Listener& listener);
+    process::Pool& pool() { return pool_; }
     // What a process that was started with these guarantees reports of them at its end.
     std::string receipts(const Guarantees& guarantees);
 
@@ -45,7 +50,7 @@ public:
     Loop& loop() { return pool_.loop(); }
 
 private:
-    bool has_sandbox() const override { return true; }
+    bool heeds_guarantees() const override { return true; }
     std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,
                                    StartFailure& failure) override;
     std::unique_ptr<process::Process> launch(process::Command& command, process::Listener& listener,

@@ -26,7 +26,7 @@ public:
             fail_soon("SPAWN_FAILED", "EnvironmentError", python.problem);
             return true;
         }
-        const std::string uncovered = project::coverage_problem(binding());
+        const std::string uncovered = coverage_problem();
         if (!check_coverage(uncovered.empty(), uncovered)) return true;
         std::string path = "PYTHONPATH=";
         for (const std::string& each : python.path) (path += each) += ':';

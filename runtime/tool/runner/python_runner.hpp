@@ -21,7 +21,7 @@ public:
         : processes_(std::move(processes)), servers_(*processes_) {}
 
 private:
-    bool has_sandbox() const override { return true; }
+    bool heeds_guarantees() const override { return true; }
     std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,
                                    StartFailure& failure) override;
 

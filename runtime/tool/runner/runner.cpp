@@ -24,6 +24,9 @@ public:
         check_result(definition_, outcome);
         return outcome;
     }
+    std::vector<std::string> traces_of_abandoned(const Outcome& outcome) const override {
+        return inner_->traces_of_abandoned(outcome);
+    }
 
 private:
     void on_started() override { listener_.on_started(); }
@@ -55,13 +58,14 @@ std::unique_ptr<Attempt> Runner::start(const Invocation& invocation, AttemptList
         failure.code = "INPUT_INVALID";
         return nullptr;
     }
-    if (invocation.guarantees != nullptr && !has_sandbox()) {
+    if (invocation.guarantees != nullptr && !heeds_guarantees()) {
         failure.code = "GUARANTEE_UNAVAILABLE";
         failure.may_retry = false;
         failure.message =
-            "guarantees are required of this tool, and the engine can enforce them only for "
-            "programs "
-            "that it starts: not for functions of the host or of a plugin, services and containers";
+            "guarantees are required of this tool, and nothing can enforce them: it is a function "
+            "that "
+            "runs inside of the host or a plugin; require them of single tools, or make it a "
+            "program";
         return nullptr;
     }
     if (invocation.definition->result == nullptr) return begin(invocation, listener, failure);

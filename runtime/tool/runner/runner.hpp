@@ -44,7 +44,7 @@ struct Invocation {
     Limits limits;
     std::string_view request;  // the document of spec 000 §6, on one line
     const std::vector<std::string>* environment = nullptr;  // NAME=value
-    // Enforced by a sandbox around the tool's process, besides those of its binding; NULL: none.
+    // What the host and the story require, besides what the tool's binding requires; NULL: nothing.
     const Guarantees* guarantees = nullptr;
 };
 
@@ -71,8 +71,7 @@ struct Outcome {
         traces;  // finished JSON objects: capability_check, tool_call (spec 001)
 };
 
-// True for codes of failures that another attempt cannot mend, whoever reports them. No runner
-// reports GUARANTEE_UNAVAILABLE yet.
+// True for codes of failures that another attempt cannot mend, whoever reports them.
 bool is_permanent(std::string_view code);
 
 // Receives an attempt's events and its end, on the engine thread. Must outlive the attempt.
@@ -102,6 +101,8 @@ public:
     // The outcome of a tool that has sent `done` but still runs: `done` decides it. Called before an
     // abandoned attempt is destroyed, and only after the `done` event.
     virtual Outcome outcome_of_done() const = 0;
+    // The trace entries of an attempt that is abandoned with this outcome.
+    virtual std::vector<std::string> traces_of_abandoned(const Outcome&) const { return {}; }
 };
 
 struct StartFailure {
@@ -129,9 +130,9 @@ public:
     virtual std::optional<json::Value> call(const Invocation&) { return std::nullopt; }
 
 private:
-    // True if begin() sees to the guarantees of the invocation. Otherwise such an invocation is
-    // refused.
-    virtual bool has_sandbox() const { return false; }
+    // True if begin() enforces the guarantees of the invocation, or refuses it. Otherwise an
+    // invocation with guarantees is refused.
+    virtual bool heeds_guarantees() const { return false; }
     // Called with valid input. Must not call the listener before it returns, unless it called
     // on_started() first; never on_ended().
     virtual std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,

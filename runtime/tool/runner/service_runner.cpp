@@ -19,6 +19,8 @@ constexpr uint64_t kMaximumHandshake = 1024 * 1024;
 // Shorter than the time of most calls, so that the message says what is wrong.
 constexpr uint64_t kConnectMs = 5000;
 constexpr size_t kMaximumExcerpt = 200;
+constexpr const char* kHowToCover =
+    "; run it where they are enforced, and let its handshake say so, or call the tool without them";
 
 bool is_success(int status) { return status >= 200 && status < 300; }
 
@@ -135,8 +137,8 @@ public:
     Call(ServiceRunner& runner, const Invocation& invocation, AttemptListener& listener)
         : tool::Call(runner.loop_, invocation, listener),
           runner_(runner),
-          needs_handshake_(binding().needs_handshake()),
-          uncovered_(project::coverage_problem(binding())) {}
+          needs_handshake_(binding().handshake_required || guarantees().any()),
+          uncovered_(coverage_problem()) {}
 
     void start() {
         std::string reason;
@@ -147,7 +149,7 @@ public:
                                  reason + ". Mend it in the project's binding.");
         }
         url_ = *url;
-        if (!uncovered_.empty() && !binding().allow_unsafe) {
+        if (!uncovered_.empty() && !may_be_uncovered()) {
             check_coverage(false, uncovered_);
             return;
         }
@@ -173,7 +175,7 @@ private:
     // In one URL there is no line feed.
     std::string key() const {
         std::string key = url_.text() + "\n";
-        binding().guarantees.append_json(key);
+        guarantees().append_json(key);
         return key + "\n" + binding().name;
     }
 
@@ -198,7 +200,7 @@ private:
             .string("tool_name", binding().name)
             .string("runner", kName)
             .key("required_guarantees");
-        binding().guarantees.append_json(body);
+        guarantees().append_json(body);
         request.end();
         post(Stage::Handshake, url_.with_path("/capabilities/handshake"), std::move(body),
              kMaximumHandshake);
@@ -249,12 +251,12 @@ private:
     }
 
     void on_handshake() {
-        const Handshake handshake = read_handshake(status_, body_, binding().guarantees);
+        const Handshake handshake = read_handshake(status_, body_, guarantees());
         enforcement_ = handshake.enforcement;
         is_covered_ = handshake.refusal.empty();
         if (is_covered_) runner_.covered_.insert_or_assign(key(), enforcement_);
         const std::string why = "the service at " + url_.shown() + " " + handshake.refusal;
-        if (!check_coverage(is_covered_ && uncovered_.empty(), why)) return;
+        if (!check_coverage(is_covered_ && uncovered_.empty(), why + kHowToCover)) return;
         if (is_covered_ || binding().allow_unsafe) return post_call();
         // The project requires a handshake of a tool without guarantees.
         end_with_failure("COVERAGE_MISSING", "CapabilityError",

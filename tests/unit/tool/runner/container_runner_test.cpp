@@ -2,8 +2,16 @@
 #include "tool/runner/container_runner.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tool/project/binding.hpp"
 
 namespace narratoria::tool {
 namespace {
@@ -43,6 +51,81 @@ TEST(ContainerNames, OfOthersAreLeftAlone) {
           start + "0-2-3", start + "99999999999-2-3"}) {
         EXPECT_FALSE(own.is_left_behind(name)) << name;
     }
+}
+
+class Nobody : public AttemptListener {
+    void on_batch() override {}
+    void on_batch_end() override {}
+    void on_event(const event::Event&) override {}
+    void on_ended(Outcome) override {}
+};
+
+// A client that notes what it is asked, and whose containers never end by themselves.
+class ContainerRunnerTest : public testing::Test {
+protected:
+    ContainerRunnerTest() {
+        folder = testing::TempDir() + "narratoria-containers-" + std::to_string(getpid());
+        std::filesystem::create_directories(folder);
+        std::ofstream(folder + "/client")
+            << "#!/bin/sh\necho \"$@\" >> " << folder << "/log\n"
+            << "case $1 in run) exec sleep 600 ;; kill) [ ! -e " << folder << "/absent ] ;; esac\n";
+        chmod((folder + "/client").c_str(), 0755);
+        setenv("NARRATORIA_CONTAINER_RUNTIME", (folder + "/client").c_str(), 1);
+    }
+    ~ContainerRunnerTest() override {
+        unsetenv("NARRATORIA_CONTAINER_RUNTIME");
+        std::filesystem::remove_all(folder);
+    }
+
+    std::string log() const {
+        std::stringstream text;
+        text << std::ifstream(folder + "/log").rdbuf();
+        return text.str();
+    }
+    // Closes the session, and then the engine, during a call.
+    void close_during_a_call() const {
+        Loop loop;
+        process::Pool pool(loop, "");
+        RunnerSettings settings;
+        settings.folder = folder;
+        settings.grace_ms = 0;
+        ContainerRunner runner(std::make_shared<ProcessRunner>(pool, settings));
+        project::Binding binding;
+        binding.name = "tool";
+        binding.entry = "tools:run";
+        binding.runner = project::RunnerKind::Container;
+        binding.root = folder;
+        binding.image = "image";
+        Definition definition;
+        definition.binding = std::make_shared<project::Binding>(binding);
+        const std::vector<std::string> environment;
+        Invocation invocation;
+        invocation.definition = &definition;
+        invocation.request = R"({"input":{}})";
+        invocation.environment = &environment;
+        Nobody nobody;
+        StartFailure failure;
+        const auto attempt = runner.start(invocation, nobody, failure);
+        ASSERT_NE(attempt, nullptr) << failure.message;
+        while (log().find("run --rm") == std::string::npos) loop.run_for(1000);
+    }
+
+    std::string folder;
+};
+
+TEST_F(ContainerRunnerTest, TheEndOfAnEngineWaitsForTheRemovalOfItsContainers) {
+    close_during_a_call();
+    EXPECT_NE(log().find("\nkill narratoria-"), std::string::npos) << log();
+    EXPECT_NE(log().find("\nrm -f narratoria-"), std::string::npos) << log();
+}
+
+TEST_F(ContainerRunnerTest, AContainerThatIsNotYetThereIsRemovedLater) {
+    std::ofstream(folder + "/absent").close();
+    close_during_a_call();
+    const std::string text = log();
+    const size_t first = text.find("\nrm -f narratoria-");
+    ASSERT_NE(first, std::string::npos) << text;
+    EXPECT_NE(text.find("\nrm -f narratoria-", first + 1), std::string::npos) << text;
 }
 
 }  // namespace
