@@ -357,11 +357,15 @@ bool Transfer::on_headers_complete() {
     }
     const std::string* const length = response_.find("Content-Length");
     uint64_t bytes = 0;
-    if (length != nullptr && response_.find("Transfer-Encoding") == nullptr &&
-        std::from_chars(length->data(), length->data() + length->size(), bytes).ec == std::errc()) {
-        announced_ = bytes;
-        if (bytes > request_.max_body_bytes && request_.method != "HEAD") {
-            fail(Failure::BodyLimit, "the answer has " + std::to_string(bytes) +
+    const std::errc failure =
+        length == nullptr || response_.find("Transfer-Encoding") != nullptr
+            ? std::errc::invalid_argument
+            : std::from_chars(length->data(), length->data() + length->size(), bytes).ec;
+    const bool is_beyond = failure == std::errc::result_out_of_range;
+    if (failure == std::errc() || is_beyond) {
+        if (!is_beyond) announced_ = bytes;
+        if ((is_beyond || bytes > request_.max_body_bytes) && request_.method != "HEAD") {
+            fail(Failure::BodyLimit, "the answer has " + length->substr(0, 40) +
                                          " bytes, and at most " +
                                          std::to_string(request_.max_body_bytes) + " are read");
             return false;
@@ -433,6 +437,11 @@ void Transfer::explain(CURLcode code) {
                         lost_advice);
         case CURLE_SEND_ERROR:
         case CURLE_RECV_ERROR:
+            // libcurl has no code of its own for a chunk that is none; then no call to the system failed.
+            if (number == 0 && detail.find("chunk") != std::string::npos) {
+                return fail(Failure::Protocol, "the answer is not valid HTTP: " + detail,
+                            lost_advice);
+            }
             return fail(Failure::Lost,
                         (phase_ == Phase::Receiving
                              ? "the connection broke after " + std::to_string(body_bytes_) +
