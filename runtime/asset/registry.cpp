@@ -10,6 +10,7 @@
 #include "asset/media_type.hpp"
 #include "base/descriptor.hpp"
 #include "base/json/writer.hpp"
+#include "base/scratch_name.hpp"
 
 namespace narratoria::asset {
 namespace {
@@ -46,6 +47,13 @@ std::optional<Refusal> Registry::add(Asset asset) {
     if (found != by_key_.end() && assets_[found->second].attempt == asset.attempt) {
         return Refusal{"ASSET_DUPLICATE",
                        "the assetId was used before in this attempt; each asset needs its own"};
+    }
+    if (asset.path.find("/" + std::string(kScratchName)) != std::string::npos) {
+        return Refusal{
+            "ASSET_TEMPORARY",
+            "\"" + asset.path +
+                "\" is in the tool's scratch folder, which is removed when the tool ends; a "
+                "tool that must not write files (no_filesystem_write) can leave none"};
     }
     std::string reason = unreadable(asset.path);
     if (!reason.empty()) return Refusal{"ASSET_UNREADABLE", std::move(reason)};

@@ -26,7 +26,7 @@ struct Asset {
 };
 
 struct Refusal {
-    const char* code;  // ASSET_UNREADABLE, ASSET_INVALID, ASSET_DUPLICATE
+    const char* code;  // ASSET_UNREADABLE, ASSET_INVALID, ASSET_DUPLICATE, ASSET_TEMPORARY
     std::string message;
 };
 

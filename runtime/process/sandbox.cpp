@@ -15,6 +15,7 @@
 
 #include "base/environment.hpp"
 #include "base/json/writer.hpp"
+#include "base/scratch_name.hpp"
 #include "base/uuid.hpp"
 #include "process/error_text.hpp"
 #include "process/find_program.hpp"
@@ -92,7 +93,7 @@ std::string new_scratch(uint32_t bits) {
     auto base = std::filesystem::temp_directory_path(error);
     // The supervisor and the tool have other working folders than the host.
     if (!error) base = std::filesystem::absolute(base, error);
-    return (error ? "/tmp" : base.string()) + "/narratoria-scratch-" + make_uuid();
+    return (error ? "/tmp" : base.string()) + "/" + std::string(kScratchName) + make_uuid();
 }
 
 void choose_environment(const Guarantees& guarantees, const std::vector<std::string>& given,

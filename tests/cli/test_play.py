@@ -187,6 +187,17 @@ def test_an_asset_that_was_refused_is_not_shown_as_one(command):
     assert "! m1 was not taken: " in ran.out
 
 
+def test_an_asset_that_goes_with_its_tools_sandbox_is_not_shown_as_one(command):
+    made = event("asset", assetId="m1", kind="image", mediaType="image/png", path="FILE")
+    story = command.story(
+        {"go": [plan("make")]},
+        {"make": '#!/bin/sh\ncat > /dev/null\n: > "$TMPDIR/picture.png"\n'
+                 f"echo '{made}' | sed \"s|FILE|$TMPDIR/picture.png|\"\necho '{done()}'\n"})
+    ran = command("play", "--story", story, "--sandbox", "no_filesystem_write", "go")
+    assert "◆" not in ran.out
+    assert "! m1 was not taken: " in ran.out and "scratch folder" in ran.out, ran
+
+
 def test_text_of_the_story_cannot_move_the_cursor(command):
     story = command.story({"go": [{"narrative": "One\u001b[2J\nTwo"}]})
     ran = command("play", "--story", story, "go")

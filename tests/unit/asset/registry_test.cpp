@@ -54,6 +54,14 @@ protected:
     std::string message;
 };
 
+TEST_F(RegistryTest, RefusesWhatGoesWithASandbox) {
+    std::filesystem::create_directory(folder.path() + "/narratoria-scratch-1");
+    folder.write("narratoria-scratch-1/torch.png", "");
+    EXPECT_EQ(code_of(asset(folder.path() + "/narratoria-scratch-1/torch.png")), "ASSET_TEMPORARY");
+    EXPECT_THAT(message, HasSubstr("no_filesystem_write"));
+    EXPECT_EQ(listed(), Json("[]"));
+}
+
 TEST_F(RegistryTest, ListsWhatItHas) {
     folder.write("torch \"lit\".png", "");
     EXPECT_EQ(listed(), Json("[]"));
