@@ -6,13 +6,21 @@ import subprocess
 
 from harness import BUILD, NARRATORIA, environment
 
-NAMES = ["programs", "no_filesystem_write", "no_filesystem_read", "no_network", "no_subprocess",
-         "no_env_read", "no_env_write"]
+GUARANTEES = ["no_filesystem_write", "no_filesystem_read", "no_network", "no_subprocess",
+              "no_env_read", "no_env_write", "secrets_allowed"]
+OPTIONAL = ["cgroups", "curl", "getent", "python3", "docker", "podman"]
+NAMES = ["programs", *GUARANTEES, "temporary_folder", *OPTIONAL]
 
 
-def doctor(*arguments, before=()):
+def doctor(*arguments, before=(), **env):
     return subprocess.run([*before, NARRATORIA, "doctor", *arguments], capture_output=True, text=True,
-                          env=environment(), timeout=300, stdin=subprocess.DEVNULL)
+                          env=environment(**env), timeout=300, stdin=subprocess.DEVNULL)
+
+
+def checks(*arguments, **options):
+    """The report's checks by name, and the exit status."""
+    ended = doctor("--json", *arguments, **options)
+    return {check["name"]: check for check in json.loads(ended.stdout)["checks"]}, ended.returncode
 
 
 def test_it_lists_every_guarantee_with_its_mechanism():
@@ -22,6 +30,7 @@ def test_it_lists_every_guarantee_with_its_mechanism():
     assert ended.returncode == (0 if report["ok"] else 1)
     for check in report["checks"]:
         assert check["ok"] == ("mechanism" in check) and check["ok"] == ("problem" not in check)
+        assert check["optional"] == (check["name"] in OPTIONAL)
 
 
 def test_it_says_the_same_for_people():
@@ -35,7 +44,7 @@ def test_without_landlock_it_says_what_is_missing():
     assert ended.returncode == 1
     lines = ended.stdout.splitlines()
     assert lines[0].startswith("ok   programs")
-    for name, line in zip(NAMES[1:], lines[1:]):
+    for name, line in zip(GUARANTEES, lines[1:]):
         assert line.startswith(f"NO   {name}")
         assert "the kernel has no Landlock; it needs Linux 5.13" in line
 
@@ -44,3 +53,52 @@ def test_an_empty_list_of_guarantees_is_refused(command):
     ran = command("run", command.plan(command.tool("nothing")), "--sandbox", "")
     assert ran.status == 2, ran
     assert "--sandbox" in ran.err
+
+
+def test_it_looks_at_the_folder_for_temporary_files(tmp_path):
+    found, _ = checks(TMPDIR=str(tmp_path))
+    assert found["temporary_folder"]["ok"] and str(tmp_path) in found["temporary_folder"]["mechanism"]
+    found, status = checks(TMPDIR=str(tmp_path / "none"))
+    assert status == 1 and "set TMPDIR" in found["temporary_folder"]["problem"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def program(folder, name, text):
+    path = folder / name
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+    return path
+
+
+def test_what_only_some_tools_need_may_be_missing(tmp_path):
+    program(tmp_path, "sh", 'exec /bin/sh "$@"')
+    found, status = checks(PATH=str(tmp_path))
+    for name in ("getent", "python3", "docker", "podman"):
+        assert not found[name]["ok"] and "not in PATH" in found[name]["problem"]
+    assert status == (0 if all(check["ok"] or check["optional"] for check in found.values()) else 1)
+
+
+def test_it_asks_container_runtimes_for_version_and_rights(tmp_path):
+    client = """case $1 in
+version) echo 7.8.9 ;;
+info) echo "$ANSWER" ;;
+esac
+"""
+    program(tmp_path, "podman", client)
+    broken = program(tmp_path, "mine", "echo 'no daemon answers' >&2; exit 1")
+    found, _ = checks(PATH=f"{tmp_path}:/usr/bin:/bin", ANSWER="rootless=true crun",
+                      NARRATORIA_CONTAINER_RUNTIME=str(broken))
+    assert found["podman"]["version"] == "7.8.9"
+    assert found["podman"]["mechanism"] == f"{tmp_path}/podman, rootless, crun"
+    assert "no daemon answers" in found["NARRATORIA_CONTAINER_RUNTIME"]["problem"]
+    found, _ = checks(PATH=f"{tmp_path}:/usr/bin:/bin", ANSWER="rootless=false runc")
+    assert found["podman"]["mechanism"] == f"{tmp_path}/podman, as root, runc"
+
+
+def test_it_tries_the_python_and_tells_a_script_from_a_program(tmp_path):
+    program(tmp_path, "python3", 'exec /usr/bin/python3 "$@"')
+    found, _ = checks(PATH=f"{tmp_path}:/usr/bin:/bin")
+    assert found["python3"]["version"].startswith("3.") and "a script" in found["python3"]["mechanism"]
+    program(tmp_path, "python3", "echo 'it is broken' >&2; exit 1")
+    found, _ = checks(PATH=f"{tmp_path}:/usr/bin:/bin")
+    assert "it is broken" in found["python3"]["problem"]

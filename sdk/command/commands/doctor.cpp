@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria doctor: what this machine can enforce. It finds out as every host can: it starts a tool
-// with each guarantee and reads the receipt.
+// narratoria doctor: what this machine can enforce, and what else tools need of it. Of guarantees it
+// finds out as every host can: it starts a tool with each and reads the receipt.
 
 #include <fmt/core.h>
 
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "arguments/guarantee_names.hpp"
 #include "commands/command.hpp"
 #include "display.hpp"
+#include "doctor/finding.hpp"
+#include "doctor/surroundings.hpp"
 #include "io/file.hpp"
 #include "io/message.hpp"
 #include "json.hpp"
@@ -29,15 +32,11 @@ constexpr std::string_view kPlan =
     R"({"requestId":"doctor","tools":[{"toolId":"shell","toolPath":"/bin/sh","input":{},)"
     R"("retryPolicy":{"maxRetries":0}}]})";
 
-struct Finding {
-    std::string name;
-    bool is_fine = false;
-    std::string text;     // the mechanism, or what is wrong
-    std::string version;  // or empty
-};
-
+// `guarantee` as nar_engine_options.sandbox takes it; or empty.
 Finding look_at(std::string_view guarantee) {
-    Finding finding{guarantee.empty() ? "programs" : std::string(guarantee), false, "", ""};
+    Finding finding{
+        guarantee.empty() ? "programs" : std::string(guarantee.substr(0, guarantee.find('='))),
+        false, "", "", false};
     EngineOptions engine_options;
     engine_options.sandbox = guarantee;
     engine_options.output_mode = NAR_OUTPUT_NONE;
@@ -51,7 +50,8 @@ Finding look_at(std::string_view guarantee) {
     const json::Document document = json::read(result);
     const json::Value* const tools = json::member(document, "toolResults");
     if (tools == nullptr || !tools->IsArray() || tools->Empty()) {
-        finding.text = "the runtime did not run the plan of this check";
+        finding.text = "the runtime did not run the plan of this check" +
+                       (result.empty() ? std::string() : ": " + result.substr(0, 200));
         return finding;
     }
     const json::Value& tool = (*tools)[0];
@@ -83,19 +83,25 @@ Finding look_at(std::string_view guarantee) {
 int examine(bool as_json) {
     std::vector<Finding> findings{look_at({})};
     for (const std::string_view name : kGuaranteeNames) findings.push_back(look_at(name));
+    findings.push_back(look_at("secrets_allowed=PATH"));
+    for (Finding& finding : find_surroundings()) findings.push_back(std::move(finding));
     bool all_fine = true;
     std::string out;
     for (const Finding& finding : findings) {
-        all_fine = all_fine && finding.is_fine;
+        all_fine = all_fine && (finding.is_fine || finding.is_optional);
         if (as_json) {
-            out += fmt::format(R"({}{{"name":{},"ok":{},{}:{},"version":{}}})",
+            out += fmt::format(R"({}{{"name":{},"ok":{},"optional":{},{}:{},"version":{}}})",
                                out.empty() ? "" : ",", json::quoted(finding.name), finding.is_fine,
+                               finding.is_optional,
                                finding.is_fine ? R"("mechanism")" : R"("problem")",
                                json::quoted(finding.text), json::quoted(finding.version));
         } else {
             out +=
-                fmt::format("{:<4} {:<20} {}{}\n", finding.is_fine ? "ok" : "NO", finding.name,
-                            printable(finding.text),
+                fmt::format("{:<4} {:<20} {}{}\n",
+                            finding.is_fine       ? "ok"
+                            : finding.is_optional ? "-"
+                                                  : "NO",
+                            finding.name, printable(finding.text),
                             finding.version.empty() ? "" : " (" + printable(finding.version) + ")");
         }
     }
@@ -107,13 +113,14 @@ int examine(bool as_json) {
 }  // namespace
 
 void add_doctor(Command application) {
-    Command command =
-        application.subcommand("doctor", "Show which guarantees this machine can enforce");
+    Command command = application.subcommand(
+        "doctor", "Show which guarantees this machine can enforce, and what it lacks");
     auto as_json = std::make_shared<bool>(false);
     command.flag("--json", *as_json, "Print the report as JSON");
     command.footer(
-        "Exit status: 0 the machine has everything, 1 something is missing (the report says how to "
-        "get it).\n"
+        "Exit status: 0 the machine has everything, 1 something is missing (NO; the report says "
+        "how "
+        "to get\nit). What only some tools need may be missing (-).\n"
         "Example:\n  narratoria doctor");
     command.action([as_json] { return examine(*as_json); });
 }
