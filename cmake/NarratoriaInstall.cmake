@@ -60,7 +60,7 @@ function(narratoria_install_page page)
     string(REGEX REPLACE "\\]\\((\\.\\./)*(abi|sdk)/include/narratoria" "](${headers}" text "${text}")
     string(REGEX REPLACE "\\]\\((\\.\\./)*abi/schemas" "](${data}/schemas" text "${text}")
     string(REGEX REPLACE "\\]\\((\\.\\./)*(examples|\\.\\.)/stories" "](${data}/stories" text "${text}")
-    set(folders "abi|sdk|runtime|tests|examples/python|examples/service|bindings/python[^)]*|plugins/web/page")
+    set(folders "abi|sdk|runtime|tests|examples/python|examples/service|examples/projects[^)]*|bindings/python[^)]*|plugins/web/page")
     string(REGEX REPLACE
         "\\[([^]]*)\\]\\((\\.\\./)*(${folders}|(docs/)?(${uninstalled_pages})\\.md[^)]*|CONTRIBUTING\\.md)\\)"
         "\\1" text "${text}")

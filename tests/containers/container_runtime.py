@@ -34,10 +34,14 @@ class Runtime:
         return listed.stdout.split()
 
 
+def make_image(one, name, tools=FOLDER / "tools"):
+    return subprocess.run([FOLDER / "image.sh", one.program, name, tools], env={**os.environ, **one.environment},
+                          capture_output=True, text=True, timeout=300)
+
+
 def works(one):
     """Why it runs no container here, or an empty text. Makes the image."""
-    made = subprocess.run([FOLDER / "image.sh", one.program, IMAGE], env={**os.environ, **one.environment},
-                          capture_output=True, text=True, timeout=300)
+    made = make_image(one, IMAGE)
     if made.returncode == 0:
         made = one("run", "--rm", IMAGE, "python", "-c", "print('ran')")
     if made.returncode == 0 and "ran" in made.stdout:

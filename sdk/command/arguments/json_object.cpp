@@ -9,6 +9,11 @@
 
 namespace narratoria::command {
 
+std::string file_of_object(const std::string& given) {
+    if (given == "-") return given;
+    return given.starts_with('@') ? given.substr(1) : std::string();
+}
+
 std::string read_object(const ObjectOption& option, const std::optional<std::string>& given) {
     if (!given) return "{}";
     if (given->empty()) {
@@ -19,7 +24,7 @@ std::string read_object(const ObjectOption& option, const std::optional<std::str
     std::string text = *given;
     std::string shown(option.name);
     if (*given == "-" || given->starts_with('@')) {
-        const std::string file = *given == "-" ? *given : given->substr(1);
+        const std::string file = file_of_object(*given);
         text = read_document(file, fmt::format("value of {}", option.name));
         shown = shown_path(file);
     }

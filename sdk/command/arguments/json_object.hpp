@@ -18,6 +18,9 @@ inline constexpr ObjectOption kToolInput{"--input", "the input of a tool is",
 inline constexpr ObjectOption kScriptScope{"--scope", "the variables of a script are",
                                            R"({"name": "Ada"})"};
 
+// The file that the value is read from, "-", or empty: it is the object itself.
+std::string file_of_object(const std::string& given);
+
 // The object; "{}" if the option was not given. Throws Refused unless it is one JSON object.
 std::string read_object(const ObjectOption& option, const std::optional<std::string>& given);
 

@@ -17,6 +17,7 @@
 #include "io/interruption.hpp"
 #include "io/message.hpp"
 #include "io/outcome.hpp"
+#include "io/output_check.hpp"
 #include "io/progress.hpp"
 #include "io/state_lock.hpp"
 #include "io/trace.hpp"
@@ -48,9 +49,27 @@ std::uint32_t time_of(const std::optional<std::uint32_t>& given) {
     return *given == 0 ? NAR_NONE : *given;
 }
 
+// What earlier results and records begin with.
+constexpr std::string_view kResultBegin = R"({"planId":)";
+constexpr std::string_view kRecordBegin = R"({"seq":)";
+
+// The files that a plan may run, as far as it can be read.
+std::vector<std::string> files_of_tools(const std::string& plan, const std::string& folder) {
+    std::vector<std::string> files;
+    const json::Document document = json::read(plan);
+    const json::Value* const tools = json::member(document, "tools");
+    if (tools == nullptr || !tools->IsArray()) return files;
+    for (const json::Value& tool : tools->GetArray()) {
+        const std::string path(json::text(tool, "toolPath"));
+        if (path.empty() || path.find('\0') != std::string::npos) continue;
+        files.push_back(path.front() == '/' ? path : folder + "/" + path);
+    }
+    return files;
+}
+
 // Everything that a run writes, opened before anything runs.
 struct Outputs {
-    explicit Outputs(const RunOptions& options) {
+    Outputs(const RunOptions& options, const std::string& plan, const std::string& folder) {
         using enum Replacement::Durability;
         const auto replaced = [](const std::optional<std::string>& path, std::string_view what,
                                  Replacement::Durability durability) {
@@ -63,32 +82,18 @@ struct Outputs {
         if (!result) {
             require_standard_output("give a file for the result: --result FILE");
         }
-        require_different(options);
-    }
-
-    // Two documents in one file would leave one of them, at random, and none may replace the plan.
-    void require_different(const RunOptions& options) const {
-        std::vector<std::pair<std::string, std::string_view>> taken;
-        taken.emplace_back(identity_of_input(options.plan),
-                           options.plan == "-" ? "standard input" : "PLAN");
-        const auto take = [&](const std::string& identity, std::string_view option,
-                              const std::string& shown) {
-            // A device takes any number of documents.
-            if (identity.empty()) return;
-            for (const auto& [other, other_option] : taken) {
-                if (other != identity) continue;
-                throw Refused(fmt::format("{} and {} are the same file, {}; give {} another file",
-                                          other_option, option, shown, option));
-            }
-            taken.emplace_back(identity, option);
-        };
-        if (state) take(state->identity(), "--state", state->shown());
-        if (result) take(result->identity(), "--result", result->shown());
-        if (trace) take(trace->identity(), "--trace", trace->shown());
-        if (events) take(events->identity(), "--events", shown_path(*options.events));
-        if (!result) {
-            take(identity_of_input("/dev/stdout"), "standard output", "which the shell redirected");
+        OutputCheck check;
+        check.reads(options.plan, "PLAN");
+        for (const std::string& tool : files_of_tools(plan, folder)) {
+            check.reads(tool, shown_path(tool));
         }
+        check.belongs_to(options.project);
+        // Whatever is in it is the state: it is read before it is replaced.
+        if (state) check.writes("--state", *options.state, state->identity(), {""});
+        if (result) check.writes("--result", *options.result, result->identity(), {kResultBegin});
+        if (trace) check.writes("--trace", *options.trace, trace->identity(), {Trace::kBegin});
+        if (events) check.writes("--events", *options.events, events->identity(), {kRecordBegin});
+        if (!result) check.writes_standard_output();
     }
 
     std::unique_ptr<Replacement> state;
@@ -146,7 +151,7 @@ int run(const RunOptions& options) {
 
     const std::string plan = read_document(asked.plan, "plan");
     const std::string folder = folder_of_document(asked.plan);
-    Outputs outputs(asked);
+    Outputs outputs(asked, plan, folder);
     // From before the state is read until it is replaced.
     std::optional<StateLock> lock;
     if (asked.state) {

@@ -19,9 +19,11 @@
 #include "arguments/json_object.hpp"
 #include "commands/command.hpp"
 #include "display.hpp"
+#include "io/call_trace.hpp"
 #include "io/file.hpp"
 #include "io/interruption.hpp"
 #include "io/message.hpp"
+#include "io/output_check.hpp"
 #include "json.hpp"
 #include "script/repl.hpp"
 #include "script/script_session.hpp"
@@ -35,6 +37,7 @@ struct ScriptOptions {
     std::optional<std::string> tools;
     std::optional<std::string> story;
     std::string project;
+    std::optional<std::string> trace;
     bool json = false;
     bool check = false;
     bool tree = false;
@@ -89,13 +92,31 @@ int parse_only(const std::string& source, const ScriptOptions& options) {
     return is_valid ? kExitSuccess : kExitFailure;
 }
 
+// NULL if none is asked for.
+std::unique_ptr<CallTrace> trace_of(const ScriptOptions& options) {
+    if (!options.trace) return nullptr;
+    if (options.project.empty() && !options.story) {
+        throw Refused("--trace writes the calls of a project's tools; give its folder: --project");
+    }
+    OutputCheck check;
+    if (!options.file.empty()) check.reads(options.file, "FILE");
+    if (options.scope) check.reads(file_of_object(*options.scope), "--scope");
+    check.belongs_to(options.project);
+    check.belongs_to(options.story.value_or(""));
+    auto trace = std::make_unique<CallTrace>(*options.trace, check);
+    check.writes_standard_output();
+    return trace;
+}
+
 int run_file(const ScriptOptions& options) {
     const std::string source = read_document(options.file, "script");
     if (options.check || options.tree) return parse_only(source, options);
     const std::string scope = read_object(kScriptScope, options.scope);
     require_standard_output("what the script prints is written to it");
 
-    ScriptSession session(options.story, options.tools, options.project, options.groups);
+    const std::unique_ptr<CallTrace> trace = trace_of(options);
+    ScriptSession session(options.story, options.tools, options.project, options.groups,
+                          trace.get());
     const bool is_terminal = isatty(STDOUT_FILENO) != 0;
     std::string lines;
     const auto on_line = [&](std::string_view line) {
@@ -114,7 +135,7 @@ int run_file(const ScriptOptions& options) {
         complain_of(outcome.error, options.file);
     }
     if (interruption::received() != 0) return kExitSignal + interruption::received();
-    return outcome.error.empty() ? kExitSuccess : kExitFailure;
+    return outcome.error.empty() && !(trace && trace->failed()) ? kExitSuccess : kExitFailure;
 }
 
 void require_tools_folder(const std::optional<std::string>& folder) {
@@ -139,7 +160,9 @@ int run_script(ScriptOptions options) {
         throw Refused("give the script's FILE, or - for standard input");
     }
     const std::string scope = read_object(kScriptScope, options.scope);
-    ScriptSession session(options.story, options.tools, options.project, options.groups);
+    const std::unique_ptr<CallTrace> trace = trace_of(options);
+    ScriptSession session(options.story, options.tools, options.project, options.groups,
+                          trace.get());
     return run_repl(session, scope);
 }
 
@@ -168,6 +191,10 @@ void add_script(Command application) {
                 "The script can CALL the tools of this Namel3ss project by their names")
         .type_name("DIR")
         .not_empty();
+    command
+        .option("--trace", options->trace,
+                "Write the trace entries of a project's tools to FILE, one a line")
+        .type_name("FILE");
     command.flag("--json", options->json,
                  "Print one object instead: {\"output\":[…],\"scope\":{…},\"error\":…}");
     command.flag("--check", options->check,

@@ -15,11 +15,13 @@
 #include "commands/command.hpp"
 #include "commands/drive.hpp"
 #include "display.hpp"
+#include "io/call_trace.hpp"
 #include "io/faults.hpp"
 #include "io/file.hpp"
 #include "io/interruption.hpp"
 #include "io/message.hpp"
 #include "io/outcome.hpp"
+#include "io/output_check.hpp"
 #include "json.hpp"
 #include "narratoria/engine.hpp"
 #include "narratoria/tools.hpp"
@@ -106,25 +108,6 @@ void require_tool(Session& session, const ToolRunOptions& options) {
                               names.empty() ? "it binds none" : "it binds " + names));
 }
 
-// The trace entries of all attempts, one a line.
-std::string trace_of(const Result& result) {
-    const Text text = result.json(Result::Events::LeftOut);
-    const json::Document document = json::read(text.view());
-    std::string out;
-    const json::Value* const tools = json::member(document, "toolResults");
-    if (tools == nullptr) return out;
-    for (const json::Value& tool : tools->GetArray()) {
-        const json::Value* const attempts = json::member(tool, "attempts");
-        if (attempts == nullptr) continue;
-        for (const json::Value& attempt : attempts->GetArray()) {
-            const json::Value* const traces = json::member(attempt, "traces");
-            if (traces == nullptr) continue;
-            for (const json::Value& each : traces->GetArray()) out += json::line(each) + "\n";
-        }
-    }
-    return out;
-}
-
 int tool_run(const ToolRunOptions& options) {
     const bool is_of_project = !options.project.empty();
     if (options.trace && !is_of_project) {
@@ -135,10 +118,14 @@ int tool_run(const ToolRunOptions& options) {
     require_utf8(tool.path, options.tool);
     const std::string input = read_object(kToolInput, options.input);
     require_standard_output("the tool's events are written to it");
-    const auto trace = options.trace
-                           ? std::make_unique<Replacement>(*options.trace, "trace",
-                                                           Replacement::Durability::ForReaders)
-                           : nullptr;
+    std::optional<CallTrace> trace;
+    if (options.trace) {
+        OutputCheck check;
+        if (options.input) check.reads(file_of_object(*options.input), "--input");
+        check.belongs_to(options.project);
+        trace.emplace(*options.trace, check);
+        check.writes_standard_output();
+    }
 
     Result result;
     std::unique_ptr<EventLines> lines;
@@ -162,25 +149,26 @@ int tool_run(const ToolRunOptions& options) {
                                  printable(json::text(body, "message"))));
         },
         kinds(Kind::ToolEvent, Kind::AssetRefused, Kind::Warning));
+    if (trace) {
+        session.attach([&](const Event& event) { trace->take(event); }, CallTrace::wanted_kinds());
+    }
     try {
         session.execute(one_tool_plan(tool, input), {},
                         [&](Result ended) { result = std::move(ended); });
     } catch (const Error& error) {
         refuse_document(error, shown_path(options.tool), "plan", "nothing was run");
     }
+    if (trace) trace->start();
+    const auto flush = [&] {
+        lines->flush();
+        if (trace) trace->flush();
+    };
     {
         const interruption::CancelsSession cancels(session.raw());
-        drive_until_idle(engine, [&] { lines->flush(); });
+        drive_until_idle(engine, flush);
     }
-    lines->flush();
+    flush();
     if (!result) throw Failed("the engine became idle without a result; please report this");
-    if (trace) {
-        if (!write_all(trace->descriptor(), trace_of(result))) {
-            throw Failed(
-                fmt::format("cannot write the trace to {}: {}", trace->shown(), reason(errno)));
-        }
-        trace->commit();
-    }
 
     if (interruption::received() != 0) return kExitSignal + interruption::received();
     if (lines->gone()) {
@@ -190,7 +178,7 @@ int tool_run(const ToolRunOptions& options) {
         }
         return kExitFailure;
     }
-    if (result.success()) return kExitSuccess;
+    if (result.success()) return trace && trace->failed() ? kExitFailure : kExitSuccess;
     complain_lines(lines_about_failure(result, false));
     complain("the tool failed");
     return kExitFailure;

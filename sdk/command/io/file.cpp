@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -89,6 +90,57 @@ bool is_standard_input(const std::string& path) {
     return path == "-" || path == "/dev/stdin" || path == "/dev/fd/0" || path == "/proc/self/fd/0";
 }
 
+// One hop of a symbolic link; nothing if it is none.
+std::optional<std::string> target_of_link(const std::string& path) {
+    char target[PATH_MAX];
+    const ssize_t length = readlink(path.c_str(), target, sizeof target);
+    if (length < 0) return std::nullopt;
+    const std::string to(target, static_cast<std::size_t>(length));
+    const std::size_t slash = path.rfind('/');
+    if (to.starts_with('/') || slash == std::string::npos) return to;
+    return path.substr(0, slash + 1) + to;
+}
+
+// The number in a path like /dev/fd/3.
+std::optional<int> descriptor_in(const std::string& path) {
+    constexpr std::string_view kStreams[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
+    for (int number = 0; number <= STDERR_FILENO; ++number) {
+        if (path == kStreams[number]) return number;
+    }
+    for (const std::string& folder : {std::string("/dev/fd/"), std::string("/proc/self/fd/"),
+                                      fmt::format("/proc/{}/fd/", getpid())}) {
+        if (!path.starts_with(folder)) continue;
+        int number = -1;
+        const char* const end = path.data() + path.size();
+        const auto [read, failure] = std::from_chars(path.data() + folder.size(), end, number);
+        if (failure == std::errc() && read == end && number >= 0) return number;
+    }
+    return std::nullopt;
+}
+
+// What leads to a descriptor that was given to this process is a copy of it: to open it by its name
+// would begin a file anew. Empty if it leads to none.
+Descriptor open_given(std::string path, std::string_view what) {
+    const std::string shown = shown_path(path);
+    for (int links = 0; links < 40; ++links) {
+        if (const std::optional<int> number = descriptor_in(path)) {
+            // The command's own are closed on exec.
+            const int flags = fcntl(*number, F_GETFD);
+            const bool is_own = *number > STDERR_FILENO && flags >= 0 && (flags & FD_CLOEXEC) != 0;
+            const int mode = fcntl(*number, F_GETFL);
+            if (is_own || mode < 0 || (mode & O_ACCMODE) == O_RDONLY) {
+                throw Refused(
+                    fmt::format("cannot write the {} to {}: {}", what, shown, reason(EBADF)));
+            }
+            return Descriptor(fcntl(*number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+        }
+        std::optional<std::string> next = target_of_link(path);
+        if (!next) break;
+        path = *std::move(next);
+    }
+    return Descriptor();
+}
+
 // Opens what may be a FIFO. Says so before it waits for the reader of one.
 Descriptor open_output(const std::string& path, int flags, std::string_view what) {
     struct stat status {};
@@ -108,17 +160,9 @@ Descriptor open_output(const std::string& path, int flags, std::string_view what
 
 std::string follow_links(std::string path, std::string_view what) {
     for (int links = 0; links < 40; ++links) {
-        char target[PATH_MAX];
-        const ssize_t length = readlink(path.c_str(), target, sizeof target);
-        if (length < 0) return path;
-        const std::string_view to(target, static_cast<std::size_t>(length));
-        if (to.starts_with('/')) {
-            path = to;
-        } else {
-            const std::size_t slash = path.rfind('/');
-            path = slash == std::string::npos ? std::string(to)
-                                              : path.substr(0, slash + 1) + std::string(to);
-        }
+        std::optional<std::string> next = target_of_link(path);
+        if (!next) return path;
+        path = *std::move(next);
     }
     throw Refused(fmt::format("cannot write the {} to {}: its symbolic links form a loop", what,
                               shown_path(path)));
@@ -147,15 +191,20 @@ std::string identity_of(const struct stat& status) {
     return fmt::format("{}:{}", status.st_dev, status.st_ino);
 }
 
+std::string in_real_folder(const std::string& path, std::string_view what) {
+    const Place place = place_of(path, what);
+    char* real = realpath(place.folder.c_str(), nullptr);
+    std::string text = fmt::format("{}/{}", real != nullptr ? real : place.folder, place.base);
+    std::free(real);
+    return text;
+}
+
 std::string identity_of(const std::string& path, std::string_view what) {
     struct stat status {};
     const bool exists = stat(path.c_str(), &status) == 0;
     if (exists && S_ISREG(status.st_mode)) return identity_of(status);
     // What is no regular file has no name of its own: /dev/fd/63 leads to "pipe:[5678]".
-    const Place place = place_of(exists ? path : follow_links(path, what), what);
-    char* real = realpath(place.folder.c_str(), nullptr);
-    std::string identity = fmt::format("{}/{}", real != nullptr ? real : place.folder, place.base);
-    std::free(real);
+    const std::string identity = in_real_folder(exists ? path : follow_links(path, what), what);
     const bool is_device = exists && (S_ISCHR(status.st_mode) || identity.starts_with("/dev/"));
     return is_device ? std::string() : identity;
 }
@@ -232,6 +281,10 @@ std::string final_target(const std::string& path, std::string_view what) {
     return follow_links(path, what);
 }
 
+std::string real_path_of_output(const std::string& path, std::string_view what) {
+    return in_real_folder(follow_links(path, what), what);
+}
+
 std::optional<std::string> read_document_if_there(const std::string& path, std::string_view what) {
     if (is_standard_input(path)) return read_all(STDIN_FILENO, "-", what);
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
@@ -295,6 +348,10 @@ Replacement::Replacement(const std::string& path, std::string_view what, Durabil
         throw Refused(fmt::format("{} is a folder; give a file for the {}", shown_, what));
     }
     identity_ = identity_of(path, what);
+    if (file_ = open_given(path, what); file_) {
+        direct_ = true;
+        return;
+    }
     if (exists && !S_ISREG(status.st_mode)) {
         if (durability == Durability::ForPower) require_regular_file(path, what);
         direct_ = true;
@@ -414,6 +471,10 @@ LineFile::LineFile(const std::string& path, std::string_view what) : path_(path)
                         what));
     }
     identity_ = identity_of(path, what);
+    if (file_ = open_given(path, what); file_) {
+        is_given_ = true;
+        return;
+    }
     const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
     file_ = open_output(path, flags, what);
     if (!file_ && errno == ENOENT) {
@@ -435,7 +496,7 @@ LineFile::~LineFile() {
 void LineFile::start() {
     started_ = true;
     struct stat status {};
-    if (fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+    if (!is_given_ && fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode) &&
         ftruncate(file_.get(), 0) != 0) {
         throw Refused(
             fmt::format("cannot empty {} for the {}: {}", shown_path(path_), what_, reason(errno)));
@@ -446,7 +507,7 @@ void LineFile::flush() {
     if (buffer_.empty() || !started_) return;
     if (!failed_ && !write_all(file_.get(), buffer_)) {
         failed_ = true;
-        complain(fmt::format("cannot continue writing the {} to {}: {}; the plan continues without",
+        complain(fmt::format("cannot continue writing the {} to {}: {}; the rest runs without",
                              what_, shown_path(path_), reason(errno)));
     }
     buffer_.clear();

@@ -53,6 +53,9 @@ std::string final_target(const std::string& path, std::string_view what);
 // file that is standard input. Empty for what is no regular file.
 std::string identity_of_input(const std::string& path);
 
+// The absolute path of the file that `path` leads to, which need not exist, without links.
+std::string real_path_of_output(const std::string& path, std::string_view what);
+
 // The whole of a file, or of standard input for "-". Throws Refused; `what` names the document.
 std::string read_document(const std::string& path, std::string_view what);
 
@@ -69,7 +72,8 @@ std::string absolute_path(const std::string& path);
 // A file that is replaced as a whole or not at all: what is written goes to a nameless file in the
 // same folder, which takes the name in commit(). Until then, and when the process dies, the old
 // file stands as it was. A symbolic link is followed, and the mode kept. What is no regular file (a
-// pipe, a device) is written to directly.
+// pipe, a device), and a descriptor that was given to the command (/dev/stdout, /dev/fd/3), is written
+// to directly: nothing is truncated or renamed.
 class Replacement {
 public:
     enum class Durability {
@@ -110,8 +114,8 @@ private:
 // Removes, from a signal handler, the files that Replacement could not make nameless.
 void forget_replacements_in_signal() noexcept;
 
-// A file of lines that grows while the plan runs. What it held before is dropped by start(), not
-// before: a refused plan leaves it as it was.
+// A file of lines that grows while something runs. What it held before is dropped by start(), not
+// before: a refused plan leaves it as it was. Devices, pipes and given descriptors: as Replacement.
 class LineFile {
 public:
     // Throws Refused.
@@ -138,6 +142,7 @@ private:
     std::string identity_;
     Descriptor file_;
     std::string buffer_;
+    bool is_given_ = false;
     bool created_ = false;
     bool started_ = false;
     bool failed_ = false;

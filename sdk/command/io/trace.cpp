@@ -21,7 +21,7 @@ std::uint64_t track_of_lane(std::size_t lane) { return lane + 1; }
 }  // namespace
 
 Trace::Trace(int descriptor) : descriptor_(descriptor) {
-    buffer_ = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+    buffer_ = std::string(kBegin) + "\"ms\",\"traceEvents\":[\n";
     add(R"({"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"narratoria"}})");
     name_track(kPlanTrack, "plan");
 }

@@ -16,6 +16,8 @@ namespace narratoria::command {
 
 class Trace {
 public:
+    static constexpr std::string_view kBegin = R"({"displayTimeUnit":)";
+
     // Writes to a descriptor, as things happen; finish() makes the document whole.
     explicit Trace(int descriptor);
 

@@ -66,8 +66,9 @@ void print_lines(std::string& lines) {
 
 ScriptSession::ScriptSession(const std::optional<std::string>& story,
                              const std::optional<std::string>& tools, const std::string& project,
-                             const GroupOptions& groups)
+                             const GroupOptions& groups, CallTrace* trace)
     : groups_(groups),
+      trace_(trace),
       story_(story ? find_story(*story, "script") : std::string()),
       tools_(tools ? absolute_path(*tools) : std::string()) {
     EngineOptions engine_options;
@@ -95,6 +96,11 @@ ScriptSession::ScriptSession(const std::optional<std::string>& story,
             }
         },
         notice_kinds());
+    if (trace_ != nullptr) {
+        trace_->start();
+        session_->attach([this](const Event& event) { trace_->take(event); },
+                         CallTrace::wanted_kinds());
+    }
 }
 
 ScriptSession::Outcome ScriptSession::run(const std::string& source, const std::string& scope,
@@ -119,7 +125,9 @@ ScriptSession::Outcome ScriptSession::run(const std::string& source, const std::
     drive_until_idle(*engine_, [&] {
         after_batch();
         tell_notices();
+        if (trace_ != nullptr) trace_->flush();
     });
+    if (trace_ != nullptr) trace_->flush();
     if (!outcome.has_run) {
         throw Failed("the engine became idle without a result; please report this");
     }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arguments/group_options.hpp"
+#include "io/call_trace.hpp"
 #include "io/message.hpp"
 #include "narratoria/engine.hpp"
 
@@ -31,9 +32,10 @@ void print_lines(std::string& lines);
 
 class ScriptSession {
 public:
-    // `groups` is copied, `tools` and `project` are folders; an empty `project` is none.
+    // `groups` is copied, `tools` and `project` are folders; an empty `project` is none. `trace`, if not
+    // NULL, must outlive the session.
     ScriptSession(const std::optional<std::string>& story, const std::optional<std::string>& tools,
-                  const std::string& project, const GroupOptions& groups);
+                  const std::string& project, const GroupOptions& groups, CallTrace* trace);
 
     struct Outcome {
         bool has_run = false;  // false: refused, and `scope` is empty
@@ -56,6 +58,7 @@ private:
     void tell_notices();
 
     GroupOptions groups_;
+    CallTrace* const trace_;
     std::string story_;
     std::string tools_;
     Style style_ = Style::for_descriptor(STDERR_FILENO);

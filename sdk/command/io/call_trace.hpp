@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The trace entries of a project's tools (spec 001), one a line, written as each call ends.
+
+#include <optional>
+#include <string>
+
+#include "io/file.hpp"
+#include "io/output_check.hpp"
+#include "narratoria/event.hpp"
+
+namespace narratoria::command {
+
+class CallTrace {
+public:
+    static constexpr std::string_view kBeginnings[] = {R"({"type":"capability_check")",
+                                                       R"({"type":"tool_call")"};
+
+    // Throws Refused.
+    CallTrace(const std::string& path, OutputCheck& check) : file_(path, "trace") {
+        check.writes("--trace", path, file_.identity(), {kBeginnings[0], kBeginnings[1]});
+    }
+
+    static std::uint32_t wanted_kinds() noexcept { return kinds(Kind::AttemptEnded); }
+    // The sink.
+    void take(const Event& event);
+    // From now on the file is replaced.
+    void start() { file_.start(); }
+    void flush() { file_.flush(); }
+    bool failed() const noexcept { return file_.failed(); }
+
+private:
+    LineFile file_;
+};
+
+}  // namespace narratoria::command

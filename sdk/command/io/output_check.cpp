@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/output_check.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+
+#include "io/file.hpp"
+#include "io/message.hpp"
+
+namespace narratoria::command {
+namespace {
+
+// Folders and files that a project or a story is read from, whether they are there or not.
+constexpr std::string_view kOwnFolders[] = {".namel3ss", "packs", ".venv"};
+constexpr std::string_view kOwnFiles[] = {"namel3ss.toml", "pyproject.toml", "requirements.txt",
+                                          "story.toml",    "prompts.json",   ".namel3ss",
+                                          "packs",         ".venv"};
+
+std::string real_path(const std::string& path) {
+    char* real = realpath(path.c_str(), nullptr);
+    const std::string text = real != nullptr ? real : "";
+    std::free(real);
+    return text;
+}
+
+bool is_own(std::string_view path) {
+    if (path.ends_with(".py")) return true;
+    if (std::find(std::begin(kOwnFiles), std::end(kOwnFiles), path) != std::end(kOwnFiles)) {
+        return true;
+    }
+    const std::string_view first = path.substr(0, path.find('/'));
+    return first.size() < path.size() && std::find(std::begin(kOwnFolders), std::end(kOwnFolders),
+                                                   first) != std::end(kOwnFolders);
+}
+
+// True for a file that is not there, is empty, or begins like one of these.
+bool is_earlier(const std::string& path, Beginnings earlier) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return access(path.c_str(), F_OK) != 0;
+    char buffer[64] = {};
+    file.read(buffer, sizeof buffer);
+    const std::string_view begin(buffer, static_cast<std::size_t>(file.gcount()));
+    return begin.empty() || std::any_of(earlier.begin(), earlier.end(), [&](std::string_view each) {
+               return begin.starts_with(each);
+           });
+}
+
+}  // namespace
+
+void OutputCheck::reads(const std::string& path, std::string_view name) {
+    if (std::string identity = identity_of_input(path); !identity.empty()) {
+        taken_.push_back({std::move(identity), std::string(path == "-" ? "standard input" : name)});
+    }
+}
+
+void OutputCheck::belongs_to(const std::string& folder) {
+    if (folder.empty()) return;
+    const std::string shown = shown_path(folder);
+    const auto add = [&](const std::string& path, bool takes_nothing) {
+        std::string real = real_path(path);
+        if (real.empty()) return;
+        if (real != "/") real += '/';
+        folders_.push_back({std::move(real), shown, takes_nothing});
+    };
+    add(folder, false);
+    // Links may lead out of the folder.
+    for (const std::string_view own : kOwnFolders) add(fmt::format("{}/{}", folder, own), true);
+    for (const char* file : {"/.namel3ss/tools.yaml", "/namel3ss.toml", "/story.toml"}) {
+        reads(folder + file, shown_path(folder + file));
+    }
+}
+
+void OutputCheck::writes(std::string_view option, const std::string& path,
+                         const std::string& identity, Beginnings earlier) {
+    if (identity.empty()) return;
+    take(identity, option, shown_path(path));
+    const std::string real = real_path_of_output(path, option);
+    for (const Folder& folder : folders_) {
+        if (!real.starts_with(folder.path)) continue;
+        if (!folder.takes_nothing && !is_own(real.substr(folder.path.size())) &&
+            is_earlier(real, earlier)) {
+            continue;
+        }
+        throw Refused(fmt::format("{} would overwrite {}, a file of {}; give {} another file",
+                                  option, shown_path(path), folder.shown, option));
+    }
+}
+
+void OutputCheck::writes_standard_output() {
+    take(identity_of_input("/dev/stdout"), "standard output", "which the shell redirected");
+}
+
+void OutputCheck::take(const std::string& identity, std::string_view name, std::string_view shown) {
+    if (identity.empty()) return;
+    for (const Taken& other : taken_) {
+        if (other.identity != identity) continue;
+        throw Refused(fmt::format("{} and {} are the same file, {}; give {} another file",
+                                  other.name, name, shown, name));
+    }
+    taken_.push_back({identity, std::string(name)});
+}
+
+}  // namespace narratoria::command

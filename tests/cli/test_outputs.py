@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What commands write: never over what they read, nor over the files of a project; and traces that hold what
+happened until the end, whatever it was."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from harness import BUILD, DEADLINE, NARRATORIA, default_signals, done, environment
+
+TOOLS = '''
+def greet(payload):
+    return {"message": "Hello " + payload.get("name", "you")}
+
+def waits(payload):
+    import time
+    open("waiting", "w").close()
+    time.sleep(600)
+'''
+BINDINGS = "tools:\n  greet:\n    entry: tools.sample:greet\n  waits:\n    entry: tools.sample:waits\n"
+
+
+class Project:
+    def __init__(self, command):
+        self.command = command
+        self.folder = command.folder / "project"
+        for name, text in {".namel3ss/tools.yaml": BINDINGS, "tools/sample.py": TOOLS, "data.json": '{"a": 1}',
+                           "packs/capability/README": "packs", "notes": "mine"}.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+    def content(self):
+        return {str(path.relative_to(self.folder)): path.read_bytes()
+                for path in self.folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+
+    def commands(self, target):
+        """Each command with each option that writes to `target`."""
+        plan = self.command.file("plan.json", {"requestId": "p", "tools": [
+            {"toolId": "one", "toolPath": "greet", "input": {}}]})
+        script = self.command.file("flow.nuwa", "PRINT(CALL greet { name: \"Ada\" })")
+        yield ["tool", "run", "greet", "--project", self.folder, "--trace", target]
+        yield ["script", script, "--project", self.folder, "--trace", target]
+        for option in ("--result", "--events", "--trace"):
+            yield ["run", plan, "--project", self.folder, option, target]
+
+    def trace(self, name="trace.ndjson"):
+        return [json.loads(line) for line in (self.command.folder / name).read_text().splitlines()]
+
+
+@pytest.fixture
+def project(command):
+    return Project(command)
+
+
+@pytest.mark.parametrize("name", [
+    ".namel3ss/tools.yaml", ".namel3ss/new.yaml", "namel3ss.toml", "tools/sample.py", "tools/new.py", "data.json",
+    "notes", "packs/capability/README", "requirements.txt"])
+def test_no_output_replaces_a_file_of_the_project(command, project, name):
+    before = project.content()
+    for arguments in project.commands(project.folder / name):
+        ran = command(*arguments)
+        assert ran.status == 2, (arguments, ran)
+        assert "would overwrite" in ran.err or "are the same file" in ran.err, ran
+        assert project.content() == before, arguments
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_a_link_to_a_file_of_the_project_is_no_way_around(command, project, link):
+    before = project.content()
+    link(project.folder / ".namel3ss" / "tools.yaml", command.folder / "link")
+    for arguments in project.commands(command.folder / "link"):
+        assert command(*arguments).status == 2, arguments
+        assert project.content() == before, arguments
+
+
+def test_a_new_file_and_that_of_an_earlier_run_may_stand_in_the_project(command, project):
+    for number, arguments in enumerate(project.commands(project.folder / "output")):
+        (project.folder / "output").unlink(missing_ok=True)
+        for _ in range(2):
+            ran = command(*arguments)
+            assert ran.status == 0, (number, ran)
+        assert (project.folder / "output").read_text().startswith("{")
+
+
+def test_no_trace_replaces_what_the_command_reads(command, project):
+    given = command.file("input.json", "{}")
+    script = command.file("flow.nuwa", "PRINT(1)")
+    for arguments, names in [
+            (["tool", "run", "greet", "--project", project.folder, "--input", "@input.json", "--trace", given],
+             "--input and --trace"),
+            (["script", "flow.nuwa", "--project", project.folder, "--trace", script], "FILE and --trace"),
+            (["script", "flow.nuwa", "--project", project.folder, "--scope", "@input.json", "--trace", given],
+             "--scope and --trace")]:
+        ran = command(*arguments)
+        assert ran.status == 2 and f"{names} are the same file" in ran.err, ran
+    assert given.read_text() == "{}" and script.read_text() == "PRINT(1)"
+
+
+@pytest.mark.parametrize("option", ["--state", "--result", "--events", "--trace"])
+def test_no_output_replaces_a_tool_of_the_plan(command, option):
+    tool = command.tool("light", done())
+    before = tool.read_bytes()
+    ran = command("run", command.plan("light", name="plan.json"), option, tool)
+    assert ran.status == 2 and "are the same file" in ran.err, ran
+    assert tool.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["/dev/stderr", "/dev/fd/2", "/proc/self/fd/2", "link"])
+def test_a_given_descriptor_is_written_on_and_its_file_not_begun_anew(command, project, name):
+    os.symlink("/dev/stderr", command.folder / "link")
+    log = command.file("log", "before\n")
+    identity = log.stat().st_ino
+    for arguments in project.commands(name):
+        log.write_text("before\n")
+        with open(log, "ab") as err:
+            ran = command(*arguments, stderr=err)
+        text = log.read_text()
+        assert ran.status == 0 and text.startswith("before\n") and "\n{" in text, (arguments, text, ran)
+        assert log.stat().st_ino == identity
+
+
+def test_a_file_that_standard_output_is_gets_no_second_output(command, project):
+    for arguments in project.commands("/dev/stdout"):
+        if "--result" in arguments:  # says the same as without it
+            continue
+        out = command.file("out", "before\n")
+        with open(out, "ab") as file:
+            ran = command(*arguments, stdout=file)
+        assert ran.status == 2 and "standard output are the same file" in ran.err, (arguments, ran)
+        assert out.read_text() == "before\n"
+
+
+def test_a_descriptor_that_was_not_given_is_refused(command, project):
+    for arguments in project.commands("/dev/fd/9"):
+        ran = command(*arguments)
+        assert ran.status == 2 and "/dev/fd/9" in ran.err, ran
+    # The command has more open, for itself.
+    for number in range(3, 9):
+        for arguments in project.commands(f"/dev/fd/{number}"):
+            assert command(*arguments).status == 2, arguments
+
+
+def test_a_trace_may_go_to_a_pipe_and_to_a_device(command, project):
+    arguments = ["tool", "run", "greet", "--project", project.folder, "--trace"]
+    assert command(*arguments, "/dev/null").status == 0
+    reader, writer = os.pipe()
+    ran = command(*arguments, f"/dev/fd/{writer}", pass_fds=(writer,))
+    os.close(writer)
+    with open(reader, encoding="utf-8") as pipe:
+        assert [json.loads(line)["type"] for line in pipe] == ["tool_call"], ran
+
+
+def interrupted(command, *arguments):
+    """A command whose tool waits, after Ctrl-C."""
+    process = subprocess.Popen([NARRATORIA, *arguments], cwd=command.folder, env=environment(),
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               preexec_fn=default_signals)
+    limit = time.monotonic() + DEADLINE
+    while not (command.folder / "project" / "waiting").exists():
+        assert process.poll() is None and time.monotonic() < limit, process.communicate()
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=DEADLINE)
+    return process.returncode
+
+
+def test_a_trace_of_a_call_that_ctrl_c_ended_has_the_call(command, project):
+    assert interrupted(command, "tool", "run", "waits", "--project", project.folder,
+                       "--trace", "trace.ndjson") == 130
+    [call] = project.trace()
+    assert call["type"] == "tool_call" and call["tool"] == "waits" and call["status"] == "error"
+    assert call["error_type"] == "CancelledError" and "cancelled" in call["error_message"]
+
+
+def test_a_script_traces_each_call_also_those_before_ctrl_c(command, project):
+    command.file("flow.nuwa", 'PRINT(CALL greet { name: "Ada" })\nCALL waits {}\nCALL greet {}')
+    assert interrupted(command, "script", "flow.nuwa", "--project", project.folder,
+                       "--trace", "trace.ndjson") == 130
+    assert [(call["tool"], call["status"]) for call in project.trace()] == [("greet", "ok"), ("waits", "error")]
+
+
+def test_a_start_that_fails_is_in_the_trace(command, project):
+    # Where no guarantee can be enforced.
+    masked = BUILD / "tests" / "escape" / "escape_masked"
+    ran = subprocess.run([masked, NARRATORIA, "tool", "run", "greet", "--project", project.folder, "--trace",
+                          "trace.ndjson", "--sandbox", "no_network"], cwd=command.folder, env=environment(),
+                         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE)
+    assert ran.returncode == 1 and "GUARANTEE_UNAVAILABLE" in ran.stderr, ran
+    call = project.trace()[-1]
+    assert call["type"] == "tool_call" and call["status"] == "error" and "Landlock" in call["error_message"]
+
+
+def test_a_trace_of_a_script_needs_a_project(command):
+    ran = command("script", command.file("flow.nuwa", "PRINT(1)"), "--trace", "trace.ndjson")
+    assert ran.status == 2 and "--project" in ran.err, ran
+    assert not (command.folder / "trace.ndjson").exists()
