@@ -4,12 +4,13 @@
 import http.server
 import json
 import os
+import subprocess
 import sys
 import threading
 
 import pytest
 
-from harness import SOURCE, environment
+from harness import BUILD, DEADLINE, NARRATORIA, SOURCE, environment
 
 TOOLS = '''
 import os
@@ -789,12 +790,13 @@ def test_a_call_that_does_not_begin_is_traced(project):
         "tool_call", "greet", "error", "error")
     assert 'needs the runner "node"' in call["error_message"]
     assert call["input_summary"] == {"type": "object", "keys": ["name"], "count": 1}
-    # A service cannot be put into a sandbox of this machine.
-    project.tool("greet", "runner: service", "url: http://127.0.0.1:1/")
+    # Where nothing can be put into a sandbox.
+    project.tool("greet")
     trace_file = project.command.folder / "trace.ndjson"
-    ran = project.command("tool", "run", "greet", "--project", project.folder, "--trace", trace_file,
-                          "--input", "{}", "--sandbox", "no_network")
-    assert ran.status == 1 and "GUARANTEE_UNAVAILABLE" in ran.err, ran
+    ran = subprocess.run([BUILD / "tests" / "escape" / "escape_masked", NARRATORIA, "tool", "run", "greet", "--project",
+                          project.folder, "--trace", trace_file, "--sandbox", "no_network"], env=surroundings(),
+                         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE)
+    assert ran.returncode == 1 and "GUARANTEE_UNAVAILABLE" in ran.stderr, ran
     check, call = [json.loads(line) for line in trace_file.read_text().splitlines()]
     assert (check["type"], check["capability"], check["allowed"], check["reason"]) == (
         "capability_check", "network", False, "coverage_missing")
