@@ -188,13 +188,18 @@ def test_yaml_that_is_not_read_is_refused_with_its_place(project, text, told):
 
 @pytest.mark.parametrize("text, place", [
     ("\ufefftools:\n  t:\n    entry: x\n", "3:12"), ("tools:\r\n  t:\r\n    entry: x\r\n", "3:12"),
-    ('\ufeff{"tools": {"é😀": {entry: x}}}', "1:27"), ("tools:\n  t:\n    entry:\n  u: {}\n", "3:5"),
+    ('\ufeff{"tools": {"é😀": {entry: x}}}', "1:26"), ("tools:\n  t:\n    entry:\n  u: {}\n", "3:5"),
     ("tools:\n  t:\n", "2:3"),
 ], ids=["byte order mark", "carriage return", "letters", "no value", "no table"])
 def test_the_place_of_a_fault_is_exact_in_each_encoding(project, text, place):
     project.bind(text)
     (project.folder / ".namel3ss/tools.yaml").write_bytes(text.encode())
     assert f"tools.yaml:{place}: " in project.faults()
+
+
+def test_the_place_in_a_file_of_settings_is_exact_after_a_byte_order_mark(project):
+    project.write("namel3ss.toml", "\ufeffpython_tools = 1\n")
+    assert "namel3ss.toml:1:16: " in project.faults()
 
 
 def test_a_file_of_100_mb_is_refused_unread(project):
@@ -752,6 +757,16 @@ def test_settings_without_effect_are_warnings(project):
                         ("policy.toml:1:", "installing packs"), ("policy.toml:2:", '"other" has no effect')):
         assert any(place in line and told in line and "warning" in line for line in ran.lines), (
             place, told, ran.lines)
+
+
+def test_thousands_of_names_that_are_not_there_are_told_a_hundred_times(project):
+    project.bind("tools:\n" + "".join(f"  a_tool_with_a_name_{i:04}: {{entry: 'tools.sample_tool:greet'}}\n"
+                                      for i in range(3000)))
+    project.write("namel3ss.toml", "[capability_overrides]\n" + "".join(
+        f"a_tool_with_b_name_{i:04} = {{}}\n" for i in range(7000)))
+    ran = project.command("validate", "project", project.folder)
+    assert len([line for line in ran.lines if "no tool of the project" in line]) == 100, ran.lines[:3]
+    assert any("there are more" in line for line in ran.lines)
 
 
 def test_a_policy_without_packs_is_a_warning(project):

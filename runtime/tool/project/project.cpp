@@ -63,6 +63,35 @@ Fault placed(const Fault& place, const char* rule, std::string message, bool is_
     return fault;
 }
 
+// Warns of names that are not there, up to a hundred times: to find near ones takes time, and a file
+// can have thousands.
+class UnknownNames {
+public:
+    UnknownNames(Faults& faults, const char* rule, std::vector<std::string_view> known)
+        : faults_(faults), rule_(rule), known_(std::move(known)) {
+        std::sort(known_.begin(), known_.end());
+    }
+    bool knows(std::string_view name) const {
+        return std::binary_search(known_.begin(), known_.end(), name);
+    }
+    void tell(const Fault& place, std::string message, std::string_view name) {
+        constexpr size_t kMost = 100;
+        if (++count_ > kMost + 1) return;
+        if (count_ > kMost) {
+            message = "there are more faults after this one";
+        } else if (const std::string_view meant = near_name(name, known_); !meant.empty()) {
+            message += "; did you mean " + json::quoted(meant) + "?";
+        }
+        faults_.push_back(placed(place, rule_, std::move(message), true));
+    }
+
+private:
+    Faults& faults_;
+    const char* const rule_;
+    std::vector<std::string_view> known_;
+    size_t count_ = 0;
+};
+
 // Files of built-in packs lie outside of the project, and have absolute names.
 std::string path_of(const std::string& root, const std::string& name) {
     return name.starts_with('/') ? name : root + "/" + name;
@@ -110,7 +139,7 @@ public:
         settle_packs();
         check_overrides();
         check_mentions();
-        if (policy_.place && !has_packs && packs_.empty()) {
+        if (policy_.place && known_packs_.empty()) {
             faults_.push_back(placed(*policy_.place, kNoEffect,
                                      "\"allowed_capabilities\" has no effect: it holds for packs, "
                                      "and there are none; keep a tool of tools.yaml from something "
@@ -131,7 +160,6 @@ private:
     struct PackOfProject {
         Manifest manifest;
         std::string folder;  // absolute
-        std::string source;  // resolved_source
         std::map<std::string, Declared> capabilities;
     };
 
@@ -230,7 +258,6 @@ private:
     void read_pack(const std::string& folder, const std::string& source) {
         PackOfProject pack;
         pack.folder = path_of(root_, folder);
-        pack.source = source;
         std::optional<Manifest> manifest;
         if (!read_file(folder + "/pack.yaml",
                        [&](File& file) { manifest = read_manifest(file); })) {
@@ -307,13 +334,11 @@ private:
                   whose + " binds the tool " + json::quoted(draft.binding.name) +
                       ", and does not list it under \"tools\" in pack.yaml");
         }
+        UnknownNames unknown(faults_, "project-pack", bound);
         for (const auto& [name, declared] : pack.capabilities) {
-            if (std::binary_search(bound.begin(), bound.end(), name)) continue;
-            const std::string_view meant = near_name(name, bound);
-            warn(declared.place, "project-pack",
-                 whose + " does not bind the tool " + json::quoted(name) +
-                     (meant.empty() ? std::string()
-                                    : "; did you mean " + json::quoted(meant) + "?"));
+            if (unknown.knows(name)) continue;
+            unknown.tell(declared.place, whose + " does not bind the tool " + json::quoted(name),
+                         name);
         }
         const auto is_used = [&](RunnerKind runner, auto&& is_unset) {
             return std::any_of(drafts.begin(), drafts.end(), [&](const Draft& draft) {
@@ -487,30 +512,22 @@ private:
     }
 
     void check_overrides() {
+        std::vector<std::string_view> names;
+        for (const Bound& each : tools_) names.push_back(each.binding->name);
+        UnknownNames unknown(faults_, "project-override", std::move(names));
         for (const auto& [name, given] : settings_.overrides) {
-            std::vector<std::string_view> names;
-            for (const Bound& each : tools_) names.push_back(each.binding->name);
-            if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-            const std::string_view meant = near_name(name, names);
-            faults_.push_back(
-                placed(given.place, "project-override",
-                       "no tool of the project has the name " + json::quoted(name) +
-                           (meant.empty() ? "" : "; did you mean " + json::quoted(meant) + "?"),
-                       true));
+            if (unknown.knows(name)) continue;
+            unknown.tell(given.place, "no tool of the project has the name " + json::quoted(name),
+                         name);
         }
     }
 
     // Packs and tools that [tool_packs] names, and that are not there.
     void check_mentions() {
-        const std::vector<std::string_view> ids(known_packs_.begin(), known_packs_.end());
+        UnknownNames unknown(faults_, "project-pack", {known_packs_.begin(), known_packs_.end()});
         for (const auto& [pack, tool, place] : settings_.mentions) {
-            if (std::find(ids.begin(), ids.end(), pack) == ids.end()) {
-                const std::string_view meant = near_name(pack, ids);
-                faults_.push_back(
-                    placed(place, "project-pack",
-                           "no pack has the id " + json::quoted(pack) +
-                               (meant.empty() ? "" : "; did you mean " + json::quoted(meant) + "?"),
-                           true));
+            if (!unknown.knows(pack)) {
+                unknown.tell(place, "no pack has the id " + json::quoted(pack), pack);
                 continue;
             }
             const auto is_pinned = [&, &id = pack, &name = tool](const Bound& each) {

@@ -8,8 +8,9 @@ namespace {
 
 class Converter {
 public:
-    explicit Converter(std::string_view text) : text_(text) {
-        line_starts_.push_back(0);
+    Converter(std::string_view text, size_t start) : text_(text) {
+        // The library does not count a byte order mark.
+        line_starts_.push_back(start);
         for (size_t i = 0; i < text.size(); ++i) {
             if (text[i] == '\n') line_starts_.push_back(i + 1);
         }
@@ -70,7 +71,7 @@ std::optional<Node> parse_toml(File& file) {
         file.fault(*byte, "project-toml", "", "keys and values are nested deeper than 128 levels");
         return std::nullopt;
     }
-    const Converter converter(file.text());
+    const Converter converter(file.text(), file.mark_size());
     const toml::parse_result parsed = toml::parse(file.text());
     if (!parsed) {
         file.fault(converter.byte_of(parsed.error().source().begin), "project-toml", "",

@@ -39,6 +39,7 @@ Fault File::place_of(size_t byte, std::string pointer) const {
     Fault fault{"", std::move(pointer), byte, "", name_};
     fault.line = position_.line;
     fault.column = position_.column;
+    if (fault.line == 1 && fault.column > 1 && mark_size() > 0) --fault.column;
     return fault;
 }
 

@@ -43,6 +43,8 @@ public:
 
     const std::string& name() const { return name_; }
     std::string_view text() const { return text_; }
+    // Of the byte order mark that the text begins with, or 0. It is no column.
+    size_t mark_size() const { return text_.starts_with("\xEF\xBB\xBF") ? 3 : 0; }
 
     // Past a hundred, faults of a file are counted and not listed.
     void fault(size_t byte, const char* rule, std::string pointer, std::string message);

@@ -23,8 +23,6 @@ struct Refusal {
     std::string message;
 };
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
 bool is_digits(std::string_view text) {
     return !text.empty() &&
            std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -67,9 +65,7 @@ Node::Kind kind_of(std::string_view text) {
 // Builds the tree from the parser's events.
 class Builder : public YAML::EventHandler {
 public:
-    explicit Builder(File& file)
-        : file_(file),
-          start_(file.text().starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0) {}
+    explicit Builder(File& file) : file_(file), start_(file.mark_size()) {}
 
     // The parser does not count a byte order mark.
     size_t byte_of(const YAML::Mark& mark) const {
