@@ -233,6 +233,21 @@ def test_the_check_tells_what_cannot_work_with_file_and_line(project, files, lev
     assert any(f"{name}:2:" in line for name in [*files, "tools.yaml"]), line
 
 
+def test_the_check_tells_of_a_script_as_python_where_no_process_may_start(project):
+    answering(project, "{}")
+    for purity, count in (("impure", 0), ("pure", 1)):
+        project.tool("greet", "sandbox: true", f"purity: {purity}")
+        ran = project.command("validate", "project", project.folder)
+        assert ran.status == count and ran.out.count("is a script, and no_subprocess") == count, ran
+
+
+def test_the_check_runs_nothing_of_the_project(project):
+    answering(project, "{}")
+    project.write("tools/sample_tool.py", "open('ran', 'w')\ndef greet(payload): pass\n")
+    assert project.command("validate", "project", project.folder).status == 0
+    assert not (project.folder / "request.json").exists() and not (project.folder / "ran").exists()
+
+
 def test_an_address_that_is_refused_is_not_repeated(project):
     project.tool("greet", "runner: service", 'url: "http://ada:secret@h:99999/"')
     said = project.faults()
