@@ -11,6 +11,7 @@
 
 #include "base/json/writer.hpp"
 #include "process/find_program.hpp"
+#include "process/script.hpp"
 
 namespace narratoria::tool::project {
 
@@ -50,12 +51,16 @@ std::string interpreter_problem(const PythonEnvironment& python, bool starts_not
         file.seekg(0);
         return has_python(file) ? "" : python.interpreter + " is a program, and it is not Python";
     }
-    if (magic.starts_with("#!") && starts_nothing) {
-        return python.interpreter +
-               " is a script, and no_subprocess keeps it from starting Python; name the program "
-               "itself with \"python\" under [python_tools] in namel3ss.toml";
-    }
-    return {};
+    return starts_nothing ? script_problem(python) : std::string();
+}
+
+std::string script_problem(const PythonEnvironment& python) {
+    if (process::interpreter_line(python.interpreter).empty()) return {};
+    return python.interpreter +
+           " is a script, and no_subprocess keeps it from starting Python; name the program itself "
+           "with \"python\" under [python_tools] in namel3ss.toml (" +
+           process::shell_word(python.interpreter) +
+           " -c 'import sys; print(sys.executable)' prints it), or make a .venv";
 }
 
 PythonEnvironment find_python(const std::string& root, const std::string& configured,

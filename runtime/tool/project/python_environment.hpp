@@ -15,5 +15,7 @@ PythonEnvironment find_python(const std::string& root, const std::string& config
 // Why the interpreter cannot run tools although it is a program; empty if nothing is wrong with it.
 // Looks at the file and runs nothing. `starts_nothing`: it will be kept from starting processes.
 std::string interpreter_problem(const PythonEnvironment& python, bool starts_nothing);
+// The part of it for no_subprocess: it is a script, as that of pyenv, which would have to start Python.
+std::string script_problem(const PythonEnvironment& python);
 
 }  // namespace narratoria::tool::project

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/environment.hpp"
+#include "tool/project/python_environment.hpp"
 #include "tool/runner/process_call.hpp"
 
 // The text of python/narratoria_runner.py, with a zero at its end.
@@ -28,6 +29,12 @@ public:
         }
         const std::string uncovered = coverage_problem();
         if (!check_coverage(uncovered.empty(), uncovered)) return true;
+        if (guarantees().requires_one(Guarantee::NoSubprocess)) {
+            if (std::string why = project::script_problem(python); !why.empty()) {
+                fail_soon("SPAWN_FAILED", "EnvironmentError", std::move(why));
+                return true;
+            }
+        }
         std::string path = "PYTHONPATH=";
         for (const std::string& each : python.path) (path += each) += ':';
         for (const std::string& variable : environment) {

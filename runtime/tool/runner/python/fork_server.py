@@ -51,12 +51,13 @@ class Seeds:
         random.Random.seed, random.seed, random.setstate = self.seed, self.seed_all, self.set_all
 
     def note(self):
+        self.release()
+        self.own = list(self.own)
         self.state = random.getstate() if self.is_fixed else None
         self.bits = unseeded_bits()
 
     def renew(self):
         """In the child. Python itself has given the module random a new seed."""
-        self.release()
         for generator in self.own:
             self.seed(generator)
         if self.is_fixed:
@@ -264,14 +265,21 @@ class Server:
         os.dup2(nothing, 0)
         os.close(nothing)
         self.frames = take_standard_output()
+        self.file = identity(self.frames)
+        self.process = os.getpid()
         self.seeds = None
 
     # ---- The pipes
 
     def send(self, kind, data=b""):
         unsent = memoryview(self.frame(kind, data))
-        while unsent:
-            unsent = unsent[os.write(self.frames, unsent):]
+        try:
+            if identity(self.frames) != self.file:
+                raise OSError
+            while unsent:
+                unsent = unsent[os.write(self.frames, unsent):]
+        except OSError:
+            no_reply(CLOSED)
 
     @staticmethod
     def frame(kind, data):
@@ -345,6 +353,9 @@ class Server:
             __import__(entry.partition(":")[0])
         except BaseException as error:
             self.failure = error
+        if os.getpid() != self.process:
+            os._exit(0)  # the module forked, and this is not the process that was asked
+        if self.failure is not None:
             return ""
         self.files.close()
         try:
@@ -355,6 +366,7 @@ class Server:
             why = HIDDEN
         if why is None:
             self.seeds.note()
+            known_folders()
             gc.collect()
             gc.freeze()
         return why
@@ -365,10 +377,14 @@ class Server:
             return "its module starts a thread when it is imported"
         if not open_before >= descriptors():
             return "its module opens a file or a socket when it is imported, and keeps it open"
+        if open_before != descriptors():
+            return "its module closes what was open before it is imported"
         if not shared_before >= shared_memory():
             return "its module makes shared memory when it is imported"
         if has_children():
             return "its module starts a process when it is imported"
+        if signal.getsignal(signal.SIGCHLD) is not signal.SIG_DFL:
+            return "its module handles or ignores the end of processes (SIGCHLD)"
         if any(signal.getitimer(timer)[0] for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL,
                                                         signal.ITIMER_PROF)):
             return "its module sets a timer when it is imported"
@@ -412,16 +428,20 @@ class Server:
 
     def call(self, request):
         """True if the server must end."""
-        output, child_output = os.pipe()
-        reply, child_reply = os.pipe()
+        opened = []
         try:
+            for _ in range(2):
+                opened += os.pipe()
+            opened.append(os.dup(0))  # relay() needs one more
             child = os.fork()
         except OSError:
-            for each in (output, child_output, reply, child_reply):
+            for each in opened:
                 os.close(each)
             prctl(PR_SET_DUMPABLE, 1)
             self.run_alone(request, "")
             sys.exit(0)
+        output, child_output, reply, child_reply, spare = opened
+        os.close(spare)
         if child == 0:
             try:
                 for each in (output, reply, self.requests, self.frames):
@@ -450,7 +470,7 @@ class Server:
         # What a Python does at its end.
         threading = sys.modules.get("threading")
         for step in ((threading._shutdown if threading else None), atexit._run_exitfuncs,
-                     tell_children, lambda: sys.stdout.flush(), lambda: sys.stderr.flush()):
+                     lambda: sys.stdout.flush(), lambda: sys.stderr.flush()):
             try:
                 if step is not None:
                     step()
@@ -476,11 +496,13 @@ class Server:
                 else:
                     poll.unregister(each)
         os.close(ended)
-        theirs = take_modules("resource")
+        theirs = sys.modules.get("resource")
         sys.modules["resource"] = resource  # where wait4() looks for the type of its result
         _, status, usage = os.wait4(child, 0)
-        del sys.modules["resource"]
-        sys.modules.update(theirs)
+        if theirs is None:
+            del sys.modules["resource"]
+        else:
+            sys.modules["resource"] = theirs
         for each, kind in kinds.items():
             os.set_blocking(each, False)
             left = MOST_LEFT_IN_A_PIPE
@@ -494,6 +516,8 @@ class Server:
                 self.send(kind, data)
                 left -= len(data)
         left_behind = has_children()
+        if left_behind:
+            tell_children()
         if self.scratch and not left_behind:
             try:
                 empty(self.scratch)

@@ -85,6 +85,7 @@ SourceFileLoader.get_data = get_data_of_source
 PROTOCOL_VERSION = 1
 LONGEST_TEXT = 64 * 1024
 NO_REPLY = 70  # the exit status when there is nowhere to reply to (EX_SOFTWARE)
+CLOSED = "the tool closed the descriptor of its reply, or nobody reads it"
 # Given by the library: the folder for temporary files is the tool's own, and goes with its process.
 HAS_SCRATCH = "--has-scratch" in sys.argv[1:2]
 
@@ -133,7 +134,7 @@ class Answer:
                 unsent = unsent[os.write(self.descriptor, unsent):]
             os.close(self.descriptor)
         except OSError:
-            no_reply("the tool closed the descriptor of its reply, or nobody reads it")
+            no_reply(CLOSED)
 
 
 def take_standard_output():
@@ -371,6 +372,16 @@ def awaited(result):
 
 # ---- Guarantees
 
+def known_folders(known={}):
+    """Those of Python and those of modules. A server has found them before it forks."""
+    key = tuple(sys.path)
+    if key not in known:
+        python = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
+        known[key] = [tuple({os.path.realpath(folder) + os.sep for folder in folders})
+                      for folders in (python, sys.path)]
+    return known[key]
+
+
 class Guards:
     """Refuses what the guarantees forbid, with the message of the specification, and remembers it
     for the reply's capability_checks."""
@@ -391,9 +402,7 @@ class Guards:
         if "no_filesystem_write" in self.required:
             sys.dont_write_bytecode = True
         # Computed before the hook is there. Python itself and the modules of the tool stay readable.
-        folders = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
-        self.python = tuple({os.path.realpath(folder) + os.sep for folder in folders})
-        self.modules = tuple({os.path.realpath(folder) + os.sep for folder in sys.path})
+        self.python, self.modules = known_folders()
         self.library = LIBRARY + os.sep
         scratch = os.environ.get("TMPDIR", "")
         self.scratch = os.path.realpath(scratch) + os.sep if HAS_SCRATCH and scratch else None
@@ -630,11 +639,14 @@ def await_end():
 def tell_children():
     """Says which processes end because this one does."""
     try:
-        own = os.getpid()
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except OSError:
+        return  # there are none
+    try:
         children = [child for task in os.listdir("/proc/self/task")
                     for child in read_file("/proc/self/task/%s/children" % task).split()]
         commands = [read_file("/proc/%s/cmdline" % child) for child in children]
-        forked = read_file("/proc/%d/cmdline" % own)
+        forked = read_file("/proc/self/cmdline")
     except OSError:
         return  # not told by this system, or to this tool
     commands = ["a copy of itself" if each == forked else each.rstrip("\0").replace("\0", " ")[:200]

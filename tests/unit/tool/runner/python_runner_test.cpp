@@ -375,6 +375,173 @@ TEST_P(EveryPython, SaysWhichProcessesACallLeavesBehind) {
     }
 }
 
+// What hostile modules do, and what is told of it: the beginning or a part of the result or the error.
+struct Hostile {
+    const char* name;
+    const char* text;
+    const char* told;
+};
+constexpr const char* kGood = "\ndef run(payload):\n    return 'good'\n";
+constexpr const char* kWrite =
+    "\ndef run(payload):\n"
+    "    import os\n"
+    "    for each in range(3, 100):\n"
+    "        try: os.write(each, REPLY)\n"
+    "        except OSError: pass\n"
+    "    if LAST: os._exit(0)\n"
+    "    return 'good'\n";
+const Hostile kHostile[] = {
+    {"is killed", "import os\nos.kill(os.getpid(), 9)", "was ended by signal 9 (SIGKILL)"},
+    {"kills its group", "import os\nos.killpg(0, 9)", "was ended by signal 9 (SIGKILL)"},
+    {"crashes", "import ctypes\nctypes.string_at(0)", "was ended by signal 11 (SIGSEGV)"},
+    {"exits in a handler", "import atexit, os\natexit.register(os._exit, 7)", "\"good\""},
+    {"forks", "import os\nos.fork()", "\"good\""},
+    {"becomes a daemon", "import os\nif os.fork(): os._exit(0)\nos.setsid()",
+     "exited with status 0 and did not answer"},
+    {"would lead a session", "import os\nos.setsid()", "PermissionError: "},
+    {"closes all descriptors", "import os\nos.closerange(0, 1000)", "did not answer"},
+    {"takes the place of the reply",
+     "import os\nfor i in range(3, 100):\n"
+     "    try: os.dup2(os.open(os.devnull, os.O_RDWR), i)\n"
+     "    except OSError: pass",
+     "the tool closed the descriptor of its reply"},
+    {"has no more descriptors",
+     "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (5, 5))", "\"good\""},
+    {"ignores its children", "import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+     "\"good\""},
+    {"takes away its output", "import sys\nsys.stdin = sys.stdout = sys.stderr = None", "\"good\""},
+    {"takes away its modules", "import sys\nsys.modules.clear()", "KeyError: "},
+    {"breaks Python", "import builtins\nbuiltins.len = None", ""},
+    {"breaks os", "import os\nos.fork = os.pipe = os.read = os.write = None", ""},
+    {"breaks traces", "import sys\nsys.settrace(lambda *_: 1 / 0)", ""},
+    {"interrupts", "raise KeyboardInterrupt", "KeyboardInterrupt"},
+    {"raises what cannot be told",
+     "class E(BaseException):\n    def __str__(self): raise self\nraise E",
+     "E: its text cannot be"},
+    {"recurses", "def f(): f()\nf()", "RecursionError: "},
+    {"is ended by a watchdog",
+     "import faulthandler, time\nfaulthandler.dump_traceback_later(0.001, exit=True)\n"
+     "time.sleep(100)",
+     "exited with status 1 and did not answer"},
+    {"imports in a thread for ever",
+     "import threading\ndef again():\n    import importlib, sys\n    while True:\n"
+     "        sys.modules.pop('json', None)\n        importlib.import_module('json')\n"
+     "threading.Thread(target=again, daemon=True).start()",
+     "\"good\""},
+    {"holds a lock over a fork",
+     "import threading\nLOCK = threading.Lock()\ndef hold():\n    LOCK.acquire()\n"
+     "THREAD = threading.Thread(target=hold)\nTHREAD.start()\nTHREAD.join()",
+     "\"good\""},
+    {"cuts its reply", "LAST = True\nREPLY = b'{\"ok\": tr'",
+     "answered, but its reply is not JSON"},
+    {"answers twice", "LAST = False\nREPLY = b'{\"ok\": true}\\n'",
+     "answered, but its reply is not JSON"},
+    {"answers before", "LAST = True\nREPLY = b'{\"ok\": true, \"result\": \"good\"}\\n'",
+     "\"good\""},
+    {"answers with plain text", "LAST = True\nREPLY = b'hello\\n'",
+     "answered, but its reply is not JSON"},
+    {"answers with a list", "LAST = True\nREPLY = b'[1]\\n'",
+     "answered, but its reply must be an object"},
+    {"answers in another version",
+     "LAST = True\nREPLY = b'{\"ok\": true, \"protocol_version\": 2}\\n'",
+     "answered, but its reply is of protocol version 2"},
+    {"answers with frames", "LAST = True\nREPLY = b'T0\\nE9\\n0 0 0 0 0'",
+     "answered, but its reply is not JSON"},
+};
+
+TEST_P(EveryPython, ToldWhatAHostileModuleDoesAndServesTheNext) {
+    settings.grace_ms = 100;
+    for (const Hostile& hostile : kHostile) {
+        SCOPED_TRACE(hostile.name);
+        const bool writes = std::string_view(hostile.text).find("REPLY =") != std::string::npos;
+        write(std::string(hostile.text) + (writes ? kWrite : kGood));
+        for (int i = 0; i < 2; ++i) {
+            const std::string told = result();
+            EXPECT_THAT(told, HasSubstr(hostile.told));
+            EXPECT_NE(told, "");
+        }
+        write(kGood);
+        EXPECT_EQ(result(), "\"good\"");
+    }
+}
+
+TEST_P(EveryPython, EndsAnImportThatHangsAndIgnoresSignals) {
+    settings.grace_ms = 100;
+    write(
+        "import os, signal, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "with open('import', 'w') as file: file.write(str(os.getpid()))\n"
+        "os.rename('import', 'begun')\n"
+        "while True: time.sleep(100)\n");
+    const auto running = start();
+    ASSERT_TRUE(until([&] { return std::filesystem::exists(folder + "/begun"); }));
+    running->attempt->terminate();
+    EXPECT_TRUE(until([&] { return running->heard.ends > 0; }));
+    EXPECT_FALSE(running->heard.outcome.ok);
+    EXPECT_NE(::kill(std::stoi(read("begun")), 0), 0);
+    write(kGood);
+    EXPECT_EQ(result(), "\"good\"");
+}
+
+TEST_P(EveryPython, NothingOfACallIsSeenByTheNext) {
+    write(
+        "import decimal, locale, os, random, resource, secrets, signal, sys, tempfile, threading\n"
+        "import time, uuid, warnings\n"
+        "KEPT = []\n"
+        "def run(payload):\n"
+        "    umask = os.umask(0)\n"
+        "    same = [os.getcwd(), umask, sorted(os.environ), os.environ.get('X'), "
+        "sorted(sys.path),\n"
+        "            len(KEPT), threading.active_count(), sorted(os.listdir('/proc/self/fd')),\n"
+        "            str(signal.getsignal(signal.SIGUSR1)), signal.getitimer(signal.ITIMER_REAL),\n"
+        "            decimal.getcontext().prec, sys.getrecursionlimit(), 'helper' in sys.modules,\n"
+        "            resource.getrlimit(resource.RLIMIT_NOFILE), time.tzname, "
+        "len(warnings.filters),\n"
+        "            locale.setlocale(locale.LC_ALL), os.getpgid(0) == os.getpid(),\n"
+        "            sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])), os.nice(0),\n"
+        "            tempfile.gettempdir(), os.read(0, 10).decode()]\n"
+        "    other = [random.random(), random.SystemRandom().random(), secrets.token_hex(8),\n"
+        "             str(uuid.uuid4()), str(uuid.uuid1()), tempfile.mktemp(), os.getpid(),\n"
+        "             os.urandom(8).hex()]\n"
+        "    random.seed(1)\n"
+        "    os.umask(0o77)\n"
+        "    os.chdir('/')\n"
+        "    os.environ['X'] = os.environ['TZ'] = 'UTC+3'\n"
+        "    os.environ.pop('PATH')\n"
+        "    time.tzset()\n"
+        "    sys.path.insert(0, '/nowhere')\n"
+        "    KEPT.append(open(__file__))\n"
+        "    signal.signal(signal.SIGUSR1, signal.SIG_IGN)\n"
+        "    signal.setitimer(signal.ITIMER_REAL, 1000)\n"
+        "    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])\n"
+        "    decimal.getcontext().prec = 3\n"
+        "    sys.setrecursionlimit(500)\n"
+        "    sys.modules['helper'] = sys\n"
+        "    resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))\n"
+        "    warnings.simplefilter('error')\n"
+        "    os.nice(3)\n"
+        "    tempfile.tempdir = '/nowhere'\n"
+        "    threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+        "    return {'same': same} if payload else other\n");
+    const std::string first = result(R"({"same":1})");
+    ASSERT_THAT(first, StartsWith(R"({"same": [)"));
+    EXPECT_EQ(result(R"({"same":1})"), first);
+    const auto parts = [](const std::string& list) {
+        std::vector<std::string> out;
+        for (size_t at = 1; at < list.size();) {
+            const size_t end = std::min(list.find(", ", at), list.size());
+            out.push_back(list.substr(at, end - at));
+            at = end + 2;
+        }
+        return out;
+    };
+    const auto one = parts(result());
+    const auto two = parts(result());
+    ASSERT_EQ(one.size(), 8U);
+    ASSERT_EQ(two.size(), 8U);
+    for (size_t i = 0; i < one.size(); ++i) EXPECT_NE(one[i], two[i]) << i;
+}
+
 TEST_P(EveryPython, LooksForAModuleInPacksFirst) {
     std::filesystem::create_directory(folder + "/pack");
     write("WHERE = 'pack'\ndef run(payload):\n    return WHERE\n", "pack/tool.py");
@@ -650,6 +817,19 @@ TEST_F(PythonRunnerTest, AGuaranteeThatAForkWouldWeakenMeansAFreshProcess) {
         "def run(payload):\n"
         "    return START == os.getpid()\n");
     EXPECT_EQ(result(), "true");
+}
+
+TEST_F(PythonRunnerTest, ExplainsAPythonThatIsAScriptUnderAGuaranteeThatKeepsItFromStarting) {
+    write(kFamily);
+    write("#!/bin/sh\nexec '" + interpreter() + "' \"$@\"\n", "python");
+    std::filesystem::permissions(folder + "/python", std::filesystem::perms::owner_all);
+    binding.python.interpreter = folder + "/python";
+    EXPECT_THAT(result(), StartsWith("["));
+    binding.sandbox = true;
+    binding.guarantees.require(Guarantee::NoSubprocess, GuaranteeSource::User);
+    const Heard heard = call();
+    EXPECT_EQ(heard.outcome.code, "SPAWN_FAILED");
+    EXPECT_THAT(heard.outcome.error, HasSubstr("is a script, and no_subprocess keeps it from"));
 }
 
 TEST_F(PythonRunnerTest, ABindingThatAsksForItHasAFreshProcessForEachCall) {
