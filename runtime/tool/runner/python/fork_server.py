@@ -22,6 +22,8 @@ PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PIDFD_OPEN = 4, 36, 434
 HIDDEN = "the server cannot see whether its module may be forked (/proc)"
 # More than a pipe holds. What a process that was left behind writes must not keep the server busy.
 MOST_LEFT_IN_A_PIPE = 2 * 1024 * 1024
+# Of a file that has just been changed.
+MOST_COMPARED = 64 * 1024 * 1024
 
 
 class Seeds:
@@ -111,16 +113,19 @@ class Files:
     def on_event(self, event, arguments):
         if not self.is_open:
             return
-        if event == "open":
-            path, _, flags = arguments
-            if not flags & (os.O_WRONLY | os.O_TRUNC | os.O_EXCL):
-                self.add(path)
-        elif event in ("os.listdir", "os.scandir"):
-            path = "." if arguments[0] is None else arguments[0]
-            importing = sys._getframe(1).f_code.co_filename.startswith("<frozen")
-            self.add(path, self.is_module if importing else any_name)
-        elif event == "import" and arguments[1] is not None:
-            self.add(arguments[1])  # a native module
+        try:
+            if event == "open":
+                path, _, flags = arguments
+                if not flags & (os.O_WRONLY | os.O_TRUNC | os.O_EXCL):
+                    self.add(path)
+            elif event in ("os.listdir", "os.scandir"):
+                path = "." if arguments[0] is None else arguments[0]
+                importing = sys._getframe(1).f_code.co_filename.startswith("<frozen")
+                self.add(path, self.is_module if importing else any_name)
+            elif event == "import" and arguments[1] is not None:
+                self.add(arguments[1])  # a native module
+        except (OSError, TypeError, ValueError):
+            pass  # no path: the module is told so itself
 
     def is_module(self, name):
         return name.isidentifier() and name != "__pycache__" or name.endswith(self.suffixes)
@@ -192,7 +197,7 @@ class Input:
         except (OSError, ValueError):
             return None, False
         times = status.st_mtime_ns, status.st_ctime_ns
-        self.is_file = stat.S_ISREG(status.st_mode)
+        self.is_file, self.size = stat.S_ISREG(status.st_mode), status.st_size
         is_young = time.time_ns() - max(times) < YOUNG_NS
         return (times, status.st_size, status.st_ino, status.st_dev), is_young
 
@@ -202,6 +207,8 @@ class Input:
                 return frozenset(filter(self.counts, os.listdir(self.path)))
             if not self.is_file:
                 return None
+            if self.size > MOST_COMPARED:
+                return object()  # unlike any other: read it anew
             with open(self.path, "rb", buffering=0) as file:
                 return hash(file.read())
         except (OSError, MemoryError):

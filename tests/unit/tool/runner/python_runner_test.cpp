@@ -111,6 +111,7 @@ protected:
         tool::Invocation invocation;
         invocation.definition = definition.get();
         invocation.limits = limits;
+        invocation.try_ms = try_ms;
         invocation.request = request;
         invocation.environment = &environment;
         tool::StartFailure failure;
@@ -151,6 +152,7 @@ protected:
     process::Pool pool{loop, ""};
     tool::RunnerSettings settings;
     tool::Limits limits;
+    uint64_t try_ms = 0;
     tool::project::Binding binding;
     std::unique_ptr<tool::PythonRunner> runner;
     std::vector<std::shared_ptr<const tool::Definition>> definitions;
@@ -317,6 +319,19 @@ TEST_P(EveryPython, AnswersThoughThreadsOfTheFunctionGoOnAndSaysWhichWereEnded) 
         EXPECT_EQ(heard.outcome.warning_code, "LINGERED");
         EXPECT_THAT(heard.logs, ElementsAre(HasSubstr("while the thread 'upload' ran")));
     }
+}
+
+TEST_P(EveryPython, EndsWhatGoesOnBeforeTheTimeOfTheCallDoes) {
+    settings.grace_ms = 1000000;
+    try_ms = 1000;
+    write(
+        "import threading\n"
+        "def run(payload):\n"
+        "    threading.Thread(target=threading.Event().wait).start()\n"
+        "    return 1\n");
+    const Heard heard = call();
+    EXPECT_EQ(heard.outcome.result, "1") << heard.outcome.error;
+    EXPECT_EQ(heard.outcome.warning_code, "LINGERED");
 }
 
 TEST_P(EveryPython, WaitsForThreadsAndExitHandlersThatEnd) {
