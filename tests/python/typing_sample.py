@@ -37,6 +37,7 @@ def sessions(folder: Path) -> None:
         root=folder,
         environment={"LANG": "C"},
         allow_paths=[folder],
+        sandbox=["no_network", "no_subprocess"],
         times=narratoria.Times(try_ms=500),
         limits=narratoria.Limits(cpu_seconds=5),
     ) as session:
@@ -252,6 +253,9 @@ def read_documents() -> None:
     result = documents.Result("p", True, "", 0, [], [], 1, False)
     assert_type(result["torch"], narratoria.ToolResult)
     assert_type(result["torch"].attempts, list[narratoria.Attempt])
+    assert_type(result["torch"].attempts[0].guarantees, list[documents.Receipt])
+    narratoria.Session(sandbox="all", project=".")
+    narratoria.Session(sandbox=True)  # type: ignore[arg-type]
     assert_type(result.failed, list[narratoria.ToolResult])
     for body in result["torch"].typed_events():
         assert_type(body, "events.EventBody | events.UnknownEvent")
