@@ -23,6 +23,7 @@
 #include "process/packet_socket.hpp"
 #include "process/reaper.hpp"
 #include "process/script.hpp"
+#include "process/start_error.hpp"
 #include "process/supervisor/probe.h"
 #include "process/supervisor/protocol.h"
 
@@ -38,73 +39,6 @@ constexpr int kGroupPatienceMs = 1000;
 constexpr int kLostPatienceMs = 10;
 // How many new supervisors one start tries: each could be gone before the request is sent.
 constexpr int kMaxNewSupervisors = 3;
-
-bool is_folder(const std::string& path) {
-    struct stat status {};
-    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-std::string describe_start_failure(uint32_t stage, int error, const std::string& path,
-                                   const std::string& folder, const std::string& groups) {
-    const std::string reason = error_text(error);
-    switch (stage) {
-        case SUPERVISOR_STAGE_GROUP:
-        case SUPERVISOR_STAGE_GROUP_PROCESSES:
-        case SUPERVISOR_STAGE_GROUP_MEMORY:
-        case SUPERVISOR_STAGE_GROUP_ENTER: return describe_group_failure(stage, error, groups);
-        case SUPERVISOR_STAGE_FOLDER:
-            return "its working folder \"" + folder + "\" cannot be entered: " + reason;
-        case SUPERVISOR_STAGE_SCRATCH:
-        case SUPERVISOR_STAGE_LANDLOCK:
-        case SUPERVISOR_STAGE_LANDLOCK_TRUNCATE:
-        case SUPERVISOR_STAGE_SECCOMP:
-        case SUPERVISOR_STAGE_SANDBOX: return describe_sandbox_failure(stage, error);
-        case SUPERVISOR_STAGE_LIMITS: return "its limits cannot be set: " + reason;
-        case SUPERVISOR_STAGE_EXECUTE: break;
-        case SUPERVISOR_STAGE_REQUEST:
-            if (error == EMFILE || error == ENFILE) {
-                return "its supervisor has no file descriptors left for the tool's pipes: " +
-                       reason + "; raise the limit on open files (ulimit -n)";
-            }
-            [[fallthrough]];
-        default: return "no process can be made: " + reason;
-    }
-    std::string text = "\"" + path + "\" ";
-    if (is_folder(path)) return text + "is a folder, not a program";
-    switch (error) {
-        case ENOENT:
-            if (::access(path.c_str(), F_OK) != 0) return text + "is not there";
-            if (const std::string trouble = script_trouble(path); !trouble.empty()) {
-                return text + trouble;
-            }
-            return text + "needs a program loader that is not there";
-        case EACCES: return text + "may not be executed; is its executable bit set (chmod +x)?";
-        case ENOEXEC:
-            if (const std::string trouble = script_trouble(path); !trouble.empty()) {
-                return text + trouble;
-            }
-            return text + "is no program; a script needs a first line like #!/bin/sh";
-        default: return text + "cannot be started: " + reason;
-    }
-}
-
-// False if only a change of the file, of its path or of the machine mends the failure.
-bool may_start_later(uint32_t stage, int error) {
-    if (is_sandbox_stage(stage)) {
-        return stage == SUPERVISOR_STAGE_SCRATCH || is_shortage(error) || error == ENOMEM;
-    }
-    if (stage != SUPERVISOR_STAGE_EXECUTE) return true;
-    switch (error) {
-        case EACCES:
-        case EISDIR:
-        case ELOOP:
-        case ENAMETOOLONG:
-        case ENOENT:
-        case ENOEXEC:
-        case ENOTDIR: return false;
-        default: return true;
-    }
-}
 
 supervisor_limits protocol_of(const Limits& limits) {
     supervisor_limits out{};
@@ -203,13 +137,13 @@ public:
         request.kind = SUPERVISOR_START;
         request.limits = protocol_of(Limits());
         request.sandbox = sandboxed.bits;
-        request.argument_count = 3;
+        request.scratch_variables = sandboxed.scratch_variables;
+        request.argument_count = 2;
         request.readable_count = static_cast<uint32_t>(sandboxed.readable.size());
         std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
         // The supervisor's own program.
-        for (const std::string& text :
-             {std::string("/proc/self/exe"), std::string("/"), std::string(PROBE_NAME),
-              std::to_string(sandboxed.bits), sandboxed.scratch, sandboxed.scratch}) {
+        for (const std::string& text : {std::string("/proc/self/exe"), std::string("/"),
+                                        std::string(PROBE_NAME), std::to_string(sandboxed.bits)}) {
             packet.append(text.c_str(), text.size() + 1);
         }
         for (const std::string& path : sandboxed.readable) {
@@ -268,6 +202,7 @@ public:
         exit.memory_limit_hits = ended.memory_limit_hits;
         exit.memory_kills = ended.memory_kills;
         exit.refused_programs = ended.refused_programs;
+        exit.refused_sockets = ended.refused_sockets;
         if (!exit.started && owner != nullptr) {
             exit.start_failure =
                 describe_start_failure(ended.start_stage, ended.start_error, owner->path_,
@@ -527,6 +462,10 @@ private:
 Pool::Pool(Loop& loop, std::string supervisor_path)
     : loop_(loop),
       supervisor_path_(std::move(supervisor_path)),
+      probes_(
+          supervisor_path_,
+          [this](const Sandboxed& sandboxed, supervisor_ended& ended, std::string& output,
+                 StartFailure& failure) { return run_probe(sandboxed, ended, output, failure); }),
       patience_(loop),
       kept_idle_(kKeptIdle) {}
 
@@ -585,94 +524,25 @@ bool Pool::try_group(Controllers limited, std::string& why) {
     return true;
 }
 
-const Enforcement& Pool::enforcement_of_bits(uint32_t bits, StartFailure& failure) {
-    const auto known = enforcements_.find(bits);
-    if (known != enforcements_.end() && !known->second.may_change) return known->second;
-    return enforcements_[bits] = try_sandbox(bits, failure);
-}
-
-// Runs a program in a sandbox that tries what the sandbox forbids. What is not refused is not
-// enforced, whatever the kernel promises.
-Enforcement Pool::try_sandbox(uint32_t bits, StartFailure& failure) {
-    Enforcement out;
-    auto not_now = [&] {
-        out.may_change = true;
-        out.why = failure.message;
-        return out;
-    };
+bool Pool::run_probe(const Sandboxed& sandboxed, supervisor_ended& ended, std::string& output,
+                     StartFailure& failure) {
     Supervisor* const supervisor = take(failure);
-    if (supervisor == nullptr) return not_now();
+    if (supervisor == nullptr) return false;
     Pipe pipe;
-    supervisor_ended ended{};
     int error = make_pipe(pipe);
-    if (error == 0) {
-        error = supervisor->ask_for_probe(pipe, for_probe(bits, supervisor_path_), ended);
-    }
+    if (error == 0) error = supervisor->ask_for_probe(pipe, sandboxed, ended);
     if (error != 0) {
         failure.out_of_descriptors = is_shortage(error) || error == ETOOMANYREFS;
         failure.message = "the request to the supervisor failed: " + error_text(error);
         discard(supervisor);
-        return not_now();
+        return false;
     }
     give_back(supervisor);
-    if (ended.start_error != 0) {
-        out.why = describe_start_failure(ended.start_stage, ended.start_error, "/proc/self/exe",
-                                         "/", groups_.path());
-        if (!may_start_later(ended.start_stage, ended.start_error)) return out;
-        if (is_sandbox_stage(ended.start_stage)) failure.code = "GUARANTEE_UNAVAILABLE";
-        failure.message = out.why;
-        return not_now();
-    }
-    if (WIFSIGNALED(ended.wait_status) && WTERMSIG(ended.wait_status) == SIGKILL) {
-        failure.message = "the program that tests the sandbox was killed";
-        return not_now();
-    }
     pipe.write.close();
     char buffer[1024];
     const ssize_t got = ::read(pipe.read.get(), buffer, sizeof buffer);
-    std::string acts(buffer, static_cast<size_t>(std::max<ssize_t>(got, 0)));
-    if (!WIFEXITED(ended.wait_status) || WEXITSTATUS(ended.wait_status) != 0) {
-        out.why = "the program that tests it ended unexpectedly in the sandbox";
-    } else if (!acts.empty()) {
-        acts.pop_back();
-        std::replace(acts.begin(), acts.end(), '\n', ',');
-        out.why = "the kernel accepted the sandbox, but did not refuse: " + acts;
-    } else {
-        out = enforcement_of(bits, ended.landlock, ended.has_network_namespace != 0);
-    }
-    return out;
-}
-
-bool Pool::check_guarantees(const Guarantees& guarantees, std::string& receipts,
-                            StartFailure& failure) {
-    auto is_enforced = [&](std::string_view name, const Enforcement& how) {
-        if (how.is_enforced) return true;
-        if (!how.may_change) {
-            failure.code = "GUARANTEE_UNAVAILABLE";
-            failure.may_retry = false;
-        }
-        if (failure.code == "GUARANTEE_UNAVAILABLE") {
-            failure.message = unavailable_message(name, how.why);
-        }
-        return false;
-    };
-    auto check = [&](std::string_view name, uint32_t bits) {
-        const Enforcement& how = enforcement_of_bits(bits, failure);
-        if (!is_enforced(name, how)) return false;
-        receipts += receipts.empty() ? '[' : ',';
-        append_receipt(receipts, name, how);
-        return true;
-    };
-    for (size_t i = 0; i < kGuarantees; ++i) {
-        const auto guarantee = static_cast<Guarantee>(i);
-        if (!guarantees.requires_one(guarantee)) continue;
-        if (!check(name_of(guarantee), sandbox_bits(guarantee))) return false;
-    }
-    if (guarantees.secrets() && !check(kSecretsAllowed, sandbox_bits())) return false;
-    receipts += ']';
-    // The sandbox of the tool itself, whose filter none of the single ones has tried.
-    return is_enforced("the combination of these guarantees",
-                       enforcement_of_bits(sandbox_bits(guarantees), failure));
+    output.assign(buffer, static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    return true;
 }
 
 bool Pool::prepare(size_t count, StartFailure& failure) {
@@ -903,8 +773,7 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
     if (command.guarantees == nullptr || !command.guarantees->any()) {
         return start_as_given(command, nullptr, listener, failure);
     }
-    std::string receipts;
-    if (!check_guarantees(*command.guarantees, receipts, failure)) return nullptr;
+    if (!probes_.check(*command.guarantees, failure)) return nullptr;
     static const std::vector<std::string> nothing;
     Sandboxed sandboxed =
         in_sandbox(*command.guarantees, command.path, command.arguments,
@@ -917,7 +786,7 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
     auto process = start_as_given(inside, &sandboxed, listener, failure);
     if (process == nullptr) return nullptr;
     process->path_ = command.path;
-    process->receipts_ = std::move(receipts);
+    process->receipts_ = probes_.receipts(*command.guarantees);
     if (!sandboxed.secrets.empty()) {
         process->secrets_ = std::make_unique<Process::Secrets>(sandboxed.secrets);
         if (!process->secrets_->output.is_needed()) process->secrets_.reset();
@@ -940,6 +809,7 @@ std::unique_ptr<Process> Pool::start_as_given(const Command& command, const Sand
     request.one_notice = busy_ > 0 && !command.is_service;
     if (sandboxed != nullptr) {
         request.sandbox = sandboxed->bits;
+        request.scratch_variables = sandboxed->scratch_variables;
         request.readable_count = static_cast<uint32_t>(sandboxed->readable.size());
     }
 
@@ -956,7 +826,6 @@ std::unique_ptr<Process> Pool::start_as_given(const Command& command, const Sand
         for (const std::string& variable : *command.environment) append(variable);
     }
     if (sandboxed != nullptr) {
-        append(sandboxed->scratch);
         for (const std::string& path : sandboxed->readable) append(path);
     }
     if (has_zero) {

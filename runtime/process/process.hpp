@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +22,7 @@
 #include "process/input_pipe.hpp"
 #include "process/redactor.hpp"
 #include "process/sandbox.hpp"
+#include "process/sandbox_probes.hpp"
 
 namespace narratoria::process {
 
@@ -93,7 +93,8 @@ struct Exit {
     uint64_t memory_kills = 0;
     // Of a sandbox:
     std::string receipts;           // JSON, as in attempts[].guarantees; empty without a sandbox
-    uint64_t refused_programs = 0;  // programs that it wanted to start
+    uint64_t refused_programs = 0;  // processes and programs that it wanted to start
+    uint64_t refused_sockets = 0;   // sockets to the network that it wanted to make
 };
 
 enum class Stream : uint8_t { Input, Output, Diagnostics };
@@ -222,13 +223,10 @@ public:
     // blocks for some milliseconds.
     const Enforcement& enforcement(Guarantee guarantee) {
         StartFailure failure;
-        return enforcement_of_bits(sandbox_bits(guarantee), failure);
+        return probes_.enforcement_of(sandbox_bits(guarantee), failure);
     }
-    // Also says how the values of secrets are kept, which rests on the same.
-    const Enforcement& enforcement_of_secrets() {
-        StartFailure failure;
-        return enforcement_of_bits(sandbox_bits(), failure);
-    }
+    // As in attempts[].guarantees.
+    std::string receipts(const Guarantees& guarantees) { return probes_.receipts(guarantees); }
 
     // Returns NULL and sets `failure` if the program could not be started.
     std::unique_ptr<Process> start(const Command& command, Listener& listener,
@@ -277,22 +275,19 @@ private:
     void on_reaper_lost();
     void await_report();
     bool try_group(Controllers limited, std::string& why);
-    // Fills `failure` if the answer may change.
-    const Enforcement& enforcement_of_bits(uint32_t bits, StartFailure& failure);
-    Enforcement try_sandbox(uint32_t bits, StartFailure& failure);
-    // Fills `receipts`. False with `failure` if a required guarantee cannot be enforced.
-    bool check_guarantees(const Guarantees& guarantees, std::string& receipts,
-                          StartFailure& failure);
+    // As SandboxProbes::Run.
+    bool run_probe(const Sandboxed& sandboxed, supervisor_ended& ended, std::string& output,
+                   StartFailure& failure);
 
     Loop& loop_;
     std::string supervisor_path_;
+    SandboxProbes probes_;
     std::function<void(std::string_view)> on_warning_;
-    uint32_t told_left_behind_ = 0;     // bits: 1 << reaper_left
+    uint32_t told_left_behind_ = 0;  // bits: 1 << reaper_left
     std::optional<int> reaper_status_;  // of the last reaper that exited by itself, unanswered
     uint32_t answered_ = 0;             // the last generation with an answer of a supervisor
     ControlGroups groups_;
-    Controllers tried_;                             // controllers for which a test group succeeded
-    std::map<uint32_t, Enforcement> enforcements_;  // of bits that were tried
+    Controllers tried_;  // controllers for which a test group succeeded
     std::unique_ptr<Reaper> reaper_;
     // Counts the reapers: a supervisor of an earlier one gets no report any more.
     uint32_t generation_ = 0;

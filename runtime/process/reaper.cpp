@@ -13,10 +13,13 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "base/scratch_name.hpp"
+#include "base/uuid.hpp"
 #include "process/error_text.hpp"
 #include "process/packet_socket.hpp"
 #include "process/process.hpp"
@@ -74,6 +77,15 @@ Descriptor open_program(const std::string& path, StartFailure& failure) {
     return moved;
 }
 
+// The start of the paths of scratch folders, which nobody else can know beforehand.
+std::string scratch_prefix() {
+    std::error_code error;
+    auto base = std::filesystem::temp_directory_path(error);
+    // The supervisors and the tools have other working folders than the host.
+    if (!error) base = std::filesystem::absolute(base, error);
+    return (error ? "/tmp" : base.string()) + "/" + std::string(kScratchName) + make_uuid() + "-";
+}
+
 }  // namespace
 
 std::unique_ptr<Reaper> Reaper::start(Loop& loop, const std::string& supervisor_path,
@@ -92,7 +104,9 @@ std::unique_ptr<Reaper> Reaper::start(Loop& loop, const std::string& supervisor_
     posix_spawn_file_actions_adddup2(&actions, theirs.get(), SUPERVISOR_SOCKET);
     const std::string host = std::to_string(::getpid());
     char name[] = "narratoria-supervisor";
-    char* arguments[] = {name, const_cast<char*>(host.c_str()), nullptr};
+    const std::string scratch = scratch_prefix();
+    char* arguments[] = {name, const_cast<char*>(host.c_str()), const_cast<char*>(scratch.c_str()),
+                         nullptr};
     char* const environment[] = {nullptr};
     const std::string path = "/proc/self/fd/" + std::to_string(file.get());
     pid_t pid = -1;

@@ -10,13 +10,10 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
-#include <filesystem>
 #include <string_view>
 
 #include "base/environment.hpp"
 #include "base/json/writer.hpp"
-#include "base/scratch_name.hpp"
-#include "base/uuid.hpp"
 #include "process/error_text.hpp"
 #include "process/find_program.hpp"
 #include "process/script.hpp"
@@ -46,8 +43,25 @@ bool is_shared(const std::string& folder) {
     return folder == "/" || ::stat(folder.c_str(), &status) != 0 || (status.st_mode & S_ISVTX) != 0;
 }
 
-void add_program(const std::string& program, std::vector<std::string>& readable) {
-    for (const std::string& path : {program, real_path(program)}) {
+// Libraries and devices: the same for every tool. On most machines some are links to others.
+const std::vector<std::string>& system_files() {
+    static const std::vector<std::string> files = [] {
+        std::vector<std::string> out;
+        for (const char* path : {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"}) {
+            out.push_back(real_path(path));
+        }
+        std::sort(out.begin(), out.end());
+        out.erase(std::unique(out.begin(), out.end()), out.end());
+        out.insert(out.end(), {"/etc/ld.so.cache", "/dev/null", "/dev/zero", "/dev/full",
+                               "/dev/random", "/dev/urandom"});
+        return out;
+    }();
+    return files;
+}
+
+void add_program(const std::string& program, const std::string& real,
+                 std::vector<std::string>& readable) {
+    for (const std::string& path : {program, real}) {
         readable.push_back(path);
         const std::string folder = folder_of(path);
         if (!folder.ends_with("/bin")) continue;
@@ -58,17 +72,14 @@ void add_program(const std::string& program, std::vector<std::string>& readable)
         // Not what a link leads to elsewhere: whoever made the folder would choose what may be read.
         const std::string real_prefix = real_path(prefix) + "/";
         for (const char* name : {"/lib", "/lib64", "/pyvenv.cfg"}) {
-            const std::string real = real_path(prefix + name);
-            if (real.starts_with(real_prefix)) readable.push_back(real);
+            const std::string real_file = real_path(prefix + name);
+            if (real_file.starts_with(real_prefix)) readable.push_back(real_file);
         }
     }
 }
 
-void add_folder_of_code(const std::string& program, std::vector<std::string>& readable) {
-    for (const std::string& path : {program, real_path(program)}) {
-        const std::string folder = folder_of(path);
-        if (!is_shared(folder)) readable.push_back(folder);
-    }
+void add_program(const std::string& program, std::vector<std::string>& readable) {
+    add_program(program, real_path(program), readable);
 }
 
 std::string variable_in(const std::vector<std::string>& environment, const std::string& name) {
@@ -86,14 +97,9 @@ bool is_of_python(std::string_view variable) {
            variable.starts_with("PYTHONDONTWRITEBYTECODE=");
 }
 
-// A name that nobody else can know beforehand; the folder is made by the supervisor.
-std::string new_scratch(uint32_t bits) {
-    if ((bits & (SANDBOX_WRITE | SANDBOX_READ)) == 0) return {};
-    std::error_code error;
-    auto base = std::filesystem::temp_directory_path(error);
-    // The supervisor and the tool have other working folders than the host.
-    if (!error) base = std::filesystem::absolute(base, error);
-    return (error ? "/tmp" : base.string()) + "/" + std::string(kScratchName) + make_uuid();
+void remove_variable(std::vector<std::string>& environment, std::string_view name_and_sign) {
+    std::erase_if(environment,
+                  [&](const std::string& each) { return each.starts_with(name_and_sign); });
 }
 
 void choose_environment(const Guarantees& guarantees, const std::vector<std::string>& given,
@@ -117,11 +123,10 @@ void choose_environment(const Guarantees& guarantees, const std::vector<std::str
             out.secrets.push_back(std::move(value));
         }
     }
-    if (out.scratch.empty()) return;
-    set_variable(out.environment, "TMPDIR=" + out.scratch);
-    if (guarantees.requires_one(Guarantee::NoEnvRead)) {
-        set_variable(out.environment, "HOME=" + out.scratch);
-    }
+    if ((out.bits & (SANDBOX_WRITE | SANDBOX_READ)) == 0) return;
+    out.scratch_variables = guarantees.requires_one(Guarantee::NoEnvRead) ? 2 : 1;
+    remove_variable(out.environment, "TMPDIR=");
+    if (out.scratch_variables == 2) remove_variable(out.environment, "HOME=");
 }
 
 // "#!/usr/bin/env python3" is two programs, one of which starts the other. Only one may start, so it
@@ -212,21 +217,11 @@ std::string describe_sandbox_failure(uint32_t stage, int error) {
             }
             return "Landlock refuses the rules: " + reason;
         case SUPERVISOR_STAGE_SECCOMP:
-            if (error == EBUSY) {
-                return "another sandbox already listens to the system calls of this process "
-                       "(seccomp user notification); run it outside of that one";
-            }
             if (error == ENOSYS || error == EINVAL) {
                 return "the kernel has no seccomp filters; it needs Linux 5.5 or newer, built with "
                        "CONFIG_SECCOMP_FILTER";
             }
             return "a seccomp filter cannot be installed: " + reason;
-        case SUPERVISOR_STAGE_SANDBOX:
-            if (error == EPERM) {
-                return "the rights of root cannot be given up without CAP_SETPCAP; run as another "
-                       "user, or with that capability";
-            }
-            [[fallthrough]];
         default: return "the sandbox cannot be set up: " + reason;
     }
 }
@@ -235,12 +230,14 @@ std::string unavailable_message(std::string_view guarantee, const std::string& w
     return std::string(guarantee) + " cannot be enforced on this machine: " + why;
 }
 
-Enforcement enforcement_of(uint32_t bits, uint32_t landlock, bool has_network_namespace) {
+Enforcement enforcement_by(uint32_t bits, uint32_t landlock, uint32_t network) {
     Enforcement out;
     out.is_enforced = true;
     if ((bits & SANDBOX_NETWORK) != 0) {
-        out.mechanism =
-            has_network_namespace ? "seccomp, network namespace, Landlock" : "seccomp, Landlock";
+        out.mechanism = network == SUPERVISOR_NETWORK ? "seccomp, network namespace, Landlock"
+                        : network == SUPERVISOR_NETWORK_OF_USER
+                            ? "seccomp, network namespace in a user namespace, Landlock"
+                            : "seccomp, Landlock";
     } else if ((bits & SANDBOX_SUBPROCESS) != 0) {
         out.mechanism = "seccomp, Landlock";
     } else if ((bits & (SANDBOX_WRITE | SANDBOX_READ)) != 0) {
@@ -272,18 +269,17 @@ Sandboxed in_sandbox(const Guarantees& guarantees, std::string path,
     out.path = std::move(path);
     out.arguments = std::move(arguments);
     const std::string program = out.path;
-    out.scratch = new_scratch(out.bits);
     choose_environment(guarantees, environment, out);
     if ((out.bits & SANDBOX_SUBPROCESS) != 0) find_interpreter(out);
     if ((out.bits & SANDBOX_READ) == 0) return out;
 
-    out.readable = {"/lib",           "/lib64",           "/usr/lib",    "/usr/lib64",
-                    "/usr/local/lib", "/etc/ld.so.cache", "/dev/null",   "/dev/zero",
-                    "/dev/full",      "/dev/random",      "/dev/urandom"};
-    out.readable.insert(out.readable.end(), readable.begin(), readable.end());
-    add_program(program, out.readable);
-    add_folder_of_code(program, out.readable);
-    add_program(out.path, out.readable);
+    out.readable = readable;
+    const std::string real = real_path(program);
+    add_program(program, real, out.readable);
+    for (const std::string& folder : {folder_of(program), folder_of(real)}) {
+        if (!is_shared(folder)) out.readable.push_back(folder);
+    }
+    if (out.path != program) add_program(out.path, out.readable);
     std::string at = program;
     for (int i = 0; i < kMaxInterpreters; ++i) {
         const auto line = interpreter_line(at);
@@ -298,13 +294,14 @@ Sandboxed in_sandbox(const Guarantees& guarantees, std::string path,
     }
     std::sort(out.readable.begin(), out.readable.end());
     out.readable.erase(std::unique(out.readable.begin(), out.readable.end()), out.readable.end());
+    out.readable.insert(out.readable.end(), system_files().begin(), system_files().end());
     return out;
 }
 
 Sandboxed for_probe(uint32_t bits, const std::string& supervisor_path) {
     Sandboxed out;
     out.bits = bits;
-    out.scratch = new_scratch(bits);
+    out.scratch_variables = (bits & (SANDBOX_WRITE | SANDBOX_READ)) != 0 ? 1 : 0;
     // The exec opens a file for reading. Landlock does not judge the image in memory.
     if (!supervisor_path.empty()) out.readable = {supervisor_path};
     return out;

@@ -33,7 +33,8 @@ bool is_sandbox_stage(uint32_t stage);
 std::string unavailable_message(std::string_view guarantee, const std::string& why);
 
 // The mechanism that `bits` rest on, given what the supervisor reported.
-Enforcement enforcement_of(uint32_t bits, uint32_t landlock, bool has_network_namespace);
+// `network`: a supervisor_network.
+Enforcement enforcement_by(uint32_t bits, uint32_t landlock, uint32_t network);
 // A JSON object of attempts[].guarantees.
 void append_receipt(std::string& out, std::string_view guarantee, const Enforcement& how);
 
@@ -43,13 +44,13 @@ struct Sandboxed {
     std::string path;
     std::vector<std::string> arguments;
     std::vector<std::string> environment;
-    std::string scratch;                // empty: none
+    uint32_t scratch_variables = 0;     // 1: TMPDIR names a scratch folder; 2: HOME, too
     std::vector<std::string> readable;  // for SANDBOX_READ
     std::vector<std::string> secrets;   // values that its output must not have
 };
 
-// `readable`: files and folders that the program needs besides its own. Chooses an unused name for the
-// scratch folder, which the supervisor makes and removes.
+// `readable`: files and folders that the program needs besides its own. The supervisor makes and
+// removes the scratch folder, and adds its variables.
 Sandboxed in_sandbox(const Guarantees& guarantees, std::string path,
                      std::vector<std::string> arguments,
                      const std::vector<std::string>& environment,

@@ -250,6 +250,26 @@ def chain(bench):
     return rows
 
 
+def sandbox(bench):
+    """The same chain of a small C tool with all guarantees and with none, in the same run."""
+    count = 200 if bench.quick else 1000
+    plan = bench.plan(f"chain-log_done-{count}.json", bench.program("log_done"), count, chain=True)
+    guarantees = ("none", "all", "no_network", "no_filesystem_write", "no_filesystem_read",
+                  "no_subprocess")
+    options = [[] if each == "none" else ["--sandbox", each] for each in guarantees]
+    results = bench.in_turn(*[
+        lambda option=option: bench.document(bench.program("run_plan"), plan, "--jobs", "2",
+                                             *option)["seconds"] / count * 1e3
+        for option in options])
+    column = list(zip(*results))
+    more = [median(row[i] - row[0] for row in results) for i in range(len(guarantees))]
+    singles = ", ".join(f"`{name}` {value:.2f} ms"
+                        for name, value in zip(guarantees[2:], more[2:]))
+    return [Row("sandbox", f"a chain of {count:,} tools in C with all guarantees against the same "
+                "without: more a tool", more[1], "ms", f"{median(column[1]):.2f} ms",
+                f"{median(column[0]):.2f} ms", most=0.6, note=f"one guarantee: {singles}")]
+
+
 def pipeline(bench):
     pipeline, dom = bench.program("pipeline"), bench.program("rapidjson_dom")
     rows = []
@@ -722,7 +742,7 @@ def python_call(bench):
 
 
 MEASURES = {
-    "spawn": spawn, "chain": chain, "pipeline": pipeline, "cat": cat, "state": state,
+    "spawn": spawn, "chain": chain, "sandbox": sandbox, "pipeline": pipeline, "cat": cat, "state": state,
     "memory": memory, "plan": plan, "script": script, "many": many, "million": million,
     "command": command, "frame": frame, "plugins": plugins, "schemas": schemas, "page": page,
     "python-plan": python_plan,
@@ -731,7 +751,8 @@ MEASURES = {
     "service-call": service_call,
 }
 ORDER = [
-    "spawn", "spawn-1gb", "spawn-ninja", "spawn-make", "chain", "chain-nolibc", "pipeline",
+    "spawn", "spawn-1gb", "spawn-ninja", "spawn-make", "chain", "chain-nolibc", "sandbox",
+    "pipeline",
     "pipeline-one-tree", "pipeline-nested", "pipeline-pool", "pipeline-with-log", "cat", "state-same", "state-random",
     "state-memory", "state-snapshot", "state-restore", "plan", "plan-memory", "plan-growth",
     "script-loop", "script-machine-call", "script-call", "script-call-sink", "script-parse", "script-compile", "script-waiting", "many", "many-memory", "million",

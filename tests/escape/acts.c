@@ -485,6 +485,10 @@ static char self[] = "/proc/self/exe";
 static char marker[] = "replaced";
 static char *again[] = {self, marker, NULL};
 static int replace_itself(void) { return judge(execve(self, again, environ)); }
+static int replace_with_a_key(void) {
+    return judge(syscall(SYS_execve, self, again, environ, 0x9c3a7e109c3a7e11, 0x9c3a7e129c3a7e13,
+                         0x9c3a7e149c3a7e15));
+}
 static int replace_by_loader(void) {
     char loader[] = "/lib64/ld-linux-x86-64.so.2", own[512];
     const ssize_t size = readlink(self, own, sizeof own - 1);
@@ -592,6 +596,41 @@ static int limit_host(void) {
     struct rlimit limit;
     if (prlimit((pid_t)host, RLIMIT_NOFILE, NULL, &limit) != 0) return errno;
     return judge(prlimit((pid_t)host, RLIMIT_NOFILE, &limit, NULL));
+}
+// The scheduling of another process, set to what it is or harmlessly lower.
+static int nice_sibling(void) { return judge(setpriority(PRIO_PROCESS, (id_t)sibling, 1)); }
+static int nice_group(void) { return judge(setpriority(PRIO_PGRP, 0, 1)); }
+static int io_priority_of_sibling(void) {
+    return judge(syscall(SYS_ioprio_set, 1, sibling, 2 << 13 | 7));
+}
+static int schedule_sibling(void) {
+    const struct sched_param none = {0};
+    return judge(sched_setscheduler((pid_t)sibling, SCHED_BATCH, &none));
+}
+static int parameters_of_sibling(void) {
+    const struct sched_param none = {0};
+    return judge(sched_setparam((pid_t)sibling, &none));
+}
+static int attributes_of_sibling(void) {
+    uint64_t attributes[6] = {48, 0, 1, 0, 0, 0};  // the size; SCHED_OTHER; nice 1
+    return judge(syscall(SYS_sched_setattr, sibling, attributes, 0));
+}
+static int pin_sibling(void) {
+    cpu_set_t processors;
+    if (sched_getaffinity((pid_t)sibling, sizeof processors, &processors) != 0) return errno;
+    return judge(sched_setaffinity((pid_t)sibling, sizeof processors, &processors));
+}
+static int write_about_sibling(const char *format, const char *text) {
+    char path[64];
+    path_of(path, sizeof path, format, sibling);
+    const int opened = open(path, O_WRONLY);
+    return opened < 0 ? errno : judge(write(opened, text, strlen(text)));
+}
+static int memory_score_of_sibling(void) {
+    return write_about_sibling("/proc/%ld/oom_score_adj", "0");
+}
+static int core_filter_of_sibling(void) {
+    return write_about_sibling("/proc/%ld/coredump_filter", "0x33");
 }
 static int push_into_terminal(void) {
     char pseudo[] = "/dev/ptmx";
@@ -801,6 +840,8 @@ static const struct {
     ACT(move_out_of_scratch),
     ACT(own_memory_file),
     ACT(own_name_file),
+    ACT(memory_score_of_sibling),
+    ACT(core_filter_of_sibling),
     ACT(shared_memory_file),
     ACT(mount_somewhere),
     ACT(accounting),
@@ -835,6 +876,7 @@ static const struct {
     ACT(run_shell),
     ACT(open_pipe_to_shell),
     ACT(replace_itself),
+    ACT(replace_with_a_key),
     ACT(replace_by_loader),
     ACT(replace_by_descriptor),
     ACT(replace_from_memory),
@@ -858,6 +900,13 @@ static const struct {
     ACT(queue_signal),
     ACT(signal_by_descriptor),
     ACT(limit_host),
+    ACT(nice_sibling),
+    ACT(nice_group),
+    ACT(io_priority_of_sibling),
+    ACT(schedule_sibling),
+    ACT(parameters_of_sibling),
+    ACT(attributes_of_sibling),
+    ACT(pin_sibling),
     ACT(push_into_terminal),
     ACT(use_keys),
     ACT(add_a_key),

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // masked PROGRAM ARG…: runs a program for which the kernel has no Landlock: its three system calls
 // fail with ENOSYS, for the program and all that it starts.
+// masked --listening PROGRAM ARG…: one around which another sandbox listens to system calls, so that
+// no second one may.
 
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,13 +24,24 @@ int main(int count, char **arguments) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
-    const struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
-    if (count < 2 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0) {
+    static struct sock_filter allow[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const int listens = count > 1 && strcmp(arguments[1], "--listening") == 0;
+    const struct sock_fprog program = {listens ? 1 : sizeof filter / sizeof *filter,
+                                       listens ? allow : filter};
+    arguments += 1 + listens;
+    if (count < 2 + listens || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         perror("masked");
         return 2;
     }
-    execvp(arguments[1], arguments + 1);
-    perror(arguments[1]);
+    const long made = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                              listens ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0, &program);
+    if (made < 0) {
+        perror("masked");
+        return 2;
+    }
+    // It stays open for as long as the program runs.
+    if (listens) fcntl((int)made, F_SETFD, 0);
+    execvp(arguments[0], arguments);
+    perror(arguments[0]);
     return 2;
 }

@@ -24,13 +24,14 @@ FORBIDDEN = {
         change_mode_of_open change_mode_newly change_owner change_times change_times_of_open
         change_times_oldly set_attribute set_attribute_newly remove_attribute set_flags
         set_flags_with_high_bits set_version make_subvolume reopen_for_writing write_through_link link_into_scratch_and_write
-        move_into_scratch move_out_of_scratch own_memory_file own_name_file shared_memory_file
+        move_into_scratch move_out_of_scratch own_memory_file own_name_file
+        memory_score_of_sibling core_filter_of_sibling shared_memory_file
         accounting write_in_child write_by_shell""",
     "no_filesystem_read": """read_file read_passwords list_folder list_root read_by_openat2
         read_through_path link_into_scratch_and_read read_attribute list_attributes watch_file
         read_command_lines read_own_maps read_in_child""",
     "no_subprocess": """fork_child vfork_and_exec plain_clone clone_of_parent clone_with_high_bits
-        clone3_child spawn_program run_shell open_pipe_to_shell replace_itself replace_by_loader
+        clone3_child spawn_program run_shell open_pipe_to_shell replace_itself replace_with_a_key replace_by_loader
         replace_by_descriptor replace_from_memory replace_in_thread listen_to_own_calls
         outlive_supervisor""",
     "no_env_read": "own_home",
@@ -40,7 +41,8 @@ FORBIDDEN = {
 BY_ALL = """io_uring old_socket x32_socket x32_fork old_fork environment_of_host environment_of_parent
     environment_of_sibling memory_of_host memory_of_sibling read_memory write_memory trace_sibling
     take_descriptor signal_host signal_parent signal_sibling signal_thread_of_host queue_signal
-    signal_by_descriptor limit_host push_into_terminal use_keys add_a_key use_bpf use_userfaultfd
+    signal_by_descriptor limit_host nice_sibling nice_group io_priority_of_sibling schedule_sibling
+    parameters_of_sibling attributes_of_sibling pin_sibling push_into_terminal use_keys add_a_key use_bpf use_userfaultfd
     use_perf new_user_namespace new_network_namespace new_mount_namespace new_name_namespace
     clone_into_namespace change_root mount_somewhere open_file_system clone_tree load_module load_kernel
     read_kernel_log set_clock set_host_name input_output_ports have_capability change_user dump_core
@@ -141,18 +143,18 @@ def test_without_landlock_no_tool_starts(places, guarantee):
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root has capabilities to give up")
-def test_root_that_cannot_give_up_its_capabilities_starts_no_tool(places):
+@pytest.mark.parametrize("missing", ["setpcap", "all"])
+def test_root_needs_no_capability_to_give_up_the_others(places, missing):
     told, _ = run(places("bounded"), "no_network", ["have_capability"],
-                  before=["setpriv", "--bounding-set=-setpcap"])
-    assert told["have_capability"].startswith("GUARANTEE_UNAVAILABLE: ")
-    assert "without CAP_SETPCAP" in told["have_capability"]
-
-
-@pytest.mark.skipif(os.getuid() != 0, reason="needs root")
-def test_root_without_any_capability_needs_none_to_give_up(places):
-    told, _ = run(places("bare"), "no_network", ["have_capability"],
-                  before=["setpriv", "--bounding-set=-all"])
+                  before=["setpriv", f"--bounding-set=-{missing}"])
     assert told["have_capability"] == "refused: EPERM"
+
+
+def test_a_sandbox_needs_no_listener(places):
+    acts = ["connect_tcp", "fork_child", "replace_itself", "listen_to_own_calls"]
+    told, _ = run(places("listening"), "all", [*acts, *WORKING], before=[MASKED, "--listening"])
+    assert all(told[act].startswith("refused: ") for act in acts), told
+    assert all(told[act] == "succeeded" for act in WORKING), told
 
 
 def test_receipts_name_each_guarantee(places):
@@ -162,6 +164,18 @@ def test_receipts_name_each_guarantee(places):
         "no_filesystem_write", "no_filesystem_read", "no_network", "no_subprocess", "no_env_read",
         "no_env_write", "secrets_allowed"]
     assert all(each["proven"] and "Landlock" in each["mechanism"] + each["version"] for each in receipts)
+
+
+def test_without_privilege_the_network_namespace_is_in_one_of_the_user(places):
+    if os.getuid() == 0 and not can_reach_the_build("nobody"):
+        pytest.skip(f"the user nobody cannot enter the folder of {NARRATORIA}")
+    before = ["setpriv", "--reuid=nobody", "--clear-groups"] if os.getuid() == 0 else []
+    if subprocess.run([*before, "unshare", "--user", "--net", "true"]).returncode != 0:
+        pytest.skip("this kernel gives users no namespaces")
+    _, result = run(places("user"), "no_network", ["threads_work"],
+                    user="nobody" if os.getuid() == 0 else None)
+    receipts = result["toolResults"][0]["attempts"][0]["guarantees"]
+    assert receipts[0]["mechanism"] == "seccomp, network namespace in a user namespace, Landlock"
 
 
 def test_a_tool_without_guarantees_has_no_receipts(places):

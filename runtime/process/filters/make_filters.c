@@ -14,6 +14,7 @@
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -87,6 +88,17 @@ static void add_base(void) {
         SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffu, RLIMIT_CORE), SCMP_A2(SCMP_CMP_NE, 0)};
     check(seccomp_rule_add_array(filter, no, number_of("prlimit64"), 2, changes_core));
     refuse_if(no, "setrlimit", SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffu, RLIMIT_CORE));
+    // The scheduling of other processes. 0 is the thread that calls; another one has its own number,
+    // which a filter cannot tell from that of another process.
+    refuse_if(no, "setpriority", SCMP_A0(SCMP_CMP_NE, PRIO_PROCESS));
+    refuse_if(no, "setpriority", SCMP_A1(SCMP_CMP_NE, 0));
+    refuse_if(no, "ioprio_set", SCMP_A0(SCMP_CMP_NE, 1 /* IOPRIO_WHO_PROCESS */));
+    refuse_if(no, "ioprio_set", SCMP_A1(SCMP_CMP_NE, 0));
+    static const char *const scheduling[] = {"sched_setscheduler", "sched_setparam",
+                                             "sched_setattr", "sched_setaffinity"};
+    for (size_t i = 0; i < sizeof scheduling / sizeof *scheduling; ++i) {
+        refuse_if(no, scheduling[i], SCMP_A0(SCMP_CMP_NE, 0));
+    }
     // Kernel keys outlive the process.
     REFUSE_ALL(no, "add_key", "request_key", "keyctl");
     // Objects that outlive the process and that other processes may open by a number or a name.
@@ -128,8 +140,22 @@ static void refuse_newer(void) {
     }
 }
 
+// The supervisor refuses what it is told of, and counts it. A tool that listened to its own calls could
+// let them pass instead, as the last one that listens.
+static void refuse_own_listener(void) {
+    refuse_if(SCMP_ACT_ERRNO(EPERM), "seccomp",
+              SCMP_A1(SCMP_CMP_MASKED_EQ, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+                      SECCOMP_FILTER_FLAG_NEW_LISTENER));
+}
+
 static void add_network(uint32_t no) {
-    REFUSE_ALL(no, "socket", "connect", "bind", "listen", "accept", "accept4", "socketcall");
+    // The C library tries sockets of other families by itself, for names of users for example.
+    for (unsigned family = 0; family <= AF_INET6; ++family) {
+        const int is_told = family == AF_INET || family == AF_INET6;
+        refuse_if(is_told ? SCMP_ACT_NOTIFY : no, "socket", SCMP_A0(SCMP_CMP_EQ, family));
+    }
+    refuse_if(no, "socket", SCMP_A0(SCMP_CMP_GT, AF_INET6));
+    REFUSE_ALL(no, "connect", "bind", "listen", "accept", "accept4", "socketcall");
     // A pair is the program's own. Of the types only those are left that cannot send to an address.
     refuse_if(no, "socketpair", SCMP_A0(SCMP_CMP_NE, AF_UNIX));
     refuse_if(no, "socketpair", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, SOCK_DGRAM));
@@ -181,15 +207,15 @@ static void add_read(void) {
 }
 
 static void add_subprocess(uint32_t no) {
-    REFUSE_ALL(no, "fork", "vfork");
-    refuse_if(no, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
-    // The supervisor lets the first one pass, which starts the tool.
-    REFUSE_ALL(SCMP_ACT_NOTIFY, "execve", "execveat");
-    // When the supervisor has ended the kernel refuses programs by itself (ENOSYS), unless the tool
-    // listens to its own calls then. Nor may the tool outlive it.
-    refuse_if(no, "seccomp",
-              SCMP_A1(SCMP_CMP_MASKED_EQ, SECCOMP_FILTER_FLAG_NEW_LISTENER,
-                      SECCOMP_FILTER_FLAG_NEW_LISTENER));
+    REFUSE_ALL(SCMP_ACT_NOTIFY, "fork", "vfork");
+    refuse_if(SCMP_ACT_NOTIFY, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+    refuse(no, "execveat");
+    // The exec that starts the tool has the key.
+    const uint64_t word = SANDBOX_KEY_WORD;
+    refuse_if(SCMP_ACT_NOTIFY, "execve", SCMP_A3(SCMP_CMP_NE, word << 32 | (word + 1)));
+    refuse_if(SCMP_ACT_NOTIFY, "execve", SCMP_A4(SCMP_CMP_NE, (word + 2) << 32 | (word + 3)));
+    refuse_if(SCMP_ACT_NOTIFY, "execve", SCMP_A5(SCMP_CMP_NE, (word + 4) << 32 | (word + 5)));
+    // The tool must not outlive its supervisor.
     refuse_if(no, "prctl", SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffu, PR_SET_PDEATHSIG));
 }
 
@@ -205,18 +231,30 @@ static void write_program(unsigned bits) {
         uint32_t value;
     } instruction;
     printf("static const struct sock_filter filter_%u[] = {\n", bits);
+    unsigned words = 0;  // bits: the words of the key that were seen
     while (read(file, &instruction, sizeof instruction) == sizeof instruction) {
+        const uint32_t word = instruction.value - SANDBOX_KEY_WORD;
+        if (word < 2 * SANDBOX_KEYS) {
+            // Only such an instruction gets the real key.
+            if (instruction.code != (BPF_JMP | BPF_JEQ | BPF_K)) check(-EINVAL);
+            words |= 1u << word;
+        }
         printf("    {0x%02x, %u, %u, 0x%08x},\n", instruction.code, instruction.if_true,
                instruction.if_false, instruction.value);
     }
     printf("};\n");
     close(file);
+    const unsigned all = (1u << (2 * SANDBOX_KEYS)) - 1;
+    if (words != (bits & SANDBOX_SUBPROCESS ? all : 0)) check(-EINVAL);
 }
 
 int main(int argument_count, char **arguments) {
     current = "the header";
     if (argument_count != 2) check(-EINVAL);
     if (freopen(arguments[1], "w", stdout) == NULL) check(-errno);
+    // What the kernel of the build machine has, or qemu, does not matter. 5 has SCMP_ACT_NOTIFY.
+    current = "the API level";
+    check(seccomp_api_set(5));
     printf("/* Made by make_filters.c. */\n");
     for (unsigned bits = 0; bits < SANDBOX_FILTERS; ++bits) {
         filter = seccomp_init(SCMP_ACT_ALLOW);
@@ -233,6 +271,7 @@ int main(int argument_count, char **arguments) {
         if (bits & SANDBOX_WRITE) add_write(no);
         if (bits & SANDBOX_READ) add_read();
         if (bits & SANDBOX_SUBPROCESS) add_subprocess(no);
+        if (bits & (SANDBOX_NETWORK | SANDBOX_SUBPROCESS)) refuse_own_listener();
 
         write_program(bits);
         seccomp_release(filter);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +45,7 @@ static void try_programs(void) {
     }
     char name[] = PROBE_NAME;
     char bits[] = "0";
-    char empty[] = "";
-    char *again[] = {name, bits, empty, NULL};
+    char *again[] = {name, bits, NULL};
     char *environment[] = {NULL};
     // If it starts it tells, because its bits are 0.
     execve("/proc/self/exe", again, environment);
@@ -53,12 +53,16 @@ static void try_programs(void) {
 
 int probe(char **arguments) {
     const unsigned bits = (unsigned)strtoul(arguments[1], NULL, 10);
-    const char *scratch = arguments[2];
+    const char *scratch = getenv("TMPDIR");
+    if (scratch == NULL) scratch = "";
     if (bits == 0) {
         tell("execve");
         return 0;
     }
     if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) tell("new privileges");
+    uint32_t header[2] = {0x20080522, 0}, sets[6] = {0};
+    const uint32_t administration = 1u << 21;  // CAP_SYS_ADMIN
+    if (syscall(SYS_capget, header, sets) != 0 || sets[0] & administration) tell("rights of root");
     // The supervisor is of the same user and can be looked into from outside of a sandbox.
     char path[512];
     snprintf(path, sizeof path, "/proc/%d/environ", (int)getppid());

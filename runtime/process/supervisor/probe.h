@@ -7,7 +7,7 @@
 
 #define PROBE_NAME "narratoria-probe"
 
-/* Arguments: PROBE_NAME, the bits of the sandbox, the scratch folder (empty: none). */
+/* Arguments: PROBE_NAME, the bits of the sandbox. The scratch folder is in TMPDIR. */
 int probe(char **arguments);
 
 #endif

@@ -35,7 +35,8 @@ extern "C" {
  * library needs of pidfds. */
 #define SUPERVISOR_HOST 5
 
-/* The reaper's descriptor for SIGCHLD. */
+/* The reaper's descriptor for SIGCHLD. Its arguments are the process id of its host, and the start of
+ * the paths of its supervisors' scratch folders. */
 #define REAPER_SIGNALS 4
 
 /* The prefix of the names of groups, with the zero at its end. */
@@ -90,13 +91,14 @@ struct supervisor_limits {
 struct supervisor_request {
     uint32_t kind;
     uint32_t grace_ms;
-    uint32_t argument_count; /* texts behind the struct, each ended by a zero: path, folder, the */
-    uint32_t
-        environment_count;   /* arguments, the environment; in a sandbox: the scratch folder or */
-    uint32_t readable_count; /* an empty text, what stays readable for SANDBOX_READ             */
-    uint32_t sandbox;        /* bits of sandbox_bit; 0: no sandbox */
-    uint32_t input_is_file;  /* 1: copy descriptor 3 into a pipe that becomes standard input */
-    uint32_t one_notice;     /* 1: the pipes must not report the end before `ended` does */
+    uint32_t argument_count;    /* texts behind the struct, each ended by a zero: path, folder, */
+    uint32_t environment_count; /* the arguments, the environment, and what stays readable for  */
+    uint32_t readable_count;    /* SANDBOX_READ                                                 */
+    uint32_t sandbox;           /* bits of sandbox_bit; 0: no sandbox */
+    uint32_t scratch_variables; /* 1: a scratch folder, which TMPDIR names; 2: HOME, too */
+    uint32_t input_is_file;     /* 1: copy descriptor 3 into a pipe that becomes standard input */
+    uint32_t one_notice;        /* 1: the pipes must not report the end before `ended` does */
+    uint32_t reserved;
     struct supervisor_limits limits;
 };
 
@@ -119,6 +121,13 @@ enum supervisor_stage {
     SUPERVISOR_STAGE_SANDBOX = 14 /* something else of the sandbox */
 };
 
+/* Where the tool's sandbox has its own network. */
+enum supervisor_network {
+    SUPERVISOR_NO_NETWORK = 0,
+    SUPERVISOR_NETWORK = 1,        /* a network namespace */
+    SUPERVISOR_NETWORK_OF_USER = 2 /* the same, in a user namespace */
+};
+
 struct supervisor_ended {
     int32_t start_error; /* errno, 0 when the program was started */
     uint32_t start_stage;
@@ -133,8 +142,10 @@ struct supervisor_ended {
     uint64_t memory_kills;      /* processes killed for lack of memory, by any limit */
     /* Of a sandbox: */
     uint32_t landlock; /* the version ("ABI") of the kernel's Landlock */
-    uint32_t has_network_namespace;
-    uint64_t refused_programs; /* calls of execve that SANDBOX_SUBPROCESS refused */
+    uint32_t network;  /* a supervisor_network */
+    /* Calls that a filter refused. 0 also where another sandbox around this one listens. */
+    uint64_t refused_programs; /* for a process or a program */
+    uint64_t refused_sockets;
 };
 
 #ifdef __cplusplus

@@ -28,6 +28,7 @@
 #include "descendants.h"
 #include "probe.h"
 #include "protocol.h"
+#include "scratch.h"
 #include "supervisor.h"
 
 enum { MOST_SUPERVISORS = 16384, ROUND_MS = 20, UNKILLABLE_MS = 5000, LEAVING_MS = 6000 };
@@ -94,6 +95,9 @@ static int settle(void) {
         if (now_ms() < give_up_ms) return 0;
     }
     give_up_ms = 0;
+    for (int i = alive; i < count; ++i) {
+        if (supervisors[i].fate != REAPER_EXITED) remove_scratch_of(supervisors[i].id);
+    }
     // The library may be too busy to read; the reports then wait here.
     while (count > alive) {
         supervisors[count - 1].left_behind = left > 0   ? REAPER_LEFT_SURVIVORS
@@ -217,9 +221,10 @@ static void become_quiet(void) {
 }
 
 int main(int argument_count, char **arguments) {
-    if (argument_count == 3 && strcmp(arguments[0], PROBE_NAME) == 0) return probe(arguments);
+    if (argument_count == 2 && strcmp(arguments[0], PROBE_NAME) == 0) return probe(arguments);
     become_quiet();
-    if (argument_count != 2) _exit(2);
+    if (argument_count != 3) _exit(2);
+    name_scratches(arguments[2]);
     sigset_t children;
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);

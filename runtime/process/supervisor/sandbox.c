@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "sandbox.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -11,10 +10,12 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -24,41 +25,122 @@
 #include "landlock.h"
 #include "sandbox_bits.h"
 #include "sandbox_filters.h"
+#include "scratch.h"
 #include "system_call.h"
 
-enum { ROUND_MS = 20 };
+enum { ROUND_MS = 20, MOST_INSTRUCTIONS = 1024, MOST_READABLE = 128, READABLE_BYTES = 16384 };
+
+// What the rules of a file depend on. A rule keeps its inode, so that no other one gets the number.
+struct identity {
+    dev_t device;
+    ino_t inode;
+};
 
 static struct {
     uint32_t bits;
-    const char *scratch;  // NULL: none
-    int ruleset;
+    int has_scratch;
     int landlock;  // the ABI of this kernel; 0: not asked yet
-    // A network namespace without any connection. Its descriptor is kept for all invocations:
-    // nothing of one can stay in it, because all its processes are gone before the next.
-    int network;  // -1: none
+    // Namespaces, one of each for all invocations: nothing of one can stay in them, because all its
+    // processes are gone before the next. The network namespace has no connection.
+    int network, users;  // -1: none
     int network_was_tried;
+    // The filter, and the key that its exec needs. No tool can know it: it is in registers only, which
+    // an exec clears, and in this process, which no sandbox lets it read.
+    uint64_t key[SANDBOX_KEYS];
+    struct sock_filter instructions[MOST_INSTRUCTIONS];
+    struct sock_fprog filter;
+    uint32_t filter_bits;
+    int cannot_listen;  // another sandbox around us has a listener
     // Shared with the child until its exec.
     volatile uint32_t has_arrived;  // the child has its filter, or has failed
+    volatile uint32_t in_namespace;
     volatile int listener;
-} sandbox = {.ruleset = -1, .network = -1, .listener = -1};
+} sandbox = {.network = -1, .users = -1, .listener = -1, .filter_bits = UINT32_MAX};
+
+// The rules of the last invocation, which the next one usually needs again.
+static struct {
+    int ruleset;  // -1: none
+    uint32_t bits;
+    uint32_t readable_count;
+    unsigned scratch;  // its generation
+    size_t size;
+    char readable[READABLE_BYTES];
+    struct identity identities[MOST_READABLE];
+} rules = {.ruleset = -1};
 
 // ---- before the clone
 
-static int open_network(void) {
+static int write_file(const char *path, const char *text) {
+    const int file = open(path, O_WRONLY | O_CLOEXEC);
+    if (file < 0) return 0;
+    const int is_written = write(file, text, strlen(text)) == (ssize_t)strlen(text);
+    close(file);
+    return is_written;
+}
+
+// Without privilege a network namespace needs a user namespace. In ours there is nobody but the user.
+static void make_namespaces(int ready) {
+    char map[64];
+    const uid_t user = geteuid();
+    const gid_t users = getegid();
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return;
+    snprintf(map, sizeof map, "%u %u 1", user, user);
+    if (!write_file("/proc/self/setgroups", "deny") || !write_file("/proc/self/uid_map", map))
+        return;
+    snprintf(map, sizeof map, "%u %u 1", users, users);
+    if (!write_file("/proc/self/gid_map", map) || write(ready, "", 1) != 1) return;
+    for (;;) pause();
+}
+
+static int open_namespace(pid_t process, const char *name) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)process, name);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static void take_namespaces_of_child(void) {
+    int ready[2];
+    if (pipe2(ready, O_CLOEXEC) != 0) return;
+    const pid_t self = getpid();
+    const pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        if (getppid() == self) make_namespaces(ready[1]);
+        _exit(0);
+    }
+    close(ready[1]);
+    char byte;
+    if (child > 0 && read(ready[0], &byte, 1) == 1) {
+        sandbox.users = open_namespace(child, "user");
+        sandbox.network = open_namespace(child, "net");
+    }
+    close(ready[0]);
+    if (child > 0) {
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+    }
+    if (sandbox.users < 0 || sandbox.network < 0) {
+        if (sandbox.users >= 0) close(sandbox.users);
+        if (sandbox.network >= 0) close(sandbox.network);
+        sandbox.users = sandbox.network = -1;
+    }
+}
+
+static void open_network(void) {
     const int own = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-    if (own < 0) return -1;
-    int made = -1;
+    if (own < 0) return;
     if (unshare(CLONE_NEWNET) == 0) {
-        made = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+        sandbox.network = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
         // Tools without a sandbox need the network.
         if (setns(own, CLONE_NEWNET) != 0) _exit(3);
+    } else {
+        take_namespaces_of_child();
     }
     close(own);
-    return made;
 }
 
 // Nothing that is missing is an error: a rule only permits.
-static int permit(const char *path, uint64_t rights) {
+static int permit(int ruleset, const char *path, uint64_t rights) {
     const int file = open(path, O_PATH | O_CLOEXEC);
     if (file < 0) return 0;
     struct stat status;
@@ -68,14 +150,14 @@ static int permit(const char *path, uint64_t rights) {
     }
     const struct landlock_rule rule = {.allowed = rights, .folder = file};
     int error = 0;
-    if (rights != 0 &&
-        syscall(LANDLOCK_ADD_RULE, sandbox.ruleset, LANDLOCK_PATH_BENEATH, &rule, 0) != 0) {
+    if (rights != 0 && syscall(LANDLOCK_ADD_RULE, ruleset, LANDLOCK_PATH_BENEATH, &rule, 0) != 0) {
         error = errno;
     }
     close(file);
     return error;
 }
 
+// Sets `rules.ruleset`.
 static int make_ruleset(char *const *readable, uint32_t readable_count, uint32_t *stage) {
     *stage = SUPERVISOR_STAGE_LANDLOCK;
     if (sandbox.landlock == 0) {
@@ -110,36 +192,115 @@ static int make_ruleset(char *const *readable, uint32_t readable_count, uint32_t
     if (ruleset.files != 0 && write == 0 && abi >= 2) ruleset.files |= LANDLOCK_REFER;
     const long made = syscall(LANDLOCK_CREATE_RULESET, &ruleset, size, 0);
     if (made < 0) return errno;
-    sandbox.ruleset = (int)made;
+    rules.ruleset = (int)made;
     int error = 0;
     const uint64_t everywhere = ruleset.files & ~(write | read);
-    if (everywhere != 0) error = permit("/", everywhere);
+    if (everywhere != 0) error = permit(rules.ruleset, "/", everywhere);
     if (error == 0 && write != 0) {
-        error = permit("/dev/null", LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE);
+        error = permit(rules.ruleset, "/dev/null", LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE);
     }
-    if (error == 0 && sandbox.scratch != NULL) error = permit(sandbox.scratch, write | read);
+    if (error == 0 && sandbox.has_scratch) {
+        error = permit(rules.ruleset, scratch_path(), write | read);
+    }
     for (uint32_t i = 0; i < readable_count && read != 0 && error == 0; ++i) {
-        error = permit(readable[i], read);
+        error = permit(rules.ruleset, readable[i], read);
     }
     return error;
 }
 
-int prepare_sandbox(uint32_t bits, const char *scratch, char *const *readable,
-                    uint32_t readable_count, uint32_t *stage) {
+static struct identity identity_of(const char *path) {
+    struct stat status;
+    if (stat(path, &status) != 0) return (struct identity){0, 0};
+    return (struct identity){status.st_dev, status.st_ino};
+}
+
+static void forget_rules(void) {
+    if (rules.ruleset >= 0) close(rules.ruleset);
+    rules.ruleset = -1;
+}
+
+// The texts of `readable` follow each other in memory.
+static int take_ruleset(char *const *readable, uint32_t readable_count, uint32_t *stage) {
+    const char *const texts = readable_count == 0 ? "" : readable[0];
+    const size_t size = readable_count == 0 ? 0
+                                            : (size_t)(readable[readable_count - 1] - texts) +
+                                                  strlen(readable[readable_count - 1]) + 1;
+    struct identity found[MOST_READABLE];
+    const int may_keep = readable_count <= MOST_READABLE && size <= READABLE_BYTES;
+    int fits = may_keep && rules.ruleset >= 0 && rules.bits == sandbox.bits &&
+               rules.readable_count == readable_count && rules.size == size &&
+               (!sandbox.has_scratch || rules.scratch == scratch_generation()) &&
+               memcmp(rules.readable, texts, size) == 0;
+    for (uint32_t i = 0; may_keep && i < readable_count; ++i) {
+        found[i] = identity_of(readable[i]);
+        fits = fits && found[i].device == rules.identities[i].device &&
+               found[i].inode == rules.identities[i].inode;
+    }
+    if (fits) return 0;
+    forget_rules();
+    const int error = make_ruleset(readable, readable_count, stage);
+    if (error != 0) {
+        forget_rules();
+        return error;
+    }
+    // Never fits where it may not be kept.
+    rules.bits = may_keep ? sandbox.bits : 0;
+    rules.readable_count = readable_count;
+    rules.size = size;
+    rules.scratch = scratch_generation();
+    if (may_keep) {
+        memcpy(rules.readable, texts, size);
+        memcpy(rules.identities, found, readable_count * sizeof *found);
+    }
+    return 0;
+}
+
+static int make_filter(void) {
+    const uint32_t number = sandbox.bits % SANDBOX_FILTERS;
+    if (sandbox.filter_bits == number) return 0;
+    if (sandbox.filter_bits == UINT32_MAX &&
+        getrandom(sandbox.key, sizeof sandbox.key, 0) != (ssize_t)sizeof sandbox.key) {
+        return errno;
+    }
+    const struct sock_fprog *const made = &filters[number];
+    if (made->len > MOST_INSTRUCTIONS) return E2BIG;
+    memcpy(sandbox.instructions, made->filter, made->len * sizeof *made->filter);
+    for (unsigned i = 0; i < made->len; ++i) {
+        struct sock_filter *const one = &sandbox.instructions[i];
+        const uint32_t word = one->k - SANDBOX_KEY_WORD;
+        if (one->code == (BPF_JMP | BPF_JEQ | BPF_K) && word < 2 * SANDBOX_KEYS) {
+            const uint64_t key = sandbox.key[word / 2];
+            one->k = (uint32_t)(word % 2 == 0 ? key >> 32 : key);
+        }
+    }
+    sandbox.filter = (struct sock_fprog){made->len, sandbox.instructions};
+    sandbox.filter_bits = number;
+    return 0;
+}
+
+int prepare_sandbox(uint32_t bits, int has_scratch, char *const *readable, uint32_t readable_count,
+                    uint32_t *stage) {
     sandbox.bits = bits;
-    sandbox.scratch = NULL;
+    sandbox.has_scratch = has_scratch;
     sandbox.has_arrived = 0;
+    sandbox.in_namespace = 0;
     sandbox.listener = -1;
-    if (*scratch != '\0') {
+    if (has_scratch) {
         *stage = SUPERVISOR_STAGE_SCRATCH;
-        if (mkdir(scratch, 0700) != 0) return errno;
-        sandbox.scratch = scratch;
+        const int error = take_scratch();
+        if (error != 0) return error;
     }
     if (bits & SANDBOX_NETWORK && !sandbox.network_was_tried) {
         sandbox.network_was_tried = 1;
-        sandbox.network = open_network();
+        open_network();
     }
-    return make_ruleset(readable, readable_count, stage);
+    *stage = SUPERVISOR_STAGE_SANDBOX;
+    const int error = make_filter();
+    return error != 0 ? error : take_ruleset(readable, readable_count, stage);
+}
+
+int listens_to_sandbox(void) {
+    return (sandbox.bits & (SANDBOX_SUBPROCESS | SANDBOX_NETWORK)) != 0 && !sandbox.cannot_listen;
 }
 
 // ---- the child, between clone and exec: it calls no library function and writes only to what is
@@ -152,75 +313,78 @@ static long wake(volatile uint32_t *word) {
 
 void give_up_sandbox(void) { wake(&sandbox.has_arrived); }
 
-// The exec gives root every capability of the bounding set. -EPERM if one is left besides `kept`.
-static long check_capabilities(uint64_t kept) {
-    if (system_call(SYS_geteuid, 0, 0, 0, 0) != 0 && system_call(SYS_getuid, 0, 0, 0, 0) != 0) {
-        return 0;
-    }
-    for (int capability = 0; capability < 64; ++capability) {
-        if (kept >> capability & 1) continue;
-        const long has = system_call(SYS_prctl, PR_CAPBSET_READ, capability, 0, 0);
-        if (has < 0) return 0;  // EINVAL: the one after the last
-        if (has != 0) return -EPERM;
-    }
-    return 0;
-}
-
-// What root may do is the file rights of its user and no more. The exec takes all others away.
-static long drop_capabilities(void) {
+// What root may do is the file rights of its user and no more. The exec of root would bring all others
+// back, but not with no_new_privs.
+static long drop_capabilities(uint32_t kept) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct sets[2];
-    long failed = system_call(SYS_capget, (long)&header, (long)sets, 0, 0);
+    const long failed = system_call(SYS_capget, (long)&header, (long)sets, 0, 0);
     if (failed != 0) return failed;
-    if (sets[0].inheritable != 0 || sets[1].inheritable != 0) {
-        sets[0].inheritable = sets[1].inheritable = 0;
-        failed = system_call(SYS_capset, (long)&header, (long)sets, 0, 0);
-        if (failed != 0) return failed;
+    const uint32_t left = sets[0].permitted & kept;
+    // What is not inheritable is not ambient, either.
+    sets[0] = (struct __user_cap_data_struct){.effective = left, .permitted = left};
+    sets[1] = (struct __user_cap_data_struct){.effective = 0};
+    return system_call(SYS_capset, (long)&header, (long)sets, 0, 0);
+}
+
+static uint32_t enter_namespaces(void) {
+    const uint32_t kept = 1u << CAP_CHOWN | 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH |
+                          1u << CAP_FOWNER | 1u << CAP_FSETID;
+    if (!(sandbox.bits & SANDBOX_NETWORK) || sandbox.network < 0) return kept;
+    // A security module may refuse it. The filter keeps the tool from the network by itself.
+    const int has_users =
+        sandbox.users >= 0 && system_call(SYS_setns, sandbox.users, CLONE_NEWUSER, 0, 0) == 0;
+    if (sandbox.users >= 0 && !has_users) return kept;
+    if (system_call(SYS_setns, sandbox.network, CLONE_NEWNET, 0, 0) == 0) sandbox.in_namespace = 1;
+    return has_users ? 0 : kept;
+}
+
+static void answer_by_kernel(void) {
+    for (unsigned i = 0; i < sandbox.filter.len; ++i) {
+        struct sock_filter *const one = &sandbox.instructions[i];
+        if (one->code == (BPF_RET | BPF_K) && one->k == SECCOMP_RET_USER_NOTIF) {
+            one->k = SECCOMP_RET_ERRNO | EPERM;
+        }
     }
-    // Kernels since 4.3 have it.
-    failed = system_call(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0);
-    if (failed != 0) return failed;
-    static const uint64_t kept = 1ull << CAP_CHOWN | 1ull << CAP_DAC_OVERRIDE |
-                                 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_FOWNER |
-                                 1ull << CAP_FSETID;
-    for (int capability = 0; capability < 64; ++capability) {
-        if (kept >> capability & 1) continue;
-        failed = system_call(SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0);
-        if (failed == -EINVAL) return 0;  // the one after the last
-        // Without CAP_SETPCAP none can be dropped. Only root has any behind the exec then.
-        if (failed == -EPERM) return check_capabilities(kept);
-        if (failed != 0) return failed;
+}
+
+static long set_filter(void) {
+    if (listens_to_sandbox()) {
+        const long made = system_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                                      SECCOMP_FILTER_FLAG_NEW_LISTENER, (long)&sandbox.filter, 0);
+        if (made >= 0) sandbox.listener = (int)made;
+        if (made >= 0) return 0;
+        if (made != -EBUSY) return made;
+        sandbox.cannot_listen = 1;
     }
-    return 0;
+    // What is refused is not told then, and refused all the same.
+    if (sandbox.cannot_listen) answer_by_kernel();
+    return system_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&sandbox.filter, 0);
 }
 
 long enter_sandbox(volatile uint32_t *stage) {
-    long failed = 0;
     *stage = SUPERVISOR_STAGE_SANDBOX;
-    if (sandbox.bits & SANDBOX_NETWORK && sandbox.network >= 0) {
-        failed = system_call(SYS_setns, sandbox.network, CLONE_NEWNET, 0, 0);
-        if (failed != 0) return failed;
-    }
-    failed = drop_capabilities();
-    if (failed != 0) return failed;
     // 1 writes no memory image into a file and pipes none to a program of the host; 0 would pipe it.
     // EPERM: the limit is 0, and our user may not raise it.
     const struct rlimit none = {1, 1};
-    failed = system_call(SYS_prlimit64, 0, RLIMIT_CORE, (long)&none, 0);
+    long failed = system_call(SYS_prlimit64, 0, RLIMIT_CORE, (long)&none, 0);
     if (failed != 0 && failed != -EPERM) return failed;
+    failed = drop_capabilities(enter_namespaces());
+    if (failed != 0) return failed;
+    // The kernel forgets it when rights change.
+    failed = system_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
+    if (failed != 0) return failed;
     failed = system_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0);
     if (failed != 0) return failed;
     *stage = SUPERVISOR_STAGE_LANDLOCK;
-    failed = system_call(LANDLOCK_RESTRICT_SELF, sandbox.ruleset, 0, 0, 0);
+    failed = system_call(LANDLOCK_RESTRICT_SELF, rules.ruleset, 0, 0, 0);
     if (failed != 0) return failed;
     *stage = SUPERVISOR_STAGE_SECCOMP;
-    const int listens = (sandbox.bits & SANDBOX_SUBPROCESS) != 0;
-    failed = system_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-                         listens ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0,
-                         (long)&filters[sandbox.bits % SANDBOX_FILTERS], 0);
-    if (failed < 0) return failed;
-    if (listens) {
-        sandbox.listener = (int)failed;
+    const int shares_descriptors = listens_to_sandbox();
+    failed = set_filter();
+    if (failed != 0) return failed;
+    if (shares_descriptors) {
+        *stage = SUPERVISOR_STAGE_SANDBOX;
         failed = system_call(SYS_unshare, CLONE_FILES, 0, 0, 0);
         if (failed != 0) return failed;
         wake(&sandbox.has_arrived);
@@ -228,24 +392,15 @@ long enter_sandbox(volatile uint32_t *stage) {
     return 0;
 }
 
-// ---- after the clone
+long execute_in_sandbox(const char *path, char **arguments, char **environment) {
+    return execute_with_key(path, arguments, environment, sandbox.key);
+}
 
-int listens_to_sandbox(void) { return (sandbox.bits & SANDBOX_SUBPROCESS) != 0; }
+// ---- after the clone
 
 static int has_ended(pid_t child) {
     siginfo_t end = {.si_pid = 0};
     return waitid(P_PID, (id_t)child, &end, WEXITED | WNOHANG | WNOWAIT) != 0 || end.si_pid != 0;
-}
-
-// Answers one notification. `flags`: SECCOMP_USER_NOTIF_FLAG_CONTINUE, or 0 to refuse. False if there
-// was none.
-static int answer(int listener, uint32_t flags) {
-    struct seccomp_notif call;
-    memset(&call, 0, sizeof call);
-    if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) return 0;
-    const struct seccomp_notif_resp response = {
-        .id = call.id, .error = flags == 0 ? -EPERM : 0, .flags = flags};
-    return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response) == 0;
 }
 
 int await_sandbox(pid_t child) {
@@ -254,93 +409,32 @@ int await_sandbox(pid_t child) {
         syscall(SYS_futex, &sandbox.has_arrived, FUTEX_WAIT, 0, &round, NULL, 0);
         if (!sandbox.has_arrived && has_ended(child)) break;
     }
-    const int listener = sandbox.listener;
-    if (listener < 0) return -1;
-    for (;;) {
-        struct pollfd calls = {.fd = listener, .events = POLLIN};
-        const int ready = poll(&calls, 1, ROUND_MS);
-        // The only program that may start: until it has started, the child runs nothing but our own
-        // code, so what the call says cannot be changed behind the filter's back.
-        if (ready > 0 && calls.revents & POLLIN &&
-            answer(listener, SECCOMP_USER_NOTIF_FLAG_CONTINUE)) {
-            return listener;
-        }
-        if ((ready > 0 && !(calls.revents & POLLIN)) || has_ended(child)) break;
-    }
-    close(listener);
-    return -1;
+    return sandbox.listener;
 }
 
-int refuse_program(int listener) {
+int take_refusal(int listener, struct supervisor_ended *ended) {
     struct pollfd calls = {.fd = listener, .events = POLLIN};
     if (poll(&calls, 1, 0) > 0 && !(calls.revents & POLLIN)) return 0;
-    if (calls.revents & POLLIN) answer(listener, 0);
+    struct seccomp_notif call;
+    memset(&call, 0, sizeof call);
+    if (!(calls.revents & POLLIN) || ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0)
+        return 1;
+    if (call.data.nr == SYS_socket) ++ended->refused_sockets;
+    else ++ended->refused_programs;
+    const struct seccomp_notif_resp refusal = {.id = call.id, .error = -EPERM};
+    ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &refusal);
     return 1;
 }
 
 // ---- at the end
 
-static int is_dot(const char *name) {
-    return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
-}
-
-// Removes what is in the folder. Folders inside folders are first moved up, so that neither a deep
-// tree nor a long path can exhaust anything. Returns how many entries it removed or moved.
-static unsigned empty_folder(int folder, int top, unsigned *number) {
-    unsigned changed = 0;
-    const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = again < 0 ? NULL : fdopendir(again);
-    if (list == NULL) {
-        if (again >= 0) close(again);
-        return 0;
-    }
-    for (struct dirent *entry; (entry = readdir(list)) != NULL;) {
-        if (is_dot(entry->d_name)) continue;
-        if (unlinkat(folder, entry->d_name, 0) == 0 ||
-            unlinkat(folder, entry->d_name, AT_REMOVEDIR) == 0) {
-            ++changed;
-            continue;
-        }
-        // Its own rights may forbid to empty or to move it. No process is left that could put a link
-        // into its place.
-        fchmodat(folder, entry->d_name, 0700, 0);
-        if (folder != top) {
-            char name[32];
-            snprintf(name, sizeof name, ".removed-%u", (*number)++);
-            changed += renameat(folder, entry->d_name, top, name) == 0;
-            continue;
-        }
-        const int inner =
-            openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (inner < 0) continue;
-        changed += empty_folder(inner, top, number);
-        close(inner);
-        changed += unlinkat(folder, entry->d_name, AT_REMOVEDIR) == 0;
-    }
-    closedir(list);
-    return changed;
-}
-
-static void remove_scratch(void) {
-    const int folder = open(sandbox.scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (folder >= 0) {
-        fchmod(folder, 0700);
-        unsigned number = 0;
-        while (rmdir(sandbox.scratch) != 0 && errno == ENOTEMPTY &&
-               empty_folder(folder, folder, &number) > 0) {
-        }
-        close(folder);
-    }
-    rmdir(sandbox.scratch);
-}
-
 void clean_sandbox(struct supervisor_ended *ended) {
     if (sandbox.bits == 0) return;
-    if (sandbox.ruleset >= 0) close(sandbox.ruleset);
-    sandbox.ruleset = -1;
-    if (sandbox.scratch != NULL) remove_scratch();
-    sandbox.scratch = NULL;
+    // Without SANDBOX_WRITE the tool may have changed the folder itself.
+    if (sandbox.has_scratch) empty_scratch((sandbox.bits & SANDBOX_WRITE) != 0);
     ended->landlock = (uint32_t)sandbox.landlock;
-    ended->has_network_namespace = sandbox.bits & SANDBOX_NETWORK && sandbox.network >= 0;
+    if (sandbox.in_namespace) {
+        ended->network = sandbox.users >= 0 ? SUPERVISOR_NETWORK_OF_USER : SUPERVISOR_NETWORK;
+    }
     sandbox.bits = 0;
 }

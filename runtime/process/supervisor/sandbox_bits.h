@@ -13,4 +13,10 @@ enum sandbox_bit {
     SANDBOX_ON = 16
 };
 
+/* With SANDBOX_SUBPROCESS an exec needs a key in the registers behind its three arguments, which the
+ * kernel ignores. In the filters as they are made the halves of the key are the words from
+ * SANDBOX_KEY_WORD on; each supervisor puts its own there. */
+enum { SANDBOX_KEYS = 3 };
+#define SANDBOX_KEY_WORD 0x9c3a7e10u
+
 #endif

@@ -37,6 +37,7 @@
 #include "events.h"
 #include "protocol.h"
 #include "sandbox.h"
+#include "scratch.h"
 #include "supervisor.h"
 #include "system_call.h"
 
@@ -60,7 +61,7 @@ static struct {
     int input_file;         // copied into input_pipe; -1 if there is nothing (left)
     int input_pipe;
     int outputs[2];  // the tool's output pipes, held until the end is reported; -1: none
-    int listener;    // tells of programs that a sandboxed tool wants to start; -1: none
+    int listener;    // has the calls of a sandboxed tool that are to be refused; -1: none
     struct supervisor_ended ended;
 } invocation = {.input_file = -1, .input_pipe = -1, .outputs = {-1, -1}, .listener = -1};
 
@@ -77,7 +78,7 @@ static union {
     struct supervisor_request request;
     char bytes[SUPERVISOR_REQUEST_BYTES];
 } packet;
-static char *texts[MAXIMUM_TEXTS + 2];
+static char *texts[MAXIMUM_TEXTS + 4];
 static char child_stack[CHILD_STACK] __attribute__((aligned(64)));
 
 struct start {
@@ -158,8 +159,10 @@ static int run_child(void *unused) {
     // The tool begins without blocked signals; the supervisor blocks all of them.
     const uint64_t no_signals = 0;
     system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&no_signals, 0, sizeof no_signals);
-    failed = system_call(SYS_execve, (long)start.path, (long)start.arguments,
-                         (long)start.environment, 0);
+    failed = request->sandbox != 0
+                 ? execute_in_sandbox(start.path, start.arguments, start.environment)
+                 : system_call(SYS_execve, (long)start.path, (long)start.arguments,
+                               (long)start.environment, 0);
     fail(SUPERVISOR_STAGE_EXECUTE, failed);
     return 0;
 }
@@ -329,6 +332,7 @@ static void report_end(void) {
         if (invocation.outputs[i] >= 0) close(invocation.outputs[i]);
         invocation.outputs[i] = -1;
     }
+    if (packet.request.scratch_variables > 0) sweep_scratches();
 }
 
 // Reaps all ended children. True if no child is left.
@@ -391,12 +395,11 @@ static void fail_start(uint32_t stage, int error, const int *descriptors, int co
 
 // The child shares our memory and has its own stack, so nothing is copied and the parent does not
 // wait. Only one child at a time is between clone and exec: the next start follows `ended`.
-static int make_child(int *error, uint32_t *stage) {
+static int make_child(int shares_descriptors, int *error, uint32_t *stage) {
     *stage = SUPERVISOR_STAGE_CLONE;
     start.entrance = -1;
     // The child's descriptors are ours until it has made the listener of its sandbox.
-    const int flags =
-        CLONE_VM | (packet.request.sandbox != 0 && listens_to_sandbox() ? CLONE_FILES : 0);
+    const int flags = CLONE_VM | (shares_descriptors ? CLONE_FILES : 0);
     if (group.folder >= 0) {
         // CLONE_INTO_CGROUP: the child is in the group from its first instruction.
         const struct clone_into_arguments arguments = {
@@ -434,8 +437,11 @@ static void begin(size_t size, int *descriptors, int descriptor_count, int error
 
     const int wanted = request->input_is_file ? 4 : 3;
     const uint64_t text_count = 2 + (uint64_t)request->argument_count + request->environment_count +
-                                (request->sandbox != 0 ? 1 + (uint64_t)request->readable_count : 0);
-    if (error == 0 && (descriptor_count != wanted || text_count > MAXIMUM_TEXTS)) error = EINVAL;
+                                (uint64_t)request->readable_count;
+    if (error == 0 && (descriptor_count != wanted || text_count > MAXIMUM_TEXTS ||
+                       request->scratch_variables > 2)) {
+        error = EINVAL;
+    }
     if (error != 0) {
         fail_start(SUPERVISOR_STAGE_REQUEST, error, descriptors, descriptor_count);
         return;
@@ -443,7 +449,8 @@ static void begin(size_t size, int *descriptors, int descriptor_count, int error
     char *text = packet.bytes + sizeof *request;
     char *end = packet.bytes + size;
     uint32_t taken = 0;
-    // The arguments and the environment each end with a NULL, hence the two extra slots in `texts`.
+    // Besides the texts `texts` has the variables of the scratch folder, and a NULL at the end of the
+    // arguments and of the environment.
     const uint64_t sandbox_at = 2 + (uint64_t)request->argument_count + request->environment_count;
     for (uint64_t i = 0; i < text_count; ++i) {
         char *zero = memchr(text, 0, (size_t)(end - text));
@@ -455,7 +462,12 @@ static void begin(size_t size, int *descriptors, int descriptor_count, int error
         else if (i == 1) start.folder = text;
         else texts[taken++] = text;
         if (i + 1 == 2u + request->argument_count) texts[taken++] = NULL;
-        if (i + 1 == sandbox_at) texts[taken++] = NULL;
+        if (i + 1 == sandbox_at) {
+            for (uint32_t k = 0; k < request->scratch_variables; ++k) {
+                texts[taken++] = scratch_variable((int)k);
+            }
+            texts[taken++] = NULL;
+        }
         text = zero + 1;
     }
     start.arguments = texts;
@@ -481,18 +493,19 @@ static void begin(size_t size, int *descriptors, int descriptor_count, int error
     int failed = 0;
     if (group.prefix != NULL) failed = make_group(request, &stage);
     if (failed == 0 && request->sandbox != 0) {
-        char **texts_of_sandbox = start.environment + request->environment_count + 1;
-        failed = prepare_sandbox(request->sandbox, texts_of_sandbox[0], texts_of_sandbox + 1,
+        char **readable =
+            start.environment + request->environment_count + request->scratch_variables + 1;
+        failed = prepare_sandbox(request->sandbox, request->scratch_variables > 0, readable,
                                  request->readable_count, &stage);
     }
     if (failed != 0) {
         fail_start(stage, failed, descriptors, 3);
         return;
     }
-    const int child = make_child(&error, &stage);
-    if (child >= 0 && request->sandbox != 0 && listens_to_sandbox()) {
-        invocation.listener = await_sandbox(child);
-    }
+    // Asked once: the child may find out that it cannot have a listener.
+    const int listens = request->sandbox != 0 && listens_to_sandbox();
+    const int child = make_child(listens, &error, &stage);
+    if (child >= 0 && listens) invocation.listener = await_sandbox(child);
     // Our copy of the read end is closed, so that the writer gets EPIPE once the tool stops
     // reading.
     close(descriptors[0]);
@@ -563,10 +576,8 @@ static int on_request(void) {
     return 1;
 }
 
-static void on_refused_program(void) {
-    ++invocation.ended.refused_programs;
-    if (refuse_program(invocation.listener)) return;
-    --invocation.ended.refused_programs;
+static void on_refusal(void) {
+    if (take_refusal(invocation.listener, &invocation.ended)) return;
     close(invocation.listener);
     invocation.listener = -1;
 }
@@ -594,6 +605,7 @@ static void leave(pid_t reaper) {
     }
     remove_group();
     clean_sandbox(&invocation.ended);
+    remove_scratch();
     _exit(0);
 }
 
@@ -603,6 +615,7 @@ void supervise(const char *prefix, uint32_t id, pid_t reaper) {
     prctl(PR_SET_NAME, "narratoria-sup", 0, 0, 0);
     if (prefix[0] != '\0') group.prefix = prefix;
     group.supervisor = id;
+    begin_scratch(id);
     const int reaper_process = (int)syscall(SYS_pidfd_open, reaper, 0);
     if (getppid() != reaper) _exit(0);
 
@@ -644,7 +657,7 @@ void supervise(const char *prefix, uint32_t id, pid_t reaper) {
             on_children();
         }
         if (polled[3].revents != 0 && invocation.input_pipe >= 0) pump_input();
-        if (polled[5].revents != 0 && invocation.listener == polled[5].fd) on_refused_program();
+        if (polled[5].revents != 0 && invocation.listener == polled[5].fd) on_refusal();
         if (polled[0].revents & POLLIN) {
             if (!on_request()) leave(reaper);
         } else if (polled[0].revents != 0) {
@@ -664,6 +677,7 @@ void supervise(const char *prefix, uint32_t id, pid_t reaper) {
             if (now_ms() >= invocation.deadline_ms) {
                 invocation.ended.left_behind = 1;
                 report_end();
+                remove_scratch();
                 _exit(0);
             }
             begin_killing();

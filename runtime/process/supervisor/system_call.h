@@ -38,6 +38,36 @@ static inline long system_call(long number, long a, long b, long c, long d) {
 #endif
 }
 
+/* execve with three more values in the registers behind its arguments. */
+static inline long execute_with_key(const char *path, char **arguments, char **environment,
+                                    const uint64_t *key) {
+#if defined(__x86_64__)
+    long result;
+    register uint64_t r10 __asm__("r10") = key[0];
+    register uint64_t r8 __asm__("r8") = key[1];
+    register uint64_t r9 __asm__("r9") = key[2];
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(SYS_execve), "D"(path), "S"(arguments), "d"(environment), "r"(r10),
+                       "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+#else
+    register long x8 __asm__("x8") = SYS_execve;
+    register long x0 __asm__("x0") = (long)path;
+    register char **x1 __asm__("x1") = arguments;
+    register char **x2 __asm__("x2") = environment;
+    register uint64_t x3 __asm__("x3") = key[0];
+    register uint64_t x4 __asm__("x4") = key[1];
+    register uint64_t x5 __asm__("x5") = key[2];
+    __asm__ volatile("svc 0"
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                     : "memory");
+    return x0;
+#endif
+}
+
 /* Calls clone3. The child runs `child` on its own stack; `child` never returns. The parent gets
  * the child's process id, or -errno. */
 static inline long clone_into(const struct clone_into_arguments *arguments, int (*child)(void *)) {

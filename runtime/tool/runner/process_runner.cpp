@@ -75,21 +75,6 @@ std::unique_ptr<process::Process> ProcessRunner::start_helper(
     return pool_.start(command, listener, ignored);
 }
 
-std::string ProcessRunner::receipts(const Guarantees& guarantees) {
-    std::string out;
-    for (size_t i = 0; i < kGuarantees; ++i) {
-        const auto guarantee = static_cast<Guarantee>(i);
-        if (!guarantees.requires_one(guarantee)) continue;
-        out += out.empty() ? '[' : ',';
-        process::append_receipt(out, name_of(guarantee), pool_.enforcement(guarantee));
-    }
-    if (guarantees.secrets()) {
-        out += out.empty() ? '[' : ',';
-        process::append_receipt(out, kSecretsAllowed, pool_.enforcement_of_secrets());
-    }
-    return out.empty() ? out : out + ']';
-}
-
 std::unique_ptr<process::Process> ProcessRunner::launch(process::Command& command,
                                                         process::Listener& listener,
                                                         StartFailure& failure) {

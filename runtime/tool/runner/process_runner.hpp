@@ -44,7 +44,7 @@ public:
                                                    process::Listener& listener);
     process::Pool& pool() { return pool_; }
     // What a process that was started with these guarantees reports of them at its end.
-    std::string receipts(const Guarantees& guarantees);
+    std::string receipts(const Guarantees& guarantees) { return pool_.receipts(guarantees); }
 
     const RunnerSettings& settings() const { return settings_; }
     Loop& loop() { return pool_.loop(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// run_plan PLAN [--jobs N] [--resident-mb N] [--result FILE]: runs a plan as a host does, and prints
+// run_plan PLAN [--jobs N] [--resident-mb N] [--result FILE] [--sandbox GUARANTEES]: runs a plan as a host does, and prints
 // the seconds from its submission to its result, and what the host's memory grew to, as JSON.
 //
 // The engine is fresh: the start of its supervisors is part of what is measured.
@@ -28,6 +28,7 @@ struct Arguments {
     uint32_t jobs = 2;
     size_t resident_mb = 0;
     std::string result;
+    std::string sandbox;
 };
 
 bool read_arguments(int argc, char** argv, Arguments& arguments) {
@@ -42,6 +43,7 @@ bool read_arguments(int argc, char** argv, Arguments& arguments) {
         else if (name == "--resident-mb")
             arguments.resident_mb = static_cast<size_t>(std::atol(argv[i]));
         else if (name == "--result") arguments.result = argv[i];
+        else if (name == "--sandbox") arguments.sandbox = argv[i];
         else return false;
     }
     return !arguments.plan.empty();
@@ -52,7 +54,9 @@ bool read_arguments(int argc, char** argv, Arguments& arguments) {
 int main(int argc, char** argv) {
     Arguments arguments;
     if (!read_arguments(argc, argv, arguments)) {
-        std::fprintf(stderr, "usage: %s PLAN [--jobs N] [--resident-mb N] [--result FILE]\n",
+        std::fprintf(stderr,
+                     "usage: %s PLAN [--jobs N] [--resident-mb N] [--result FILE] "
+                     "[--sandbox GUARANTEES]\n",
                      argv[0]);
         return 2;
     }
@@ -68,6 +72,7 @@ int main(int argc, char** argv) {
 
     EngineOptions options;
     options.jobs = arguments.jobs;
+    options.sandbox = arguments.sandbox;
     Times times;
     times.plan_ms = NAR_NONE;
     times.try_ms = NAR_NONE;

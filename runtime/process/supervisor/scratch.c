@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "scratch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LONGEST_PREFIX = 4000, TRIES = 8 };
+// The time of an untouched folder: whatever is made in it or removed from it sets another one.
+enum { UNTOUCHED_SECOND = 1 };
+
+static char prefix[LONGEST_PREFIX];
+// Shared by the reaper and its supervisors: whether one has swept.
+static int *has_swept;
+
+static struct {
+    char variables[2][LONGEST_PREFIX + 48];
+    const char *path;
+    int folder;  // locked; -1: there is none
+    unsigned generation;
+    uint32_t supervisor;
+    unsigned number;  // of names that somebody has taken
+} scratch = {.folder = -1};
+
+void name_scratches(const char *its_prefix) {
+    if (strlen(its_prefix) < sizeof prefix) strcpy(prefix, its_prefix);
+    void *const shared =
+        mmap(NULL, sizeof *has_swept, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared != MAP_FAILED) has_swept = shared;
+}
+
+static void name_scratch(void) {
+    char number[16] = "";
+    if (scratch.number > 0) snprintf(number, sizeof number, "-%u", scratch.number);
+    snprintf(scratch.variables[0], sizeof scratch.variables[0], "TMPDIR=%s%u%s", prefix,
+             scratch.supervisor, number);
+    snprintf(scratch.variables[1], sizeof scratch.variables[1], "HOME=%s%u%s", prefix,
+             scratch.supervisor, number);
+    scratch.path = scratch.variables[0] + sizeof "TMPDIR=" - 1;
+}
+
+void begin_scratch(uint32_t supervisor) {
+    scratch.supervisor = supervisor;
+    name_scratch();
+}
+
+char *scratch_variable(int number) { return scratch.variables[number]; }
+const char *scratch_path(void) { return scratch.path; }
+unsigned scratch_generation(void) { return scratch.generation; }
+
+// ---- removing
+
+static int is_dot(const char *name) {
+    return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
+}
+
+// Removes what is in the folder. Folders inside folders are first moved up, so that neither a deep
+// tree nor a long path can exhaust anything. Returns how many entries it removed or moved.
+static unsigned remove_in(int folder, int top, unsigned *number) {
+    unsigned changed = 0;
+    const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = again < 0 ? NULL : fdopendir(again);
+    if (list == NULL) {
+        if (again >= 0) close(again);
+        return 0;
+    }
+    for (struct dirent *entry; (entry = readdir(list)) != NULL;) {
+        if (is_dot(entry->d_name)) continue;
+        if (unlinkat(folder, entry->d_name, 0) == 0 ||
+            unlinkat(folder, entry->d_name, AT_REMOVEDIR) == 0) {
+            ++changed;
+            continue;
+        }
+        // Its own rights may forbid to empty or to move it. No process is left that could put a link
+        // into its place.
+        fchmodat(folder, entry->d_name, 0700, 0);
+        if (folder != top) {
+            char name[32];
+            snprintf(name, sizeof name, ".removed-%u", (*number)++);
+            changed += renameat(folder, entry->d_name, top, name) == 0;
+            continue;
+        }
+        const int inner =
+            openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (inner < 0) continue;
+        changed += remove_in(inner, top, number);
+        close(inner);
+        changed += unlinkat(folder, entry->d_name, AT_REMOVEDIR) == 0;
+    }
+    closedir(list);
+    return changed;
+}
+
+static void remove_folder(int folder, const char *path) {
+    fchmod(folder, 0700);
+    unsigned number = 0;
+    while (rmdir(path) != 0 && errno == ENOTEMPTY && remove_in(folder, folder, &number) > 0) {
+    }
+}
+
+void remove_scratch(void) {
+    if (scratch.folder < 0) return;
+    remove_folder(scratch.folder, scratch.path);
+    close(scratch.folder);
+    scratch.folder = -1;
+}
+
+void remove_scratch_of(uint32_t supervisor) {
+    if (*prefix == '\0') return;
+    begin_scratch(supervisor);
+    scratch.folder = open(scratch.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    remove_scratch();
+}
+
+void sweep_scratches(void) {
+    if (has_swept == NULL || __atomic_exchange_n(has_swept, 1, __ATOMIC_RELAXED) != 0) return;
+    char path[LONGEST_PREFIX + 300];
+    const char *const slash = strrchr(prefix, '/');
+    if (slash == NULL) return;
+    const size_t folder_length = (size_t)(slash + 1 - prefix);
+    memcpy(path, prefix, folder_length);
+    path[folder_length] = '\0';
+    DIR *list = opendir(path);
+    if (list == NULL) return;
+    static const char start[] = "narratoria-scratch-";  // as in base/scratch_name.hpp
+    for (struct dirent *entry; (entry = readdir(list)) != NULL;) {
+        if (strncmp(entry->d_name, start, sizeof start - 1) != 0) continue;
+        const int folder =
+            openat(dirfd(list), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        struct stat status;
+        if (folder >= 0 && fstat(folder, &status) == 0 && status.st_uid == geteuid() &&
+            flock(folder, LOCK_EX | LOCK_NB) == 0) {
+            snprintf(path + folder_length, sizeof path - folder_length, "%s", entry->d_name);
+            remove_folder(folder, path);
+        }
+        if (folder >= 0) close(folder);
+    }
+    closedir(list);
+}
+
+// ---- using
+
+static int make_scratch(void) {
+    for (int tries = 0; tries < TRIES; ++tries) {
+        if (mkdir(scratch.path, 0700) != 0) {
+            if (errno != EEXIST) return errno;
+            // A tool that may write has put something into its place.
+            ++scratch.number;
+            name_scratch();
+            continue;
+        }
+        const int folder = open(scratch.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        // Another engine that sweeps may have seen it before it was locked.
+        if (folder < 0 && errno == ENOENT) continue;
+        if (folder < 0) return errno;
+        struct stat status;
+        flock(folder, LOCK_SH | LOCK_NB);
+        if (fstat(folder, &status) != 0 || status.st_nlink == 0) {
+            close(folder);
+            continue;
+        }
+        const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = UNTOUCHED_SECOND}};
+        futimens(folder, times);
+        scratch.folder = folder;
+        ++scratch.generation;
+        return 0;
+    }
+    return EBUSY;
+}
+
+int take_scratch(void) {
+    if (*prefix == '\0') return ENAMETOOLONG;
+    struct stat status;
+    if (scratch.folder >= 0 && fstat(scratch.folder, &status) == 0 && status.st_nlink > 0) return 0;
+    if (scratch.folder >= 0) close(scratch.folder);
+    scratch.folder = -1;
+    return make_scratch();
+}
+
+void empty_scratch(int may_stay) {
+    struct stat status;
+    if (scratch.folder < 0) return;
+    if (!may_stay || fstat(scratch.folder, &status) != 0) {
+        remove_scratch();
+        return;
+    }
+    if (status.st_mtim.tv_sec == UNTOUCHED_SECOND && status.st_mtim.tv_nsec == 0) return;
+    unsigned number = 0;
+    while (remove_in(scratch.folder, scratch.folder, &number) > 0) {
+    }
+    // A folder that something is left in cannot be removed without it, either, and is not used again.
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = UNTOUCHED_SECOND}};
+    const int again = openat(scratch.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = again < 0 ? NULL : fdopendir(again);
+    int is_empty = list != NULL;
+    for (struct dirent *entry; list != NULL && (entry = readdir(list)) != NULL;) {
+        if (!is_dot(entry->d_name)) is_empty = 0;
+    }
+    if (list != NULL) closedir(list);
+    if (!is_empty || futimens(scratch.folder, times) != 0) remove_scratch();
+}

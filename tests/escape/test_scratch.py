@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scratch folder is empty at the start of a tool, and gone with its engine, however that ends."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from escape import DEADLINE, NARRATORIA, run
+
+LEAVER = """#!/bin/sh
+seen=$(ls -A "$TMPDIR")
+mkdir -p "$TMPDIR/deep/er" && echo x >"$TMPDIR/deep/er/file" && echo x >"$TMPDIR/.hidden"
+printf '{"version":"0","type":"done","ok":true,"result":"%s:%s"}\\n' "${TMPDIR##*/}" "$seen"
+"""
+SLEEPER = """#!/bin/sh
+echo "$PPID $$ it runs" >"$TMPDIR/file"
+exec sleep 600
+"""
+
+
+def script(folder, text):
+    path = folder / "tool"
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def left_in(folder):
+    return [path.name for path in folder.iterdir() if path.name.startswith("narratoria-scratch-")]
+
+
+@pytest.mark.parametrize("guarantee", ["no_filesystem_write", "no_filesystem_read", "all"])
+def test_nothing_of_one_invocation_gets_to_the_next(places, guarantee):
+    place = places("leaver")
+    # With no_subprocess a script runs no ls; what Python lists is the same.
+    text = LEAVER if guarantee != "all" else (
+        "#!/usr/bin/env python3\nimport json, os\nhere = os.environ['TMPDIR']\n"
+        "seen = ' '.join(os.listdir(here))\nos.makedirs(here + '/deep/er')\n"
+        "open(here + '/deep/er/file', 'w').write('x')\n"
+        "print(json.dumps({'version': '0', 'type': 'done', 'ok': True,\n"
+        "                  'result': os.path.basename(here) + ':' + seen}))\n")
+    told, _ = run(place, guarantee, ["one", "two", "three"], tool=script(place.folder, text),
+                  environment={"TMPDIR": str(place.folder)})
+    assert all(how.startswith("narratoria-scratch-") and how.endswith(":") for how in told.values()), told
+    assert left_in(place.folder) == []
+
+
+def test_a_tool_that_takes_the_place_of_its_folder_keeps_no_other_from_starting(places):
+    place = places("taken")
+    text = ('#!/bin/sh\nmv "$TMPDIR" "$TMPDIR.moved" && echo x >"$TMPDIR"\n'
+            'printf \'{"version":"0","type":"done","ok":true,"result":"ran"}\\n\'\n')
+    told, _ = run(place, "no_filesystem_read", ["one", "two", "three"], tool=script(place.folder, text),
+                  environment={"TMPDIR": str(place.folder)})
+    assert set(told.values()) == {"ran"}, told
+
+
+def until(what):
+    deadline = time.monotonic() + DEADLINE
+    while not (found := what()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return found
+
+
+def running(place):
+    """The command, and the process ids of the supervisor and of the tool that sleeps in its sandbox."""
+    plan = place.plan(["sleep"], script(place.folder, SLEEPER))
+    command = subprocess.Popen([NARRATORIA, "run", plan, "--sandbox", "no_filesystem_write"],
+                               cwd=place.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, env={**os.environ, "TMPDIR": str(place.folder)})
+
+    def told():
+        files = list(place.folder.glob("narratoria-scratch-*/file"))
+        words = files[0].read_text().split() if files else []
+        return [int(word) for word in words[:2]] if words[2:] == ["it", "runs"] else None
+
+    return command, until(told)
+
+
+def parent_of(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return int(file.read().rsplit(")", 1)[1].split()[1])
+
+
+def test_the_folder_goes_with_a_killed_supervisor(places):
+    place = places("killed")
+    command, (supervisor, _) = running(place)
+    assert len(left_in(place.folder)) == 1
+    os.kill(supervisor, signal.SIGKILL)
+    out, _ = command.communicate(timeout=DEADLINE)
+    assert '"errorCode":"SUPERVISOR_LOST"' in out
+    assert left_in(place.folder) == []
+
+
+def test_the_next_engine_removes_what_killed_ones_left(places):
+    place = places("swept")
+    command, (supervisor, tool) = running(place)
+    reaper = parent_of(supervisor)
+    # Stopped first, so that none sees the others end.
+    for pid in (command.pid, reaper, supervisor):
+        os.kill(pid, signal.SIGSTOP)
+    for pid in (supervisor, reaper, command.pid, tool):
+        os.kill(pid, signal.SIGKILL)
+    command.communicate(timeout=DEADLINE)
+    until(lambda: not os.path.exists(f"/proc/{tool}"))
+    assert len(left_in(place.folder)) == 1
+    other = place.folder / "narratoria-scratch-of-nobody"
+    other.write_text("a file")
+    run(place, "no_filesystem_write", ["threads_work"], environment={"TMPDIR": str(place.folder)})
+    assert left_in(place.folder) == [other.name]
