@@ -262,7 +262,7 @@ private:
 // The streams of a program that knows secrets.
 struct Process::Secrets {
     explicit Secrets(const std::vector<std::string>& values)
-        : output(values), diagnostics(values) {}
+        : output(values, Redactor::Kind::Json), diagnostics(values, Redactor::Kind::Text) {}
     Redactor output;
     Redactor diagnostics;
 };
@@ -692,6 +692,13 @@ void Pool::warn_left_behind(uint32_t left) {
                       "ends it, for example when a device or a network file system answers");
 }
 
+void Pool::warn_of_short_secret(const std::string& name) {
+    if (!on_warning_ || !told_short_secrets_.insert(name).second) return;
+    on_warning_("the value of the secret " + name + " has fewer than " +
+                std::to_string(Redactor::kShortest) +
+                " bytes, so it is not replaced in what tools write; give it a longer one");
+}
+
 std::string Pool::why_no_supervisor() const {
     if (!reaper_status_) return {};
     const std::string what = " exited with status " + std::to_string(*reaper_status_);
@@ -787,10 +794,12 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
     if (process == nullptr) return nullptr;
     process->path_ = command.path;
     process->receipts_ = probes_.receipts(*command.guarantees);
-    if (!sandboxed.secrets.empty()) {
-        process->secrets_ = std::make_unique<Process::Secrets>(sandboxed.secrets);
-        if (!process->secrets_->output.is_needed()) process->secrets_.reset();
+    std::vector<std::string> secrets;
+    for (auto& [name, value] : sandboxed.secrets) {
+        if (!Redactor::is_replaced(value)) warn_of_short_secret(name);
+        else secrets.push_back(std::move(value));
     }
+    if (!secrets.empty()) process->secrets_ = std::make_unique<Process::Secrets>(secrets);
     return process;
 }
 

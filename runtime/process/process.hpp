@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -268,6 +269,7 @@ private:
     void on_closed(Supervisor& supervisor);
     void lose(Supervisor& supervisor, const SupervisorReport* report);
     void warn_left_behind(uint32_t left);
+    void warn_of_short_secret(const std::string& name);
     // Why no supervisor works; empty if the last reaper that ended was killed.
     std::string why_no_supervisor() const;
     bool start_reaper(StartFailure& failure);
@@ -284,6 +286,7 @@ private:
     SandboxProbes probes_;
     std::function<void(std::string_view)> on_warning_;
     uint32_t told_left_behind_ = 0;  // bits: 1 << reaper_left
+    std::set<std::string> told_short_secrets_;
     std::optional<int> reaper_status_;  // of the last reaper that exited by itself, unanswered
     uint32_t answered_ = 0;             // the last generation with an answer of a supervisor
     ControlGroups groups_;

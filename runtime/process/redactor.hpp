@@ -3,6 +3,7 @@
 // Replaces secrets in what a process writes. Applied where its output enters, so that no log, event,
 // result or error can have them.
 
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -17,9 +18,16 @@ inline constexpr std::string_view kRedacted = "***";
 // are held until the next bytes decide.
 class Redactor {
 public:
-    // Also finds each secret as JSON and as Python's json module write it in a string. Values under
-    // kShortest bytes, and words of JSON, are left alone: to replace them would break every line.
-    explicit Redactor(const std::vector<std::string>& secrets);
+    // What the stream is. Lines of JSON stay such lines, whatever the secrets are: only the text of
+    // strings is replaced, and whole numbers; the names of the protocol and its own values (`type`,
+    // `level`, times and ids) stay. What is no JSON is replaced as text is.
+    enum class Kind : bool { Text, Json };
+
+    // Also finds each secret as JSON and as Python's json module write it in a string.
+    Redactor(const std::vector<std::string>& secrets, Kind kind);
+
+    // False if the value is too short: to replace it would leave no text readable.
+    static bool is_replaced(std::string_view secret) { return secret.size() >= kShortest; }
     static constexpr size_t kShortest = 4;
 
     // False if there is nothing to look for.
@@ -30,9 +38,33 @@ public:
     std::string& finish();
 
 private:
-    std::vector<std::string> patterns_;  // the longest first
+    enum class Step : bool { Done, Wait };
+    // Each takes what stands at at_, or waits for more.
+    Step take_text();
+    Step take_in_string();
+    Step take_outside();
+    Step take_string();
+    Step take_word();
+    void take(size_t size);
+    void run();
+
+    struct Pattern {
+        std::string text;
+        bool fits_string;  // without a byte that would end a string of JSON
+    };
+    std::vector<Pattern> patterns_;           // the longest first
+    std::array<bool, 256> starts_pattern_{};  // by the first byte
+    const Kind kind_;
     std::string held_;
+    size_t at_ = 0;  // in held_, while it is looked through
+    bool is_at_end_ = false;
     std::string out_;
+    // Of JSON:
+    bool in_string_ = false;
+    size_t depth_ = 0;
+    bool top_is_object_ = false;
+    bool expects_key_ = false;  // of the object at the top
+    std::string key_;           // the last one there, if it is a name of the protocol
 };
 
 }  // namespace narratoria::process

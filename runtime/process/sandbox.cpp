@@ -120,7 +120,7 @@ void choose_environment(const Guarantees& guarantees, const std::vector<std::str
             if (own != nullptr) value = own;
             if (value.empty()) continue;
             set_variable(out.environment, name + "=" + value);
-            out.secrets.push_back(std::move(value));
+            out.secrets.emplace_back(name, std::move(value));
         }
     }
     if ((out.bits & (SANDBOX_WRITE | SANDBOX_READ)) == 0) return;

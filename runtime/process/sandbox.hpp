@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/guarantees.hpp"
@@ -46,7 +47,8 @@ struct Sandboxed {
     std::vector<std::string> environment;
     uint32_t scratch_variables = 0;     // 1: TMPDIR names a scratch folder; 2: HOME, too
     std::vector<std::string> readable;  // for SANDBOX_READ
-    std::vector<std::string> secrets;   // values that its output must not have
+    // Names and values. Its output must not have the values.
+    std::vector<std::pair<std::string, std::string>> secrets;
 };
 
 // `readable`: files and folders that the program needs besides its own. The supervisor makes and

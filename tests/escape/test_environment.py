@@ -2,11 +2,13 @@
 """Which variables a tool gets, that the values of secrets are nowhere in what it wrote, and scripts."""
 
 import json
+import os
 import stat
+import subprocess
 
 import pytest
 
-from escape import run
+from escape import DEADLINE, NARRATORIA, run
 
 TOOL = """#!/bin/sh
 cat >/dev/null
@@ -65,13 +67,51 @@ def test_a_relative_folder_for_temporary_files_is_that_of_the_host(places, tool)
     assert how["read_file"].split("|")[-1].startswith("/")
 
 
-def test_the_error_names_a_program_that_could_not_start(places, tmp_path):
-    path = tmp_path / "wrapper"
-    path.write_text("#!/bin/sh\nexec /bin/true\n")
+def failing(place, program):
+    path = place.folder / "failing"
+    path.write_text(program)
     path.chmod(0o755)
-    how, _ = run(places("wrapper"), "no_subprocess", ["read_file"], tool=path)
-    assert how["read_file"].startswith("EXIT_STATUS: ")
-    assert "its sandbox kept it from starting another program (no_subprocess)" in how["read_file"]
+    return path
+
+
+def test_a_tool_that_fails_behind_a_refused_program_is_told_so(places):
+    place = places("wrapper")
+    how, _ = run(place, "no_subprocess", ["failing"], tool=failing(place, "#!/bin/sh\nexec /bin/true\n"))
+    assert how["failing"].startswith('GUARANTEE_BLOCKED: Tool "failing" cannot spawn subprocesses.')
+    assert "exited with status" in how["failing"]
+
+
+def test_a_tool_that_fails_behind_a_refused_socket_is_told_so(places):
+    place = places("wrapper")
+    code = "import socket\nsocket.create_connection(('127.0.0.1', 9))\n"
+    how, _ = run(place, "no_network", ["failing"], tool=failing(place, f"#!/usr/bin/python3\n{code}"))
+    assert how["failing"].startswith('GUARANTEE_BLOCKED: Tool "failing" cannot use the network.')
+
+
+def test_a_tool_that_fails_of_its_own_is_told_nothing_of_guarantees(places):
+    place = places("wrapper")
+    how, _ = run(place, "all", ["failing"], tool=failing(place, "#!/bin/sh\nexit 3\n"))
+    assert how["failing"].startswith("EXIT_STATUS: ") and "cannot" not in how["failing"]
+
+
+@pytest.mark.parametrize("value", ["done", "2026", "true", "type", "state_patch", "version"])
+def test_a_secret_that_is_a_word_of_the_protocol_breaks_no_line(places, value):
+    place = places("words")
+    tool = failing(place, "#!/bin/sh\n"
+                   'printf \'{"version":"0","type":"state_patch","patch":{"said":"a %s"}}\\n\' "$KEY"\n'
+                   'printf \'{"version":"0","type":"done","ok":true,"result":"%s"}\\n\' "$KEY"\n')
+    how, result = run(place, "secrets_allowed=KEY", ["failing"], tool=tool, environment={"KEY": value})
+    assert how["failing"] == "***"
+    assert result["toolResults"][0]["output"] == {"said": "a ***"}
+
+
+def test_a_secret_that_is_too_short_to_be_replaced_is_told_once(places, tool):
+    place = places("short")
+    plan = place.plan(["read_file", "list_folder"], tool)
+    ended = subprocess.run([NARRATORIA, "run", plan, "--sandbox", "secrets_allowed=KEY"], text=True,
+                           capture_output=True, timeout=DEADLINE, env={**os.environ, "KEY": "abc"})
+    assert ended.stderr.count("the value of the secret KEY has fewer than 4 bytes") == 1, ended.stderr
+    assert "the key is abc" in ended.stdout
 
 
 def test_an_interpreter_that_env_finds_runs_without_subprocesses(places, tmp_path):

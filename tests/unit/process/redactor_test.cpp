@@ -6,11 +6,21 @@
 namespace narratoria::process {
 namespace {
 
-std::string redacted(const std::vector<std::string>& secrets, std::string_view text, size_t piece) {
-    Redactor redactor(secrets);
+using Kind = Redactor::Kind;
+
+std::string redacted(const std::vector<std::string>& secrets, std::string_view text, size_t piece,
+                     Kind kind = Kind::Text) {
+    Redactor redactor(secrets, kind);
     std::string out;
     for (size_t at = 0; at < text.size(); at += piece) out += redactor.pass(text.substr(at, piece));
     return out + redactor.finish();
+}
+
+// However it is cut.
+void expect_json(const std::string& secret, const std::string& line, const std::string& wanted) {
+    for (size_t piece = 1; piece <= line.size(); ++piece) {
+        ASSERT_EQ(redacted({secret}, line, piece, Kind::Json), wanted) << piece;
+    }
 }
 
 TEST(Redactor, FindsASecretHoweverTheTextIsCut) {
@@ -33,13 +43,13 @@ TEST(Redactor, FindsASecretAsJsonWritesIt) {
     EXPECT_EQ(redacted(secrets, secrets.front(), 2), "***");
 }
 
-TEST(Redactor, LeavesShortValuesAndWordsOfJsonAlone) {
-    EXPECT_FALSE(Redactor({"abc", "true", "false", "null", ""}).is_needed());
-    EXPECT_EQ(redacted({"true"}, "true", 1), "true");
+TEST(Redactor, LeavesShortValuesAlone) {
+    EXPECT_FALSE(Redactor({"abc", ""}, Kind::Text).is_needed());
+    EXPECT_EQ(redacted({"true"}, "true", 1), "***");
 }
 
 TEST(Redactor, KeepsNothingBackThatIsNoStartOfASecret) {
-    Redactor redactor({"secret"});
+    Redactor redactor({"secret"}, Kind::Text);
     EXPECT_EQ(redactor.pass("{\"ok\":true}\n"), "{\"ok\":true}\n");
     EXPECT_EQ(redactor.pass("a sec"), "a ");
     EXPECT_EQ(redactor.pass("ond"), "second");
@@ -47,6 +57,45 @@ TEST(Redactor, KeepsNothingBackThatIsNoStartOfASecret) {
 
 TEST(Redactor, TakesBytesThatAreNoUtf8) {
     EXPECT_EQ(redacted({"\xFF\xFE\xFD\xFC"}, "a\xFF\xFE\xFD\xFC", 2), "a***");
+}
+
+TEST(Redactor, LeavesLinesOfTheProtocolValid) {
+    expect_json("done", R"({"version":"0","type":"done","ok":true,"result":"all done"})",
+                R"({"version":"0","type":"done","ok":true,"result":"all ***"})");
+    expect_json("error", R"({ "type" : "log", "level" : "error", "message" : "an error" })",
+                R"({ "type" : "log", "level" : "error", "message" : "an ***" })");
+    expect_json(
+        "2026",
+        R"({"timestamp":"2026-11-23T09:00:00.000Z","patch":{"year":2026,"a":-12026.5,"b":202}})",
+        R"({"timestamp":"2026-11-23T09:00:00.000Z","patch":{"year":"***","a":"***","b":202}})");
+    expect_json("true", R"({"ok":true,"result":[true,"true"]})",
+                R"({"ok":true,"result":[true,"***"]})");
+    expect_json("type", R"({"type":"type","patch":{"type":1}})",
+                R"({"type":"***","patch":{"***":1}})");
+    expect_json("patch", "{\"type\":\"state_patch\",\"patch\":{}}\n{\"patch\":\"patch\"}\n",
+                "{\"type\":\"state_patch\",\"patch\":{}}\n{\"patch\":\"***\"}\n");
+}
+
+TEST(Redactor, LeavesNoSecretInAPlaceOfTheProtocol) {
+    expect_json("hunter2", R"({"type":"hunter2","hunter2":"x","level":"a hunter2"})",
+                R"({"type":"***","***":"x","level":"a ***"})");
+    expect_json("0123456789abcdef0123456789", R"({"requestId":"0123456789abcdef0123456789"})",
+                R"({"requestId":"***"})");
+}
+
+TEST(Redactor, LeavesEscapesWhole) {
+    expect_json("nabc", R"({"a":"\nabc nabc \\nabc"})", R"({"a":"\nabc *** \\***"})");
+    expect_json("00e4", R"({"a":"\u00e4 00e4"})", R"({"a":"\u00e4 ***"})");
+    expect_json("x\",\"y", R"(["x","y","x\",\"y"])", R"(["x","y","***"])");
+}
+
+TEST(Redactor, FindsASecretInWhatIsNoJson) {
+    expect_json("hunter2", "the key is hunter2\n{\"a\":\"hunter2\"}\n",
+                "the key is ***\n{\"a\":\"***\"}\n");
+    expect_json("p\"wxy", "key=p\"wxy\n", "key=***\n");
+    expect_json("12 monkeys", "12 monkeys", "***");
+    expect_json("hunter2", "{\"a\":\"cut\n{\"type\":\"hunter2\"}\n",
+                "{\"a\":\"cut\n{\"type\":\"***\"}\n");
 }
 
 }  // namespace
