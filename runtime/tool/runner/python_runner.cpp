@@ -43,8 +43,7 @@ public:
         if (path.back() == ':') path.pop_back();
         set_variable(environment, path);
         set_variable(environment, "PYTHONUNBUFFERED=1");
-        std::vector<std::string> readable = python.path;
-        readable.push_back(binding().root);
+        std::vector<std::string> readable = readable_code();
         if (may_be_warm()) {
             const std::string module = binding().entry.substr(0, binding().entry.find(':'));
             return take_process(servers_.start(
@@ -58,6 +57,20 @@ public:
     }
 
 private:
+    // What stays readable under no_filesystem_read: the whole pack of a tool from a pack; of the
+    // project only the tool's own module or package, because its folder also has tools.yaml, policies,
+    // other packs, stories, saves and keys.
+    std::vector<std::string> readable_code() const {
+        std::vector<std::string> out;
+        for (const std::string& each : binding().python.path) {
+            if (each != binding().root) out.push_back(each);
+        }
+        if (binding().pack) return out;
+        const std::string module = binding().entry.substr(0, binding().entry.find_first_of(".:"));
+        out.push_back(binding().root + "/" + module);
+        out.push_back(binding().root + "/" + module + ".py");
+        return out;
+    }
     // A limit of all processes together would count the server, too. With no_subprocess a server could
     // not fork, with no_filesystem_read it could not look at itself (/proc). Where values of secrets
     // are replaced in the output, the frames of a server would not have their size any more.

@@ -193,6 +193,7 @@ def reply_to(data, import_module=__import__):
     """The reply to a request, as bytes. Raises nothing."""
     guards = None
     try:
+        find_modules_by_name()
         request = read_request(data)
         guards = Guards(request)
         guards.install()
@@ -322,6 +323,45 @@ def read_request(data):
     if "entry" not in request:
         raise fault('The request has no "entry".')
     return request
+
+
+def find_modules_by_name():
+    """Python finds modules in the list of their folder. Under no_filesystem_read the project's folder
+    cannot be listed, because only the tool's own module in it may be read; then Python has to ask for
+    each file. Nothing changes if all folders can be listed."""
+    def is_closed(folder):
+        try:
+            os.close(os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY))
+        except PermissionError:
+            return True
+        except OSError:
+            pass
+        return False
+
+    closed = {folder for folder in sys.path if not is_pythons(folder) and is_closed(folder)}
+    if not closed:
+        return
+    closed.add(os.getcwd())  # what an empty entry means
+    from importlib.machinery import (EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader,
+                                     FileFinder, SourceFileLoader)
+
+    class Everything:
+        def __contains__(self, name):
+            return True
+
+    class Finder(FileFinder):
+        def _fill_cache(self):
+            self._path_cache = self._relaxed_path_cache = Everything()
+
+    def hook(folder):
+        if folder not in closed:
+            raise ImportError("can be listed")
+        return Finder(folder, (ExtensionFileLoader, EXTENSION_SUFFIXES),
+                      (SourceFileLoader, SOURCE_SUFFIXES))
+
+    sys.path_hooks.insert(0, hook)
+    for folder in closed:
+        sys.path_importer_cache.pop(folder, None)
 
 
 def find_function(entry, import_module):
@@ -457,8 +497,10 @@ class Guards:
         if number in (errno.ENETUNREACH, errno.ENETDOWN) and "no_network" in self.required:
             return "no_network"
         if number in (errno.EPERM, errno.EACCES, errno.EROFS) and error.filename is not None:
-            # With both, nothing says whether it was a read or a write.
+            # With both, nothing says whether it was a read or a write. Modules are read.
             either = self.required & {"no_filesystem_write", "no_filesystem_read"}
+            if "no_filesystem_read" in either and str(error.filename).endswith((".py", ".so")):
+                return "no_filesystem_read"
             return either.pop() if len(either) == 1 else None
         return None
 
