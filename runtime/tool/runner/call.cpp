@@ -213,6 +213,13 @@ void Call::end_with_failure(std::string_view code, std::string_view error_type, 
     end(nullptr, std::move(outcome));
 }
 
+void Call::note_blocked(Guarantee guarantee) {
+    blocked_capability_ = capability_of(guarantee);
+    blocked_reason_ = "guarantee_blocked";
+    traces_.push_back(check_trace(*binding_, blocked_capability_, false,
+                                  name_of(guarantees_.source_of(guarantee)), blocked_reason_));
+}
+
 void Call::fail_soon(std::string code, std::string error_type, std::string message) {
     loop_.defer([this, alive = alive_, code = std::move(code), type = std::move(error_type),
                  message = std::move(message)]() mutable {

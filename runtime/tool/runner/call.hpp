@@ -74,6 +74,8 @@ protected:
                           Outcome outcome = {});
     // The same in the next round of the loop: begin() must not end a call.
     void fail_soon(std::string code, std::string error_type, std::string message);
+    // Tells the trace that the sandbox refused what the guarantee forbids.
+    void note_blocked(Guarantee guarantee);
 
     Outcome outcome_of_done() const override { return {}; }
     std::vector<std::string> traces_of_abandoned(const Outcome& outcome) const override;

@@ -149,6 +149,13 @@ void ProcessCall::on_exit(const process::Exit& exit) {
             const std::string said = diagnostics_.text();
             if (!said.empty()) message += "; it said: " + said;
         }
+        const std::string refused = refused_text(binding().name, exit);
+        if (!refused.empty()) {
+            if (exit.refused_sockets > 0) note_blocked(Guarantee::NoNetwork);
+            if (exit.refused_programs > 0) note_blocked(Guarantee::NoSubprocess);
+            return end_with_failure("GUARANTEE_BLOCKED", "CapabilityError",
+                                    refused + " What follows: " + message, std::move(outcome));
+        }
         return end_with_failure(signaled ? "SIGNALED" : "EXIT_STATUS", "ToolError",
                                 std::move(message), std::move(outcome));
     }

@@ -21,6 +21,7 @@ std::unique_ptr<Attempt> ProcessRunner::begin(const Invocation& invocation,
                                               AttemptListener& listener, StartFailure& failure) {
     auto attempt =
         std::make_unique<StreamAttempt>(pool_.loop(), settings_, invocation.limits, listener);
+    if (invocation.definition != nullptr) attempt->set_name(invocation.definition->name);
     const std::string program(invocation.target);
     attempt->set_source(start_source(program, {program}, invocation.request,
                                      *invocation.environment, invocation.limits, *attempt, failure,

@@ -297,6 +297,8 @@ void PythonServers::Server::on_exit(const process::Exit& exit) {
     Call* const call = std::exchange(call_, nullptr);
     process::Exit told = exit;
     if (leaves_behind_ && !exit.supervisor_lost) told = end_;
+    // They are of all its calls.
+    told.refused_programs = told.refused_sockets = 0;
     const bool may_try_again = exit.start_failure.empty() && !has_taken_;
     servers_.remove(*this);
     if (call == nullptr) return;

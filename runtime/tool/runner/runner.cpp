@@ -51,6 +51,14 @@ bool is_permanent(std::string_view code) {
            code == "GUARANTEE_BLOCKED" || code == "COVERAGE_MISSING" || code == "PATCH_TOO_LARGE";
 }
 
+std::string refused_text(std::string_view tool, const process::Exit& exit) {
+    std::string out;
+    if (exit.refused_sockets > 0) out = blocked_message(tool, Guarantee::NoNetwork);
+    if (exit.refused_programs == 0) return out;
+    if (!out.empty()) out += ' ';
+    return out += blocked_message(tool, Guarantee::NoSubprocess);
+}
+
 std::unique_ptr<Attempt> Runner::start(const Invocation& invocation, AttemptListener& listener,
                                        StartFailure& failure) {
     failure.message = check_input(*invocation.definition, invocation.request);

@@ -74,6 +74,10 @@ struct Outcome {
 // True for codes of failures that another attempt cannot mend, whoever reports them.
 bool is_permanent(std::string_view code);
 
+// What the sandbox refused to the process, in the words of spec 001: `Tool "t" cannot use the network.`
+// Empty if nothing is known to have been refused.
+std::string refused_text(std::string_view tool, const process::Exit& exit);
+
 // Receives an attempt's events and its end, on the engine thread. Must outlive the attempt.
 // on_event() and on_ended() may destroy the attempt.
 class AttemptListener {

@@ -203,13 +203,11 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
     }
     outcome.limit = process::describe_process_limit(limits_, exit, "the tool");
     // If the tool reports no error itself, a limit that it reached is the probable cause.
+    const std::string refused = refused_text(name_, exit);
     auto fail_by_itself = [&](const char* code, std::string error) {
-        if (exit.refused_programs > 0) {
-            error += "; its sandbox kept it from starting another program (" +
-                     std::string(name_of(Guarantee::NoSubprocess)) + ")";
-        }
-        if (outcome.limit.empty()) return fail(code, std::move(error));
-        return fail("PROCESS_LIMIT", outcome.limit + "; " + error);
+        if (!outcome.limit.empty()) return fail("PROCESS_LIMIT", outcome.limit + "; " + error);
+        if (!refused.empty()) return fail("GUARANTEE_BLOCKED", refused + " What follows: " + error);
+        return fail(code, std::move(error));
     };
 
     const bool signaled = !exit.supervisor_lost && WIFSIGNALED(exit.wait_status);
@@ -229,7 +227,10 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
     const bool our_death = lingered_ && done_;
     const process::LimitEnd limit = process::limit_end(limits_, exit, told_to_end_, "the tool");
     if (!limit.code.empty()) return fail(limit.code.c_str(), limit.text);
-    if (!own_code_.empty()) return fail(own_code_.c_str(), own_error_);
+    if (!own_code_.empty()) {
+        return fail(own_code_.c_str(),
+                    refused.empty() ? own_error_ : own_error_ + " (" + refused + ")");
+    }
     if (signaled && !our_death) {
         return fail_by_itself("SIGNALED",
                               "the tool was ended by " + process::signal_text(outcome.signal) +
@@ -252,6 +253,7 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
         }
     }
     judge_done(outcome);
+    if (!outcome.ok && !refused.empty()) outcome.error += " (" + refused + ")";
     return outcome;
 }
 

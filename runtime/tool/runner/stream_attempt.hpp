@@ -47,6 +47,8 @@ public:
           framer_(limits.line_bytes),
           linger_(loop) {}
     ~StreamAttempt() override;
+    // For messages about its sandbox.
+    void set_name(std::string_view name) { name_ = name; }
 
     // Must be called before any output arrives.
     void set_source(std::unique_ptr<Source> source) { source_ = std::move(source); }
@@ -108,6 +110,7 @@ private:
     std::string excerpt_;
     uint64_t fault_line_ = 0;
     std::string own_code_;
+    std::string name_ = "the tool";
     std::string own_error_;
 };
 
