@@ -17,11 +17,13 @@ int64_t wall_us() {
     return int64_t{now.tv_sec} * 1000000 + now.tv_nsec / 1000;
 }
 
-int64_t steady_ms() {
+int64_t steady_us() {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+    return int64_t{now.tv_sec} * 1000000 + now.tv_nsec / 1000;
 }
+
+int64_t steady_ms() { return steady_us() / 1000; }
 
 std::string to_iso8601(int64_t wall_us) {
     char text[32];

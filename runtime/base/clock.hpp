@@ -26,7 +26,8 @@ namespace narratoria::clock {
 // Microseconds since the Unix epoch, for records. Thread-safe, like all functions here.
 int64_t wall_us();
 
-// Monotonic milliseconds, for durations.
+// Monotonic time, for durations.
+int64_t steady_us();
 int64_t steady_ms();
 
 // 2026-11-21T09:30:00.123456Z

@@ -133,6 +133,17 @@ nar_status Inbox::send_end(const void* owner, uint64_t token, std::any end,
     return NAR_OK;
 }
 
+std::optional<nar_status> Inbox::end_held(const void* owner, uint64_t token,
+                                          std::string_view last_output) {
+    const std::lock_guard lock(mutex_);
+    if (token == 0 || token != held_number_) return std::nullopt;
+    nar_status status = NAR_OK;
+    if (find_open(owner, token, status) == nullptr) return status;
+    if (!last_output.empty()) held_.output.append(last_output);
+    held_.has_end = true;
+    return NAR_OK;
+}
+
 uint64_t Inbox::open(const void* owner, Receiver& receiver, const std::type_info& end_type) {
     const uint64_t number = new_token();
     const std::lock_guard lock(mutex_);
@@ -159,8 +170,9 @@ void Inbox::take(Held& messages) {
     // Swapped, so that both keep their memory for the next call.
     messages.output.swap(held_.output);
     messages.diagnostics.swap(held_.diagnostics);
-    messages.end = std::move(held_.end);
-    held_.end.reset();
+    messages.has_end = held_.has_end;
+    messages.end.reset();
+    messages.end.swap(held_.end);
     held_.has_end = held_.has_output = false;
     held_number_ = 0;
 }

@@ -17,6 +17,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <typeinfo>
@@ -89,6 +90,9 @@ public:
     // `last_output` precedes the end and always has room.
     nar_status send_end(const void* owner, uint64_t token, std::any end,
                         std::string_view last_output = {});
+    // The same for a held token and an end that says nothing. Nothing: the token is not held.
+    std::optional<nar_status> end_held(const void* owner, uint64_t token,
+                                       std::string_view last_output);
 
     // ---- engine thread only
 
@@ -102,11 +106,12 @@ public:
     uint64_t hold(const void* owner) {
         return hold(owner, typeid(End));
     }
-    // Closes the held token. `end` is empty if none was sent.
+    // Closes the held token.
     struct Held {
         std::string output;
         std::string diagnostics;
-        std::any end;
+        bool has_end = false;
+        std::any end;  // empty: none, or that of end_held()
     };
     void take(Held& messages);
     // Closes all tokens of an owner without calling their receivers.

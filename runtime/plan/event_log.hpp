@@ -24,6 +24,7 @@ public:
 
 private:
     friend class EventLog;
+    friend class QuickCalls;
     // Returns false if the file cannot be written; the events then stay in memory.
     bool append(std::string_view bytes, uint64_t& offset);
     void reserve(uint64_t size);

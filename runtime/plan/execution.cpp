@@ -101,6 +101,7 @@ Execution::Execution(ExecutionContext context, std::unique_ptr<Plan> plan, Setti
       running_(plan_->tools.size()),
       held_(plan_->tools.size()),
       conflicts_(*plan_, result_->conflicts),
+      at_once_(*plan_, settings_, with_, *result_),
       plan_time_(with_.loop),
       shortage_timer_(with_.loop) {}
 
@@ -168,6 +169,7 @@ void Execution::add_result(uint32_t tool) {
     result_->tools.emplace_back(result_->spool);
     result_->tools.back().tool_id = plan_->tools[tool].tool_id;
     result_->tools.back().line = plan_->tools[tool].line;
+    if (at_once_.has_announced(plan_->tools[tool].tool_id)) return;
     with_.stream.publish(event::Kind::ToolPending, subject_of(tool),
                          with_.stream.wanted(event::Kind::ToolPending)
                              ? records::tool_pending(*plan_, tool)
@@ -202,54 +204,16 @@ void Execution::take_appended() {
     if (!schedule_.all_settled()) plan_time_.resume();
 }
 
-std::optional<json::Value> Execution::call(const tool::Resolution& tool, std::string_view tool_path,
-                                           std::string_view input, uint32_t number, uint32_t line) {
-    Result& result = *result_;
+std::optional<Answer> Execution::call(const tool::Resolution& tool, std::string_view tool_path,
+                                      const CallAtOnce& call) {
     // Tools that answer at once run inside of the host, where no sandbox is; start() refuses them.
-    if (!with_.sandbox.empty()) return std::nullopt;
     // After a failure, the order of all calls decides which skills are disabled (finish()).
-    if (!settings_.is_open || closed_ || ended_ || has_failed_ || with_.stream.has_sinks() ||
-        !appended_.empty() || !schedule_.all_settled() ||
-        result.quick_results.size() > EventSpool::kInMemory) {
+    if (!with_.sandbox.empty() || !settings_.is_open || closed_ || ended_ || has_failed_ ||
+        !appended_.empty() || !schedule_.all_settled()) {
         return std::nullopt;
     }
-    const std::string_view skill = skill_of(tool_path);
-    auto& names = result.quick_names;
-    const auto name = std::find(names.begin(), names.end(), skill) - names.begin();
-    if (name == std::ssize(names)) names.emplace_back(skill);
-    quick_id_ = skill;
-    (quick_id_ += '-') += std::to_string(number);
-    quick_request_.clear();
-    append_call(quick_request_, plan_->request_id, skill, input);
-    tool::Invocation invocation;
-    invocation.definition = tool.definition.get();
-    invocation.tool_path = tool_path;
-    invocation.plan_id = plan_->request_id;
-    invocation.tool_id = quick_id_;
-    invocation.folder = settings_.folder;
-    invocation.try_ms = tool.definition->try_ms.value_or(settings_.try_ms);
-    invocation.request = quick_request_;
-    invocation.environment = &with_.environment;
-    const int64_t started_us = clock::wall_us();
-    const int64_t started_ms = clock::steady_ms();
-    const std::optional<json::Value> answer = tool.runner->call(invocation);
-    if (!answer) return std::nullopt;
-    QuickCall made{};
-    made.before = static_cast<uint32_t>(result.tools.size());
-    made.number = number;
-    made.line = line;
-    made.execution_ms = static_cast<uint32_t>(clock::steady_ms() - started_ms);
-    made.name = static_cast<uint32_t>(name);
-    made.started_us = started_us;
-    const std::string_view text = answer->raw();
-    made.result = result.quick_results.size();
-    // null: there was no result.
-    if (!answer->is_null()) {
-        made.result_size = static_cast<uint32_t>(text.size());
-        result.quick_results += text;
-    }
-    result.quick.push_back(made);
-    return answer;
+    const auto before = static_cast<uint32_t>(result_->tools.size());
+    return at_once_.call(tool, tool_path, call, before);
 }
 
 void Execution::cancel(uint32_t tool) {

@@ -20,6 +20,7 @@
 #include "base/countdown.hpp"
 #include "base/loop.hpp"
 #include "event/stream.hpp"
+#include "plan/at_once.hpp"
 #include "plan/conflicts.hpp"
 #include "plan/job_slots.hpp"
 #include "plan/plan.hpp"
@@ -107,10 +108,9 @@ public:
     // without an attempt.
     uint32_t append(std::unique_ptr<Plan> tool, std::optional<ToolRefusal> refusal = {});
     // Runs a tool that answers at once (tool::Runner::call) to its end, if nobody can tell the
-    // difference: without a sink, nothing is published. `number` is that of its toolId. Returns its
-    // result, valid until the next call. Nothing: append() it next, with the same toolId.
-    std::optional<json::Value> call(const tool::Resolution& tool, std::string_view tool_path,
-                                    std::string_view input, uint32_t number, uint32_t line);
+    // difference. Nothing: append() it next, with the same toolId.
+    std::optional<Answer> call(const tool::Resolution& tool, std::string_view tool_path,
+                               const CallAtOnce& call);
     // Ends one tool as cancelled, if it has not settled.
     void cancel(uint32_t tool);
     // No tool follows: the execution ends when all have settled.
@@ -172,12 +172,11 @@ private:
         running_;                  // by tool, from its first start until it settles
     std::vector<JobSlots*> held_;  // by tool: where its running attempt's slot is from, or NULL
     Conflicts conflicts_;
+    AtOnce at_once_;
     std::vector<Appended> appended_;  // not in the plan yet
     std::deque<uint32_t> settled_;    // not told to on_tool_settled yet
     bool closed_ = false;
-    bool has_failed_ = false;    // a tool
-    std::string quick_request_;  // of call()
-    std::string quick_id_;       // likewise
+    bool has_failed_ = false;  // a tool
     bool start_requested_ = false;
     bool starting_ = false;
     bool ended_ = false;

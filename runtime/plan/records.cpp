@@ -19,6 +19,17 @@ std::string_view end_of(std::string_view text, size_t most) {
     return text;
 }
 
+std::string pending(const Tool& tool, const std::vector<std::string>& dependencies) {
+    std::string body;
+    json::ObjectWriter writer(body);
+    writer.string("toolPath", tool.tool_path);
+    writer.key("dependencies");
+    append_strings(body, dependencies);
+    if (tool.line > 0) writer.number("line", tool.line);
+    writer.end();
+    return body;
+}
+
 }  // namespace
 
 std::string plan_started(const Plan& plan, int64_t generation_attempt,
@@ -42,20 +53,14 @@ std::string narrative(std::string_view text) {
 }
 
 std::string tool_pending(const Plan& plan, uint32_t tool) {
-    std::string body;
-    json::ObjectWriter writer(body);
-    writer.string("toolPath", plan.tools[tool].tool_path);
-    writer.key("dependencies");
-    body += '[';
+    std::vector<std::string> dependencies;
     for (const uint32_t dependency : plan.dependencies.of(tool)) {
-        if (body.back() != '[') body += ',';
-        json::append_string(body, plan.tools[dependency].tool_id);
+        dependencies.emplace_back(plan.tools[dependency].tool_id);
     }
-    body += ']';
-    if (plan.tools[tool].line > 0) writer.number("line", plan.tools[tool].line);
-    writer.end();
-    return body;
+    return pending(plan.tools[tool], dependencies);
 }
+
+std::string tool_pending(const Tool& tool) { return pending(tool, {}); }
 
 std::string tool_started(const Tool& tool) {
     std::string body;

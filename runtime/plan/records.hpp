@@ -16,6 +16,7 @@ std::string plan_started(const Plan& plan, int64_t generation_attempt,
                          std::string_view parent_plan_id, bool is_open);
 std::string narrative(std::string_view text);
 std::string tool_pending(const Plan& plan, uint32_t tool);
+std::string tool_pending(const Tool& tool);  // without dependencies
 std::string tool_started(const Tool& tool);
 std::string attempt_started(uint32_t attempt);
 std::string attempt_ended(const AttemptRecord& record);

@@ -49,11 +49,15 @@ std::string request_of(const Plan& plan, uint32_t tool, const std::vector<ToolRe
     return out;
 }
 
-void append_call(std::string& out, std::string_view plan_id, std::string_view skill,
-                 std::string_view input) {
+std::string start_of_call(std::string_view plan_id, std::string_view skill) {
+    std::string out;
     json::append_string(out += R"({"requestId":)", plan_id);
     json::append_string(out += R"(,"tool":)", skill);
-    (out += R"(,"operation":"run","input":)") += input;
+    return out += R"(,"operation":"run","input":)";
+}
+
+void end_call(std::string& out, std::string_view input) {
+    out += input;
     out += R"(,"dependencies":{},"results":{}})"
            "\n";
 }

@@ -15,9 +15,10 @@ namespace narratoria::plan {
 // Returns the document for the tool's standard input, as one line (spec 000 §6). `results` holds
 // the results of all tools, in plan order.
 std::string request_of(const Plan& plan, uint32_t tool, const std::vector<ToolResult>& results);
-// The same for a tool without dependencies, whose input is compact and names no operation.
-void append_call(std::string& out, std::string_view plan_id, std::string_view skill,
-                 std::string_view input);
+// The same in two parts, for a tool without dependencies, whose input is compact and names no
+// operation: what the calls of a tool share, and the rest.
+std::string start_of_call(std::string_view plan_id, std::string_view skill);
+void end_call(std::string& out, std::string_view input);
 
 // Returns `shared`, a list of NAME=value, in which the tool's own variables replace those of the
 // same name.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/result.hpp"
 
+#include <algorithm>
+
 #include "base/clock.hpp"
 #include "base/json/writer.hpp"
 
@@ -109,18 +111,14 @@ bool append_tool(std::string& out, Output& output, const ToolResult& tool, bool 
     return goes_on;
 }
 
-}  // namespace
-
-ToolResult Result::expand(const QuickCall& call) const {
+ToolResult expanded(const QuickCalls& all, const QuickCalls::Call& call, std::string_view result) {
     ToolResult tool(std::make_shared<EventSpool>());
-    tool.tool_id = quick_names[call.name] + "-" + std::to_string(call.number);
+    tool.tool_id = all.skill(call.name) + "-" + std::to_string(call.number);
     tool.state = State::Completed;
     tool.line = call.line;
     tool.execution_ms = call.execution_ms;
-    tool.result = quick_results.substr(call.result, call.result_size);
-    std::string done = R"({"version":"0","type":"done","ok":true)";
-    if (call.result_size > 0) (done += R"(,"result":)") += tool.result;
-    tool.events.add(done + "}");
+    tool.result = result;
+    tool.events.add(QuickCalls::done_event(result));
     tool.events.settle();
     AttemptRecord record;
     record.exit_status = 0;
@@ -130,6 +128,27 @@ ToolResult Result::expand(const QuickCall& call) const {
     tool.attempts.push_back(record);
     return tool;
 }
+
+// Passes `tools` and `quick` in their common order to `append`, which returns false to stop.
+template <typename Append>
+bool in_order(const std::vector<ToolResult>& tools, const QuickCalls* quick, Append&& append) {
+    size_t next = 0;
+    if (quick != nullptr) {
+        QuickCalls::Reader reader(*quick);
+        QuickCalls::Call call;
+        std::string_view result;
+        while (reader.next(call, result)) {
+            for (; next < call.before; ++next) {
+                if (!append(tools[next])) return false;
+            }
+            if (!append(expanded(*quick, call, result))) return false;
+        }
+        if (reader.has_failed()) return false;
+    }
+    return std::all_of(tools.begin() + static_cast<ptrdiff_t>(next), tools.end(), append);
+}
+
+}  // namespace
 
 bool Result::write(Output& output, bool with_events) const {
     std::string out;
@@ -141,14 +160,10 @@ bool Result::write(Output& output, bool with_events) const {
     if (descriptor_wait_ms > 0) result.number("descriptorWaitTime", descriptor_wait_ms);
     result.key("toolResults");
     out += '[';
-    size_t next_quick = 0;
-    for (size_t i = 0; i <= tools.size(); ++i) {
-        for (; next_quick < quick.size() && quick[next_quick].before == i; ++next_quick) {
-            const ToolResult tool = expand(quick[next_quick]);
-            if (!append_tool(out, output, tool, with_events)) return false;
-        }
-        if (i < tools.size() && !append_tool(out, output, tools[i], with_events)) return false;
-    }
+    const auto append = [&](const ToolResult& tool) {
+        return append_tool(out, output, tool, with_events);
+    };
+    if (!in_order(tools, quick ? &*quick : nullptr, append)) return false;
     out += ']';
     result.key("failedTools");
     append_strings(out, failed_tools);

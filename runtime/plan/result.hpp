@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/json/writer.hpp"
 #include "plan/event_log.hpp"
+#include "plan/quick_calls.hpp"
 
 namespace narratoria::plan {
 
@@ -60,19 +62,6 @@ struct ToolResult {
     }
 };
 
-// A tool that answered at once: what its ToolResult is made of. Small, because a script may call a
-// million of them.
-struct QuickCall {
-    uint32_t before;  // the index in Result::tools of the tool behind it
-    uint32_t number;  // in its toolId
-    uint32_t line;
-    uint32_t execution_ms;
-    uint32_t name;         // index in Result::quick_names
-    uint32_t result_size;  // of its result, in Result::quick_results
-    uint64_t result;
-    int64_t started_us;
-};
-
 struct Result {
     std::string plan_id;
     std::string narrative;
@@ -87,21 +76,14 @@ struct Result {
     std::vector<std::string> disabled_skills;
     std::vector<std::string> conflicts;  // {path, tools} as JSON, in the order of detection
     std::vector<ToolResult> tools;
-    std::vector<QuickCall> quick;
-    std::vector<std::string> quick_names;  // skills
-    std::string quick_results;             // JSON, one behind the other
+    std::optional<QuickCalls> quick;
+    std::shared_ptr<EventSpool> spool;
 
-    ToolResult expand(const QuickCall& call) const;
     // Writes the result as JSON. False if the output stopped.
     bool write(Output& output, bool with_events) const;
     uint64_t event_bytes() const {
-        return (spool ? spool->total() : 0) + quick_results.size() + quick.size() * kQuickEvent;
+        return (spool ? spool->total() : 0) + (quick ? quick->event_bytes() : 0);
     }
-
-    std::shared_ptr<EventSpool> spool;
-
-private:
-    static constexpr uint64_t kQuickEvent = 50;  // about the size of `done` without its result
 };
 
 // Writes the members for an attempt's number and end, which results and records share.

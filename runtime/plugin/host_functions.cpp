@@ -696,10 +696,25 @@ nar_status invocation_diagnostics(const nar_host* host, uint64_t token, nar_str 
     });
 }
 
+bool says_nothing(const nar_invocation_end& end) {
+    return end.exit_status == 0 && end.error_code.size == 0 && end.error.size == 0 &&
+           end.user_us == 0 && end.system_us == 0 && end.resident_kb == 0;
+}
+
+nar_status note_end(Instance& instance, nar_status status) {
+    if (status == NAR_STALE) instance.report("it ended an invocation twice");
+    return status;
+}
+
 nar_status invocation_ended(const nar_host* host, uint64_t token, const nar_invocation_end* end) {
     return from_any_thread(host, [&](Instance& instance) {
         nar_invocation_end given;
         read_struct(end, given);  // size 0: all fields are zero
+        if (says_nothing(given)) {
+            const auto status =
+                instance.inbox().end_held(&instance, token, view(given.last_output));
+            if (status) return note_end(instance, *status);
+        }
         InvocationEnd taken;
         taken.exit_status = given.exit_status;
         taken.error_code = utf8::repaired(view(given.error_code));
@@ -707,10 +722,8 @@ nar_status invocation_ended(const nar_host* host, uint64_t token, const nar_invo
         taken.user_us = given.user_us;
         taken.system_us = given.system_us;
         taken.resident_kb = given.resident_kb;
-        const nar_status status =
-            instance.inbox().send_end(&instance, token, std::move(taken), view(given.last_output));
-        if (status == NAR_STALE) instance.report("it ended an invocation twice");
-        return status;
+        return note_end(instance, instance.inbox().send_end(&instance, token, std::move(taken),
+                                                            view(given.last_output)));
     });
 }
 

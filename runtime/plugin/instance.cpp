@@ -25,6 +25,7 @@ Instance::Instance(const Library& library, std::string path, SessionAccess& sess
       library_(library),
       path_(std::move(path)),
       session_(session),
+      inbox_(session.inbox()),
       settings_(std::move(settings)),
       story_(std::move(story)),
       handle_(make_host(*this)) {}
@@ -35,6 +36,7 @@ Instance::Instance(OwnExtension own, SessionAccess& session, StoryInfo story)
       own_library_(library_of(*own_)),
       library_(*own_library_),
       session_(session),
+      inbox_(session.inbox()),
       settings_("{}"),
       story_(std::move(story)),
       handle_(make_host(*this)),
@@ -95,13 +97,14 @@ bool Instance::init(std::string& reason) {
 
 int64_t Instance::begin_call() {
     ++session_.callback_depth();
-    return clock::steady_ms();
+    return is_own() ? 0 : clock::steady_ms();
 }
 
 void Instance::end_call(const char* what, int64_t start) {
     --session_.callback_depth();
+    if (is_own()) return;
     const int64_t took = clock::steady_ms() - start;
-    if (took > kCallBudgetMs && !is_own()) {
+    if (took > kCallBudgetMs) {
         // Otherwise the stream would report the same time against its sinks.
         session_.excuse(took);
         // Nobody can move what the runtime does itself to a thread.

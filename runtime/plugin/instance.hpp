@@ -124,7 +124,7 @@ public:
     void* data() const { return data_; }
     Phase phase() const { return phase_; }
     SessionAccess& session() { return session_; }
-    Inbox& inbox() { return session_.inbox(); }  // thread-safe
+    Inbox& inbox() { return inbox_; }  // thread-safe
     const std::string& settings() const { return settings_; }
     const StoryInfo& story() const { return story_; }
 
@@ -147,6 +147,7 @@ private:
     const Library& library_;
     std::string path_;
     SessionAccess& session_;
+    Inbox& inbox_;
     std::string settings_;
     StoryInfo story_;
     HostHandle* handle_;

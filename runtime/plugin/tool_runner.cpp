@@ -42,15 +42,10 @@ nar_invocation invocation_of(const tool::Invocation& invocation, std::string_vie
     return given;
 }
 
-bool is_empty(const InvocationEnd& end) {
-    return end.exit_status == 0 && end.error_code.empty() && end.error.empty() &&
-           end.user_us == 0 && end.system_us == 0 && end.resident_kb == 0;
-}
-
 // The text of the result, if nothing was said but that it has succeeded.
 std::optional<std::string_view> plain_result(const Inbox::Held& said) {
-    const auto* const end = std::any_cast<InvocationEnd>(&said.end);
-    if (end == nullptr || !is_empty(*end) || !said.diagnostics.empty()) return std::nullopt;
+    // An end that says anything is in `end`.
+    if (!said.has_end || said.end.has_value() || !said.diagnostics.empty()) return std::nullopt;
     std::string_view text = said.output;
     if (!text.ends_with("}\n") || text.find('\n') != text.size() - 1) return std::nullopt;
     if (!text.starts_with(kDoneWithResult)) {
@@ -307,27 +302,28 @@ std::unique_ptr<tool::Attempt> begin_attempt(tool::ProcessRunner& processes, Ins
 void FunctionRunner::add(std::shared_ptr<const tool::Definition> definition, Instance& instance,
                          const nar_tool_extension& extension, const nar_tool* handle) {
     const tool::Definition* const key = definition.get();
-    functions_.emplace(key, Function{std::move(definition), &instance, extension, handle, nullptr});
+    functions_.emplace(key, std::make_shared<const Function>(Function{
+                                std::move(definition), &instance, extension, handle, nullptr}));
 }
 
 void FunctionRunner::add(std::shared_ptr<const tool::Definition> definition, Instance& instance,
                          std::shared_ptr<OwnTool> own) {
     const tool::Definition* const key = definition.get();
     const nar_tool* const handle = own->handle();
-    functions_.emplace(key, Function{std::move(definition), &instance, OwnTool::functions(), handle,
-                                     std::move(own)});
+    functions_.emplace(
+        key, std::make_shared<const Function>(Function{
+                 std::move(definition), &instance, OwnTool::functions(), handle, std::move(own)}));
 }
 
 void FunctionRunner::remove_own() {
     // Moved out first: a `released` may call this object.
-    std::vector<std::shared_ptr<OwnTool>> removed;
+    std::vector<std::shared_ptr<const Function>> removed;
     for (auto each = functions_.begin(); each != functions_.end();) {
-        std::shared_ptr<OwnTool>& own = each->second.own;
-        if (own == nullptr) {
+        if (each->second->own == nullptr) {
             ++each;
             continue;
         }
-        removed.push_back(std::move(own));
+        removed.push_back(std::move(each->second));
         each = functions_.erase(each);
     }
 }
@@ -335,7 +331,7 @@ void FunctionRunner::remove_own() {
 std::shared_ptr<const tool::Definition> FunctionRunner::definition_of(
     const Instance* instance) const {
     for (const auto& [key, function] : functions_) {
-        if (function.instance == instance) return function.definition;
+        if (function->instance == instance) return function->definition;
     }
     return nullptr;
 }
@@ -344,7 +340,7 @@ std::vector<std::shared_ptr<const tool::Definition>> FunctionRunner::definitions
     const Instance* instance) const {
     std::vector<std::shared_ptr<const tool::Definition>> found;
     for (const auto& [key, function] : functions_) {
-        if (function.instance == instance) found.push_back(function.definition);
+        if (function->instance == instance) found.push_back(function->definition);
     }
     return found;
 }
@@ -358,8 +354,9 @@ std::unique_ptr<tool::Attempt> FunctionRunner::begin(const tool::Invocation& inv
         failure.may_retry = false;
         return nullptr;
     }
-    // A copy: the plugin may register a tool that replaces this one during the call.
-    const Function function = found->second;
+    // Kept: the plugin may register a tool that replaces this one during the call.
+    const std::shared_ptr<const Function> kept = found->second;
+    const Function& function = *kept;
     const bool has_run = is_kept(invocation, *function.instance);
     return begin_attempt(
         processes_, *function.instance, function.own, function.extension.cancel, invocation,
@@ -384,14 +381,16 @@ void FunctionRunner::report_kept(Instance& instance, uint64_t token) {
     inbox.send_diagnostics(&instance, token, kept.messages.diagnostics);
     inbox.send_output(&instance, token, kept.messages.output);
     if (kept.messages.end.has_value()) inbox.send_end(&instance, token, kept.messages.end);
+    else if (kept.messages.has_end) inbox.send_end(&instance, token, InvocationEnd());
 }
 
 std::optional<json::Value> FunctionRunner::call(const tool::Invocation& invocation) {
     kept_.reset();
     const auto found = functions_.find(invocation.definition);
     if (found == functions_.end()) return std::nullopt;
-    // A copy, as in begin().
-    const Function function = found->second;
+    // Kept, as in begin().
+    const std::shared_ptr<const Function> kept = found->second;
+    const Function& function = *kept;
     Instance& instance = *function.instance;
     const nar_invocation given = invocation_of(invocation, processes_.settings().folder,
                                                *invocation.environment, environment_);
@@ -403,7 +402,8 @@ std::optional<json::Value> FunctionRunner::call(const tool::Invocation& invocati
     instance.inbox().take(said_);
     // The plugin is disabled; start() says so.
     if (!called) return std::nullopt;
-    if (const auto text = plain_result(said_)) {
+    if (const auto text = plain_result(said_);
+        text && said_.output.size() - 1 <= invocation.limits.line_bytes) {
         json::ParseError error;
         const auto& schema = function.definition->result;
         // One level less than the event may have.

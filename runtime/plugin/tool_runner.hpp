@@ -71,7 +71,7 @@ private:
     void report_kept(Instance& instance, uint64_t token);
 
     tool::ProcessRunner& processes_;
-    std::unordered_map<const tool::Definition*, Function> functions_;
+    std::unordered_map<const tool::Definition*, std::shared_ptr<const Function>> functions_;
     std::optional<Kept> kept_;
     // Of the last call(); members, so that a call allocates nothing.
     Inbox::Held said_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
@@ -268,6 +269,7 @@ Machine::State Machine::run(uint64_t steps) {
         slice_end_ = steps_done_ + static_cast<uint64_t>(-left_) +
                      std::max<uint64_t>(steps, program_->longest_block_);
     }
+    is_paused_ = false;
     const bool is_waiting = state_ == State::Waiting;
     if (!refill() || is_waiting) {
         if (state_ == State::Ready && is_waiting) state_ = State::Waiting;
@@ -620,7 +622,7 @@ bool Machine::call_tool(const Instruction& instruction) {
         case Tools::Outcome::Failed: fail(text); break;
         case Tools::Outcome::Waiting: return false;
     }
-    if (state_ != State::Ready) return false;
+    if (state_ != State::Ready || std::exchange(is_paused_, false)) return false;
     --at_;  // `next` of execute() already points behind the call
     return true;
 }

@@ -69,6 +69,9 @@ public:
     bool resume_json(std::string_view json);
     bool fail(std::string_view message);
 
+    // In Tools::start(): run() returns State::Ready behind this call, so that others get their turn.
+    void pause() { is_paused_ = true; }
+
     // Ends the script with CancelledError: a running script at its next check, any other at the next
     // run(). Thread-safe.
     void cancel() { is_cancelled_.store(true, std::memory_order_relaxed); }
@@ -86,6 +89,9 @@ public:
 
     const Program& program() const { return *program_; }
     Memory& memory() { return memory_; }
+    // Of the current instruction in the program.
+    uint32_t position() const { return at_; }
+    // The steps of a block count when it begins.
     uint64_t steps() const { return steps_done_ - static_cast<uint64_t>(left_); }
     uint64_t calls() const { return calls_; }
     // What this run occupies, without the program.
@@ -133,6 +139,7 @@ private:
     std::unique_ptr<Value[]> frame_;
     State state_ = State::Ready;
     bool has_begun_ = false;
+    bool is_paused_ = false;
     std::atomic<bool> is_cancelled_ = false;
     uint32_t at_ = 0;      // the current instruction; between runs the next one
     uint32_t result_ = 0;  // place of the answer to call_

@@ -150,11 +150,11 @@ nar_status Invocations::invoke(std::string_view invocation, OnOutcome on_outcome
     return NAR_OK;
 }
 
-std::optional<json::Value> Invocations::call(const tool::Registry::Shared& tool,
-                                             std::string_view input, uint32_t line) {
+std::optional<plan::Answer> Invocations::call(const tool::Registry::Shared& tool,
+                                              plan::CallAtOnce call) {
     if (is_ending_ || result_ || !waiting_.empty()) return std::nullopt;
-    auto known = checked_.find(tool.get());
-    if (known == checked_.end()) {
+    const tool::Resolution* known = checked_.find(tool.get());
+    if (known == nullptr) {
         std::string invocation;
         json::ObjectWriter(invocation).string("tool", tool->name).end();
         std::string ignored;
@@ -166,11 +166,12 @@ std::optional<json::Value> Invocations::call(const tool::Registry::Shared& tool,
         }
         // Keeps the definition, and so its address.
         if (resolution.definition == nullptr) refused_.push_back(tool);
-        known = checked_.emplace(tool.get(), std::move(resolution)).first;
+        known = &checked_.add(tool.get(), std::move(resolution));
     }
-    if (known->second.definition == nullptr) return std::nullopt;
+    if (known->definition == nullptr) return std::nullopt;
     if (!execution_) open();
-    const auto answer = execution_->call(known->second, tool->name, input, count_ + 1, line);
+    call.number = count_ + 1;
+    const auto answer = execution_->call(*known, tool->name, call);
     if (answer) ++count_;
     return answer;
 }

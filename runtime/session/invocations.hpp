@@ -10,9 +10,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "base/recent_map.hpp"
 #include "narratoria/status.h"
 #include "plan/execution.hpp"
 #include "tool/registry.hpp"
@@ -50,8 +50,8 @@ public:
     nar_status invoke(std::string_view invocation, OnOutcome on_outcome, uint64_t& number,
                       std::string& why);
     // Runs a tool that answers at once, as plan::Execution::call() does. Nothing: invoke() it next.
-    std::optional<json::Value> call(const tool::Registry::Shared& tool, std::string_view input,
-                                    uint32_t line);
+    // Sets `call.number`.
+    std::optional<plan::Answer> call(const tool::Registry::Shared& tool, plan::CallAtOnce call);
     // Ends an invocation as cancelled; its outcome follows. NAR_NOT_FOUND if it has settled.
     nar_status cancel(uint64_t number);
 
@@ -74,7 +74,7 @@ private:
     std::shared_ptr<plan::Result> result_;
     uint32_t count_ = 0;
     // The tools that call() has run: without a definition, those that it must not run.
-    std::unordered_map<const tool::Definition*, tool::Resolution> checked_;
+    RecentMap<const tool::Definition*, tool::Resolution> checked_;
     std::vector<tool::Registry::Shared> refused_;
     std::map<uint32_t, OnOutcome> waiting_;  // by position in the execution
     bool is_ending_ = false;

@@ -8,7 +8,6 @@
 #include "base/clock.hpp"
 #include "base/json/writer.hpp"
 #include "session/script_name.hpp"
-#include "tool/tool_schema.hpp"
 
 namespace narratoria::session {
 namespace {
@@ -16,8 +15,11 @@ namespace {
 // About ten microseconds of arithmetic, half a millisecond of FORMAT: a slice is what a frame's budget
 // can be exceeded by.
 constexpr uint64_t kSliceSteps = 4'000;
-// The same for tools that answer at once: after it, the next CALL goes through the loop.
+// The same for tools that answer at once: then the script waits for its next turn in the loop.
 constexpr int64_t kSliceMs = 1;
+// What takes less than a microsecond from the end of a CALL to the next one, which then needs no clock.
+constexpr uint64_t kFewSteps = 16;
+constexpr size_t kShortInput = 256;
 
 }  // namespace
 
@@ -92,7 +94,13 @@ ScriptRun::ScriptRun(Context context, std::shared_ptr<const script::Program> pro
                      const script::Limits& limits)
     : with_(std::move(context)),
       machine_(std::move(program), *this,
-               {.limits = limits, .clock = nullptr, .on_output = with_.on_printed}),
+               {.limits = limits,
+                .clock = nullptr,
+                .on_output =
+                    [this](std::string_view line) {
+                        answered_us_.reset();
+                        with_.on_printed(line);
+                    }}),
       timer_(with_.loop) {}
 
 ScriptRun::~ScriptRun() { *alive_ = false; }
@@ -108,6 +116,7 @@ void ScriptRun::step_soon() {
 void ScriptRun::step() {
     timer_.stop();
     slice_ms_ = clock::steady_ms();
+    answered_us_.reset();
     switch (machine_.run(kSliceSteps)) {
         case script::Machine::State::Ready: return step_soon();
         case script::Machine::State::Waiting:
@@ -121,47 +130,55 @@ void ScriptRun::step() {
     }
 }
 
-// The tool's runner checks its input, too; here the faults are told in the words of the language.
+// Registered tools only: a file may change at any time.
+const ScriptRun::Known& ScriptRun::known(std::string_view name) {
+    Known* const found = known_.find(name.data());
+    const uint64_t version = with_.tools.version();
+    if (found != nullptr && found->version == version) return *found;
+    Known& known = found != nullptr ? *found : known_.add(name.data(), {});
+    known.is_there = with_.tools.has(name);
+    known.tool = with_.tools.definition_of(name);
+    known.is_file = known.tool != nullptr && known.tool->origin.kind == tool::Origin::Kind::File;
+    if (known.is_file) known.tool = nullptr;
+    known.version = version;
+    return known;
+}
+
 bool ScriptRun::check(std::string_view name, script::Value& arguments, script::Memory& memory,
                       std::string& faults) {
-    tool_ = with_.tools.definition_of(name);
-    input_.clear();
-    if (tool_ == nullptr || tool_->input == nullptr) {
-        script::append_json(input_, arguments);
-        return true;
-    }
-    const tool::Schema& schema = *tool_->input;
-    if (schema.lists_its_members()) {
-        const auto is_known = [&](const script::Member& each) {
-            return schema.has_member(each.key.text());
-        };
-        const auto members = arguments.members();
-        if (!std::all_of(members.begin(), members.end(), is_known)) {
-            std::vector<script::Member> kept;
-            std::copy_if(members.begin(), members.end(), std::back_inserter(kept), is_known);
-            arguments = memory.object(std::move(kept));
-            if (!arguments.is_defined()) return true;  // beyond a limit, which the machine reports
-        }
-    }
-    script::append_json(input_, arguments);
-    json::ParseError error;
-    if (!arguments_.parse(input_, error)) return true;
-    const auto found = schema.check(arguments_.root());
-    if (!found.empty()) faults = tool::describe_as_parameters(found);
-    return found.empty();
+    const Known& known = this->known(name);
+    if (known.is_file) tool_ = with_.tools.definition_of(name);
+    else if (tool_ != known.tool) tool_ = known.tool;
+    const tool::Schema* const schema = tool_ != nullptr ? tool_->input.get() : nullptr;
+    return arguments_.check(schema, arguments, memory, faults);
 }
 
 bool ScriptRun::answers_at_once(const script::ToolCall& call) const {
     return with_.call && tool_ != nullptr && tool_->answers_at_once &&
            tool_->origin.kind != tool::Origin::Kind::File &&
-           clock::steady_ms() - slice_ms_ < kSliceMs && call.arguments.find("operation") == nullptr;
+           call.arguments.find("operation") == nullptr;
+}
+
+// True if the machine has done little since answered_us_. Its steps count the blocks that have begun
+// since then, its position what was left of the block before.
+bool ScriptRun::is_next() const {
+    const uint32_t at = machine_.position();
+    const uint32_t distance = at > answered_at_ ? at - answered_at_ : answered_at_ - at;
+    return machine_.steps() - answered_steps_ <= kFewSteps && distance <= kFewSteps;
 }
 
 script::Tools::Outcome ScriptRun::start(const script::ToolCall& call, script::Memory& memory,
                                         script::Value& result, std::string& message) {
+    const std::string& input = arguments_.json(call.arguments);
     if (answers_at_once(call)) {
-        if (const auto answer = with_.call(tool_, input_, call.line)) {
-            result = memory.from_json(*answer);
+        plan::CallAtOnce made{input, 0, call.line, std::nullopt};
+        if (is_next() && input.size() <= kShortInput) made.now_us = answered_us_;
+        if (const auto answer = with_.call(tool_, made)) {
+            result = memory.from_json(answer->result);
+            answered_us_ = answer->ended_us;
+            answered_steps_ = machine_.steps();
+            answered_at_ = machine_.position();
+            if (answer->ended_us / 1000 - slice_ms_ >= kSliceMs) machine_.pause();
             return Outcome::Returned;
         }
     }
@@ -170,7 +187,7 @@ script::Tools::Outcome ScriptRun::start(const script::ToolCall& call, script::Me
     std::string invocation;
     json::ObjectWriter(invocation)
         .string("tool", path)
-        .raw("input", input_)
+        .raw("input", input)
         .number("line", call.line)
         .end();
     uint64_t number = 0;

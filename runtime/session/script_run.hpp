@@ -12,11 +12,12 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json/tape.hpp"
 #include "base/loop.hpp"
+#include "base/recent_map.hpp"
 #include "plan/result.hpp"
 #include "script/machine.hpp"
 #include "session/invocations.hpp"
+#include "session/script_arguments.hpp"
 #include "tool/registry.hpp"
 
 namespace narratoria::session {
@@ -29,6 +30,8 @@ public:
     ScriptTools(const tool::Registry& registry, const std::string& folder);
 
     bool has(std::string_view name) const;
+    // Changes whenever a name may mean something else, except what a file contains.
+    uint64_t version() const { return registry_.version(); }
     // All names that mean one tool, sorted. Valid until the registry changes and while this object is.
     std::vector<std::string_view> names() const;
     // NULL if the name means no tool, or several.
@@ -64,8 +67,8 @@ public:
                                  uint64_t& number, std::string& why)>
             invoke;
         // Invocations::call(); empty: no tool answers at once.
-        std::function<std::optional<json::Value>(const tool::Registry::Shared& tool,
-                                                 std::string_view input, uint32_t line)>
+        std::function<std::optional<plan::Answer>(const tool::Registry::Shared& tool,
+                                                  const plan::CallAtOnce& call)>
             call;
         std::function<void(std::string_view line)> on_printed;
         std::function<void(ScriptEnd end)> on_ended;
@@ -87,13 +90,23 @@ public:
     void stop(plan::Stop reason);
 
 private:
-    bool has(std::string_view tool) override { return with_.tools.has(tool); }
+    bool has(std::string_view tool) override { return known(tool).is_there; }
     bool check(std::string_view tool, script::Value& arguments, script::Memory& memory,
                std::string& faults) override;
     Outcome start(const script::ToolCall& call, script::Memory& memory, script::Value& result,
                   std::string& message) override;
 
+    // What a name means, while the registry does not change.
+    struct Known {
+        uint64_t version = UINT64_MAX;
+        bool is_there = false;
+        bool is_file = false;
+        tool::Registry::Shared tool;  // NULL: none, several, or a file
+    };
+    // `name`: of the program.
+    const Known& known(std::string_view name);
     bool answers_at_once(const script::ToolCall& call) const;
+    bool is_next() const;
     void step();
     void step_soon();
     void on_outcome(std::string_view outcome);
@@ -102,12 +115,15 @@ private:
     const Context with_;
     script::Machine machine_;
     Timer timer_;
-    // From check() to start(): the tool of the CALL, or NULL, and its arguments as JSON. Members, so
-    // that a CALL allocates little.
+    RecentMap<const char*, Known> known_;  // by the place of the name in the program
+    // From check() to start(): the tool of the CALL, or NULL, and its arguments.
     tool::Registry::Shared tool_;
-    std::string input_;
-    json::Document arguments_;
+    ScriptArguments arguments_;
     int64_t slice_ms_ = 0;  // when step() began
+    // The end of the last tool that answered at once in this step(), and where the machine was then.
+    std::optional<int64_t> answered_us_;
+    uint64_t answered_steps_ = 0;
+    uint32_t answered_at_ = 0;
     bool ended_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -149,8 +149,9 @@ bool Session::run_script(std::shared_ptr<const script::Program> program, std::st
                           std::string& why) {
                 return invocations->invoke(invocation, std::move(on_outcome), number, why);
             },
-            [invocations](const tool::Registry::Shared& tool, std::string_view input,
-                          uint32_t line) { return invocations->call(tool, input, line); },
+            [invocations](const tool::Registry::Shared& tool, const plan::CallAtOnce& call) {
+                return invocations->call(tool, call);
+            },
             [this, printed = handler.printed](std::string_view line) {
                 if (printed) with_.engine.call_host([&] { printed(line); });
             },

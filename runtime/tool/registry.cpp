@@ -86,6 +86,7 @@ void Registry::reserve(size_t more) {
 void Registry::append(Shared definition) {
     if (2 * (entries_.size() + 1) > slots_.size()) rebuild(0);
     const std::string_view name = definition->name;
+    ++version_;
     entries_.push_back({std::move(definition), name, {}});
     place(static_cast<uint32_t>(entries_.size() - 1));
 }
@@ -107,6 +108,7 @@ void Registry::replace(Shared definition) {
 void Registry::remove(const Definition& definition) {
     Entry* const entry = entry_of(definition);
     if (entry == nullptr) return;
+    ++version_;
     entry->name = {};
     // Last: this may destroy the definition.
     const Shared removed = std::move(entry->definition);

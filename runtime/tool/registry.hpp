@@ -52,6 +52,8 @@ public:
     // Returns NULL if no tool has this name. Constant time. The reference is valid until the registry
     // changes.
     const Shared& find(std::string_view name) const;
+    // Changes whenever find() may return something else.
+    uint64_t version() const { return version_; }
 
     // The tools that a narrator can use: the executable files of the tools folder by name, then the
     // registered definitions in the order of registration. Reads the folder at each call, because
@@ -93,6 +95,7 @@ private:
     const uint64_t seed_ = hash_seed();
     std::vector<Entry> entries_;  // in the order of registration
     std::vector<Slot> slots_;     // a power of two of them, or none
+    uint64_t version_ = 0;
 };
 
 }  // namespace narratoria::tool

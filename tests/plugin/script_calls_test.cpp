@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <optional>
 #include <regex>
 #include <thread>
 
@@ -88,10 +89,20 @@ struct Ran {
     size_t calls = 0;
 };
 
+// Without what differs between two runs.
+std::string constant(std::string text) {
+    for (const char* changing :
+         {R"("planId":"[^"]*")", R"("requestId":"[^"]*")", R"("startedAt":"[^"]*")",
+          R"("executionTime":\d+)", R"("(user|system)Microseconds":\d+)"}) {
+        text = std::regex_replace(text, std::regex(changing), "_");
+    }
+    return text;
+}
+
 Ran run(const std::string& source, uint32_t flags, const Answering::Answer& answer,
-        Recorder* recorder = nullptr) {
+        Recorder* recorder = nullptr, const std::optional<Limits>& limits = {}) {
     const Folder folder;
-    Engine engine({.root = folder.path()});
+    Engine engine({.root = folder.path(), .limits = limits});
     Session session(engine);
     if (recorder != nullptr) session.attach(std::ref(*recorder));
     const Answering tool(session, flags, answer);
@@ -108,27 +119,43 @@ Ran run(const std::string& source, uint32_t flags, const Answering::Answer& answ
     ran.calls = tool.requests.size();
     std::string all = ran.result;
     for (const std::string& request : tool.requests) all += request;
-    for (const char* changing :
-         {R"("planId":"[^"]*")", R"("requestId":"[^"]*")", R"("startedAt":"[^"]*")",
-          R"("executionTime":\d+)", R"("(user|system)Microseconds":\d+)"}) {
-        all = std::regex_replace(all, std::regex(changing), "_");
-    }
-    ran.result = all;
+    ran.result = constant(all);
     return ran;
+}
+
+// What a sink got, in its order.
+std::string trace_of(const Recorder& recorder) {
+    std::string all;
+    for (const Record& record : recorder.records) {
+        all += std::to_string(record.seq) + " " + std::to_string(static_cast<int>(record.kind)) +
+               "." + std::to_string(static_cast<int>(record.type)) + " " + record.tool_id + " " +
+               std::to_string(record.attempt) + " " + constant(record.text) + "\n";
+    }
+    return all;
 }
 
 constexpr const char* kThree =
     "LET a = CALL answer {n: 1, other: 2} LET b = CALL answer {n: 3}\n"
     "LET c = CALL answer {n: 4.5}";
 
+std::vector<std::string> outputs() {
+    return {done(R"(,"result":{"x":[1,"ü"]})"),
+            done(""),
+            done(R"(,"result":null)"),
+            done(R"(,"result": 5)"),
+            done(R"(,"summary":"Fine.","result":5)"),
+            std::string(R"({"version":"0","type":"done","ok":true})"),  // without a newline
+            patch(R"({"seen":true})") + "\n" + done(R"(,"result":5)"),
+            done(R"(,"result":5)") + log("late") + "\n",
+            kFailed + "\n",
+            std::string("no event\n"),
+            done(R"(,"result":5,"ok":false)"),
+            done(R"(,"result":)"),
+            std::string()};
+}
+
 TEST(ToolsThatAnswerAtOnce, AreObservedAsAllOthers) {
-    for (const std::string& output :
-         {done(R"(,"result":{"x":[1,"ü"]})"), done(""), done(R"(,"result":null)"),
-          done(R"(,"result": 5)"), done(R"(,"summary":"Fine.","result":5)"),
-          std::string(R"({"version":"0","type":"done","ok":true})"),  // without a newline
-          patch(R"({"seen":true})") + "\n" + done(R"(,"result":5)"),
-          done(R"(,"result":5)") + log("late") + "\n", kFailed + "\n", std::string("no event\n"),
-          done(R"(,"result":5,"ok":false)"), done(R"(,"result":)"), std::string()}) {
+    for (const std::string& output : outputs()) {
         const Ran slow = run(kThree, 0, says(output));
         const Ran quick = run(kThree, NAR_TOOL_ANSWERS_AT_ONCE, says(output));
         EXPECT_EQ(quick.scope, slow.scope) << output;
@@ -137,6 +164,28 @@ TEST(ToolsThatAnswerAtOnce, AreObservedAsAllOthers) {
         EXPECT_EQ(quick.state, slow.state) << output;
         EXPECT_EQ(quick.calls, slow.calls) << output;
     }
+}
+
+TEST(ToolsThatAnswerAtOnce, AreTracedAsAllOthers) {
+    for (const std::string& output : outputs()) {
+        Recorder of_slow, of_quick;
+        const Ran slow = run(kThree, 0, says(output), &of_slow);
+        const Ran quick = run(kThree, NAR_TOOL_ANSWERS_AT_ONCE, says(output), &of_quick);
+        EXPECT_EQ(trace_of(of_quick), trace_of(of_slow)) << output;
+        EXPECT_EQ(quick.result, slow.result) << output;
+        EXPECT_EQ(quick.calls, slow.calls) << output;
+    }
+}
+
+TEST(ToolsThatAnswerAtOnce, AreHeldToTheLimitOfALine) {
+    Limits limits;
+    limits.line_bytes = 60;
+    const auto answer = says(done(R"(,"result":"twenty characters...")"));
+    const Ran slow = run(kThree, 0, answer, nullptr, limits);
+    const Ran quick = run(kThree, NAR_TOOL_ANSWERS_AT_ONCE, answer, nullptr, limits);
+    EXPECT_NE(slow.error, "");
+    EXPECT_EQ(quick.error, slow.error);
+    EXPECT_EQ(quick.result, slow.result);
 }
 
 TEST(ToolsThatAnswerAtOnce, FailByTheirEndAsAllOthers) {
@@ -286,6 +335,58 @@ TEST(ToolsThatAnswerAtOnce, MayBeFunctionsThatRemoveThemselves) {
     EXPECT_THAT(error_of(engine, session, "LET a = CALL last {} LET b = CALL last {}"),
                 HasSubstr("last"));
     EXPECT_EQ(calls, 1);
+}
+
+TEST(ToolsThatAnswerAtOnce, MayReplaceOneThatTheScriptHasCalled) {
+    const Folder folder;
+    Engine engine({.root = folder.path()});
+    Session session(engine);
+    const auto add = [&](std::string result) {
+        session.tools().add(
+            {.name = "current", .answers_at_once = true},
+            [result](const plugin::InvocationRequest&, const plugin::Invocation& invocation) {
+                invocation.result(result);
+            });
+    };
+    add("1");
+    session.tools().add(
+        {.name = "replace", .answers_at_once = true},
+        [&](const plugin::InvocationRequest&, const plugin::Invocation& invocation) {
+            session.tools().remove("current");
+            add("2");
+            invocation.result("null");
+        });
+    std::string scope;
+    session.run_script(
+        "LET a = CALL current {} CALL replace {} LET b = CALL current {}", "", "",
+        [](std::string_view) {},
+        [&](const ScriptEnd& end) { scope = std::string(end.scope) + std::string(end.error); });
+    engine.run_until_idle();
+    EXPECT_EQ(scope, R"({"a":1,"b":2})");
+}
+
+// A sink may act between any two records.
+TEST(ToolsThatAnswerAtOnce, MayBeRemovedByASink) {
+    for (const bool answers_at_once : {false, true}) {
+        const Folder folder;
+        Engine engine({.root = folder.path()});
+        Session session(engine);
+        int calls = 0;
+        session.tools().add(
+            {.name = "gone", .answers_at_once = answers_at_once},
+            [&](const plugin::InvocationRequest&, const plugin::Invocation& invocation) {
+                ++calls;
+                invocation.result("1");
+            });
+        int pending = 0;
+        session.attach([&](Event event) {
+            if (event.kind() != Kind::ToolPending) return;
+            if (++pending == 2) session.tools().remove("gone");
+        });
+        EXPECT_THAT(error_of(engine, session, "CALL gone {} CALL gone {}"), HasSubstr("gone"));
+        EXPECT_EQ(calls, 1);
+        EXPECT_EQ(pending, 2);
+    }
 }
 
 TEST(ToolsThatAnswerAtOnce, AreHeldToTheirResultSchema) {

@@ -12,6 +12,12 @@
 #include "base/block.hpp"
 
 namespace narratoria::json {
+namespace {
+
+// A whole number of so many digits is a double without a loss.
+constexpr size_t kExactDigits = 15;
+
+}  // namespace
 
 const char* type_name(Type type) {
     switch (type) {
@@ -113,6 +119,17 @@ std::optional<int64_t> Value::integer() const {
 std::optional<double> Value::number() const {
     if (!is_number()) return std::nullopt;
     const std::string_view digits = text();
+    if (digits.size() <= kExactDigits) {
+        int64_t whole = 0;
+        for (const char c : digits) {
+            if (c < '0' || c > '9') {
+                whole = -1;
+                break;
+            }
+            whole = whole * 10 + (c - '0');
+        }
+        if (whole >= 0) return static_cast<double>(whole);
+    }
     double value = 0;
     const auto [end, failure] =
         std::from_chars(digits.data(), digits.data() + digits.size(), value);

@@ -15,21 +15,9 @@
 #include "base/json/tape.hpp"
 #include "tool/schema/decimal.hpp"
 #include "tool/schema/pattern.hpp"
+#include "tool/schema/schema.hpp"
 
 namespace narratoria::tool {
-
-// Types as bits. An integer is also a number, so a rule that allows numbers allows both.
-enum TypeBit : uint8_t {
-    NullBit = 1,
-    BooleanBit = 2,
-    FractionBit = 4,
-    IntegerBit = 8,
-    StringBit = 16,
-    ArrayBit = 32,
-    ObjectBit = 64,
-    NumberBits = FractionBit | IntegerBit,
-    AllTypes = 127,
-};
 
 inline uint8_t type_bit(json::Value value) {
     switch (value.type()) {

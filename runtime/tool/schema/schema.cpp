@@ -10,12 +10,42 @@
 
 namespace narratoria::tool {
 
+namespace {
+
+// More members than this are not searched one by one.
+constexpr size_t kPlainMembers = 32;
+
+std::optional<Schema::PlainMembers> plain_members_of(const Program& program) {
+    const Rule& root = program.rules[program.root];
+    if (root.never || root.general != kNoRule || (root.types & ObjectBit) == 0) return std::nullopt;
+    Schema::PlainMembers out;
+    if (root.object == kNoRule) return out;
+    const ObjectRules& object = program.objects[root.object];
+    if (!object.patterns.empty() || !object.dependent_names.empty() ||
+        !object.dependent_rules.empty() || object.names != kNoRule || object.least > 0 ||
+        object.most != UINT64_MAX || object.properties.size() > kPlainMembers) {
+        return std::nullopt;
+    }
+    for (const Property& each : object.properties) {
+        // "required" alone names it: "additionalProperties" decides about it.
+        if (each.rule == kNoRule) return std::nullopt;
+        const Rule& rule = program.rules[each.rule];
+        if (!rule.plain || rule.never) return std::nullopt;
+        out.members.push_back({each.name, rule.types, each.required != UINT32_MAX});
+    }
+    out.required_count = object.required_count;
+    return out;
+}
+
+}  // namespace
+
 Schema::Schema() : program_(std::make_unique<Program>()) {}
 Schema::~Schema() = default;
 
 std::shared_ptr<const Schema> Schema::compile(std::string_view text, Faults& faults) {
     std::shared_ptr<Schema> made(new Schema);
     if (!compile_schema(text, *made->program_, faults)) return nullptr;
+    made->plain_ = plain_members_of(*made->program_);
     json::append_compact(made->text_, text);
     return made;
 }

@@ -17,6 +17,19 @@ namespace narratoria::tool {
 
 struct Program;
 
+// Types as bits. An integer is also a number, so a rule that allows numbers allows both.
+enum TypeBit : uint8_t {
+    NullBit = 1,
+    BooleanBit = 2,
+    FractionBit = 4,
+    IntegerBit = 8,
+    StringBit = 16,
+    ArrayBit = 32,
+    ObjectBit = 64,
+    NumberBits = FractionBit | IntegerBit,
+    AllTypes = 127,
+};
+
 // How a value violates a schema.
 struct SchemaFault {
     std::string pointer;   // of the violating part, or of the member that is missing
@@ -68,6 +81,19 @@ public:
     // and "required" tells which there are.
     bool lists_its_members() const;
     bool has_member(std::string_view name) const;
+    // What is asked of an object, if that is only the types of its members and which of them it must
+    // have: a short list, for a check without a document. Says nothing about other members. NULL: more
+    // is asked.
+    struct PlainMembers {
+        struct Member {
+            std::string_view name;
+            uint8_t types;  // TypeBits
+            bool required;
+        };
+        std::vector<Member> members;
+        uint32_t required_count = 0;
+    };
+    const PlainMembers* plain_members() const { return plain_ ? &*plain_ : nullptr; }
     uint8_t types() const;  // of the value itself
 
     json::Value document() const;
@@ -77,6 +103,7 @@ public:
 private:
     Schema();
     std::unique_ptr<Program> program_;
+    std::optional<PlainMembers> plain_;
     std::string text_;
 };
 

@@ -26,7 +26,7 @@ struct Identity {
     static void invoke(void* instance, uint64_t token, const nar_tool*,
                        const nar_invocation* invocation) {
         const Identity& self = *static_cast<const Identity*>(instance);
-        constexpr std::string_view key = R"("value":)";
+        constexpr std::string_view key = R"({"value":)";
         const std::string_view request(invocation->request.data, invocation->request.size);
         const size_t begin = request.find(key) + key.size();
         const size_t end = request.find('}', begin);

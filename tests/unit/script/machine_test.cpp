@@ -47,6 +47,30 @@ protected:
 
 using State = Machine::State;
 
+// Pauses its machine in each CALL.
+class PausingTools : public test::TestTools {
+public:
+    Machine* machine = nullptr;
+    Outcome start(const ToolCall& call, Memory& memory, Value& result,
+                  std::string& message) override {
+        machine->pause();
+        return TestTools::start(call, memory, result, message);
+    }
+};
+
+TEST_F(MachineTest, AToolThatAnswersAtOnceMayPauseIt) {
+    PausingTools tools;
+    Machine made(program("FOR i IN [1,2,3] DO PRINT(CALL identity {value: i}) END"), tools,
+                 options_);
+    tools.machine = &made;
+    for (size_t calls = 1; calls <= 3; ++calls) {
+        EXPECT_EQ(made.run(), State::Ready);
+        EXPECT_EQ(tools.called.size(), calls);
+    }
+    EXPECT_EQ(made.run(), State::Finished);
+    EXPECT_EQ(made.output(), (std::vector<std::string>{"1", "2", "3"}));
+}
+
 // 40 rounds in each of 40 rounds in each of …: practically without end.
 std::string endless() {
     std::string list = "[0";

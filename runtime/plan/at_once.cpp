@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/at_once.hpp"
+
+#include <charconv>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "plan/execution.hpp"
+#include "plan/records.hpp"
+#include "plan/request.hpp"
+
+namespace narratoria::plan {
+namespace {
+
+// How long the wall clock is extrapolated.
+constexpr int64_t kWallUs = 1000;
+
+}  // namespace
+
+AtOnce::Known& AtOnce::known(const tool::Definition& tool, std::string_view tool_path) {
+    if (Known* const found = known_.find(&tool)) return *found;
+    const std::string_view skill = skill_of(tool_path);
+    Known made;
+    if (!result_.quick) result_.quick.emplace();
+    made.name = result_.quick->number_of(skill);
+    made.request = start_of_call(plan_.request_id, skill);
+    made.request_start = made.request.size();
+    made.tool_id = std::string(skill) + "-";
+    made.tool_id_start = made.tool_id.size();
+    made.limits = with_.limits;
+    tool::apply(tool.limits, made.limits);
+    return known_.add(&tool, std::move(made));
+}
+
+// For the calls of a millisecond the wall clock is read once.
+int64_t AtOnce::wall_us(int64_t steady_us) {
+    if (!read_steady_us_ || steady_us - *read_steady_us_ > kWallUs) {
+        read_wall_us_ = clock::wall_us();
+        read_steady_us_ = steady_us;
+    }
+    return read_wall_us_ + (steady_us - *read_steady_us_);
+}
+
+void AtOnce::publish_pending(Known& known, std::string_view tool_path, uint32_t line) {
+    if (known.line != line) {
+        Tool tool;
+        tool.tool_path = tool_path;
+        tool.line = line;
+        known.pending = records::tool_pending(tool);
+        known.started = records::tool_started(tool);
+        known.line = line;
+    }
+    with_.stream.publish(event::Kind::ToolPending, {plan_.request_id, known.tool_id, 0},
+                         known.pending);
+}
+
+// In the order of an attempt whose tool reports everything while it is started.
+void AtOnce::publish_rest(const Known& known, std::string_view result, int64_t execution_ms) {
+    static const std::string attempt_started = records::attempt_started(1);
+    static const std::string attempt_ended = [] {
+        AttemptRecord record;
+        record.exit_status = 0;
+        return records::attempt_ended(record);
+    }();
+    done_ = QuickCalls::done_event(result);
+    if (ended_ms_ != execution_ms) {
+        ToolResult tool(nullptr);
+        tool.state = State::Completed;
+        tool.execution_ms = execution_ms;
+        ended_ = records::tool_ended(tool);
+        ended_ms_ = execution_ms;
+    }
+    event::Stream& stream = with_.stream;
+    const event::Subject tool{plan_.request_id, known.tool_id, 0};
+    const event::Subject attempt{plan_.request_id, known.tool_id, 1};
+    stream.publish(event::Kind::ToolStarted, tool, known.started);
+    stream.publish(event::Kind::AttemptStarted, attempt, attempt_started);
+    event::Event done;
+    done.type = event::Type::Done;
+    done.line = done_;
+    stream.begin_batch(clock::wall_us());
+    stream.publish_tool_event(stream.take_number(), attempt, done);
+    stream.end_batch();
+    stream.publish(event::Kind::AttemptEnded, attempt, attempt_ended);
+    stream.publish(event::Kind::ToolEnded, tool, ended_);
+}
+
+std::optional<Answer> AtOnce::call(const tool::Resolution& tool, std::string_view tool_path,
+                                   const CallAtOnce& call, uint32_t before) {
+    Known& known = this->known(*tool.definition, tool_path);
+    known.request.resize(known.request_start);
+    end_call(known.request, call.input);
+    char digits[16];
+    const char* const end = std::to_chars(digits, digits + sizeof digits, call.number).ptr;
+    known.tool_id.resize(known.tool_id_start);
+    known.tool_id.append(digits, static_cast<size_t>(end - digits));
+
+    // The caller's time is that before the sinks.
+    const bool is_observed = with_.stream.has_sinks();
+    if (is_observed) publish_pending(known, tool_path, call.line);
+    tool::Invocation invocation;
+    invocation.definition = tool.definition.get();
+    invocation.tool_path = tool_path;
+    invocation.plan_id = plan_.request_id;
+    invocation.tool_id = known.tool_id;
+    invocation.folder = settings_.folder;
+    invocation.try_ms = tool.definition->try_ms.value_or(settings_.try_ms);
+    invocation.request = known.request;
+    invocation.limits = known.limits;
+    invocation.environment = &with_.environment;
+    const int64_t started_us = call.now_us && !is_observed ? *call.now_us : clock::steady_us();
+    const std::optional<json::Value> result = tool.runner->call(invocation);
+    if (!result) {
+        if (is_observed) announced_ = known.tool_id;
+        return std::nullopt;
+    }
+    int64_t ended_us = clock::steady_us();
+    QuickCalls::Call made{};
+    made.started_us = wall_us(started_us);
+    made.before = before;
+    made.number = call.number;
+    made.line = call.line;
+    made.execution_ms = static_cast<uint32_t>(ended_us / 1000 - started_us / 1000);
+    made.name = known.name;
+    // null: there was no result.
+    const std::string_view text = result->is_null() ? std::string_view() : result->raw();
+    made.result_size = static_cast<uint32_t>(text.size());
+    result_.quick->add(made, text);
+    if (with_.stream.has_sinks()) {
+        publish_rest(known, text, made.execution_ms);
+        ended_us = clock::steady_us();
+    }
+    return Answer{*result, ended_us};
+}
+
+}  // namespace narratoria::plan

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Runs tools that answer at once (tool::Runner::call): what can be observed is the same as for others.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json/tape.hpp"
+#include "base/recent_map.hpp"
+#include "plan/plan.hpp"
+#include "plan/result.hpp"
+#include "tool/limits.hpp"
+#include "tool/resolver.hpp"
+
+namespace narratoria::plan {
+
+struct ExecutionContext;
+struct Settings;
+
+struct CallAtOnce {
+    std::string_view input;  // compact JSON without an "operation"
+    uint32_t number;         // of its toolId
+    uint32_t line;
+    // By clock::steady_us(), if it was read less than a microsecond ago.
+    std::optional<int64_t> now_us;
+};
+
+// What a tool that answers at once has returned.
+struct Answer {
+    json::Value result;  // valid until the next call
+    int64_t ended_us;    // by clock::steady_us()
+};
+
+// Of one open execution. A call takes less than half a microsecond, so what is the same for all calls
+// of a tool is made once. Engine thread only.
+class AtOnce {
+public:
+    // All must outlive this object.
+    AtOnce(const Plan& plan, const Settings& settings, const ExecutionContext& context,
+           Result& result)
+        : plan_(plan), settings_(settings), with_(context), result_(result) {}
+    AtOnce(const AtOnce&) = delete;
+    AtOnce& operator=(const AtOnce&) = delete;
+
+    // As Execution::call(), which decides whether it is possible. The result's tool behind this one is
+    // `before`.
+    std::optional<Answer> call(const tool::Resolution& tool, std::string_view tool_path,
+                               const CallAtOnce& call, uint32_t before);
+    // True once for a tool whose tool_pending was published by a call that returned nothing.
+    bool has_announced(std::string_view tool_id) {
+        const bool is_it = !announced_.empty() && announced_ == tool_id;
+        if (is_it) announced_.clear();
+        return is_it;
+    }
+
+private:
+    // The request and the toolId: what precedes the input and the number. Bodies of records: those of
+    // the last call.
+    struct Known {
+        uint32_t name;
+        tool::Limits limits;
+        std::string request;
+        size_t request_start;
+        std::string tool_id;
+        size_t tool_id_start;
+        std::optional<uint32_t> line;
+        std::string pending;
+        std::string started;
+    };
+    Known& known(const tool::Definition& tool, std::string_view tool_path);
+    int64_t wall_us(int64_t steady_us);
+    void publish_pending(Known& known, std::string_view tool_path, uint32_t line);
+    void publish_rest(const Known& known, std::string_view result, int64_t execution_ms);
+
+    const Plan& plan_;
+    const Settings& settings_;
+    const ExecutionContext& with_;
+    Result& result_;
+    RecentMap<const tool::Definition*, Known> known_;
+    // One moment by both clocks.
+    int64_t read_wall_us_ = 0;
+    std::optional<int64_t> read_steady_us_;
+    std::string announced_;
+    // Of the last call that was published.
+    std::string done_;
+    std::string ended_;
+    std::optional<int64_t> ended_ms_;
+};
+
+}  // namespace narratoria::plan

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The arguments of a CALL, checked against the schema of the tool.
+
+#include <string>
+
+#include "base/json/tape.hpp"
+#include "script/value.hpp"
+#include "tool/schema/schema.hpp"
+
+namespace narratoria::session {
+
+// Keeps what a check needs, so that a CALL allocates little.
+class ScriptArguments {
+public:
+    // Removes the members that the schema does not name, if it lists all: `memory` makes the object
+    // that replaces `arguments`, undefined beyond a limit. False: `faults` has all faults, in the words
+    // of the language. `schema` NULL: any object fits.
+    bool check(const tool::Schema* schema, script::Value& arguments, script::Memory& memory,
+               std::string& faults);
+    // Of the last checked ones, as JSON. Valid until the next check.
+    const std::string& json(const script::Value& arguments);
+
+private:
+    std::string json_;  // empty: not made yet
+    json::Document document_;
+};
+
+}  // namespace narratoria::session

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/script_arguments.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "script/limits.hpp"
+
+namespace narratoria::session {
+namespace {
+
+std::shared_ptr<const tool::Schema> schema_of(const std::string& text) {
+    Faults faults;
+    auto schema = tool::Schema::compile(text, faults);
+    EXPECT_TRUE(schema) << text;
+    return schema;
+}
+
+class ScriptArgumentsTest : public ::testing::Test {
+protected:
+    script::Value value(const std::string& text) {
+        json::Document document;
+        json::ParseError error;
+        EXPECT_TRUE(document.parse(text, error)) << text;
+        return memory_.from_json(document.root());
+    }
+
+    script::Memory memory_{script::Limits{}};
+    ScriptArguments arguments_;
+};
+
+constexpr const char* kNumber = R"({"properties":{"n":{"type":"number"}},"required":["n"]})";
+
+// What is decided without a document is what the schema says.
+TEST_F(ScriptArgumentsTest, FitIfTheSchemaAcceptsThem) {
+    const std::vector<std::string> members = {
+        "1",    "-0.0", "1.5", "1e21", "9007199254740993", "\"x\"", "true",
+        "null", "[]",   "[1]", "{}",   "{\"a\":1}"};
+    const std::vector<std::string> schemas = {
+        kNumber,
+        "{}",
+        "true",
+        R"({"type":"object"})",
+        R"({"type":["object","null"]})",
+        R"({"type":"array"})",
+        R"({"properties":{"n":{"type":"integer"}}})",
+        R"({"properties":{"n":{"type":["string","null"]},"m":{"type":"boolean"}}})",
+        R"({"properties":{"n":{"type":["array","object"]}},"required":["n","m"]})",
+        R"({"properties":{"n":true,"m":false}})",
+        R"({"properties":{"n":{"minimum":1}}})",
+        R"({"properties":{"n":{}},"minProperties":2})",
+        R"({"required":["m"]})",
+        R"({"properties":{"n":{"$ref":"#/$defs/x"}},"$defs":{"x":{"type":"number"}}})",
+        R"({"properties":{"n":{}},"not":{"required":["m"]}})"};
+    for (const std::string& text : schemas) {
+        const auto schema = schema_of(text);
+        for (const std::string& n : members) {
+            for (const std::string& object : {"{\"n\":" + n + "}", "{\"m\":" + n + ",\"n\":1}",
+                                              "{\"n\":1,\"m\":" + n + "}", std::string("{}")}) {
+                script::Value given = value(object);
+                std::string faults;
+                const bool fits = arguments_.check(schema.get(), given, memory_, faults);
+                json::Document document;
+                json::ParseError error;
+                ASSERT_TRUE(document.parse(arguments_.json(given), error));
+                EXPECT_EQ(fits, schema->accepts(document.root())) << text << " " << object;
+                EXPECT_EQ(fits, faults.empty());
+            }
+        }
+    }
+}
+
+TEST_F(ScriptArgumentsTest, AnInfiniteNumberIsNull) {
+    const auto schema = schema_of(kNumber);
+    script::Value given = memory_.object({{memory_.string("n"), script::Value(INFINITY)}});
+    std::string faults;
+    EXPECT_FALSE(arguments_.check(schema.get(), given, memory_, faults));
+    EXPECT_EQ(arguments_.json(given), R"({"n":null})");
+}
+
+TEST_F(ScriptArgumentsTest, LoseWhatTheSchemaDoesNotName) {
+    const auto schema = schema_of(kNumber);
+    for (const char* object : {R"({"n":1,"other":2})", R"({"other":2,"n":1})", R"({"n":1})"}) {
+        script::Value given = value(object);
+        std::string faults;
+        EXPECT_TRUE(arguments_.check(schema.get(), given, memory_, faults));
+        EXPECT_EQ(arguments_.json(given), R"({"n":1})");
+    }
+}
+
+}  // namespace
+}  // namespace narratoria::session
