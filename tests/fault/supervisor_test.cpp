@@ -199,8 +199,8 @@ TEST_F(Supervisors, KilledByTheirToolLeaveNothingBehind) {
         {"kill -9 $PPID; sleep 39", "the process that watched over the tool was killed"},
         {"sleep 39 & (setsid sleep 39 &); kill -9 $PPID; sleep 39",
          "the process that watched over the tool was killed"},
-        {"(setsid sh -c 'trap \"\" TERM HUP; sleep 39; sleep 39' &); kill -STOP $$ & "
-         "kill -9 $PPID; sleep 39",
+        {"(setsid sh -c 'trap \"\" TERM HUP; sleep 39; sleep 39' &); "
+         "(kill -STOP $$; kill -9 $PPID) & sleep 39",
          "the process that watched over the tool was killed"},
         {"kill -STOP $PPID; sleep 39", "the process that watched over the tool was stopped"},
         {"(setsid sleep 39 &); kill -STOP $PPID; sleep 39",

@@ -296,3 +296,12 @@ def test_a_stream_that_the_command_wrote():
     record = EventRecord.from_dict(json.loads(line))
     assert record.event == AttemptEnded(1, "completed", exit_status=0)
     assert record.to_dict() == json.loads(line)
+
+
+def test_the_traces_of_a_project_s_tool():
+    body = {"attempt": 1, "state": "completed", "exitStatus": 0,
+            "traces": [{"type": "tool_call", "tool": "count"}]}
+    event = AttemptEnded.from_dict(body)
+    assert event.traces == [{"type": "tool_call", "tool": "count"}]
+    assert event.to_dict() == body
+    assert AttemptEnded(1, "completed").traces == []

@@ -28,8 +28,10 @@ from ._document import (
     OPTIONAL,
     Document,
     Member,
+    MissingArray,
     MissingObject,
     anything,
+    array_of,
     boolean,
     integer,
     mapping,
@@ -500,6 +502,7 @@ class AttemptEnded(RuntimeEvent):
         error: the error, for people.
         exit_status: exit status of the process, or None.
         signal: number of the signal that ended the process, or None.
+        traces: of a project's tool, the entries of spec 001: `capability_check`, then `tool_call`.
 
     >>> AttemptEnded(1, "failed", "SIGNALED", signal=9)
     AttemptEnded(attempt=1, state='failed', code='SIGNALED', signal=9)
@@ -511,6 +514,7 @@ class AttemptEnded(RuntimeEvent):
     error: str | None = None
     exit_status: int | None = None
     signal: int | None = None
+    traces: list[dict[str, Any]] = field(default_factory=MissingArray)
 
     record_kind = "attempt_ended"
     _members = (
@@ -520,6 +524,7 @@ class AttemptEnded(RuntimeEvent):
         Member("error", string, OPTIONAL),
         Member("exit_status", integer, OPTIONAL),
         Member("signal", integer, OPTIONAL),
+        Member("traces", array_of(mapping), OPTIONAL),
     )
 
 
