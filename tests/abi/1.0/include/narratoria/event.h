@@ -25,7 +25,7 @@ enum {
     NAR_KIND_TOOL_STARTED = 7,    /* {toolPath}                                                  */
     NAR_KIND_TOOL_ENDED = 8,      /* {state, ok, executionTime, retryCount[, error, errorCode, stderr]} */
     NAR_KIND_ATTEMPT_STARTED = 9, /* {attempt}                                                   */
-    NAR_KIND_ATTEMPT_ENDED = 10,  /* {attempt, state[, code, error, exitStatus, signal]}         */
+    NAR_KIND_ATTEMPT_ENDED = 10,  /* {attempt, state[, code, error, exitStatus, signal, traces]} */
     NAR_KIND_ASSET_REFUSED = 11,  /* {assetId, code, message}                                    */
     NAR_KIND_STATE_CONFLICT = 12, /* {path, tools: [earlier, later]}                             */
     NAR_KIND_WARNING = 13,        /* {code, message}; PLUGIN_LEFT_OUT names a plugin that could

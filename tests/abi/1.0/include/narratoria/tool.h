@@ -22,8 +22,8 @@ extern "C" {
 
 /* A flag: invoke reports the end before it returns; otherwise the attempt fails with TOOL_FAILED. It
  * may not hand over (run), nor change the state by its token (nar_host_context): these return
- * NAR_INVALID_ARGUMENT. A script goes on with the result at once, without a round of the loop, if no
- * sink is attached to the session, the tool has succeeded and has written nothing but one event
+ * NAR_INVALID_ARGUMENT. A script goes on with the result at once, without a round of the loop, if the
+ * tool has succeeded and has written nothing but one event
  *   {"version":"0","type":"done","ok":true,"result":…}
  * in this order, without spaces, and with a newline; "result" may be missing. Otherwise the tool runs
  * as any other, and slower. */

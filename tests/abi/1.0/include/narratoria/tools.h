@@ -92,11 +92,11 @@ NAR_API nar_status nar_session_tools_remove(nar_session *session, nar_str name, 
  *                              project's tool "local", "service", "container"
  *   origin.place               the path of the file, the id of the plugin, the owner in the host
  *   binding                    of a project's tool (spec 001): {"source": "binding" |
- *                              "installed_pack", "kind", "entry", "purity", "pack"?: {"id", "name",
- *                              "version"}, "guarantees": {"no_network": true, …,
- *                              "secrets_allowed"?: […]}, "sources": {guarantee: "pack" | "tool" |
- *                              "user" | "policy"}, "allowUnsafeExecution"?: true}, and of a local
- *                              tool "pythonEnv", "pythonPath", "sandbox", of a service "url",
+ *                              "installed_pack" | "builtin_pack", "kind", "entry", "purity",
+ *                              "pack"?: {"id", "name", "version"}, "guarantees": {"no_network":
+ *                              true, …, "secrets_allowed"?: […]}, "sources": {guarantee: "pack" |
+ *                              "tool" | "user" | "policy"}, "allowUnsafeExecution"?: true}, and of
+ *                              a local tool "pythonEnv", "pythonPath", "sandbox", of a service "url",
  *                              "handshakeRequired", of a container "image", "command"?,
  *                              "enforcement"?
  *   target                     what a registered name stands for; missing for functions and files
