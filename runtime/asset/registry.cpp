@@ -4,8 +4,11 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "asset/media_type.hpp"
 #include "base/descriptor.hpp"
@@ -30,6 +33,36 @@ std::string unreadable(const std::string& path) {
     return {};
 }
 
+// True for the names that scratch.c makes: narratoria-scratch-<uuid>-<number>.
+bool is_name_of_scratch(std::string_view name) {
+    constexpr std::string_view kForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx-";
+    if (!name.starts_with(kScratchName)) return false;
+    name.remove_prefix(kScratchName.size());
+    const auto matches = [](char letter, char wanted) {
+        constexpr std::string_view kDigits = "0123456789abcdef";
+        return wanted == 'x' ? kDigits.find(letter) != std::string_view::npos : letter == wanted;
+    };
+    return name.size() > kForm.size() &&
+           std::equal(kForm.begin(), kForm.end(), name.begin(),
+                      [&](char wanted, char letter) { return matches(letter, wanted); });
+}
+
+// True for what is in a folder of such a name directly below the folder for temporary files: elsewhere,
+// the name is somebody else's.
+bool is_in_scratch(std::string_view path) {
+    const std::string start = "/" + std::string(kScratchName);
+    std::error_code failure;
+    for (size_t at = path.find(start); at != std::string::npos; at = path.find(start, at + 1)) {
+        const size_t end = path.find('/', at + 1);
+        if (end == std::string::npos) return false;
+        if (!is_name_of_scratch(path.substr(at + 1, end - at - 1))) continue;
+        auto temporary = std::filesystem::temp_directory_path(failure);
+        if (failure) temporary = "/tmp";
+        if (std::filesystem::equivalent(path.substr(0, at + 1), temporary, failure)) return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 std::optional<Refusal> Registry::add(Asset asset) {
@@ -48,7 +81,7 @@ std::optional<Refusal> Registry::add(Asset asset) {
         return Refusal{"ASSET_DUPLICATE",
                        "the assetId was used before in this attempt; each asset needs its own"};
     }
-    if (asset.path.find("/" + std::string(kScratchName)) != std::string::npos) {
+    if (is_in_scratch(asset.path)) {
         return Refusal{
             "ASSET_TEMPORARY",
             "\"" + asset.path +

@@ -354,7 +354,8 @@ void Inbox::deliver_token() {
 }
 
 void Inbox::forget_posts(Poster& from) {
-    // A deque needs memory even if it is empty, and a destructor that calls this may have none.
+    // A deque allocates memory even if it is empty. The optional leaves a destructor that calls this
+    // without an allocation if no post waits; if one waits, swapping them out still needs memory.
     std::optional<std::deque<Post>> dropped;
     {
         const std::lock_guard lock(mutex_);

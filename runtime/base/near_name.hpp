@@ -7,7 +7,8 @@ namespace narratoria {
 
 // Returns the known name that `name` is probably a misspelling of, or an empty view. Names are close
 // if at most two letters differ (one in short names, three in long ones; swapped neighbours count
-// once), if only case, "_" or "-" differ, or if `name` is the beginning of a known one. `name` must not be known itself.
+// once), if only case, "_" or "-" differ, or if `name` is the beginning of a known one. `name` must
+// not be known itself.
 std::string_view near_name(std::string_view name, std::span<const std::string_view> known);
 
 }  // namespace narratoria

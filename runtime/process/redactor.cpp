@@ -80,17 +80,51 @@ constexpr std::string_view kWords[] = {
 // Longer than any of them, and than a time or an id.
 constexpr size_t kLongestWord = 64;
 constexpr size_t kLongestNumber = 256;
-// As short as the shortest id; a secret in its place is none of these characters alone, or is it whole.
+// Outside of a string, where a value may stand.
+constexpr std::string_view kQuotedRedacted = "\"***\"";
+// The shortest id that stays.
 constexpr size_t kShortestId = 20;
+// A shorter secret may be a part of a time by chance, as 2026 is.
+constexpr size_t kShortestInTime = 8;
 
 template <size_t kCount>
 bool is_one_of(const std::string_view (&list)[kCount], std::string_view text) {
     return std::find(std::begin(list), std::end(list), text) != std::end(list);
 }
 
-bool is_time_or_id(std::string_view text) {
+bool is_id(std::string_view text) {
     return text.size() >= kShortestId &&
-           text.find_first_not_of("0123456789abcdefABCDEF-:.+TZ") == std::string_view::npos;
+           text.find_first_not_of("0123456789abcdefABCDEF-") == std::string_view::npos;
+}
+
+// 2026-11-23T09:00:00, a fraction of at most nine digits, and Z or +01:00.
+bool is_time(std::string_view text) {
+    constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:dd";
+    constexpr std::string_view kOffset = "+dd:dd";
+    constexpr size_t kMostDigits = 9;
+    const auto is_digit = [](char byte) { return byte >= '0' && byte <= '9'; };
+    const auto fits = [&](std::string_view part, std::string_view form) {
+        return part.size() == form.size() &&
+               std::equal(part.begin(), part.end(), form.begin(), [&](char byte, char wanted) {
+                   if (wanted == 'd') return is_digit(byte);
+                   return byte == wanted || (wanted == '+' && byte == '-');
+               });
+    };
+    if (!fits(text.substr(0, kForm.size()), kForm)) return false;
+    text.remove_prefix(kForm.size());
+    if (text.starts_with('.')) {
+        size_t end = 1;
+        while (end < text.size() && is_digit(text[end])) ++end;
+        if (end == 1 || end > kMostDigits + 1) return false;
+        text.remove_prefix(end);
+    }
+    return text == "Z" || fits(text, kOffset);
+}
+
+// Bytes that stand outside of strings in most lines of JSON, so that to replace them there would leave
+// no line valid.
+bool is_punctuation(std::string_view text) {
+    return text.find_first_not_of("{}[],:\" \t\r\n") == std::string_view::npos;
 }
 
 bool is_number(std::string_view word) {
@@ -111,7 +145,7 @@ Redactor::Redactor(const std::vector<std::string>& secrets, Kind kind) : kind_(k
                 std::none_of(patterns_.begin(), patterns_.end(),
                              [&](const Pattern& each) { return each.text == form; });
             if (!form.empty() && is_new)
-                patterns_.push_back({form, form != secret || form == inside});
+                patterns_.push_back({form, form != secret || form == inside, is_punctuation(form)});
         }
     }
     std::stable_sort(patterns_.begin(), patterns_.end(),
@@ -137,9 +171,9 @@ void Redactor::run() {
     out_.clear();
     at_ = 0;
     while (at_ < held_.size()) {
-        const Step step = kind_ == Kind::Text ? take_text()
-                          : in_string_        ? take_in_string()
-                                              : take_outside();
+        const Step step = kind_ == Kind::Text || is_text_line_ ? take_text()
+                          : in_string_                         ? take_in_string()
+                                                               : take_outside();
         if (step == Step::Wait) break;
     }
     held_.erase(0, at_);
@@ -150,24 +184,44 @@ void Redactor::take(size_t size) {
     at_ += size;
 }
 
-// A secret, or one byte.
-Redactor::Step Redactor::take_text() {
-    const std::string_view rest = std::string_view(held_).substr(at_);
-    if (starts_pattern_[static_cast<unsigned char>(rest.front())]) {
-        for (const auto& [pattern, fits_string] : patterns_) {
-            if (in_string_ && !fits_string) continue;
-            if (rest.starts_with(pattern)) {
-                out_ += kRedacted;
-                at_ += pattern.size();
-                return Step::Done;
-            }
-            // A longer pattern may still come, so a shorter one must wait.
-            if (!is_at_end_ && rest.size() < pattern.size() &&
-                std::string_view(pattern).starts_with(rest)) {
-                return Step::Wait;
-            }
+void Redactor::begin_line() {
+    in_string_ = is_text_line_ = top_is_object_ = expects_key_ = false;
+    depth_ = 0;
+    key_.clear();
+}
+
+Redactor::Found Redactor::find_at(size_t at, size_t longer_than) const {
+    const std::string_view rest = std::string_view(held_).substr(at);
+    if (rest.empty() || !starts_pattern_[static_cast<unsigned char>(rest.front())]) return {};
+    const bool is_structure = kind_ == Kind::Json && !is_text_line_ && !in_string_;
+    for (const Pattern& pattern : patterns_) {
+        if (pattern.text.size() <= longer_than) break;
+        if (in_string_ && !pattern.fits_string) continue;
+        if (is_structure && pattern.is_punctuation) continue;
+        if (rest.starts_with(pattern.text)) return {.size = pattern.text.size()};
+        // A longer pattern may still come, so a shorter one must wait.
+        if (!is_at_end_ && rest.size() < pattern.text.size() &&
+            std::string_view(pattern.text).starts_with(rest)) {
+            return {.may_come = true};
         }
     }
+    return {};
+}
+
+void Redactor::replace(size_t size, std::string_view text) {
+    out_ += text;
+    at_ += size;
+}
+
+// A secret, or one byte.
+Redactor::Step Redactor::take_text() {
+    const Found found = find_at(at_, 0);
+    if (found.may_come) return Step::Wait;
+    if (found.size > 0) {
+        replace(found.size, kRedacted);
+        return Step::Done;
+    }
+    if (held_[at_] == '\n') begin_line();
     take(1);
     return Step::Done;
 }
@@ -181,8 +235,7 @@ Redactor::Step Redactor::take_in_string() {
     }
     if (byte == '\n') {
         // No JSON has it there. The next line may be right again.
-        in_string_ = false;
-        depth_ = 0;
+        begin_line();
         take(1);
         return Step::Done;
     }
@@ -201,6 +254,15 @@ Redactor::Step Redactor::take_in_string() {
 
 Redactor::Step Redactor::take_outside() {
     const char byte = held_[at_];
+    if (byte == '"') return take_string();
+    if (std::string_view("{}[],: \t\r\n").find(byte) == std::string_view::npos) return take_word();
+    // A secret that begins with such a byte and was printed as it is.
+    const Found found = find_at(at_, 0);
+    if (found.may_come) return Step::Wait;
+    if (found.size > 0) {
+        replace(found.size, kQuotedRedacted);
+        return Step::Done;
+    }
     switch (byte) {
         case '{':
         case '[':
@@ -216,12 +278,8 @@ Redactor::Step Redactor::take_outside() {
         case ':':
             if (depth_ == 1) expects_key_ = false;
             break;
-        case ' ':
-        case '\t':
-        case '\r':
-        case '\n': break;
-        case '"': return take_string();
-        default: return take_word();
+        case '\n': begin_line(); break;
+        default: break;
     }
     take(1);
     return Step::Done;
@@ -231,29 +289,48 @@ Redactor::Step Redactor::take_outside() {
 Redactor::Step Redactor::take_string() {
     const bool is_name = depth_ == 1 && expects_key_;
     const bool is_word = depth_ == 1 && !expects_key_ && is_one_of(kNamesOfWords, key_);
+    size_t size_of_word = 0;  // with its quotes; 0: it may be replaced
     if (is_name || is_word) {
         const size_t end = held_.find('"', at_ + 1);
         const size_t size = std::min(end, held_.size()) - at_ - 1;
         if (end == std::string::npos && size < kLongestWord && !is_at_end_) return Step::Wait;
         const std::string_view text = std::string_view(held_).substr(at_ + 1, size);
-        const bool is_secret = std::any_of(patterns_.begin(), patterns_.end(),
-                                           [&](const Pattern& each) { return each.text == text; });
-        const bool stays = is_name ? is_one_of(kNames, text)
-                                   : is_one_of(kWords, text) || (is_time_or_id(text) && !is_secret);
+        const bool stays = is_name ? is_one_of(kNames, text) : is_word_of_protocol(text);
+        if (stays && end != std::string::npos) size_of_word = size + 2;
         if (is_name) key_ = stays ? text : std::string_view();
-        if (stays && end != std::string::npos) {
-            take(size + 2);
-            return Step::Done;
-        }
+    }
+    // A secret that begins with a quote and was printed as it is.
+    const Found found = find_at(at_, size_of_word);
+    if (found.may_come) return Step::Wait;
+    if (found.size > 0) {
+        replace(found.size, kQuotedRedacted);
+        return Step::Done;
+    }
+    if (size_of_word > 0) {
+        take(size_of_word);
+        return Step::Done;
     }
     in_string_ = true;
     take(1);
     return Step::Done;
 }
 
+bool Redactor::is_word_of_protocol(std::string_view text) const {
+    if (is_one_of(kWords, text)) return true;
+    if (!is_time(text)) return is_id(text) && !has_secret(text, 0);
+    return !has_secret(text, kShortestInTime);
+}
+
+bool Redactor::has_secret(std::string_view text, size_t shortest) const {
+    return std::any_of(patterns_.begin(), patterns_.end(), [&](const Pattern& each) {
+        return each.text.size() >= shortest && text.find(each.text) != std::string_view::npos;
+    });
+}
+
 // A number, true, false, null, or what is no JSON.
 Redactor::Step Redactor::take_word() {
     if (std::string_view("-0123456789tfn").find(held_[at_]) == std::string_view::npos) {
+        is_text_line_ = true;
         return take_text();
     }
     std::string_view word = std::string_view(held_).substr(at_, kLongestNumber);
@@ -262,27 +339,26 @@ Redactor::Step Redactor::take_word() {
         return Step::Wait;
     }
     word = word.substr(0, end);
-    if (word == "true" || word == "false" || word == "null") {
-        take(word.size());
+    const bool is_literal = word == "true" || word == "false" || word == "null";
+    if (!is_literal && !is_number(word)) {
+        is_text_line_ = true;
+        return take_text();
+    }
+    if (!is_literal && has_secret(word, 0)) {
+        replace(word.size(), kQuotedRedacted);
         return Step::Done;
     }
-    if (is_number(word)) {
-        const bool has_secret =
-            std::any_of(patterns_.begin(), patterns_.end(), [&](const Pattern& pattern) {
-                return word.find(pattern.text) != std::string_view::npos;
-            });
-        if (has_secret) {
-            (out_ += '"') += kRedacted;
-            out_ += '"';
-            at_ += word.size();
-            return Step::Done;
-        }
-        const size_t before = at_;
-        const Step step = take_text();
-        if (step == Step::Done && at_ == before + 1) take(word.size() - 1);
-        return step;
+    // A secret may begin in the word and go on behind it.
+    for (size_t before = 0; before < word.size(); ++before) {
+        const Found found = find_at(at_ + before, word.size() - before);
+        if (found.may_come) return Step::Wait;
+        if (found.size == 0) continue;
+        take(before);
+        replace(found.size, kRedacted);
+        return Step::Done;
     }
-    return take_text();
+    take(word.size());
+    return Step::Done;
 }
 
 }  // namespace narratoria::process

@@ -20,7 +20,9 @@ class Redactor {
 public:
     // What the stream is. Lines of JSON stay such lines, whatever the secrets are: only the text of
     // strings is replaced, and whole numbers; the names of the protocol and its own values (`type`,
-    // `level`, times and ids) stay. What is no JSON is replaced as text is.
+    // `level`, times and ids) stay. A secret that was printed as it is outside of strings becomes the
+    // string "***": if it is no whole value, its line is no JSON any more. A line is text from the
+    // first byte that no JSON has, and the next line may be JSON again.
     enum class Kind : bool { Text, Json };
 
     // Also finds each secret as JSON and as Python's json module write it in a string.
@@ -46,11 +48,22 @@ private:
     Step take_string();
     Step take_word();
     void take(size_t size);
+    void replace(size_t size, std::string_view text);
+    void begin_line();
+    struct Found {
+        size_t size = 0;        // of the secret; 0: there is none
+        bool may_come = false;  // the next bytes decide
+    };
+    // The secret that begins there and is longer than so many bytes.
+    Found find_at(size_t at, size_t longer_than) const;
+    bool has_secret(std::string_view text, size_t shortest) const;
+    bool is_word_of_protocol(std::string_view text) const;
     void run();
 
     struct Pattern {
         std::string text;
-        bool fits_string;  // without a byte that would end a string of JSON
+        bool fits_string;     // without a byte that would end a string of JSON
+        bool is_punctuation;  // of JSON only
     };
     std::vector<Pattern> patterns_;           // the longest first
     std::array<bool, 256> starts_pattern_{};  // by the first byte
@@ -61,6 +74,7 @@ private:
     std::string out_;
     // Of JSON:
     bool in_string_ = false;
+    bool is_text_line_ = false;  // the rest of the line is no JSON
     size_t depth_ = 0;
     bool top_is_object_ = false;
     bool expects_key_ = false;  // of the object at the top

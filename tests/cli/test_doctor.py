@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """narratoria doctor: what this machine can enforce."""
 
+import ctypes.util
 import json
+import os
 import subprocess
+
+import pytest
 
 from harness import BUILD, NARRATORIA, environment
 
@@ -10,6 +14,7 @@ GUARANTEES = ["no_filesystem_write", "no_filesystem_read", "no_network", "no_sub
               "no_env_read", "no_env_write", "secrets_allowed"]
 OPTIONAL = ["cgroups", "curl", "getent", "python3", "docker", "podman"]
 NAMES = ["programs", *GUARANTEES, "temporary_folder", *OPTIONAL]
+PYTHON = "/usr/bin/python3"
 
 
 def doctor(*arguments, before=(), **env):
@@ -24,7 +29,7 @@ def checks(*arguments, **options):
 
 
 def test_it_lists_every_guarantee_with_its_mechanism():
-    ended = doctor("--json")
+    ended = doctor("--json", NARRATORIA_CONTAINER_RUNTIME="")
     report = json.loads(ended.stdout)
     assert [check["name"] for check in report["checks"]] == NAMES
     assert ended.returncode == (0 if report["ok"] else 1)
@@ -34,7 +39,7 @@ def test_it_lists_every_guarantee_with_its_mechanism():
 
 
 def test_it_says_the_same_for_people():
-    ended = doctor()
+    ended = doctor(NARRATORIA_CONTAINER_RUNTIME="")
     assert [line.split()[1] for line in ended.stdout.splitlines()] == NAMES
     assert ended.stderr == ""
 
@@ -61,6 +66,13 @@ def test_it_looks_at_the_folder_for_temporary_files(tmp_path):
     found, status = checks(TMPDIR=str(tmp_path / "none"))
     assert status == 1 and "set TMPDIR" in found["temporary_folder"]["problem"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_it_finds_the_library_that_services_need():
+    if ctypes.util.find_library("curl") is None and ctypes.util.find_library("curl-gnutls") is None:
+        pytest.skip("libcurl is not here: apt-get install libcurl4")
+    found, _ = checks()
+    assert found["curl"]["ok"] and "libcurl" in found["curl"]["version"], found["curl"]
 
 
 def program(folder, name, text):
@@ -95,8 +107,16 @@ esac
     assert found["podman"]["mechanism"] == f"{tmp_path}/podman, as root, runc"
 
 
+def test_a_container_runtime_that_crashes_is_not_fine(tmp_path):
+    for number in ("SEGV", "TERM"):
+        program(tmp_path, "podman", f"kill -{number} $$")
+        found, _ = checks(PATH=f"{tmp_path}:/usr/bin:/bin")
+        assert not found["podman"]["ok"] and "ended by signal" in found["podman"]["problem"], found["podman"]
+
+
+@pytest.mark.skipif(not os.access(PYTHON, os.X_OK), reason=f"needs {PYTHON}")
 def test_it_tries_the_python_and_tells_a_script_from_a_program(tmp_path):
-    program(tmp_path, "python3", 'exec /usr/bin/python3 "$@"')
+    program(tmp_path, "python3", f'exec {PYTHON} "$@"')
     found, _ = checks(PATH=f"{tmp_path}:/usr/bin:/bin")
     assert found["python3"]["version"].startswith("3.") and "a script" in found["python3"]["mechanism"]
     program(tmp_path, "python3", "echo 'it is broken' >&2; exit 1")

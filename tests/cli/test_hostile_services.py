@@ -235,6 +235,8 @@ FAULTS = {
     "answers in another version": (sends(answer(b'{"ok": true, "protocol_version": 2}')), "PROTOCOL_ERROR"),
     "answers with an error of no reply": (sends(answer(b"\x1b[2J oh", "HTTP/1.1 500 Oh")), "HTTP_STATUS"),
 }
+# Which of two lengths counts is up to libcurl.
+MAY_SUCCEED = {"has two lengths"}
 
 
 @pytest.mark.parametrize("how", FAULTS, ids=lambda how: how.replace(" ", "-"))
@@ -242,6 +244,9 @@ def test_a_service_that(call, how):
     act, code = FAULTS[how]
     with Server(act) as server:
         ran, trace = call(server.url, TIME if code == "TIMEOUT" else "timeout_ms: 60000")
+    if how in MAY_SUCCEED and ran.status == 0:
+        assert json.loads(ran.out)["result"] == "right" and trace["status"] == "ok", (ran, trace)
+        return
     assert ran.status == 1, ran
     assert code is None or code in ran.err, ran
     assert trace["type"] == "tool_call" and trace["status"] == "error" and trace["error_message"], trace
@@ -305,9 +310,12 @@ def test_no_call_follows_a_handshake_with(call, how):
 ], ids=["stalls", "resets", "is too long", "redirects"])
 def test_no_call_follows_a_handshake_that(call, act, code):
     with Server(act) as server:
-        ran, _ = call(server.url, TIME, settings="[capability_overrides]\none = { no_network = true }\n")
+        ran, _ = call(server.url, TIME if code == "TIMEOUT" else "timeout_ms: 60000",
+                      settings="[capability_overrides]\none = { no_network = true }\n")
     assert ran.status == 1 and code in ran.err, ran
-    assert {path for path, _ in server.requests} == {"/capabilities/handshake"}
+    # Before a timeout the server may not have read the request.
+    assert {path for path, _ in server.requests} <= {"/capabilities/handshake"}
+    assert server.requests or code == "TIMEOUT"
 
 
 TWICE = 'PRINT(CALL one { n: 1 })\nPRINT(CALL one { n: 2 })\n'
@@ -320,14 +328,13 @@ def twice(command, call, server):
     return command("script", script, "--project", call.project)
 
 
-
 @pytest.fixture
 def number():
     """The answer to a request with a number is the number."""
-    def act(peer):
+    def act(peer, extra=b""):
         _, body = peer.request()
         payload = json.loads(body)["payload"]
-        peer.send(answer(json.dumps({"ok": True, "result": payload.get("n")}).encode()))
+        peer.send(answer(json.dumps({"ok": True, "result": payload.get("n")}).encode()) + extra)
     return act
 
 
@@ -355,8 +362,7 @@ def test_a_call_on_an_old_connection_that_closes_when_it_comes_is_not_sent_twice
 def test_what_a_server_sends_behind_an_answer_is_no_answer(command, call, number, extra):
     def act(peer, _):
         while True:
-            number(peer)
-            peer.send(extra)
+            number(peer, extra)
 
     with Server(act) as server:
         ran = twice(command, call, server)

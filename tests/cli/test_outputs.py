@@ -124,6 +124,32 @@ def test_a_given_descriptor_is_written_on_and_its_file_not_begun_anew(command, p
         assert log.stat().st_ino == identity
 
 
+@pytest.mark.parametrize("link", [False, True])
+def test_a_state_is_not_written_on_to_a_given_descriptor(command, link):
+    state = command.file("state.json", '{"light": "a long value that is there before"}')
+    before = state.read_text()
+    with open(state, "r+b") as file:
+        name = f"/dev/fd/{file.fileno()}"
+        if link:
+            os.symlink(name, command.folder / "link")
+            name = "link"
+        ran = command("run", command.plan(command.tool("light", done())), "--state", name,
+                      pass_fds=(file.fileno(),))
+    assert ran.status == 2 and "give the file's path" in ran.err, ran
+    assert state.read_text() == before
+
+
+def test_a_pipe_in_the_project_takes_an_output(command, project):
+    pipe = project.folder / "pipe"
+    os.mkfifo(pipe)
+    for arguments in project.commands(pipe):
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        ran = command(*arguments)
+        text = os.read(reader, 65536)
+        os.close(reader)
+        assert ran.status == 0 and text.startswith(b"{"), (arguments, text, ran)
+
+
 def test_a_file_that_standard_output_is_gets_no_second_output(command, project):
     for arguments in project.commands("/dev/stdout"):
         if "--result" in arguments:  # says the same as without it
@@ -187,4 +213,12 @@ def test_a_script_traces_each_call_also_those_before_ctrl_c(command, project):
 def test_a_trace_of_a_script_needs_a_project(command):
     ran = command("script", command.file("flow.nuwa", "PRINT(1)"), "--trace", "trace.ndjson")
     assert ran.status == 2 and "--project" in ran.err, ran
+    assert not (command.folder / "trace.ndjson").exists()
+
+
+@pytest.mark.parametrize("option", ["--check", "--ast"])
+def test_what_only_parses_a_script_writes_no_trace(command, project, option):
+    ran = command("script", command.file("flow.nuwa", "PRINT(1)"), "--project", project.folder,
+                  "--trace", "trace.ndjson", option)
+    assert ran.status == 2 and f"{option} does not run the script" in ran.err, ran
     assert not (command.folder / "trace.ndjson").exists()

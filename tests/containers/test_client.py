@@ -7,9 +7,15 @@ import pytest
 
 from harness import environment
 
-CLIENT = """#!/bin/sh
+CLIENT = """#!{interpreter}
 echo "$@" >> "{log}"
+{before}
 if [ "$1" = run ]; then env >> "{log}.env"; fi
+last=
+for word; do
+    if [ "$last" = --env-file ]; then cat "$word" >> "{log}.file"; stat -c %a "$word" >> "{log}.mode"; fi
+    last=$word
+done
 case $1 in
 run) {act} ;;
 esac
@@ -20,21 +26,22 @@ class Client:
     def __init__(self, command):
         self.command = command
         self.log = command.folder / "log"
+        self.interpreter = "/bin/sh"
 
-    def run(self, act, *fields, options=(), settings=""):
-        """A call whose client acts so; the command's end and the error of its trace."""
+    def run(self, act, *fields, options=(), settings="", before="", **variables):
+        """A call whose client acts so, and `before` at every start; the command's end and the error of its trace."""
         program = self.command.folder / "client"
-        program.write_text(CLIENT.format(log=self.log, act=act))
+        program.write_text(CLIENT.format(log=self.log, act=act, before=before, interpreter=self.interpreter))
         program.chmod(0o755)
         folder = self.command.folder / "project"
-        (folder / ".namel3ss").mkdir(parents=True)
+        (folder / ".namel3ss").mkdir(parents=True, exist_ok=True)
         lines = ["entry: tools:run", "runner: container", "image: none", *fields]
         (folder / ".namel3ss" / "tools.yaml").write_text(
             "tools:\n  tool:\n" + "".join(f"    {line}\n" for line in lines))
         (folder / "namel3ss.toml").write_text(settings)
         trace = self.command.folder / "trace.ndjson"
         ran = self.command("tool", "run", "tool", "--project", folder, "--trace", trace, "--input", "{}", *options,
-                           env=environment(NARRATORIA_CONTAINER_RUNTIME=str(program)))
+                           env=environment(NARRATORIA_CONTAINER_RUNTIME=str(program), **variables))
         return ran, json.loads(trace.read_text().splitlines()[-1]).get("error_message")
 
     def asked(self):
@@ -72,6 +79,11 @@ def test_a_container_that_ends_by_itself_is_left_to_its_client(client):
     assert [line[0] for line in client.asked()] == ["run"]
 
 
+def test_a_client_that_hangs_hangs_nothing(client):
+    ran, said = client.run(":", "timeout_ms: 300", before="trap '' TERM INT HUP; while :; do sleep 1; done")
+    assert ran.status == 1 and "timed out" in ran.err, (ran, said)
+
+
 def test_what_the_client_says_is_told_once(client):
     ran, said = client.run("echo 'no such image' >&2; exit 125")
     assert ran.status == 1 and "could not start" in said, (ran, said)
@@ -81,15 +93,61 @@ def test_what_the_client_says_is_told_once(client):
 ANSWER = """cat > /dev/null; echo '{"ok": true, "result": 1}'"""
 
 
-def test_values_of_variables_are_no_arguments_but_for_those_that_the_client_reads(client):
-    ran, _ = client.run(ANSWER, "env: {API_KEY: hidden, DOCKER_HOST: other, PATH: /app, https_proxy: it}")
-    assert ran.status == 0, ran
+VARIABLES = {"API_KEY": "hid = 'den' #1", "BASH_ENV": "{folder}/code", "DOCKER_HOST": "other", "EMPTY": "",
+             "LD_PRELOAD": "lib.so", "PATH": "/app", "anything": "it"}
+
+
+def test_no_variable_reaches_the_client_itself(client):
+    folder = client.command.folder
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    (folder / "code").write_text(f"touch {folder}/ran\n")
+    client.interpreter = "/bin/bash"
+    variables = {name: value.format(folder=folder) for name, value in VARIABLES.items()}
+    ran, said = client.run(ANSWER, f"env: {json.dumps(variables)}", TMPDIR=str(temporary))
+    assert ran.status == 0, (ran, said)
+    assert not (folder / "ran").exists()
+    own = (folder / "log.env").read_text()
     [asked] = client.asked()
-    variables = [asked[at + 1] for at, word in enumerate(asked) if word == "-e"]
-    assert variables == ["API_KEY", "DOCKER_HOST=other", "PATH=/app", "https_proxy=it"]
-    lines = (client.command.folder / "log.env").read_text().splitlines()
-    assert "API_KEY=hidden" in lines
-    assert not any(line in ("DOCKER_HOST=other", "PATH=/app", "https_proxy=it") for line in lines)
+    for name, value in variables.items():
+        assert f"{name}={value}\n" not in own, own
+    assert "-e" not in asked
+    assert (folder / "log.file").read_text() == "".join(f"{name}={value}\n" for name, value in variables.items())
+    assert (folder / "log.mode").read_text() == "600\n"
+    assert [path.name for path in temporary.iterdir() if path.name.endswith(".env")] == []
+
+
+def test_what_a_file_of_variables_cannot_hold_is_an_argument(client):
+    ran, _ = client.run(ANSWER, 'env: {LINES: "one\\ntwo", "with.dot": b, "#no": c, "A*": d}')
+    assert ran.status == 0, ran
+    text = client.log.read_text()
+    for argument in ("-e #no=c", "-e A*=d", "-e LINES=one\ntwo", "-e with.dot=b"):
+        assert argument in text, text
+    assert "--env-file" not in text
+    assert "LINES=one" not in (client.command.folder / "log.env").read_text()
+
+
+def test_the_file_of_variables_of_a_call_that_is_cut_off_is_removed(client):
+    temporary = client.command.folder / "temporary"
+    temporary.mkdir()
+    ran, _ = client.run("exec sleep 600", "timeout_ms: 300", "env: {A: b}", TMPDIR=str(temporary))
+    assert ran.status == 1, ran
+    assert [path.name for path in temporary.iterdir() if path.name.endswith(".env")] == []
+
+
+def test_a_file_of_variables_of_a_killed_host_is_removed_by_the_next(client):
+    temporary = client.command.folder / "temporary"
+    temporary.mkdir()
+    client.run(ANSWER, "env: {A: b}", TMPDIR=str(temporary))
+    [asked] = client.asked()
+    name = asked[asked.index("--name") + 1]
+    left = temporary / f"{name}-x.env"
+    left.write_text("A=b\n")
+    kept = temporary / "narratoria-mine.env"
+    kept.write_text("")
+    ran, _ = client.run(ANSWER, TMPDIR=str(temporary))
+    assert ran.status == 0, ran
+    assert not left.exists() and kept.exists()
 
 
 def test_what_the_command_requires_of_all_tools_needs_the_enforcement_of_the_container(client):

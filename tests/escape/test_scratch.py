@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scratch folder is empty at the start of a tool, and gone with its engine, however that ends."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -80,9 +81,18 @@ def running(place):
     return command, until(told)
 
 
-def parent_of(pid):
+def state_and_parent_of(pid):
     with open(f"/proc/{pid}/stat") as file:
-        return int(file.read().rsplit(")", 1)[1].split()[1])
+        state, parent = file.read().rsplit(")", 1)[1].split()[:2]
+    return state, int(parent)
+
+
+def has_ended(pid):
+    """Also of a process that nobody reaps, as in a container whose first process is no init."""
+    try:
+        return state_and_parent_of(pid)[0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def test_the_folder_goes_with_a_killed_supervisor(places):
@@ -98,16 +108,46 @@ def test_the_folder_goes_with_a_killed_supervisor(places):
 def test_the_next_engine_removes_what_killed_ones_left(places):
     place = places("swept")
     command, (supervisor, tool) = running(place)
-    reaper = parent_of(supervisor)
+    _, reaper = state_and_parent_of(supervisor)
     # Stopped first, so that none sees the others end.
     for pid in (command.pid, reaper, supervisor):
         os.kill(pid, signal.SIGSTOP)
-    for pid in (supervisor, reaper, command.pid, tool):
-        os.kill(pid, signal.SIGKILL)
+    # The tool first: the kernel kills it with its supervisor, and its number may then be free.
+    for pid in (tool, supervisor, reaper, command.pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     command.communicate(timeout=DEADLINE)
-    until(lambda: not os.path.exists(f"/proc/{tool}"))
+    until(lambda: has_ended(tool))
     assert len(left_in(place.folder)) == 1
     other = place.folder / "narratoria-scratch-of-nobody"
     other.write_text("a file")
     run(place, "no_filesystem_write", ["threads_work"], environment={"TMPDIR": str(place.folder)})
     assert left_in(place.folder) == [other.name]
+
+
+NEVER_OURS = [
+    "mine", "", "1", "{uuid}", "{uuid}-", "{uuid}-x", "{uuid}-01", "{uuid}-1-", "{uuid}-1-2-3",
+    "{uuid}-12345678901", "{UUID}-1", "{uuid}-1.old", "0{uuid}-1", "{version}-1", "{variant}-1",
+]
+
+
+def test_a_sweep_removes_only_what_an_engine_made(places):
+    place = places("others")
+    uuid = "0f3c5a1e-9b2d-4c6f-8a7e-1234567890ab"
+    words = {"uuid": uuid, "UUID": uuid.upper(), "version": uuid.replace("-4", "-1"),
+             "variant": uuid.replace("-8a7e", "-7a7e")}
+    start = "narratoria-scratch-"
+    kept = [start + each.format(**words) for each in NEVER_OURS]
+    ours = [f"{start}{uuid}-7", f"{start}{uuid}-4294967295-12"]
+    for name in kept + ours:
+        (place.folder / name).mkdir(mode=0o700)
+        (place.folder / name / "notes").write_text("kept")
+    shared = f"{start}{uuid}-8"
+    (place.folder / shared).mkdir()
+    (place.folder / shared).chmod(0o755)
+    link = f"{start}{uuid}-9"
+    (place.folder / link).symlink_to(kept[0])
+    told, _ = run(place, "no_filesystem_write", ["threads_work"],
+                  environment={"TMPDIR": str(place.folder)})
+    assert sorted(left_in(place.folder)) == sorted([*kept, shared, link]), told
+    assert all((place.folder / name / "notes").read_text() == "kept" for name in kept)

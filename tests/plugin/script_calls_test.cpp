@@ -333,7 +333,7 @@ TEST(ToolsThatAnswerAtOnce, MayBeFunctionsThatRemoveThemselves) {
             invocation.result("1");
         });
     EXPECT_THAT(error_of(engine, session, "LET a = CALL last {} LET b = CALL last {}"),
-                HasSubstr("last"));
+                HasSubstr("ToolNotFoundError: Tool 'last' not found"));
     EXPECT_EQ(calls, 1);
 }
 

@@ -139,10 +139,7 @@ static void open_network(void) {
     close(own);
 }
 
-// Nothing that is missing is an error: a rule only permits.
-static int permit(int ruleset, const char *path, uint64_t rights) {
-    const int file = open(path, O_PATH | O_CLOEXEC);
-    if (file < 0) return 0;
+static int permit_file(int ruleset, int file, uint64_t rights) {
     struct stat status;
     if (fstat(file, &status) == 0 && !S_ISDIR(status.st_mode)) {
         rights &= LANDLOCK_EXECUTE | LANDLOCK_WRITE_FILE | LANDLOCK_READ_FILE | LANDLOCK_TRUNCATE |
@@ -153,6 +150,24 @@ static int permit(int ruleset, const char *path, uint64_t rights) {
     if (rights != 0 && syscall(LANDLOCK_ADD_RULE, ruleset, LANDLOCK_PATH_BENEATH, &rule, 0) != 0) {
         error = errno;
     }
+    return error;
+}
+
+// A file that is missing or out of reach is no error: a rule only permits. A shortage is one: the rules
+// are kept, and the next invocation would lack the file as well.
+static int permit(int ruleset, const char *path, uint64_t rights) {
+    const int file = open(path, O_PATH | O_CLOEXEC);
+    if (file < 0) return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? errno : 0;
+    const int error = permit_file(ruleset, file, rights);
+    close(file);
+    return error;
+}
+
+// The folder was made by us, so without it, or with a link in its place, no tool may start.
+static int permit_scratch(int ruleset, uint64_t rights) {
+    const int file = open(scratch_path(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (file < 0) return errno;
+    const int error = permit_file(ruleset, file, rights);
     close(file);
     return error;
 }
@@ -200,7 +215,7 @@ static int make_ruleset(char *const *readable, uint32_t readable_count, uint32_t
         error = permit(rules.ruleset, "/dev/null", LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE);
     }
     if (error == 0 && sandbox.has_scratch) {
-        error = permit(rules.ruleset, scratch_path(), write | read);
+        error = permit_scratch(rules.ruleset, write | read);
     }
     for (uint32_t i = 0; i < readable_count && read != 0 && error == 0; ++i) {
         error = permit(rules.ruleset, readable[i], read);

@@ -119,6 +119,30 @@ void remove_scratch_of(uint32_t supervisor) {
     remove_scratch();
 }
 
+// The names that this file makes, and no other: narratoria-scratch-<uuid>-<number>, or the same
+// and -<number> again. The UUID is of version 4, in lower case; numbers are decimal, of at most ten
+// digits and without a leading zero.
+static int is_name_of_scratch(const char *name) {
+    static const char form[] =
+        "narratoria-scratch-"  // as in base/scratch_name.hpp
+        "xxxxxxxx-xxxx-4xxx-vxxx-xxxxxxxxxxxx";
+    for (const char *wanted = form; *wanted != '\0'; ++wanted, ++name) {
+        const char *const set = *wanted == 'x'   ? "0123456789abcdef"
+                                : *wanted == 'v' ? "89ab"
+                                                 : NULL;
+        if (*name == '\0' || (set != NULL ? strchr(set, *name) == NULL : *name != *wanted))
+            return 0;
+    }
+    int numbers = 0;
+    while (*name == '-' && numbers < 2) {
+        const size_t digits = strspn(++name, "0123456789");
+        if (digits == 0 || digits > 10 || (*name == '0' && digits > 1)) return 0;
+        name += digits;
+        ++numbers;
+    }
+    return numbers > 0 && *name == '\0';
+}
+
 void sweep_scratches(void) {
     if (has_swept == NULL || __atomic_exchange_n(has_swept, 1, __ATOMIC_RELAXED) != 0) return;
     char path[LONGEST_PREFIX + 300];
@@ -129,14 +153,13 @@ void sweep_scratches(void) {
     path[folder_length] = '\0';
     DIR *list = opendir(path);
     if (list == NULL) return;
-    static const char start[] = "narratoria-scratch-";  // as in base/scratch_name.hpp
     for (struct dirent *entry; (entry = readdir(list)) != NULL;) {
-        if (strncmp(entry->d_name, start, sizeof start - 1) != 0) continue;
+        if (!is_name_of_scratch(entry->d_name)) continue;
         const int folder =
             openat(dirfd(list), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         struct stat status;
         if (folder >= 0 && fstat(folder, &status) == 0 && status.st_uid == geteuid() &&
-            flock(folder, LOCK_EX | LOCK_NB) == 0) {
+            (status.st_mode & 07777) == 0700 && flock(folder, LOCK_EX | LOCK_NB) == 0) {
             snprintf(path + folder_length, sizeof path - folder_length, "%s", entry->d_name);
             remove_folder(folder, path);
         }
@@ -146,6 +169,35 @@ void sweep_scratches(void) {
 }
 
 // ---- using
+
+static int is_untouched(const struct stat *status) {
+    return status->st_mtim.tv_sec == UNTOUCHED_SECOND && status->st_mtim.tv_nsec == 0;
+}
+
+static int mark_untouched(int folder) {
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = UNTOUCHED_SECOND}};
+    return futimens(folder, times) == 0;
+}
+
+// False if something is left in the folder: it cannot be removed without it, either, and must not be
+// used again.
+static int empty_and_mark(void) {
+    unsigned number = 0;
+    while (remove_in(scratch.folder, scratch.folder, &number) > 0) {
+    }
+    const int again = openat(scratch.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = again < 0 ? NULL : fdopendir(again);
+    if (list == NULL) {
+        if (again >= 0) close(again);
+        return 0;
+    }
+    int is_empty = 1;
+    for (struct dirent *entry; (entry = readdir(list)) != NULL;) {
+        if (!is_dot(entry->d_name)) is_empty = 0;
+    }
+    closedir(list);
+    return is_empty && mark_untouched(scratch.folder);
+}
 
 static int make_scratch(void) {
     for (int tries = 0; tries < TRIES; ++tries) {
@@ -161,13 +213,20 @@ static int make_scratch(void) {
         if (folder < 0 && errno == ENOENT) continue;
         if (folder < 0) return errno;
         struct stat status;
-        flock(folder, LOCK_SH | LOCK_NB);
+        if (flock(folder, LOCK_SH | LOCK_NB) != 0) {
+            const int error = errno;
+            close(folder);
+            // Somebody who sweeps has the lock, and will remove the folder.
+            if (error == EWOULDBLOCK) continue;
+            rmdir(scratch.path);
+            return error;
+        }
         if (fstat(folder, &status) != 0 || status.st_nlink == 0) {
             close(folder);
             continue;
         }
-        const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = UNTOUCHED_SECOND}};
-        futimens(folder, times);
+        // Without it the folder is emptied before its next use.
+        mark_untouched(folder);
         scratch.folder = folder;
         ++scratch.generation;
         return 0;
@@ -178,7 +237,11 @@ static int make_scratch(void) {
 int take_scratch(void) {
     if (*prefix == '\0') return ENAMETOOLONG;
     struct stat status;
-    if (scratch.folder >= 0 && fstat(scratch.folder, &status) == 0 && status.st_nlink > 0) return 0;
+    if (scratch.folder >= 0 && fstat(scratch.folder, &status) == 0 && status.st_nlink > 0) {
+        // Another program may have put something into it since it was emptied.
+        if (is_untouched(&status) || empty_and_mark()) return 0;
+        remove_scratch();
+    }
     if (scratch.folder >= 0) close(scratch.folder);
     scratch.folder = -1;
     return make_scratch();
@@ -191,18 +254,5 @@ void empty_scratch(int may_stay) {
         remove_scratch();
         return;
     }
-    if (status.st_mtim.tv_sec == UNTOUCHED_SECOND && status.st_mtim.tv_nsec == 0) return;
-    unsigned number = 0;
-    while (remove_in(scratch.folder, scratch.folder, &number) > 0) {
-    }
-    // A folder that something is left in cannot be removed without it, either, and is not used again.
-    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = UNTOUCHED_SECOND}};
-    const int again = openat(scratch.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = again < 0 ? NULL : fdopendir(again);
-    int is_empty = list != NULL;
-    for (struct dirent *entry; list != NULL && (entry = readdir(list)) != NULL;) {
-        if (!is_dot(entry->d_name)) is_empty = 0;
-    }
-    if (list != NULL) closedir(list);
-    if (!is_empty || futimens(scratch.folder, times) != 0) remove_scratch();
+    if (!is_untouched(&status) && !empty_and_mark()) remove_scratch();
 }

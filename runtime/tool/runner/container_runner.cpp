@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/runner/container_runner.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,13 +13,17 @@
 #include <climits>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
-#include "base/environment.hpp"
+#include "base/descriptor.hpp"
 #include "base/hash.hpp"
+#include "base/uuid.hpp"
 #include "tool/project/container_program.hpp"
 #include "tool/runner/process_call.hpp"
 
@@ -28,8 +33,13 @@ namespace {
 constexpr std::string_view kPrefix = "narratoria-";
 // The client's own failures: an unknown image, no daemon, a command that cannot start.
 constexpr int kClientFailed = 125;
-// How long a call, and the end of an engine, wait for the removal of a container.
+// How long a call waits for the removal of its container.
 constexpr uint32_t kRemovalMs = 5000;
+// How long a client beside the calls may take, also when an engine ends: nobody removes later.
+constexpr uint32_t kTaskMs = 15000;
+// The ending of the names of files of variables.
+constexpr std::string_view kVariables = ".env";
+constexpr size_t kLongestLine = 32 * 1024;
 // Before podman removes a container by force, it asks its process to end, for ten seconds.
 constexpr const char* kRemove = R"("$0" kill "$@"; exec "$0" rm -f "$@")";
 // Nobody notes when the client is gone, so this waits.
@@ -74,43 +84,23 @@ bool take_number(std::string_view& text, uint64_t& number) {
     return true;
 }
 
-// True for variables that the client, the libraries in it and the Go runtime read themselves.
-bool is_of_client(std::string_view name) {
-    static constexpr std::string_view kNames[] = {"PATH",
-                                                  "HOME",
-                                                  "USER",
-                                                  "LOGNAME",
-                                                  "SHELL",
-                                                  "TERM",
-                                                  "LANG",
-                                                  "TZ",
-                                                  "PWD",
-                                                  "TMPDIR",
-                                                  "GODEBUG",
-                                                  "GOGC",
-                                                  "GOMAXPROCS",
-                                                  "GOMEMLIMIT",
-                                                  "GOTRACEBACK",
-                                                  "NOTIFY_SOCKET",
-                                                  "GLIBC_TUNABLES",
-                                                  "REGISTRY_AUTH_FILE",
-                                                  "REGISTRIES_CONFIG_PATH",
-                                                  "RES_OPTIONS",
-                                                  "LOCALDOMAIN",
-                                                  "HOSTALIASES",
-                                                  "IFS",
-                                                  "ENV"};
-    static constexpr std::string_view kBeginnings[] = {
-        "LC_",    "LD_",       "XDG_",       "DOCKER_",  "BUILDKIT_", "BUILDX_",   "COMPOSE_",
-        "PODMAN", "CONTAINER", "_CONTAINER", "BUILDAH_", "STORAGE_",  "NETAVARK_", "SSL_CERT_",
-        "SSH_",   "DBUS_",     "LISTEN_",    "MALLOC_",  "GPG",       "GNUPG"};
-    const auto begins = [&](std::string_view beginning) { return name.starts_with(beginning); };
-    std::string lower(name);
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
-           std::any_of(std::begin(kBeginnings), std::end(kBeginnings), begins) ||
-           lower.ends_with("_proxy");
+// True for what a line of docker's and podman's file of variables holds as it is. Neither has a form
+// for line breaks, docker takes no line of 64 KiB, and a name must not be read as a comment or pattern.
+bool fits_file(std::string_view name, std::string_view value) {
+    const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0 || c == '_'; };
+    const auto is_of_name = [&](unsigned char c) { return is_letter(c) || std::isdigit(c) != 0; };
+    return is_letter(static_cast<unsigned char>(name.front())) &&
+           std::all_of(name.begin(), name.end(), is_of_name) &&
+           value.find_first_of("\r\n") == std::string_view::npos &&
+           name.size() + value.size() <= kLongestLine;
+}
+
+// Absolute, because the client has another working folder.
+std::filesystem::path temporary_folder() {
+    std::error_code failure;
+    auto folder = std::filesystem::temp_directory_path(failure);
+    if (!failure) folder = std::filesystem::absolute(folder, failure);
+    return failure ? "/tmp" : folder;
 }
 
 // Unique among the engines and sessions of this process.
@@ -149,14 +139,20 @@ bool ContainerName::is_left_behind(std::string_view name) const {
 class ContainerRunner::Task : public process::Listener {
 public:
     Task(ContainerRunner& runner, bool removes, std::function<void(std::string_view)> on_end)
-        : is_removal(removes), runner_(runner), on_end_(std::move(on_end)) {}
+        : is_removal(removes),
+          runner_(runner),
+          on_end_(std::move(on_end)),
+          time_(runner.processes_->loop()) {}
 
     const bool is_removal;
 
     bool start(std::vector<std::string> arguments) {
         process_ =
             runner_.processes_->start_helper(std::move(arguments), runner_.environment_, *this);
-        return process_ != nullptr;
+        if (process_ == nullptr) return false;
+        // A client that hangs must not keep the loop, and with it the host, from becoming idle.
+        time_.start(kTaskMs, [this] { process_->terminate(0); });
+        return true;
     }
     std::unique_ptr<process::Process> release() { return std::move(process_); }
     void end() const {
@@ -178,6 +174,7 @@ private:
     const std::function<void(std::string_view)> on_end_;
     std::unique_ptr<process::Process> process_;
     std::string output_;
+    Timer time_;
 };
 
 class ContainerRunner::Call : public ProcessCall {
@@ -189,6 +186,7 @@ public:
           timer_(processes().loop()) {}
     ~Call() override {
         if (is_running_ && !has_ended()) runner_.remove_twice(runtime_, name_);
+        remove_variables();
     }
 
     bool start(StartFailure& failure) {
@@ -203,13 +201,17 @@ public:
         if (!check_coverage(uncovered.empty(), uncovered)) return true;
         runner_.remove_left_behind(runtime_);
         std::vector<std::string> arguments = {runtime_, "run", "--rm", "-i", "--name", name_};
-        // Every process of this machine can read arguments. The client takes the value of a mere name
-        // from its own environment.
-        std::vector<std::string> environment = runner_.environment_;
+        // Every process of this machine can read arguments, so a file holds the variables. They must
+        // not be in the client's own environment: there, BASH_ENV and many others run code.
+        std::string variables;
         for (const auto& [name, value] : its.environment) {
-            const bool is_argument = is_of_client(name);
-            arguments.insert(arguments.end(), {"-e", is_argument ? name + "=" + value : name});
-            if (!is_argument) set_variable(environment, name + "=" + value);
+            const std::string variable = name + "=" + value;
+            if (fits_file(name, value)) variables += variable + "\n";
+            else arguments.insert(arguments.end(), {"-e", variable});
+        }
+        if (!variables.empty()) {
+            if (!write_variables(variables)) return true;
+            arguments.insert(arguments.end(), {"--env-file", variables_});
         }
         if (guarantees().requires_one(Guarantee::NoNetwork)) {
             arguments.emplace_back("--network=none");
@@ -220,15 +222,38 @@ public:
         arguments.push_back(its.image);
         const std::vector<std::string> command = its.container_command();
         arguments.insert(arguments.end(), command.begin(), command.end());
-        is_running_ = start_process(arguments, request(false), environment, its.root, failure);
+        is_running_ =
+            start_process(arguments, request(false), runner_.environment_, its.root, failure);
         return is_running_;
     }
 
 private:
+    // False: the call has failed.
+    bool write_variables(std::string_view text) {
+        variables_ = temporary_folder() / (name_ + "-" + make_uuid() + std::string(kVariables));
+        const Descriptor file(
+            open(variables_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+        int error = file ? 0 : errno;
+        while (error == 0 && !text.empty()) {
+            const ssize_t written = write(file.get(), text.data(), text.size());
+            if (written >= 0) text.remove_prefix(static_cast<size_t>(written));
+            else if (errno != EINTR) error = errno;
+        }
+        if (error == 0) return true;
+        fail_soon("SPAWN_FAILED", "EnvironmentError",
+                  "the file for the variables of the tool \"" + binding().name +
+                      "\" cannot be written: " + variables_ + ": " + std::strerror(error));
+        return false;
+    }
+    void remove_variables() {
+        if (!variables_.empty()) unlink(std::exchange(variables_, {}).c_str());
+    }
+
     // The end of the client does not end a container.
     void on_terminate() override { runner_.remove(runtime_, {name_}); }
 
     void on_exit(const process::Exit& exit) override {
+        remove_variables();
         if (!was_cut_off(exit)) return ProcessCall::on_exit(exit);
         // Also after on_terminate(), which finds nothing as long as the client makes the container.
         exit_ = exit;
@@ -263,6 +288,7 @@ private:
     ContainerRunner& runner_;
     const std::string name_;
     std::string runtime_;
+    std::string variables_;  // the path of a file for the client; empty: there is none
     bool is_running_ = false;
     std::optional<process::Exit> exit_;  // of a call that ends after its container
     Timer timer_;
@@ -276,7 +302,7 @@ ContainerRunner::ContainerRunner(std::shared_ptr<ProcessRunner> processes)
 
 ContainerRunner::~ContainerRunner() {
     for (const auto& task : tasks_) {
-        if (task->is_removal) processes_->pool().finish(task->release(), kRemovalMs);
+        if (task->is_removal) processes_->pool().finish(task->release(), kTaskMs);
     }
 }
 
@@ -311,6 +337,14 @@ void ContainerRunner::remove_twice(const std::string& runtime, const std::string
 
 void ContainerRunner::remove_left_behind(const std::string& runtime) {
     if (std::exchange(has_looked_, true)) return;
+    std::error_code failure;
+    std::filesystem::directory_iterator entries(temporary_folder(), failure);
+    for (; !failure && entries != std::filesystem::directory_iterator();
+         entries.increment(failure)) {
+        const std::string name = entries->path().filename();
+        if (!name.ends_with(kVariables) || !name_.is_left_behind(name)) continue;
+        unlink(entries->path().c_str());
+    }
     start_task({runtime, "ps", "-a", "--filter", "name=^" + std::string(kPrefix), "--format",
                 "{{.Names}}"},
                false, [this, runtime](std::string_view output) {

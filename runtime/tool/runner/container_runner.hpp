@@ -50,6 +50,7 @@ private:
                 std::function<void()> on_end = nullptr);
     // Of a container that its client may be about to make.
     void remove_twice(const std::string& runtime, const std::string& name);
+    // Containers, and files of variables, of hosts that have died.
     void remove_left_behind(const std::string& runtime);
     void start_task(std::vector<std::string> arguments, bool is_removal,
                     std::function<void(std::string_view output)> on_end);

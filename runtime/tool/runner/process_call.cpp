@@ -57,7 +57,8 @@ void ProcessCall::on_output(char* data, size_t size) {
         return;
     }
     reply_.append(data, size);
-    if (!linger_.running() && !told_to_end_ && is_whole(reply_)) await_exit();
+    if (linger_.running() || has_lingered_ || told_to_end_) return;
+    if (is_whole(reply_)) await_exit();
 }
 
 void ProcessCall::await_exit() {

@@ -150,6 +150,12 @@ void require_tools_folder(const std::optional<std::string>& folder) {
 }
 
 int run_script(ScriptOptions options) {
+    if (options.trace && (options.check || options.tree)) {
+        throw Refused(
+            fmt::format("{} does not run the script, so --trace has nothing to write; "
+                        "give one of them",
+                        options.check ? "--check" : "--ast"));
+    }
     require_tools_folder(options.tools);
     if (!options.file.empty()) return run_file(options);
     if (isatty(STDIN_FILENO) == 0) {

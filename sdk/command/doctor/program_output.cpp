@@ -2,6 +2,7 @@
 #include "doctor/program_output.hpp"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/stat.h>
@@ -100,8 +101,12 @@ ProgramOutput output_of(std::vector<std::string> arguments) {
     while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
     }
     // What closes its output and goes on may have been killed above.
-    result.ok = is_over && (WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    result.ok = is_over && (signal == SIGKILL || (WIFEXITED(status) && WEXITSTATUS(status) == 0));
     if (!is_over) result.text = "it did not answer in time";
+    else if (signal != 0 && signal != SIGKILL) {
+        result.text = fmt::format("it was ended by signal {} ({})", signal, strsignal(signal));
+    }
     while (result.text.ends_with('\n')) result.text.pop_back();
     return result;
 }

@@ -82,13 +82,15 @@ Finding control_groups() {
     return finding;
 }
 
-// The library is the runtime's, which is loaded.
+// Found as the runtime finds it, which loads it at the first call of a service.
 Finding http_library() {
     Finding finding{"curl", false, "", "", true};
     void* found = dlsym(RTLD_DEFAULT, "curl_version");
-    void* const library =
-        found == nullptr ? dlopen("libcurl.so.4", RTLD_LAZY | RTLD_NOLOAD) : nullptr;
-    if (library != nullptr) found = dlsym(library, "curl_version");
+    for (const char* name : {"libcurl.so.4", "libcurl-gnutls.so.4"}) {
+        if (found != nullptr) break;
+        void* const library = dlopen(name, RTLD_LAZY);
+        if (library != nullptr) found = dlsym(library, "curl_version");
+    }
     if (found == nullptr) {
         finding.text = "the runtime has no libcurl of its own; tools that are services may not run";
         return finding;

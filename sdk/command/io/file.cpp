@@ -349,6 +349,11 @@ Replacement::Replacement(const std::string& path, std::string_view what, Durabil
     }
     identity_ = identity_of(path, what);
     if (file_ = open_given(path, what); file_) {
+        if (durability == Durability::ForPower) {
+            throw Refused(fmt::format(
+                "{} is an open file, which cannot be replaced with the {}; give the file's path",
+                shown_, what));
+        }
         direct_ = true;
         return;
     }

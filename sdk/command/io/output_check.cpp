@@ -2,9 +2,10 @@
 #include "io/output_check.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 
@@ -37,10 +38,14 @@ bool is_own(std::string_view path) {
                                                    first) != std::end(kOwnFolders);
 }
 
-// True for a file that is not there, is empty, or begins like one of these.
+// True for a file that is not there, is empty, or begins like one of these; and for what is no regular
+// file: it cannot be overwritten, and opening a FIFO waits.
 bool is_earlier(const std::string& path, Beginnings earlier) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) != 0) return errno == ENOENT;
+    if (!S_ISREG(status.st_mode)) return true;
     std::ifstream file(path, std::ios::binary);
-    if (!file) return access(path.c_str(), F_OK) != 0;
+    if (!file) return false;
     char buffer[64] = {};
     file.read(buffer, sizeof buffer);
     const std::string_view begin(buffer, static_cast<std::size_t>(file.gcount()));

@@ -10,7 +10,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include "base/descriptor.hpp"
@@ -54,12 +56,43 @@ protected:
     std::string message;
 };
 
+// Sets TMPDIR until it is destroyed.
+class TemporaryFolder {
+public:
+    explicit TemporaryFolder(const std::string& path) {
+        if (const char* before = getenv("TMPDIR")) before_ = before;
+        setenv("TMPDIR", path.c_str(), 1);
+    }
+    ~TemporaryFolder() {
+        if (before_) setenv("TMPDIR", before_->c_str(), 1);
+        else unsetenv("TMPDIR");
+    }
+
+private:
+    std::optional<std::string> before_;
+};
+
+constexpr const char* kScratch = "narratoria-scratch-01234567-89ab-4cde-8f01-23456789abcd-1";
+
 TEST_F(RegistryTest, RefusesWhatGoesWithASandbox) {
-    std::filesystem::create_directory(folder.path() + "/narratoria-scratch-1");
-    folder.write("narratoria-scratch-1/torch.png", "");
-    EXPECT_EQ(code_of(asset(folder.path() + "/narratoria-scratch-1/torch.png")), "ASSET_TEMPORARY");
+    const TemporaryFolder temporary(folder.path());
+    std::filesystem::create_directory(folder / kScratch);
+    folder.write(std::string(kScratch) + "/torch.png", "");
+    EXPECT_EQ(code_of(asset(folder / kScratch + "/torch.png")), "ASSET_TEMPORARY");
     EXPECT_THAT(message, HasSubstr("no_filesystem_write"));
+    std::filesystem::create_directory_symlink(folder.path(), folder / "link");
+    EXPECT_EQ(code_of(asset("link/" + std::string(kScratch) + "/torch.png")), "ASSET_TEMPORARY");
     EXPECT_EQ(listed(), Json("[]"));
+}
+
+TEST_F(RegistryTest, TakesWhatIsInAnotherFolderOfANameLikeThatOfASandbox) {
+    const TemporaryFolder temporary(folder.path());
+    for (const std::string& name :
+         {std::string("narratoria-scratch-story"), "stories/" + std::string(kScratch)}) {
+        std::filesystem::create_directories(folder / name);
+        folder.write(name + "/torch.png", "");
+        EXPECT_EQ(code_of(asset(name + "/torch.png", name)), "") << message;
+    }
 }
 
 TEST_F(RegistryTest, ListsWhatItHas) {

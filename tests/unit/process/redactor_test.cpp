@@ -81,6 +81,47 @@ TEST(Redactor, LeavesNoSecretInAPlaceOfTheProtocol) {
                 R"({"type":"***","***":"x","level":"a ***"})");
     expect_json("0123456789abcdef0123456789", R"({"requestId":"0123456789abcdef0123456789"})",
                 R"({"requestId":"***"})");
+    expect_json("deadbeefdeadbeef", R"({"requestId":"0deadbeefdeadbeef0123"})",
+                R"({"requestId":"0***0123"})");
+    expect_json("123456789012", R"({"timestamp":"2026-11-23T09:00:00.123456789012Z"})",
+                R"({"timestamp":"2026-11-23T09:00:00.***Z"})");
+    expect_json("12345678", R"({"timestamp":"2026-11-23T09:00:00.12345678+01:00"})",
+                R"({"timestamp":"2026-11-23T09:00:00.***+01:00"})");
+    expect_json("1234567890", R"({"timestamp":"00000000000000001234567890"})",
+                R"({"timestamp":"0000000000000000***"})");
+}
+
+TEST(Redactor, FindsARawSecretThatBeginsLikeJson) {
+    const std::string key = R"({"key":"abc"})";
+    expect_json(key, key + "\n", "\"***\"\n");
+    expect_json(key, "{\"result\":" + key + ",\"type\":\"done\"}\n",
+                "{\"result\":\"***\",\"type\":\"done\"}\n");
+    expect_json(key, "the key is \"" + key + "\" or " + key, "the key is \"***\" or ***");
+    expect_json("[secret-value]", "[secret-value]\n[[secret-value]]\n", "\"***\"\n[\"***\"]\n");
+    expect_json("]secret", "{}]secret\n", "{}\"***\"\n");
+    expect_json("}secret", "}secret\n", "\"***\"\n");
+    expect_json(",comma", "1,comma\n", "1\"***\"\n");
+    expect_json(":colon", "{\"a\":colon}\n", "{\"a\"\"***\"}\n");
+    expect_json(" space", "{} space\n", "{}\"***\"\n");
+    expect_json("\"quoted secret\"", "\"quoted secret\"\n{\"a\":\"quoted secret\"}\n",
+                "\"***\"\n{\"a\":\"***\"}\n");
+    expect_json("\"done\" it is", "{\"type\":\"done\" it is}", "{\"type\":\"***\"}");
+    expect_json("true story", "true story\n", "***\n");
+    expect_json("26, 27", "2026, 27\n", "20***\n");
+}
+
+TEST(Redactor, LeavesTheStructureOfLinesToASecretOfPunctuation) {
+    expect_json("\"}}\n", "{\"patch\":{\"a\":\"b\"}}\n", "{\"patch\":{\"a\":\"b\"}}\n");
+    expect_json("    ", "{    \"type\":\"done\",\"result\":\"a    b\"}\n",
+                "{    \"type\":\"done\",\"result\":\"a***b\"}\n");
+    expect_json("\"done\"", "{\"type\":\"done\"}\n", "{\"type\":\"done\"}\n");
+}
+
+TEST(Redactor, ProtectsTheProtocolAfterALineThatIsNotBalanced) {
+    for (const char* line : {"[[{\n", "{\"a\":\n", "{\"a\":{\"b\n", "progress: [\"\n"}) {
+        expect_json("done", std::string(line) + "{\"type\":\"done\",\"result\":\"done\"}\n",
+                    std::string(line) + "{\"type\":\"done\",\"result\":\"***\"}\n");
+    }
 }
 
 TEST(Redactor, LeavesEscapesWhole) {

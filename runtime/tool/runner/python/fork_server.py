@@ -88,7 +88,8 @@ def unseeded_bits():
 
 class Files:
     """The files and folders that the import has read, except those of Python's library and of installed
-    packages. No edit is missed: each is noted before it is read."""
+    packages. Each is noted before it is read, so no edit is missed, unless the clock of its file system
+    is behind by more than YOUNG_NS."""
 
     def __init__(self):
         self.inputs = {}
@@ -139,8 +140,10 @@ class Files:
             return
         if not is_cache and not (path + os.sep).startswith(self.left_out):
             self.is_open, was_open = False, self.is_open  # this reads, too
-            self.inputs[path] = Input(path, counts)
-            self.is_open = was_open
+            try:
+                self.inputs[path] = Input(path, counts)
+            finally:  # also after a RecursionError, which the module may catch
+                self.is_open = was_open
 
     def add_paths(self, folders, package=""):
         """Where modules are looked for. A folder without __init__.py becomes a package that hides
@@ -445,6 +448,7 @@ class Server:
             for each in opened:
                 os.close(each)
             prctl(PR_SET_DUMPABLE, 1)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
             self.run_alone(request, "")
             sys.exit(0)
         output, child_output, reply, child_reply, spare = opened

@@ -13,6 +13,7 @@
 #include <functional>
 
 #include "tool/project/binding.hpp"
+#include "tool/runner/process_call.hpp"
 
 namespace {
 
@@ -307,18 +308,40 @@ TEST_P(EveryPython, RefusesAReplyWithoutEnd) {
 }
 
 TEST_P(EveryPython, AnswersThoughThreadsOfTheFunctionGoOnAndSaysWhichWereEnded) {
-    settings.grace_ms = 200;
+    // The process must handle SIGTERM before this time is over, and log within the same time again.
+    settings.grace_ms = 5000;
     write(
         "import threading\n"
         "def run(payload):\n"
-        "    threading.Thread(target=threading.Event().wait, name='upload').start()\n"
+        "    if payload: threading.Thread(target=threading.Event().wait, name='upload').start()\n"
         "    return 1\n");
-    for (int i = 0; i < 2; ++i) {
-        const Heard heard = call();
-        EXPECT_EQ(heard.outcome.result, "1") << heard.outcome.error;
-        EXPECT_EQ(heard.outcome.warning_code, "LINGERED");
-        EXPECT_THAT(heard.logs, ElementsAre(HasSubstr("while the thread 'upload' ran")));
-    }
+    EXPECT_EQ(result(), "1");
+    const Heard heard = call(R"({"a":1})");
+    EXPECT_EQ(heard.outcome.result, "1") << heard.outcome.error;
+    EXPECT_EQ(heard.outcome.warning_code, "LINGERED");
+    EXPECT_THAT(heard.logs, ElementsAre(HasSubstr("while the thread 'upload' ran")));
+}
+
+// The server must run the call itself: it has no descriptors for the pipes of a child.
+TEST_F(PythonRunnerTest, ACallThatRunsAloneAfterAnotherSaysWhichThreadsWereEnded) {
+    settings.grace_ms = 5000;
+    write(
+        "import os, resource, signal, threading, time\n"
+        "SERVER = os.getpid()\n"
+        "def upload():\n"
+        "    while signal.getsignal(signal.SIGTERM) is signal.SIG_DFL: time.sleep(0.001)\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    threading.Event().wait()\n"
+        "def run(payload):\n"
+        "    if os.getpid() != SERVER:\n"
+        "        resource.prlimit(SERVER, resource.RLIMIT_NOFILE, (6, 6))\n"
+        "        return 'forked'\n"
+        "    threading.Thread(target=upload, name='upload').start()\n"
+        "    return 'alone'\n");
+    EXPECT_EQ(result(), R"("forked")");
+    const Heard heard = call();
+    EXPECT_EQ(heard.outcome.result, R"("alone")") << heard.outcome.error;
+    EXPECT_THAT(heard.logs, ElementsAre(HasSubstr("while the thread 'upload' ran")));
 }
 
 TEST_P(EveryPython, EndsWhatGoesOnBeforeTheTimeOfTheCallDoes) {
@@ -350,11 +373,15 @@ TEST_P(EveryPython, WaitsForThreadsAndExitHandlersThatEnd) {
 }
 
 TEST_P(EveryPython, AnswersThoughAnExitHandlerHangs) {
-    settings.grace_ms = 200;
+    settings.grace_ms = 1000000;
+    // The handler itself sends the signal with which the library ends such a process.
     write(
-        "import atexit, time\n"
+        "import atexit, os, signal, time\n"
+        "def hang():\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    time.sleep(1000000)\n"
         "def run(payload):\n"
-        "    atexit.register(time.sleep, 1000)\n"
+        "    atexit.register(hang)\n"
         "    return 1\n");
     for (int i = 0; i < 2; ++i) {
         const Heard heard = call();
@@ -646,6 +673,23 @@ TEST_F(PythonRunnerTest, AModuleIsLoadedAnewWhenAFileThatItReadHasChanged) {
     EXPECT_EQ(result(), R"([22, "second"])");
 }
 
+TEST_F(PythonRunnerTest, AFileIsCheckedThoughAnotherCouldNotBeLookedAt) {
+    write("first", "data.txt");
+    write(
+        "import os\n"
+        "stat = os.stat\n"
+        "def fail(*_, **__): raise RecursionError\n"
+        "os.stat = fail\n"
+        "try: open('other.txt')\n"
+        "except (OSError, RecursionError): pass\n"
+        "os.stat = stat\n"
+        "TEXT = open('data.txt').read()\n"
+        "def run(payload):\n    return TEXT\n");
+    EXPECT_EQ(result(), R"("first")");
+    write("second", "data.txt");
+    EXPECT_EQ(result(), R"("second")");
+}
+
 TEST_F(PythonRunnerTest, AModuleIsLoadedAnewWhenTheProjectIsBelowPythonsPrefix) {
     const std::filesystem::path python(interpreter());
     write("home = " + python.parent_path().string() + "\n", "pyvenv.cfg");
@@ -845,6 +889,47 @@ TEST_F(PythonRunnerTest, ExplainsAPythonThatIsAScriptUnderAGuaranteeThatKeepsItF
     const Heard heard = call();
     EXPECT_EQ(heard.outcome.code, "SPAWN_FAILED");
     EXPECT_THAT(heard.outcome.error, HasSubstr("is a script, and no_subprocess keeps it from"));
+}
+
+// A call of a process that the test plays.
+class PlayedCall : public tool::ProcessCall {
+public:
+    using ProcessCall::ProcessCall;
+    using ProcessCall::take_process;
+    process::Listener& listener() { return *this; }
+
+private:
+    bool is_whole(std::string_view reply) const override { return reply.ends_with('\n'); }
+};
+class PlayedProcess : public tool::Source {
+public:
+    explicit PlayedProcess(int& terminations) : terminations_(terminations) {}
+    void terminate(uint32_t) override { ++terminations_; }
+    void stop_reading() override {}
+
+private:
+    int& terminations_;
+};
+
+TEST_F(PythonRunnerTest, OutputAfterACallHasLingeredStartsNoOtherTimer) {
+    settings.grace_ms = 1;
+    tool::ProcessRunner processes(pool, settings);
+    tool::Definition definition;
+    definition.binding = std::make_shared<tool::project::Binding>(binding);
+    tool::Invocation invocation;
+    invocation.definition = &definition;
+    invocation.request = R"({"input":{}})";
+    Heard heard;
+    PlayedCall call(processes, invocation, heard);
+    int terminations = 0;
+    call.take_process(std::make_unique<PlayedProcess>(terminations));
+    process::Listener& listener = call.listener();
+    std::string reply = "{\"ok\": true}\n";
+    reply.reserve(1000);
+    listener.on_output(reply.data(), reply.size());
+    ASSERT_TRUE(until([&] { return terminations == 1; }));
+    listener.on_output(reply.data() + reply.size() - 1, 1);
+    EXPECT_EQ(loop.timeout(), -1) << "a timer runs";
 }
 
 TEST_F(PythonRunnerTest, ABindingThatAsksForItHasAFreshProcessForEachCall) {
