@@ -3,12 +3,17 @@
 the project."""
 
 import json
+import os
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from escape import DEADLINE, NARRATORIA
 
+# A python3 that is a program: what pyenv puts there is a script, which needs a subprocess.
+PATH = f"{Path(sys.executable).resolve().parent}:{os.environ['PATH']}"
 # Past what the runner itself refuses in Python.
 TOOL = """import ctypes, os
 from {package}{helper} import VALUE
@@ -52,7 +57,8 @@ def project(tmp_path):
     def run(tool, files, *more):
         ran = subprocess.run([NARRATORIA, "tool", "run", tool, "--project", tmp_path, "--input",
                               json.dumps({"files": [str(tmp_path / name) for name in files]}), *more],
-                             capture_output=True, text=True, timeout=DEADLINE)
+                             capture_output=True, text=True, timeout=DEADLINE,
+                             env={**os.environ, "PATH": PATH})
         return ran, [json.loads(line) for line in ran.stdout.splitlines()]
 
     return run
