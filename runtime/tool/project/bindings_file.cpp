@@ -36,9 +36,13 @@ bool is_entry(std::string_view text) {
     }
 }
 
-enum Uses : uint8_t { kLocal = 1, kService = 2, kContainer = 4, kAll = 7 };
+// Sets of runners.
+constexpr uint8_t kLocal = 1;
+constexpr uint8_t kService = 2;
+constexpr uint8_t kContainer = 4;
+constexpr uint8_t kAll = kLocal | kService | kContainer;
 
-Uses uses_of(RunnerKind runner) {
+uint8_t uses_of(RunnerKind runner) {
     switch (runner) {
         case RunnerKind::Service: return kService;
         case RunnerKind::Container: return kContainer;

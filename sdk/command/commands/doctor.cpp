@@ -13,7 +13,7 @@
 #include "arguments/guarantee_names.hpp"
 #include "commands/command.hpp"
 #include "display.hpp"
-#include "doctor/finding.hpp"
+#include "doctor/machine_check.hpp"
 #include "doctor/surroundings.hpp"
 #include "io/file.hpp"
 #include "io/message.hpp"
@@ -33,8 +33,8 @@ constexpr std::string_view kPlan =
     R"("retryPolicy":{"maxRetries":0}}]})";
 
 // `guarantee` as nar_engine_options.sandbox takes it; or empty.
-Finding look_at(std::string_view guarantee) {
-    Finding finding{
+MachineCheck look_at(std::string_view guarantee) {
+    MachineCheck finding{
         guarantee.empty() ? "programs" : std::string(guarantee.substr(0, guarantee.find('='))),
         false, "", "", false};
     EngineOptions engine_options;
@@ -81,13 +81,13 @@ Finding look_at(std::string_view guarantee) {
 }
 
 int examine(bool as_json) {
-    std::vector<Finding> findings{look_at({})};
+    std::vector<MachineCheck> findings{look_at({})};
     for (const std::string_view name : kGuaranteeNames) findings.push_back(look_at(name));
     findings.push_back(look_at("secrets_allowed=PATH"));
-    for (Finding& finding : find_surroundings()) findings.push_back(std::move(finding));
+    for (MachineCheck& finding : find_surroundings()) findings.push_back(std::move(finding));
     bool all_fine = true;
     std::string out;
-    for (const Finding& finding : findings) {
+    for (const MachineCheck& finding : findings) {
         all_fine = all_fine && (finding.is_fine || finding.is_optional);
         if (as_json) {
             out += fmt::format(R"({}{{"name":{},"ok":{},"optional":{},{}:{},"version":{}}})",

@@ -26,8 +26,8 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 std::string last_line(const std::string& text) { return text.substr(text.rfind('\n') + 1); }
 
-Finding temporary_folder() {
-    Finding finding{"temporary_folder", false, "", "", false};
+MachineCheck temporary_folder() {
+    MachineCheck finding{"temporary_folder", false, "", "", false};
     const char* const given = std::getenv("TMPDIR");
     const std::string folder = given != nullptr && *given != '\0' ? given : "/tmp";
     std::string made = folder + "/narratoria-doctor-XXXXXX";
@@ -46,8 +46,8 @@ Finding temporary_folder() {
     return finding;
 }
 
-Finding control_groups() {
-    Finding finding{"cgroups", false, "", "", true};
+MachineCheck control_groups() {
+    MachineCheck finding{"cgroups", false, "", "", true};
     const std::string advice =
         "; only --cgroup and its limits need it: systemd-run --user --scope -p Delegate=yes …";
     struct statfs status {};
@@ -83,8 +83,8 @@ Finding control_groups() {
 }
 
 // Found as the runtime finds it, which loads it at the first call of a service.
-Finding http_library() {
-    Finding finding{"curl", false, "", "", true};
+MachineCheck http_library() {
+    MachineCheck finding{"curl", false, "", "", true};
     void* found = dlsym(RTLD_DEFAULT, "curl_version");
     for (const char* name : {"libcurl.so.4", "libcurl-gnutls.so.4"}) {
         if (found != nullptr) break;
@@ -101,8 +101,8 @@ Finding http_library() {
     return finding;
 }
 
-Finding name_lookup() {
-    Finding finding{"getent", false, "", "", true};
+MachineCheck name_lookup() {
+    MachineCheck finding{"getent", false, "", "", true};
     const std::string file = find_program("getent");
     finding.is_fine = !file.empty();
     finding.text = finding.is_fine ? shown_path(file) + ", for names of services' hosts"
@@ -111,8 +111,8 @@ Finding name_lookup() {
     return finding;
 }
 
-Finding python() {
-    Finding finding{"python3", false, "", "", true};
+MachineCheck python() {
+    MachineCheck finding{"python3", false, "", "", true};
     const std::string file = find_program("python3");
     if (file.empty()) {
         finding.text =
@@ -141,8 +141,8 @@ Finding python() {
 }
 
 // `asked` goes to the client; a third word says whether it runs without root.
-Finding container_runtime(const std::string& name, const std::string& program) {
-    Finding finding{name, false, "", "", true};
+MachineCheck container_runtime(const std::string& name, const std::string& program) {
+    MachineCheck finding{name, false, "", "", true};
     const std::string file = find_program(program);
     if (file.empty()) {
         finding.text = program == name
@@ -177,9 +177,9 @@ Finding container_runtime(const std::string& name, const std::string& program) {
 
 }  // namespace
 
-std::vector<Finding> find_surroundings() {
-    std::vector<Finding> findings{temporary_folder(), control_groups(), http_library(),
-                                  name_lookup(), python()};
+std::vector<MachineCheck> find_surroundings() {
+    std::vector<MachineCheck> findings{temporary_folder(), control_groups(), http_library(),
+                                       name_lookup(), python()};
     const char* const variable = "NARRATORIA_CONTAINER_RUNTIME";
     if (const char* const given = std::getenv(variable); given != nullptr && *given != '\0') {
         findings.push_back(container_runtime(variable, given));

@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "doctor/finding.hpp"
+#include "doctor/machine_check.hpp"
 
 namespace narratoria::command {
 
-std::vector<Finding> find_surroundings();
+std::vector<MachineCheck> find_surroundings();
 
 }  // namespace narratoria::command

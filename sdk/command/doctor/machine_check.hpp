@@ -5,7 +5,7 @@
 namespace narratoria::command {
 
 // One line of `narratoria doctor`.
-struct Finding {
+struct MachineCheck {
     std::string name;
     bool is_fine = false;
     std::string text;     // what there is, or what is wrong and what to do
