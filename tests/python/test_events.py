@@ -299,8 +299,12 @@ def test_a_stream_that_the_command_wrote():
 
 
 def test_the_traces_of_a_project_s_tool():
-    body = {"attempt": 1, "state": "completed", "exitStatus": 0,
-            "traces": [{"type": "tool_call", "tool": "count"}]}
+    body = {
+        "attempt": 1,
+        "state": "completed",
+        "exitStatus": 0,
+        "traces": [{"type": "tool_call", "tool": "count"}],
+    }
     event = AttemptEnded.from_dict(body)
     assert event.traces == [{"type": "tool_call", "tool": "count"}]
     assert event.to_dict() == body
