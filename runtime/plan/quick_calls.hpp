@@ -22,7 +22,7 @@ public:
         uint32_t number;  // in its toolId
         uint32_t line;
         uint32_t execution_ms;
-        uint32_t name;         // of its skill, from name_of()
+        uint32_t name;         // of its skill, from number_of()
         uint32_t result_size;  // 0: it had no result
     };
 

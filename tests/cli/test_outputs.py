@@ -69,6 +69,16 @@ def test_no_output_replaces_a_file_of_the_project(command, project, name):
         assert project.content() == before, arguments
 
 
+def test_no_output_replaces_a_file_of_a_pack_for_all_projects(command, project):
+    pack = command.folder / "builtin" / "one" / "pack.yaml"
+    pack.parent.mkdir(parents=True)
+    pack.write_text("id: one\n")
+    for arguments in project.commands(pack):
+        ran = command(*arguments, env=environment(NARRATORIA_PACK_PATH=str(command.folder / "builtin")))
+        assert ran.status == 2 and "would overwrite" in ran.err, (arguments, ran)
+        assert pack.read_text() == "id: one\n"
+
+
 @pytest.mark.parametrize("link", [os.symlink, os.link])
 def test_a_link_to_a_file_of_the_project_is_no_way_around(command, project, link):
     before = project.content()

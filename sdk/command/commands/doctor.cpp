@@ -34,7 +34,7 @@ constexpr std::string_view kPlan =
 
 // `guarantee` as nar_engine_options.sandbox takes it; or empty.
 MachineCheck look_at(std::string_view guarantee) {
-    MachineCheck finding{
+    MachineCheck check{
         guarantee.empty() ? "programs" : std::string(guarantee.substr(0, guarantee.find('='))),
         false, "", "", false};
     EngineOptions engine_options;
@@ -50,59 +50,57 @@ MachineCheck look_at(std::string_view guarantee) {
     const json::Document document = json::read(result);
     const json::Value* const tools = json::member(document, "toolResults");
     if (tools == nullptr || !tools->IsArray() || tools->Empty()) {
-        finding.text = "the runtime did not run the plan of this check" +
-                       (result.empty() ? std::string() : ": " + result.substr(0, 200));
-        return finding;
+        check.text = "the runtime did not run the plan of this check" +
+                     (result.empty() ? std::string() : ": " + result.substr(0, 200));
+        return check;
     }
     const json::Value& tool = (*tools)[0];
     const std::string_view code = json::text(tool, "errorCode");
     if (code == "GUARANTEE_UNAVAILABLE" || code == "SPAWN_FAILED") {
-        finding.text = json::text(tool, "error");
-        return finding;
+        check.text = json::text(tool, "error");
+        return check;
     }
-    finding.is_fine = true;
+    check.is_fine = true;
     if (guarantee.empty()) {
-        finding.text = "tools can be started";
-        return finding;
+        check.text = "tools can be started";
+        return check;
     }
     const json::Value* const attempts = json::member(tool, "attempts");
     const json::Value* const receipts =
         attempts != nullptr && attempts->IsArray() && !attempts->Empty()
             ? json::member((*attempts)[0], "guarantees")
             : nullptr;
-    finding.is_fine = receipts != nullptr && receipts->IsArray() && !receipts->Empty();
-    if (!finding.is_fine) {
-        finding.text = "the runtime gave no receipt";
-        return finding;
+    check.is_fine = receipts != nullptr && receipts->IsArray() && !receipts->Empty();
+    if (!check.is_fine) {
+        check.text = "the runtime gave no receipt";
+        return check;
     }
-    finding.text = json::text((*receipts)[0], "mechanism");
-    finding.version = json::text((*receipts)[0], "version");
-    return finding;
+    check.text = json::text((*receipts)[0], "mechanism");
+    check.version = json::text((*receipts)[0], "version");
+    return check;
 }
 
 int examine(bool as_json) {
-    std::vector<MachineCheck> findings{look_at({})};
-    for (const std::string_view name : kGuaranteeNames) findings.push_back(look_at(name));
-    findings.push_back(look_at("secrets_allowed=PATH"));
-    for (MachineCheck& finding : find_surroundings()) findings.push_back(std::move(finding));
+    std::vector<MachineCheck> checks{look_at({})};
+    for (const std::string_view name : kGuaranteeNames) checks.push_back(look_at(name));
+    checks.push_back(look_at("secrets_allowed=PATH"));
+    for (MachineCheck& check : find_surroundings()) checks.push_back(std::move(check));
     bool all_fine = true;
     std::string out;
-    for (const MachineCheck& finding : findings) {
-        all_fine = all_fine && (finding.is_fine || finding.is_optional);
+    for (const MachineCheck& check : checks) {
+        all_fine = all_fine && (check.is_fine || check.is_optional);
         if (as_json) {
             out += fmt::format(R"({}{{"name":{},"ok":{},"optional":{},{}:{},"version":{}}})",
-                               out.empty() ? "" : ",", json::quoted(finding.name), finding.is_fine,
-                               finding.is_optional,
-                               finding.is_fine ? R"("mechanism")" : R"("problem")",
-                               json::quoted(finding.text), json::quoted(finding.version));
+                               out.empty() ? "" : ",", json::quoted(check.name), check.is_fine,
+                               check.is_optional, check.is_fine ? R"("mechanism")" : R"("problem")",
+                               json::quoted(check.text), json::quoted(check.version));
         } else {
-            out +=
-                fmt::format("{:<4} {:<20} {}{}\n",
-                            finding.is_fine       ? "ok"
-                            : finding.is_optional ? "-"
-                                                  : "NO",
-                            finding.name, printable(finding.text),
-                            finding.version.empty() ? "" : " (" + printable(finding.version) + ")");
+            out += fmt::format("{:<4} {:<20} {}{}\n",
+                               check.is_fine       ? "ok"
+                               : check.is_optional ? "-"
+                                                   : "NO",
+                               check.name, printable(check.text),
+                               check.version.empty() ? "" : " (" + printable(check.version) + ")");
         }
     }
     if (as_json) out = fmt::format("{{\"ok\":{},\"checks\":[{}]}}\n", all_fine, out);

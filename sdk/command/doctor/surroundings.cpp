@@ -27,33 +27,33 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 std::string last_line(const std::string& text) { return text.substr(text.rfind('\n') + 1); }
 
 MachineCheck temporary_folder() {
-    MachineCheck finding{"temporary_folder", false, "", "", false};
+    MachineCheck check{"temporary_folder", false, "", "", false};
     const char* const given = std::getenv("TMPDIR");
     const std::string folder = given != nullptr && *given != '\0' ? given : "/tmp";
     std::string made = folder + "/narratoria-doctor-XXXXXX";
     if (mkdtemp(made.data()) == nullptr) {
-        finding.text = fmt::format(
+        check.text = fmt::format(
             "no folder can be made in {} ({}); set TMPDIR to a folder that you can write to",
             shown_path(folder), reason(errno));
-        return finding;
+        return check;
     }
     rmdir(made.c_str());
     struct statvfs space {};
     statvfs(folder.c_str(), &space);
     const std::uint64_t free_mib = std::uint64_t{space.f_bavail} * space.f_frsize / (1024 * 1024);
-    finding.is_fine = true;
-    finding.text = fmt::format("{}, {} MiB free", shown_path(folder), free_mib);
-    return finding;
+    check.is_fine = true;
+    check.text = fmt::format("{}, {} MiB free", shown_path(folder), free_mib);
+    return check;
 }
 
 MachineCheck control_groups() {
-    MachineCheck finding{"cgroups", false, "", "", true};
+    MachineCheck check{"cgroups", false, "", "", true};
     const std::string advice =
         "; only --cgroup and its limits need it: systemd-run --user --scope -p Delegate=yes …";
     struct statfs status {};
     if (statfs("/sys/fs/cgroup", &status) != 0 || status.f_type != CGROUP2_SUPER_MAGIC) {
-        finding.text = "cgroup2 is not mounted at /sys/fs/cgroup" + advice;
-        return finding;
+        check.text = "cgroup2 is not mounted at /sys/fs/cgroup" + advice;
+        return check;
     }
     std::ifstream groups("/proc/self/cgroup");
     std::string line;
@@ -65,26 +65,26 @@ MachineCheck control_groups() {
     std::getline(std::ifstream(folder + "/cgroup.controllers"), controllers);
     if (access((folder + "/cgroup.procs").c_str(), W_OK) != 0 ||
         access(folder.c_str(), W_OK) != 0) {
-        finding.text = fmt::format("the group of this process, {}, cannot be written to ({}){}",
-                                   shown_path(folder), reason(errno), advice);
-        return finding;
+        check.text = fmt::format("the group of this process, {}, cannot be written to ({}){}",
+                                 shown_path(folder), reason(errno), advice);
+        return check;
     }
     for (const std::string_view wanted : {"memory", "pids"}) {
         if ((" " + controllers + " ").find(fmt::format(" {} ", wanted)) != std::string::npos) {
             continue;
         }
-        finding.text =
+        check.text =
             fmt::format("{} has not the controller {}{}", shown_path(folder), wanted, advice);
-        return finding;
+        return check;
     }
-    finding.is_fine = true;
-    finding.text = shown_path(folder) + ", with " + controllers;
-    return finding;
+    check.is_fine = true;
+    check.text = shown_path(folder) + ", with " + controllers;
+    return check;
 }
 
 // Found as the runtime finds it, which loads it at the first call of a service.
 MachineCheck http_library() {
-    MachineCheck finding{"curl", false, "", "", true};
+    MachineCheck check{"curl", false, "", "", true};
     void* found = dlsym(RTLD_DEFAULT, "curl_version");
     for (const char* name : {"libcurl.so.4", "libcurl-gnutls.so.4"}) {
         if (found != nullptr) break;
@@ -92,72 +92,69 @@ MachineCheck http_library() {
         if (library != nullptr) found = dlsym(library, "curl_version");
     }
     if (found == nullptr) {
-        finding.text = "the runtime has no libcurl of its own; tools that are services may not run";
-        return finding;
+        check.text = "the runtime has no libcurl of its own; tools that are services may not run";
+        return check;
     }
-    finding.is_fine = true;
-    finding.text = "HTTP for tools that are services";
-    finding.version = reinterpret_cast<char* (*)()>(found)();
-    return finding;
+    check.is_fine = true;
+    check.text = "HTTP for tools that are services";
+    check.version = reinterpret_cast<char* (*)()>(found)();
+    return check;
 }
 
 MachineCheck name_lookup() {
-    MachineCheck finding{"getent", false, "", "", true};
+    MachineCheck check{"getent", false, "", "", true};
     const std::string file = find_program("getent");
-    finding.is_fine = !file.empty();
-    finding.text = finding.is_fine ? shown_path(file) + ", for names of services' hosts"
-                                   : "it is not in PATH (Debian: libc-bin); services can only be "
-                                     "named by address";
-    return finding;
+    check.is_fine = !file.empty();
+    check.text = check.is_fine ? shown_path(file) + ", for names of services' hosts"
+                               : "it is not in PATH (Debian: libc-bin); services can only be "
+                                 "named by address";
+    return check;
 }
 
 MachineCheck python() {
-    MachineCheck finding{"python3", false, "", "", true};
+    MachineCheck check{"python3", false, "", "", true};
     const std::string file = find_program("python3");
     if (file.empty()) {
-        finding.text =
+        check.text =
             "it is not in PATH; install it for the Python tools of projects without a .venv";
-        return finding;
+        return check;
     }
     const ProgramOutput said = output_of({file, "-c",
                                           "import sys; print('%d.%d.%d' % sys.version_info[:3]); "
                                           "print(sys.version_info >= (3, 8))"});
     if (!said.ok || last_line(said.text) != "True") {
-        finding.text = fmt::format(
+        check.text = fmt::format(
             "{} does not work: {}", shown_path(file),
             said.ok ? "it is older than 3.8, " + first_line(said.text) : last_line(said.text));
-        return finding;
+        return check;
     }
     char begin[2] = {};
     std::ifstream(file, std::ios::binary).read(begin, sizeof begin);
-    finding.is_fine = true;
-    finding.text = shown_path(file);
+    check.is_fine = true;
+    check.text = shown_path(file);
     if (std::string_view(begin, sizeof begin) == "#!") {
-        finding.text +=
-            ", a script: tools with no_subprocess need [python_tools] python, or a .venv";
+        check.text += ", a script: tools with no_subprocess need [python_tools] python, or a .venv";
     }
-    finding.version = first_line(said.text);
-    return finding;
+    check.version = first_line(said.text);
+    return check;
 }
 
 // `asked` goes to the client; a third word says whether it runs without root.
 MachineCheck container_runtime(const std::string& name, const std::string& program) {
-    MachineCheck finding{name, false, "", "", true};
+    MachineCheck check{name, false, "", "", true};
     const std::string file = find_program(program);
     if (file.empty()) {
-        finding.text = program == name
-                           ? "it is not in PATH; only tools that are containers need one"
-                           : shown_path(program) + " is no program";
-        return finding;
+        check.text = program == name ? "it is not in PATH; only tools that are containers need one"
+                                     : shown_path(program) + " is no program";
+        return check;
     }
     const std::string kind = file.substr(file.rfind('/') + 1);
     const bool is_podman = kind.find("podman") != std::string::npos;
     const ProgramOutput version = output_of(
         {file, "version", "--format", is_podman ? "{{.Client.Version}}" : "{{.Server.Version}}"});
     if (!version.ok) {
-        finding.text =
-            fmt::format("{} does not work: {}", shown_path(file), last_line(version.text));
-        return finding;
+        check.text = fmt::format("{} does not work: {}", shown_path(file), last_line(version.text));
+        return check;
     }
     const ProgramOutput info =
         output_of({file, "info", "--format",
@@ -165,27 +162,27 @@ MachineCheck container_runtime(const std::string& name, const std::string& progr
                              : "{{.SecurityOptions}} {{.DefaultRuntime}}"});
     const bool is_rootless = is_podman ? info.text.find("rootless=true") != std::string::npos
                                        : info.text.find("rootless") != std::string::npos;
-    finding.is_fine = true;
-    finding.text = shown_path(file);
+    check.is_fine = true;
+    check.text = shown_path(file);
     if (info.ok) {
-        finding.text += is_rootless ? ", rootless" : ", as root";
-        finding.text += ", " + info.text.substr(info.text.rfind(' ') + 1);
+        check.text += is_rootless ? ", rootless" : ", as root";
+        check.text += ", " + info.text.substr(info.text.rfind(' ') + 1);
     }
-    finding.version = last_line(version.text);
-    return finding;
+    check.version = last_line(version.text);
+    return check;
 }
 
 }  // namespace
 
 std::vector<MachineCheck> find_surroundings() {
-    std::vector<MachineCheck> findings{temporary_folder(), control_groups(), http_library(),
-                                       name_lookup(), python()};
+    std::vector<MachineCheck> checks{temporary_folder(), control_groups(), http_library(),
+                                     name_lookup(), python()};
     const char* const variable = "NARRATORIA_CONTAINER_RUNTIME";
     if (const char* const given = std::getenv(variable); given != nullptr && *given != '\0') {
-        findings.push_back(container_runtime(variable, given));
+        checks.push_back(container_runtime(variable, given));
     }
-    for (const char* name : {"docker", "podman"}) findings.push_back(container_runtime(name, name));
-    return findings;
+    for (const char* name : {"docker", "podman"}) checks.push_back(container_runtime(name, name));
+    return checks;
 }
 
 }  // namespace narratoria::command

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 #include "io/file.hpp"
 #include "io/message.hpp"
@@ -74,6 +75,9 @@ void OutputCheck::belongs_to(const std::string& folder) {
     add(folder, false);
     // Links may lead out of the folder.
     for (const std::string_view own : kOwnFolders) add(fmt::format("{}/{}", folder, own), true);
+    const char* const packs = std::getenv("NARRATORIA_PACK_PATH");
+    std::istringstream folders_of_packs(packs != nullptr ? packs : "");
+    for (std::string pack; std::getline(folders_of_packs, pack, ':');) add(pack, true);
     for (const char* file : {"/.namel3ss/tools.yaml", "/namel3ss.toml", "/story.toml"}) {
         reads(folder + file, shown_path(folder + file));
     }
