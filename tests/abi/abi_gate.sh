@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# abi_gate.sh [--headers FOLDER] [--acknowledged FOLDER] [LIBRARY]: compares the public headers, and the
-# library's symbols, with abi/baseline/. Fails on an incompatible change that no file of
-# abi/acknowledged/ owns up to.
-# abi_gate.sh --refresh LIBRARY: writes the baseline anew.
+# abi_gate.sh [--headers FOLDER] [--baseline FOLDER] [--acknowledged FOLDER] [LIBRARY]: checks that
+# probe.c and layout.c list every public struct and function. With a baseline, which the first release
+# sets, it also compares the headers and the library's symbols with it, and fails on an incompatible
+# change that no file of abi/acknowledged/ explains.
+# abi_gate.sh --refresh [--headers FOLDER] [--baseline FOLDER] [LIBRARY]: writes the baseline.
 set -u
 tree=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
-headers=$tree/abi/include acknowledged=$tree/abi/acknowledged library='' refresh=0
+headers=$tree/abi/include baseline=$tree/abi/baseline acknowledged=$tree/abi/acknowledged
+library='' refresh=0
 while [ $# -gt 0 ]; do
     case $1 in
         --headers) headers=$2 && shift ;;
+        --baseline) baseline=$2 && shift ;;
         --acknowledged) acknowledged=$2 && shift ;;
         --refresh) refresh=1 ;;
         -*) echo "abi_gate.sh does not know $1" >&2 && exit 2 ;;
@@ -23,7 +26,6 @@ for program in abidw abidiff; do
         exit 2
     }
 done
-baseline=$tree/abi/baseline
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 
@@ -62,11 +64,18 @@ fi
 
 if [ "$refresh" = 1 ]; then
     [ "$failed" = 0 ] || exit 1
-    [ -n "$library" ] || { echo "abi_gate.sh --refresh needs the library" >&2 && exit 2; }
     describe "$work/probe.so" >"$baseline/interface.xml" || exit 2
-    describe "$work/library.so" >"$baseline/library.xml" || exit 2
-    echo "the baseline in abi/baseline/ is that of these headers now"
+    [ -z "$library" ] || describe "$work/library.so" >"$baseline/library.xml" || exit 2
+    echo "$baseline describes these headers now"
     exit 0
+fi
+if [ ! -e "$baseline/interface.xml" ]; then
+    if [ -n "$(git -C "$tree" tag --list 'v[0-9]*' 2>/dev/null)" ]; then
+        echo "there is a release, and no baseline: run abi_gate.sh --refresh LIBRARY at its tag" >&2
+        exit 1
+    fi
+    echo "no release has set a baseline: nothing to compare with"
+    exit $failed
 fi
 
 # Prints the name of each struct or function that has changed incompatibly, and what has.
@@ -129,7 +138,7 @@ compare() {  # BASELINE OBJECT
 hint=0
 if [ "$(uname -m)" = x86_64 ]; then
     compare "$baseline/interface.xml" "$work/probe.so"
-    [ -z "$library" ] || compare "$baseline/library.xml" "$work/library.so"
+    [ -z "$library" ] || [ ! -e "$baseline/library.xml" ] || compare "$baseline/library.xml" "$work/library.so"
 fi
 [ "$hint" = 0 ] || echo "Who built against it would break: add at the end of a struct, or a new struct, \
 function or extension id. If it must be: abi/acknowledged/NAME.txt with the reason." >&2

@@ -1,23 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# gate_test.sh: the gate lets through what may be, and nothing else. Each case is a copy of the public
-# headers in which one line is another.
+# gate_test.sh: after a release the gate accepts compatible changes and nothing else. The baseline is
+# that of the current headers. Each case is a copy of the headers in which one line is changed.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 failed=0
-none=$work/none && mkdir "$none"
+none=$work/none && mkdir "$none" "$work/baseline"
+tests/abi/abi_gate.sh --refresh --baseline "$work/baseline" || exit 2
 
-# The gate's answer for the headers in $work/now: 0 lets through.
-gate() { tests/abi/abi_gate.sh --headers "$work/now" --acknowledged "${1:-$none}" >"$work/said" 2>&1; }
+# The gate's answer for the headers in $work/now: 0 accepts.
+gate() {
+    tests/abi/abi_gate.sh --headers "$work/now" --baseline "${2:-$work/baseline}" \
+        --acknowledged "${1:-$none}" >"$work/said" 2>&1
+}
 
 # change NAME FILE SED-SCRIPT
 change() {
     rm -rf "$work/now" && cp -r abi/include "$work/now" || exit 2
     sed -i "$3" "$work/now/narratoria/$2" || exit 2
     if cmp -s "abi/include/narratoria/$2" "$work/now/narratoria/$2"; then
-        echo "the case \"$1\" changes nothing in $2: mend gate_test.sh" >&2
+        echo "the case \"$1\" changes nothing in $2: correct gate_test.sh" >&2
         failed=1
     fi
 }
@@ -66,9 +70,17 @@ gate "$work/owned" || { echo "an acknowledged break is refused:" >&2 && cat "$wo
 : >"$work/owned/nar_invocation.txt"
 ! gate "$work/owned" || { echo "an acknowledgement without a reason counts" >&2 && failed=1; }
 
-# A struct that nobody watches.
+# Before a release, when there is no baseline.
+change "a break before a release" invocation.h '/^    nar_str root;/d'
+if [ -z "$(git tag --list 'v[0-9]*' 2>/dev/null)" ]; then
+    gate "$none" "$none" || { echo "a change before a release is refused:" >&2 && cat "$work/said" >&2 && failed=1; }
+fi
+
+# A struct that is in no list, with a baseline and without.
 change "an unknown struct" tool.h 's/^typedef struct nar_tool {/typedef struct nar_later { uint32_t size; } nar_later;\n&/'
 sed -i 's/^typedef struct nar_later {.*/typedef struct nar_later {\n    uint32_t size;\n} nar_later;/' "$work/now/narratoria/tool.h"
-! gate || { echo "a struct that is not in probe.c is not noticed" >&2 && failed=1; }
+for baseline in "$work/baseline" "$none"; do
+    ! gate "$none" "$baseline" || { echo "a struct that is not in probe.c is not noticed" >&2 && failed=1; }
+done
 
 exit $failed

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""languages.py LANGUAGE LIBRARY-FOLDER: writes declarations for rust or go from
+"""languages.py LANGUAGE BUILD-FOLDER: writes declarations for rust or go from the build's
 abi/narratoria-1.json, compiles them with a program of fifty lines, and plays one turn with it.
-Exits with 77 if the compiler is not here."""
+Exits with 77 if the compiler is not available."""
 
 import json
 import os
@@ -223,15 +223,16 @@ func main() {
 def compiler(name, *places):
     found = shutil.which(name) or next((place for place in places if Path(place).is_file()), None)
     if found is None:
-        print(f"SKIPPED: {name} is not here, so nobody plays a turn with declarations for it",
+        print(f"SKIPPED: {name} is not available: no turn is played with declarations for it",
               file=sys.stderr)
         sys.exit(SKIPPED)
     return found
 
 
 def main():
-    language, libraries = sys.argv[1], Path(sys.argv[2]).resolve()
-    api = json.loads((ROOT / "abi" / "narratoria-1.json").read_text())
+    language, build = sys.argv[1], Path(sys.argv[2]).resolve()
+    libraries = build / "lib"
+    api = json.loads((build / "abi" / "narratoria-1.json").read_text())
     environment = {**os.environ, "LD_LIBRARY_PATH": str(libraries)}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

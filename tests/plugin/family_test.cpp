@@ -148,26 +148,5 @@ TEST_F(PluginFamily, TheWellBehavedOneDoesAllOfItsWork) {
     EXPECT_THAT(recorder.of(Kind::AssetPlaceholder), IsEmpty());
 }
 
-// ---------------------------------------------------------------- plugins of 1.0
-
-// Built from frozen sources with frozen headers: as if they had been compiled years ago.
-class PluginsOf10 : public PluginFamily {};
-
-TEST_P(PluginsOf10, WorkOnThisHost) {
-    const std::string name = GetParam().name;
-    const std::string library = NARRATORIA_BUILD_DIR "/tests/plugins/1.0/" + name + ".so";
-    use(library, "");
-    ASSERT_TRUE(found && after);
-    EXPECT_EQ((*found)["state"].string(), "active") << found->text();
-    EXPECT_EQ((*after)["state"].string(), "active") << after->text();
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Extensions, PluginsOf10,
-    ::testing::Values(Variant{"asset_renderer", Fate::Active}, Variant{"event_sink", Fate::Active},
-                      Variant{"narrator", Fate::Active}, Variant{"tool", Fate::Active},
-                      Variant{"tool_runner", Fate::Active}, Variant{"ui_handler", Fate::Active}),
-    name_of);
-
 }  // namespace
 }  // namespace narratoria::test
