@@ -19,7 +19,8 @@ then those of its folder; if they pass, the unit tests of the folders above it, 
 and the tests with the shared library and its processes (sdk, fault, plugin, hostile) run. A mutant
 survives if all pass. A test that hangs is ended and counts as a failure. A survivor is either a gap in
 the tests, or changes nothing that can be observed; docs/mutations.md has a column for the reason, which
-later runs keep. A reason begins with one of REASONS.
+later runs keep. A reason begins with one of REASONS, or with "tested:" if a test was added since: then
+--judge removes the row.
 
 Ctrl-C and SIGTERM end the run and every process of it, restore the copy, and report what was tried.
 """
@@ -71,7 +72,6 @@ KINDS = "killed", "timeout", "survived", "no code"
 REASONS = {
     "equivalent:": "change nothing that a test could observe",
     "noticed elsewhere:": "are noticed by tests that do not run here, which the reason names",
-    "tested:": "are noticed since tests were added, each seen failing with the change",
 }
 # A run of the tests may take this many times as long as without a mutant, and never less than:
 SLOWER, LEAST_SECONDS = 10, 20
@@ -357,20 +357,18 @@ class Runner:
 HEAD = """# Mutations
 
 [`tests/mutation/run.py`](../tests/mutation/run.py) changes one place of the C++ code in `runtime/` at a time and runs the unit
-tests that cover it, then the conformance tests and those of `tests/sdk`, `tests/fault`, `tests/plugin` and `tests/hostile`. The other
-tests (`tests/cli`, `tests/python`, the sanitizers, …) do not run here, so one of them may fail by a change that is not noticed here.
-`tests/mutation/run.py --write` writes this page and keeps the reasons.
+tests that cover it, then the conformance tests and those of `tests/sdk`, `tests/fault`, `tests/plugin` and `tests/hostile`. Other
+tests (`tests/cli`, `tests/python`, the sanitizers) do not run. The program writes this page and keeps the reasons.
 
-{summary}
+{totals}
 
 {verdict}
+{last}"""
 
-| folder | changes tried | noticed | of them by a time limit | not noticed |
-|---|---|---|---|---|
-{folders}"""
+TOTALS = "{tried} changes compiled. Tests noticed {noticed} of them ({by_time} by a time limit)."
 
 SURVIVORS = """
-None of these tests noticed the following changes when they were tried. The last column says why, where somebody has looked.
+No test that runs here noticed these changes:
 
 | place | change | line | becomes | reason |
 |---|---|---|---|---|
@@ -398,36 +396,22 @@ def entry_of(mutant):
     return mutant.file, mutant.operator.replace("|", "\\|"), cell(mutant.before), cell(mutant.after)
 
 
-def folder_of(mutant):
-    return mutant.file.split("/")[1]
-
-
 def counts_of(outcomes):
-    """Of each folder: tried, noticed by a time limit, not noticed."""
-    counts = {}
-    for folder in {folder_of(mutant) for mutant in outcomes}:
-        seen = [outcome for mutant, outcome in outcomes.items() if folder_of(mutant) == folder]
-        counts[folder] = len(seen) - seen.count("no code"), seen.count("timeout"), seen.count("survived")
-    return counts
+    """Tried, noticed by a time limit."""
+    seen = list(outcomes.values())
+    return len(seen) - seen.count("no code"), seen.count("timeout")
 
 
-def counts_after(outcomes):
-    """Those of the page, less what a run of --again has found to be noticed now."""
-    counts = {}
-    for folder, *cells in re.findall(r"^\| `runtime/(\w+)` \| (\d+) \| \d+ \| (\d+) \| (\d+) \|$",
-                                     TABLE.read_text(encoding="utf-8"), re.M):
-        tried, by_time, survived = map(int, cells)
-        seen = [outcome for mutant, outcome in outcomes.items() if folder_of(mutant) == folder]
-        counts[folder] = (tried, by_time + seen.count("timeout"),
-                          survived - seen.count("killed") - seen.count("timeout"))
-    return counts
+def counts_kept():
+    pattern = re.escape(TOTALS).replace(r"\{", "{").replace(r"\}", "}")
+    pattern = re.sub(r"\{(\w+)\}", r"(?P<\1>\\d+)", pattern)
+    found = re.search(pattern, TABLE.read_text(encoding="utf-8"))
+    return int(found["tried"]), int(found["by_time"])
 
 
-def summary_kept():
-    """What the page says of the runs: from its third paragraph to the verdict, if it has one."""
-    parts = TABLE.read_text(encoding="utf-8").split("\n\n")
-    end = next(at for at, part in enumerate(parts) if part.startswith(("All together:", "| folder")))
-    return "\n\n".join(parts[2:end])
+def last_kept():
+    found = re.search(r"^The last run: .*$", TABLE.read_text(encoding="utf-8"), re.M)
+    return found[0] + "\n" if found else ""
 
 
 def rows_kept():
@@ -440,34 +424,27 @@ def rows_kept():
     return rows
 
 
-def verdict_of(counts, reasons):
+def verdict_of(tried, reasons):
     """How many of the changes a test is still missing for."""
-    tried = sum(cells[0] for cells in counts.values())
-    parts, judged, equivalent = [], 0, 0
-    for begin, what in REASONS.items():
-        number = sum(reason.startswith(begin) for reason in reasons)
-        judged += number
-        equivalent += number if begin == "equivalent:" else 0
-        if number:
-            parts.append(f"{number} {what}")
-    left = len(reasons) - judged
-    share = 100 * left / max(tried - equivalent, 1)
-    text = f"All together: {tried} changes compiled, and {len(reasons)} of them were not noticed. Of these, "
-    return (text + "; ".join(parts) + f". **Left without a test: {left}, which is {share:.1f} % of the "
-            f"{tried - equivalent} that can be observed.**")
+    numbers = {begin: sum(reason.startswith(begin) for reason in reasons) for begin in REASONS}
+    left = len(reasons) - sum(numbers.values())
+    observable = tried - numbers["equivalent:"]
+    parts = [f"{number} {REASONS[begin]}" for begin, number in numbers.items() if number]
+    return (f"Of the {len(reasons)} others, " + "; ".join(parts) + f". **Left without a test: {left}, which is "
+            f"{100 * left / max(observable, 1):.1f} % of the {observable} that can be observed.**")
 
 
-def write_page(counts, summary, rows):
-    folders = ""
-    for folder, (tried, by_time, survived) in sorted(counts.items()):
-        folders += f"| `runtime/{folder}` | {tried} | {tried - survived} | {by_time} | {survived} |\n"
-    lines = [row for _, row in sorted(rows)]
-    reasons = [re.split(r"(?<!\\)\|", row)[5].strip() for row in lines]
-    TABLE.write_text(HEAD.format(summary=summary, verdict=verdict_of(counts, reasons), folders=folders) +
-                     (SURVIVORS + "".join(lines) if lines else ""), encoding="utf-8")
+def write_page(counts, last, rows):
+    """Without the rows for which a test was added since."""
+    reason_of = lambda row: re.split(r"(?<!\\)\|", row)[5].strip()
+    lines = [row for _, row in sorted(rows) if not reason_of(row).startswith("tested:")]
+    tried, by_time = counts
+    totals = TOTALS.format(tried=tried, noticed=tried - len(lines), by_time=by_time)
+    TABLE.write_text(HEAD.format(totals=totals, verdict=verdict_of(tried, [reason_of(row) for row in lines]),
+                                 last=last) + (SURVIVORS + "".join(lines) if lines else ""), encoding="utf-8")
 
 
-def write_table(survivors, counts, summary, rows=()):
+def write_table(survivors, counts, last, rows=()):
     kept = reasons_kept()
     new = []
     for mutant in survivors:
@@ -475,7 +452,7 @@ def write_table(survivors, counts, summary, rows=()):
         row = (f"| [`{mutant.file}:{mutant.line}`](../{mutant.file}) | {entry[1]} | {entry[2]} | {entry[3]} | "
                f"{kept.get(entry, '')} |\n")
         new.append(((mutant.file, mutant.line), row))
-    write_page(counts, summary, [*rows, *new])
+    write_page(counts, last, [*rows, *new])
 
 
 def try_all(mutants, minutes, outcomes):
@@ -509,7 +486,7 @@ def main():
     parser.add_argument("--judge", action="store_true", help="count the reasons of docs/mutations.md again")
     options = parser.parse_args()
     if options.judge:
-        write_page(counts_after({}), summary_kept(), rows_kept())
+        write_page(counts_kept(), last_kept(), rows_kept())
         return
 
     every = [mutant for mutant in generated(options.only)
@@ -547,18 +524,18 @@ def main():
         summary = (f"After tests were added, `{command}` tried {tried} of the {len(listed)} unnoticed ones "
                    f"again; tests noticed {tried - counts['survived']} of them then.")
     print(summary)
+    last = f"The last run: `{command}` on {datetime.date.today()}.\n"
+    counts = counts_of(outcomes)
     if options.add and outcomes:
-        counts = counts_after({})
-        for folder, cells in counts_of(outcomes).items():
-            before = counts.get(folder, (0, 0, 0))
-            counts[folder] = tuple(a + b for a, b in zip(before, cells))
-        write_table(survivors, counts, f"{summary_kept()}\n\n{summary}", rows_kept())
+        counts = tuple(before + now for before, now in zip(counts_kept(), counts))
+        write_table(survivors, counts, last, rows_kept())
     elif options.write and outcomes:
         if options.again:
             left = [mutant for mutant in mutants if mutant not in outcomes]
-            write_table(survivors + left, counts_after(outcomes), f"{summary_kept()}\n\n{summary}")
+            tried, by_time = counts_kept()
+            write_table(survivors + left, (tried, by_time + counts[1]), last)
         else:
-            write_table(survivors, counts_of(outcomes), summary)
+            write_table(survivors, counts, last)
 
 
 if __name__ == "__main__":
