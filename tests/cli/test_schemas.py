@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON Schemas, the corpus of documents and `narratoria validate` agree.
+"""The JSON Schemas, the sample documents and `narratoria validate` agree.
 
-The folder that a file of tests/conformance/schemas lies in says what is expected; see the README
-there. The comparison with the command needs NARRATORIA_BUILD_DIR (for example build/release);
-without it those tests are reported as skipped.
+The tables of tests/conformance/schemas say what is expected; see the README there. The comparison
+with the command needs NARRATORIA_BUILD_DIR (for example build/release); without it those tests are
+reported as skipped.
 """
 
 import json
 import os
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import jsonschema
@@ -20,7 +21,7 @@ SCHEMAS = SOURCE / "abi" / "schemas"
 CORPUS = SOURCE / "tests" / "conformance" / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-# By the document's name: the file's name before its version, and the name of its corpus.
+# By the document's name: the file's name before its version, and the name of its table.
 SCHEMA_FILES = {
     re.match(r"[a-z]+(-[a-z]+)*", path.name)[0]: path
     for path in sorted(SCHEMAS.glob("*.schema.json"))
@@ -52,19 +53,45 @@ def make_validator(schema):
 VALIDATORS = {name: make_validator(DOCUMENTS[path]) for name, path in SCHEMA_FILES.items()}
 
 
-def corpus(verdict, *names):
-    """The corpus files of a verdict, for all schemas or those that are named."""
-    files = (
-        path for pattern in ("*.json", "*.ndjson") for path in CORPUS.glob(f"*/{verdict}/{pattern}")
-    )
-    chosen = sorted(path for path in files if not names or path.parts[-3] in names)
-    return pytest.mark.parametrize("path", chosen, ids=lambda path: "/".join(path.parts[-3:]))
+def bytes_of(entry):
+    """The document of an entry: a text and its last newline, or a list of parts as they are."""
+    if isinstance(entry, str):
+        return f"{entry}\n".encode()
+    parts = []
+    for part in entry:
+        if isinstance(part, str):
+            parts.append(part.encode())
+        elif "hex" in part:
+            parts.append(bytes.fromhex(part["hex"]))
+        else:
+            parts.append(part["repeat"].encode() * part["times"])
+    return b"".join(parts)
 
 
-def values_of(path):
-    """The JSON values in a file; ValueError, of UTF-8 or of JSON, when it holds anything else."""
-    text = path.read_bytes().decode("utf-8")
-    if path.parts[-3] != "event":
+def read_table(path):
+    """{verdict: {reason: document}}"""
+    return {
+        verdict: {reason: bytes_of(entry) for reason, entry in entries.items()}
+        for verdict, entries in tomllib.loads(path.read_text(encoding="utf-8")).items()
+    }
+
+
+TABLES = {path.stem: read_table(path) for path in sorted(CORPUS.glob("*.toml"))}
+VERDICTS = ("valid", "invalid", "rules")
+
+
+def documents(verdict, *names):
+    """Parametrizes with the tables of a verdict, for all schemas or those that are named."""
+    chosen = [
+        name for name, table in TABLES.items() if verdict in table and name in (names or TABLES)
+    ]
+    return pytest.mark.parametrize("name", chosen)
+
+
+def values_of(name, document):
+    """The JSON values in a document; ValueError, of UTF-8 or of JSON, when it holds anything else."""
+    text = document.decode("utf-8")
+    if name != "event":
         return [json.loads(text)]
     try:
         return [json.loads(text)]
@@ -72,13 +99,17 @@ def values_of(path):
         return [json.loads(line) for line in text.split("\n") if line.strip()]
 
 
-def faults_of(path):
-    validator = VALIDATORS[path.parts[-3]]
+def faults_of(name, document):
     return [
         f"{'/'.join(map(str, fault.absolute_path))}: {fault.message}"
-        for value in values_of(path)
-        for fault in validator.iter_errors(value)
+        for value in values_of(name, document)
+        for fault in VALIDATORS[name].iter_errors(value)
     ]
+
+
+def listed(wrong):
+    """All of them: pytest shortens what it compares."""
+    return "".join(f"\n{reason}: {'; '.join(faults) or 'no fault'}" for reason, faults in wrong.items())
 
 
 def objects_in(schema):
@@ -124,33 +155,25 @@ def test_every_property_is_described(path):
     assert not bare, "these need a description"
 
 
-def test_every_schema_has_a_corpus():
-    assert {path.name for path in CORPUS.iterdir() if path.is_dir()} == set(SCHEMA_FILES)
-    for name in SCHEMA_FILES:
-        for verdict in ("valid", "invalid"):
-            assert any((CORPUS / name / verdict).iterdir()), f"{name}/{verdict} is empty"
+def test_every_schema_has_a_table_of_documents():
+    assert set(TABLES) == set(SCHEMA_FILES)
+    for name, table in TABLES.items():
+        assert set(table) <= set(VERDICTS), name
+        assert table["valid"] and table["invalid"], name
 
 
-def test_every_file_of_the_corpus_is_looked_at():
-    looked_at = {
-        path
-        for verdict in ("valid", "invalid", "rules")
-        for pattern in ("*.json", "*.ndjson")
-        for path in CORPUS.glob(f"*/{verdict}/{pattern}")
-    }
-    there = {path for path in CORPUS.rglob("*") if path.is_file() and path.parent != CORPUS}
-    assert there == looked_at
+@documents("valid")
+def test_schema_accepts(name):
+    found = {reason: faults_of(name, document) for reason, document in TABLES[name]["valid"].items()}
+    wrong = {reason: faults for reason, faults in found.items() if faults}
+    assert not wrong, listed(wrong)
 
 
-@corpus("valid")
-def test_schema_accepts(path):
-    assert faults_of(path) == []
-
-
-@corpus("invalid")
-def test_schema_refuses_for_one_reason(path):
-    faults = faults_of(path)
-    assert len(faults) == 1, faults
+@documents("invalid")
+def test_schema_refuses_for_one_reason(name):
+    found = {reason: faults_of(name, document) for reason, document in TABLES[name]["invalid"].items()}
+    wrong = {reason: faults for reason, faults in found.items() if len(faults) != 1}
+    assert not wrong, listed(wrong)
 
 
 # covers: 000-4.3-media-type, 004-asset-media-type
@@ -174,13 +197,17 @@ def test_a_pattern_is_the_runtimes_rule(table, schema, pattern_of):
     assert [text for text in cases["invalid"] if re.fullmatch(pattern, text)] == []
 
 
-@corpus("rules")
-def test_schema_cannot_say(path):
-    try:
-        faults = faults_of(path)
-    except (ValueError, RecursionError):
-        return
-    assert faults == [], "the schema refuses this: it belongs to invalid/"
+@documents("rules")
+def test_schema_cannot_say(name):
+    wrong = {}
+    for reason, document in TABLES[name]["rules"].items():
+        try:
+            faults = faults_of(name, document)
+        except (ValueError, RecursionError):
+            continue
+        if faults:
+            wrong[reason] = faults
+    assert not wrong, f"the schema refuses these: they belong to [invalid]{listed(wrong)}"
 
 
 @pytest.fixture(scope="session")
@@ -193,34 +220,53 @@ def command():
     return program
 
 
-def validate(command, path):
-    return subprocess.run(
-        [command, "validate", path.parts[-3], path],
+def judged(command, folder, name, verdict):
+    """The exit status, and {reason: faults} of the command for every document of a table."""
+    paths = {}
+    for reason, document in TABLES[name][verdict].items():
+        path = folder / f"{reason}.json"
+        path.write_bytes(document)
+        paths[str(path)] = reason
+    run = subprocess.run(
+        [command, "validate", name, "--json", *paths],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=300,
         check=False,
     )
+    assert run.stderr == b"", run.stderr.decode("utf-8", "replace")
+    files = json.loads(run.stdout)["files"]
+    assert [each["file"] for each in files] == list(paths)
+    return run.returncode, {
+        paths[each["file"]]: [
+            fault["message"] for fault in each["faults"] if fault.get("level") != "warning"
+        ]
+        for each in files
+    }
 
 
 # covers: 003-13.7-plan-schema, 003-13.7-result-schema, 003-13.7-event-schema
-@corpus("valid", "event", "plan", "result", "tool")
-def test_command_accepts(command, path):
-    run = validate(command, path)
-    assert run.returncode == 0, (run.stdout + run.stderr).decode("utf-8", "replace")
+@documents("valid", "event", "plan", "result", "tool")
+def test_command_accepts(command, tmp_path, name):
+    status, found = judged(command, tmp_path, name, "valid")
+    wrong = {reason: faults for reason, faults in found.items() if faults}
+    assert not wrong, listed(wrong)
+    assert status == 0
 
 
 # covers: 003-13.7-plan-schema, 003-13.7-result-schema, 003-13.7-event-schema
-@corpus("invalid", "event", "plan", "result", "tool")
-def test_command_refuses_what_the_schema_refuses(command, path):
-    run = validate(command, path)
-    assert run.returncode == 1, (run.stdout + run.stderr).decode("utf-8", "replace")
-    assert (run.stdout + run.stderr).decode("utf-8").strip(), "a refusal says what is wrong"
+@documents("invalid", "event", "plan", "result", "tool")
+def test_command_refuses_what_the_schema_refuses(command, tmp_path, name):
+    status, found = judged(command, tmp_path, name, "invalid")
+    accepted = {reason: faults for reason, faults in found.items() if not any(faults)}
+    assert not accepted, listed(accepted)
+    assert status == 1
 
 
 # covers: 003-13.7-plan-schema, 003-13.7-result-schema, 003-13.7-event-schema
-@corpus("rules", "event", "plan", "result", "tool")
-def test_command_refuses_what_no_schema_can_say(command, path):
-    run = validate(command, path)
-    assert run.returncode == 1, (run.stdout + run.stderr).decode("utf-8", "replace")
-    assert (run.stdout + run.stderr).decode("utf-8").strip(), "a refusal says what is wrong"
+@documents("rules", "event", "plan", "result", "tool")
+def test_command_refuses_what_no_schema_can_say(command, tmp_path, name):
+    status, found = judged(command, tmp_path, name, "rules")
+    accepted = {reason: faults for reason, faults in found.items() if not any(faults)}
+    assert not accepted, listed(accepted)
+    assert status == 1

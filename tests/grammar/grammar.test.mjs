@@ -16,10 +16,8 @@ const { INITIAL, parseRawGrammar, Registry } = require('vscode-textmate');
 
 const tree = join(import.meta.dirname, '../..');
 const build = process.env.NARRATORIA_BUILD_DIR ?? join(tree, 'build/release');
-const scripts = readdirSync(join(tree, 'tests/conformance/script'), { recursive: true })
-  .filter((name) => name.endsWith('.nuwa'))
-  .sort()
-  .map((name) => join(tree, 'tests/conformance/script', name));
+const folder = join(tree, 'tests/conformance/script');
+const tables = readdirSync(folder).filter((name) => name.endsWith('.toml')).sort();
 
 // The last scope that says something decides; the class of the lexer that it stands for.
 const classes = [
@@ -88,18 +86,17 @@ function read(bytes, { tokens, end }) {
 }
 
 const grammar = await loadGrammar();
-const lines = execFileSync(join(build, 'tests/narratoria_script_tokens'), scripts, {
-  encoding: 'utf8', maxBuffer: 1 << 26,
-}).trimEnd().split('\n');
-assert.equal(lines.length, scripts.length);
+const scripts = tables.flatMap((table) =>
+  execFileSync(join(build, 'tests/narratoria_script_tokens'), [join(folder, table)], {
+    encoding: 'utf8', maxBuffer: 1 << 26,
+  }).trimEnd().split('\n').map((line) => ({ table, ...JSON.parse(line) })));
 assert.ok(scripts.length >= 250);
 
-for (const [index, line] of lines.entries()) {
-  const lexed = JSON.parse(line);
-  test(scripts[index].slice(tree.length + 1), () => {
-    const bytes = readFileSync(scripts[index]);
+for (const { table, name, script, ...lexed } of scripts) {
+  test(`${table} ${name}`, () => {
+    const bytes = Buffer.from(script);
     const expected = read(bytes, lexed);
-    const shown = coloured(grammar, bytes.toString());
+    const shown = coloured(grammar, script);
     if (lexed.end < bytes.length) shown.length = Math.min(shown.length, expected.length);
     assert.deepEqual(shown, expected);
   });

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// tokens FILE…: for each file a line of JSON, {"file", "end", "tokens": [[class, begin, end], …]}, with
-// the tokens of the lexer in bytes. "end" is where the lexer stopped: behind the file, or at an error.
+// tokens TABLE…: for each case of the tables of tests/conformance/script a line of JSON,
+// {"name", "script", "end", "tokens": [[class, begin, end], …]}, with the tokens of the lexer in bytes.
+// "end" is where the lexer stopped: after the script, or at an error.
 
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <string>
 
 #include "base/json/writer.hpp"
 #include "script/lexer.hpp"
+#include "unit/case_tables.hpp"
 
 using namespace narratoria;
 using script::TokenKind;
@@ -24,11 +24,9 @@ std::string_view class_of(TokenKind kind) {
     return "operator";
 }
 
-std::string tokens_of(const std::string& file) {
-    std::ifstream stream(file, std::ios::binary);
-    const std::string source{std::istreambuf_iterator<char>(stream), {}};
+std::string tokens_of(const test::ScriptCase& one) {
     script::Symbols symbols;
-    script::Lexer lexer(source, symbols);
+    script::Lexer lexer(one.script, symbols);
     std::string tokens;
     script::Token token;
     for (lexer.next(token); token.kind != TokenKind::End && token.kind != TokenKind::Invalid;
@@ -38,7 +36,8 @@ std::string tokens_of(const std::string& file) {
     }
     std::string out;
     json::ObjectWriter(out)
-        .string("file", file)
+        .string("name", one.name)
+        .string("script", one.script)
         .number("end", token.begin)
         .raw("tokens", "[" + tokens + "]")
         .end();
@@ -47,7 +46,11 @@ std::string tokens_of(const std::string& file) {
 
 }  // namespace
 
-int main(int count, char** files) {
-    for (int i = 1; i < count; ++i) std::cout << tokens_of(files[i]) << '\n';
+int main(int count, char** tables) {
+    for (int i = 1; i < count; ++i) {
+        for (const test::ScriptCase& one : test::script_cases(tables[i])) {
+            std::cout << tokens_of(one) << '\n';
+        }
+    }
     return std::cout.flush() ? 0 : 1;
 }

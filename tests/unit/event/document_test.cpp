@@ -4,11 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
+
+#include "unit/case_tables.hpp"
 
 namespace {
 
@@ -39,20 +38,15 @@ std::vector<Found> check(std::string_view text) {
 
 const std::string kGood = R"({"version":"0","type":"done","ok":true})";
 
-// What the corpus of documents decides, the schema and this check decide alike.
+// The schema and this check judge each sample document alike.
 // covers: 003-13.7-event-schema
 TEST(EventDocument, IsJudgedAsTheCorpusSays) {
-    const std::filesystem::path corpus = NARRATORIA_SOURCE_DIR "/tests/conformance/schemas/event";
-    size_t files = 0;
-    for (const char* verdict : {"valid", "invalid", "rules"}) {
-        for (const auto& entry : std::filesystem::directory_iterator(corpus / verdict)) {
-            std::ifstream file(entry.path(), std::ios::binary);
-            const std::string text((std::istreambuf_iterator<char>(file)), {});
-            EXPECT_EQ(check(text).empty(), verdict == "valid"s) << entry.path();
-            ++files;
-        }
+    const auto documents = test::sample_documents("event");
+    for (const test::SampleDocument& each : documents) {
+        EXPECT_EQ(check(each.text).empty(), each.verdict == "valid")
+            << each.verdict << " " << each.reason;
     }
-    EXPECT_GT(files, 150u);
+    EXPECT_GT(documents.size(), 150u);
 }
 
 TEST(EventDocument, IsOneEventOverManyLinesOrOneALine) {

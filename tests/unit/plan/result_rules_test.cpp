@@ -3,11 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
+
+#include "unit/case_tables.hpp"
 
 namespace {
 
@@ -51,19 +50,13 @@ using List = std::vector<std::string>;
 
 // covers: 003-13.7-result-schema
 TEST(ResultRules, JudgeAsTheCorpusSays) {
-    const std::filesystem::path corpus = NARRATORIA_SOURCE_DIR "/tests/conformance/schemas/result";
-    size_t files = 0;
-    for (const char* verdict : {"valid", "invalid", "rules"}) {
-        for (const auto& entry : std::filesystem::directory_iterator(corpus / verdict)) {
-            std::ifstream file(entry.path(), std::ios::binary);
-            const std::string text((std::istreambuf_iterator<char>(file)), {});
-            const List found = check(text);
-            EXPECT_EQ(found.empty(), verdict == "valid"s)
-                << entry.path() << testing::PrintToString(found);
-            ++files;
-        }
+    const auto documents = test::sample_documents("result");
+    for (const test::SampleDocument& each : documents) {
+        const List found = check(each.text);
+        EXPECT_EQ(found.empty(), each.verdict == "valid")
+            << each.verdict << " " << each.reason << " " << testing::PrintToString(found);
     }
-    EXPECT_GT(files, 80u);
+    EXPECT_GT(documents.size(), 80u);
 }
 
 TEST(ResultRules, ListEveryFault) {

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs tests/conformance/script: NAME.nuwa with what it must do in NAME.json,
-//     {"output": […], "scope": {…}, "error": null | {"name", "message", "line", "column"}}
-// and, if the case needs them, "given" (the first scope), "limits" and "called" (the tools in order).
-// Tools are those of test_tools.hpp; `later` answers at once, in a second run.
+// Runs the tables of tests/conformance/script. The tools are those of test_tools.hpp; `later` answers
+// in a second run.
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -17,19 +11,14 @@
 #include "script/machine.hpp"
 #include "script/program.hpp"
 #include "test_tools.hpp"
+#include "unit/case_tables.hpp"
 
 namespace narratoria::script {
 namespace {
 
 using narratoria::test::Json;
 using narratoria::test::json_text;
-namespace fs = std::filesystem;
-
-std::string content_of(const fs::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    EXPECT_TRUE(in.good()) << path;
-    return {std::istreambuf_iterator<char>(in), {}};
-}
+using narratoria::test::ScriptCase;
 
 std::string list_of(const std::vector<std::string>& texts) {
     std::string out = "[";
@@ -37,12 +26,9 @@ std::string list_of(const std::vector<std::string>& texts) {
     return out + "]";
 }
 
-Limits limits_of(const Json& expected) {
+Limits limits_of(const ScriptCase& one) {
     Limits limits;
-    if (!expected.has("limits")) return limits;
-    const Json given = expected["limits"];
-    for (const std::string& key : given.keys()) {
-        const auto value = static_cast<uint64_t>(given[key].integer());
+    for (const auto& [key, value] : one.limits) {
         if (key == "steps") limits.steps = value;
         else if (key == "calls") limits.calls = value;
         else if (key == "depth") limits.depth = static_cast<uint32_t>(value);
@@ -55,18 +41,28 @@ Limits limits_of(const Json& expected) {
     return limits;
 }
 
-// The result in the form of the expectation. `steps`: of one slice, or 0.
-std::string result_of(const std::string& source, const Json& expected, uint64_t steps) {
+// What a script did, as text to compare.
+std::string report(const std::vector<std::string>& output, const std::string& scope,
+                   const std::string& error, const ScriptCase& one,
+                   const std::vector<std::string>& called) {
+    std::string out =
+        "output: " + list_of(output) + "\nscope: " + Json(scope).text() + "\nerror: " + error;
+    if (one.has_called) out += "\ncalled: " + list_of(called);
+    return out;
+}
+
+// `steps`: of one slice, or 0 for no limit.
+std::string result_of(const ScriptCase& one, uint64_t steps) {
     std::vector<std::string> output;
     std::string scope = "{}";
     Error error;
     test::TestTools tools;
     Machine::Options options;
-    options.limits = limits_of(expected);
-    if (const auto program = Program::compile(source, options.limits, error)) {
+    options.limits = limits_of(one);
+    if (const auto program = Program::compile(one.script, options.limits, error)) {
         Machine machine(program, tools, options);
-        if (expected.has("given")) {
-            EXPECT_TRUE(machine.set_scope(expected["given"].text(), error)) << error.message;
+        if (!one.given.empty()) {
+            EXPECT_TRUE(machine.set_scope(Json(one.given).text(), error)) << error.message;
         }
         for (;;) {
             const Machine::State state = machine.run(steps);
@@ -81,42 +77,24 @@ std::string result_of(const std::string& source, const Json& expected, uint64_t 
         machine.append_scope(scope);
         error = machine.error();
     }
-    std::string out = "{\"output\":" + list_of(output) + ",\"scope\":" + scope + ",\"error\":";
-    if (!error) {
-        out += "null";
-    } else {
-        out += "{\"name\":" + json_text(error.name) + ",\"message\":" + json_text(error.message) +
-               ",\"line\":" + std::to_string(error.line) +
-               ",\"column\":" + std::to_string(error.column) + "}";
+    std::string said;
+    if (error) {
+        said = error.name + " at " + std::to_string(error.line) + ":" +
+               std::to_string(error.column) + ": " + error.message;
     }
-    if (expected.has("called")) out += ",\"called\":" + list_of(tools.called);
-    return Json(out + "}").text();
+    return report(output, scope, said, one, tools.called);
 }
 
-// In the order in which result_of() writes it.
-std::string expectation_of(const Json& expected) {
-    std::string out = "{\"output\":" + expected["output"].text() +
-                      ",\"scope\":" + expected["scope"].text() +
-                      ",\"error\":" + expected["error"].text();
-    if (expected.has("called")) out += ",\"called\":" + expected["called"].text();
-    return Json(out + "}").text();
-}
-
-void run_cases(const std::string& folder) {
-    std::vector<fs::path> cases;
-    for (const auto& entry :
-         fs::directory_iterator(NARRATORIA_SOURCE_DIR "/tests/conformance/script/" + folder)) {
-        if (entry.path().extension() == ".nuwa") cases.push_back(entry.path());
-    }
-    std::sort(cases.begin(), cases.end());
+void run_cases(const std::string& table) {
+    const std::string path = NARRATORIA_SOURCE_DIR "/tests/conformance/script/" + table + ".toml";
+    const std::vector<ScriptCase> cases = narratoria::test::script_cases(path);
     EXPECT_FALSE(cases.empty());
-    for (const fs::path& path : cases) {
-        SCOPED_TRACE(path.filename().string());
-        const std::string source = content_of(path);
-        const Json expected(content_of(fs::path(path).replace_extension(".json")));
-        EXPECT_EQ(result_of(source, expected, 0), expectation_of(expected));
+    for (const ScriptCase& one : cases) {
+        SCOPED_TRACE(table + " " + one.name);
+        const std::string expected = report(one.output, one.scope, one.error, one, one.called);
+        EXPECT_EQ(result_of(one, 0), expected);
         // A script that shares the loop does the same.
-        EXPECT_EQ(result_of(source, expected, 1), expectation_of(expected));
+        EXPECT_EQ(result_of(one, 1), expected);
     }
 }
 

@@ -3,16 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
+
+#include "unit/case_tables.hpp"
 
 namespace {
 
 using namespace narratoria;
-using namespace std::string_literals;
 
 // "file:line:column pointer rule" of each fault.
 std::vector<std::string> places(const Faults& faults) {
@@ -39,21 +37,15 @@ std::string message_of(std::string_view prompts) {
 
 using List = std::vector<std::string>;
 
-// The prompts of the corpus are judged as its folders say.
+// The check judges each sample document as its table says.
 TEST(Prompts, AreJudgedAsTheCorpusSays) {
-    const std::filesystem::path corpus = NARRATORIA_SOURCE_DIR "/tests/conformance/schemas/prompts";
-    size_t files = 0;
-    for (const char* verdict : {"valid", "invalid", "rules"}) {
-        for (const auto& entry : std::filesystem::directory_iterator(corpus / verdict)) {
-            std::ifstream file(entry.path(), std::ios::binary);
-            const std::string text((std::istreambuf_iterator<char>(file)), {});
-            const List faults = faults_of(text);
-            EXPECT_EQ(faults.empty(), verdict == "valid"s)
-                << entry.path() << testing::PrintToString(faults);
-            ++files;
-        }
+    const auto documents = test::sample_documents("prompts");
+    for (const test::SampleDocument& each : documents) {
+        const List found = faults_of(each.text);
+        EXPECT_EQ(found.empty(), each.verdict == "valid")
+            << each.verdict << " " << each.reason << " " << testing::PrintToString(found);
     }
-    EXPECT_GT(files, 35u);
+    EXPECT_GT(documents.size(), 35u);
 }
 
 TEST(Prompts, ThatAreNoJsonSayWhere) {
