@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tool that tries one forbidden act, named by "act" in its input, and reports how that went:
-// "succeeded", "refused: ‹errno›" or "absent: ‹why›" when the machine has no such thing. The acts work
-// on files that the test made for them: PLACE/ACT.file, and the empty folder PLACE/ACT.folder.
+// "succeeded", "refused: ERRNO", or "absent: ERRNO" (or "absent") if the machine has no such thing or the
+// user no right to it. The acts work on files that the test made for them: PLACE/ACT.file, and the empty
+// folder PLACE/ACT.folder.
 
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -45,7 +46,8 @@
 
 extern char **environ;
 
-enum { OK = 0, ABSENT = -1 };  // else a positive errno
+// Else a positive errno. ABSENT minus an errno: absent, for that reason.
+enum { OK = 0, ABSENT = -1000 };
 
 static char act_name[64];
 static char place[512];
@@ -62,7 +64,7 @@ static int close_and(int descriptor) {
 }
 
 static int absent_if(int error, int one, int other) {
-    return error == one || error == other ? ABSENT : error;
+    return error == one || error == other ? ABSENT - error : error;
 }
 
 static void path_of(char *out, size_t size, const char *format, long pid) {
@@ -988,6 +990,8 @@ int main(int count, char **arguments) {
         const int error = acts[i].act();
         char how[64];
         if (error == ABSENT) snprintf(how, sizeof how, "absent");
+        else if (error < ABSENT)
+            snprintf(how, sizeof how, "absent: %s", strerrorname_np(ABSENT - error));
         else if (error == OK) snprintf(how, sizeof how, "succeeded");
         else snprintf(how, sizeof how, "refused: %s", strerrorname_np(error));
         tell(how);

@@ -25,6 +25,11 @@ def names_of_acts():
     return [name for name in re.findall(r"\bACT\((\w+)\)", text) if name != "name"]
 
 
+def listed(wrong):
+    """All acts with what they reported: pytest shortens what it compares."""
+    return "".join(f"\n{act}: {how}" for act, how in wrong.items())
+
+
 class Place:
     """A folder with what the acts attack, and services that they should not reach."""
 
