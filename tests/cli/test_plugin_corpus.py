@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """narratoria plugin check: each misbehaviour of the corpus (tests/plugin/corpus) is found by its rule.
 
-NARRATORIA_CORPUS=N takes one variant in N (default 8), and the first of each rule; 1 takes all.
+NARRATORIA_CORPUS=N takes one variant in N (default 32), and the first of each rule; 1 takes all.
 """
 
 import json
@@ -17,7 +17,7 @@ import corpus  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     BUILD.name in ("asan", "tsan"), reason="the libraries are the same in every preset")
-EVERY = int(os.environ.get("NARRATORIA_CORPUS", "8"))
+EVERY = int(os.environ.get("NARRATORIA_CORPUS", "32"))
 
 
 @pytest.fixture(scope="session")
