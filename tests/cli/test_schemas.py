@@ -53,10 +53,14 @@ def make_validator(schema):
 VALIDATORS = {name: make_validator(DOCUMENTS[path]) for name, path in SCHEMA_FILES.items()}
 
 
-def bytes_of(entry):
-    """The document of an entry: a text and its last newline, or a list of parts as they are."""
+def bytes_of(entry, valid):
+    """The document of an entry: a text and its last newline, a changed valid one, or parts."""
     if isinstance(entry, str):
         return f"{entry}\n".encode()
+    if isinstance(entry, dict):
+        base = valid[entry["base"]]
+        assert base.count(entry["old"]) == 1, f"this is not once in its base: {entry}"
+        return f"{base.replace(entry['old'], entry['new'])}\n".encode()
     parts = []
     for part in entry:
         if isinstance(part, str):
@@ -70,9 +74,10 @@ def bytes_of(entry):
 
 def read_table(path):
     """{verdict: {reason: document}}"""
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
     return {
-        verdict: {reason: bytes_of(entry) for reason, entry in entries.items()}
-        for verdict, entries in tomllib.loads(path.read_text(encoding="utf-8")).items()
+        verdict: {reason: bytes_of(entry, table["valid"]) for reason, entry in entries.items()}
+        for verdict, entries in table.items()
     }
 
 
@@ -89,7 +94,7 @@ def documents(verdict, *names):
 
 
 def values_of(name, document):
-    """The JSON values in a document; ValueError, of UTF-8 or of JSON, when it holds anything else."""
+    """The JSON values in a document; ValueError, of UTF-8 or of JSON, if it is anything else."""
     text = document.decode("utf-8")
     if name != "event":
         return [json.loads(text)]
@@ -107,9 +112,15 @@ def faults_of(name, document):
     ]
 
 
+def schema_faults(name, verdict):
+    return {reason: faults_of(name, document) for reason, document in TABLES[name][verdict].items()}
+
+
 def listed(wrong):
     """All of them: pytest shortens what it compares."""
-    return "".join(f"\n{reason}: {'; '.join(faults) or 'no fault'}" for reason, faults in wrong.items())
+    return "".join(
+        f"\n{reason}: {'; '.join(faults) or 'no fault'}" for reason, faults in wrong.items()
+    )
 
 
 def objects_in(schema):
@@ -164,14 +175,14 @@ def test_every_schema_has_a_table_of_documents():
 
 @documents("valid")
 def test_schema_accepts(name):
-    found = {reason: faults_of(name, document) for reason, document in TABLES[name]["valid"].items()}
+    found = schema_faults(name, "valid")
     wrong = {reason: faults for reason, faults in found.items() if faults}
     assert not wrong, listed(wrong)
 
 
 @documents("invalid")
 def test_schema_refuses_for_one_reason(name):
-    found = {reason: faults_of(name, document) for reason, document in TABLES[name]["invalid"].items()}
+    found = schema_faults(name, "invalid")
     wrong = {reason: faults for reason, faults in found.items() if len(faults) != 1}
     assert not wrong, listed(wrong)
 

@@ -59,6 +59,21 @@ std::string text_of(const toml::node& node) {
     return text;
 }
 
+// { base = "a valid document", old = "text", new = "text" }
+std::string changed(const toml::table& change, const toml::table& table) {
+    const auto base = member<std::string>(change, "base");
+    const toml::table* valid = table["valid"].as_table();
+    const toml::node* node = valid == nullptr ? nullptr : valid->get(base);
+    if (node == nullptr) throw std::runtime_error("there is no valid document " + base);
+    auto text = value_of<std::string>(*node);
+    const auto old_text = member<std::string>(change, "old");
+    const size_t at = text.find(old_text);
+    if (at == std::string::npos || text.find(old_text, at + 1) != std::string::npos) {
+        throw std::runtime_error("this is not once in " + base + ": " + old_text);
+    }
+    return text.replace(at, old_text.size(), member<std::string>(change, "new"));
+}
+
 std::vector<std::string> strings_of(const toml::node& node) {
     if (!node.is_array()) throw std::runtime_error("not a list of strings");
     std::vector<std::string> all;
@@ -104,8 +119,9 @@ std::vector<SampleDocument> sample_documents(const std::string& kind) {
     for (const auto& [verdict, cases] : table) {
         if (!cases.is_table()) throw std::runtime_error(kind + ": a document without a verdict");
         for (const auto& [reason, node] : *cases.as_table()) {
-            all.push_back({std::string(verdict.str()), std::string(reason.str()),
-                           text_of(node) + (node.is_string() ? "\n" : "")});
+            std::string text = node.is_table() ? changed(*node.as_table(), table) : text_of(node);
+            if (!node.is_array()) text += "\n";
+            all.push_back({std::string(verdict.str()), std::string(reason.str()), std::move(text)});
         }
     }
     return all;
