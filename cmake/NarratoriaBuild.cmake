@@ -21,20 +21,25 @@ set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 # A build folder may be moved or mounted elsewhere and its programs still find the library.
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 
+# A clean clone in another folder finds what was compiled before: paths below the clone count as
+# relative, and a precompiled header as what it was made of.
 find_program(NARRATORIA_CCACHE ccache)
 mark_as_advanced(NARRATORIA_CCACHE)
 if(NARRATORIA_CCACHE)
     foreach(language C CXX)
         if(NOT CMAKE_${language}_COMPILER_LAUNCHER)
-            set(CMAKE_${language}_COMPILER_LAUNCHER "${NARRATORIA_CCACHE}")
+            set(CMAKE_${language}_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+                "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+                CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_ctime,include_file_mtime
+                "${NARRATORIA_CCACHE}")
         endif()
     endforeach()
 endif()
 
-# Standard headers are parsed once for a program instead of in each of its files, where no compiler
-# cache does better. The presets for working on it build without: there a missing include shows.
+# Standard headers are parsed once for a program instead of in each of its files. The preset for
+# working on it builds without: there a missing include shows.
 set(narratoria_precompiled OFF)
-if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT NARRATORIA_CCACHE AND NOT NARRATORIA_SANITIZE)
+if(CMAKE_BUILD_TYPE STREQUAL "Release" OR NARRATORIA_SANITIZE)
     set(narratoria_precompiled ON)
 endif()
 
@@ -44,6 +49,9 @@ function(narratoria_precompile target)
         target_precompile_headers(${target} PRIVATE
             <algorithm> <atomic> <cerrno> <chrono> <cstdint> <cstring> <functional> <map> <memory>
             <mutex> <optional> <string> <string_view> <unordered_map> <utility> <vector> ${ARGN})
+        # clang writes the time into a precompiled header, and each would be another to ccache.
+        target_compile_options(${target} PRIVATE
+            "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
     endif()
 endfunction()
 
@@ -78,12 +86,20 @@ if(NARRATORIA_SANITIZE)
         "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${NARRATORIA_SANITIZE};-fno-sanitize=vptr;-fno-sanitize-recover=all;-fno-omit-frame-pointer;-g1>"
         "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<NOT:$<BOOL:$<TARGET_PROPERTY:NARRATORIA_QUICK_BUILD>>>>:-O1>")
     target_link_options(narratoria_build INTERFACE -fsanitize=${NARRATORIA_SANITIZE})
+    # As g++ does without being asked: the Python interpreter, which has no sanitizer, loads the
+    # sanitizer's library before the package.
+    if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND NARRATORIA_SANITIZE MATCHES "address")
+        execute_process(COMMAND "${CMAKE_CXX_COMPILER}" -print-runtime-dir
+            OUTPUT_VARIABLE narratoria_runtimes OUTPUT_STRIP_TRAILING_WHITESPACE)
+        target_link_options(narratoria_build INTERFACE
+            -shared-libasan "-Wl,-rpath,${narratoria_runtimes}")
+    endif()
 endif()
 
 if(NARRATORIA_FUZZ)
     if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
         message(FATAL_ERROR "NARRATORIA_FUZZ needs clang, and this is ${CMAKE_CXX_COMPILER_ID}: "
-            "use `cmake --preset fuzz`, or set CMAKE_CXX_COMPILER to a clang++.")
+            "use `cmake --preset asan`, or set CMAKE_CXX_COMPILER to a clang++.")
     endif()
     target_compile_options(narratoria_build INTERFACE
         "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=fuzzer-no-link>"

@@ -31,7 +31,7 @@ test_python() {
     for candidate in python3 /usr/bin/python3; do
         if "$candidate" -c 'if True:
             import os, sysconfig
-            import hypothesis, jsonschema, pytest, tomllib, typing_extensions
+            import hypothesis, jsonschema, pytest, tomllib, typing_extensions, xdist
             jsonschema.Draft202012Validator
             os.stat(os.path.join(sysconfig.get_path("include"), "Python.h"))' \
             >/dev/null 2>&1; then
@@ -90,6 +90,7 @@ libgmock-dev        probe_header gmock/gmock.h
 binutils            probe_command readelf
 python3-dev         test_python
 python3-pytest      test_python
+python3-pytest-xdist test_python
 python3-jsonschema  test_python
 python3-hypothesis  test_python
 python3-typing-extensions test_python
@@ -97,26 +98,51 @@ pybind11-dev        probe_pybind11
 LIST
 }
 
-packages_to_test_fully() {
+packages_for_clang() {
     packages_to_test
     cat <<'LIST'
-libbenchmark-dev    probe_header benchmark/benchmark.h
-abigail-tools       probe_command abidiff
 clang-14            probe_command clang-14
 clang-format-14     probe_command clang-format-14
 clang-tidy-14       probe_command clang-tidy-14
 libclang-rt-14-dev  probe_fuzzer_library
-doxygen             probe_command doxygen
+LIST
+}
+
+packages_for_pypi() {
+    packages_to_test
+    cat <<'LIST'
 python3-venv        probe_venv
+LIST
+}
+
+packages_for_browser() {
+    packages_for_pypi
+    cat <<'LIST'
 libchafa-dev        pkg-config --exists chafa
 libgdk-pixbuf-2.0-dev pkg-config --exists gdk-pixbuf-2.0
 chromium            chromium --version
+fonts-dejavu-core   probe_font DejaVuSans
+fonts-liberation    probe_font LiberationSans-Regular
+LIST
+}
+
+packages_for_containers() {
+    packages_to_test
+    cat <<'LIST'
 podman              probe_command podman
 runc                probe_command runc
 netavark            test -x /usr/lib/podman/netavark
 iptables            probe_command iptables
-fonts-dejavu-core   probe_font DejaVuSans
-fonts-liberation    probe_font LiberationSans-Regular
+LIST
+}
+
+# What CI has beside the packages of its stages: the tools of all checks, and a cache of the compiler's.
+packages_for_ci() {
+    packages_for_clang
+    cat <<'LIST'
+abigail-tools       probe_command abidiff
+doxygen             probe_command doxygen
+ccache              probe_command ccache
 LIST
 }
 

@@ -27,7 +27,7 @@ for header in abi/include/narratoria/*.h; do
 done
 
 printf '%s\n' 'set(CMAKE_SYSTEM_NAME Linux)' 'set(CMAKE_SYSTEM_PROCESSOR riscv64)' >"$work/riscv64.cmake"
-if cmake -S . -B "$work/build" -DCMAKE_TOOLCHAIN_FILE="$work/riscv64.cmake" >"$work/said" 2>&1; then
+if cmake -G Ninja -S . -B "$work/build" -DCMAKE_TOOLCHAIN_FILE="$work/riscv64.cmake" >"$work/said" 2>&1; then
     echo "CMake configures for riscv64" >&2
     failed=1
 elif ! tr -s '\n ' ' ' <"$work/said" | grep -q "$sentence"; then

@@ -21,6 +21,7 @@ from harness import BUILD, DEADLINE, NARRATORIA, SOURCE, default_signals, enviro
 pytestmark = pytest.mark.skipif(BUILD.name == "tsan", reason="the sanitizer's own thread is found")
 
 FAMILY = BUILD / "tests" / "plugins"
+SHIPPED = BUILD / "lib" / "narratoria" / "plugins"
 RULES = [f"P{number}" for number in range(1, 48)]
 
 # The variant, the rule that finds it, how, and a part of what is said.
@@ -193,7 +194,7 @@ def test_every_variant_of_the_family_has_its_row():
     family = set(re.search(r"set\(family\s([^)]*)\)", listing)[1].split())
     rows = {one[0] for one in CAUGHT} | {one[0] for one in WARNED} | set(ALLOWED)
     # Nothing can be taken from a machine with one processor.
-    assert family == rows | {"well_behaved", "changes_affinity"}
+    assert family == rows | {"well_behaved", "without_cancel", "changes_affinity"}
 
 
 def test_every_rule_of_the_page_is_examined_or_said_to_be_not():
@@ -319,27 +320,28 @@ def test_the_console_passes(command):
 
 
 def test_a_host_shorter_than_there_can_be_is_told_and_no_breach(command):
-    rules = check(command, FAMILY / "1.0" / "event_sink.so")
+    rules = check(command, library("thinker"))
     assert rules["P30"]["verdict"] == "passed"
     assert "shorter than those of 1.0" in rules["P30"]["why"]
     assert "signal" not in rules["P30"]["why"]
 
 
 def test_what_does_not_apply_is_skipped_and_says_why(command):
-    rules = check(command, FAMILY / "1.0" / "narrator.so")
+    rules = check(command, library("without_cancel"))
     assert rules["P37"]["verdict"] == "skipped" and "cancel is NULL" in rules["P37"]["why"]
+    rules = check(command, SHIPPED / "event_log.so")
     assert rules["P39"]["verdict"] == "skipped" and "runs no tools" in rules["P39"]["why"]
 
 
-@pytest.mark.parametrize("kind", ["event_sink", "narrator"])
+@pytest.mark.parametrize("kind", ["event_log", "narrator_process"])
 def test_what_a_plugin_without_metadata_does_not_have_is_not_used(command, kind):
-    whole = (FAMILY / "1.0" / f"{kind}.so").read_bytes()
+    whole = (SHIPPED / f"{kind}.so").read_bytes()
     assert b'"plugin/1"' in whole
     path = command.file("unknown.so", whole.replace(b'"plugin/1"', b'"plugin/9"'))
     rules = check(command, path, "--time", "1")
     assert broken(rules) == {"P6": "failed"}
     skipped = {name for name, rule in rules.items() if rule["verdict"] == "skipped"}
-    narrators = {"P35", "P36", "P37", "P38"} if kind == "event_sink" else {"P37"}
+    narrators = {"P35", "P36", "P37", "P38"} if kind == "event_log" else set()
     assert skipped == {"P7", "P39", "P40"} | narrators
 
 

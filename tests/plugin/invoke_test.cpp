@@ -92,7 +92,9 @@ TEST_F(InvokeTest, ACancelledPromptEndsTheToolsOfAThinkingNarrator) {
     tool("endless", "touch started; while :; do :; done");
     std::optional<Outcome> outcome;
     session->prompt("endless", [&](Turn turn) { outcome = turn.outcome(); });
-    while (!std::filesystem::exists(folder / "started")) engine->run_once();
+    while (!std::filesystem::exists(folder / "started")) {
+        engine->run_for(std::chrono::milliseconds(1));
+    }
     session->cancel();
     engine->run_until_idle();
     EXPECT_EQ(outcome, Outcome::Cancelled);

@@ -61,6 +61,7 @@
  * crashes_on_unknown_kind    the sink takes every kind for one it knows
  * crashes_on_odd_data        handle looks at the first byte of a payload without one
  * bad_level                  logs with level 9
+ * without_cancel             breaks no rule: the narrator's cancel is NULL
  * never_answers              the narrator neither replies nor fails
  * answers_twice              it replies twice
  * answers_after_cancel       it replies when it is told to cancel, and only later otherwise
@@ -506,7 +507,13 @@ static void cancel_request(void *self, uint64_t token) {
     pthread_mutex_unlock(&instance->mutex);
 }
 
-static const nar_narrator_extension narrator = {sizeof narrator, 0, generate, cancel_request};
+static const nar_narrator_extension narrator = {sizeof narrator, 0, generate,
+#if MISBEHAVIOUR_WITHOUT_CANCEL
+                                                NULL
+#else
+                                                cancel_request
+#endif
+};
 
 /* ---- tool_runner and tool */
 

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a command within the time of the stage that it belongs to."""
+
+import ctypes
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[2]
+JOBS = len(os.sched_getaffinity(0))
+PR_SET_CHILD_SUBREAPER = 36
+
+
+class TimeIsUp(Exception):
+    """The stage has used its minutes."""
+
+
+class Deadline:
+    """When the running stage must be done, in seconds of the monotonic clock."""
+
+    at = float("inf")
+
+    @classmethod
+    def starts(cls, minutes, latest):
+        cls.at = min(time.monotonic() + minutes * 60, latest)
+
+    @classmethod
+    def left(cls):
+        return cls.at - time.monotonic()
+
+
+def adopts_orphans():
+    """Processes whose parents end become our children, so that kills_children() finds all of them."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def kills_children(spared=()):
+    """Ends every process below this one and waits for it."""
+    while True:
+        children = {int(child) for task in Path("/proc/self/task").iterdir()
+                    for child in (task / "children").read_text().split()} - set(spared)
+        if not children:
+            return
+        for child in children:
+            try:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+            except (ProcessLookupError, ChildProcessError):
+                pass
+
+
+def run(command, environment=None, folder=TREE, progress=None, limit=None):
+    """A command's exit status and its output (both streams). A variable of the environment that is None
+    is removed. When the stage's time is up, the command ends with its children, and TimeIsUp is raised
+    with the output; after `limit` seconds the same happens to the command alone, and its status tells."""
+    variables = {**os.environ, **(environment or {})}
+    variables = {name: value for name, value in variables.items() if value is not None}
+    with tempfile.TemporaryFile() as output:
+        child = subprocess.Popen(
+            [str(part) for part in command], cwd=folder, stdin=subprocess.DEVNULL, stdout=output,
+            stderr=subprocess.STDOUT, env=variables, start_new_session=True)
+
+        def text():
+            # By position: the child writes through the same open file.
+            return os.pread(output.fileno(), 1 << 30, 0).decode(errors="replace")
+
+        end = min(Deadline.at, time.monotonic() + limit if limit else float("inf"))
+        try:
+            while True:
+                try:
+                    child.wait(max(0.01, min(end - time.monotonic(), 1 if progress else 1e6)))
+                    return child.returncode, text()
+                except subprocess.TimeoutExpired:
+                    if progress:
+                        progress.reads(output.fileno())
+                    if time.monotonic() < end:
+                        continue
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+                if Deadline.left() <= 0:
+                    raise TimeIsUp(f"{text()}\nended: the stage's time is up")
+                return child.returncode, f"{text()}\nended after {limit} seconds"
+        except BaseException:
+            if child.returncode is None:
+                os.killpg(child.pid, signal.SIGTERM)
+            raise
+        finally:
+            if progress:
+                progress.ends()
+
+
+class Progress:
+    """Says how far a command is: on a terminal in one line that is written anew, elsewhere in a line
+    every LINE_SECONDS. `pattern` finds "done" and "total" in the output; the last match counts."""
+
+    LINE_SECONDS = 30
+
+    def __init__(self, name, pattern):
+        self.name, self.pattern = name, re.compile(pattern)
+        self.live = sys.stdout.isatty()
+        self.begin = self.said = time.monotonic()
+        self.rest, self.position = "", 0
+
+    def reads(self, descriptor):
+        new = os.pread(descriptor, 1 << 24, self.position)
+        self.position += len(new)
+        text = self.rest + new.decode(errors="replace")
+        found = None
+        for found in self.pattern.finditer(text):
+            pass
+        self.rest = text[found.end() if found else 0:][-200:]
+        now = time.monotonic()
+        if found and (self.live or now - self.said >= self.LINE_SECONDS):
+            self.said = now
+            line = f"  {self.name}: {found[1]} of {found[2]}, {now - self.begin:.0f} s"
+            print(f"\r\x1b[K{line}" if self.live else line, end="" if self.live else "\n", flush=True)
+
+    def ends(self):
+        if self.live:
+            print("\r\x1b[K", end="", flush=True)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fuzz targets, over their seeds and beyond them."""
+
+import os
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+from .commands import JOBS, TREE, run
+from .suites import SANITIZERS, fixed_addresses
+
+FINDINGS = TREE / "build/fuzz-findings"
+
+
+def targets():
+    return sorted((TREE / "tests/fuzz").glob("*_fuzzer.cpp"))
+
+
+def in_turn(report, what, one):
+    """Runs `one` for each target, as many at a time as there are cores."""
+    prefix = fixed_addresses()
+    with ThreadPoolExecutor(JOBS) as pool:
+        for target, (status, text) in zip(targets(),
+                                          pool.map(lambda each: one(each, prefix), targets())):
+            report.checks(f"{what}: {target.stem}", status, text)
+
+
+def options(target):
+    """Its folder of findings, and its dictionary where it has one."""
+    name = target.stem.removesuffix("_fuzzer")
+    (FINDINGS / name).mkdir(parents=True, exist_ok=True)
+    dictionary = target.with_name(f"{name}.dict")
+    return [f"-artifact_prefix={FINDINGS / name}/", "-timeout=10", "-rss_limit_mb=2048",
+            *([f"-dict={dictionary}"] if dictionary.exists() else [])]
+
+
+def program(target):
+    return TREE / "build/asan/tests/fuzz" / target.stem
+
+
+def folder_of_seeds(target):
+    return TREE / "tests/fuzz/seeds" / target.stem.removesuffix("_fuzzer")
+
+
+def seeds(report):
+    def one(target, prefix):
+        return run([*prefix, program(target), *options(target), "-runs=0", folder_of_seeds(target)],
+                   SANITIZERS)
+
+    in_turn(report, "seeds", one)
+
+
+def fuzz(report):
+    """Each target for NARRATORIA_FUZZ_SECONDS, 30 by default."""
+    seconds = int(os.environ.get("NARRATORIA_FUZZ_SECONDS", "30"))
+
+    def one(target, prefix):
+        with tempfile.TemporaryDirectory() as corpus:
+            return run([*prefix, program(target), *options(target), f"-max_total_time={seconds}",
+                        "-print_final_stats=1", corpus, folder_of_seeds(target)], SANITIZERS)
+
+    in_turn(report, "fuzz (findings are in build/fuzz-findings)", one)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one list of builds and stages.
+
+Circles: "test" is what ./test runs; "ci" is what .ci/run adds; of the stages in "turn" .ci/run runs one,
+chosen by the number of commits; "full" is run by ./test --full alone, which runs all of them.
+"""
+
+import sys
+from dataclasses import dataclass
+from typing import Callable
+
+from . import fuzzing, machine, node, python_package, sources
+from .commands import TREE, run
+from .suites import build, ctest, fixed_addresses, googletest, of_build, pytest
+
+
+@dataclass(frozen=True)
+class Build:
+    """A preset with its tests. Ended after `minutes`, which is for an empty compiler cache."""
+
+    preset: str
+    minutes: int
+    packages: str
+    definitions: tuple[str, ...]
+
+    def run(self, report):
+        return build(report, self.preset, self.definitions)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Some checks that are run together. `packages` is a list of cmake/packages.sh, `paths` are the
+    folders and files whose change concerns it."""
+
+    name: str
+    circle: str
+    tests: str
+    run: Callable
+    builds: tuple[str, ...]
+    packages: str
+    paths: tuple[str, ...]
+    minutes: int
+
+
+# With the Python that runs this, which has what the tests import.
+PYTHON = ("-DNARRATORIA_PYTHON=ON", f"-DPython_EXECUTABLE={sys.executable}")
+# The thread sanitizer would need an interpreter that was built with it.
+NO_PYTHON = ("-DNARRATORIA_PYTHON=OFF",)
+TESTS = ("-DNARRATORIA_TESTS=ON",)
+
+BUILDS = (
+    Build("release", 20, "packages_to_test", (*TESTS, *PYTHON)),
+    Build("asan", 20, "packages_for_clang", (*TESTS, *PYTHON)),
+    Build("tsan", 20, "packages_to_test", (*TESTS, *NO_PYTHON)),
+)
+
+PROGRAMS = ("unit", "sdk", "conformance", "hostile", "fault", "plugin")
+# Tests that start threads, or use the library from several.
+THREADED = ("sdk", "conformance", "fault", "plugin")
+# Tested through the command. No sanitizer sees what the second group tries: the supervisor, the
+# kernel, a container, a script.
+COMMAND = ("tests/cli", "tests/conformance", "tests/page/server")
+COMMAND_PLAIN = ("tests/escape", "tests/containers", "tests/python_runner")
+
+ABI = ("abi/", "cmake/", "CMakeLists.txt", "CMakePresets.json")
+LIBRARY = (*ABI, "runtime/", "tests/CMakeLists.txt", "tests/support/")
+SDK = (*LIBRARY, "sdk/", "plugins/", "examples/")
+PACKAGE = (*LIBRARY, "sdk/include/", "bindings/", "tests/python/")
+PROGRAM_PATHS = (*SDK, *(f"tests/{program}/" for program in PROGRAMS))
+COMMAND_PATHS = (*SDK, *(f"{folder}/" for folder in (*COMMAND, *COMMAND_PLAIN)), "tests/hostile/")
+
+
+def schema_suite(report):
+    """The official tests of JSON Schema, from PyPI; unit.Drafts/SchemaSuite reads them."""
+    status, text = run([sys.executable, TREE / "tests/support/schema_suite.py",
+                        TREE / "build/schema-suite"], limit=120)
+    if status != 0:
+        report.skips("the JSON-Schema-Test-Suite", f"it cannot be fetched: {text.strip()[-200:]}")
+
+
+def checks(report):
+    ctest(report, "release", "-LE", "^(full|program)$")
+
+
+def programs(report):
+    schema_suite(report)
+    googletest(report, "release", PROGRAMS)
+
+
+def command(report):
+    pytest(report, "release, command", [*COMMAND, *COMMAND_PLAIN], of_build("release"))
+
+
+def python(report):
+    pytest(report, "release, Python", ["tests/python"], of_build("release"))
+
+
+def sanitized(report):
+    googletest(report, "asan", [each for each in PROGRAMS if each != "sdk"], prefix=fixed_addresses())
+
+
+def threads(report):
+    googletest(report, "tsan", THREADED, prefix=fixed_addresses())
+
+
+def sanitized_command(report):
+    pytest(report, "asan, command", COMMAND, of_build("asan"),
+           interpreter=[*fixed_addresses(), sys.executable, "-B"])
+
+
+def corpus(report):
+    """Every misbehaving plugin; elsewhere one in 32."""
+    pytest(report, "release, corpus", ["tests/cli/test_plugin_corpus.py"],
+           {**of_build("release"), "NARRATORIA_CORPUS": "1"})
+
+
+def install(report):
+    ctest(report, "release", "-L", "^full$")
+
+
+RELEASE, ASAN, TSAN = ("release",), ("asan",), ("tsan",)
+
+STAGES = (
+    Stage("checks", "test", "rules of the tree and the library, samples of documents, examples",
+          checks, RELEASE, "packages_to_test", ("",), 4),
+    Stage("programs", "test", "the compiled tests: unit, sdk, conformance, hostile, fault, plugin",
+          programs, RELEASE, "packages_to_test", PROGRAM_PATHS, 8),
+    Stage("command", "test", "the command, the page's server, the sandbox, tools of projects",
+          command, RELEASE, "packages_to_test", COMMAND_PATHS, 12),
+    Stage("python", "test", "the Python package",
+          python, RELEASE, "packages_to_test", PACKAGE, 6),
+    Stage("layout", "ci", "the layout of the sources (clang-format 14)",
+          sources.layout, (), "packages_for_clang", ("",), 2),
+    Stage("sanitizers", "ci", "the compiled tests under the address and undefined-behaviour sanitizers",
+          sanitized, ASAN, "packages_for_clang", PROGRAM_PATHS, 12),
+    Stage("seeds", "ci", "every fuzz target over its seeds",
+          fuzzing.seeds, ASAN, "packages_for_clang", (*LIBRARY, "tests/fuzz/"), 4),
+    Stage("threads", "turn", "the compiled tests that have threads, under the thread sanitizer",
+          threads, TSAN, "packages_to_test", PROGRAM_PATHS, 8),
+    Stage("fuzz", "turn", "every fuzz target for 30 seconds",
+          fuzzing.fuzz, ASAN, "packages_for_clang", (*LIBRARY, "tests/fuzz/"), 10),
+    Stage("browser", "turn", "the page of a real `narratoria serve` in Chromium",
+          node.browser, RELEASE, "packages_for_browser",
+          (*LIBRARY, "plugins/web/", "tests/page/"), 10),
+    Stage("page", "turn", "the page's sources: types, units, and that dist/ is what they make",
+          node.page, (), "packages_for_pypi", ("plugins/web/page/",), 6),
+    Stage("grammar", "turn", "the grammar of scripts for editors against the lexer",
+          node.grammar, RELEASE, "packages_for_pypi",
+          ("docs/nuwa.tmLanguage.json", "tests/grammar/", "runtime/script/", "tests/conformance/script/"),
+          4),
+    Stage("names", "turn", "names in what is shipped (clang-tidy 14)",
+          sources.names, ASAN, "packages_for_clang", (*SDK, "bindings/", ".clang-tidy"), 10),
+    Stage("types", "turn", "types and layout of the Python package (mypy, pyright, ruff)",
+          python_package.types, (), "packages_for_pypi",
+          ("bindings/python/", "tests/python/", "tests/wheel/"), 5),
+    Stage("wheels", "turn", "the Python package as a wheel, for each Python there is",
+          python_package.wheels, (), "packages_for_pypi", (*PACKAGE, "tests/wheel/"), 10),
+    Stage("corpus", "turn", "every misbehaving plugin; ./test checks one in 32",
+          corpus, RELEASE, "packages_to_test", (*SDK, "tests/plugin/corpus/"), 10),
+    Stage("install", "turn", "an installed and relocated package in other projects",
+          install, RELEASE, "packages_to_test", (*SDK, "tests/install/"), 8),
+    Stage("containers", "turn", "tools of projects in containers, with podman",
+          lambda report: pytest(report, "release, containers", ["tests/containers"], of_build("release")),
+          RELEASE, "packages_for_containers", (*LIBRARY, "sdk/", "tests/containers/"), 6),
+    Stage("sanitized-command", "turn", "the command under the address and undefined-behaviour sanitizers",
+          sanitized_command, ASAN, "packages_for_clang", COMMAND_PATHS, 10),
+    Stage("sanitized-python", "turn", "the Python package under the same, with python -X dev",
+          python_package.under_asan, ASAN, "packages_for_clang", PACKAGE, 10),
+    Stage("control-groups", "full", "limits on all processes of a tool, in a virtual machine",
+          machine.control_groups, RELEASE, "packages_to_test", (*LIBRARY, "tests/machine/"), 10),
+)

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What needs a system of its own."""
+
+from .commands import run
+
+
+def control_groups(report):
+    """In a virtual machine, where there is a kernel to boot."""
+    name = "machine: control groups"
+    status, text = run(["tests/machine/control_groups.sh", "build/release"])
+    if status == 77:
+        report.skips(name, text.strip())
+        return
+    lines = text.splitlines()
+    report.passes(sum(line.startswith(" ok ") for line in lines))
+    failed = [number for number, line in enumerate(lines) if line.startswith(" FAILED ")]
+    for number in failed:
+        report.fails(f"{name}: {lines[number].split(maxsplit=1)[1]}",
+                     "\n".join(lines[number + 1:number + 31]))
+    if status != 0 and not failed:
+        report.fails(name, text)

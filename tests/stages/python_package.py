@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package: its types, its wheels, and its tests under the address sanitizer."""
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from .commands import TREE, Deadline, run
+from .suites import SANITIZERS, fixed_addresses, of_build, pytest
+
+# The versions that the package is for. A wheel needs these minutes; none is begun with fewer left.
+PYTHON_VERSIONS = ("3.10", "3.11", "3.12", "3.13")
+WHEEL_MINUTES = 3
+QUIET_PIP = ("-m", "pip", "--disable-pip-version-check")
+
+
+def under_asan(report):
+    """The package in an interpreter without a sanitizer: the sanitizer's library is loaded before it. The
+    programs that the tests start get the same; tools have an environment of their own."""
+    library = run(["clang-14", f"-print-file-name=libclang_rt.asan-{platform.machine()}.so"])[1].strip()
+    with tempfile.TemporaryDirectory() as folder:
+        # pytest catches what is written to standard error, and a report ends the process at once.
+        def reports():
+            return "".join(f"\n{file.read_text(errors='replace')}"
+                           for file in sorted(Path(folder).iterdir()))
+
+        options = {
+            name: ":".join((text, f"log_path={folder}/report", *more))
+            for name, text, more in (
+                # What an interpreter keeps to its end is not a leak of ours.
+                ("ASAN_OPTIONS", SANITIZERS["ASAN_OPTIONS"], ("detect_leaks=0",)),
+                ("UBSAN_OPTIONS", SANITIZERS["UBSAN_OPTIONS"], ()))}
+        pytest(report, "asan, Python", ["tests/python"],
+               {**of_build("asan"), **options, "LD_PRELOAD": library, "PYTHONMALLOC": "malloc"},
+               interpreter=[*fixed_addresses(), sys.executable, "-B", "-X", "dev"], more=reports)
+        said = reports()
+        if said:
+            report.fails("asan, Python: a sanitizer's report", said)
+
+
+def make_venv(report, folder, interpreter, *packages):
+    """A virtual environment with these packages of PyPI, made once and brought up to date. Returns
+    its Python, or None."""
+    made = folder / "bin" / "python"
+    status, text = (0, "") if made.exists() else run(
+        [interpreter, "-m", "venv", "--clear", folder])
+    if status == 0 and packages:
+        status, text = run([made, *QUIET_PIP, "install", "-q", *packages])
+    if status != 0:
+        report.fails(f"packages of PyPI for {folder.name}", text)
+        return None
+    return made
+
+
+def tools_of(report):
+    """A Python with mypy, pyright and ruff, or None."""
+    return make_venv(report, TREE / "build/python-tools", sys.executable, "-r",
+                     TREE / "tests/python/requirements.txt")
+
+
+def types(report):
+    """What mypy, pyright and ruff find in the package and in programs that use it."""
+    tools = tools_of(report)
+    if tools is None:
+        return
+    package, sample = TREE / "bindings/python", TREE / "tests/python/typing_sample.py"
+    sources = [".", TREE / "tests/python", TREE / "tests/wheel"]
+    configured = ("--config", "pyproject.toml")
+    for name, command in (
+            ("mypy --strict", ["mypy"]),
+            ("mypy --strict, a sample", ["mypy", "--config-file", "pyproject.toml", sample]),
+            ("pyright", ["pyright", "--warnings"]),
+            ("pyright, a sample", ["pyright", "--warnings", "--pythonversion", "3.10", sample]),
+            ("ruff check", ["ruff", "check", "--no-cache", *configured, *sources]),
+            ("ruff format", ["ruff", "format", "--no-cache", "--diff", *configured, *sources])):
+        status, text = run(
+            [tools.parent / command[0], *command[1:]],
+            {"MYPYPATH": str(package), "MYPY_CACHE_DIR": str(TREE / "build/mypy"),
+             "PATH": f"{tools.parent}:{os.environ['PATH']}"}, folder=package)
+        report.checks(f"Python package: {name}", status, text)
+
+
+def interpreters():
+    """Of each version of Python one that can make extensions and virtual environments."""
+    found = {f"{sys.version_info[0]}.{sys.version_info[1]}": sys.executable}
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    probe = ("import ensurepip, os, sys, sysconfig; assert os.path.exists("
+             "os.path.join(sysconfig.get_path('include'), 'Python.h')); "
+             "print('%d.%d' % sys.version_info[:2])")
+    for version in PYTHON_VERSIONS:
+        for candidate in (f"python{version}", *sorted(pyenv.glob(f"{version}.*/bin/python3"))):
+            if version not in found and shutil.which(candidate):
+                status, text = run([candidate, "-c", probe])
+                if status == 0 and text.strip() == version:
+                    found[version] = str(candidate)
+    return found
+
+
+def wheels(report):
+    """A wheel for each Python there is: built, installed where nothing else is, and tested there."""
+    tools = tools_of(report)
+    if tools is None:
+        return
+    found = interpreters()
+    for version in sorted(found, key=lambda each: (found[each] != sys.executable, each)):
+        if Deadline.left() < WHEEL_MINUTES * 60:
+            report.skips(f"wheel for Python {version}", "the stage's time would not be enough")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            wheel(report, version, found[version], tools, Path(folder))
+    for version in PYTHON_VERSIONS:
+        if version not in found:
+            report.skips(f"wheel for Python {version}", f"no Python {version} with its headers here")
+
+
+def wheel(report, version, interpreter, tools, folder):
+    suite = f"wheel, Python {version}"
+    # Without isolation with what is in the virtual environment, and with it for the other versions.
+    own = interpreter == sys.executable
+    builder = tools if own else make_venv(report, folder / "builder", interpreter)
+    if builder is None:
+        return
+    status, text = run(
+        [builder, *QUIET_PIP, "wheel", "--no-deps", "-w", folder,
+         *(["--no-build-isolation"] if own else []), TREE / "bindings/python"],
+        {"PYTHONPATH": None})
+    made = sorted(folder.glob("narratoria-*.whl"))
+    if status != 0 or len(made) != 1:
+        report.fails(f"{suite}: build (its tests are not run)", text)
+        return
+    # With pydantic 2, which the system's Python of Debian 12 and Ubuntu 24.04 does not have.
+    python = make_venv(report, folder / "venv", interpreter, made[0], "pytest", "jsonschema",
+                       "hypothesis", "typing_extensions", "pydantic>=2")
+    if python is None:
+        return
+    installed = {"PYTHONPATH": None, "LD_LIBRARY_PATH": None, "NARRATORIA_WHEEL": "1",
+                 "NARRATORIA_SOURCE_DIR": str(TREE)}
+    for name, tests in ((suite, "tests/python"), (f"{suite}, its files", "tests/wheel")):
+        pytest(report, name, ["--rootdir", TREE, "--confcutdir", TREE / "tests", TREE / tests],
+               installed, interpreter=[python, "-B"], folder=folder, workers=1)
+    if own:
+        # For an installed package pyright says how much of what is public has a type.
+        status, text = run(
+            [tools.parent / "pyright", "--verifytypes", "narratoria", "--ignoreexternal"],
+            {**installed, "VIRTUAL_ENV": str(folder / "venv"),
+             "PATH": f"{python.parent}:{os.environ['PATH']}"}, folder=folder)
+        report.checks(f"{suite}: pyright --verifytypes",
+                      status or "score: 100%" not in text, text)

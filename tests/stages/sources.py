@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the sources are laid out, and what their types, enumerators and constants are called."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+from .commands import JOBS, TREE, run
+
+FORMATTED = ("sdk", "runtime", "plugins", "bindings", "examples", "tests")
+NAMED = tuple(TREE / folder for folder in ("runtime", "sdk", "plugins", "bindings"))
+NAMES = "-*,readability-identifier-naming"
+
+
+def layout(report):
+    files = sorted(
+        file for folder in FORMATTED for file in (TREE / folder).rglob("*")
+        if file.suffix in (".c", ".cpp", ".h", ".hpp") and "node_modules" not in file.parts)
+    status, text = run(["clang-format-14", "--dry-run", "--Werror", *files])
+    wrong = sorted({line.split(":")[0] for line in text.splitlines() if ": error:" in line})
+    report.checks("layout: clang-format-14 -i these files", status, "\n".join(wrong) or text)
+
+
+def names(report):
+    """As .clang-tidy states them, in what is shipped."""
+    folder = TREE / "build/asan"
+    commands = json.loads((folder / "compile_commands.json").read_text())
+    files = sorted({command["file"] for command in commands if command["file"].endswith(".cpp")
+                    and any(TREE.joinpath(command["file"]).is_relative_to(part) for part in NAMED)})
+
+    def look(file):
+        return run(["clang-tidy-14", "--quiet", f"--checks={NAMES}", f"--warnings-as-errors={NAMES}",
+                    "--extra-arg=-w", "-p", folder, file])
+
+    with ThreadPoolExecutor(JOBS) as pool:
+        found = [text for status, text in pool.map(look, files) if status != 0]
+    lines = sorted({line for text in found for line in text.splitlines() if " error: " in line})
+    report.checks("names: see .clang-tidy", not files or len(found), "\n".join(lines or found))

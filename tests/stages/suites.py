@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds, and the three kinds of suites: GoogleTest, CTest and pytest."""
+
+import platform
+import re
+import shutil
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from .commands import JOBS, TREE, Progress, run
+
+# Read by a sanitizer's own runtime alone; the tools of a plan get a clean environment anyway.
+SANITIZERS = {
+    "ASAN_OPTIONS": "strict_string_checks=1:detect_stack_use_after_return=1:check_initialization_order=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+    "TSAN_OPTIONS": f"second_deadlock_stack=1:suppressions={TREE / 'tests' / 'tsan.supp'}",
+}
+# Tests wait for processes about as long as they calculate.
+WORKERS = 2 * JOBS
+
+
+def of_build(preset):
+    return {**SANITIZERS, "NARRATORIA_BUILD_DIR": str(TREE / "build" / preset),
+            "NARRATORIA_SOURCE_DIR": str(TREE)}
+
+
+def build(report, preset, definitions):
+    """Configures and builds everything of a preset."""
+    progress = Progress(f"build of {preset}", r"\n\[(\d+)/(\d+)\] ")
+    status, text = run(["cmake", "--preset", preset, *definitions])
+    if status == 0:
+        status, text = run(["cmake", "--build", "--preset", preset, "-j", JOBS, "--", "-k", "0"],
+                           progress=progress)
+    if status != 0:
+        report.fails(f"build of {preset} (what needs it is not run)", broken_steps(text) or text)
+    return status == 0
+
+
+def broken_steps(text):
+    """The output of ninja's steps that failed, without that of the others."""
+    shown = []
+    broken = False
+    for line in text.splitlines():
+        if line.startswith("FAILED: "):
+            broken = True
+        elif line.startswith(("[", "ninja: ")):
+            broken = line.startswith("ninja: ") and "cannot make progress" not in line
+        if broken:
+            shown.append(line if len(line) <= 400 else f"{line[:400]} …")
+    return "\n".join(shown)
+
+
+def fixed_addresses():
+    """The sanitizers of these compilers need less address randomness than new kernels give."""
+    prefix = ["setarch", platform.machine(), "-R"]
+    usable = shutil.which("setarch") and run([*prefix, "true"])[0] == 0
+    return prefix if usable else []
+
+
+def googletest(report, preset, programs, prefix=()):
+    """The test programs, each in as many shards as there are workers."""
+    folder = TREE / "build" / preset / "tests"
+    shards = [(program, shard) for program in programs for shard in range(WORKERS)]
+
+    def runs(job):
+        program, shard = job
+        with tempfile.TemporaryDirectory() as results:
+            file = Path(results) / "cases.xml"
+            status, text = run(
+                [*prefix, folder / f"narratoria_{program}_tests", f"--gtest_output=xml:{file}"],
+                {**SANITIZERS, "GTEST_TOTAL_SHARDS": str(WORKERS), "GTEST_SHARD_INDEX": str(shard)})
+            return program, shard, status, text, file.read_bytes() if file.exists() else b""
+
+    with ThreadPoolExecutor(WORKERS) as pool, tempfile.TemporaryDirectory() as results:
+        for program, shard, status, text, cases in pool.map(runs, shards):
+            suite = f"{preset}, {program}"
+            file = Path(results) / "cases.xml"
+            if cases:
+                file.write_bytes(cases)
+                report.reads(suite, file, status, text)
+            else:
+                # It writes its report at its end. Cases after the one that ended it did not run.
+                ran = re.findall(r"^\[ RUN      \] (\S+)", text, re.M)
+                report.fails(f"{suite}: {ran[-1] if ran else 'no case'} ended the program with "
+                             f"status {status}; the later cases of shard {shard} did not run", text)
+
+
+def ctest(report, preset, *selection, prefix=()):
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "ctest.xml"
+        status, text = run(
+            [*prefix, "ctest", "--test-dir", f"build/{preset}", "-j", JOBS, "--timeout", 600,
+             "--no-tests=error", "--output-on-failure", "--output-junit", file, *selection],
+            SANITIZERS, progress=Progress(preset, r"\n *(\d+)/(\d+) Test "))
+        report.reads(preset, file, status, text)
+
+
+def pytest(report, suite, selection, environment, interpreter=(sys.executable, "-B"), folder=TREE,
+           workers=WORKERS, more=lambda: ""):
+    """`more` returns what was written to files beside the output."""
+    with tempfile.TemporaryDirectory() as results:
+        file = Path(results) / "pytest.xml"
+        status, text = run(
+            [*interpreter, "-m", "pytest", "-p", "no:cacheprovider", "--junit-xml", file,
+             # One line for each test, so that the progress can be read.
+             "-v", "-o", "console_output_style=count",
+             *(["-n", workers, "--dist", "load"] if workers > 1 else []), *selection],
+            environment, folder=folder, progress=Progress(suite, r"\[ *(\d+)/(\d+)\]"))
+        report.reads(suite, file, status, text + more())
