@@ -49,6 +49,48 @@ supervisor_limits protocol_of(const Limits& limits) {
     return out;
 }
 
+// A request to a supervisor: the struct, and the texts after it in the order that protocol.h gives.
+class Request {
+public:
+    explicit Request(uint32_t kind) { head.kind = kind; }
+
+    supervisor_request head{};
+
+    void add(std::string_view text) {
+        has_nul_ |= text.find('\0') != std::string_view::npos;
+        packet_.append(text);
+        packet_ += '\0';
+    }
+    void add_arguments(const std::vector<std::string>& texts) {
+        add_all(texts, head.argument_count);
+    }
+    void add_environment(const std::vector<std::string>& variables) {
+        add_all(variables, head.environment_count);
+    }
+    void add_sandbox(const Sandboxed& sandboxed) {
+        head.sandbox = sandboxed.bits;
+        head.scratch_variables = sandboxed.scratch_variables;
+        add_all(sandboxed.readable, head.readable_count);
+    }
+
+    // True if a text contains a NUL, which the supervisor would read as its end.
+    bool has_nul() const { return has_nul_; }
+    // Valid until the next change.
+    std::string_view packet() {
+        std::memcpy(packet_.data(), &head, sizeof head);
+        return packet_;
+    }
+
+private:
+    void add_all(const std::vector<std::string>& texts, uint32_t& count) {
+        count = static_cast<uint32_t>(texts.size());
+        for (const std::string& text : texts) add(text);
+    }
+
+    std::string packet_ = std::string(sizeof head, '\0');
+    bool has_nul_ = false;
+};
+
 // Writes the input into a pipe whose read end nobody reads yet. False if it does not fit.
 bool fill_pipe(Pipe& pipe, std::string_view input) {
     if (input.empty()) return true;
@@ -111,50 +153,39 @@ public:
         if (pool_.reaper_) pool_.reaper_->wake();
         is_awaited = kind == SUPERVISOR_TERMINATE;
         awaited_until_ms = clock::steady_ms() + grace_ms + kPatienceMs;
-        supervisor_request request{};
-        request.kind = kind;
-        request.grace_ms = grace_ms;
-        send({reinterpret_cast<const char*>(&request), sizeof request}, nullptr, 0);
+        Request request(kind);
+        request.head.grace_ms = grace_ms;
+        send(request.packet(), nullptr, 0);
     }
 
     // Starts a command with an empty path, which fails at exec, to test the steps before it. Blocks
     // until its end. Returns 0 or errno.
     int ask_for_nothing(const Pipe& pipe, Controllers limited, supervisor_ended& ended) {
-        supervisor_request request{};
-        request.kind = SUPERVISOR_START;
+        Request request(SUPERVISOR_START);
         Limits limits;
         if (limited.processes) limits.processes = 1000;
         if (limited.memory) limits.resident_bytes = uint64_t{1} << 30;
-        request.limits = protocol_of(limits);
-        std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
-        packet.append({'\0', '/', '\0'});
-        return ask(packet, pipe, ended);
+        request.head.limits = protocol_of(limits);
+        request.add("");
+        request.add("/");
+        return ask(request, pipe, ended);
     }
 
     // Runs the probe in a sandbox. Blocks until its end. Returns 0 or errno.
     int ask_for_probe(const Pipe& pipe, const Sandboxed& sandboxed, supervisor_ended& ended) {
-        supervisor_request request{};
-        request.kind = SUPERVISOR_START;
-        request.limits = protocol_of(Limits());
-        request.sandbox = sandboxed.bits;
-        request.scratch_variables = sandboxed.scratch_variables;
-        request.argument_count = 2;
-        request.readable_count = static_cast<uint32_t>(sandboxed.readable.size());
-        std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
+        Request request(SUPERVISOR_START);
+        request.head.limits = protocol_of(Limits());
         // The supervisor's own program.
-        for (const std::string& text : {std::string("/proc/self/exe"), std::string("/"),
-                                        std::string(PROBE_NAME), std::to_string(sandboxed.bits)}) {
-            packet.append(text.c_str(), text.size() + 1);
-        }
-        for (const std::string& path : sandboxed.readable) {
-            packet.append(path.c_str(), path.size() + 1);
-        }
-        return ask(packet, pipe, ended);
+        request.add("/proc/self/exe");
+        request.add("/");
+        request.add_arguments({PROBE_NAME, std::to_string(sandboxed.bits)});
+        request.add_sandbox(sandboxed);
+        return ask(request, pipe, ended);
     }
 
-    int ask(std::string_view packet, const Pipe& pipe, supervisor_ended& ended) {
+    int ask(Request& request, const Pipe& pipe, supervisor_ended& ended) {
         const int descriptors[3] = {pipe.read.get(), pipe.write.get(), pipe.write.get()};
-        if (const int error = send(packet, descriptors, 3)) return error;
+        if (const int error = send(request.packet(), descriptors, 3)) return error;
         pollfd answered{socket_.get(), POLLIN, 0};
         int ready = 0;
         do {
@@ -805,44 +836,24 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
 
 std::unique_ptr<Process> Pool::start_as_given(const Command& command, const Sandboxed* sandboxed,
                                               Listener& listener, StartFailure& failure) {
-    supervisor_request request{};
-    request.kind = SUPERVISOR_START;
-    request.argument_count = static_cast<uint32_t>(command.arguments.size());
-    request.environment_count =
-        command.environment ? static_cast<uint32_t>(command.environment->size()) : 0;
-    request.limits = protocol_of(command.limits);
+    Request request(SUPERVISOR_START);
+    request.head.limits = protocol_of(command.limits);
     // With other invocations running, the pipes must not report the end separately: that would wake
     // the loop once per pipe. For a tool that runs alone the pipes report the end sooner, and the
     // loop is already awake when the supervisor reports. A service may close its pipes at any time,
     // and its listener gets on_closed, so they must report.
-    request.one_notice = busy_ > 0 && !command.is_service;
-    if (sandboxed != nullptr) {
-        request.sandbox = sandboxed->bits;
-        request.scratch_variables = sandboxed->scratch_variables;
-        request.readable_count = static_cast<uint32_t>(sandboxed->readable.size());
-    }
-
-    std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
-    bool has_zero = false;
-    auto append = [&](const std::string& text) {
-        has_zero |= text.find('\0') != std::string::npos;
-        packet.append(text.c_str(), text.size() + 1);
-    };
-    append(command.path);
-    append(command.folder);
-    for (const std::string& argument : command.arguments) append(argument);
-    if (command.environment) {
-        for (const std::string& variable : *command.environment) append(variable);
-    }
-    if (sandboxed != nullptr) {
-        for (const std::string& path : sandboxed->readable) append(path);
-    }
-    if (has_zero) {
+    request.head.one_notice = busy_ > 0 && !command.is_service;
+    request.add(command.path);
+    request.add(command.folder);
+    request.add_arguments(command.arguments);
+    if (command.environment) request.add_environment(*command.environment);
+    if (sandboxed != nullptr) request.add_sandbox(*sandboxed);
+    if (request.has_nul()) {
         failure.may_retry = false;
         failure.message = "a path, an argument or a variable holds a NUL character";
         return nullptr;
     }
-    if (packet.size() > SUPERVISOR_REQUEST_BYTES) {
+    if (request.packet().size() > SUPERVISOR_REQUEST_BYTES) {
         failure.may_retry = false;
         failure.message = "its arguments and environment are larger than 192 KiB together";
         return nullptr;
@@ -863,8 +874,7 @@ std::unique_ptr<Process> Pool::start_as_given(const Command& command, const Sand
     if (!command.is_service && !fill_pipe(input, command.input)) {
         file = input_file(command.input);
         if (!file) return shortage(errno);
-        request.input_is_file = 1;
-        std::memcpy(packet.data(), &request, sizeof request);
+        request.head.input_is_file = 1;
         descriptors[3] = file.get();
         descriptor_count = 4;
     }
@@ -873,7 +883,7 @@ std::unique_ptr<Process> Pool::start_as_given(const Command& command, const Sand
         if (idle_.empty()) ++new_ones;
         supervisor = take(failure);
         if (supervisor == nullptr) return nullptr;
-        const int error = supervisor->send(packet, descriptors, descriptor_count);
+        const int error = supervisor->send(request.packet(), descriptors, descriptor_count);
         if (error == 0) break;
         discard(supervisor);
         // The idle supervisor was killed from outside; try the next one. A new one may have lost its
