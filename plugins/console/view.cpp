@@ -12,6 +12,7 @@
 #include "json.hpp"
 #include "output.hpp"
 #include "picture.hpp"
+#include "story_text.hpp"
 
 namespace narratoria::console {
 namespace {
@@ -19,8 +20,6 @@ namespace {
 using namespace terminal;
 using std::chrono::milliseconds;
 
-// Lines of a length that is pleasant to read, however wide the terminal is.
-constexpr std::size_t kWidest = 76;
 constexpr std::size_t kPictureRows = 16;
 constexpr std::size_t kDiagnosticsRows = 5;
 constexpr std::size_t kBatch = 64 * 1024;
@@ -40,7 +39,9 @@ View::View(std::function<void(int)> broken)
     }
 }
 
-std::size_t View::width() const { return live_ ? std::min(live_->width(), kWidest) : kWidest; }
+std::size_t View::width() const {
+    return live_ ? std::min(live_->width(), kStoryWidth) : kStoryWidth;
+}
 
 void View::line(const std::string& text) {
     changed_ = true;
@@ -58,8 +59,7 @@ void View::line(const std::string& text) {
 
 void View::narrate(std::string_view text) {
     gap();
-    const std::size_t room = std::max<std::size_t>(width(), 12) - 2;
-    for (const std::string& one : wrap(text, room)) line(one.empty() ? one : "  " + one);
+    for (const std::string& one : narrative_lines(text, width())) line(one);
     gap();
 }
 
@@ -234,10 +234,7 @@ bool View::take_choices(std::string_view payload) {
 void View::end_plan(bool success) {
     if (success && !choices_.empty()) {
         gap();
-        for (std::size_t index = 0; index < choices_.size(); ++index) {
-            line(fmt::format("    {} {}", style_.cyan(fmt::format("{}.", index + 1)),
-                             printable(choices_[index])));
-        }
+        for (const std::string& one : choice_lines(choices_, style_)) line(one);
     }
     choices_.clear();
     gap();

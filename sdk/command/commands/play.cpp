@@ -31,6 +31,7 @@
 #include "output.hpp"
 #include "story/folder.hpp"
 #include "story/session_plugins.hpp"
+#include "story_text.hpp"
 
 namespace narratoria::command {
 namespace {
@@ -102,8 +103,6 @@ std::vector<std::string> texts_in(const json::Value& array) {
     return texts;
 }
 
-std::string_view text_of(nar_str text) { return {text.data, static_cast<std::size_t>(text.size)}; }
-
 bool is_blank(std::string_view text) {
     return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
@@ -132,7 +131,7 @@ public:
         // The paths of assets that it prints stay readable for a day.
         engine_options.output_mode = NAR_OUTPUT_KEEP;
         engine_options.log_line = [this](const nar_log_line& line) {
-            take_log(line.level, text_of(line.message), text_of(line.code));
+            take_log(line.level, detail::to_view(line.message), detail::to_view(line.code));
         };
         options.groups.apply_to(engine_options);
         engine_.emplace(engine_options);
@@ -237,20 +236,13 @@ private:
 
     // The words and the choices alone: at the beginning, and where the console is not to be had.
     void tell(std::string_view words) {
-        // Empty lines at the ends of a text are how it was written, not what it says.
-        words = words.substr(std::min(words.find_first_not_of(" \t\r\n"), words.size()));
-        words = words.substr(0, words.find_last_not_of(" \t\r\n") + 1);
         std::string text;
-        if (!words.empty()) {
-            text += '\n';
-            for (const std::string& line : wrap(words, 74)) {
-                text += line.empty() ? "\n" : "  " + line + "\n";
-            }
-        }
-        if (!choices_.empty()) text += '\n';
-        for (std::size_t index = 0; index < choices_.size(); ++index) {
-            text += fmt::format("    {}. {}\n", index + 1, printable(choices_[index]));
-        }
+        const auto add = [&text](const std::vector<std::string>& lines) {
+            if (!lines.empty()) text += '\n';
+            for (const std::string& line : lines) text += line + '\n';
+        };
+        add(narrative_lines(words, kStoryWidth));
+        add(choice_lines(choices_, style_));
         write(text);
     }
 
