@@ -3,6 +3,7 @@
 // each, and answers come from its standard output. Before an answer it may invoke tools.
 
 #include <narratoria/plugin.hpp>
+#include <narratoria/utf8.hpp>
 
 #include <unistd.h>
 
@@ -47,20 +48,6 @@ std::string without_ends_of_lines(std::string_view text) {
     std::replace_if(
         out.begin(), out.end(), [](char letter) { return letter == '\n' || letter == '\r'; }, ' ');
     return out;
-}
-
-// No letter of UTF-8 is cut in two.
-bool is_inside_letter(std::string_view text, std::size_t at) {
-    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
-}
-std::string_view beginning(std::string_view text, std::size_t most) {
-    while (most > 0 && is_inside_letter(text, most)) --most;
-    return text.substr(0, most);
-}
-std::string_view ending(std::string_view text, std::size_t most) {
-    std::size_t begin = text.size() - std::min(text.size(), most);
-    while (is_inside_letter(text, begin)) ++begin;
-    return text.substr(begin);
 }
 
 class ProcessNarrator final : public plugin::Narrator {
@@ -410,7 +397,7 @@ private:
     void take_diagnostics(std::string_view bytes) {
         if (bytes.empty()) return;
         tail_ += bytes.substr(bytes.size() - std::min(bytes.size(), kTail));
-        if (tail_.size() > kTail) tail_ = std::string(ending(tail_, kTail));
+        if (tail_.size() > kTail) tail_ = std::string(narratoria::detail::suffix_of(tail_, kTail));
         while (!bytes.empty()) {
             const std::size_t end = bytes.find('\n');
             const std::size_t room = kLongestLogLine + 1 - diagnostics_line_.size();
@@ -429,7 +416,7 @@ private:
     void log(plugin::Level level, std::string_view line) {
         if (log_lines_left_ == 0) return;
         --log_lines_left_;
-        std::string text(beginning(trimmed(line), kLongestLogLine));
+        std::string text(narratoria::detail::prefix_of(trimmed(line), kLongestLogLine));
         if (text.size() < trimmed(line).size()) text += " …";
         if (log_lines_left_ == 0) text += " (no more is logged of it until the next request)";
         host_.log(level, text);

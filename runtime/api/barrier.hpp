@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "base/given_struct.hpp"
+#include "base/view.hpp"
 #include "engine/engine.hpp"
 #include "narratoria/narratoria.h"
 #include "plan/result.hpp"
@@ -50,11 +51,6 @@ inline nar_session* wrap(session::Session* session) {
     return reinterpret_cast<nar_session*>(session);
 }
 
-inline std::string_view view(nar_str text) {
-    return text.data == nullptr ? std::string_view()
-                                : std::string_view(text.data, static_cast<size_t>(text.size));
-}
-inline nar_str view(std::string_view text) { return {text.data(), text.size()}; }
 inline std::string copy(nar_str text) { return std::string(view(text)); }
 
 // Such a path is refused: the kernel would read it only up to the NUL.

@@ -15,6 +15,29 @@ inline bool is_valid(std::string_view text) { return valid_prefix(text) == text.
 // Returns `text` with each invalid byte replaced by U+FFFD.
 std::string repaired(std::string_view text);
 
+// True for a byte that is not the first of its character.
+constexpr bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+// Where the character after the one at `at` begins, or text.size(). `at` must be inside `text`.
+constexpr size_t next(std::string_view text, size_t at) {
+    do ++at;
+    while (at < text.size() && continues(text[at]));
+    return at;
+}
+
+// At most `most` bytes from the begin or the end of `text`, without splitting a character.
+constexpr std::string_view prefix_of(std::string_view text, size_t most) {
+    if (text.size() <= most) return text;
+    while (most > 0 && continues(text[most])) --most;
+    return text.substr(0, most);
+}
+constexpr std::string_view suffix_of(std::string_view text, size_t most) {
+    if (text.size() <= most) return text;
+    text.remove_prefix(text.size() - most);
+    while (!text.empty() && continues(text.front())) text.remove_prefix(1);
+    return text;
+}
+
 // True if the invalid bytes at the start of `text` encode a surrogate (ED A0..BF xx).
 bool is_surrogate(std::string_view text);
 

@@ -295,10 +295,8 @@ std::string excerpt(std::string_view line, size_t byte) {
     size_t from = byte > kBefore ? byte - kBefore : 0;
     size_t to = std::min(line.size(), byte + kAfter);
     // Do not cut a UTF-8 sequence.
-    while (from > 0 && from < byte && (static_cast<unsigned char>(line[from]) & 0xC0) == 0x80)
-        ++from;
-    while (to > byte && to < line.size() && (static_cast<unsigned char>(line[to]) & 0xC0) == 0x80)
-        --to;
+    while (from > 0 && from < byte && utf8::continues(line[from])) ++from;
+    while (to > byte && to < line.size() && utf8::continues(line[to])) --to;
     std::string text = from > 0 ? "…" : "";
     for (const char c : utf8::repaired(line.substr(from, to - from))) {
         const auto code = static_cast<unsigned char>(c);

@@ -2,22 +2,13 @@
 #include "plan/records.hpp"
 
 #include "base/json/writer.hpp"
+#include "base/utf8.hpp"
 
 namespace narratoria::plan::records {
 namespace {
 
 // How much of a failed tool's standard error a record shows; the result has more.
 constexpr size_t kShownDiagnostics = 2000;
-
-// Returns at most `most` bytes from the end of valid UTF-8, beginning at a character.
-std::string_view end_of(std::string_view text, size_t most) {
-    if (text.size() <= most) return text;
-    text.remove_prefix(text.size() - most);
-    while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xC0) == 0x80) {
-        text.remove_prefix(1);
-    }
-    return text;
-}
 
 std::string pending(const Tool& tool, const std::vector<std::string>& dependencies) {
     std::string body;
@@ -97,7 +88,7 @@ std::string tool_ended(const ToolResult& tool) {
         writer.string("error", tool.error);
         writer.string("errorCode", tool.error_code);
         if (!tool.diagnostics.empty()) {
-            writer.string("stderr", end_of(tool.diagnostics, kShownDiagnostics));
+            writer.string("stderr", utf8::suffix_of(tool.diagnostics, kShownDiagnostics));
         }
     }
     writer.end();

@@ -9,6 +9,7 @@
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
 #include "base/utf8.hpp"
+#include "base/view.hpp"
 #include "plugin/own_tool.hpp"
 
 namespace narratoria::plugin {
@@ -18,11 +19,6 @@ constexpr uint64_t kMaxNames = 4096;
 constexpr const char* kOwnId = "host";  // of functions of the host without an owner
 constexpr size_t kMaxScheme = 64;
 constexpr uint64_t kMaxName = 4096;
-
-std::string_view view(nar_str text) {
-    return text.data == nullptr ? std::string_view()
-                                : std::string_view(text.data, static_cast<size_t>(text.size));
-}
 
 // Copies an extension's struct. Fields beyond its size are zero. Returns false and a reason if the
 // struct is smaller than `needed` bytes.

@@ -17,6 +17,7 @@
 #include "base/given_struct.hpp"
 #include "base/json/pointer.hpp"
 #include "base/utf8.hpp"
+#include "base/view.hpp"
 #include "narratoria/context.h"
 #include "narratoria/host_loop.h"
 #include "narratoria/host_process.h"
@@ -69,11 +70,6 @@ namespace {
 
 // The number of retired handles that are kept.
 constexpr size_t kKept = 256;
-
-std::string_view view(nar_str text) {
-    return text.data == nullptr ? std::string_view()
-                                : std::string_view(text.data, static_cast<size_t>(text.size));
-}
 
 HostHandle* handle_of(const nar_host* host) {
     return host == nullptr ? nullptr : static_cast<HostHandle*>(host->context);
@@ -158,12 +154,9 @@ void write_failure(nar_failure* failure, std::string_view text) {
     if (failure == nullptr || failure->size <= offsetof(nar_failure, message)) return;
     const size_t room =
         std::min<size_t>(failure->size, sizeof(nar_failure)) - offsetof(nar_failure, message) - 1;
-    size_t length = std::min(text.size(), room);
-    if (length < text.size()) {
-        while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) --length;
-    }
-    std::memcpy(failure->message, text.data(), length);
-    failure->message[length] = '\0';
+    text = utf8::prefix_of(text, room);
+    std::memcpy(failure->message, text.data(), text.size());
+    failure->message[text.size()] = '\0';
 }
 
 // ---------------------------------------------------------------- log, config, thread_check

@@ -14,6 +14,7 @@
 #include <mutex>
 
 #include "base/utf8.hpp"
+#include "base/view.hpp"
 
 namespace narratoria::plugin {
 namespace {
@@ -23,10 +24,7 @@ constexpr size_t kSmallest =
 constexpr uint64_t kMaxExtensions = 256;
 constexpr uint64_t kMaxText = 4096;
 
-std::string text_of(nar_str text) {
-    return text.data == nullptr ? std::string()
-                                : utf8::repaired({text.data, static_cast<size_t>(text.size)});
-}
+std::string text_of(nar_str text) { return utf8::repaired(view(text)); }
 
 std::string version_text(uint32_t abi) {
     return std::to_string(abi >> 16) + "." + std::to_string(abi & 0xFFFF);

@@ -8,6 +8,7 @@
 
 #include "base/given_struct.hpp"
 #include "base/utf8.hpp"
+#include "base/view.hpp"
 #include "plugin/instance.hpp"
 #include "plugin/session_access.hpp"
 #include "process/find_program.hpp"
@@ -18,12 +19,6 @@ namespace narratoria::plugin {
 namespace {
 
 constexpr uint64_t kMaxTexts = 100000;
-
-std::string_view view(nar_str text) {
-    return text.data == nullptr ? std::string_view()
-                                : std::string_view(text.data, static_cast<size_t>(text.size));
-}
-nar_str to_c(std::string_view text) { return {text.data(), text.size()}; }
 
 // Returns false if a text contains a NUL.
 bool take_texts(const nar_str* texts, uint64_t count, std::vector<std::string>& out) {
@@ -59,7 +54,7 @@ public:
     }
     void on_diagnostics(std::string_view data) override {
         if (events_.on_diagnostics == nullptr) return;
-        tell("on_diagnostics", [&] { events_.on_diagnostics(user_, handle_, to_c(data)); });
+        tell("on_diagnostics", [&] { events_.on_diagnostics(user_, handle_, view(data)); });
     }
     void on_input_drained() override {
         if (!std::exchange(was_refused, false) || events_.on_drained == nullptr) return;
@@ -98,9 +93,9 @@ public:
                 why = {"PROCESS_LIMIT", process::describe_process_limit(limits_, exit, name_)};
             }
         }
-        told.error_code = to_c(why.code);
+        told.error_code = view(why.code);
         const std::string text = utf8::repaired(why.text);
-        told.error = to_c(text);
+        told.error = view(text);
         tell("on_exit", [&] { events_.on_exit(user_, handle_, &told); });
     }
 

@@ -15,8 +15,6 @@ namespace {
 constexpr size_t kShownBefore = 80;
 constexpr size_t kShownAfter = 40;
 
-bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
-
 bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
 // What to do about an error at this place, where the message does not say it; or empty.
@@ -52,13 +50,12 @@ std::string describe(const Error& error, std::string_view source) {
     source = source.substr(0, source.find_first_of("\r\n"));
     size_t at = 0;
     for (uint32_t column = 1; column < error.column && at < source.size(); ++column) {
-        while (++at < source.size() && continues(source[at])) {
-        }
+        at = utf8::next(source, at);
     }
     size_t begin = at > kShownBefore ? at - kShownBefore : 0;
-    while (begin < at && continues(source[begin])) ++begin;
+    while (begin < at && utf8::continues(source[begin])) ++begin;
     size_t end = std::min(source.size(), at + kShownAfter);
-    while (end < source.size() && continues(source[end])) ++end;
+    while (end < source.size() && utf8::continues(source[end])) ++end;
 
     const std::string number = std::to_string(error.line);
     out += "  " + number + " | ";
@@ -69,7 +66,7 @@ std::string describe(const Error& error, std::string_view source) {
     if (begin > 0) out += ' ';
     // A tab stays a tab, so that the caret stands below its character.
     for (size_t i = begin; i < at; ++i) {
-        if (!continues(source[i])) out += source[i] == '\t' ? '\t' : ' ';
+        if (!utf8::continues(source[i])) out += source[i] == '\t' ? '\t' : ' ';
     }
     out += "^\n";
     const std::string_view hint = hint_at(source, at);

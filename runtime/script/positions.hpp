@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json/error.hpp"
+#include "base/utf8.hpp"
 
 namespace narratoria::script {
 
@@ -18,7 +19,7 @@ public:
         uint32_t continuing = 0;
         for (uint32_t at = 0; at < text.size(); ++at) {
             if (at % kStride == 0) continuing_.push_back(continuing);
-            continuing += continues(at);
+            continuing += utf8::continues(text[at]);
             if (text[at] == '\n') lines_.push_back(at + 1);
         }
         continuing_.push_back(continuing);
@@ -34,13 +35,11 @@ public:
 private:
     static constexpr uint32_t kStride = 256;
 
-    bool continues(uint32_t byte) const {
-        return (static_cast<unsigned char>(text_[byte]) & 0xC0) == 0x80;
-    }
     // The bytes in front of `byte` that continue a character.
     uint32_t continuing(uint32_t byte) const {
         uint32_t count = continuing_[byte / kStride];
-        for (uint32_t at = byte / kStride * kStride; at < byte; ++at) count += continues(at);
+        for (uint32_t at = byte / kStride * kStride; at < byte; ++at)
+            count += utf8::continues(text_[at]);
         return count;
     }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.hpp"
+
 namespace narratoria::session {
 namespace {
 
@@ -32,16 +34,6 @@ std::string normalized(std::string_view text) {
         else if (i == 0 || !is_space(text[i - 1])) out += ' ';
     }
     return out;
-}
-
-// The size in bytes of the UTF-8 character at `at`.
-size_t character_length(std::string_view text, size_t at) {
-    size_t length = 1;
-    while (at + length < text.size() &&
-           (static_cast<unsigned char>(text[at + length]) & 0xC0) == 0x80) {
-        ++length;
-    }
-    return length;
 }
 
 }  // namespace
@@ -112,7 +104,7 @@ bool PromptPattern::match(const NormalizedPrompt& prompt, Bindings& captures) co
         if (at >= text.size()) return false;
         const std::string_view literal = literals_[i];
         const size_t begin = at;
-        const size_t first_end = begin + character_length(text, begin);
+        const size_t first_end = utf8::next(text, begin);
         size_t end = first_end;
         if (i + 1 == names_.size()) {
             if (text.size() < first_end + literal.size()) return false;

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "base/utf8.hpp"
 #include "script/lexer.hpp"
 #include "tool/manifest.hpp"
 
@@ -13,8 +14,6 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_identifier(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
 }
-// A byte of UTF-8 that is not the first of its character.
-bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 }  // namespace
 
@@ -23,7 +22,7 @@ std::string script_name(const tool::Definition& definition) {
     std::string out;
     for (const char c : is_file ? tool::stem_of(definition.name) : definition.name) {
         if (is_identifier(c)) out += c;
-        else if (!continues(c)) out += '_';
+        else if (!utf8::continues(c)) out += '_';
     }
     if (out.empty() || is_digit(out.front()) || script::is_keyword(out)) out.insert(0, 1, '_');
     return out;

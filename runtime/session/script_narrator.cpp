@@ -8,7 +8,9 @@
 
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
+#include "base/utf8.hpp"
 #include "base/uuid.hpp"
+#include "base/view.hpp"
 #include "narratoria/host.h"
 #include "narratoria/narrator.h"
 #include "plugin/host_functions.hpp"
@@ -17,8 +19,6 @@
 
 namespace narratoria::session {
 namespace {
-
-std::string_view view(nar_str text) { return {text.data, static_cast<size_t>(text.size)}; }
 
 // One per session. Engine thread only.
 class ScriptNarrator {
@@ -118,11 +118,9 @@ private:
 // ---------------------------------------------------------------- as a plugin
 
 nar_status refuse(nar_failure* failure, std::string_view why) {
-    size_t size = std::min(why.size(), sizeof failure->message - 1);
-    // Not in the middle of a character.
-    while (size < why.size() && size > 0 && (why[size] & 0xC0) == 0x80) --size;
-    std::memcpy(failure->message, why.data(), size);
-    failure->message[size] = '\0';
+    why = utf8::prefix_of(why, sizeof failure->message - 1);
+    std::memcpy(failure->message, why.data(), why.size());
+    failure->message[why.size()] = '\0';
     return NAR_INVALID_DOCUMENT;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/json/writer.hpp"
 #include "base/uuid.hpp"
+#include "base/view.hpp"
 #include "narratoria/narrator.h"
 #include "plan/plan.hpp"
 
@@ -199,9 +200,6 @@ struct TemplatePlugin {
     const nar_host_narrator* answers;
     TemplateNarrator narrator;
 };
-
-std::string_view view(nar_str text) { return {text.data, static_cast<size_t>(text.size)}; }
-nar_str view(std::string_view text) { return {text.data(), text.size()}; }
 
 nar_status plugin_init(const nar_host* host, void** instance, nar_failure*) {
     auto extension = [&](std::string_view id) { return host->get_extension(host, view(id)); };

@@ -22,18 +22,6 @@ rapidjson::Value::StringRefType reference(std::string_view text) {
             static_cast<rapidjson::SizeType>(text.size())};
 }
 
-std::string mended(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    for (std::size_t at = 0; at < text.size();) {
-        const auto step = tool::json::utf8_step(text, at);
-        if (step.well_formed) out.append(text, at, step.length);
-        else out += "\xEF\xBF\xBD";
-        at += step.well_formed ? step.length : 1;
-    }
-    return out;
-}
-
 }  // namespace
 
 std::optional<std::size_t> ill_formed_utf8(std::string_view text) {
@@ -76,11 +64,9 @@ std::uint64_t count(const Value& object, std::string_view name) {
 }
 
 std::string quoted(std::string_view text) {
-    const std::string whole = mended(text);
-    rapidjson::StringBuffer buffer;
-    rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
-    writer.String(whole.data(), static_cast<rapidjson::SizeType>(whole.size()));
-    return {buffer.GetString(), buffer.GetSize()};
+    std::string out;
+    tool::json::append_quoted(out, text);
+    return out;
 }
 
 std::string line(const Value& value) {

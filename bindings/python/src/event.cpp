@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "narratoria/utf8.hpp"
 #include "value.hpp"
 
 namespace narratoria::python {
@@ -349,13 +350,9 @@ PyObject* event_repr(PyObject* self) {
         }
         // As much of it as stands in a line.
         constexpr std::size_t kLongest = 100;
-        std::string text = py::cast<std::string>(event.attr("text"));
-        if (text.size() > kLongest) {
-            std::size_t end = kLongest;
-            while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-            text = text.substr(0, end) + "…";
-        }
-        out += ": " + text + ">";
+        const auto text = py::cast<std::string>(event.attr("text"));
+        const std::string_view shown = detail::prefix_of(text, kLongest);
+        out.append(": ").append(shown).append(shown.size() < text.size() ? "…>" : ">");
         return to_str(out).release().ptr();
     });
 }

@@ -26,8 +26,6 @@ constexpr std::string_view kOwner = "python";
 // What is handled without looking for signals.
 constexpr std::chrono::microseconds kRound{10'000};
 
-std::string_view view(nar_str text) { return detail::to_view(text); }
-
 bool on_main_thread() {
     const py::module_ threading = py::module_::import("threading");
     const py::object main = threading.attr("main_thread")().attr("ident");
@@ -166,7 +164,7 @@ struct Session::Tool : Given {
         Tool& self = of(instance);
         Session& session = *self.session;
         if (!session.kept_ && session.call("a tool", [&] {
-                const py::object request = to_python(view(invocation->request));
+                const py::object request = to_python(detail::to_view(invocation->request));
                 if (self.is_plain) return self.run(token, request);
                 const auto made = std::make_shared<Invocation>(session, self.host, token, request);
                 session.open(made);
@@ -239,9 +237,9 @@ struct Session::UiHandler : Given {
         if (self.session->kept_) return NAR_DECLINED;
         bool is_taken = false;
         const bool is_well = self.session->call("a ui handler", [&] {
-            const py::object payload = to_python(view(event->payload));
-            is_taken =
-                py::cast<bool>(call_python(self.function, to_str(view(event->name)), payload));
+            const py::object payload = to_python(detail::to_view(event->payload));
+            is_taken = py::cast<bool>(
+                call_python(self.function, to_str(detail::to_view(event->name)), payload));
         });
         return !is_well ? NAR_FAILED : is_taken ? NAR_OK : NAR_DECLINED;
     }
@@ -257,15 +255,15 @@ struct Session::AssetRenderer : Given {
         bool is_taken = false;
         const bool is_well = self.session->call("an asset renderer", [&] {
             py::dict out;
-            out["planId"] = to_str(view(asset->plan_id));
-            out["toolId"] = to_str(view(asset->tool_id));
+            out["planId"] = to_str(detail::to_view(asset->plan_id));
+            out["toolId"] = to_str(detail::to_view(asset->tool_id));
             out["attempt"] = asset->attempt;
             out["seq"] = asset->seq;
-            out["assetId"] = to_str(view(asset->asset_id));
-            out["kind"] = to_str(view(asset->kind));
-            out["mediaType"] = to_str(view(asset->media_type));
-            out["path"] = to_str(view(asset->path));
-            out["metadata"] = to_python(view(asset->metadata));
+            out["assetId"] = to_str(detail::to_view(asset->asset_id));
+            out["kind"] = to_str(detail::to_view(asset->kind));
+            out["mediaType"] = to_str(detail::to_view(asset->media_type));
+            out["path"] = to_str(detail::to_view(asset->path));
+            out["metadata"] = to_python(detail::to_view(asset->metadata));
             is_taken = py::cast<bool>(call_python(self.function, out));
         });
         return !is_well ? NAR_FAILED : is_taken ? NAR_OK : NAR_DECLINED;
@@ -277,8 +275,8 @@ struct Session::Narrator : Given {
         auto& self = *static_cast<Narrator*>(instance);
         Session& session = *self.session;
         if (!session.kept_ && session.call("the narrator", [&] {
-                const auto made =
-                    std::make_shared<Question>(session, self.host, token, to_python(view(request)));
+                const auto made = std::make_shared<Question>(session, self.host, token,
+                                                             to_python(detail::to_view(request)));
                 session.open(made);
                 call_python(self.function, py::cast(made));
             })) {
@@ -333,7 +331,7 @@ struct Session::Formatter : Given {
     std::string call(nar_str value) const {
         // It may be replaced while it runs.
         const py::object kept = function;
-        const py::object made = call_python(kept, to_python(view(value)));
+        const py::object made = call_python(kept, to_python(detail::to_view(value)));
         if (!py::isinstance<py::str>(made)) {
             PyErr_SetString(PyExc_TypeError, "a formatter of the state returns a str");
             throw py::error_already_set();
@@ -431,7 +429,7 @@ struct Question::Invoked {
         // The function is dropped with the lock.
         self->session.call("an invocation's outcome", [&] {
             const py::object function = std::move(self->told);
-            call_python(function, to_python(view(outcome)));
+            call_python(function, to_python(detail::to_view(outcome)));
         });
     }
 };

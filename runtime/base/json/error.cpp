@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.hpp"
+
 namespace narratoria::json {
 
 const char* rule_of(ParseError::Kind kind) {
@@ -27,7 +29,7 @@ Position position_of(std::string_view text, size_t byte) {
         if (c == '\n') {
             ++position.line;
             position.column = 1;
-        } else if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) {
+        } else if (!utf8::continues(c)) {
             ++position.column;
         }
     }

@@ -31,10 +31,7 @@ std::string Tail::text() const {
     std::string_view kept = text_;
     if (kept.size() > kDiagnosticsTail) kept.remove_prefix(kept.size() - kDiagnosticsTail);
     // Do not begin in the middle of a UTF-8 character.
-    for (int i = 0; i < 3 && !kept.empty() && (static_cast<unsigned char>(kept[0]) & 0xC0) == 0x80;
-         ++i) {
-        kept.remove_prefix(1);
-    }
+    for (int i = 0; i < 3 && !kept.empty() && utf8::continues(kept[0]); ++i) kept.remove_prefix(1);
     return utf8::repaired(kept);
 }
 

@@ -364,7 +364,7 @@ private:
 
     static uint64_t length_of(std::string_view text) {
         uint64_t length = 0;
-        for (const char c : text) length += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;
+        for (const char c : text) length += !utf8::continues(c);
         return length;
     }
 

@@ -26,7 +26,7 @@ bool list_is_whole(const nar_plugin& plugin) {
 void judge_name(TrialReport& report, nar_str text, const char* what) {
     if (text.data == nullptr || text.size == 0) {
         report.finding("P12", fmt::format("its {} is empty", what));
-    } else if (!is_plain_utf8(view(text))) {
+    } else if (!is_plain_utf8(to_view(text))) {
         report.finding("P12", fmt::format("its {} is not UTF-8", what));
     }
 }
@@ -38,12 +38,12 @@ void judge_metadata(TrialReport& report, const nar_plugin& plugin, const PluginM
                                          there, metadata.source, loaded));
     };
     // An id that is none is another rule's finding.
-    if (metadata.id != view(plugin.id) && is_plugin_id(view(plugin.id))) {
-        differs("id", metadata.id, view(plugin.id));
+    if (metadata.id != to_view(plugin.id) && is_plugin_id(to_view(plugin.id))) {
+        differs("id", metadata.id, to_view(plugin.id));
     }
-    if (metadata.name != view(plugin.name)) differs("name", metadata.name, view(plugin.name));
-    if (metadata.version != view(plugin.version)) {
-        differs("version", metadata.version, view(plugin.version));
+    if (metadata.name != to_view(plugin.name)) differs("name", metadata.name, to_view(plugin.name));
+    if (metadata.version != to_view(plugin.version)) {
+        differs("version", metadata.version, to_view(plugin.version));
     }
     const std::string abi =
         fmt::format("{}.{}", plugin.abi_version >> 16, plugin.abi_version & 0xFFFF);
@@ -52,7 +52,7 @@ void judge_metadata(TrialReport& report, const nar_plugin& plugin, const PluginM
     }
     std::vector<std::string> loaded;
     for (std::uint64_t index = 0; index < plugin.extension_count; ++index) {
-        loaded.emplace_back(view(plugin.extensions[index]));
+        loaded.emplace_back(to_view(plugin.extensions[index]));
     }
     std::vector<std::string> there = metadata.extensions;
     std::sort(there.begin(), there.end());
@@ -82,7 +82,7 @@ bool judge_plugin(TrialReport& report, const nar_plugin& plugin) {
         return false;
     }
     for (std::uint64_t index = 0; index < plugin.extension_count; ++index) {
-        if (!is_extension_id(view(plugin.extensions[index]))) {
+        if (!is_extension_id(to_view(plugin.extensions[index]))) {
             report.finding("P11", fmt::format("number {} of its extensions is not an id of the "
                                               "form \"narratoria.ui_handler/1\"",
                                               index + 1));
@@ -90,10 +90,10 @@ bool judge_plugin(TrialReport& report, const nar_plugin& plugin) {
         }
     }
     report.covers("P12");
-    if (!is_plugin_id(view(plugin.id))) {
+    if (!is_plugin_id(to_view(plugin.id))) {
         report.finding("P12", fmt::format("its id is \"{}\": a-z 0-9 . _ -, at most 128, first a "
                                           "letter or digit",
-                                          view(plugin.id)));
+                                          to_view(plugin.id)));
     }
     judge_name(report, plugin.name, "name");
     judge_name(report, plugin.version, "version");
@@ -125,7 +125,7 @@ void judge_list(TrialReport& report, std::string_view id, std::string_view what,
     }
     std::set<std::string_view> seen;
     for (std::uint64_t index = 0; index < count; ++index) {
-        const std::string_view text = view(list[index]);
+        const std::string_view text = to_view(list[index]);
         if (text.empty() || !is_plain_utf8(text) || !is_good(text)) {
             report.finding(
                 "P16", fmt::format("{}: \"{}\" is not allowed in the list of {}", id, text, what));
@@ -193,17 +193,17 @@ void judge_extension(TrialReport& report, std::string_view id, const void* found
             }
             names.push_back(tool->name);
             auto require_schema = [&](const char* which, nar_str schema) {
-                if (schema.size == 0 || !json::mistake_in_object(view(schema))) return;
+                if (schema.size == 0 || !json::mistake_in_object(to_view(schema))) return;
                 report.finding("P16", fmt::format("{}: the {} of {} is not a JSON object", id,
-                                                  which, view(tool->name)));
+                                                  which, to_view(tool->name)));
             };
             require_schema("input_schema", tool->input_schema);
             if (tool->size >= offsetof(nar_tool, result_schema) + sizeof tool->result_schema) {
                 require_schema("result_schema", tool->result_schema);
             }
-            if (!is_plain_utf8(view(tool->description))) {
+            if (!is_plain_utf8(to_view(tool->description))) {
                 report.finding("P16", fmt::format("{}: the description of {} is not UTF-8", id,
-                                                  view(tool->name)));
+                                                  to_view(tool->name)));
             }
         }
         judge_list(report, id, "tools", names.data(), names.size(),
@@ -223,7 +223,7 @@ void try_description(TrialReport& report, const std::string& path, const PluginM
     CallTimes times;
     std::vector<std::string> known;
     for (std::uint64_t index = 0; index < plugin->extension_count; ++index) {
-        const std::string id(view(plugin->extensions[index]));
+        const std::string id(to_view(plugin->extensions[index]));
         known.push_back(id);
         const std::string doing = "get_extension for " + id;
         const Blame blame;

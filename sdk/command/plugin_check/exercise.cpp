@@ -106,7 +106,7 @@ std::vector<std::string> texts_of(const nar_str* list, std::uint64_t count) {
     std::vector<std::string> texts;
     for (std::uint64_t index = 0; list != nullptr && index < count && index < kMaxOfAList;
          ++index) {
-        texts.emplace_back(view(list[index]));
+        texts.emplace_back(to_view(list[index]));
     }
     return texts;
 }
@@ -632,9 +632,9 @@ private:
         const std::uint64_t count = std::min<std::uint64_t>(extension->tool_count, kMaxOfAList);
         for (std::uint64_t at = 0; at < count; ++at) {
             const nar_tool& tool = *extension->tools[at];
-            const std::string name(view(tool.name));
+            const std::string name(to_view(tool.name));
             const std::string who = fmt::format("tool ({})", name);
-            const std::string input = example_of(json::read(view(tool.input_schema)));
+            const std::string input = example_of(json::read(to_view(tool.input_schema)));
             std::vector<std::string> requests = repeated(variants(request_of(name, input)));
             if (is_judged()) requests.assign(4, requests.front());
             for (std::size_t index = 0; index < requests.size(); ++index) {

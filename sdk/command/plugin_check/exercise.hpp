@@ -20,7 +20,7 @@ const void* ask_extension(TrialReport& report, const nar_plugin& plugin, nar_str
 template <typename Extension>
 const Extension* extension_of(const nar_plugin& plugin, std::string_view id) {
     for (std::uint64_t index = 0; index < plugin.extension_count; ++index) {
-        if (view(plugin.extensions[index]) != id) continue;
+        if (to_view(plugin.extensions[index]) != id) continue;
         return static_cast<const Extension*>(plugin.get_extension(to_c(id)));
     }
     return nullptr;

@@ -298,7 +298,7 @@ bool PluginCheckHost::text_is_good(nar_str text, const char* function, const cha
                         fmt::format("{}: {} is NULL with {} bytes", function, what, text.size));
         return false;
     }
-    if (!is_plain_utf8(view(text))) {
+    if (!is_plain_utf8(to_view(text))) {
         if (options_.gives_odd_data) return false;
         report_.finding("P34", fmt::format("{}: {} is not UTF-8", function, what));
         return false;
@@ -308,7 +308,7 @@ bool PluginCheckHost::text_is_good(nar_str text, const char* function, const cha
 
 bool PluginCheckHost::object_is_good(nar_str text, const char* function) {
     if (!text_is_good(text, function, "the JSON")) return false;
-    const auto mistake = json::mistake_in_object(view(text));
+    const auto mistake = json::mistake_in_object(to_view(text));
     if (!mistake) return true;
     if (options_.gives_odd_data) return false;
     report_.finding("P34", fmt::format("{}: not a JSON object: {}", function, mistake->message));
@@ -320,7 +320,7 @@ const void* PluginCheckHost::host_get_extension(const nar_host* host, nar_str id
     PluginCheckHost* self =
         entered(host, "get_extension", kInInit | kInActive | kInDeinit, false, &status);
     if (self == nullptr || !self->text_is_good(id, "get_extension", "the id")) return nullptr;
-    const auto found = self->extensions_.find(view(id));
+    const auto found = self->extensions_.find(to_view(id));
     return found != self->extensions_.end() ? found->second : nullptr;
 }
 

@@ -24,6 +24,7 @@
 #include "narratoria/host_process.h"
 #include "narratoria/host_session.h"
 #include "narratoria/narrator.h"
+#include "narratoria/status.hpp"
 #include "narratoria/tool.h"
 #include "narratoria/tool_runner.h"
 #include "narratoria/ui_handler.h"
@@ -36,11 +37,8 @@ namespace narratoria::command {
 // A struct of a later version is larger than today's, but not by so much.
 inline constexpr std::uint32_t kMaxStructSize = 64 * 1024;
 
-inline std::string_view view(nar_str text) {
-    return text.data != nullptr ? std::string_view(text.data, text.size) : std::string_view();
-}
-
-inline nar_str to_c(std::string_view text) { return {text.data(), text.size()}; }
+using detail::to_c;
+using detail::to_view;
 
 struct PluginCheckHostOptions {
     std::string name = "the instance";

@@ -84,7 +84,7 @@ nar_status PluginCheckHost::context_has_state(const nar_host* host, nar_str key)
     PluginCheckHost* self = entered(host, "context.has_state", kInActive, true, &status);
     if (self == nullptr) return status;
     if (!self->text_is_good(key, "context.has_state", "the key")) return NAR_INVALID_ARGUMENT;
-    return view(key) == kKey ? NAR_OK : NAR_NOT_FOUND;
+    return to_view(key) == kKey ? NAR_OK : NAR_NOT_FOUND;
 }
 
 nar_status PluginCheckHost::context_get_all_state(const nar_host* host, nar_write_fn write,

@@ -53,10 +53,10 @@ nar_status PluginCheckHost::process_start(const nar_host* host, const nar_progra
     }
     std::vector<std::string> arguments, environment;
     for (std::uint64_t at = 0; at < what.argument_count; ++at) {
-        arguments.emplace_back(view(what.arguments[at]));
+        arguments.emplace_back(to_view(what.arguments[at]));
     }
     for (std::uint64_t at = 0; at < what.environment_count; ++at) {
-        environment.emplace_back(view(what.environment[at]));
+        environment.emplace_back(to_view(what.environment[at]));
     }
     if (what.environment == nullptr) {
         const char* const path = getenv("PATH");
@@ -65,7 +65,7 @@ nar_status PluginCheckHost::process_start(const nar_host* host, const nar_progra
     const std::uint64_t handle = fresh_token();
     std::string why;
     if (!self->processes_.start(handle, std::move(arguments), std::move(environment),
-                                std::string(view(what.folder)), callbacks, user, why)) {
+                                std::string(to_view(what.folder)), callbacks, user, why)) {
         return refuse(NAR_IO, why);
     }
     *process = handle;
@@ -81,7 +81,7 @@ nar_status PluginCheckHost::process_write(const nar_host* host, std::uint64_t pr
         self->report_.finding("P34", "process.write: bytes is NULL");
         return NAR_INVALID_ARGUMENT;
     }
-    return self->processes_.write(process, view(bytes));
+    return self->processes_.write(process, to_view(bytes));
 }
 
 nar_status PluginCheckHost::process_close_input(const nar_host* host, std::uint64_t process) {

@@ -102,7 +102,7 @@ nar_status PluginCheckHost::answer(std::uint64_t token, const char* function, na
         return NAR_GONE;
     }
     request.has_plan = is_plan;
-    (is_plan ? request.plan : request.message) = view(text);
+    (is_plan ? request.plan : request.message) = to_view(text);
     wake();
     return NAR_OK;
 }
@@ -201,7 +201,7 @@ nar_status PluginCheckHost::invocation_output(const nar_host* host, std::uint64_
     if (one.unread > 0 && one.unread + bytes.size > kMaxUnread) return NAR_BUSY;
     one.unread += bytes.size;
     one.is_cut |= one.output.size() >= kMaxOutput;
-    if (!one.is_cut) one.output += view(bytes);
+    if (!one.is_cut) one.output += to_view(bytes);
     return NAR_OK;
 }
 
@@ -263,7 +263,7 @@ nar_status PluginCheckHost::invocation_ended(const nar_host* host, std::uint64_t
     }
     one.ended_at = Clock::now();
     one.exit_status = read.exit_status;
-    one.error_code = view(read.error_code);
+    one.error_code = to_view(read.error_code);
     self->wake();
     return NAR_OK;
 }

@@ -35,7 +35,7 @@ void PluginCheckHost::log_write(const nar_host* host, std::uint32_t level, nar_s
     }
     if (!self->text_is_good(message, "log.write", "the message")) return;
     const std::string line =
-        fmt::format("log {}: {}\n", level, printable(view(message).substr(0, kMaxShown)));
+        fmt::format("log {}: {}\n", level, printable(to_view(message).substr(0, kMaxShown)));
     write_all(STDERR_FILENO, line);
 }
 
@@ -74,7 +74,7 @@ nar_status PluginCheckHost::config_publish(const nar_host* host, nar_str name, n
         !self->text_is_good(value, "config.publish", "the value")) {
         return NAR_INVALID_ARGUMENT;
     }
-    const std::string_view text = view(name);
+    const std::string_view text = to_view(name);
     if (text.empty() || text.size() > most_name_bytes ||
         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") != text.npos) {
         self->report_.finding("P34", fmt::format("config.publish: the name is \"{}\"; a name is "
@@ -120,8 +120,8 @@ nar_status PluginCheckHost::state_read(const nar_host* host, nar_str pointer, na
     }
     const rapidjson::Pointer path(pointer.data != nullptr ? pointer.data : "", pointer.size);
     if (!path.IsValid()) {
-        self->report_.finding("P34",
-                              fmt::format("state.read: {} is not a JSON Pointer", view(pointer)));
+        self->report_.finding(
+            "P34", fmt::format("state.read: {} is not a JSON Pointer", to_view(pointer)));
         return NAR_INVALID_ARGUMENT;
     }
     const json::Document state = json::read(kState);

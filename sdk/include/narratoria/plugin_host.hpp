@@ -13,6 +13,7 @@
 #include "narratoria/narrator.h"
 #include "narratoria/plugin.h"
 #include "narratoria/status.hpp"
+#include "narratoria/utf8.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -52,19 +53,12 @@ inline const char* sentence(nar_status status) noexcept {
     }
 }
 
-// The length of the longest prefix that fits into `room` bytes without splitting a UTF-8 character.
-inline std::size_t whole_letters(std::string_view text, std::size_t room) noexcept {
-    if (text.size() <= room) return text.size();
-    while (room > 0 && (static_cast<unsigned char>(text[room]) & 0xC0u) == 0x80u) --room;
-    return room;
-}
-
 inline void tell(nar_failure* failure, std::string_view message) noexcept {
     if (failure == nullptr || failure->size <= offsetof(nar_failure, message)) return;
     const std::size_t room = failure->size - offsetof(nar_failure, message) - 1;
-    const std::size_t length = whole_letters(message, room);
-    for (std::size_t at = 0; at < length; ++at) failure->message[at] = message[at];
-    failure->message[length] = '\0';
+    message = narratoria::detail::prefix_of(message, room);
+    for (std::size_t at = 0; at < message.size(); ++at) failure->message[at] = message[at];
+    failure->message[message.size()] = '\0';
 }
 
 // The message of the exception that is being handled.

@@ -42,8 +42,8 @@ namespace detail {
 inline nar_str to_c(std::string_view text) noexcept { return nar_str{text.data(), text.size()}; }
 
 inline std::string_view to_view(nar_str text) noexcept {
-    return text.size == 0 ? std::string_view{}
-                          : std::string_view{text.data, static_cast<std::size_t>(text.size)};
+    return text.data == nullptr ? std::string_view{}
+                                : std::string_view{text.data, static_cast<std::size_t>(text.size)};
 }
 
 // Collects the details of one or more calls and throws for the one that fails.
