@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/utf8.hpp"
+
 namespace narratoria {
 
 std::optional<size_t> find_too_deep_toml(std::string_view text) {
@@ -49,6 +51,23 @@ std::optional<size_t> find_too_deep_toml(std::string_view text) {
         }
     }
     return std::nullopt;
+}
+
+TomlPlaces::TomlPlaces(std::string_view text) : text_(text) {
+    // The library does not count a byte order mark.
+    line_starts_.push_back(text.starts_with("\xEF\xBB\xBF") ? 3 : 0);
+    for (size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '\n') line_starts_.push_back(i + 1);
+    }
+}
+
+size_t TomlPlaces::byte_of(toml::source_position at) const {
+    const size_t line = std::max<size_t>(at.line, 1);
+    size_t byte = line_starts_[std::min(line, line_starts_.size()) - 1];
+    for (size_t column = 1; column < at.column && byte < text_.size(); ++column) {
+        byte = utf8::next(text_, byte);
+    }
+    return byte;
 }
 
 }  // namespace narratoria

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #define TOML_EXCEPTIONS 0
 // toml++ 3.3 asserts or assumes properties of its input that malformed files break: "[^" at the
@@ -31,5 +32,22 @@ namespace narratoria {
 // nests a table, and the library destroys nested tables recursively, so a line of dots would overflow
 // the stack. Skips strings and comments; the library reports invalid TOML.
 std::optional<size_t> find_too_deep_toml(std::string_view text);
+
+// Turns positions of toml++, which counts columns in characters, into offsets.
+class TomlPlaces {
+public:
+    // The text must outlive it.
+    explicit TomlPlaces(std::string_view text);
+
+    size_t byte_of(toml::source_position at) const;
+    // Of a header [a.b] the library knows the table's place only.
+    static toml::source_position begin_of(const toml::key& key, const toml::node& value) {
+        return key.source().begin.line != 0 ? key.source().begin : value.source().begin;
+    }
+
+private:
+    std::string_view text_;
+    std::vector<size_t> line_starts_;
+};
 
 }  // namespace narratoria

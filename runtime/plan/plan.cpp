@@ -8,7 +8,6 @@
 #include "base/hash.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
-#include "base/near_name.hpp"
 #include "tool/resolver.hpp"
 
 namespace narratoria::plan {
@@ -92,25 +91,21 @@ void Plan::fault_missing(Faults& faults, json::Value object, const char* key) co
                       std::string("\"") + key + "\" is missing", ""});
 }
 
-void Plan::look_for_typo(json::Value object, json::Member member,
-                         std::span<const std::string_view> known) {
+void Plan::look_for_typo(json::Value object, json::Member member, KnownKeys known) {
     if (warnings_.size() == kMaxWarnings) return;
-    const std::string_view meant = near_name(member.key, known);
+    const std::string meant = known.suggestion(member.key);
     if (meant.empty()) return;
     const json::Value key(&object.tape(), member.value.index() - 1);
     Faults one;
     fault_below(one, pointer_of(object), member.key, key, "plan-member-unknown",
-                json::quoted(member.key) + " is not defined and is ignored; did you mean " +
-                    json::quoted(meant) + "?");
+                json::quoted(member.key) + " is not defined and is ignored" + meant);
     one.front().is_warning = true;
     warnings_.push_back(std::move(one.front()));
 }
 
-void Plan::look_for_typos(json::Value object, std::span<const std::string_view> known) {
+void Plan::look_for_typos(json::Value object, KnownKeys known) {
     for (const json::Member member : object.members()) {
-        if (std::find(known.begin(), known.end(), member.key) == known.end()) {
-            look_for_typo(object, member, known);
-        }
+        if (!known.has(member.key)) look_for_typo(object, member, known);
     }
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/fault.hpp"
 #include "base/json/tape.hpp"
+#include "base/strict_keys.hpp"
 
 namespace narratoria::plan {
 
@@ -103,9 +104,8 @@ private:
                      const char* rule, std::string message) const;
     void fault_missing(Faults& faults, json::Value object, const char* key) const;
     // Warns if the name of an undefined member is close to one of `known`.
-    void look_for_typo(json::Value object, json::Member member,
-                       std::span<const std::string_view> known);
-    void look_for_typos(json::Value object, std::span<const std::string_view> known);
+    void look_for_typo(json::Value object, json::Member member, KnownKeys known);
+    void look_for_typos(json::Value object, KnownKeys known);
 
     json::Document document_;
     std::vector<std::unique_ptr<Plan>> appended_;

@@ -8,8 +8,9 @@
 #include "base/json/pointer.hpp"
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
-#include "base/near_name.hpp"
+#include "base/strict_keys.hpp"
 #include "base/utf8.hpp"
+#include "base/view.hpp"
 #include "narratoria/engine.h"
 #include "tool/tool_schema.hpp"
 
@@ -17,11 +18,6 @@ namespace narratoria::plugin {
 namespace {
 
 constexpr size_t kMaxName = 128;
-
-std::string_view view(nar_str text) {
-    return text.data == nullptr ? std::string_view()
-                                : std::string_view(text.data, static_cast<size_t>(text.size));
-}
 
 bool is_tool_name(std::string_view text) {
     return !text.empty() && text.size() <= kMaxName &&
@@ -62,14 +58,13 @@ bool read_form(json::Value root, const std::string& text, bool has_result_schema
                           static_cast<size_t>(at.raw().data() - at.tape().source().data()),
                           std::move(message), ""});
     };
-    static const std::vector<std::string_view> known = {"name", "description", "parameters",
-                                                        "returns"};
+    static constexpr std::array<std::string_view, 4> kNames = {"name", "description", "parameters",
+                                                               "returns"};
+    const KnownKeys known(kNames);
     for (const json::Member member : root.members()) {
-        if (std::find(known.begin(), known.end(), member.key) != known.end()) continue;
-        const std::string_view meant = near_name(member.key, known);
-        fault(member.value,
-              json::quoted(member.key) + " is no key of a tool schema" +
-                  (meant.empty() ? "" : "; did you mean " + json::quoted(meant) + "?"));
+        if (known.has(member.key)) continue;
+        fault(member.value, json::quoted(member.key) + " is no key of a tool schema" +
+                                known.suggestion(member.key));
     }
     tool::ToolSchema schema;
     schema.read(root, "", faults);

@@ -8,7 +8,7 @@
 #include "base/json/pointer.hpp"
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
-#include "base/near_name.hpp"
+#include "base/strict_keys.hpp"
 #include "plan/plan.hpp"
 #include "session/text_template.hpp"
 
@@ -57,24 +57,15 @@ private:
         return false;
     }
 
-    void allow_keys(json::Value object, const std::string& pointer,
-                    std::initializer_list<std::string_view> allowed) {
+    void allow_keys(json::Value object, const std::string& pointer, KnownKeys allowed) {
         for (const json::Member member : object.members()) {
-            if (std::find(allowed.begin(), allowed.end(), member.key) != allowed.end()) continue;
-            std::string list;
-            for (const std::string_view name : allowed) {
-                if (!list.empty()) list += " and ";
-                list += json::quoted(name);
-            }
-            const std::string_view meant =
-                near_name(member.key, std::span(allowed.begin(), allowed.size()));
+            if (allowed.has(member.key)) continue;
             std::string at = pointer;
             json::append_pointer(at, member.key);
             fault(json::Value(&object.tape(), member.value.index() - 1), std::move(at),
                   "prompts-key",
-                  json::quoted(member.key) + " is no key here; " +
-                      (meant.empty() ? "there are " + list
-                                     : "did you mean " + json::quoted(meant) + "?"));
+                  json::quoted(member.key) + " is no key here" +
+                      allowed.suggestion_or_list(member.key));
         }
     }
 

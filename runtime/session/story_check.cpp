@@ -13,6 +13,7 @@
 #include "base/json/error.hpp"
 #include "base/json/writer.hpp"
 #include "base/near_name.hpp"
+#include "base/strict_keys.hpp"
 #include "base/utf8.hpp"
 #include "narratoria/narrator.h"
 #include "narratoria/tool.h"
@@ -36,10 +37,6 @@ namespace fs = std::filesystem;
 constexpr size_t kMaxEntries = 1000;
 
 constexpr const char* kOfPlugin = "story-tool-plugin";
-
-std::string did_you_mean(std::string_view name) {
-    return name.empty() ? std::string() : "; did you mean " + json::quoted(name) + "?";
-}
 
 // "tools/lamp" for "tools/lmap": the same folder with the entry that the name is probably a
 // misspelling of, or that differs only in its extension. Empty if there is none. `file` is where

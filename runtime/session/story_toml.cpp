@@ -14,7 +14,7 @@
 
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
-#include "base/near_name.hpp"
+#include "base/strict_keys.hpp"
 #include "base/toml.hpp"
 #include "narratoria/engine.h"
 #include "session/text_template.hpp"
@@ -29,12 +29,7 @@ constexpr const char* kNowhere = "/dev/null";
 class StoryReader {
 public:
     StoryReader(std::string_view text, Story& story, Faults& faults)
-        : text_(text), story_(story), faults_(faults) {
-        line_starts_.push_back(0);
-        for (size_t i = 0; i < text.size(); ++i) {
-            if (text[i] == '\n') line_starts_.push_back(i + 1);
-        }
-    }
+        : text_(text), places_(text), story_(story), faults_(faults) {}
 
     void read() {
         if (const std::optional<size_t> byte = find_too_deep_toml(text_)) {
@@ -59,13 +54,7 @@ private:
         Fault fault{"", std::move(pointer), 0, "", kStoryToml};
         fault.line = std::max<size_t>(at.line, 1);
         fault.column = std::max<size_t>(at.column, 1);
-        // toml++ counts columns in characters, not in bytes.
-        size_t byte = line_starts_[std::min(fault.line, line_starts_.size()) - 1];
-        for (size_t column = 1; column < fault.column && byte < text_.size(); ++column) {
-            do ++byte;
-            while (byte < text_.size() && (static_cast<unsigned char>(text_[byte]) & 0xC0) == 0x80);
-        }
-        fault.byte = byte;
+        fault.byte = places_.byte_of(at);
         return fault;
     }
 
@@ -76,11 +65,6 @@ private:
         faults_.back().message = std::move(message);
     }
 
-    // Of a header [a.b] the library knows the table's place only.
-    static toml::source_position begin_of(const toml::key& key, const toml::node& value) {
-        return key.source().begin.line != 0 ? key.source().begin : value.source().begin;
-    }
-
     void wrong_type(const toml::node& node, const std::string& pointer, const char* wanted) {
         std::ostringstream type;
         type << node.type();
@@ -89,29 +73,16 @@ private:
     }
 
     // Adds a fault for each unknown key.
-    void allow_keys(const toml::table& table, const std::string& pointer,
-                    std::initializer_list<std::string_view> allowed) {
-        allow_keys(table, pointer, std::span(allowed.begin(), allowed.size()));
-    }
-
-    void allow_keys(const toml::table& table, const std::string& pointer,
-                    std::span<const std::string_view> allowed) {
+    void allow_keys(const toml::table& table, const std::string& pointer, KnownKeys allowed) {
+        const std::string whose =
+            pointer.empty() ? std::string(kStoryToml) : "[" + pointer.substr(1) + "]";
         for (const auto& [key, value] : table) {
-            if (std::find(allowed.begin(), allowed.end(), key.str()) != allowed.end()) continue;
-            std::string list;
-            for (const std::string_view name : allowed) {
-                if (!list.empty()) list += ", ";
-                list += name;
-            }
+            if (allowed.has(key.str())) continue;
             std::string at = pointer;
             json::append_pointer(at, key.str());
-            const std::string_view meant = near_name(key.str(), allowed);
-            fault(begin_of(key, value), std::move(at), "story-key",
-                  json::quoted(key.str()) + " is no key of " +
-                      (pointer.empty() ? std::string(kStoryToml) : "[" + pointer.substr(1) + "]") +
-                      "; " +
-                      (meant.empty() ? "there are " + list
-                                     : "did you mean " + json::quoted(meant) + "?"));
+            fault(TomlPlaces::begin_of(key, value), std::move(at), "story-key",
+                  json::quoted(key.str()) + " is no key of " + whose +
+                      allowed.suggestion_or_list(key.str()));
         }
     }
 
@@ -273,7 +244,7 @@ private:
                                       read_guarantees_of(*value.as_table(), pointer));
             story_.mentions.sandboxed.push_back({name, place_of(key.source().begin, pointer)});
         }
-        allow_keys(others, "/tools", std::span<const std::string_view>(kKeys));
+        allow_keys(others, "/tools", kKeys);
         if (const toml::node* list = tools.get("allow_paths")) {
             read_allow_paths(*list);
         }
@@ -420,7 +391,7 @@ private:
                 continue;
             }
             story_.mentions.plugins.push_back(
-                {std::string(key.str()), place_of(begin_of(key, value), pointer)});
+                {std::string(key.str()), place_of(TomlPlaces::begin_of(key, value), pointer)});
             std::string settings;
             append_json(settings, value, pointer);
             story_.plugins.emplace(key.str(), std::move(settings));
@@ -474,9 +445,9 @@ private:
     }
 
     std::string_view text_;
+    const TomlPlaces places_;
     Story& story_;
     Faults& faults_;
-    std::vector<size_t> line_starts_;
 };
 
 }  // namespace

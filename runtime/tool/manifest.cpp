@@ -14,7 +14,7 @@
 #include "base/descriptor.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
-#include "base/near_name.hpp"
+#include "base/strict_keys.hpp"
 #include "tool/tool_schema.hpp"
 
 namespace narratoria::tool {
@@ -72,13 +72,12 @@ private:
                            std::move(message), ""});
     }
 
-    void allow(Value object, const std::vector<std::string_view>& known) {
+    void allow(Value object, KnownKeys known) {
         for (const json::Member member : object.members()) {
-            if (std::find(known.begin(), known.end(), member.key) != known.end()) continue;
-            const std::string_view meant = near_name(member.key, known);
+            if (known.has(member.key)) continue;
             fault(member.value, "manifest-key-unknown",
                   json::quoted(member.key) + " is no key of a manifest" +
-                      (meant.empty() ? "" : "; did you mean " + json::quoted(meant) + "?"));
+                      known.suggestion(member.key));
         }
     }
 

@@ -6,7 +6,6 @@
 
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
-#include "base/near_name.hpp"
 #include "http/url.hpp"
 
 namespace narratoria::tool::project {
@@ -26,25 +25,22 @@ std::string Fields::pointer_of(std::string_view key) const {
     return pointer;
 }
 
-void Fields::allow(std::span<const std::string_view> known) {
+void Fields::allow(KnownKeys known) {
     for (const auto& [key, value] : table_.members) {
-        if (std::find(known.begin(), known.end(), key.text) != known.end()) continue;
-        const std::string_view meant = near_name(key.text, known);
+        if (known.has(key.text)) continue;
         file_.fault(key.byte, "project-key", pointer_of(key.text),
-                    whose_ + " has no field " + json::quoted(key.text) + "; " +
-                        (meant.empty() ? "there are " + joined(known)
-                                       : "did you mean " + json::quoted(meant) + "?"));
+                    whose_ + " has no field " + json::quoted(key.text) +
+                        known.suggestion_or_list(key.text));
     }
 }
 
-void Fields::refuse_misspelled(std::initializer_list<std::string_view> known) {
+void Fields::refuse_misspelled(KnownKeys known) {
     for (const auto& [key, value] : table_.members) {
-        if (std::find(known.begin(), known.end(), key.text) != known.end()) continue;
-        const std::string_view meant = near_name(key.text, std::span(known.begin(), known.size()));
+        if (known.has(key.text)) continue;
+        const std::string_view meant = known.near(key.text);
         if (meant.empty() || meant.starts_with(key.text + "_")) continue;
         file_.fault(key.byte, "project-key", pointer_of(key.text),
-                    whose_ + " has " + json::quoted(key.text) + "; did you mean " +
-                        json::quoted(meant) + "?");
+                    whose_ + " has " + json::quoted(key.text) + did_you_mean(meant));
     }
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/strict_keys.hpp"
 #include "tool/project/tree.hpp"
 
 namespace narratoria::tool::project {
@@ -24,13 +25,10 @@ public:
     std::string pointer_of(std::string_view key) const;
 
     // A fault for each field that is not one of these.
-    void allow(std::span<const std::string_view> known);
-    void allow(std::initializer_list<std::string_view> known) {
-        allow(std::span(known.begin(), known.size()));
-    }
+    void allow(KnownKeys known);
     // The same only for one that is a misspelling of these. Their first words are none: [python] may
     // be a table of something else.
-    void refuse_misspelled(std::initializer_list<std::string_view> known);
+    void refuse_misspelled(KnownKeys known);
     void fault(std::string_view key, const char* rule, std::string message);
     // A field that is understood, and changes nothing.
     void warn_of_no_effect(std::string_view key, std::string message);

@@ -18,6 +18,7 @@
 #include "base/json/writer.hpp"
 #include "base/near_name.hpp"
 #include "base/regular_file.hpp"
+#include "base/strict_keys.hpp"
 #include "http/url.hpp"
 #include "narratoria/engine.h"
 #include "tool/project/binding.hpp"
@@ -79,8 +80,8 @@ public:
         if (++count_ > kMost + 1) return;
         if (count_ > kMost) {
             message = "there are more faults after this one";
-        } else if (const std::string_view meant = near_name(name, known_); !meant.empty()) {
-            message += "; did you mean " + json::quoted(meant) + "?";
+        } else {
+            message += did_you_mean(near_name(name, known_));
         }
         faults_.push_back(placed(place, rule_, std::move(message), true));
     }

@@ -8,24 +8,9 @@ namespace {
 
 class Converter {
 public:
-    Converter(std::string_view text, size_t start) : text_(text) {
-        // The library does not count a byte order mark.
-        line_starts_.push_back(start);
-        for (size_t i = 0; i < text.size(); ++i) {
-            if (text[i] == '\n') line_starts_.push_back(i + 1);
-        }
-    }
+    explicit Converter(std::string_view text) : places_(text) {}
 
-    // toml++ counts columns in characters, not in bytes.
-    size_t byte_of(toml::source_position at) const {
-        const size_t line = std::max<size_t>(at.line, 1);
-        size_t byte = line_starts_[std::min(line, line_starts_.size()) - 1];
-        for (size_t column = 1; column < at.column && byte < text_.size(); ++column) {
-            do ++byte;
-            while (byte < text_.size() && (static_cast<unsigned char>(text_[byte]) & 0xC0) == 0x80);
-        }
-        return byte;
-    }
+    size_t byte_of(toml::source_position at) const { return places_.byte_of(at); }
 
     Node node_of(const toml::node& given) const {
         Node node;
@@ -36,9 +21,7 @@ public:
                 Node name;
                 name.kind = Node::Kind::Text;
                 name.text = key.str();
-                const auto begin = key.source().begin;
-                // Of a header [a.b] the library knows the table's place only.
-                name.byte = begin.line != 0 ? byte_of(begin) : byte_of(value.source().begin);
+                name.byte = byte_of(TomlPlaces::begin_of(key, value));
                 node.members.push_back({std::move(name), node_of(value)});
             }
         } else if (const toml::array* array = given.as_array()) {
@@ -60,8 +43,7 @@ public:
     }
 
 private:
-    std::string_view text_;
-    std::vector<size_t> line_starts_;
+    const TomlPlaces places_;
 };
 
 }  // namespace
@@ -71,7 +53,7 @@ std::optional<Node> parse_toml(File& file) {
         file.fault(*byte, "project-toml", "", "keys and values are nested deeper than 128 levels");
         return std::nullopt;
     }
-    const Converter converter(file.text(), file.mark_size());
+    const Converter converter(file.text());
     const toml::parse_result parsed = toml::parse(file.text());
     if (!parsed) {
         file.fault(converter.byte_of(parsed.error().source().begin), "project-toml", "",
