@@ -48,7 +48,7 @@ _MOST_LEVELS = 8
 _QUALIFIERS = ("NotRequired", "ReadOnly", "Required")
 
 
-class _Named:
+class Inside:
     # A class or an alias that is being compiled. It has a name once something in it refers to it.
 
     def __init__(self, annotation: Any) -> None:
@@ -67,11 +67,15 @@ class Compiler:
 
     __slots__ = ("_definitions", "_inside", "_where")
 
+    _primitives = PRIMITIVES
+    _arrays: tuple[Any, ...] = _ARRAYS
+    _objects: tuple[Any, ...] = _OBJECTS
+
     def __init__(self, where: str, definitions: Definitions) -> None:
         self._where = where
         self._definitions = definitions
         #: The classes whose members are being compiled.
-        self._inside: list[_Named] = []
+        self._inside: list[Inside] = []
 
     def compile(self, annotation: Any) -> Compiled:
         import dataclasses
@@ -82,7 +86,7 @@ class Compiler:
             annotation = type(None)
         if annotation is Any or annotation is object:
             return Compiled({}, as_it_is, None, "anything")
-        primitive = PRIMITIVES.get(annotation) if _is_hashable(annotation) else None
+        primitive = self._primitives.get(annotation) if _is_hashable(annotation) else None
         if primitive is not None:
             json_type, convert, said = primitive
             return Compiled({"type": json_type}, convert, annotation, said)
@@ -103,9 +107,9 @@ class Compiler:
         kind = annotation if origin is None else origin
         if kind is tuple:
             return self._tuple(arguments, bare=origin is None)
-        if kind in _ARRAYS:
+        if kind in self._arrays:
             return self._array(arguments[0] if arguments else Any, list)
-        if kind in _OBJECTS:
+        if kind in self._objects:
             return self._mapping(arguments)
         # `type X = …` and NewType are names for another type.
         inner = getattr(annotation, "__value__", None) or getattr(annotation, "__supertype__", None)
@@ -159,7 +163,7 @@ class Compiler:
                 f"{self._where}: {names[-1]} contains itself with other arguments each time "
                 f"({' > '.join(names)}), which has no end; use dict[str, Any] for the inner one"
             )
-        named = _Named(annotation)
+        named = Inside(annotation)
         self._inside.append(named)
         where = self._where
         try:

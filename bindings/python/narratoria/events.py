@@ -19,13 +19,14 @@ lists) are shared with the object that was read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._document import (
     ALWAYS_WRITTEN,
     OPTIONAL,
+    REQUIRED,
     Document,
     Member,
     MissingArray,
@@ -86,8 +87,58 @@ def read_level(value: Any) -> str:
     raise DocumentError('must be "debug", "info", "warn" or "error"')
 
 
+#: How the members of an event are read, by their annotation.
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "Any": anything,
+    "Mapping[str, Any]": mapping,
+    "bool": boolean,
+    "int": integer,
+    "list[dict[str, Any]]": array_of(mapping),
+    "list[str]": strings,
+    "str": string,
+    "Literal['debug', 'info', 'warn', 'error']": read_level,
+}
+#: Of a member that every event has in JSON, although it may be null.
+_NULL_IS_WRITTEN = {"null": True}
+_MISSING = object()
+
+
+def _member_of(attribute: str, annotation: str, default: Any) -> Member:
+    """A member without a default, or with one that is a value, is required in JSON."""
+    kind = annotation.removesuffix(" | None")
+    if isinstance(default, Field):
+        if default.metadata:
+            return Member(attribute, string_or_null)
+        is_optional = default.default_factory in (MissingObject, MissingArray)
+    else:
+        is_optional = default is None
+    return Member(attribute, _READERS[kind], OPTIONAL if is_optional else REQUIRED)
+
+
+class _Described(Document):
+    # The members of each subclass come from its annotations, those of its base last.
+
+    __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        # `dataclass` makes each class twice, because of the slots. The second one has no defaults.
+        if "_members" not in cls.__dict__:
+            cls._members = (
+                *(
+                    _member_of(name, annotation, cls.__dict__.get(name, _MISSING))
+                    for name, annotation in cls.__annotations__.items()
+                    if name != "extra"
+                ),
+                *cls._members,
+            )
+            type_ = cls.__dict__.get("type")
+            if type_:
+                cls._constants = {"version": "0", "type": type_}
+        super().__init_subclass__()
+
+
 @dataclass(slots=True, frozen=True, kw_only=True, repr=False, eq=False)
-class EventBody(Document):
+class EventBody(_Described):
     """Base class of all events.
 
     Attributes:
@@ -128,9 +179,6 @@ class ToolEvent(EventBody):
     type = ""
 
 
-_ENVELOPE = (Member("request_id", string, OPTIONAL), Member("timestamp", string, OPTIONAL))
-
-
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
 class Log(ToolEvent):
     """Progress or diagnostics (spec 000 §4.1).
@@ -149,13 +197,6 @@ class Log(ToolEvent):
     fields: Mapping[str, Any] = field(default_factory=MissingObject)
 
     type = "log"
-    _constants = {"version": "0", "type": "log"}
-    _members = (
-        Member("message", string),
-        Member("level", read_level),
-        Member("fields", mapping, OPTIONAL),
-        *_ENVELOPE,
-    )
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -172,8 +213,6 @@ class StatePatch(ToolEvent):
     patch: Mapping[str, Any]
 
     type = "state_patch"
-    _constants = {"version": "0", "type": "state_patch"}
-    _members = (Member("patch", mapping), *_ENVELOPE)
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -198,15 +237,6 @@ class AssetEvent(ToolEvent):
     metadata: Mapping[str, Any] = field(default_factory=MissingObject)
 
     type = "asset"
-    _constants = {"version": "0", "type": "asset"}
-    _members = (
-        Member("asset_id", string),
-        Member("kind", string),
-        Member("media_type", string),
-        Member("path", string),
-        Member("metadata", mapping, OPTIONAL),
-        *_ENVELOPE,
-    )
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -227,8 +257,6 @@ class UiEvent(ToolEvent):
     payload: Mapping[str, Any] = field(default_factory=MissingObject)
 
     type = "ui_event"
-    _constants = {"version": "0", "type": "ui_event"}
-    _members = (Member("event", string), Member("payload", mapping, OPTIONAL), *_ENVELOPE)
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -249,13 +277,6 @@ class ErrorEvent(ToolEvent):
     details: Mapping[str, Any] = field(default_factory=MissingObject)
 
     type = "error"
-    _constants = {"version": "0", "type": "error"}
-    _members = (
-        Member("error_code", string),
-        Member("error_message", string),
-        Member("details", mapping, OPTIONAL),
-        *_ENVELOPE,
-    )
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -276,13 +297,6 @@ class Done(ToolEvent):
     result: Any = None
 
     type = "done"
-    _constants = {"version": "0", "type": "done"}
-    _members = (
-        Member("ok", boolean),
-        Member("summary", string, OPTIONAL),
-        Member("result", anything, OPTIONAL),
-        *_ENVELOPE,
-    )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -315,7 +329,6 @@ class Prompt(RuntimeEvent):
     timestamp: str
 
     record_kind = "prompt"
-    _members = (Member("text", string), Member("timestamp", string))
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -334,7 +347,6 @@ class Narrative(RuntimeEvent):
     source: str
 
     record_kind = "narrative"
-    _members = (Member("text", string), Member("source", string))
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -353,16 +365,10 @@ class PlanStarted(RuntimeEvent):
 
     plan: Mapping[str, Any]
     generation_attempt: int
-    parent_plan_id: str | None = None
+    parent_plan_id: str | None = field(default=None, metadata=_NULL_IS_WRITTEN)
     open: bool | None = None
 
     record_kind = "plan_started"
-    _members = (
-        Member("plan", mapping),
-        Member("generation_attempt", integer),
-        Member("parent_plan_id", string_or_null),
-        Member("open", boolean, OPTIONAL),
-    )
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -385,12 +391,6 @@ class PlanEnded(RuntimeEvent):
     can_replan: bool
 
     record_kind = "plan_ended"
-    _members = (
-        Member("success", boolean),
-        Member("execution_time", integer),
-        Member("failed_tools", strings),
-        Member("can_replan", boolean),
-    )
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -411,11 +411,6 @@ class ToolPending(RuntimeEvent):
     line: int | None = None
 
     record_kind = "tool_pending"
-    _members = (
-        Member("tool_path", string),
-        Member("dependencies", strings),
-        Member("line", integer, OPTIONAL),
-    )
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -434,7 +429,6 @@ class ToolStarted(RuntimeEvent):
     line: int | None = None
 
     record_kind = "tool_started"
-    _members = (Member("tool_path", string), Member("line", integer, OPTIONAL))
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -463,15 +457,6 @@ class ToolEnded(RuntimeEvent):
     stderr: str | None = None
 
     record_kind = "tool_ended"
-    _members = (
-        Member("state", string),
-        Member("ok", boolean),
-        Member("execution_time", integer),
-        Member("retry_count", integer),
-        Member("error", string, OPTIONAL),
-        Member("error_code", string, OPTIONAL),
-        Member("stderr", string, OPTIONAL),
-    )
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -488,7 +473,6 @@ class AttemptStarted(RuntimeEvent):
     attempt: int
 
     record_kind = "attempt_started"
-    _members = (Member("attempt", integer),)
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -517,15 +501,6 @@ class AttemptEnded(RuntimeEvent):
     traces: list[dict[str, Any]] = field(default_factory=MissingArray)
 
     record_kind = "attempt_ended"
-    _members = (
-        Member("attempt", integer),
-        Member("state", string),
-        Member("code", string, OPTIONAL),
-        Member("error", string, OPTIONAL),
-        Member("exit_status", integer, OPTIONAL),
-        Member("signal", integer, OPTIONAL),
-        Member("traces", array_of(mapping), OPTIONAL),
-    )
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -546,7 +521,6 @@ class AssetRefused(RuntimeEvent):
     message: str
 
     record_kind = "asset_refused"
-    _members = (Member("asset_id", string), Member("code", string), Member("message", string))
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -565,7 +539,6 @@ class StateConflict(RuntimeEvent):
     tools: list[str]
 
     record_kind = "state_conflict"
-    _members = (Member("path", string), Member("tools", strings))
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -584,7 +557,6 @@ class WarningEvent(RuntimeEvent):
     message: str
 
     record_kind = "warning"
-    _members = (Member("code", string), Member("message", string))
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -603,7 +575,6 @@ class UiPlaceholder(RuntimeEvent):
     payload: Any
 
     record_kind = "ui_placeholder"
-    _members = (Member("event", string), Member("payload", anything))
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -628,13 +599,6 @@ class AssetPlaceholder(RuntimeEvent):
     metadata: Mapping[str, Any]
 
     record_kind = "asset_placeholder"
-    _members = (
-        Member("asset_id", string),
-        Member("kind", string),
-        Member("media_type", string),
-        Member("path", string),
-        Member("metadata", mapping),
-    )
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -655,11 +619,6 @@ class TurnEnded(RuntimeEvent):
     choices: list[str]
 
     record_kind = "turn_ended"
-    _members = (
-        Member("outcome", string),
-        Member("generations", integer),
-        Member("choices", strings),
-    )
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -678,7 +637,6 @@ class StatePatched(RuntimeEvent):
     by: str
 
     record_kind = "state_patched"
-    _members = (Member("patch", mapping), Member("by", string))
 
 
 @dataclass(slots=True, frozen=True, repr=False)
